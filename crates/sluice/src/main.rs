@@ -1,0 +1,3 @@
+//! Sluice.
+
+fn main() {}
