@@ -1,0 +1,35 @@
+//! An authorization request as it arrives (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1), before anything is trusted.
+
+use crate::parameters::{InvalidParameters, Parameters};
+
+/// Longer requests are refused, in bytes.
+pub const MAX_REQUEST: usize = 16 * 1024;
+/// A longer `state` is refused, in bytes.
+pub const MAX_STATE: usize = 2 * 1024;
+/// Parameters that may stand more than once (RFC 8707 §2, and Hydra's `audience`).
+const REPEATABLE: [&str; 2] = ["resource", "audience"];
+
+/// The parameters of an authorization request, unchecked. Unknown ones are ignored (RFC 6749 §3.1).
+#[derive(Debug, Clone, Default)]
+pub struct RawAuthorizationRequest<'a>(Parameters<'a>);
+
+impl<'a> RawAuthorizationRequest<'a> {
+    /// Parses a query or form.
+    ///
+    /// # Errors
+    /// [`InvalidParameters`] for repeated, oversized or undecodable parameters.
+    pub fn parse(raw: &'a [u8]) -> Result<Self, InvalidParameters> {
+        Parameters::parse(raw, MAX_REQUEST, &REPEATABLE).map(Self)
+    }
+
+    /// The value of a parameter that may stand once.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name)
+    }
+
+    /// All values of `audience` (space-separated, Hydra) and `resource` (one each, RFC 8707).
+    pub fn audience(&self) -> Vec<String> {
+        let named = self.0.all("audience").flat_map(|value| value.split(' '));
+        named.chain(self.0.all("resource")).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    }
+}

@@ -1,0 +1,125 @@
+//! Every `error` value that Sluice answers with: its public sentence and its HTTP status, here and nowhere else.
+
+/// A registered error value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorCode {
+    /// RFC 6749 §4.1.2.1, §5.2.
+    InvalidRequest,
+    /// RFC 6749 §5.2.
+    InvalidClient,
+    /// RFC 6749 §5.2.
+    InvalidGrant,
+    /// RFC 6749 §4.1.2.1, §5.2.
+    UnauthorizedClient,
+    /// RFC 6749 §5.2.
+    UnsupportedGrantType,
+    /// RFC 6749 §4.1.2.1.
+    UnsupportedResponseType,
+    /// RFC 6749 §4.1.2.1, §5.2.
+    InvalidScope,
+    /// RFC 6749 §4.1.2.1.
+    AccessDenied,
+    /// RFC 6749 §4.1.2.1.
+    ServerError,
+    /// RFC 6749 §4.1.2.1.
+    TemporarilyUnavailable,
+    /// RFC 8707 §2.
+    InvalidTarget,
+    /// OpenID Connect Core §3.1.2.6.
+    LoginRequired,
+    /// OpenID Connect Core §3.1.2.6.
+    ConsentRequired,
+    /// OpenID Connect Core §3.1.2.6.
+    InteractionRequired,
+    /// OpenID Connect Core §3.1.2.6.
+    RequestNotSupported,
+    /// OpenID Connect Core §3.1.2.6.
+    RequestUriNotSupported,
+    /// OpenID Connect Core §3.1.2.6.
+    RegistrationNotSupported,
+    /// RFC 6750 §3.1.
+    InvalidToken,
+    /// RFC 6750 §3.1.
+    InsufficientScope,
+    /// RFC 7009 §2.2.1.
+    UnsupportedTokenType,
+    /// RFC 7591 §3.2.2.
+    InvalidClientMetadata,
+    /// RFC 7591 §3.2.2.
+    InvalidRedirectUri,
+}
+
+impl ErrorCode {
+    /// The value on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request",
+            Self::InvalidClient => "invalid_client",
+            Self::InvalidGrant => "invalid_grant",
+            Self::UnauthorizedClient => "unauthorized_client",
+            Self::UnsupportedGrantType => "unsupported_grant_type",
+            Self::UnsupportedResponseType => "unsupported_response_type",
+            Self::InvalidScope => "invalid_scope",
+            Self::AccessDenied => "access_denied",
+            Self::ServerError => "server_error",
+            Self::TemporarilyUnavailable => "temporarily_unavailable",
+            Self::InvalidTarget => "invalid_target",
+            Self::LoginRequired => "login_required",
+            Self::ConsentRequired => "consent_required",
+            Self::InteractionRequired => "interaction_required",
+            Self::RequestNotSupported => "request_not_supported",
+            Self::RequestUriNotSupported => "request_uri_not_supported",
+            Self::RegistrationNotSupported => "registration_not_supported",
+            Self::InvalidToken => "invalid_token",
+            Self::InsufficientScope => "insufficient_scope",
+            Self::UnsupportedTokenType => "unsupported_token_type",
+            Self::InvalidClientMetadata => "invalid_client_metadata",
+            Self::InvalidRedirectUri => "invalid_redirect_uri",
+        }
+    }
+
+    /// The sentence that the client reads.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "The request lacks a parameter, repeats one, or one of them is malformed.",
+            Self::InvalidClient => "Client authentication failed: unknown client, wrong credentials, or a method that is not registered.",
+            Self::InvalidGrant => "The code or refresh token is invalid, expired, revoked, used before, or was issued to another client or redirect URI.",
+            Self::UnauthorizedClient => "The client is not registered for this way of asking.",
+            Self::UnsupportedGrantType => "This server does not support the grant type.",
+            Self::UnsupportedResponseType => "This server does not support the response type.",
+            Self::InvalidScope => "The scope is malformed, or goes beyond what the client may ask for.",
+            Self::AccessDenied => "The user or this server denied the request.",
+            Self::ServerError => "This server could not answer because of a fault of its own.",
+            Self::TemporarilyUnavailable => "This server is busy or its store cannot be reached. Try again later.",
+            Self::InvalidTarget => "The audience or resource is not one that the client may ask for.",
+            Self::LoginRequired => "The user has to log in, but the request forbids asking.",
+            Self::ConsentRequired => "The user has to consent, but the request forbids asking.",
+            Self::InteractionRequired => "The user has to be asked, but the request forbids asking.",
+            Self::RequestNotSupported => "The `request` parameter is not supported.",
+            Self::RequestUriNotSupported => "The `request_uri` parameter is not supported.",
+            Self::RegistrationNotSupported => "The `registration` parameter is not supported.",
+            Self::InvalidToken => "The access token is malformed, expired or revoked.",
+            Self::InsufficientScope => "The access token does not cover what was asked for.",
+            Self::UnsupportedTokenType => "Tokens of this type cannot be revoked.",
+            Self::InvalidClientMetadata => "The value of one of the Client Metadata fields is invalid and the server has rejected this request. Note that an Authorization Server MAY choose to substitute a valid value for any requested parameter of a Client's Metadata.",
+            Self::InvalidRedirectUri => "The value of one or more redirect_uris is invalid.",
+        }
+    }
+
+    /// The HTTP status where the error is answered directly.
+    pub const fn status(self) -> u16 {
+        match self {
+            Self::InvalidClient | Self::InvalidToken => 401,
+            Self::AccessDenied | Self::InsufficientScope => 403,
+            Self::ServerError => 500,
+            Self::TemporarilyUnavailable => 503,
+            _ => 400,
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

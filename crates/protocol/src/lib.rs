@@ -1,0 +1,39 @@
+//! OAuth 2.0 and OpenID Connect on the wire: values, requests, responses. Pure: no policy, no I/O.
+//!
+//! Values, parsed once at the edge: [`client_id`], [`redirect_uri`], [`scope`], [`audience`], [`prompt`], [`pkce`],
+//! [`grant_type`], [`response_type`], [`response_mode`], [`subject`]. Requests: [`parameters`],
+//! [`authorization_request`], [`token_request`]. Responses: [`token_response`], [`introspection`], [`discovery`],
+//! [`error_code`].
+
+pub mod audience;
+pub mod authorization_request;
+pub mod client_id;
+pub mod discovery;
+pub mod error_code;
+pub mod grant_type;
+pub mod introspection;
+pub mod parameters;
+pub mod pkce;
+pub mod prompt;
+pub mod redirect_uri;
+pub mod response_mode;
+pub mod response_type;
+pub mod scope;
+pub mod subject;
+pub mod token_request;
+pub mod token_response;
+
+pub use audience::Audience;
+pub use authorization_request::RawAuthorizationRequest;
+pub use client_id::ClientId;
+pub use error_code::ErrorCode;
+pub use grant_type::GrantType;
+pub use parameters::Parameters;
+pub use pkce::{CodeChallenge, CodeVerifier};
+pub use prompt::Prompt;
+pub use redirect_uri::RedirectUri;
+pub use response_mode::ResponseMode;
+pub use response_type::ResponseType;
+pub use scope::Scope;
+pub use subject::Subject;
+pub use token_request::TokenRequest;

@@ -1,0 +1,101 @@
+//! Parameters of a query or a form, each at most once (RFC 6749 §3.1, §3.2: "MUST NOT be included more than once").
+
+use std::borrow::Cow;
+
+use thiserror::Error;
+
+/// More parameters than this are refused.
+const MAX_PARAMETERS: usize = 64;
+
+/// Why parameters were refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InvalidParameters {
+    /// A parameter that may stand once stands twice.
+    #[error("the parameter `{0}` is repeated")]
+    Repeated(String),
+    /// More than 64.
+    #[error("there are too many parameters")]
+    TooMany,
+    /// More bytes than allowed here.
+    #[error("the parameters are longer than {0} bytes")]
+    TooLong(usize),
+    /// Not UTF-8 after decoding.
+    #[error("the parameters are not UTF-8")]
+    NotUtf8,
+}
+
+/// Parsed parameters, borrowed from the request where nothing had to be decoded. A parameter without a value counts as
+/// omitted (RFC 6749 §3.1).
+#[derive(Debug, Clone, Default)]
+pub struct Parameters<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+impl<'a> Parameters<'a> {
+    /// Parses the `application/x-www-form-urlencoded` form of parameters, `max` bytes at most; those in `repeatable`
+    /// may stand more than once.
+    ///
+    /// # Errors
+    /// [`InvalidParameters`] says what is wrong.
+    pub fn parse(raw: &'a [u8], max: usize, repeatable: &[&str]) -> Result<Self, InvalidParameters> {
+        if raw.len() > max {
+            return Err(InvalidParameters::TooLong(max));
+        }
+        let mut kept: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
+        for (name, value) in form_urlencoded::parse(raw) {
+            if value.contains('\u{FFFD}') || name.contains('\u{FFFD}') {
+                return Err(InvalidParameters::NotUtf8);
+            }
+            if kept.len() == MAX_PARAMETERS {
+                return Err(InvalidParameters::TooMany);
+            }
+            if !repeatable.contains(&name.as_ref()) && kept.iter().any(|(seen, _)| *seen == name) {
+                return Err(InvalidParameters::Repeated(name.chars().take(64).collect()));
+            }
+            kept.push((name, value));
+        }
+        Ok(Self(kept))
+    }
+
+    /// The value of `name`, unless it is missing or empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_ref()).filter(|value| !value.is_empty())
+    }
+
+    /// All values of `name`, empty ones left out.
+    pub fn all<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
+        self.0
+            .iter()
+            .filter(move |(own, _)| own == name)
+            .map(|(_, value)| value.as_ref())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// All pairs, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_ref(), value.as_ref()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeated_parameter_is_refused() {
+        let twice = Parameters::parse(b"a=1&b=2&a=3", 100, &[]);
+        assert_eq!(twice.unwrap_err(), InvalidParameters::Repeated("a".into()));
+        let allowed = Parameters::parse(b"a=1&b=2&a=3", 100, &["a"]).unwrap();
+        assert_eq!(allowed.all("a").collect::<Vec<_>>(), ["1", "3"]);
+    }
+
+    #[test]
+    fn an_empty_parameter_counts_as_omitted() {
+        assert_eq!(Parameters::parse(b"a=", 100, &[]).unwrap().get("a"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn parsing_never_panics(raw: Vec<u8>) {
+            let _ = Parameters::parse(&raw, 4096, &["resource"]);
+        }
+    }
+}

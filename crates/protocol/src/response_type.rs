@@ -1,0 +1,42 @@
+//! What the authorization endpoint answers with.
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// The `response_type` parameter as a set (OAuth 2.0 Multiple Response Type Encoding Practices §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ResponseType {
+    /// An authorization code.
+    pub code: bool,
+    /// An access token from the authorization endpoint.
+    pub token: bool,
+    /// An id token from the authorization endpoint.
+    pub id_token: bool,
+}
+
+/// The text is no response type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("unknown response type")]
+pub struct UnknownResponseType;
+
+impl ResponseType {
+    /// `code` alone.
+    pub const CODE: Self = Self { code: true, token: false, id_token: false };
+}
+
+impl FromStr for ResponseType {
+    type Err = UnknownResponseType;
+    fn from_str(raw: &str) -> Result<Self, UnknownResponseType> {
+        let mut parsed = Self::default();
+        for value in raw.split(' ').filter(|value| !value.is_empty()) {
+            match value {
+                "code" => parsed.code = true,
+                "token" => parsed.token = true,
+                "id_token" => parsed.id_token = true,
+                _ => return Err(UnknownResponseType),
+            }
+        }
+        if parsed == Self::default() { Err(UnknownResponseType) } else { Ok(parsed) }
+    }
+}

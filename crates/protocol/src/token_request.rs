@@ -1,0 +1,96 @@
+//! A request to the token endpoint (RFC 6749 §4.1.3, §4.4.2, §6), without the client's credentials.
+
+use thiserror::Error;
+
+use crate::grant_type::GrantType;
+use crate::parameters::Parameters;
+use crate::scope::Scope;
+
+/// What a client asks the token endpoint for.
+#[derive(Debug, Clone)]
+pub enum TokenRequest {
+    /// A code is exchanged.
+    AuthorizationCode {
+        /// The sealed code.
+        code: String,
+        /// The redirect URI of the authorization request, as sent.
+        redirect_uri: Option<String>,
+        /// The PKCE verifier, as sent.
+        code_verifier: Option<String>,
+    },
+    /// A refresh token is exchanged.
+    RefreshToken {
+        /// The sealed refresh token.
+        refresh_token: String,
+        /// A narrower scope, if asked for.
+        scope: Option<Scope>,
+        /// A narrower audience, if asked for.
+        audience: Vec<String>,
+    },
+    /// The client asks for itself.
+    ClientCredentials {
+        /// The scope, if named.
+        scope: Option<Scope>,
+        /// The audience, if named.
+        audience: Vec<String>,
+    },
+}
+
+/// Why a token request could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum InvalidTokenRequest {
+    /// A required parameter is missing.
+    #[error("the parameter `{0}` is missing")]
+    Missing(&'static str),
+    /// No such grant type here.
+    #[error("the grant type is not supported")]
+    UnsupportedGrantType,
+    /// A malformed scope.
+    #[error("the scope is malformed")]
+    Scope,
+}
+
+impl TokenRequest {
+    /// Reads the request from the form.
+    ///
+    /// # Errors
+    /// [`InvalidTokenRequest`] says what is wrong.
+    pub fn read(form: &Parameters<'_>) -> Result<Self, InvalidTokenRequest> {
+        let required = |name: &'static str| form.get(name).ok_or(InvalidTokenRequest::Missing(name));
+        let grant_type = required("grant_type")?.parse().map_err(|_| InvalidTokenRequest::UnsupportedGrantType)?;
+        match grant_type {
+            GrantType::AuthorizationCode => Ok(Self::AuthorizationCode {
+                code: required("code")?.to_owned(),
+                redirect_uri: form.get("redirect_uri").map(str::to_owned),
+                code_verifier: form.get("code_verifier").map(str::to_owned),
+            }),
+            GrantType::RefreshToken => Ok(Self::RefreshToken {
+                refresh_token: required("refresh_token")?.to_owned(),
+                scope: scope(form)?,
+                audience: audience(form),
+            }),
+            GrantType::ClientCredentials => {
+                Ok(Self::ClientCredentials { scope: scope(form)?, audience: audience(form) })
+            }
+            GrantType::Implicit => Err(InvalidTokenRequest::UnsupportedGrantType),
+        }
+    }
+
+    /// The grant type that is asked for.
+    pub const fn grant_type(&self) -> GrantType {
+        match self {
+            Self::AuthorizationCode { .. } => GrantType::AuthorizationCode,
+            Self::RefreshToken { .. } => GrantType::RefreshToken,
+            Self::ClientCredentials { .. } => GrantType::ClientCredentials,
+        }
+    }
+}
+
+fn scope(form: &Parameters<'_>) -> Result<Option<Scope>, InvalidTokenRequest> {
+    form.get("scope").map(str::parse).transpose().map_err(|_| InvalidTokenRequest::Scope)
+}
+
+fn audience(form: &Parameters<'_>) -> Vec<String> {
+    let named = form.all("audience").flat_map(|value| value.split(' '));
+    named.chain(form.all("resource")).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
