@@ -1,0 +1,240 @@
+//! Sealed values: what leaves the server and comes back. AES-256-GCM-SIV (RFC 8452), which a repeated nonce across
+//! nodes does not break.
+//!
+//! A sealed value is base64url of: version byte, key id byte, 12 bytes nonce, ciphertext and tag. The associated data
+//! hold purpose and network, so that a value opens for its own purpose in its own installation and nowhere else.
+
+use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{NetworkId, Rng, Secret};
+use thiserror::Error;
+
+use crate::digest::{derive_key, sha256};
+
+/// The format this program writes. Another number does not open.
+const VERSION: u8 = 1;
+/// Version, key id and nonce.
+const HEADER: usize = 2 + NONCE_LEN;
+const TAG: usize = 16;
+/// Longer input is refused before it is decoded, in characters.
+const MAX_SEALED: usize = 64 * 1024;
+
+/// What a sealed value is for. A value sealed for one purpose does not open for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Purpose {
+    /// A flow that waits for login, given to the login page.
+    LoginChallenge = 1,
+    /// A flow whose login was accepted or rejected, given back by the login page.
+    LoginVerifier = 2,
+    /// A flow that waits for consent, given to the consent page.
+    ConsentChallenge = 3,
+    /// A flow whose consent was accepted or rejected, given back by the consent page.
+    ConsentVerifier = 4,
+    /// A logout that waits for confirmation.
+    LogoutChallenge = 5,
+    /// A confirmed logout.
+    LogoutVerifier = 6,
+    /// An authorization code.
+    AuthorizationCode = 7,
+    /// An opaque access token.
+    AccessToken = 8,
+    /// A refresh token.
+    RefreshToken = 9,
+    /// The place in a listing.
+    PageToken = 10,
+    /// The cookie of a login session.
+    SessionCookie = 11,
+    /// A flow too long for a URL, kept in the store.
+    ParkedFlow = 12,
+    /// The private part of a signing key, at rest.
+    SigningKey = 13,
+    /// The claim of a JWT access token that only this server reads.
+    TokenFacts = 14,
+}
+
+const PURPOSES: [Purpose; 14] = [
+    Purpose::LoginChallenge,
+    Purpose::LoginVerifier,
+    Purpose::ConsentChallenge,
+    Purpose::ConsentVerifier,
+    Purpose::LogoutChallenge,
+    Purpose::LogoutVerifier,
+    Purpose::AuthorizationCode,
+    Purpose::AccessToken,
+    Purpose::RefreshToken,
+    Purpose::PageToken,
+    Purpose::SessionCookie,
+    Purpose::ParkedFlow,
+    Purpose::SigningKey,
+    Purpose::TokenFacts,
+];
+
+/// Why a value did not open. Tells nothing about the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum OpenError {
+    /// No base64url, too short, too long, or of an unknown version.
+    #[error("not a sealed value")]
+    Malformed,
+    /// Sealed with a key that is not configured here.
+    #[error("sealed with a key that is not known here")]
+    UnknownKey,
+    /// Changed, sealed for another purpose, or sealed in another installation.
+    #[error("not authentic, or sealed for another purpose")]
+    NotAuthentic,
+}
+
+/// A configured secret that keys are derived from.
+pub type SystemSecret = Secret<Vec<u8>>;
+
+struct KeySet {
+    id: u8,
+    keys: Vec<LessSafeKey>,
+}
+
+/// Seals and opens values. The first secret seals, all open.
+pub struct Sealer {
+    network: NetworkId,
+    key_sets: Vec<KeySet>,
+}
+
+impl std::fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sealer").field("network", &self.network).field("keys", &self.key_sets.len()).finish()
+    }
+}
+
+impl Sealer {
+    /// A sealer for an installation. Each secret yields one subkey for each purpose.
+    pub fn new(network: NetworkId, secrets: &[SystemSecret]) -> Self {
+        Self { network, key_sets: secrets.iter().map(KeySet::derive).collect() }
+    }
+
+    /// Seals `plaintext`; the result is URL-safe.
+    pub fn seal(&self, purpose: Purpose, plaintext: &[u8], rng: &dyn Rng) -> String {
+        let Some(set) = self.key_sets.first() else { return String::new() };
+        let nonce = random_bytes::<NONCE_LEN>(rng);
+        let mut sealed = Vec::with_capacity(HEADER + plaintext.len() + TAG);
+        sealed.extend_from_slice(&[VERSION, set.id]);
+        sealed.extend_from_slice(&nonce);
+        let mut body = plaintext.to_vec();
+        let key = set.key(purpose);
+        let done = key.map(|key| {
+            let aad = Aad::from(self.associated_data(purpose));
+            key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut body)
+        });
+        debug_assert!(matches!(done, Some(Ok(()))), "sealing fails for impossible lengths only");
+        sealed.append(&mut body);
+        URL_SAFE_NO_PAD.encode(sealed)
+    }
+
+    /// Opens what was sealed for `purpose`.
+    ///
+    /// # Errors
+    /// [`OpenError`] for anything that this installation did not seal for this purpose.
+    pub fn open(&self, purpose: Purpose, sealed: &str) -> Result<Vec<u8>, OpenError> {
+        if sealed.len() > MAX_SEALED {
+            return Err(OpenError::Malformed);
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| OpenError::Malformed)?;
+        let Some((header, body)) = bytes.split_at_checked(HEADER) else { return Err(OpenError::Malformed) };
+        let [VERSION, key_id, nonce @ ..] = header else { return Err(OpenError::Malformed) };
+        let mut answer = OpenError::UnknownKey;
+        for set in self.key_sets.iter().filter(|set| set.id == *key_id) {
+            let (Some(key), Ok(nonce)) = (set.key(purpose), Nonce::try_assume_unique_for_key(nonce)) else { continue };
+            let mut buffer = body.to_vec();
+            let aad = Aad::from(self.associated_data(purpose));
+            if let Ok(plain) = key.open_in_place(nonce, aad, &mut buffer) {
+                let length = plain.len();
+                buffer.truncate(length);
+                return Ok(buffer);
+            }
+            answer = OpenError::NotAuthentic;
+        }
+        Err(answer)
+    }
+
+    fn associated_data(&self, purpose: Purpose) -> [u8; 17] {
+        let mut data = [0; 17];
+        let (first, rest) = data.split_at_mut(1);
+        first.fill(purpose as u8);
+        rest.copy_from_slice(self.network.as_bytes());
+        data
+    }
+}
+
+impl KeySet {
+    fn derive(secret: &SystemSecret) -> Self {
+        let material = secret.expose();
+        let id = sha256(&derive_key(material, b"key id"))[0];
+        let keys = PURPOSES.iter().filter_map(|purpose| {
+            let info = [b"seal/".as_slice(), &[*purpose as u8]].concat();
+            UnboundKey::new(&AES_256_GCM_SIV, &derive_key(material, &info)).ok().map(LessSafeKey::new)
+        });
+        Self { id, keys: keys.collect() }
+    }
+
+    fn key(&self, purpose: Purpose) -> Option<&LessSafeKey> {
+        self.keys.get(usize::from(purpose as u8) - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluice_primitives::{OsRng, SeededRng};
+
+    fn sealer(network: u8, secrets: &[&str]) -> Sealer {
+        let secrets: Vec<_> = secrets.iter().map(|secret| Secret::new(secret.as_bytes().to_vec())).collect();
+        Sealer::new(NetworkId::from_bytes([network; 16]), &secrets)
+    }
+
+    #[test]
+    fn what_is_sealed_opens_to_the_same_value() {
+        let sealer = sealer(1, &["first"]);
+        let sealed = sealer.seal(Purpose::AccessToken, b"payload", &OsRng);
+        assert_eq!(sealer.open(Purpose::AccessToken, &sealed).unwrap(), b"payload");
+    }
+
+    #[test]
+    fn a_value_opens_for_its_own_purpose_only() {
+        let sealer = sealer(1, &["first"]);
+        let sealed = sealer.seal(Purpose::AccessToken, b"payload", &OsRng);
+        for purpose in PURPOSES.into_iter().filter(|purpose| *purpose != Purpose::AccessToken) {
+            assert_eq!(sealer.open(purpose, &sealed), Err(OpenError::NotAuthentic));
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_network_does_not_open() {
+        let sealed = sealer(1, &["first"]).seal(Purpose::AccessToken, b"payload", &OsRng);
+        assert_eq!(sealer(2, &["first"]).open(Purpose::AccessToken, &sealed), Err(OpenError::NotAuthentic));
+    }
+
+    #[test]
+    fn an_old_secret_still_opens_and_a_removed_one_does_not() {
+        let sealed = sealer(1, &["old"]).seal(Purpose::AccessToken, b"payload", &OsRng);
+        assert!(sealer(1, &["new", "old"]).open(Purpose::AccessToken, &sealed).is_ok());
+        assert!(sealer(1, &["new"]).open(Purpose::AccessToken, &sealed).is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_changed_bit_does_not_open(payload: Vec<u8>, seed: u64, bit: usize) {
+            let sealer = sealer(1, &["first"]);
+            let sealed = sealer.seal(Purpose::LoginChallenge, &payload, &SeededRng::new(seed));
+            proptest::prop_assert_eq!(&sealer.open(Purpose::LoginChallenge, &sealed).unwrap(), &payload);
+            let mut bytes = URL_SAFE_NO_PAD.decode(&sealed).unwrap();
+            let bit = bit % (bytes.len() * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            proptest::prop_assert!(sealer.open(Purpose::LoginChallenge, &URL_SAFE_NO_PAD.encode(bytes)).is_err());
+        }
+
+        #[test]
+        fn opening_never_panics(garbage: String) {
+            let _ = sealer(1, &["first"]).open(Purpose::LoginChallenge, &garbage);
+        }
+    }
+}

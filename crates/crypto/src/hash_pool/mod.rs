@@ -1,0 +1,170 @@
+//! Where slow hashes run: a few threads of their own, so that hashing never holds up a request that does not hash, and
+//! never needs more than `threads × max_memory_kib` of memory.
+//!
+//! [`Priority`]: a login goes before a client secret, both before hardening; each has a bounded queue and a full one
+//! refuses ([`PoolBusy::QueueFull`]: 503 or 429 with `Retry-After`). `queue`: what waits. [`PoolMetrics`]: what is
+//! published.
+//!
+//! A job whose future was dropped before it began is not run. A job that panics takes its caller with it, not its
+//! thread.
+
+mod metrics;
+mod queue;
+mod worker;
+
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use thiserror::Error;
+use tokio::sync::oneshot;
+
+pub use metrics::PoolMetrics;
+pub use queue::{Priority, QueueLimits};
+
+use crate::password_hash::HashMemory;
+use queue::{Job, Queue};
+
+/// Why a job was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum PoolBusy {
+    /// As many jobs of this priority wait as may: try again later.
+    #[error("too many hashes are waiting")]
+    QueueFull,
+    /// The pool is shutting down.
+    #[error("the hash pool is shutting down")]
+    Stopped,
+}
+
+/// How large a pool is.
+#[derive(Debug, Clone)]
+pub struct HashPoolConfig {
+    /// How many threads hash. Default: as many as there are cores.
+    pub threads: NonZeroUsize,
+    /// What one hash may need, in KiB; a stored hash that needs more cannot be verified. Default: 256 MiB, four times
+    /// the default of [`crate::password_hash::Argon2Params`].
+    pub max_memory_kib: u32,
+    /// How many jobs may wait.
+    pub queues: QueueLimits,
+    /// After how long without work a thread gives its memory back. Default: 10 s.
+    pub idle: Duration,
+    /// How much lower than the program the threads are scheduled, as a nice value (Linux only). Default: 5.
+    pub niceness: u8,
+}
+
+impl Default for HashPoolConfig {
+    fn default() -> Self {
+        Self {
+            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            max_memory_kib: 256 * 1024,
+            queues: QueueLimits::default(),
+            idle: Duration::from_secs(10),
+            niceness: 5,
+        }
+    }
+}
+
+/// The pool. Dropping it shuts it down.
+#[derive(Debug)]
+pub struct HashPool {
+    queue: Arc<Queue>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl HashPool {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// What the operating system says if it starts no thread.
+    pub fn start(config: &HashPoolConfig) -> std::io::Result<Self> {
+        let pool = Self {
+            queue: Arc::new(Queue::new(config.queues, PoolMetrics::default())),
+            threads: Mutex::default(),
+        };
+        for number in 0..config.threads.get() {
+            let thread = worker::start(number, Arc::clone(&pool.queue), config)?;
+            pool.threads.lock().push(thread);
+        }
+        Ok(pool)
+    }
+
+    /// Queues `work` at once, not when the future is first polled. The future answers when the work is done; if it is
+    /// dropped before the work began, the work is not done.
+    ///
+    /// # Errors
+    /// [`PoolBusy`] if the queue of this priority is full, or the pool was shut down.
+    ///
+    /// # Panics
+    /// The future panics if `work` does.
+    pub fn run<T, F>(
+        &self,
+        priority: Priority,
+        work: F,
+    ) -> impl Future<Output = Result<T, PoolBusy>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut HashMemory) -> T + Send + 'static,
+    {
+        let (answer, outcome) = oneshot::channel();
+        let taken = self.queue.push(priority, Box::new(Task { work, answer }));
+        async move {
+            taken?;
+            match outcome.await {
+                Ok(Ok(value)) => Ok(value),
+                Ok(Err(panicked)) => panic::resume_unwind(panicked),
+                Err(_) => Err(PoolBusy::Stopped),
+            }
+        }
+    }
+
+    /// What is published about the pool.
+    pub fn metrics(&self) -> &PoolMetrics {
+        self.queue.metrics()
+    }
+
+    /// Takes no more work, finishes what waits, and returns when all threads have ended. Blocks, so it is not for an
+    /// async thread; a second call returns at once.
+    pub fn shutdown(&self) {
+        self.queue.stop();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        let this = std::thread::current().id();
+        // A job may hold the last reference to its pool: then its thread ends by itself.
+        for thread in threads.into_iter().filter(|thread| thread.thread().id() != this) {
+            // A thread that panicked has nothing left to finish.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for HashPool {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+struct Task<T, F> {
+    work: F,
+    answer: oneshot::Sender<std::thread::Result<T>>,
+}
+
+impl<T, F> Job for Task<T, F>
+where
+    T: Send + 'static,
+    F: FnOnce(&mut HashMemory) -> T + Send + 'static,
+{
+    fn is_awaited(&self) -> bool {
+        !self.answer.is_closed()
+    }
+
+    fn run(self: Box<Self>, memory: &mut HashMemory) {
+        let Self { work, answer } = *self;
+        // The memory holds no invariant: the next hash overwrites it.
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(memory)));
+        // Nobody waits any more: nothing to tell.
+        let _ = answer.send(outcome);
+    }
+}

@@ -1,0 +1,281 @@
+//! JSON Web Keys (RFC 7517, 7518 §6, 8037): what a key looks like outside. [`crate::jws`] parses one for use.
+//!
+//! [`SigningAlgorithm`], [`MacAlgorithm`]: what a key signs with. `generate`: new keys. `import`: PEM and DER.
+//!
+//! A [`Jwk`] is a wire shape: nothing about it is checked before it is turned into a key.
+
+mod algorithm;
+mod curve;
+mod generate;
+mod import;
+pub(crate) mod member;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub use algorithm::{MacAlgorithm, SigningAlgorithm, UnknownAlgorithm};
+pub(crate) use curve::Curve;
+pub use generate::RsaSize;
+pub use member::PrivateMember;
+
+use crate::digest::sha256;
+
+/// What is wrong with a key. Never tells what is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum JwkError {
+    /// No JSON object with the members of a key, or no set of keys.
+    #[error("not a JSON Web Key")]
+    NotAKey,
+    /// `kty` or `crv` names something this program does not know.
+    #[error("the key is of a type or on a curve that is not supported")]
+    UnknownKeyType,
+    /// A member that this type of key must have is not there.
+    #[error("the key has no member `{0}`")]
+    MissingMember(&'static str),
+    /// A member is no base64url, or has the wrong length.
+    #[error("the member `{0}` of the key is malformed")]
+    MalformedMember(&'static str),
+    /// `alg` names an algorithm that this type of key cannot be used with, or that is not supported.
+    #[error("the algorithm of the key does not fit its type")]
+    WrongAlgorithm,
+    /// `use` or `key_ops` forbids signatures.
+    #[error("the key is not meant for signatures")]
+    NotForSignatures,
+    /// An RSA modulus below 2048 or above 8192 bits.
+    #[error("an RSA key has 2048 to 8192 bits")]
+    RsaSize,
+    /// The members contradict each other, or name no point of the curve.
+    #[error("the key is not valid")]
+    Invalid,
+    /// The text is no PEM, or holds something else than an unencrypted key.
+    #[error("not a PEM-encoded key, or encrypted")]
+    NotPem,
+    /// The cryptography library made no key.
+    #[error("the key could not be generated")]
+    NotGenerated,
+}
+
+/// A JSON Web Key with all members that RFC 7517, 7518 and 8037 define (except `oth`: keys of more than two primes are
+/// not supported). Members without meaning here are ignored. Private members print `[redacted]` and are zeroed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Jwk {
+    /// What the key is for: `sig` or `enc`.
+    #[serde(rename = "use", default, skip_serializing_if = "Option::is_none")]
+    pub key_use: Option<String>,
+    /// The family: `RSA`, `EC`, `OKP` or `oct`.
+    pub kty: String,
+    /// The name that tokens choose the key by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kid: Option<String>,
+    /// The curve of an `EC` or `OKP` key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crv: Option<String>,
+    /// The algorithm the key is bound to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alg: Option<String>,
+    /// What may be done with the key, in more detail than `use`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_ops: Option<Vec<String>>,
+    /// The symmetric key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k: Option<PrivateMember>,
+    /// The x coordinate, or the public key of an `OKP` key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
+    /// The y coordinate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y: Option<String>,
+    /// The RSA modulus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<String>,
+    /// The RSA public exponent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub e: Option<String>,
+    /// The private key of `EC` and `OKP`, the private exponent of `RSA`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub d: Option<PrivateMember>,
+    /// The first RSA prime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<PrivateMember>,
+    /// The second RSA prime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub q: Option<PrivateMember>,
+    /// `d mod (p − 1)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dp: Option<PrivateMember>,
+    /// `d mod (q − 1)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dq: Option<PrivateMember>,
+    /// `q⁻¹ mod p`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qi: Option<PrivateMember>,
+    /// A chain of certificates. Kept, never trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x5c: Option<Vec<String>>,
+    /// Where a chain of certificates is. Kept, never fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x5u: Option<String>,
+    /// SHA-1 of the certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x5t: Option<String>,
+    /// SHA-256 of the certificate.
+    #[serde(rename = "x5t#S256", default, skip_serializing_if = "Option::is_none")]
+    pub x5t_s256: Option<String>,
+}
+
+impl Jwk {
+    /// Whether the key holds anything that must stay secret.
+    pub fn is_private(&self) -> bool {
+        [&self.k, &self.d, &self.p, &self.q, &self.dp, &self.dq, &self.qi]
+            .iter()
+            .any(|member| member.is_some())
+    }
+
+    /// Whether the key is symmetric: then there is no public part of it.
+    pub fn is_symmetric(&self) -> bool {
+        self.kty == "oct"
+    }
+
+    /// The key without its private members.
+    #[must_use]
+    pub fn public(&self) -> Self {
+        Self { k: None, d: None, p: None, q: None, dp: None, dq: None, qi: None, ..self.clone() }
+    }
+
+    /// The algorithm the key signs with: what `alg` says, else what the curve says, else RS256.
+    ///
+    /// # Errors
+    /// [`JwkError::WrongAlgorithm`] if `alg` does not fit the type, [`JwkError::UnknownKeyType`] for a symmetric key
+    /// or an unknown curve.
+    pub fn signing_algorithm(&self) -> Result<SigningAlgorithm, JwkError> {
+        let algorithms = self.signing_algorithms()?;
+        algorithms.first().copied().ok_or(JwkError::WrongAlgorithm)
+    }
+
+    /// The algorithms the key may be used with; more than one for an RSA key without `alg` only.
+    pub(crate) fn signing_algorithms(&self) -> Result<Vec<SigningAlgorithm>, JwkError> {
+        let possible = match self.kty.as_str() {
+            "RSA" => SigningAlgorithm::RSA.to_vec(),
+            "EC" => vec![self.curve()?.algorithm()],
+            "OKP" if self.crv.as_deref() == Some("Ed25519") => vec![SigningAlgorithm::EdDSA],
+            _ => return Err(JwkError::UnknownKeyType),
+        };
+        let Some(named) = self.alg.as_deref() else { return Ok(possible) };
+        let named = named.parse().map_err(|_| JwkError::WrongAlgorithm)?;
+        if possible.contains(&named) { Ok(vec![named]) } else { Err(JwkError::WrongAlgorithm) }
+    }
+
+    /// The thumbprint of the key: base64url of SHA-256 of its required members (RFC 7638 §3). A private key and its
+    /// public part have the same.
+    ///
+    /// # Errors
+    /// [`JwkError`] for an unknown type, or if a required member is not there.
+    pub fn thumbprint(&self) -> Result<String, JwkError> {
+        #[derive(Serialize)]
+        struct Required<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            crv: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            e: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            k: Option<&'a PrivateMember>,
+            kty: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            n: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            x: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            y: Option<&'a str>,
+        }
+        let mut required =
+            Required { crv: None, e: None, k: None, kty: &self.kty, n: None, x: None, y: None };
+        match self.kty.as_str() {
+            "RSA" => {
+                required.e = Some(member::named("e", self.e.as_ref())?);
+                required.n = Some(member::named("n", self.n.as_ref())?);
+            }
+            "EC" => {
+                required.crv = Some(member::named("crv", self.crv.as_ref())?);
+                required.x = Some(member::named("x", self.x.as_ref())?);
+                required.y = Some(member::named("y", self.y.as_ref())?);
+            }
+            "OKP" => {
+                required.crv = Some(member::named("crv", self.crv.as_ref())?);
+                required.x = Some(member::named("x", self.x.as_ref())?);
+            }
+            "oct" => required.k = Some(self.k.as_ref().ok_or(JwkError::MissingMember("k"))?),
+            _ => return Err(JwkError::UnknownKeyType),
+        }
+        let json = zeroize::Zeroizing::new(serde_json::to_vec(&required).map_err(|_| JwkError::NotAKey)?);
+        Ok(URL_SAFE_NO_PAD.encode(sha256(&json)))
+    }
+
+    /// The curve of an `EC` key.
+    pub(crate) fn curve(&self) -> Result<Curve, JwkError> {
+        Curve::named(member::named("crv", self.crv.as_ref())?).ok_or(JwkError::UnknownKeyType)
+    }
+
+    /// The public point of an `EC` key, uncompressed (SEC 1 §2.3.3). Coordinates have their full length (RFC 7518
+    /// §6.2.1.2).
+    pub(crate) fn point(&self, curve: Curve) -> Result<Vec<u8>, JwkError> {
+        let x = member::decode_sized("x", self.x.as_ref(), curve.width())?;
+        let y = member::decode_sized("y", self.y.as_ref(), curve.width())?;
+        Ok([&[4_u8], x.as_slice(), y.as_slice()].concat())
+    }
+
+    /// Refuses a key that `use` or `key_ops` keeps from `operation` (RFC 7517 §4.2, §4.3).
+    pub(crate) fn allows(&self, operation: &str) -> Result<(), JwkError> {
+        let by_use = self.key_use.as_deref().is_none_or(|named| named == "sig");
+        // A private key may verify as well as sign: who holds it can derive the public one.
+        let by_operations = self.key_ops.as_deref().is_none_or(|operations| {
+            operations.iter().any(|named| named == operation || (operation == "verify" && named == "sign"))
+        });
+        if by_use && by_operations { Ok(()) } else { Err(JwkError::NotForSignatures) }
+    }
+}
+
+/// A set of keys (RFC 7517 §5).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct JwkSet {
+    /// The keys, in the order of preference.
+    pub keys: Vec<Jwk>,
+}
+
+impl JwkSet {
+    /// The set that `json` holds, without the entries that are no keys: RFC 7517 §5 asks to ignore what is not
+    /// understood, so that one new kind of key does not cost the others.
+    ///
+    /// # Errors
+    /// [`JwkError::NotAKey`] if it is no set at all.
+    pub fn understood(json: &[u8]) -> Result<Self, JwkError> {
+        #[derive(Deserialize)]
+        struct Entries {
+            keys: Vec<Entry>,
+        }
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Entry {
+            Key(Box<Jwk>),
+            Unknown(serde::de::IgnoredAny),
+        }
+        let set: Entries = serde_json::from_slice(json).map_err(|_| JwkError::NotAKey)?;
+        let keys = set.keys.into_iter().filter_map(|entry| match entry {
+            Entry::Key(key) => Some(*key),
+            Entry::Unknown(_) => None,
+        });
+        Ok(Self { keys: keys.collect() })
+    }
+
+    /// The public parts of the set: what may be published. Symmetric keys have none and are left out.
+    #[must_use]
+    pub fn public(&self) -> Self {
+        Self { keys: self.keys.iter().filter(|key| !key.is_symmetric()).map(Jwk::public).collect() }
+    }
+
+    /// The first key with this `kid`.
+    pub fn find(&self, kid: &str) -> Option<&Jwk> {
+        self.keys.iter().find(|key| key.kid.as_deref() == Some(kid))
+    }
+}

@@ -1,0 +1,176 @@
+//! Keys: their form, their names, where they come from.
+
+use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, MacAlgorithm, RsaSize, SigningAlgorithm};
+use sluice_crypto::jws::{SigningKey, VerifyingKey, verify};
+use sluice_primitives::SeededRng;
+
+use crate::keys;
+
+#[test]
+fn the_thumbprint_of_rfc_7638_comes_out() {
+    let key: Jwk = serde_json::from_str(
+        r#"{"kty":"RSA","n":"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw","e":"AQAB","alg":"RS256","kid":"2011-04-29"}"#,
+    )
+    .unwrap();
+    assert_eq!(key.thumbprint().unwrap(), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
+}
+
+#[test]
+fn the_thumbprint_of_rfc_8037_comes_out() {
+    let key: Jwk = serde_json::from_str(
+        r#"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#,
+    )
+    .unwrap();
+    assert_eq!(key.thumbprint().unwrap(), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
+}
+
+#[test]
+fn a_key_and_its_public_part_have_the_same_thumbprint() {
+    for key in keys::generated() {
+        assert_eq!(key.thumbprint().unwrap(), key.public().thumbprint().unwrap());
+    }
+}
+
+#[test]
+fn the_public_part_holds_nothing_private() {
+    for key in keys::generated() {
+        assert!(key.is_private());
+        let json = serde_json::to_value(key.public()).unwrap();
+        for member in ["k", "d", "p", "q", "dp", "dq", "qi"] {
+            assert!(json.get(member).is_none(), "{member} of {}", key.kty);
+        }
+        assert!(!key.public().is_private());
+    }
+}
+
+#[test]
+fn debug_prints_no_private_member() {
+    let symmetric = Jwk::generate_symmetric(MacAlgorithm::HS256, "mac".to_owned(), &SeededRng::new(1));
+    for key in keys::generated().iter().chain([&symmetric]) {
+        let printed = format!("{key:?}");
+        let privates = [&key.k, &key.d, &key.p, &key.q, &key.dp, &key.dq, &key.qi];
+        for private in privates.into_iter().flatten() {
+            assert!(!printed.contains(private.expose()));
+        }
+    }
+}
+
+#[test]
+fn a_private_key_survives_json() {
+    for key in keys::generated() {
+        let json = serde_json::to_string(key).unwrap();
+        let read: Jwk = serde_json::from_str(&json).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+        let token = SigningKey::from_jwk(&read).unwrap().sign(None, b"{}").unwrap();
+        let public = VerifyingKey::from_jwk(&key.public()).unwrap();
+        assert!(verify(&token, &[public], &SigningAlgorithm::ALL).is_ok());
+    }
+}
+
+#[test]
+fn every_form_of_a_pem_holds_the_same_key() {
+    let forms: [&[&str]; 5] = [
+        &[keys::RSA, keys::RSA_PKCS1, keys::RSA_SPKI, keys::RSA_PKCS1_PUBLIC],
+        &[keys::P256, keys::P256_SEC1, keys::P256_SPKI],
+        &[keys::P384, keys::P384_SEC1, keys::P384_SPKI],
+        &[keys::P521, keys::P521_SEC1, keys::P521_SPKI],
+        &[keys::ED25519, keys::ED25519_SPKI],
+    ];
+    for pems in forms {
+        let thumbprints: Vec<_> =
+            pems.iter().map(|pem| Jwk::from_pem(pem).unwrap().thumbprint().unwrap()).collect();
+        assert!(thumbprints.windows(2).all(|pair| pair[0] == pair[1]), "{thumbprints:?}");
+        for pem in pems {
+            let key = Jwk::from_pem(pem).unwrap();
+            assert_eq!(key.is_private(), pem.contains("PRIVATE"));
+            assert_eq!(SigningKey::from_jwk(&key).is_ok(), pem.contains("PRIVATE"));
+            assert!(VerifyingKey::from_jwk(&key).is_ok());
+        }
+    }
+}
+
+#[test]
+fn what_is_no_key_is_refused() {
+    for text in ["", "hello", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"] {
+        assert!(Jwk::from_pem(text).is_err());
+    }
+    let encrypted = keys::ED25519.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    assert_eq!(Jwk::from_pem(&encrypted).unwrap_err(), JwkError::NotPem);
+}
+
+#[test]
+fn a_generated_rsa_key_is_as_long_as_asked() {
+    let key = Jwk::generate(SigningAlgorithm::RS256, "long".to_owned(), RsaSize::Bits3072).unwrap();
+    assert_eq!(key.n.unwrap().len(), 3072 / 8 * 4 / 3);
+}
+
+#[test]
+fn a_symmetric_key_is_as_long_as_its_hash() {
+    for (algorithm, characters) in [(MacAlgorithm::HS256, 43), (MacAlgorithm::HS512, 86)] {
+        let key = Jwk::generate_symmetric(algorithm, "mac".to_owned(), &SeededRng::new(1));
+        assert_eq!(key.k.unwrap().expose().len(), characters);
+    }
+}
+
+#[test]
+fn a_published_set_leaves_out_symmetric_keys() {
+    let symmetric = Jwk::generate_symmetric(MacAlgorithm::HS256, "mac".to_owned(), &SeededRng::new(1));
+    let set = JwkSet { keys: vec![symmetric, keys::key_for(SigningAlgorithm::ES256)] };
+    let public = set.public();
+    assert_eq!(public.keys.len(), 1);
+    assert!(!public.keys[0].is_private());
+    assert!(public.find("key-1").is_some() && public.find("mac").is_none());
+}
+
+#[test]
+fn one_strange_entry_does_not_cost_the_other_keys_of_a_set() {
+    let good = serde_json::to_string(&keys::key_for(SigningAlgorithm::ES256).public()).unwrap();
+    let json = format!(r#"{{"keys":[{{"kty":7}},"what",{{"kty":"AKP","kid":"pq","pub":"AA"}},{good}]}}"#);
+    let set = JwkSet::understood(json.as_bytes()).unwrap();
+    assert_eq!(set.keys.len(), 2);
+    assert_eq!(VerifyingKey::usable_of(&set).len(), 1);
+    assert_eq!(JwkSet::understood(b"[]").unwrap_err(), JwkError::NotAKey);
+}
+
+#[test]
+fn a_key_whose_halves_do_not_belong_together_is_refused() {
+    for algorithm in SigningAlgorithm::ALL {
+        let (mine, other) =
+            (keys::key_for(algorithm), Jwk::generate(algorithm, "b".to_owned(), RsaSize::default()).unwrap());
+        let mixed = Jwk { d: other.d, ..mine };
+        assert_eq!(SigningKey::from_jwk(&mixed).unwrap_err(), JwkError::Invalid, "{algorithm}");
+    }
+}
+
+#[test]
+fn a_point_that_is_not_on_the_curve_is_refused() {
+    let key = keys::key_for(SigningAlgorithm::ES256).public();
+    let moved = Jwk { x: key.y.clone(), y: key.x.clone(), ..key };
+    assert_eq!(VerifyingKey::from_jwk(&moved).unwrap_err(), JwkError::Invalid);
+}
+
+#[test]
+fn a_key_for_encryption_neither_signs_nor_verifies() {
+    let key = Jwk { key_use: Some("enc".to_owned()), ..keys::key_for(SigningAlgorithm::RS256) };
+    assert_eq!(SigningKey::from_jwk(&key).unwrap_err(), JwkError::NotForSignatures);
+    assert_eq!(VerifyingKey::from_jwk(&key).unwrap_err(), JwkError::NotForSignatures);
+    let key = Jwk { key_use: None, key_ops: Some(vec!["verify".to_owned()]), ..key };
+    assert_eq!(SigningKey::from_jwk(&key).unwrap_err(), JwkError::NotForSignatures);
+    assert!(VerifyingKey::from_jwk(&key).is_ok());
+}
+
+#[test]
+fn an_algorithm_that_does_not_fit_the_key_is_refused() {
+    for alg in ["HS256", "none", "RS256", "ES384", "RSA-OAEP"] {
+        let key = Jwk { alg: Some(alg.to_owned()), ..keys::key_for(SigningAlgorithm::ES256) };
+        assert_eq!(VerifyingKey::from_jwk(&key).unwrap_err(), JwkError::WrongAlgorithm);
+        assert_eq!(SigningKey::from_jwk(&key).unwrap_err(), JwkError::WrongAlgorithm);
+    }
+}
+
+#[test]
+fn a_short_rsa_key_is_refused() {
+    let key = keys::key_for(SigningAlgorithm::RS256).public();
+    let short = Jwk { n: key.n.as_ref().map(|n| n[..172].to_owned()), ..key };
+    assert_eq!(VerifyingKey::from_jwk(&short).unwrap_err(), JwkError::RsaSize);
+}

@@ -1,0 +1,18 @@
+//! Integration tests of `sluice-crypto`: vectors of the RFCs, other implementations as oracles, properties.
+
+#[cfg(test)]
+mod hash_pool;
+#[cfg(test)]
+mod jwk;
+#[cfg(test)]
+mod jws;
+#[cfg(test)]
+mod jws_attacks;
+#[cfg(test)]
+mod jws_oracle;
+#[cfg(test)]
+mod keys;
+#[cfg(test)]
+mod password_hash;
+#[cfg(test)]
+mod secret_hash;
