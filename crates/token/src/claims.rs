@@ -1,0 +1,92 @@
+//! The facts in an access token.
+
+use sluice_crypto::digest::sha256;
+use sluice_primitives::{GrantId, SessionId, Timestamp};
+use sluice_protocol::{ClientId, Scope, Subject};
+
+/// The id of a token (`jti`). Derived, not drawn: the same grant and generation yield the same id, so that a repeated
+/// refresh answers with the same pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenId([u8; 16]);
+
+impl TokenId {
+    /// The id of the access token of a grant's `generation`.
+    pub fn derive(grant: GrantId, generation: u32) -> Self {
+        let mut input = [0; 20];
+        let (id, count) = input.split_at_mut(16);
+        id.copy_from_slice(grant.as_bytes());
+        count.copy_from_slice(&generation.to_be_bytes());
+        let mut bytes = [0; 16];
+        for (to, from) in bytes.iter_mut().zip(sha256(&input)) {
+            *to = from;
+        }
+        Self(bytes)
+    }
+
+    /// The id with these bytes.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes of the id.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for TokenId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        uuid_text(&self.0, f)
+    }
+}
+
+fn uuid_text(bytes: &[u8; 16], f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    for (place, byte) in bytes.iter().enumerate() {
+        if matches!(place, 4 | 6 | 8 | 10) {
+            f.write_str("-")?;
+        }
+        write!(f, "{byte:02x}")?;
+    }
+    Ok(())
+}
+
+/// What an access token says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessTokenClaims {
+    /// The id of the token.
+    pub id: TokenId,
+    /// The grant it belongs to. A client-credentials token has a grant of its own that no store knows.
+    pub grant: GrantId,
+    /// The client it was issued to.
+    pub client: ClientId,
+    /// For whom; none for client credentials.
+    pub subject: Option<Subject>,
+    /// The login session it belongs to.
+    pub session: Option<SessionId>,
+    /// What was granted.
+    pub scope: Scope,
+    /// For which services.
+    pub audience: Vec<String>,
+    /// When it was issued, to the second.
+    pub issued_at: Timestamp,
+    /// Until when it holds, to the second.
+    pub expires_at: Timestamp,
+    /// When the user authenticated, in milliseconds; what session and subject markers are held against.
+    pub authenticated_at: Timestamp,
+    /// When consent was accepted, in milliseconds; what client markers are held against.
+    pub consented_at: Timestamp,
+    /// Claims of the consent page as a JSON object.
+    pub extra: Extra,
+}
+
+/// Where the consent page's claims are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Extra {
+    /// There are none.
+    #[default]
+    None,
+    /// Here, as a JSON object of at most 1 KiB.
+    Inline(String),
+    /// Too large for a token: in the grant.
+    InGrant,
+}

@@ -1,0 +1,117 @@
+//! JWT access tokens (RFC 9068). Public claims for resource servers, and one sealed claim with what only this server
+//! acts on: so a JWT is revoked and introspected like any other token, although nothing of it is stored.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sluice_crypto::jws::SigningKey;
+use sluice_crypto::{Purpose, Sealer};
+use sluice_primitives::Rng;
+
+use crate::claims::AccessTokenClaims;
+use crate::sealed::{NotAToken, decode, encode};
+
+/// The name of the sealed claim.
+const FACTS: &str = "slc";
+/// `typ` of the header (RFC 9068 §2.1).
+pub const TYPE: &str = "at+jwt";
+
+/// How the public claims are spelled.
+#[derive(Debug, Clone)]
+pub struct JwtLayout {
+    /// `iss`.
+    pub issuer: String,
+    /// Names of consent claims that stand at the top level.
+    pub top_level: Vec<String>,
+    /// Whether consent claims also stand below `ext`.
+    pub mirror: bool,
+    /// `scope` as text, `scp` as list, or both.
+    pub scope_claim: ScopeClaim,
+}
+
+/// Which claims tell the scope (Hydra's `strategies.jwt.scope_claim`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ScopeClaim {
+    /// `scp`, a list.
+    List,
+    /// `scope`, one text (RFC 9068 §2.2.3).
+    #[default]
+    Text,
+    /// Both.
+    Both,
+}
+
+#[derive(Serialize)]
+struct Public<'a> {
+    iss: &'a str,
+    sub: &'a str,
+    aud: &'a [String],
+    client_id: &'a str,
+    exp: i64,
+    iat: i64,
+    nbf: i64,
+    jti: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scp: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_time: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ext: Option<&'a Map<String, Value>>,
+    slc: String,
+    #[serde(flatten)]
+    top_level: Map<String, Value>,
+}
+
+/// Writes a JWT; `extra` are the consent claims.
+///
+/// # Errors
+/// The signing key's.
+pub fn write(
+    claims: &AccessTokenClaims,
+    extra: &Map<String, Value>,
+    layout: &JwtLayout,
+    key: &SigningKey,
+    (sealer, rng): (&Sealer, &dyn Rng),
+) -> Result<String, sluice_crypto::jws::SignError> {
+    let subject = claims.subject.as_ref().map_or(claims.client.as_str(), |subject| subject.as_str());
+    let top_level = layout.top_level.iter().filter(|name| !is_reserved(name));
+    let public = Public {
+        iss: &layout.issuer,
+        sub: subject,
+        aud: &claims.audience,
+        client_id: claims.client.as_str(),
+        exp: claims.expires_at.as_secs(),
+        iat: claims.issued_at.as_secs(),
+        nbf: claims.issued_at.as_secs(),
+        jti: claims.id.to_string(),
+        scope: (layout.scope_claim != ScopeClaim::List).then(|| claims.scope.as_str()),
+        scp: (layout.scope_claim != ScopeClaim::Text).then(|| claims.scope.iter().collect()),
+        auth_time: claims.subject.as_ref().map(|_| claims.authenticated_at.as_secs()),
+        ext: (layout.mirror && !extra.is_empty()).then_some(extra),
+        slc: sealer.seal(Purpose::TokenFacts, &encode(claims), rng),
+        top_level: top_level.filter_map(|name| Some((name.clone(), extra.get(name)?.clone()))).collect(),
+    };
+    let payload = serde_json::to_vec(&public).unwrap_or_default();
+    key.sign(Some(TYPE), &payload)
+}
+
+/// Reads the facts of a JWT whose signature was verified.
+///
+/// # Errors
+/// [`NotAToken`] if it carries none of ours: an id token, say.
+pub fn read(verified_payload: &[u8], sealer: &Sealer) -> Result<AccessTokenClaims, NotAToken> {
+    #[derive(Deserialize)]
+    struct Facts {
+        slc: String,
+    }
+    let facts: Facts = serde_json::from_slice(verified_payload).map_err(|_| NotAToken::Content)?;
+    decode(&sealer.open(Purpose::TokenFacts, &facts.slc)?)
+}
+
+/// Whether a consent claim may not stand at the top level, because the server speaks there.
+pub fn is_reserved(name: &str) -> bool {
+    const RESERVED: [&str; 13] =
+        ["iss", "sub", "aud", "exp", "iat", "nbf", "jti", "client_id", "scope", "scp", "ext", "auth_time", FACTS];
+    RESERVED.contains(&name)
+}

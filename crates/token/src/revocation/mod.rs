@@ -1,0 +1,11 @@
+//! Revocation: a marker says what no longer holds, the feed carries it to every node, the set answers in memory.
+
+mod feed;
+mod follower;
+mod marker;
+mod set;
+
+pub use feed::{Change, Feed, FeedBatch, FeedPosition};
+pub use follower::FeedFollower;
+pub use marker::{Marker, Target, UnknownTarget};
+pub use set::{Facts, RevocationSet};

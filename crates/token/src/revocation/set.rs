@@ -1,0 +1,111 @@
+//! The live markers in memory.
+
+use std::collections::HashMap;
+
+use parking_lot::RwLock;
+use sluice_primitives::{GrantId, SessionId, Timestamp};
+use sluice_protocol::{ClientId, Subject};
+
+use super::marker::{Marker, Target};
+use crate::claims::AccessTokenClaims;
+
+/// The live markers. Key: the target. Bound: what is revoked within one longest token lifetime. Staleness: the feed's.
+#[derive(Debug, Default)]
+pub struct RevocationSet(RwLock<HashMap<Target, Entry>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    at: Timestamp,
+    expires_at: Timestamp,
+}
+
+/// What markers are held against.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The grant.
+    pub grant: GrantId,
+    /// Its client.
+    pub client: &'a ClientId,
+    /// Its subject, if it has one.
+    pub subject: Option<&'a Subject>,
+    /// Its login session, if it has one.
+    pub session: Option<SessionId>,
+    /// When the user authenticated.
+    pub authenticated_at: Timestamp,
+    /// When consent was accepted.
+    pub consented_at: Timestamp,
+}
+
+fn covers(markers: &HashMap<Target, Entry>, facts: &Facts<'_>) -> bool {
+    let not_later = |target: Target, time: Timestamp| markers.get(&target).is_some_and(|entry| time <= entry.at);
+    if markers.is_empty() {
+        return false;
+    }
+    if markers.contains_key(&Target::Grant(facts.grant)) {
+        return true;
+    }
+    if not_later(Target::Client(facts.client.clone()), facts.consented_at) {
+        return true;
+    }
+    if facts.session.is_some_and(|session| not_later(Target::Session(session), facts.authenticated_at)) {
+        return true;
+    }
+    facts.subject.is_some_and(|subject| {
+        not_later(Target::Subject(subject.clone()), facts.authenticated_at)
+            || not_later(Target::SubjectClient(subject.clone(), facts.client.clone()), facts.consented_at)
+    })
+}
+
+impl RevocationSet {
+    /// Adds a marker; a later one for the same target wins.
+    pub fn apply(&self, marker: &Marker) {
+        let mut markers = self.0.write();
+        let entry = markers.entry(marker.target.clone()).or_insert(Entry { at: marker.at, expires_at: marker.expires_at });
+        entry.at = entry.at.max(marker.at);
+        entry.expires_at = entry.expires_at.max(marker.expires_at);
+    }
+
+    /// Whether the token was revoked.
+    pub fn holds(&self, claims: &AccessTokenClaims) -> bool {
+        let markers = self.0.read();
+        if markers.is_empty() {
+            return false;
+        }
+        let facts = Facts {
+            grant: claims.grant,
+            client: &claims.client,
+            subject: claims.subject.as_ref(),
+            session: claims.session,
+            authenticated_at: claims.authenticated_at,
+            consented_at: claims.consented_at,
+        };
+        covers(&markers, &facts)
+    }
+
+    /// Whether the grant with these facts was revoked.
+    pub fn covers_grant(&self, facts: &Facts<'_>) -> bool {
+        covers(&self.0.read(), facts)
+    }
+
+    /// Whether a login of `subject` in `session` was signed out after it happened.
+    pub fn covers_login(&self, session: SessionId, subject: &Subject, authenticated_at: Timestamp) -> bool {
+        let markers = self.0.read();
+        let covers = |target: Target| markers.get(&target).is_some_and(|entry| authenticated_at <= entry.at);
+        !markers.is_empty() && (covers(Target::Session(session)) || covers(Target::Subject(subject.clone())))
+    }
+
+    /// Forgets markers whose tokens have all expired.
+    pub fn forget_expired(&self, now: Timestamp) {
+        self.0.write().retain(|_, entry| entry.expires_at > now);
+    }
+
+    /// How many markers are live.
+    pub fn len(&self) -> usize {
+        self.0.read().len()
+    }
+
+    /// Whether nothing is revoked.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,107 @@
+//! Opaque access tokens: sealed claims. Opening one needs a key and nothing else.
+
+use serde::{Deserialize, Serialize};
+use sluice_crypto::{Purpose, Sealer};
+use sluice_primitives::{GrantId, Rng, SessionId, Timestamp};
+use thiserror::Error;
+
+use crate::claims::{AccessTokenClaims, Extra, TokenId};
+
+/// What Hydra puts before its access tokens; secret scanners know it.
+const PREFIX: &str = "ory_at_";
+
+/// Why a text is no access token of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NotAToken {
+    /// It does not open.
+    #[error(transparent)]
+    Sealed(#[from] sluice_crypto::OpenError),
+    /// It opens, but to something that this version does not understand.
+    #[error("the content of the token is not understood")]
+    Content,
+}
+
+/// The compact form; times are relative to `issued_at` where that is shorter.
+#[derive(Serialize, Deserialize)]
+struct Wire<'a> {
+    id: [u8; 16],
+    grant: [u8; 16],
+    client: &'a str,
+    subject: Option<&'a str>,
+    session: Option<[u8; 16]>,
+    scope: &'a str,
+    #[serde(borrow)]
+    audience: Vec<&'a str>,
+    issued_at: i64,
+    lifetime: i64,
+    authenticated_at: i64,
+    consented_at: i64,
+    extra: u8,
+    inline: Option<&'a str>,
+}
+
+/// Writes an opaque token.
+pub fn write(claims: &AccessTokenClaims, sealer: &Sealer, rng: &dyn Rng) -> String {
+    let wire = encode(claims);
+    format!("{PREFIX}{}", sealer.seal(Purpose::AccessToken, &wire, rng))
+}
+
+/// Reads an opaque token; expiry and revocation are the caller's to check.
+///
+/// # Errors
+/// [`NotAToken`] for anything that this installation did not issue as an access token.
+pub fn read(token: &str, sealer: &Sealer) -> Result<AccessTokenClaims, NotAToken> {
+    let sealed = token.strip_prefix(PREFIX).unwrap_or(token);
+    decode(&sealer.open(Purpose::AccessToken, sealed)?)
+}
+
+/// The compact binary form of claims; also what a JWT carries sealed beside its public claims.
+pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
+    let (extra, inline) = match &claims.extra {
+        Extra::None => (0, None),
+        Extra::Inline(json) => (1, Some(json.as_str())),
+        Extra::InGrant => (2, None),
+    };
+    let wire = Wire {
+        id: *claims.id.as_bytes(),
+        grant: *claims.grant.as_bytes(),
+        client: claims.client.as_str(),
+        subject: claims.subject.as_ref().map(|subject| subject.as_str()),
+        session: claims.session.map(|session| *session.as_bytes()),
+        scope: claims.scope.as_str(),
+        audience: claims.audience.iter().map(String::as_str).collect(),
+        issued_at: claims.issued_at.as_secs(),
+        lifetime: claims.expires_at.as_secs().saturating_sub(claims.issued_at.as_secs()),
+        authenticated_at: claims.authenticated_at.as_millis(),
+        consented_at: claims.consented_at.as_millis(),
+        extra,
+        inline,
+    };
+    postcard::to_stdvec(&wire).unwrap_or_default()
+}
+
+/// Reads the compact binary form.
+///
+/// # Errors
+/// [`NotAToken::Content`] if it is not understood.
+pub fn decode(bytes: &[u8]) -> Result<AccessTokenClaims, NotAToken> {
+    let wire: Wire<'_> = postcard::from_bytes(bytes).map_err(|_| NotAToken::Content)?;
+    Ok(AccessTokenClaims {
+        id: TokenId::from_bytes(wire.id),
+        grant: GrantId::from_bytes(wire.grant),
+        client: wire.client.parse().map_err(|_| NotAToken::Content)?,
+        subject: wire.subject.map(str::parse).transpose().map_err(|_| NotAToken::Content)?,
+        session: wire.session.map(SessionId::from_bytes),
+        scope: wire.scope.parse().map_err(|_| NotAToken::Content)?,
+        audience: wire.audience.into_iter().map(str::to_owned).collect(),
+        issued_at: Timestamp::from_secs(wire.issued_at),
+        expires_at: Timestamp::from_secs(wire.issued_at.saturating_add(wire.lifetime)),
+        authenticated_at: Timestamp::from_millis(wire.authenticated_at),
+        consented_at: Timestamp::from_millis(wire.consented_at),
+        extra: match (wire.extra, wire.inline) {
+            (1, Some(json)) => Extra::Inline(json.to_owned()),
+            (2, _) => Extra::InGrant,
+            _ => Extra::None,
+        },
+    })
+}
