@@ -1,0 +1,97 @@
+# Chores of this repository. `make test` is everything a change must pass; it installs by name what is missing.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 600
+CACHE := .cache
+VENV := $(CACHE)/interop-venv
+# tests/deps may have put a newer Node or Go here than the distribution has.
+export PATH := $(CURDIR)/$(CACHE)/bin:$(HOME)/.cargo/bin:$(PATH)
+
+.PHONY: help
+help:
+	@echo "make demo      run the server with its own pages and an example application"
+	@echo "make test      everything below but soak and fuzz; installs what is missing"
+	@echo "make check     formatting, lints, documentation, dependency arrows"
+	@echo "make unit      every Rust test, on SQLite and on a private PostgreSQL"
+	@echo "make interop   real OAuth software against the server, on both databases"
+	@echo "make browser   Chromium on the pages"
+	@echo "make soak      long runs: SOAK_SECONDS=$(SOAK_SECONDS)"
+	@echo "make fuzz      each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
+
+.PHONY: test
+test:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory interop
+	@$(MAKE) --no-print-directory browser
+
+.PHONY: demo
+demo: rust
+	cargo run --release -- demo
+
+.PHONY: deps
+deps: rust
+	@tests/deps
+
+.PHONY: rust
+rust:
+	@command -v cargo >/dev/null || { \
+	  echo "Rust is missing. Install it from https://rustup.rs, open a new shell, and run make again:"; \
+	  echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"; \
+	  exit 1; }
+
+.PHONY: check
+check: rust
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	cargo xtask check-arrows
+
+.PHONY: unit
+unit: rust
+	cargo test --workspace
+
+# What the real-software tests need beside system packages; rebuilt when a lock file changes.
+$(CACHE)/node.stamp: tests/package.json tests/package-lock.json
+	cd tests && npm ci --no-fund --no-audit --no-progress
+	@mkdir -p $(CACHE) && touch $@
+
+$(CACHE)/python.stamp: tests/interop/python/requirements.txt
+	python3 -m venv --clear $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+$(CACHE)/go.stamp: tests/interop/go/go.mod tests/interop/go/go.sum
+	cd tests/interop/go && go mod download
+	@mkdir -p $(CACHE) && touch $@
+
+.PHONY: server
+server: rust
+	cargo build --package sluice --bin sluice
+
+.PHONY: interop
+interop: server $(CACHE)/node.stamp $(CACHE)/python.stamp $(CACHE)/go.stamp
+	tests/interop/run sqlite postgres
+
+.PHONY: browser
+browser: server $(CACHE)/node.stamp
+	tests/browser/run
+
+# Long runs are ordinary tests that are ignored unless asked for; they read how long from SOAK_SECONDS.
+.PHONY: soak
+soak: rust
+	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --workspace --release -- --ignored soak
+
+.PHONY: fuzz
+fuzz: rust
+	@[ -d fuzz/fuzz_targets ] || { echo "there are no fuzz targets: fuzz/fuzz_targets is missing"; exit 1; }
+	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
+	@rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
+	@set -e; for target in $$(cargo +nightly fuzz list); do \
+	  echo "== $$target"; \
+	  cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS); \
+	done

@@ -1,0 +1,146 @@
+//! `/admin/clients`: clients.
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
+use http::header::{LINK, LOCATION};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use sluice_oauth::client::{ClientPage, ClientService, ListClients, RefusedPatch};
+use sluice_protocol::ClientId;
+
+use super::json_body::{JsonBody, MAX_BODY};
+use super::wire::client::ClientBody;
+use super::wire::client_form::{patch_client, read_client};
+use super::wire::lifespans::LifespansBody;
+use crate::respond::AdminError;
+
+type Clients = State<Arc<ClientService>>;
+
+const PATH: &str = "/admin/clients";
+
+/// The routes below `/admin/clients`.
+pub(crate) fn routes(clients: Arc<ClientService>) -> Router {
+    Router::new()
+        .route(PATH, get(list).post(create))
+        .route("/admin/clients/{id}", get(find).put(replace).patch(patch).delete(delete))
+        .route("/admin/clients/{id}/lifespans", put(set_lifespans))
+        .route("/admin/clients/{id}/secrets/rotate", post(rotate_secret).delete(forget_rotated_secrets))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(clients)
+}
+
+async fn list(State(clients): Clients, RawQuery(query): RawQuery) -> Result<Response, AdminError> {
+    let asked = list_query(query.as_deref().unwrap_or_default());
+    let page = clients.list(asked.clone()).await?;
+    let body: Vec<_> = page.clients.iter().map(ClientBody::from).collect();
+    Ok((links(&asked, &page), Json(body)).into_response())
+}
+
+async fn create(State(clients): Clients, body: JsonBody) -> Result<Response, AdminError> {
+    let metadata = read_client(body.bytes()).map_err(AdminError::malformed)?;
+    let made = clients.create(metadata).await?;
+    let location = format!("{PATH}/{}", utf8_percent_encode(made.client.id.as_str(), NON_ALPHANUMERIC));
+    let body = Json(ClientBody::with_secret(&made.client, made.secret.as_ref()));
+    Ok((StatusCode::CREATED, [(LOCATION, location)], body).into_response())
+}
+
+async fn find(State(clients): Clients, Path(id): Path<String>) -> Result<Response, AdminError> {
+    let client = clients.get(&client_id(&id)?).await?;
+    Ok(Json(ClientBody::from(&*client)).into_response())
+}
+
+async fn replace(
+    State(clients): Clients,
+    Path(id): Path<String>,
+    body: JsonBody,
+) -> Result<Response, AdminError> {
+    let metadata = read_client(body.bytes()).map_err(AdminError::malformed)?;
+    let changed = clients.replace(&client_id(&id)?, metadata).await?;
+    Ok(Json(ClientBody::with_secret(&changed.client, changed.secret.as_ref())).into_response())
+}
+
+async fn patch(
+    State(clients): Clients,
+    Path(id): Path<String>,
+    body: JsonBody,
+) -> Result<Response, AdminError> {
+    let patch: json_patch::Patch = body.read_any()?;
+    let edit = |client: &_| patch_client(client, &patch).map_err(RefusedPatch);
+    let changed = clients.patch(&client_id(&id)?, edit).await?;
+    Ok(Json(ClientBody::with_secret(&changed.client, changed.secret.as_ref())).into_response())
+}
+
+async fn delete(State(clients): Clients, Path(id): Path<String>) -> Result<StatusCode, AdminError> {
+    clients.delete(&client_id(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn set_lifespans(
+    State(clients): Clients,
+    Path(id): Path<String>,
+    body: JsonBody,
+) -> Result<Response, AdminError> {
+    let lifespans: LifespansBody = body.read()?;
+    let client = clients.set_lifespans(&client_id(&id)?, lifespans.into()).await?;
+    Ok(Json(ClientBody::from(&*client)).into_response())
+}
+
+async fn rotate_secret(State(clients): Clients, Path(id): Path<String>) -> Result<Response, AdminError> {
+    let rotated = clients.rotate_secret(&client_id(&id)?).await?;
+    Ok(Json(ClientBody::with_secret(&rotated.client, rotated.secret.as_ref())).into_response())
+}
+
+async fn forget_rotated_secrets(
+    State(clients): Clients,
+    Path(id): Path<String>,
+) -> Result<Response, AdminError> {
+    let client = clients.forget_rotated_secrets(&client_id(&id)?).await?;
+    Ok(Json(ClientBody::from(&*client)).into_response())
+}
+
+/// What cannot be an id belongs to no client.
+fn client_id(raw: &str) -> Result<ClientId, AdminError> {
+    raw.parse().map_err(|_| AdminError::not_found())
+}
+
+/// Like Hydra, takes what is no number for "not asked", and the last of repeated parameters.
+fn list_query(query: &str) -> ListClients {
+    let mut asked = ListClients::default();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()).filter(|(_, value)| !value.is_empty()) {
+        match name.as_ref() {
+            "client_name" => asked.name = Some(value.into_owned()),
+            "owner" => asked.owner = Some(value.into_owned()),
+            "page_size" => asked.page_size = value.parse().ok(),
+            "page_token" => asked.page_token = Some(value.into_owned()),
+            _ => {}
+        }
+    }
+    asked
+}
+
+/// The `Link` header: the first page always, the next one if there is one.
+fn links(asked: &ListClients, page: &ClientPage) -> HeaderMap {
+    let link = |rel: &str, token: Option<&str>| {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("page_size", &page.page_size.to_string());
+        let filters = [
+            ("client_name", asked.name.as_deref()),
+            ("owner", asked.owner.as_deref()),
+            ("page_token", token),
+        ];
+        for (name, value) in filters.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+            query.append_pair(name, value);
+        }
+        format!("<{PATH}?{}>; rel=\"{rel}\"", query.finish())
+    };
+    let next = page.next.as_deref().map(|token| link("next", Some(token)));
+    let all = [Some(link("first", None)), next].into_iter().flatten().collect::<Vec<_>>().join(",");
+    HeaderValue::from_str(&all).map(|value| HeaderMap::from_iter([(LINK, value)])).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+use super::*;
+use axum::body::Body;
+use http::Request;
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use sluice_crypto::Sealer;
+use sluice_crypto::digest::MacKey;
+use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
+use sluice_crypto::secret_hash::FastHashKeys;
+use sluice_oauth::client::{ClientDirectory, ClientSecrets, ClientServiceParts, RegistrationRules};
+use sluice_primitives::{Lifetime, ManualClock, NetworkId, Secret, SeededRng, Timestamp};
+use sluice_store_contract::MemoryStore;
+use tower::ServiceExt;
+
+struct Answer {
+    status: u16,
+    headers: HeaderMap,
+    json: Value,
+}
+
+fn admin() -> Router {
+    let (store, rng) = (Arc::new(MemoryStore::default()), Arc::new(SeededRng::new(1)));
+    let keys = FastHashKeys::new((7, MacKey::new(b"key")), Vec::new());
+    let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).unwrap());
+    routes(Arc::new(ClientService::new(ClientServiceParts {
+        repo: store.clone(),
+        directory: Arc::new(ClientDirectory::new(store, 100)),
+        revocations: Arc::default(),
+        secrets: ClientSecrets::new(keys, pool, rng.clone()),
+        sealer: Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())])),
+        clock: Arc::new(ManualClock::at(Timestamp::from_millis(1_763_720_125_497))),
+        rng,
+        rules: RegistrationRules::default(),
+        marker_lifetime: Lifetime::hours(1),
+    })))
+}
+
+async fn ask(admin: &Router, method: &str, path: &str, body: &str) -> Answer {
+    let request = Request::builder().method(method).uri(path).body(Body::from(body.to_owned())).unwrap();
+    let response = admin.clone().oneshot(request).await.unwrap();
+    let (head, body) = response.into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    let json = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+    Answer { status: head.status.as_u16(), headers: head.headers, json }
+}
+
+fn header(answer: &Answer, name: http::HeaderName) -> &str {
+    answer.headers.get(name).unwrap().to_str().unwrap()
+}
+
+#[tokio::test]
+async fn a_client_lives_from_creation_to_deletion() {
+    let admin = admin();
+    let made =
+        ask(&admin, "POST", PATH, r#"{"client_id":"my app","redirect_uris":["https://a.example/cb"]}"#).await;
+    assert_eq!((made.status, header(&made, LOCATION)), (201, "/admin/clients/my%20app"));
+    assert_eq!(made.json["client_secret"].as_str().unwrap().len(), 43);
+    let found = ask(&admin, "GET", "/admin/clients/my%20app", "").await;
+    assert_eq!((found.status, &found.json["created_at"]), (200, &json!("2025-11-21T10:15:25.497Z")));
+    assert!(found.json.get("client_secret").is_none());
+    let put = ask(&admin, "PUT", "/admin/clients/my%20app", r#"{"client_name":"new"}"#).await;
+    assert_eq!(
+        (put.status, &put.json["client_name"], put.json.get("client_secret")),
+        (200, &json!("new"), None)
+    );
+    assert_eq!((&put.json["redirect_uris"], &put.json["client_id"]), (&json!([]), &json!("my app")));
+    let patch = r#"[{"op":"replace","path":"/client_secret","value":"another"}]"#;
+    let patched = ask(&admin, "PATCH", "/admin/clients/my%20app", patch).await;
+    assert_eq!((patched.status, &patched.json["client_secret"]), (200, &json!("another")));
+    let lifespans = r#"{"client_credentials_grant_access_token_lifespan":"30m"}"#;
+    let set = ask(&admin, "PUT", "/admin/clients/my%20app/lifespans", lifespans).await;
+    assert_eq!(set.json["client_credentials_grant_access_token_lifespan"], "30m0s");
+    let rotated = ask(&admin, "POST", "/admin/clients/my%20app/secrets/rotate", "").await;
+    assert_eq!((rotated.status, rotated.json["client_secret"].as_str().unwrap().len()), (200, 43));
+    let forgotten = ask(&admin, "DELETE", "/admin/clients/my%20app/secrets/rotate", "").await;
+    assert_eq!((forgotten.status, forgotten.json.get("client_secret")), (200, None));
+    let deleted = ask(&admin, "DELETE", "/admin/clients/my%20app", "").await;
+    assert_eq!((deleted.status, deleted.json), (204, Value::Null));
+    assert_eq!(ask(&admin, "GET", "/admin/clients/my%20app", "").await.status, 404);
+}
+
+#[tokio::test]
+async fn refusals_look_like_hydras() {
+    let admin = admin();
+    let not_found = json!({"error": "Unable to locate the resource", "error_description": ""});
+    for (method, path, body) in [
+        ("GET", "/admin/clients/none", ""),
+        ("PUT", "/admin/clients/none", "{}"),
+        ("PATCH", "/admin/clients/none", "[]"),
+        ("DELETE", "/admin/clients/none", ""),
+        ("PUT", "/admin/clients/none/lifespans", "{}"),
+        ("POST", "/admin/clients/none/secrets/rotate", ""),
+        ("GET", "/admin/clients/n%C3%B6ne", ""),
+    ] {
+        let answer = ask(&admin, method, path, body).await;
+        assert_eq!((answer.status, &answer.json), (404, &not_found), "{method} {path}");
+    }
+    assert_eq!(ask(&admin, "POST", PATH, r#"{"client_id":"app"}"#).await.status, 201);
+    let taken = ask(&admin, "POST", PATH, r#"{"client_id":"app"}"#).await;
+    assert_eq!(taken.status, 409);
+    assert!(taken.json["error"].as_str().unwrap().starts_with("Unable to insert or update resource"));
+    for (body, error) in [
+        (r#"{"token_endpoint_auth_method":"wat"}"#, "invalid_client_metadata"),
+        (r#"{"redirect_uris":["/x"]}"#, "invalid_redirect_uri"),
+        (r#"{"client_name":5}"#, "The request was malformed or contained invalid parameters"),
+        ("", "The request was malformed or contained invalid parameters"),
+        (r#"{"client_name":"a\u0000b"}"#, "The request was malformed or contained invalid parameters"),
+    ] {
+        let answer = ask(&admin, "POST", PATH, body).await;
+        assert_eq!((answer.status, &answer.json["error"]), (400, &json!(error)), "{body}");
+        assert!(!answer.json["error_description"].as_str().unwrap().is_empty());
+    }
+    let large = ask(&admin, "POST", PATH, &format!("\"{}\"", "x".repeat(MAX_BODY))).await;
+    assert_eq!(large.status, 413);
+}
+
+#[tokio::test]
+async fn a_patch_that_cannot_be_applied_changes_nothing() {
+    let admin = admin();
+    ask(&admin, "POST", PATH, r#"{"client_id":"app","client_name":"old"}"#).await;
+    for patch in [
+        r#"[{"op":"replace","path":"/client_id","value":"other"}]"#,
+        r#"[{"op":"replace","path":"/client_name","value":"new"},{"op":"test","path":"/owner","value":"x"}]"#,
+        r#"{"op":"add"}"#,
+        "no patch",
+    ] {
+        assert_eq!(ask(&admin, "PATCH", "/admin/clients/app", patch).await.status, 400, "{patch}");
+    }
+    assert_eq!(ask(&admin, "GET", "/admin/clients/app", "").await.json["client_name"], "old");
+}
+
+#[tokio::test]
+async fn a_listing_links_to_its_next_page() {
+    let admin = admin();
+    for id in ["a", "b", "c"] {
+        ask(&admin, "POST", PATH, &json!({"client_id": id, "owner": "me & you"}).to_string()).await;
+    }
+    let first = ask(&admin, "GET", "/admin/clients?page_size=2&owner=me+%26+you", "").await;
+    let ids = |answer: &Answer| -> Vec<String> {
+        answer
+            .json
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|client| client["client_id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(ids(&first), ["a", "b"]);
+    let link = header(&first, LINK);
+    assert!(link.starts_with("</admin/clients?page_size=2&owner=me+%26+you>; rel=\"first\",<"), "{link}");
+    let next = link.split(",<").nth(1).unwrap().strip_suffix(">; rel=\"next\"").unwrap();
+    let second = ask(&admin, "GET", next, "").await;
+    assert_eq!(ids(&second), ["c"]);
+    assert!(!header(&second, LINK).contains("next"));
+    assert_eq!(ids(&ask(&admin, "GET", "/admin/clients?client_name=nobody", "").await), Vec::<String>::new());
+    assert_eq!(ask(&admin, "GET", "/admin/clients?page_token=made-up", "").await.status, 400);
+}

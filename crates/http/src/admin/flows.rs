@@ -1,0 +1,142 @@
+//! `/admin/oauth2/auth/requests/{login,consent,logout}` (Hydra).
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use sluice_oauth::flow::FlowProblem;
+use sluice_oauth::logout::LogoutProblem;
+use sluice_protocol::Parameters;
+
+use super::json_body::read_json;
+use super::wire::flow::{
+    AcceptConsentBody, AcceptLoginBody, ConsentRequestBody, LoginRequestBody, LogoutRequestBody, RedirectTo, RejectBody,
+};
+use crate::respond::AdminError;
+use crate::state::AdminState;
+
+type Answer = Result<Response, Refusal>;
+
+/// `GET …/login`.
+pub(crate) async fn login(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+    let challenge = challenge(query.as_deref(), "login_challenge")?;
+    let answer = state.flows.login(&challenge).await.map_err(problem)?;
+    Ok(Json(LoginRequestBody::new(&challenge, &answer)).into_response())
+}
+
+/// `PUT …/login/accept`.
+pub(crate) async fn accept_login(State(state): State<AdminState>, RawQuery(query): RawQuery, body: Bytes) -> Answer {
+    let challenge = challenge(query.as_deref(), "login_challenge")?;
+    let accept: AcceptLoginBody = json(&body)?;
+    redirect(state.flows.accept_login(&challenge, accept.into()).await)
+}
+
+/// `PUT …/login/reject`.
+pub(crate) async fn reject_login(State(state): State<AdminState>, RawQuery(query): RawQuery, body: Bytes) -> Answer {
+    let challenge = challenge(query.as_deref(), "login_challenge")?;
+    let reject: RejectBody = json_or_default(&body)?;
+    redirect(state.flows.reject_login(&challenge, reject.into()).await)
+}
+
+/// `GET …/consent`.
+pub(crate) async fn consent(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+    let challenge = challenge(query.as_deref(), "consent_challenge")?;
+    let answer = state.flows.consent(&challenge).await.map_err(problem)?;
+    Ok(Json(ConsentRequestBody::new(&challenge, &answer)).into_response())
+}
+
+/// `PUT …/consent/accept`.
+pub(crate) async fn accept_consent(State(state): State<AdminState>, RawQuery(query): RawQuery, body: Bytes) -> Answer {
+    let challenge = challenge(query.as_deref(), "consent_challenge")?;
+    let accept: AcceptConsentBody = json_or_default(&body)?;
+    redirect(state.flows.accept_consent(&challenge, accept.into()).await)
+}
+
+/// `PUT …/consent/reject`.
+pub(crate) async fn reject_consent(State(state): State<AdminState>, RawQuery(query): RawQuery, body: Bytes) -> Answer {
+    let challenge = challenge(query.as_deref(), "consent_challenge")?;
+    let reject: RejectBody = json_or_default(&body)?;
+    redirect(state.flows.reject_consent(&challenge, reject.into()).await)
+}
+
+/// `GET …/logout`.
+pub(crate) async fn logout(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+    let challenge = challenge(query.as_deref(), "logout_challenge")?;
+    let view = state.logout.request(&challenge).await.map_err(logout_problem)?;
+    Ok(Json(LogoutRequestBody::new(&challenge, &view)).into_response())
+}
+
+/// `PUT …/logout/accept`.
+pub(crate) async fn accept_logout(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+    let challenge = challenge(query.as_deref(), "logout_challenge")?;
+    let redirect_to = state.logout.accept(&challenge).await.map_err(logout_problem)?;
+    Ok(Json(RedirectTo { redirect_to }).into_response())
+}
+
+/// `PUT …/logout/reject`.
+pub(crate) async fn reject_logout(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+    let challenge = challenge(query.as_deref(), "logout_challenge")?;
+    state.logout.reject(&challenge).await.map_err(logout_problem)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// The challenge of the query: by its name, or, as older clients of Hydra send it, as `challenge`.
+fn challenge(query: Option<&str>, name: &str) -> Result<String, AdminError> {
+    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes(), 64 * 1024, &[])
+        .map_err(|error| AdminError::malformed(error.to_string()))?;
+    let challenge = parameters.get(name).or_else(|| parameters.get("challenge")).map(str::to_owned);
+    challenge.ok_or_else(|| AdminError::malformed(format!("The query parameter `{name}` is missing.")))
+}
+
+fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, AdminError> {
+    read_json(body).map_err(AdminError::malformed)
+}
+
+fn json_or_default<T: serde::de::DeserializeOwned + Default>(body: &[u8]) -> Result<T, AdminError> {
+    if body.is_empty() { Ok(T::default()) } else { json(body) }
+}
+
+fn redirect(answer: Result<String, FlowProblem>) -> Answer {
+    let redirect_to = answer.map_err(problem)?;
+    Ok(Json(RedirectTo { redirect_to }).into_response())
+}
+
+/// A refusal, or the way out of a flow that is over.
+pub(crate) enum Refusal {
+    Error(AdminError),
+    Gone { redirect_to: String },
+}
+
+impl From<AdminError> for Refusal {
+    fn from(error: AdminError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Error(error) => error.into_response(),
+            // Hydra answers `oAuth2RedirectTo`; the browser can start again there.
+            Self::Gone { redirect_to } => (StatusCode::GONE, Json(RedirectTo { redirect_to })).into_response(),
+        }
+    }
+}
+
+fn problem(problem: FlowProblem) -> Refusal {
+    match problem {
+        FlowProblem::Unknown(_) | FlowProblem::ClientGone => AdminError::not_found().into(),
+        FlowProblem::Gone { redirect_to } => Refusal::Gone { redirect_to },
+        FlowProblem::Invalid(reason) => AdminError::malformed(reason.to_owned()).into(),
+        FlowProblem::Store(error) => AdminError::from(error).into(),
+    }
+}
+
+fn logout_problem(problem: LogoutProblem) -> Refusal {
+    match problem {
+        LogoutProblem::Unknown => AdminError::not_found().into(),
+        LogoutProblem::Gone { redirect_to } => Refusal::Gone { redirect_to },
+        LogoutProblem::Store(error) => AdminError::from(error).into(),
+    }
+}

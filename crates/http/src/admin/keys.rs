@@ -1,0 +1,81 @@
+//! `/admin/keys`: key sets, private parts included.
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use http::StatusCode;
+use http::header::LOCATION;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use sluice_crypto::jwk::{Jwk, JwkSet};
+use sluice_oauth::keys::KeyService;
+
+use super::json_body::{JsonBody, MAX_BODY};
+use super::wire::jwks::{KeySetBody, NewKeyBody};
+use crate::respond::AdminError;
+
+type Keys = State<Arc<KeyService>>;
+
+/// The routes below `/admin/keys`.
+pub(crate) fn routes(keys: Arc<KeyService>) -> Router {
+    Router::new()
+        .route("/admin/keys/{set}", get(find_set).post(create).put(replace_set).delete(delete_set))
+        .route("/admin/keys/{set}/{kid}", get(find_key).put(put_key).delete(delete_key))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(keys)
+}
+
+async fn create(State(keys): Keys, Path(set): Path<String>, body: JsonBody) -> Result<Response, AdminError> {
+    let asked: NewKeyBody = body.read()?;
+    let made = keys.create(&set, asked.into()).await?;
+    let location = format!("/admin/keys/{}", utf8_percent_encode(&set, NON_ALPHANUMERIC));
+    Ok((StatusCode::CREATED, [(LOCATION, location)], Json(made)).into_response())
+}
+
+async fn find_set(State(keys): Keys, Path(set): Path<String>) -> Result<Json<JwkSet>, AdminError> {
+    Ok(Json(keys.set(&set).await?))
+}
+
+async fn find_key(
+    State(keys): Keys,
+    Path((set, kid)): Path<(String, String)>,
+) -> Result<Json<JwkSet>, AdminError> {
+    Ok(Json(keys.key(&set, &kid).await?))
+}
+
+async fn replace_set(
+    State(keys): Keys,
+    Path(set): Path<String>,
+    body: JsonBody,
+) -> Result<Json<JwkSet>, AdminError> {
+    let wanted: KeySetBody = body.read()?;
+    Ok(Json(keys.replace_set(&set, wanted.into()).await?))
+}
+
+/// Like in Hydra, the key goes by the `kid` of the body; the one of the path does not count.
+async fn put_key(
+    State(keys): Keys,
+    Path((set, _)): Path<(String, String)>,
+    body: JsonBody,
+) -> Result<Json<Jwk>, AdminError> {
+    let jwk: Jwk = body.read()?;
+    Ok(Json(keys.put_key(&set, jwk).await?))
+}
+
+async fn delete_set(State(keys): Keys, Path(set): Path<String>) -> Result<StatusCode, AdminError> {
+    keys.delete_set(&set).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn delete_key(
+    State(keys): Keys,
+    Path((set, kid)): Path<(String, String)>,
+) -> Result<StatusCode, AdminError> {
+    keys.delete_key(&set, &kid).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[cfg(test)]
+mod tests;

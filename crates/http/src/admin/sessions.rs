@@ -1,0 +1,109 @@
+//! `/admin/oauth2/auth/sessions/{login,consent}` (Hydra).
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
+use axum::http::header::{HeaderValue, LINK};
+use axum::response::{IntoResponse, Response};
+use sluice_oauth::consent::{InvalidPageToken, Revoke};
+use sluice_oauth::login_session::EndSessions;
+use sluice_protocol::{Parameters, Subject};
+
+use super::wire::consent_session::ConsentSessionBody;
+use crate::respond::AdminError;
+use crate::state::AdminState;
+
+/// How many entries a page has unless told otherwise, and at most (Hydra).
+const PAGE: u32 = 250;
+const MAX_PAGE: u32 = 500;
+
+type Answer = Result<Response, AdminError>;
+
+/// `DELETE …/sessions/login?subject=` or `?sid=`.
+pub(crate) async fn end_login(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+    let query = query.unwrap_or_default();
+    let parameters = parse(&query)?;
+    let which = match (parameters.get("sid"), parameters.get("subject")) {
+        (Some(sid), None) => {
+            // A session of another server is as ended as one can be.
+            let Ok(session) = sid.parse() else { return Ok(StatusCode::NO_CONTENT.into_response()) };
+            EndSessions::One(session)
+        }
+        (None, Some(raw)) => EndSessions::Subject(subject(raw)?),
+        _ => return Err(AdminError::malformed("Either `subject` or `sid` is required.".to_owned())),
+    };
+    state.sessions.end(which).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `GET …/sessions/consent?subject=`.
+pub(crate) async fn list_consents(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+    let query = query.unwrap_or_default();
+    let parameters = parse(&query)?;
+    let subject = subject(parameters.get("subject").ok_or_else(missing_subject)?)?;
+    let session = match parameters.get("login_session_id").map(str::parse) {
+        Some(Ok(session)) => Some(session),
+        // No grant belongs to a session that cannot be.
+        Some(Err(_)) => return Ok(Json(Vec::<()>::new()).into_response()),
+        None => None,
+    };
+    let size = parameters.get("page_size").and_then(|size| size.parse().ok()).unwrap_or(PAGE).clamp(1, MAX_PAGE);
+    let page = state.consents.list(subject, session, (parameters.get("page_token"), size)).await;
+    let page = page.map_err(|error| match error {
+        InvalidPageToken::Token => AdminError::malformed(error.to_string()),
+        InvalidPageToken::Store(error) => AdminError::from(error),
+    })?;
+    let body: Vec<_> =
+        page.grants.iter().map(|(grant, client)| ConsentSessionBody::new(grant, client.as_deref())).collect();
+    let mut response = Json(body).into_response();
+    if let Some(next) = page.next {
+        let link = format!("</admin/oauth2/auth/sessions/consent?page_size={size}&page_token={next}>; rel=\"next\"");
+        if let Ok(link) = HeaderValue::from_str(&link) {
+            response.headers_mut().insert(LINK, link);
+        }
+    }
+    Ok(response)
+}
+
+/// `DELETE …/sessions/consent?subject=&client=|all=true` or `?consent_request_id=`.
+pub(crate) async fn revoke_consents(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+    let query = query.unwrap_or_default();
+    let parameters = parse(&query)?;
+    let revoke = match (parameters.get("consent_request_id"), parameters.get("subject")) {
+        (Some(id), None) => {
+            let Ok(grant) = id.parse() else { return Err(AdminError::not_found()) };
+            Revoke::Grant(grant)
+        }
+        (None, Some(raw)) => of_subject(subject(raw)?, &parameters)?,
+        (None, None) => return Err(missing_subject()),
+        (Some(_), Some(_)) => {
+            let reason = "`subject` and `consent_request_id` cannot be used together.";
+            return Err(AdminError::malformed(reason.to_owned()));
+        }
+    };
+    state.consents.revoke(revoke).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn of_subject(subject: Subject, parameters: &Parameters<'_>) -> Result<Revoke, AdminError> {
+    match (parameters.get("client"), parameters.get("all")) {
+        (Some(client), _) => {
+            let client = client.parse();
+            Ok(Revoke::Client(subject, client.map_err(|_| AdminError::malformed("`client` is malformed.".to_owned()))?))
+        }
+        (None, Some("true")) => Ok(Revoke::All(subject)),
+        _ => Err(AdminError::malformed("Either `client` or `all=true` is required.".to_owned())),
+    }
+}
+
+fn parse(query: &str) -> Result<Parameters<'_>, AdminError> {
+    Parameters::parse(query.as_bytes(), 16 * 1024, &[]).map_err(|error| AdminError::malformed(error.to_string()))
+}
+
+fn subject(raw: &str) -> Result<Subject, AdminError> {
+    raw.parse().map_err(|_| AdminError::malformed("`subject` is malformed.".to_owned()))
+}
+
+fn missing_subject() -> AdminError {
+    AdminError::malformed("The query parameter `subject` is missing.".to_owned())
+}

@@ -1,0 +1,49 @@
+//! `/admin/oauth2/introspect` (RFC 7662) and `/admin/oauth2/tokens` (Hydra).
+
+use axum::Json;
+use axum::extract::{RawQuery, Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use sluice_protocol::{ErrorCode, Parameters};
+
+use crate::extract::{form_bytes, parameters};
+use crate::respond::AdminError;
+use crate::respond::oauth_error::refuse;
+use crate::state::AdminState;
+
+/// `POST /admin/oauth2/introspect`.
+pub(crate) async fn introspect(State(state): State<AdminState>, request: Request) -> Response {
+    let body = match form_bytes(request).await {
+        Ok((_, body)) => body,
+        Err(error) => return refuse("introspection", ErrorCode::InvalidRequest, &error),
+    };
+    let form = match parameters(&body) {
+        Ok(form) => form,
+        Err(error) => return refuse("introspection", ErrorCode::InvalidRequest, &error),
+    };
+    let (Some(token), Ok(scope)) = (form.get("token"), form.get("scope").map(str::parse).transpose()) else {
+        let cause = sluice_protocol::token_request::InvalidTokenRequest::Missing("token");
+        return refuse("introspection", ErrorCode::InvalidRequest, &cause);
+    };
+    match state.introspection.introspect(token, scope.as_ref()).await {
+        Ok(answer) => Json(answer).into_response(),
+        Err(error) => {
+            let code = if error.is_temporary() { ErrorCode::TemporarilyUnavailable } else { ErrorCode::ServerError };
+            refuse("introspection", code, &error)
+        }
+    }
+}
+
+/// `DELETE /admin/oauth2/tokens?client_id=`: everything the client was granted.
+pub(crate) async fn delete(
+    State(state): State<AdminState>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, AdminError> {
+    let query = query.unwrap_or_default();
+    let parameters = Parameters::parse(query.as_bytes(), 16 * 1024, &[])
+        .map_err(|error| AdminError::malformed(error.to_string()))?;
+    let client = parameters.get("client_id").and_then(|id| id.parse().ok());
+    let client = client.ok_or_else(|| AdminError::malformed("The query parameter `client_id` is missing.".to_owned()))?;
+    state.clients.revoke_tokens(&client).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

@@ -1,0 +1,162 @@
+//! A client as Hydra's admin API spells it, absent and empty fields included.
+
+use serde::Serialize;
+use serde_json::Value;
+use sluice_crypto::jwk::JwkSet;
+use sluice_oauth::client::{AccessTokenStrategy, Client};
+use sluice_primitives::{Secret, Timestamp};
+use sluice_protocol::RedirectUri;
+use url::Url;
+
+use super::lifespans::LifespansBody;
+
+/// A client that is sent. `client_secret` is there when it was made or set by this request, and never again.
+#[derive(Serialize)]
+pub(crate) struct ClientBody<'a> {
+    client_id: &'a str,
+    client_name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_secret: Option<&'a str>,
+    redirect_uris: Vec<&'a str>,
+    grant_types: &'a [String],
+    response_types: &'a [String],
+    scope: &'a str,
+    audience: &'a [String],
+    owner: &'a str,
+    policy_uri: &'a str,
+    allowed_cors_origins: &'a [String],
+    tos_uri: &'a str,
+    client_uri: &'a str,
+    logo_uri: &'a str,
+    contacts: &'a [String],
+    client_secret_expires_at: i64,
+    subject_type: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sector_identifier_uri: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jwks_uri: Option<&'a str>,
+    jwks: JwksBody<'a>,
+    token_endpoint_auth_method: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_endpoint_auth_signing_alg: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    request_uris: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_object_signing_alg: Option<&'a str>,
+    userinfo_signed_response_alg: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token_signed_response_alg: Option<&'a str>,
+    created_at: String,
+    updated_at: String,
+    #[serde(flatten)]
+    logout: LogoutBody<'a>,
+    metadata: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access_token_strategy: Option<&'static str>,
+    skip_consent: bool,
+    skip_logout_consent: bool,
+    #[serde(flatten)]
+    lifespans: LifespansBody,
+}
+
+/// `{}` for a client without keys.
+#[derive(Serialize)]
+struct JwksBody<'a> {
+    #[serde(flatten)]
+    set: Option<&'a JwkSet>,
+}
+
+#[derive(Serialize)]
+struct LogoutBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frontchannel_logout_uri: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    frontchannel_logout_session_required: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    post_logout_redirect_uris: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backchannel_logout_uri: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    backchannel_logout_session_required: bool,
+}
+
+impl<'a> ClientBody<'a> {
+    /// The client with its new secret.
+    pub(crate) fn with_secret(client: &'a Client, secret: Option<&'a Secret<String>>) -> Self {
+        let client_secret = secret.map(|secret| secret.expose().as_str());
+        Self { client_secret, ..Self::from(client) }
+    }
+}
+
+impl<'a> From<&'a Client> for ClientBody<'a> {
+    fn from(client: &'a Client) -> Self {
+        Self {
+            client_id: client.id.as_str(),
+            client_name: &client.name,
+            client_secret: None,
+            redirect_uris: client.redirect_uris.iter().map(RedirectUri::as_str).collect(),
+            grant_types: &client.grant_types,
+            response_types: &client.response_types,
+            scope: client.scope.as_str(),
+            audience: client.audience.as_slice(),
+            owner: &client.owner,
+            policy_uri: &client.policy_uri,
+            allowed_cors_origins: &client.allowed_cors_origins,
+            tos_uri: &client.tos_uri,
+            client_uri: &client.client_uri,
+            logo_uri: &client.logo_uri,
+            contacts: &client.contacts,
+            client_secret_expires_at: client.secret_expires_at,
+            subject_type: &client.subject_type,
+            sector_identifier_uri: client.sector_identifier_uri.as_deref(),
+            jwks_uri: client.jwks_uri.as_ref().map(Url::as_str),
+            jwks: JwksBody { set: client.jwks.as_ref() },
+            token_endpoint_auth_method: client.auth_method.as_str(),
+            token_endpoint_auth_signing_alg: client.auth_signing_alg.as_deref(),
+            request_uris: &client.request_uris,
+            request_object_signing_alg: client.request_object_signing_alg.as_deref(),
+            userinfo_signed_response_alg: client.userinfo_signed_response_alg.as_deref().unwrap_or("none"),
+            id_token_signed_response_alg: client.id_token_signed_response_alg.as_deref(),
+            created_at: rfc3339(client.created_at),
+            updated_at: rfc3339(client.updated_at),
+            logout: LogoutBody::from(client),
+            metadata: &client.metadata,
+            access_token_strategy: client.access_token_strategy.map(strategy),
+            skip_consent: client.skip_consent,
+            skip_logout_consent: client.skip_logout_consent,
+            lifespans: LifespansBody::from(&client.lifespans),
+        }
+    }
+}
+
+impl<'a> From<&'a Client> for LogoutBody<'a> {
+    fn from(client: &'a Client) -> Self {
+        let (front, back) = (client.frontchannel_logout.as_ref(), client.backchannel_logout.as_ref());
+        Self {
+            frontchannel_logout_uri: front.map(|logout| logout.uri.as_str()),
+            frontchannel_logout_session_required: front.is_some_and(|logout| logout.session_required),
+            post_logout_redirect_uris: client
+                .post_logout_redirect_uris
+                .iter()
+                .map(RedirectUri::as_str)
+                .collect(),
+            backchannel_logout_uri: back.map(|logout| logout.uri.as_str()),
+            backchannel_logout_session_required: back.is_some_and(|logout| logout.session_required),
+        }
+    }
+}
+
+const fn strategy(strategy: AccessTokenStrategy) -> &'static str {
+    match strategy {
+        AccessTokenStrategy::Opaque => "opaque",
+        AccessTokenStrategy::Jwt => "jwt",
+    }
+}
+
+/// A point in time as RFC 3339 writes it, in UTC.
+pub(crate) fn rfc3339(time: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default().to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! Login, consent and logout requests as Hydra spells them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use sluice_oauth::flow::{AcceptConsent, AcceptLogin, AwaitingConsent, AwaitingLogin, FlowAnswer, RejectFlow, Request};
+use sluice_oauth::logout::LogoutView;
+
+use super::client::{ClientBody, rfc3339};
+
+/// `oAuth2LoginRequest`.
+#[derive(Serialize)]
+pub(crate) struct LoginRequestBody<'a> {
+    challenge: &'a str,
+    requested_scope: Vec<&'a str>,
+    requested_access_token_audience: &'a [String],
+    skip: bool,
+    subject: &'a str,
+    oidc_context: Value,
+    client: ClientBody<'a>,
+    request_url: &'a str,
+    session_id: String,
+}
+
+impl<'a> LoginRequestBody<'a> {
+    pub(crate) fn new(challenge: &'a str, answer: &'a FlowAnswer<AwaitingLogin>) -> Self {
+        let FlowAnswer { flow, client, request_url } = answer;
+        Self {
+            challenge,
+            requested_scope: flow.request.scope.iter().collect(),
+            requested_access_token_audience: flow.request.audience.as_slice(),
+            skip: flow.known.is_some(),
+            subject: flow.known.as_ref().map_or("", |known| known.subject.as_str()),
+            oidc_context: oidc_context(&flow.request),
+            client: ClientBody::from(&**client),
+            request_url,
+            session_id: flow.session.to_string(),
+        }
+    }
+}
+
+/// `oAuth2ConsentRequest`.
+#[derive(Serialize)]
+pub(crate) struct ConsentRequestBody<'a> {
+    challenge: &'a str,
+    consent_request_id: String,
+    requested_scope: Vec<&'a str>,
+    requested_access_token_audience: &'a [String],
+    skip: bool,
+    subject: &'a str,
+    oidc_context: Value,
+    client: ClientBody<'a>,
+    request_url: &'a str,
+    login_challenge: &'a str,
+    login_session_id: String,
+    acr: &'a str,
+    amr: &'a [String],
+    context: Value,
+}
+
+impl<'a> ConsentRequestBody<'a> {
+    pub(crate) fn new(challenge: &'a str, answer: &'a FlowAnswer<AwaitingConsent>) -> Self {
+        let FlowAnswer { flow, client, request_url } = answer;
+        Self {
+            challenge,
+            consent_request_id: flow.request.flow.to_string(),
+            requested_scope: flow.request.scope.iter().collect(),
+            requested_access_token_audience: flow.request.audience.as_slice(),
+            skip: flow.skip,
+            subject: flow.login.subject.as_str(),
+            oidc_context: oidc_context(&flow.request),
+            client: ClientBody::from(&**client),
+            request_url,
+            login_challenge: "",
+            login_session_id: flow.login.session.to_string(),
+            acr: flow.login.acr.as_deref().unwrap_or_default(),
+            amr: &flow.login.amr,
+            context: flow.login.context.clone().unwrap_or_else(|| json!({})),
+        }
+    }
+}
+
+fn oidc_context(request: &Request) -> Value {
+    let words = |text: &Option<String>| -> Option<Vec<String>> {
+        text.as_ref().map(|text| text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect())
+    };
+    let mut context = Map::new();
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            context.insert(name.to_owned(), value);
+        }
+    };
+    put("acr_values", words(&request.acr_values).map(Value::from));
+    put("display", request.display.clone().map(Value::from));
+    put("id_token_hint_claims", request.hinted_subject.as_ref().map(|subject| json!({"sub": subject.as_str()})));
+    put("login_hint", request.login_hint.clone().map(Value::from));
+    put("ui_locales", words(&request.ui_locales).map(Value::from));
+    Value::Object(context)
+}
+
+/// `acceptOAuth2LoginRequest`.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct AcceptLoginBody {
+    subject: String,
+    remember: bool,
+    remember_for: i64,
+    extend_session_lifespan: bool,
+    acr: Option<String>,
+    amr: Option<Vec<String>>,
+    context: Option<Value>,
+    force_subject_identifier: Option<String>,
+    identity_provider_session_id: Option<String>,
+}
+
+impl From<AcceptLoginBody> for AcceptLogin {
+    fn from(body: AcceptLoginBody) -> Self {
+        Self {
+            subject: body.subject,
+            remember: body.remember,
+            remember_for: body.remember_for,
+            extend_session_lifespan: body.extend_session_lifespan,
+            acr: body.acr,
+            amr: body.amr.unwrap_or_default(),
+            context: body.context,
+            force_subject_identifier: body.force_subject_identifier,
+            identity_provider_session_id: body.identity_provider_session_id,
+        }
+    }
+}
+
+/// `acceptOAuth2ConsentRequest`.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct AcceptConsentBody {
+    grant_scope: Option<Vec<String>>,
+    grant_access_token_audience: Option<Vec<String>>,
+    remember: bool,
+    remember_for: i64,
+    session: Option<SessionBody>,
+    context: Option<Value>,
+}
+
+/// `acceptOAuth2ConsentRequestSession`.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct SessionBody {
+    access_token: Option<Map<String, Value>>,
+    id_token: Option<Map<String, Value>>,
+}
+
+impl From<AcceptConsentBody> for AcceptConsent {
+    fn from(body: AcceptConsentBody) -> Self {
+        let session = body.session.unwrap_or_default();
+        Self {
+            grant_scope: body.grant_scope.unwrap_or_default(),
+            grant_audience: body.grant_access_token_audience.unwrap_or_default(),
+            remember: body.remember,
+            remember_for: body.remember_for,
+            id_token: session.id_token.unwrap_or_default(),
+            access_token: session.access_token.unwrap_or_default(),
+            context: body.context,
+        }
+    }
+}
+
+/// `rejectOAuth2Request`. The hint follows the description; the debug text is for nobody outside.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct RejectBody {
+    error: Option<String>,
+    error_description: Option<String>,
+    error_hint: Option<String>,
+}
+
+impl From<RejectBody> for RejectFlow {
+    fn from(body: RejectBody) -> Self {
+        let parts = [body.error_description, body.error_hint];
+        let description = parts.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+        Self { error: body.error.unwrap_or_default(), description }
+    }
+}
+
+/// `oAuth2RedirectTo`.
+#[derive(Serialize)]
+pub(crate) struct RedirectTo {
+    pub(crate) redirect_to: String,
+}
+
+/// `oAuth2LogoutRequest`.
+#[derive(Serialize)]
+pub(crate) struct LogoutRequestBody<'a> {
+    challenge: &'a str,
+    subject: &'a str,
+    sid: String,
+    request_url: &'a str,
+    rp_initiated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<ClientBody<'a>>,
+    requested_at: String,
+    expires_at: String,
+}
+
+impl<'a> LogoutRequestBody<'a> {
+    pub(crate) fn new(challenge: &'a str, view: &'a LogoutView) -> Self {
+        Self {
+            challenge,
+            subject: view.logout.subject.as_str(),
+            sid: view.logout.session.to_string(),
+            request_url: &view.request_url,
+            rp_initiated: view.logout.client.is_some(),
+            client: view.client.as_deref().map(ClientBody::from),
+            requested_at: rfc3339(view.logout.requested_at),
+            expires_at: rfc3339(view.expires_at),
+        }
+    }
+}

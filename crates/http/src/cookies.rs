@@ -1,0 +1,130 @@
+//! A browser's cookies: one that binds flows to it, and one for its login session.
+//!
+//! Both have the `__Host-` prefix (RFC 6265bis §4.1.3.2), which keeps other hosts from setting them; without TLS, which
+//! only `--dev` allows, they have neither the prefix nor `Secure`.
+
+use axum::http::HeaderMap;
+use axum::http::header::{COOKIE, HeaderValue, SET_COOKIE};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use cookie::{Cookie, CookieBuilder};
+use sluice_oauth::authorization::{Browser, CookieChange, CookieChanges};
+use sluice_oauth::flow::{BindingKey, BindingKeys};
+
+/// How many binding keys are read from a cookie.
+const MAX_KEYS: usize = 4;
+/// How long a browser keeps the session cookie at most, in seconds: browsers cap it at 400 days (RFC 6265bis §5.5).
+const MAX_AGE: i64 = 400 * 24 * 3600;
+
+/// The `SameSite` attribute of the session cookie. The binding cookie is always `Lax`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SameSite {
+    /// Sent on requests of the same site only.
+    Strict,
+    /// Also when a link leads here.
+    #[default]
+    Lax,
+    /// Also in frames of other sites; needs TLS.
+    None,
+}
+
+/// How cookies are set.
+#[derive(Debug, Clone)]
+pub struct CookiePolicy {
+    /// Whether browsers reach this server over TLS.
+    pub secure: bool,
+    /// `SameSite` of the session cookie (Hydra's `serve.cookies.same_site_mode`).
+    pub same_site: SameSite,
+    /// The name of the session cookie, without prefix.
+    pub session_name: String,
+    /// The domain of the session cookie; `__Host-` is not possible with one.
+    pub domain: Option<String>,
+}
+
+impl CookiePolicy {
+    fn binding_name(&self) -> String {
+        format!("{}sluice_binding", if self.secure { "__Host-" } else { "" })
+    }
+
+    fn session_name(&self) -> String {
+        let prefix = if self.secure && self.domain.is_none() { "__Host-" } else { "" };
+        format!("{prefix}{}", self.session_name)
+    }
+
+    /// What the browser presents.
+    pub fn browser(&self, headers: &HeaderMap) -> Browser {
+        let (binding_name, session_name) = (self.binding_name(), self.session_name());
+        let mut browser = Browser { framed: is_framed(headers), ..Browser::default() };
+        for header in headers.get_all(COOKIE) {
+            let Ok(text) = header.to_str() else { continue };
+            for cookie in Cookie::split_parse(text).flatten() {
+                if cookie.name() == binding_name && browser.keys.0.is_empty() {
+                    browser.keys = read_keys(cookie.value());
+                } else if cookie.name() == session_name && browser.session.is_none() {
+                    browser.session = Some(cookie.value().to_owned());
+                }
+            }
+        }
+        browser
+    }
+
+    /// Writes what becomes of the cookies into the headers of an answer.
+    pub fn apply(&self, changes: &CookieChanges, headers: &mut HeaderMap) {
+        if let Some(keys) = &changes.binding {
+            let cookie = self.base(self.binding_name(), write_keys(keys)).same_site(cookie::SameSite::Lax);
+            append(headers, &cookie.build());
+        }
+        match &changes.session {
+            CookieChange::Keep => {}
+            CookieChange::Set((value, keep)) => {
+                let mut cookie = self.session(value.clone());
+                if let Some(keep) = keep {
+                    cookie = cookie.max_age(cookie::time::Duration::seconds(keep.as_secs().min(MAX_AGE)));
+                }
+                append(headers, &cookie.build());
+            }
+            CookieChange::Remove => {
+                append(headers, &self.session(String::new()).max_age(cookie::time::Duration::ZERO).build());
+            }
+        }
+    }
+
+    fn session(&self, value: String) -> CookieBuilder<'static> {
+        let same_site = match self.same_site {
+            SameSite::Strict => cookie::SameSite::Strict,
+            SameSite::Lax => cookie::SameSite::Lax,
+            SameSite::None if self.secure => cookie::SameSite::None,
+            SameSite::None => cookie::SameSite::Lax,
+        };
+        let cookie = self.base(self.session_name(), value).same_site(same_site);
+        match &self.domain {
+            Some(domain) => cookie.domain(domain.clone()),
+            None => cookie,
+        }
+    }
+
+    fn base(&self, name: String, value: String) -> CookieBuilder<'static> {
+        Cookie::build((name, value)).path("/").http_only(true).secure(self.secure)
+    }
+}
+
+fn append(headers: &mut HeaderMap, cookie: &Cookie<'_>) {
+    if let Ok(value) = HeaderValue::from_str(&cookie.to_string()) {
+        headers.append(SET_COOKIE, value);
+    }
+}
+
+/// A frame says so (Fetch Metadata §2.1); browsers that say nothing are taken for a top-level navigation.
+fn is_framed(headers: &HeaderMap) -> bool {
+    let destination = headers.get("sec-fetch-dest").and_then(|value| value.to_str().ok());
+    matches!(destination, Some("iframe" | "frame" | "embed" | "object" | "fencedframe"))
+}
+
+fn read_keys(value: &str) -> BindingKeys {
+    let keys = value.split('.').take(MAX_KEYS);
+    BindingKeys(keys.filter_map(|key| BindingKey::from_bytes(&URL_SAFE_NO_PAD.decode(key).ok()?)).collect())
+}
+
+fn write_keys(keys: &BindingKeys) -> String {
+    keys.0.iter().map(|key| URL_SAFE_NO_PAD.encode(key.expose())).collect::<Vec<_>>().join(".")
+}

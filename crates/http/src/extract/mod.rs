@@ -1,0 +1,48 @@
+//! What handlers take out of a request.
+
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, Request};
+use bytes::Bytes;
+use sluice_protocol::Parameters;
+use sluice_protocol::parameters::InvalidParameters;
+use thiserror::Error;
+
+/// A longer form is refused, in bytes.
+pub(crate) const MAX_FORM: usize = 64 * 1024;
+
+/// Why a form could not be read.
+#[derive(Debug, Error)]
+pub(crate) enum InvalidForm {
+    /// The body is not a form.
+    #[error("the body is not application/x-www-form-urlencoded")]
+    ContentType,
+    /// The body is too long or broke off.
+    #[error("the body is too long or broke off")]
+    Body,
+}
+
+/// The bytes of a form, at most [`MAX_FORM`].
+pub(crate) async fn form_bytes(request: Request<Body>) -> Result<(HeaderMap, Bytes), InvalidForm> {
+    let (parts, body) = request.into_parts();
+    let content_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = content_type.and_then(|text| text.split(';').next()).map(str::trim);
+    if !media_type.is_some_and(|text| text.eq_ignore_ascii_case("application/x-www-form-urlencoded")) {
+        return Err(InvalidForm::ContentType);
+    }
+    let bytes = axum::body::to_bytes(body, MAX_FORM).await.map_err(|_| InvalidForm::Body)?;
+    Ok((parts.headers, bytes))
+}
+
+/// The parameters of a form; each may stand once but `resource` and `audience` (RFC 8707).
+pub(crate) fn parameters(bytes: &[u8]) -> Result<Parameters<'_>, InvalidParameters> {
+    Parameters::parse(bytes, MAX_FORM, &["resource", "audience"])
+}
+
+/// A bearer token of the `Authorization` header (RFC 6750 §2.1).
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let header = headers.get(axum::http::header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = header.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}

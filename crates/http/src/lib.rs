@@ -1,0 +1,21 @@
+//! Requests in, responses out. No rules.
+//!
+//! [`public`]: what browsers and clients use. [`admin`]: Hydra's admin API. [`ui`]: the built-in pages. [`extract`],
+//! [`respond`]: what handlers share. [`cookies`]: a browser's cookies. [`cors`]: who may read answers. [`router`]: which
+//! path leads where.
+
+mod admin;
+mod cookies;
+mod cors;
+mod extract;
+mod public;
+mod respond;
+mod router;
+mod state;
+mod ui;
+
+pub use cookies::{CookiePolicy, SameSite};
+pub use cors::CorsPolicy;
+pub use router::{admin, public};
+pub use state::{AdminState, Health, PublicState, Ready};
+pub use ui::UiState;

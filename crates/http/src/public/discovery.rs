@@ -1,0 +1,15 @@
+//! `/.well-known/openid-configuration` (OpenID Connect Discovery §4) and `/.well-known/oauth-authorization-server`
+//! (RFC 8414 §3).
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::CACHE_CONTROL;
+use axum::response::{IntoResponse, Response};
+use sluice_oauth::discovery::metadata;
+
+use crate::state::PublicState;
+
+/// The metadata of this server.
+pub(crate) async fn get(State(state): State<PublicState>) -> Response {
+    ([(CACHE_CONTROL, "public, max-age=300")], Json(metadata(&state.config))).into_response()
+}

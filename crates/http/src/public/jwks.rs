@@ -1,0 +1,21 @@
+//! `/.well-known/jwks.json` (RFC 7517 §5).
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use sluice_oauth::keys::KeyRing;
+
+use crate::state::PublicState;
+
+/// `GET /.well-known/jwks.json`.
+pub(crate) async fn get(State(state): State<PublicState>) -> Response {
+    admin(state.keys).await
+}
+
+/// The same on the admin port (Hydra serves it on both).
+pub(crate) async fn admin(keys: Arc<KeyRing>) -> Response {
+    let body = keys.public_jwks().to_string();
+    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "public, max-age=300")], body).into_response()
+}

@@ -1,0 +1,10 @@
+//! What browsers and clients use.
+
+pub(crate) mod authorize;
+pub(crate) mod discovery;
+pub(crate) mod health;
+pub(crate) mod jwks;
+pub(crate) mod logout;
+pub(crate) mod revoke;
+pub(crate) mod token;
+pub(crate) mod userinfo;

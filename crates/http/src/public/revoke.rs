@@ -1,0 +1,37 @@
+//! `POST /oauth2/revoke` (RFC 7009).
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::AUTHORIZATION;
+use axum::response::{IntoResponse, Response};
+use sluice_oauth::client_auth::Presented;
+use sluice_oauth::revocation::RevocationError;
+use sluice_protocol::ErrorCode;
+
+use crate::extract::{form_bytes, parameters};
+use crate::respond::oauth_error::{no_store, refuse};
+use crate::state::PublicState;
+
+/// `POST /oauth2/revoke`: 200 also for a token that is not known (RFC 7009 §2.2).
+pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+    let (headers, body) = match form_bytes(request).await {
+        Ok(form) => form,
+        Err(error) => return refuse("revocation", ErrorCode::InvalidRequest, &error),
+    };
+    let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    match revoke(&state, authorization, &body).await {
+        Ok(()) => {
+            let mut response = StatusCode::OK.into_response();
+            no_store(&mut response);
+            response
+        }
+        Err(error) => refuse("revocation", error.code(), &error),
+    }
+}
+
+async fn revoke(state: &PublicState, authorization: Option<&str>, body: &[u8]) -> Result<(), RevocationError> {
+    let form = parameters(body).map_err(|_| RevocationError::Malformed)?;
+    let presented = Presented::read(authorization, &form)?;
+    let token = form.get("token").ok_or(RevocationError::Malformed)?;
+    state.revocation.revoke(presented, token).await
+}

@@ -1,0 +1,38 @@
+//! `POST /oauth2/token` (RFC 6749 §3.2).
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use axum::response::{IntoResponse, Response};
+use sluice_oauth::client_auth::Presented;
+use sluice_oauth::grant_handler::TokenError;
+use sluice_protocol::token_response::TokenResponse;
+use sluice_protocol::{ErrorCode, TokenRequest};
+
+use crate::extract::{form_bytes, parameters};
+use crate::respond::oauth_error::{no_store, refuse};
+use crate::state::PublicState;
+
+/// `POST /oauth2/token`.
+pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+    let (headers, body) = match form_bytes(request).await {
+        Ok(form) => form,
+        Err(error) => return refuse("token", ErrorCode::InvalidRequest, &error),
+    };
+    match issue(&state, &headers, &body).await {
+        Ok(tokens) => {
+            let mut response = Json(tokens).into_response();
+            no_store(&mut response);
+            response
+        }
+        Err(error) => refuse("token", error.code(), &error),
+    }
+}
+
+async fn issue(state: &PublicState, headers: &HeaderMap, body: &[u8]) -> Result<TokenResponse, TokenError> {
+    let form = parameters(body)?;
+    let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let presented = Presented::read(authorization, &form)?;
+    state.tokens.issue(presented, TokenRequest::read(&form)?).await
+}

@@ -1,0 +1,23 @@
+//! Answers: how errors look outside.
+//!
+//! [`admin_error`]: the JSON of the admin API, as Hydra spells it. [`oauth_error`]: errors of the OAuth endpoints.
+//! [`redirect`]: answers that send the browser on. [`page`]: pages.
+
+pub(crate) mod admin_error;
+pub(crate) mod oauth_error;
+pub(crate) mod page;
+pub(crate) mod redirect;
+
+pub(crate) use admin_error::AdminError;
+
+/// The causes of an error, from the outermost to the innermost.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}

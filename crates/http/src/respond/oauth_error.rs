@@ -1,0 +1,65 @@
+//! Errors of the token, revocation and userinfo endpoints (RFC 6749 §5.2, RFC 6750 §3): a fixed sentence for the client,
+//! the cause for the operator, logged once, here.
+
+use std::error::Error;
+
+use axum::Json;
+use axum::http::header::{CACHE_CONTROL, HeaderValue, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use sluice_protocol::ErrorCode;
+use tracing::{error, info, warn};
+
+use super::chain;
+
+/// How long a client waits before it tries a busy server again, in seconds.
+const RETRY_SECS: u64 = 1;
+
+#[derive(Serialize)]
+struct Body {
+    error: &'static str,
+    error_description: &'static str,
+}
+
+/// Answers with an error and logs it with its cause.
+pub(crate) fn refuse(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 'static)) -> Response {
+    log(endpoint, code, cause);
+    let body = Json(Body { error: code.as_str(), error_description: code.description() });
+    let mut response = (status(code), body).into_response();
+    no_store(&mut response);
+    if code == ErrorCode::InvalidClient {
+        let challenge = HeaderValue::from_static("Basic realm=\"sluice\", charset=\"UTF-8\"");
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    retry_after(code, &mut response);
+    response
+}
+
+/// Logs an error with its cause: the operator's fault loudly, the caller's quietly.
+pub(crate) fn log(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 'static)) {
+    let reason = chain(cause);
+    match code {
+        ErrorCode::ServerError => error!(endpoint, error.code = %code, reason, "request failed"),
+        ErrorCode::TemporarilyUnavailable => warn!(endpoint, error.code = %code, reason, "request turned away"),
+        _ => info!(endpoint, error.code = %code, reason, "request refused"),
+    }
+}
+
+/// Tells when to try again, if that helps.
+pub(crate) fn retry_after(code: ErrorCode, response: &mut Response) {
+    if code == ErrorCode::TemporarilyUnavailable {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECS));
+    }
+}
+
+/// The status of an error.
+pub(crate) fn status(code: ErrorCode) -> StatusCode {
+    StatusCode::from_u16(code.status()).unwrap_or(StatusCode::BAD_REQUEST)
+}
+
+/// What must not be kept by anybody (RFC 6749 §5.1).
+pub(crate) fn no_store(response: &mut Response) {
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
+}

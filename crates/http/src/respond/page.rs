@@ -1,0 +1,115 @@
+//! Pages that public handlers answer with: errors, the end of a session, a form that posts itself.
+
+use askama::Template;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sluice_crypto::digest::sha256;
+use sluice_oauth::Config;
+use sluice_protocol::ErrorCode;
+use url::Url;
+
+use super::oauth_error::{retry_after, status};
+use crate::ui::views::{ErrorPage, ExpiredPage, LoggedOutPage, WayOut};
+
+/// What a page without frames and scripts may do.
+const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// An error as the user sees it.
+pub(crate) struct ErrorView<'a> {
+    pub(crate) code: ErrorCode,
+    pub(crate) sentence: &'a str,
+    pub(crate) way_out: Option<&'a str>,
+}
+
+/// The error page: the configured one, told by its query (Hydra's `urls.error`), or our own.
+pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
+    if let Some(page) = &config.pages.error {
+        let mut page = page.clone();
+        page.query_pairs_mut()
+            .append_pair("error", view.code.as_str())
+            .append_pair("error_description", view.sentence);
+        let location = HeaderValue::from_str(page.as_str()).unwrap_or_else(|_| HeaderValue::from_static("/"));
+        return (StatusCode::FOUND, [(LOCATION, location)]).into_response();
+    }
+    let stylesheet = crate::ui::stylesheet(config);
+    let way_out = view.way_out.map(|url| WayOut { url, label: "Start again" });
+    let expired = view.code == ErrorCode::InvalidRequest && way_out.is_some();
+    let html = if expired {
+        ExpiredPage { stylesheet: &stylesheet, request_id: None, way_out }.render()
+    } else {
+        let page = ErrorPage {
+            stylesheet: &stylesheet,
+            title: "This sign-in cannot go on",
+            sentence: view.sentence,
+            error_code: view.code.as_str(),
+            hint: None,
+            request_id: None,
+            way_out,
+        };
+        page.render()
+    };
+    let mut response = (if expired { StatusCode::GONE } else { status(view.code) }, page(html, POLICY)).into_response();
+    retry_after(view.code, &mut response);
+    response
+}
+
+/// The page at the end of a session, with what clients want to be loaded in frames.
+pub(crate) fn logged_out_page(config: &Config, frames: &[Url], continue_to: Option<&str>) -> Response {
+    let stylesheet = crate::ui::stylesheet(config);
+    let html = LoggedOutPage {
+        stylesheet: &stylesheet,
+        frontchannel_urls: frames.iter().map(Url::as_str).collect(),
+        continue_url: continue_to,
+        continue_after_seconds: if frames.is_empty() { 0 } else { 2 },
+    };
+    let origins: Vec<_> = frames.iter().map(|url| url.origin().ascii_serialization()).collect();
+    let sources = if origins.is_empty() { "'none'".to_owned() } else { origins.join(" ") };
+    page(html.render(), &format!("{POLICY}; frame-src {sources}"))
+}
+
+/// A page that posts itself.
+pub(crate) struct FormPostPage {
+    pub(crate) html: String,
+    pub(crate) content_security_policy: String,
+}
+
+#[derive(Template)]
+#[template(
+    source = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Continue</title></head><body>\
+<form method=\"post\" action=\"{{ action }}\">{% for (name, value) in fields %}\
+<input type=\"hidden\" name=\"{{ name }}\" value=\"{{ value }}\">{% endfor %}\
+<noscript><button>Continue</button></noscript></form><script>document.forms[0].submit()</script></body></html>",
+    ext = "html"
+)]
+struct FormPost<'a> {
+    action: &'a str,
+    fields: &'a [(String, String)],
+}
+
+/// The page of the Form Post Response Mode. Its one script is allowed by its hash.
+pub(crate) fn form_post_page(action: &str, fields: &[(String, String)]) -> FormPostPage {
+    let hash = STANDARD.encode(sha256(b"document.forms[0].submit()"));
+    FormPostPage {
+        html: FormPost { action, fields }.render().unwrap_or_default(),
+        content_security_policy: format!("default-src 'none'; script-src 'sha256-{hash}'; base-uri 'none'"),
+    }
+}
+
+fn page(html: Result<String, askama::Error>, policy: &str) -> Response {
+    let Ok(html) = html else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let mut headers = HeaderMap::new();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Ok(policy) = HeaderValue::from_str(policy) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    (headers, Html(html)).into_response()
+}

@@ -1,0 +1,39 @@
+//! Answers that send the browser on.
+
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use sluice_oauth::authorization::Location;
+
+/// Sends the browser on; the address it comes from is told to nobody (sealed values are in it).
+pub(crate) fn go(location: &Location) -> Response {
+    match location {
+        Location::Redirect(url) => redirect(StatusCode::FOUND, url),
+        Location::FormPost { action, fields } => form_post(action, fields),
+    }
+}
+
+/// A redirect with this status.
+pub(crate) fn redirect(status: StatusCode, url: &str) -> Response {
+    let Ok(location) = HeaderValue::from_str(url) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let headers = [
+        (LOCATION, location),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    ];
+    (status, headers).into_response()
+}
+
+/// The page that posts itself (Form Post Response Mode §2). Its one script is allowed by its hash.
+fn form_post(action: &str, fields: &[(String, String)]) -> Response {
+    let page = super::page::form_post_page(action, fields);
+    let policy = HeaderValue::from_str(&page.content_security_policy)
+        .unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"));
+    let headers = [
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (HeaderName::from_static("content-security-policy"), policy),
+        (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+    ];
+    (headers, Html(page.html)).into_response()
+}

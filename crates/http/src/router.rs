@@ -1,0 +1,102 @@
+//! Which path leads where.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, delete, get, post, put};
+use sluice_primitives::Secret;
+
+use crate::admin::{clients, flows, keys, sessions, tokens};
+use crate::cors::{self, Cors};
+use crate::extract::bearer;
+use crate::public::{authorize, discovery, health, jwks, logout, revoke, token, userinfo};
+use crate::state::{AdminState, PublicState};
+use crate::ui;
+
+/// A larger body is refused by the admin API, in bytes.
+const MAX_ADMIN_BODY: usize = 1024 * 1024;
+
+/// The public API, below the issuer's own path.
+pub fn public(state: PublicState) -> Router {
+    let (health, version) = (Arc::clone(&state.health), state.version);
+    let path = state.config.issuer.path().to_owned();
+    let cors = state.cors.clone();
+    let clients = Arc::clone(&state.clients);
+    let pages = ui::routes(state.ui.clone());
+    let mut routes = Router::new()
+        .route("/oauth2/auth", get(authorize::get).post(authorize::post))
+        .route("/oauth2/token", post(token::post))
+        .route("/oauth2/revoke", post(revoke::post))
+        .route("/userinfo", any(userinfo::any))
+        .route("/oauth2/sessions/logout", get(logout::get).post(logout::post))
+        .route("/.well-known/openid-configuration", get(discovery::get))
+        .route("/.well-known/oauth-authorization-server", get(discovery::get))
+        .route("/.well-known/jwks.json", get(jwks::get))
+        .with_state(state.clone());
+    if let Some(policy) = cors {
+        routes = routes.layer(from_fn_with_state(Cors { policy, clients: Some(clients) }, cors::layer));
+    }
+    let routes = routes.merge(pages);
+    let watched = Router::new()
+        .route("/health/alive", get(health::alive))
+        .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
+        .route("/version", get(move || health::version(version)));
+    if path.is_empty() {
+        return routes.merge(watched);
+    }
+    // RFC 8414 §3.1: with a path in the issuer, it follows the well-known part.
+    let inserted = format!("/.well-known/oauth-authorization-server{path}");
+    let discovery = Router::new().route(&inserted, get(discovery::get)).with_state(state);
+    Router::new().nest(&path, routes.merge(watched.clone())).merge(discovery).merge(watched)
+}
+
+/// The admin API.
+pub fn admin(state: AdminState) -> Router {
+    let (health, version) = (Arc::clone(&state.health), state.version);
+    let requests = "/admin/oauth2/auth/requests";
+    let bearer = state.bearer.clone();
+    let public_keys = Arc::clone(&state.public_keys);
+    let mut guarded = Router::new()
+        .route(&format!("{requests}/login"), get(flows::login))
+        .route(&format!("{requests}/login/accept"), put(flows::accept_login))
+        .route(&format!("{requests}/login/reject"), put(flows::reject_login))
+        .route(&format!("{requests}/consent"), get(flows::consent))
+        .route(&format!("{requests}/consent/accept"), put(flows::accept_consent))
+        .route(&format!("{requests}/consent/reject"), put(flows::reject_consent))
+        .route(&format!("{requests}/logout"), get(flows::logout))
+        .route(&format!("{requests}/logout/accept"), put(flows::accept_logout))
+        .route(&format!("{requests}/logout/reject"), put(flows::reject_logout))
+        .route("/admin/oauth2/auth/sessions/login", delete(sessions::end_login))
+        .route(
+            "/admin/oauth2/auth/sessions/consent",
+            get(sessions::list_consents).delete(sessions::revoke_consents),
+        )
+        .route("/admin/oauth2/introspect", post(tokens::introspect))
+        .route("/admin/oauth2/tokens", delete(tokens::delete))
+        .with_state(state.clone())
+        .merge(clients::routes(state.clients.clone()))
+        .merge(keys::routes(state.keys.clone()))
+        .layer(DefaultBodyLimit::max(MAX_ADMIN_BODY));
+    if let Some(expected) = bearer {
+        guarded = guarded.layer(from_fn_with_state(expected, check_bearer));
+    }
+    Router::new()
+        .route("/health/alive", get(health::alive))
+        .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
+        .route("/version", get(move || health::version(version)))
+        .route("/.well-known/jwks.json", get(move || jwks::admin(Arc::clone(&public_keys))))
+        .merge(guarded)
+}
+
+/// The admin port's own credential (RFC 6750), compared in constant time.
+async fn check_bearer(State(expected): State<Arc<Secret<String>>>, request: Request, next: Next) -> Response {
+    let presented = bearer(request.headers()).unwrap_or_default();
+    if expected.same_as(presented.as_bytes()) {
+        return next.run(request).await;
+    }
+    (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer realm=\"sluice admin\"")]).into_response()
+}

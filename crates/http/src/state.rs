@@ -1,0 +1,74 @@
+//! What the routers hand to handlers.
+
+use std::sync::Arc;
+
+use sluice_oauth::Config;
+use sluice_oauth::authorization::AuthorizationService;
+use sluice_oauth::client::{ClientDirectory, ClientService};
+use sluice_oauth::consent::ConsentService;
+use sluice_oauth::flow::FlowService;
+use sluice_oauth::grant_handler::TokenService;
+use sluice_oauth::introspection::IntrospectionService;
+use sluice_oauth::keys::{KeyRing, KeyService};
+use sluice_oauth::login_session::LoginSessionService;
+use sluice_oauth::logout::LogoutService;
+use sluice_oauth::revocation::RevocationService;
+use sluice_oauth::userinfo::UserinfoService;
+
+use crate::cookies::CookiePolicy;
+use crate::cors::CorsPolicy;
+use crate::ui::UiState;
+
+/// Whether the process can serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ready {
+    /// It can.
+    Yes,
+    /// It cannot, and why: by component.
+    No(Vec<(&'static str, String)>),
+}
+
+/// Says whether the process can serve.
+#[async_trait::async_trait]
+pub trait Health: Send + Sync {
+    /// Whether it can, now.
+    async fn ready(&self) -> Ready;
+}
+
+/// What public handlers work with.
+#[derive(Clone)]
+#[expect(missing_docs, reason = "each field is what its type says")]
+pub struct PublicState {
+    pub config: Arc<Config>,
+    pub authorization: Arc<AuthorizationService>,
+    pub tokens: Arc<TokenService>,
+    pub revocation: Arc<RevocationService>,
+    pub userinfo: Arc<UserinfoService>,
+    pub logout: Arc<LogoutService>,
+    pub keys: Arc<KeyRing>,
+    pub clients: Arc<ClientDirectory>,
+    pub cookies: Arc<CookiePolicy>,
+    pub cors: Option<Arc<CorsPolicy>>,
+    pub health: Arc<dyn Health>,
+    /// The built-in pages.
+    pub ui: UiState,
+    pub version: &'static str,
+}
+
+/// What admin handlers work with.
+#[derive(Clone)]
+#[expect(missing_docs, reason = "each field is what its type says")]
+pub struct AdminState {
+    pub flows: Arc<FlowService>,
+    pub logout: Arc<LogoutService>,
+    pub consents: Arc<ConsentService>,
+    pub sessions: Arc<LoginSessionService>,
+    pub introspection: Arc<IntrospectionService>,
+    pub clients: Arc<ClientService>,
+    pub keys: Arc<KeyService>,
+    pub public_keys: Arc<KeyRing>,
+    pub health: Arc<dyn Health>,
+    /// What a caller must present, if the port is not open.
+    pub bearer: Option<Arc<sluice_primitives::Secret<String>>>,
+    pub version: &'static str,
+}

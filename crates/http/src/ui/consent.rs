@@ -1,0 +1,158 @@
+//! The consent page: may this client have what it asks for?
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::{Map, Value};
+use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, RejectFlow};
+use sluice_primitives::IdentityId;
+use sluice_protocol::Parameters;
+use url::Url;
+
+use super::UiState;
+use super::page::page;
+use super::policy::Policy;
+use super::problem::Problem;
+use super::stylesheet;
+use super::views::{ConsentPage, ScopeEntry};
+use super::visit::{Visit, challenge, restart};
+use crate::respond::redirect::redirect;
+
+/// `GET /ui/consent`
+pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+    let visit = Visit::of_page(&ui, &request);
+    look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
+}
+
+/// `POST /ui/consent`
+pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
+    taken.await.unwrap_or_else(|problem| problem.answer(&ui))
+}
+
+async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    let challenge = challenge(&fields, "consent_challenge")?;
+    let answer = ui.flows.consent(challenge).await?;
+    if answer.flow.skip {
+        let everything = answer.flow.request.scope.iter().map(str::to_owned).collect();
+        return accept(ui, challenge, &answer.flow, (everything, false)).await;
+    }
+    visit.check_binding(&answer.flow.request, &answer)?;
+    form(ui, (visit, challenge), &answer, (StatusCode::OK, None)).await
+}
+
+async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    let challenge = challenge(&fields, "consent_challenge")?;
+    if let Err(problem) = visit.check_token(challenge, &fields) {
+        return Err(problem.restarting_at(restart(ui.flows.consent(challenge).await)));
+    }
+    let answer = ui.flows.consent(challenge).await?;
+    match fields.get("decision") {
+        Some("accept") => {
+            let choice = (chosen(&answer.flow, &fields), fields.get("remember").is_some());
+            accept(ui, challenge, &answer.flow, choice).await
+        }
+        Some("reject") => {
+            let rejection = RejectFlow {
+                description: "The user denied the request.".to_owned(),
+                ..RejectFlow::default()
+            };
+            let next = ui.flows.reject_consent(challenge, rejection).await?;
+            Ok(redirect(StatusCode::SEE_OTHER, &next))
+        }
+        _ => {
+            let again = (StatusCode::UNPROCESSABLE_ENTITY, Some("Choose whether to allow this."));
+            form(ui, (visit, challenge), &answer, again).await
+        }
+    }
+}
+
+/// What was requested and ticked; `openid` cannot be unticked, for without it nobody is logged in.
+fn chosen(flow: &AwaitingConsent, fields: &Parameters<'_>) -> Vec<String> {
+    let ticked = |value: &str| fields.all("grant_scope").any(|ticked| ticked == value);
+    flow.request.scope.iter().filter(|value| *value == "openid" || ticked(value)).map(str::to_owned).collect()
+}
+
+async fn accept(
+    ui: &UiState,
+    challenge: &str,
+    flow: &AwaitingConsent,
+    (grant_scope, remember): (Vec<String>, bool),
+) -> Result<Response, Problem> {
+    let wants_claims = grant_scope.iter().any(|scope| scope == "email" || scope == "profile");
+    let email = if wants_claims { email(ui, flow).await? } else { None };
+    let accept = AcceptConsent {
+        id_token: claims(&grant_scope, email.as_deref()),
+        grant_scope,
+        grant_audience: flow.request.audience.as_slice().to_vec(),
+        remember,
+        ..AcceptConsent::default()
+    };
+    let next = ui.flows.accept_consent(challenge, accept).await?;
+    Ok(redirect(StatusCode::SEE_OTHER, &next))
+}
+
+/// What the granted scopes tell the client (OpenID Connect Core §5.4). Nobody has verified the address yet.
+fn claims(scopes: &[String], email: Option<&str>) -> Map<String, Value> {
+    let granted = |scope: &str| scopes.iter().any(|own| own == scope);
+    let mut claims = Map::new();
+    let Some(email) = email else { return claims };
+    if granted("email") {
+        claims.insert("email".to_owned(), email.into());
+        claims.insert("email_verified".to_owned(), false.into());
+    }
+    if granted("profile") {
+        claims.insert("preferred_username".to_owned(), email.into());
+    }
+    claims
+}
+
+/// The address of who logged in: handed on by the login page or, for a browser that was recognised, looked up.
+async fn email(ui: &UiState, flow: &AwaitingConsent) -> Result<Option<String>, Problem> {
+    let handed_on =
+        flow.login.context.as_ref().and_then(|context| context.get("email")).and_then(Value::as_str);
+    if let Some(email) = handed_on {
+        return Ok(Some(email.to_owned()));
+    }
+    // Another login page may have named a subject that is no identity.
+    let Ok(id) = flow.login.subject.as_str().parse::<IdentityId>() else { return Ok(None) };
+    let identity = ui.identities.find(id).await.map_err(sluice_identity::IdentityError::from)?;
+    Ok(identity.map(|identity| identity.email))
+}
+
+async fn form(
+    ui: &UiState,
+    (visit, challenge): (&Visit, &str),
+    answer: &FlowAnswer<AwaitingConsent>,
+    (status, form_error): (StatusCode, Option<&'static str>),
+) -> Result<Response, Problem> {
+    let (request, client) = (&answer.flow.request, &answer.client);
+    let email = email(ui, &answer.flow).await?;
+    let return_to = request.redirect_uri.url().map(|url| destination(&url));
+    let view = ConsentPage {
+        stylesheet: &stylesheet(&ui.config),
+        action: &ui.path(super::CONSENT),
+        consent_challenge: challenge,
+        csrf: &visit.form_token(challenge)?,
+        client_name: super::client_name(client),
+        account: email.as_deref().unwrap_or_else(|| answer.flow.login.subject.as_str()),
+        scopes: request.scope.iter().map(ScopeEntry::new).collect(),
+        audiences: request.audience.as_slice().iter().map(String::as_str).collect(),
+        return_host: return_to.as_deref(),
+        policy_url: super::web_url(&client.policy_uri),
+        tos_url: super::web_url(&client.tos_uri),
+        remember: false,
+        form_error,
+    };
+    Ok(page(status, &view, &Policy::flow(&ui.config, request)))
+}
+
+/// Where the browser goes back to, as a person reads it: a host, or the scheme of a native application.
+fn destination(url: &Url) -> String {
+    match (url.scheme(), url.host_str()) {
+        ("http" | "https", Some(host)) => host.to_owned(),
+        (scheme, _) => format!("{scheme}:"),
+    }
+}

@@ -1,0 +1,90 @@
+//! The error page, for what may not be reported to a client, and the page of a flow that has expired.
+
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use sluice_oauth::Config;
+use sluice_protocol::{ErrorCode, Parameters};
+
+use super::UiState;
+use super::page::page;
+use super::policy::Policy;
+use super::stylesheet;
+use super::views::{ErrorPage, ExpiredPage, WayOut};
+use crate::extract::MAX_FORM;
+use crate::respond::page::ErrorView;
+use crate::respond::{self, oauth_error};
+
+/// The codes that `/ui/error` knows: those of an authorization or logout request.
+const SHOWN: [ErrorCode; 15] = [
+    ErrorCode::InvalidRequest,
+    ErrorCode::InvalidClient,
+    ErrorCode::UnauthorizedClient,
+    ErrorCode::UnsupportedResponseType,
+    ErrorCode::InvalidScope,
+    ErrorCode::InvalidTarget,
+    ErrorCode::AccessDenied,
+    ErrorCode::ServerError,
+    ErrorCode::TemporarilyUnavailable,
+    ErrorCode::LoginRequired,
+    ErrorCode::ConsentRequired,
+    ErrorCode::InteractionRequired,
+    ErrorCode::RequestNotSupported,
+    ErrorCode::RequestUriNotSupported,
+    ErrorCode::RegistrationNotSupported,
+];
+
+/// `GET /ui/error`: the sentence of a known code. No other word of the query is shown: anybody can write it.
+pub(super) async fn show(State(ui): State<UiState>, RawQuery(query): RawQuery) -> Response {
+    let query = query.unwrap_or_default();
+    let fields = Parameters::parse(query.as_bytes(), MAX_FORM, &[]).unwrap_or_default();
+    let named = fields.get("error").and_then(|named| SHOWN.into_iter().find(|code| code.as_str() == named));
+    let code = named.unwrap_or(ErrorCode::InvalidRequest);
+    own_page(&ui.config, &ErrorView { code, sentence: code.description(), way_out: None })
+}
+
+/// Shows an error: on the page that is configured, or on our own.
+pub(super) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
+    if config.pages.error.is_some() {
+        respond::page::error_page(config, view)
+    } else {
+        own_page(config, view)
+    }
+}
+
+/// The page of a flow that is too old or spent, with the way back to its beginning.
+pub(super) fn expired_page(config: &Config, restart: Option<&str>) -> Response {
+    let view = ExpiredPage {
+        stylesheet: &stylesheet(config),
+        request_id: None,
+        way_out: restart.map(|url| WayOut { url, label: "Start again" }),
+    };
+    page(StatusCode::GONE, &view, &Policy::no_form())
+}
+
+fn own_page(config: &Config, error: &ErrorView<'_>) -> Response {
+    let view = ErrorPage {
+        stylesheet: &stylesheet(config),
+        title: title(error.code),
+        sentence: error.sentence,
+        error_code: error.code.as_str(),
+        hint: None,
+        request_id: None,
+        way_out: error.way_out.map(|url| WayOut { url, label: "Try again" }),
+    };
+    let mut response = page(oauth_error::status(error.code), &view, &Policy::no_form());
+    oauth_error::retry_after(error.code, &mut response);
+    response
+}
+
+fn title(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::ServerError => "Something went wrong",
+        ErrorCode::TemporarilyUnavailable => "Please try again in a moment",
+        ErrorCode::AccessDenied => "Access was denied",
+        ErrorCode::LoginRequired | ErrorCode::ConsentRequired | ErrorCode::InteractionRequired => {
+            "You need to sign in again"
+        }
+        _ => "This request cannot be completed",
+    }
+}

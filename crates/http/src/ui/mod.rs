@@ -1,0 +1,116 @@
+//! The built-in pages: what people see when no login and consent application of their own is configured. They work
+//! without scripts and use a flow as such an application does: look at it, accept it, reject it.
+//!
+//! [`login`], [`registration`], [`consent`], [`logout`]: one file per page, showing it and taking its form. [`error`],
+//! [`logged_out`]: pages without a form. [`visit`]: who asks, and the token that every form carries.
+//! [`page`], [`policy`], [`mod@stylesheet`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
+//! show.
+
+mod consent;
+mod error;
+mod logged_out;
+mod login;
+mod logout;
+mod page;
+mod policy;
+mod problem;
+mod registration;
+mod stylesheet;
+pub(crate) mod views;
+mod visit;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use sluice_identity::{IdentityRepository, LoginService, RegistrationService};
+use sluice_net::TrustedProxies;
+use sluice_oauth::Config;
+use sluice_oauth::client::Client;
+use sluice_oauth::flow::FlowService;
+use sluice_oauth::logout::LogoutService;
+use url::Url;
+
+pub(crate) use stylesheet::stylesheet;
+
+use crate::cookies::CookiePolicy;
+
+const LOGIN: &str = "/ui/login";
+const REGISTRATION: &str = "/ui/registration";
+const CONSENT: &str = "/ui/consent";
+const LOGOUT: &str = "/ui/logout";
+
+/// What the built-in pages work with.
+#[derive(Clone)]
+#[expect(missing_docs, reason = "each field is what its type says")]
+pub struct UiState {
+    pub config: Arc<Config>,
+    pub flows: Arc<FlowService>,
+    pub login: Arc<LoginService>,
+    pub registration: Arc<RegistrationService>,
+    pub identities: Arc<dyn IdentityRepository>,
+    pub cookies: Arc<CookiePolicy>,
+    pub logout: Arc<LogoutService>,
+    /// Who may say where a request comes from: failed logins are counted by network.
+    pub proxies: Arc<TrustedProxies>,
+}
+
+impl UiState {
+    /// The path of a page of ours, below the issuer's own.
+    fn path(&self, page: &str) -> String {
+        format!("{}{page}", self.config.issuer.path())
+    }
+
+    /// Whether the configured page is ours.
+    fn is_own(&self, page: &Url, path: &str) -> bool {
+        Url::parse(&self.config.issuer.endpoint(path)).is_ok_and(|own| own == *page)
+    }
+
+    /// A link to a page with the same challenge: by its path if it is ours, so that the host stays the one that the
+    /// cookies are for.
+    fn link(&self, page: &Url, path: &str, challenge: &str) -> String {
+        let mut url = page.clone();
+        url.query_pairs_mut().append_pair("login_challenge", challenge);
+        if self.is_own(page, path) {
+            return format!("{}?{}", url.path(), url.query().unwrap_or_default());
+        }
+        url.into()
+    }
+}
+
+/// What people call a client.
+fn client_name(client: &Client) -> &str {
+    if client.name.is_empty() { client.id.as_str() } else { &client.name }
+}
+
+/// A client's address of something to read, if it is one for a browser.
+fn web_url(raw: &str) -> Option<&str> {
+    let url = Url::parse(raw).ok()?;
+    matches!(url.scheme(), "http" | "https").then_some(raw)
+}
+
+/// The pages below the issuer's path. A form is served only where it is the configured page: else people could log in, or
+/// register, past an application that asks them for more.
+pub(crate) fn routes(state: UiState) -> Router {
+    let pages = &state.config.pages;
+    let mut routes = Router::new()
+        .route("/ui/error", get(error::show))
+        .route("/ui/logged-out", get(logged_out::show))
+        .route("/ui/style.css", get(stylesheet::show));
+    if state.is_own(&pages.login, LOGIN) {
+        routes = routes.route(LOGIN, get(login::show).post(login::submit));
+    }
+    if state.is_own(&pages.registration, REGISTRATION) {
+        routes = routes.route(REGISTRATION, get(registration::show).post(registration::submit));
+    }
+    if state.is_own(&pages.consent, CONSENT) {
+        routes = routes.route(CONSENT, get(consent::show).post(consent::submit));
+    }
+    if state.is_own(&pages.logout, LOGOUT) {
+        routes = routes.route(LOGOUT, get(logout::show).post(logout::submit));
+    }
+    routes.with_state(state)
+}

@@ -1,0 +1,148 @@
+//! Why a page is not shown, or its form not taken.
+
+use axum::response::Response;
+use sluice_identity::IdentityError;
+use sluice_oauth::flow::{FlowError, FlowProblem};
+use sluice_oauth::logout::LogoutProblem;
+use sluice_protocol::ErrorCode;
+use sluice_protocol::parameters::InvalidParameters;
+use thiserror::Error;
+
+use super::UiState;
+use super::error::{error_page, expired_page};
+use crate::extract::InvalidForm;
+use crate::respond::oauth_error::log;
+use crate::respond::page::ErrorView;
+
+/// Why a page is not shown, or its form not taken.
+#[derive(Debug, Error)]
+pub(super) enum Problem {
+    /// The parameters could not be read.
+    #[error(transparent)]
+    Parameters(#[from] InvalidParameters),
+    /// The form could not be read.
+    #[error(transparent)]
+    Form(#[from] InvalidForm),
+    /// The parameter that names the flow is missing.
+    #[error("the parameter `{0}` is missing")]
+    NoChallenge(&'static str),
+    /// Another site posted the form.
+    #[error("the form was posted by another site")]
+    CrossSite,
+    /// The browser has no cookie of ours, or the flow belongs to another browser.
+    #[error("the browser presents no cookie that the flow is bound to")]
+    NoCookie {
+        /// Where the browser can start again.
+        restart: Option<String>,
+    },
+    /// The form is not one that this server gave this browser.
+    #[error("the form carries no token of this browser")]
+    ForeignForm {
+        /// Where the browser can start again.
+        restart: Option<String>,
+    },
+    /// The flow is not there, or does not take the answer.
+    #[error(transparent)]
+    Flow(#[from] FlowProblem),
+    /// The logout is not there.
+    #[error(transparent)]
+    Logout(#[from] LogoutProblem),
+    /// Passwords or identities are out of reach.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+}
+
+impl Problem {
+    /// The same with a way out: where the flow of the challenge began.
+    pub(super) fn restarting_at(self, url: Option<String>) -> Self {
+        match self {
+            Self::NoCookie { .. } => Self::NoCookie { restart: url },
+            Self::ForeignForm { .. } => Self::ForeignForm { restart: url },
+            other => other,
+        }
+    }
+
+    /// The page that says so. Logged here and nowhere else.
+    pub(super) fn answer(&self, ui: &UiState) -> Response {
+        log("built-in pages", self.code(), self);
+        if self.is_expired() {
+            return expired_page(&ui.config, self.way_out());
+        }
+        let view = ErrorView { code: self.code(), sentence: self.sentence(), way_out: self.way_out() };
+        error_page(&ui.config, &view)
+    }
+
+    fn code(&self) -> ErrorCode {
+        let fault =
+            |temporary| if temporary { ErrorCode::TemporarilyUnavailable } else { ErrorCode::ServerError };
+        match self {
+            Self::Parameters(_)
+            | Self::Form(_)
+            | Self::NoChallenge(_)
+            | Self::NoCookie { .. }
+            | Self::ForeignForm { .. }
+            | Self::Logout(LogoutProblem::Unknown | LogoutProblem::Gone { .. }) => ErrorCode::InvalidRequest,
+            Self::CrossSite => ErrorCode::AccessDenied,
+            Self::Flow(FlowProblem::Unknown(FlowError::QuotaReached)) => ErrorCode::TemporarilyUnavailable,
+            Self::Flow(FlowProblem::Unknown(_) | FlowProblem::Gone { .. } | FlowProblem::Invalid(_)) => {
+                ErrorCode::InvalidRequest
+            }
+            Self::Flow(FlowProblem::ClientGone) => ErrorCode::InvalidClient,
+            Self::Flow(FlowProblem::Store(error)) | Self::Logout(LogoutProblem::Store(error)) => {
+                fault(error.is_temporary())
+            }
+            Self::Identity(error) => fault(error.is_temporary()),
+        }
+    }
+
+    fn sentence(&self) -> &'static str {
+        match self {
+            Self::Parameters(_) | Self::Form(_) => {
+                "The request is malformed: a field is repeated, too long or unreadable."
+            }
+            Self::NoChallenge(_) => "This page is part of a sign-in and cannot be opened by itself.",
+            Self::CrossSite => "The form was sent by another site.",
+            Self::NoCookie { .. } => {
+                "This sign-in needs cookies. It began in another browser, or cookies are blocked here."
+            }
+            Self::ForeignForm { .. } => {
+                "The form does not belong to this browser any more. Please start again."
+            }
+            Self::Flow(FlowProblem::Unknown(FlowError::QuotaReached)) => {
+                ErrorCode::TemporarilyUnavailable.description()
+            }
+            Self::Flow(FlowProblem::Unknown(_)) | Self::Logout(LogoutProblem::Unknown) => {
+                "This link is damaged or was made by another server."
+            }
+            Self::Flow(FlowProblem::ClientGone) => {
+                "The application that sent you here is not registered any more."
+            }
+            Self::Flow(FlowProblem::Gone { .. }) | Self::Logout(LogoutProblem::Gone { .. }) => {
+                "This page has expired. Please start again."
+            }
+            Self::Flow(FlowProblem::Invalid(_)) => "This sign-in is for another account. Please start again.",
+            Self::Flow(FlowProblem::Store(_)) | Self::Logout(LogoutProblem::Store(_)) | Self::Identity(_) => {
+                "The service is busy at the moment. Please try again."
+            }
+        }
+    }
+
+    /// Where the browser can start again, as far as that is known.
+    fn way_out(&self) -> Option<&str> {
+        match self {
+            Self::NoCookie { restart } | Self::ForeignForm { restart } => restart.as_deref(),
+            Self::Flow(FlowProblem::Gone { redirect_to })
+            | Self::Logout(LogoutProblem::Gone { redirect_to }) => Some(redirect_to),
+            _ => None,
+        }
+    }
+
+    /// Whether the flow is too old or spent.
+    const fn is_expired(&self) -> bool {
+        matches!(
+            self,
+            Self::Flow(FlowProblem::Gone { .. } | FlowProblem::Unknown(FlowError::Gone))
+                | Self::Logout(LogoutProblem::Gone { .. })
+        )
+    }
+}

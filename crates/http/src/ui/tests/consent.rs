@@ -1,0 +1,100 @@
+//! Consent.
+
+use axum::http::StatusCode;
+use serde_json::json;
+use sluice_oauth::flow::{Consent, Decision};
+use sluice_protocol::Subject;
+
+use super::world::{ALICE, Answer, World, form};
+
+impl World {
+    async fn decided(&self, answer: &Answer) -> Decision<Consent> {
+        self.flows.open_consent_verifier(&answer.sent_with("consent_verifier")).await.unwrap().answer
+    }
+
+    async fn consented(&self, answer: &Answer) -> Consent {
+        match self.decided(answer).await {
+            Decision::Accepted(consent) => consent,
+            Decision::Rejected(rejection) => panic!("{rejection:?}"),
+        }
+    }
+
+    async fn alice(&self) -> Subject {
+        self.register_alice().await.to_string().parse().unwrap()
+    }
+}
+
+#[tokio::test]
+async fn the_page_says_who_asks_for_what_and_as_whom() {
+    let world = World::new().await;
+    let page = world.at_consent(world.alice().await, None, false).await;
+    let shown = world.get(&page).await;
+    assert_eq!(shown.status, StatusCode::OK);
+    for part in [
+        "&#60;b&#62;Shop",
+        ALICE,
+        "See your email address",
+        "<strong><bdi>127.0.0.1</bdi>",
+        "<code>api</code>",
+    ] {
+        assert!(shown.body.contains(part), "{part}: {}", shown.body);
+    }
+}
+
+#[tokio::test]
+async fn what_is_ticked_is_granted_and_openid_always() {
+    let world = World::new().await;
+    let page = world.at_consent(world.alice().await, None, false).await;
+    let fields =
+        [("grant_scope", "email"), ("grant_scope", "admin"), ("remember", "true"), ("decision", "accept")];
+    let consent = world.consented(&world.fill_in(&page, &fields).await).await;
+    assert_eq!(consent.scope.as_str(), "openid email");
+    assert_eq!(consent.audience.as_slice(), ["api"]);
+    assert!(consent.remember.is_some());
+    assert_eq!(json!(consent.id_token), json!({ "email": ALICE, "email_verified": false }));
+}
+
+#[tokio::test]
+async fn a_decision_that_is_known_grants_everything_without_a_page() {
+    let world = World::new().await;
+    let context = Some(json!({ "email": "of@login.example" }));
+    let page = world.at_consent("somebody".parse().unwrap(), context, true).await;
+    let consent = world.consented(&world.get(&page).await).await;
+    assert_eq!(consent.scope.as_str(), "openid email profile offline_access");
+    assert_eq!(consent.remember, None);
+    assert_eq!(consent.id_token.get("preferred_username"), Some(&json!("of@login.example")));
+}
+
+#[tokio::test]
+async fn a_subject_that_is_no_identity_has_no_claims() {
+    let world = World::new().await;
+    let page = world.at_consent("somebody".parse().unwrap(), None, false).await;
+    assert!(world.get(&page).await.body.contains("somebody"));
+    let fields = [("grant_scope", "email"), ("decision", "accept")];
+    let consent = world.consented(&world.fill_in(&page, &fields).await).await;
+    assert!(consent.id_token.is_empty());
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_to_the_client() {
+    let world = World::new().await;
+    let page = world.at_consent("somebody".parse().unwrap(), None, false).await;
+    let Decision::Rejected(rejection) =
+        world.decided(&world.fill_in(&page, &[("decision", "reject")]).await).await
+    else {
+        panic!("it was refused");
+    };
+    assert_eq!(rejection.error, "access_denied");
+}
+
+#[tokio::test]
+async fn without_a_decision_or_the_token_nothing_is_decided() {
+    let world = World::new().await;
+    let page = world.at_consent("somebody".parse().unwrap(), None, false).await;
+    let undecided = world.fill_in(&page, &[("grant_scope", "email")]).await;
+    assert_eq!(undecided.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let challenge = page.split_once('=').unwrap().1;
+    let forged =
+        world.send(form("/ui/consent", &[("consent_challenge", challenge), ("decision", "accept")])).await;
+    assert_eq!(forged.status, StatusCode::BAD_REQUEST);
+}

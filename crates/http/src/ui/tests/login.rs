@@ -1,0 +1,221 @@
+//! Login and registration.
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use sluice_oauth::flow::{Decision, Login};
+use sluice_primitives::Lifetime;
+
+use super::world::{ALICE, Answer, PASSWORD, World, form};
+
+impl World {
+    async fn accepted(&self, answer: &Answer) -> Login {
+        let flow = self.flows.open_login_verifier(&answer.sent_with("login_verifier")).await.unwrap();
+        match flow.answer {
+            Decision::Accepted(login) => login,
+            Decision::Rejected(rejection) => panic!("{rejection:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_person_logs_in_and_is_remembered_if_asked() {
+    let world = World::new().await;
+    let alice = world.register_alice().await;
+    let page = world.at("/ui/login").await;
+    let answer = world.fill_in(&page, &[("email", " Alice@example.com"), ("password", PASSWORD)]).await;
+    let login = world.accepted(&answer).await;
+    assert_eq!(login.subject.as_str(), alice.to_string());
+    assert_eq!((login.remember, login.amr), (None, vec!["pwd".to_owned()]));
+    assert_eq!(login.context, Some(serde_json::json!({ "email": ALICE })));
+    let fields = [("email", ALICE), ("password", PASSWORD), ("remember", "true")];
+    let login = world.accepted(&world.fill_in(&page, &fields).await).await;
+    assert_eq!(login.remember, Some(Lifetime::hours(30 * 24)));
+}
+
+#[tokio::test]
+async fn every_page_is_kept_by_nobody_and_framed_by_nobody() {
+    let world = World::new().await;
+    let page = world.at("/ui/login").await;
+    for answer in [world.get(&page).await, world.get("/ui/login").await, world.get("/ui/logged-out").await] {
+        assert_eq!(answer.header("cache-control"), "no-store");
+        assert_eq!(answer.header("x-frame-options"), "DENY");
+        assert_eq!(answer.header("referrer-policy"), "no-referrer");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        assert!(answer.header("content-security-policy").contains("frame-ancestors 'none'"));
+    }
+    let policy = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; \
+                  form-action 'self' https://id.example http://127.0.0.1:53112";
+    assert_eq!(world.get(&page).await.header("content-security-policy"), policy);
+}
+
+#[tokio::test]
+async fn a_wrong_password_shows_the_page_again_with_what_was_typed() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let page = world.at("/ui/login").await;
+    for email in [ALICE, "bob@example.com"] {
+        let answer = world.fill_in(&page, &[("email", email), ("password", "another horse")]).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(answer.body.contains("The email address or the password is wrong."));
+        assert!(
+            answer.body.contains(&format!("value=\"{email}\"")) && !answer.body.contains("another horse")
+        );
+        assert!(answer.body.contains("&#60;b&#62;Shop") && !answer.body.contains("<b>Shop"));
+    }
+    let empty = world.fill_in(&page, &[("email", ""), ("password", "")]).await;
+    assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(empty.body.contains("Enter your email address.") && empty.body.contains("Enter your password."));
+}
+
+#[tokio::test]
+async fn guessing_and_a_busy_server_say_when_to_come_again() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let page = world.at("/ui/login").await;
+    for _ in 0..6 {
+        world.fill_in(&page, &[("email", ALICE), ("password", "another horse")]).await;
+    }
+    let answer = world.fill_in(&page, &[("email", ALICE), ("password", PASSWORD)]).await;
+    assert_eq!((answer.status, answer.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "1"));
+    world.pool.shutdown();
+    let answer = world.fill_in(&page, &[("email", "bob@example.com"), ("password", PASSWORD)]).await;
+    assert_eq!((answer.status, answer.header("retry-after")), (StatusCode::SERVICE_UNAVAILABLE, "2"));
+    assert!(answer.body.contains("value=\"bob@example.com\""));
+}
+
+#[tokio::test]
+async fn a_browser_that_is_known_sees_no_page() {
+    let world = World::new().await;
+    let subject = "some subject".parse().unwrap();
+    let page = world.at_with("/ui/login", world.request(), Some(subject)).await;
+    // As for `prompt=none`, in a frame: nothing may forbid that.
+    let answer = world.send_without_cookie(Request::get(page).body(Body::empty()).unwrap()).await;
+    assert_eq!((answer.header("x-frame-options"), answer.header("content-security-policy")), ("", ""));
+    let login = world.accepted(&answer).await;
+    assert_eq!((login.subject.as_str(), login.skipped), ("some subject", true));
+}
+
+#[tokio::test]
+async fn without_the_cookie_of_the_flow_the_page_says_so_and_leads_out() {
+    let world = World::new().await;
+    let page = world.at("/ui/login").await;
+    let challenge = page.split_once('=').unwrap().1;
+    let get = Request::get(&page).body(Body::empty()).unwrap();
+    let post = form("/ui/login", &[("login_challenge", challenge), ("email", ALICE), ("password", PASSWORD)]);
+    for request in [get, post] {
+        let answer = world.send_without_cookie(request).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+        assert!(answer.body.contains("needs cookies"));
+        assert!(answer.body.contains("href=\"https://id.example/oauth2/auth?"), "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn a_form_without_its_token_is_refused_before_anything_else() {
+    let world = World::new().await;
+    let (page, other) = (world.at("/ui/login").await, world.at("/ui/login").await);
+    let challenge = page.split_once('=').unwrap().1;
+    let foreign = world.get(&other).await.field("csrf");
+    for token in ["", "AAAA", "!", foreign.as_str()] {
+        let fields =
+            [("login_challenge", challenge), ("csrf", token), ("email", ALICE), ("password", PASSWORD)];
+        for path in ["/ui/login", "/ui/registration"] {
+            let answer = world.post(path, &fields).await;
+            assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+            assert!(answer.body.contains("does not belong to this browser"), "{}", answer.body);
+        }
+    }
+    world.pool.shutdown();
+    assert_eq!(world.pool.metrics().done_total(), 0);
+}
+
+#[tokio::test]
+async fn malformed_forms_are_refused() {
+    let world = World::new().await;
+    let page = world.at("/ui/login").await;
+    let challenge = page.split_once('=').unwrap().1;
+    let twice = world.fill_in(&page, &[("email", ALICE), ("email", ALICE), ("password", PASSWORD)]).await;
+    let long = world.fill_in(&page, &[("email", ALICE), ("password", &"a".repeat(65 * 1024))]).await;
+    let json = Request::post("/ui/login").header("content-type", "application/json").body(Body::from("{}"));
+    let json = world.send(json.unwrap()).await;
+    let nothing = world.post("/ui/login", &[]).await;
+    for answer in [twice, long, json, nothing] {
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.body);
+    }
+    let mut cross = form("/ui/login", &[("login_challenge", challenge)]);
+    cross.headers_mut().insert("sec-fetch-site", "cross-site".parse().unwrap());
+    assert_eq!(world.send(cross).await.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn an_expired_flow_leads_back_to_its_beginning_and_a_tampered_one_nowhere() {
+    let world = World::new().await;
+    let page = world.at("/ui/login").await;
+    let tampered = world.get(&format!("{}A", page.get(..page.len() - 1).unwrap())).await;
+    assert_eq!(tampered.status, StatusCode::BAD_REQUEST);
+    assert!(!tampered.body.contains("href=\"https://"));
+    world.clock.advance(Lifetime::hours(1));
+    let expired = world.get(&page).await;
+    assert_eq!(expired.status, StatusCode::GONE);
+    assert!(expired.body.contains("href=\"https://id.example/oauth2/auth?"));
+}
+
+#[tokio::test]
+async fn a_registration_logs_in_and_a_taken_address_is_told() {
+    let world = World::new().await;
+    let page = world.at("/ui/registration").await;
+    let fields = [("email", "Alice@Example.com"), ("password", PASSWORD)];
+    let login = world.accepted(&world.fill_in(&page, &fields).await).await;
+    assert_eq!(login.context, Some(serde_json::json!({ "email": ALICE })));
+    let taken = world.fill_in(&page, &fields).await;
+    assert_eq!(taken.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(taken.body.contains("There is an account with this email address already."));
+    let weak = world.fill_in(&page, &[("email", "bob@example.com"), ("password", "short")]).await;
+    assert_eq!(weak.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(weak.body.contains("Choose a password of at least 8 characters."));
+}
+
+#[tokio::test]
+async fn forms_are_served_only_where_they_are_the_configured_pages() {
+    let login_elsewhere = |pages: &mut sluice_oauth::config::Pages| {
+        pages.login = "https://login.example/".parse().unwrap();
+        pages.registration = "https://login.example/".parse().unwrap();
+    };
+    let world = World::with("https://id.example/", login_elsewhere).await;
+    for page in ["/ui/login", "/ui/registration"] {
+        assert_eq!(world.get(&world.at(page).await).await.status, StatusCode::NOT_FOUND);
+    }
+    assert_eq!(world.get("/ui/error?error=access_denied").await.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn below_a_path_the_pages_point_to_each_other() {
+    let world = World::with("https://id.example/tenant", |_| {}).await;
+    let shown = world.get(&world.at("/ui/login").await).await;
+    for target in
+        ["action=\"/tenant/ui/login\"", "/tenant/ui/registration?login_challenge=", "/tenant/ui/style.css?v="]
+    {
+        assert!(shown.body.contains(target), "{target}: {}", shown.body);
+    }
+}
+
+#[tokio::test]
+async fn the_style_sheet_is_kept_for_good_under_the_name_of_its_content() {
+    let world = World::new().await;
+    let shown = world.get("/ui/logged-out").await;
+    let href = shown.body.split_once("rel=\"stylesheet\" href=\"").unwrap().1.split('"').next().unwrap();
+    let style = world.get(href).await;
+    assert_eq!(style.header("cache-control"), "public, max-age=31536000, immutable");
+    assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
+    assert_eq!(world.get("/ui/style.css").await.header("cache-control"), "no-cache");
+}
+
+#[tokio::test]
+async fn the_error_page_shows_known_codes_and_no_word_of_the_query() {
+    let world = World::new().await;
+    let target = "/ui/error?error=invalid_scope&error_description=Call+555&error_hint=%3Cscript%3E";
+    let known = world.get(target).await;
+    assert!(known.body.contains("invalid_scope") && !known.body.contains("Call 555"));
+    let unknown = world.get("/ui/error?error=%3Cscript%3Eyou_won").await;
+    assert!(!unknown.body.contains("you_won") && !unknown.body.contains("<script"));
+}

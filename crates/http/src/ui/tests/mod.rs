@@ -1,0 +1,6 @@
+//! The pages as a browser sees them, on the memory store.
+
+mod consent;
+mod login;
+mod logout;
+mod world;

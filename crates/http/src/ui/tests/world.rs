@@ -1,0 +1,312 @@
+//! The routes of the pages, and a browser that visits them.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::header::{CONTENT_TYPE, COOKIE, LOCATION};
+use axum::http::{HeaderMap, Request, StatusCode};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::Value;
+use sluice_crypto::Sealer;
+use sluice_crypto::hash_pool::{HashPool, HashPoolConfig, QueueLimits};
+use sluice_crypto::password_hash::Argon2Params;
+use sluice_identity::{
+    LockoutConfig, LoginService, PasswordHasher, RegistrationOutcome, RegistrationService, SignUp,
+};
+use sluice_net::TrustedProxies;
+use sluice_oauth::Config;
+use sluice_oauth::authorization::{Browser, SessionCookie};
+use sluice_oauth::client::{AccessTokenStrategy, Client, ClientDirectory, ClientRepository};
+use sluice_oauth::config::{Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy};
+use sluice_oauth::flow::{
+    AwaitingConsent, AwaitingLogin, BindingKey, BindingKeys, FlowSealer, FlowService, KnownSession, Login,
+    Request as FlowRequest, SpentFlows,
+};
+use sluice_oauth::keys::KeyRing;
+use sluice_oauth::logout::{LogoutService, LogoutStep};
+use sluice_primitives::{
+    GrantId, IdentityId, Lifetime, ManualClock, NetworkId, OsRng, Secret, SessionId, Timestamp,
+};
+use sluice_protocol::{Prompt, ResponseMode, ResponseType, Subject};
+use sluice_store_contract::{MemoryStore, given};
+use sluice_token::RevocationSet;
+use sluice_token::jwt::ScopeClaim;
+use tower::ServiceExt;
+
+use crate::cookies::{CookiePolicy, SameSite};
+use crate::ui::{UiState, routes};
+
+pub(super) const ALICE: &str = "alice@example.com";
+pub(super) const PASSWORD: &str = "correct horse";
+
+pub(super) struct World {
+    pub(super) ui: UiState,
+    pub(super) pool: Arc<HashPool>,
+    pub(super) clock: Arc<ManualClock>,
+    pub(super) flows: FlowSealer,
+    store: Arc<MemoryStore>,
+    sealer: Arc<Sealer>,
+    key: BindingKey,
+}
+
+/// What came back.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: String,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The value of this parameter in the address that the browser is sent to.
+    pub(super) fn sent_with(&self, parameter: &str) -> String {
+        assert_eq!(self.status, StatusCode::SEE_OTHER, "{}", self.body);
+        let url: url::Url = self.header(LOCATION.as_str()).parse().unwrap();
+        url.query_pairs().find(|(name, _)| name == parameter).unwrap().1.into_owned()
+    }
+
+    /// The value of a hidden field.
+    pub(super) fn field(&self, name: &str) -> String {
+        let start = format!("name=\"{name}\" value=\"");
+        self.body.split_once(&start).unwrap().1.split('"').next().unwrap().to_owned()
+    }
+}
+
+fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
+    let issuer: Issuer = issuer.parse().unwrap();
+    let own = |path: &str| issuer.endpoint(path).parse().unwrap();
+    let mut config = Config {
+        pages: Pages {
+            login: own("/ui/login"),
+            registration: own("/ui/registration"),
+            consent: own("/ui/consent"),
+            logout: own("/ui/logout"),
+            error: None,
+            post_logout_redirect: None,
+        },
+        issuer,
+        lifetimes: Lifetimes::default(),
+        access_tokens: AccessTokenStrategy::Opaque,
+        scopes: ScopeStrategy::Exact,
+        pkce: PkcePolicy::default(),
+        top_level_claims: Vec::new(),
+        mirror_claims: false,
+        scope_claim: ScopeClaim::List,
+        default_client_scope: false,
+        parked_quota: 100,
+        extra_scopes: Vec::new(),
+    };
+    pages(&mut config.pages);
+    config
+}
+
+impl World {
+    pub(super) async fn new() -> Self {
+        Self::with("https://id.example/", |_| {}).await
+    }
+
+    pub(super) async fn with(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Self {
+        let config = Arc::new(config(issuer, pages));
+        let store = Arc::new(MemoryStore::new());
+        let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_750_000_000)));
+        let rng = Arc::new(OsRng);
+        let network = NetworkId::generate(Timestamp::default(), &OsRng);
+        let sealer = Arc::new(Sealer::new(network, &[Secret::new(vec![7; 32])]));
+        let queues = QueueLimits { login: 1, ..QueueLimits::default() };
+        let pool = HashPoolConfig { threads: NonZeroUsize::MIN, queues, ..HashPoolConfig::default() };
+        let pool = Arc::new(HashPool::start(&pool).unwrap());
+        let hasher =
+            PasswordHasher::new(Arc::clone(&pool), Argon2Params::new(64, 1, 1).unwrap(), rng.clone());
+        let hasher = Arc::new(hasher);
+        let clients = Arc::new(ClientDirectory::new(store.clone(), 10));
+        let flow_sealer = || {
+            let lifetime = config.lifetimes.flow;
+            FlowSealer::new(sealer.clone(), store.clone(), (rng.clone(), clock.clone()), lifetime, 100)
+        };
+        let keys = KeyRing::start(store.clone(), sealer.clone(), rng.clone(), clock.clone()).await.unwrap();
+        let (spent, seals) = (Arc::new(SpentFlows::new(10)), Arc::new(flow_sealer()));
+        let ui = UiState {
+            flows: Arc::new(FlowService::new(seals, clients.clone(), config.clone(), clock.clone(), spent)),
+            login: Arc::new(LoginService::new(
+                store.clone(),
+                hasher.clone(),
+                &LockoutConfig::default(),
+                clock.clone(),
+            )),
+            registration: Arc::new(RegistrationService::new(
+                store.clone(),
+                hasher,
+                clock.clone(),
+                rng.clone(),
+            )),
+            identities: store.clone(),
+            cookies: Arc::new(CookiePolicy {
+                secure: true,
+                same_site: SameSite::Lax,
+                session_name: "session".to_owned(),
+                domain: None,
+            }),
+            logout: Arc::new(LogoutService {
+                config: config.clone(),
+                clients,
+                sessions: store.clone(),
+                replay: store.clone(),
+                keys,
+                sealer: sealer.clone(),
+                revocations: Arc::new(RevocationSet::default()),
+                clock: clock.clone(),
+                rng: rng.clone(),
+            }),
+            proxies: Arc::new(TrustedProxies::default()),
+            config: config.clone(),
+        };
+        let flows = flow_sealer();
+        let world = Self { ui, pool, clock, flows, store, sealer, key: BindingKey::generate(&OsRng) };
+        let client = Client { name: "<b>Shop</b>".to_owned(), ..given::client("shop", "owner") };
+        world.store.insert(&client).await.unwrap();
+        world
+    }
+
+    fn app(&self) -> Router {
+        routes(self.ui.clone())
+    }
+
+    /// A request of the browser that the flows are bound to.
+    pub(super) async fn send(&self, mut request: Request<Body>) -> Answer {
+        let cookie = format!("__Host-sluice_binding={}", URL_SAFE_NO_PAD.encode(self.key.expose()));
+        request.headers_mut().insert(COOKIE, cookie.parse().unwrap());
+        self.send_without_cookie(request).await
+    }
+
+    pub(super) async fn send_without_cookie(&self, request: Request<Body>) -> Answer {
+        let response = self.app().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8(body.to_vec()).unwrap(),
+        }
+    }
+
+    pub(super) async fn get(&self, target: &str) -> Answer {
+        self.send(Request::get(target).body(Body::empty()).unwrap()).await
+    }
+
+    pub(super) async fn post(&self, target: &str, fields: &[(&str, &str)]) -> Answer {
+        self.send(form(target, fields)).await
+    }
+
+    /// Opens a page and posts its form with these fields.
+    pub(super) async fn fill_in(&self, page: &str, fields: &[(&str, &str)]) -> Answer {
+        let shown = self.get(page).await;
+        assert_eq!(shown.status, StatusCode::OK, "{}", shown.body);
+        let (path, query) = page.split_once('?').unwrap();
+        let (name, value) = query.split_once('=').unwrap();
+        let token = shown.field("csrf");
+        let hidden = [(name, value), ("csrf", &token)];
+        self.post(path, &[&hidden, fields].concat()).await
+    }
+
+    pub(super) async fn register_alice(&self) -> IdentityId {
+        let sign_up = SignUp { email: ALICE.to_owned(), password: Secret::new(PASSWORD.to_owned()) };
+        match self.ui.registration.register(sign_up).await.unwrap() {
+            RegistrationOutcome::Registered(identity) => identity.id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) fn request(&self) -> FlowRequest {
+        let flow = GrantId::generate(self.now(), &OsRng);
+        FlowRequest {
+            flow,
+            client: given::client_id("shop"),
+            client_revision: 1,
+            redirect_uri: "http://127.0.0.1:53112/cb".parse().unwrap(),
+            redirect_uri_named: true,
+            response_type: ResponseType { code: true, ..ResponseType::default() },
+            response_mode: ResponseMode::Query,
+            scope: given::scope("openid email profile offline_access"),
+            audience: given::audience(&["api"]),
+            state: Some("state-of-the-client".to_owned()),
+            nonce: None,
+            code_challenge: None,
+            prompt: Prompt::default(),
+            max_age: None,
+            login_hint: None,
+            acr_values: None,
+            ui_locales: None,
+            display: None,
+            hinted_subject: None,
+            requested_at: self.now(),
+            binding: self.key.bind(flow),
+            parked: None,
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        sluice_primitives::Clock::now(&*self.clock)
+    }
+
+    /// A login page's address.
+    pub(super) async fn at(&self, page: &str) -> String {
+        self.at_with(page, self.request(), None).await
+    }
+
+    pub(super) async fn at_with(&self, page: &str, request: FlowRequest, known: Option<Subject>) -> String {
+        let session = SessionId::generate(self.now(), &OsRng);
+        let authenticated_at = self.now() - Lifetime::hours(1);
+        let known = known.map(|subject| KnownSession { id: session, subject, authenticated_at });
+        let sealed =
+            self.flows.seal_login_challenge(&AwaitingLogin { request, known, session }).await.unwrap();
+        format!("{page}?login_challenge={sealed}")
+    }
+
+    /// A consent page's address.
+    pub(super) async fn at_consent(&self, subject: Subject, context: Option<Value>, skip: bool) -> String {
+        let login = Login {
+            subject,
+            session: SessionId::generate(self.now(), &OsRng),
+            authenticated_at: self.now(),
+            skipped: false,
+            remember: None,
+            extend: false,
+            acr: None,
+            amr: Vec::new(),
+            context,
+            forced_subject: None,
+            provider_session: None,
+        };
+        let flow = AwaitingConsent { request: self.request(), login, skip };
+        format!("/ui/consent?consent_challenge={}", self.flows.seal_consent_challenge(&flow).await.unwrap())
+    }
+
+    /// A logout page's address.
+    pub(super) async fn at_logout(&self, subject: Subject) -> String {
+        let session = SessionId::generate(self.now(), &OsRng);
+        let cookie = SessionCookie { session, subject, authenticated_at: self.now(), remembered: true };
+        let browser = Browser {
+            keys: BindingKeys(vec![self.key.clone()]),
+            session: Some(cookie.seal(&self.sealer, &OsRng)),
+            framed: false,
+        };
+        match self.ui.logout.begin(b"", &browser).await.unwrap() {
+            LogoutStep::Confirm { page, .. } => page.trim_start_matches("https://id.example").to_owned(),
+            LogoutStep::Done { .. } => panic!("there is a session to end"),
+        }
+    }
+}
+
+/// A form as a browser posts it.
+pub(super) fn form(target: &str, fields: &[(&str, &str)]) -> Request<Body> {
+    let mut body = form_urlencoded::Serializer::new(String::new());
+    body.extend_pairs(fields);
+    let request = Request::post(target).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+    request.body(Body::from(body.finish())).unwrap()
+}

@@ -1,0 +1,248 @@
+//! Views: what each built-in page shows, as plain data; one struct per file in `templates/`.
+//!
+//! [`LoginPage`], [`RegistrationPage`], [`ConsentPage`], [`LogoutPage`]: the forms. [`LoggedOutPage`],
+//! [`StillSignedInPage`], [`ErrorPage`], [`ExpiredPage`]: where a flow ends. [`ScopeEntry`], [`WayOut`]:
+//! parts of them.
+//!
+//! Nothing here decides anything. Every value is escaped by the template; the pages need no script and no inline style.
+//! URLs end up in `href` and `src`: pass only what was parsed as `http` or `https`.
+
+use askama::Template;
+
+/// Asks who you are. Posts `login_challenge`, `csrf`, `email`, `password` and, when ticked, `remember=true`.
+#[derive(Template)]
+#[template(path = "login.html")]
+pub(crate) struct LoginPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Where the form posts to.
+    pub(crate) action: &'a str,
+    pub(crate) login_challenge: &'a str,
+    pub(crate) csrf: &'a str,
+    /// The application that sent the user here; `None` shows no "to continue to" line.
+    pub(crate) client_name: Option<&'a str>,
+    /// The registration page with the same challenge; `None` where registration is closed.
+    pub(crate) registration_url: Option<&'a str>,
+    /// What the user typed before, or the `login_hint`; may be empty.
+    pub(crate) email: &'a str,
+    pub(crate) remember: bool,
+    pub(crate) email_error: Option<&'a str>,
+    pub(crate) password_error: Option<&'a str>,
+    /// A failure that belongs to no field, such as a wrong pair of e-mail and password.
+    pub(crate) form_error: Option<&'a str>,
+}
+
+impl LoginPage<'_> {
+    fn has_error(&self) -> bool {
+        self.email_error.or(self.password_error).or(self.form_error).is_some()
+    }
+}
+
+/// Creates an account. Posts `login_challenge`, `csrf`, `email` and `password`.
+#[derive(Template)]
+#[template(path = "registration.html")]
+pub(crate) struct RegistrationPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Where the form posts to.
+    pub(crate) action: &'a str,
+    pub(crate) login_challenge: &'a str,
+    pub(crate) csrf: &'a str,
+    /// The application that sent the user here; `None` shows no "to continue to" line.
+    pub(crate) client_name: Option<&'a str>,
+    /// The login page with the same challenge.
+    pub(crate) login_url: &'a str,
+    /// What the user typed before; may be empty.
+    pub(crate) email: &'a str,
+    /// In characters; shown as the hint and checked by the browser too.
+    pub(crate) password_min_length: usize,
+    pub(crate) email_error: Option<&'a str>,
+    pub(crate) password_error: Option<&'a str>,
+    /// A failure that belongs to no field.
+    pub(crate) form_error: Option<&'a str>,
+}
+
+impl RegistrationPage<'_> {
+    fn has_error(&self) -> bool {
+        self.email_error.or(self.password_error).or(self.form_error).is_some()
+    }
+}
+
+/// Asks whether a client may have what it requests. Posts `consent_challenge`, `csrf`, one `grant_scope` per granted
+/// scope, `remember=true` when ticked, and `decision=accept` or `decision=reject`. Enter on a checkbox rejects.
+#[derive(Template)]
+#[template(path = "consent.html")]
+pub(crate) struct ConsentPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Where the form posts to.
+    pub(crate) action: &'a str,
+    pub(crate) consent_challenge: &'a str,
+    pub(crate) csrf: &'a str,
+    pub(crate) client_name: &'a str,
+    /// How the logged-in person recognises the account: the e-mail, or else the subject.
+    pub(crate) account: &'a str,
+    pub(crate) scopes: Vec<ScopeEntry<'a>>,
+    /// The requested audience; empty shows nothing.
+    pub(crate) audiences: Vec<&'a str>,
+    /// Host of the redirect URI: unlike the name, a client cannot make it up.
+    pub(crate) return_host: Option<&'a str>,
+    /// The client's `policy_uri`.
+    pub(crate) policy_url: Option<&'a str>,
+    /// The client's `tos_uri`.
+    pub(crate) tos_url: Option<&'a str>,
+    pub(crate) remember: bool,
+    pub(crate) form_error: Option<&'a str>,
+}
+
+/// One requested scope on the consent page.
+pub(crate) struct ScopeEntry<'a> {
+    /// As requested; the value of the `grant_scope` field.
+    pub(crate) value: &'a str,
+    /// What it means to the person, or the value again where nothing better is known.
+    pub(crate) sentence: &'a str,
+    /// Always granted with consent: shown, but without a checkbox.
+    pub(crate) fixed: bool,
+}
+
+impl<'a> ScopeEntry<'a> {
+    /// The entry of a requested scope; `openid` is fixed, for without it nobody is logged in.
+    pub(crate) fn new(value: &'a str) -> Self {
+        Self { value, sentence: scope_sentence(value), fixed: value == "openid" }
+    }
+}
+
+/// What granting `scope` lets a client do, continuing "This will let the application"; an unknown scope is its own name.
+pub(crate) fn scope_sentence(scope: &str) -> &str {
+    match scope {
+        "openid" => "Know who you are",
+        "offline" | "offline_access" => "Stay signed in when you are away",
+        "profile" => "See your name and profile",
+        "email" => "See your email address",
+        "address" => "See your postal address",
+        "phone" => "See your phone number",
+        other => other,
+    }
+}
+
+/// Asks whether to log out. Posts `logout_challenge`, `csrf` and `decision=accept` or `decision=reject`.
+#[derive(Template)]
+#[template(path = "logout.html")]
+pub(crate) struct LogoutPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Where the form posts to.
+    pub(crate) action: &'a str,
+    pub(crate) logout_challenge: &'a str,
+    pub(crate) csrf: &'a str,
+    /// The client that asked for the logout, if one did.
+    pub(crate) client_name: Option<&'a str>,
+    /// How the logged-in person recognises the account.
+    pub(crate) account: Option<&'a str>,
+}
+
+/// Says that the logout is done, and tells clients so in hidden frames (OpenID Connect Front-Channel Logout 1.0).
+#[derive(Template)]
+#[template(path = "logged_out.html")]
+pub(crate) struct LoggedOutPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// One frame each; the page's `frame-src` must allow their origins.
+    pub(crate) frontchannel_urls: Vec<&'a str>,
+    /// Where the browser goes next by itself, and by the "Continue" link; `None` ends here.
+    pub(crate) continue_url: Option<&'a str>,
+    /// How long the frames have before the browser moves on.
+    pub(crate) continue_after_seconds: u32,
+}
+
+/// Says that the logout was called off.
+#[derive(Template)]
+#[template(path = "still_signed_in.html")]
+pub(crate) struct StillSignedInPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    pub(crate) way_out: Option<WayOut<'a>>,
+}
+
+/// A failure that may not be reported to a client, or that no client is there to hear.
+#[derive(Template)]
+#[template(path = "error.html")]
+pub(crate) struct ErrorPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    pub(crate) title: &'a str,
+    /// What happened, for the person at the browser.
+    pub(crate) sentence: &'a str,
+    /// The registered `error` value.
+    pub(crate) error_code: &'a str,
+    /// What the person, or the developer of the client, can do about it.
+    pub(crate) hint: Option<&'a str>,
+    /// Finds the cause in the log.
+    pub(crate) request_id: Option<&'a str>,
+    pub(crate) way_out: Option<WayOut<'a>>,
+}
+
+/// A challenge that is too old or already used. Without a way out it points back to the application.
+#[derive(Template)]
+#[template(path = "expired.html")]
+pub(crate) struct ExpiredPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Finds the cause in the log.
+    pub(crate) request_id: Option<&'a str>,
+    pub(crate) way_out: Option<WayOut<'a>>,
+}
+
+/// The one link that leads out of a page that ended badly.
+pub(crate) struct WayOut<'a> {
+    pub(crate) url: &'a str,
+    /// What the link does, as a button says it: "Try again".
+    pub(crate) label: &'a str,
+}
+
+/// The letter that stands for an account in its round badge.
+fn initial(account: &str) -> String {
+    account
+        .chars()
+        .find(|letter| letter.is_alphanumeric())
+        .map_or_else(String::new, |letter| letter.to_uppercase().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOGIN: LoginPage<'static> = LoginPage {
+        stylesheet: "/ui/style.css",
+        action: "/ui/login",
+        login_challenge: "challenge",
+        csrf: "token",
+        client_name: None,
+        registration_url: None,
+        email: "",
+        remember: false,
+        email_error: None,
+        password_error: None,
+        form_error: None,
+    };
+
+    #[test]
+    fn a_client_name_cannot_bring_its_own_markup() {
+        let page = LoginPage { client_name: Some("<script>alert(1)</script>"), ..LOGIN }.render().unwrap();
+        assert!(!page.contains("<script"));
+    }
+
+    #[test]
+    fn a_field_error_is_tied_to_its_field_and_keeps_what_was_typed() {
+        let page =
+            LoginPage { email: "alice@", email_error: Some("Not an address."), ..LOGIN }.render().unwrap();
+        assert!(page.contains(r#"value="alice@""#));
+        assert!(page.contains(r#"aria-describedby="email-error" autofocus"#));
+        assert!(page.contains(r#"id="email-error" role="alert">Not an address."#));
+    }
+
+    #[test]
+    fn only_the_openid_scope_is_shown_without_a_checkbox() {
+        let fixed = |scope| ScopeEntry::new(scope).fixed;
+        assert!(fixed("openid"));
+        assert!(!fixed("email") && !fixed("openid2"));
+    }
+
+    #[test]
+    fn an_unknown_scope_is_called_by_its_own_name() {
+        assert_eq!(scope_sentence("calendar.read"), "calendar.read");
+        assert_eq!(scope_sentence("offline"), scope_sentence("offline_access"));
+    }
+}

@@ -1,0 +1,108 @@
+//! Who asks for a page or posts a form, and whether the form is one that this server gave this browser.
+//!
+//! A form carries a token made of the challenge and a key in the browser's cookie. `Origin` is not looked at: the pages
+//! send no referrer, and then it says `null`.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use axum::body::Bytes;
+use axum::extract::Request;
+use axum::http::{Extensions, HeaderMap};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sluice_identity::Network;
+use sluice_net::PeerAddress;
+use sluice_oauth::authorization::Browser;
+use sluice_oauth::flow::{FlowAnswer, FlowProblem, Request as FlowRequest};
+use sluice_protocol::Parameters;
+
+use super::UiState;
+use super::problem::Problem;
+use crate::extract::{MAX_FORM, form_bytes};
+
+/// A request for a page, or of its form.
+pub(super) struct Visit {
+    pub(super) browser: Browser,
+    pub(super) network: Network,
+    parameters: Bytes,
+}
+
+impl Visit {
+    /// A request for a page: its parameters are in the query.
+    pub(super) fn of_page(ui: &UiState, request: &Request) -> Self {
+        Self {
+            browser: ui.cookies.browser(request.headers()),
+            network: network(ui, request.headers(), request.extensions()),
+            parameters: Bytes::copy_from_slice(request.uri().query().unwrap_or_default().as_bytes()),
+        }
+    }
+
+    /// A posted form.
+    pub(super) async fn of_form(ui: &UiState, request: Request) -> Result<Self, Problem> {
+        let site = request.headers().get("sec-fetch-site").and_then(|value| value.to_str().ok());
+        if site == Some("cross-site") {
+            return Err(Problem::CrossSite);
+        }
+        let network = network(ui, request.headers(), request.extensions());
+        let (headers, parameters) = form_bytes(request).await?;
+        Ok(Self { browser: ui.cookies.browser(&headers), network, parameters })
+    }
+
+    /// The parameters; each may stand once but `grant_scope`.
+    pub(super) fn parameters(&self) -> Result<Parameters<'_>, Problem> {
+        Ok(Parameters::parse(&self.parameters, MAX_FORM, &["grant_scope"])?)
+    }
+
+    /// The flow belongs to this browser. Else its form could be filled in, but the flow would not go on.
+    pub(super) fn check_binding<F>(
+        &self,
+        request: &FlowRequest,
+        answer: &FlowAnswer<F>,
+    ) -> Result<(), Problem> {
+        if self.browser.binding_keys().hold(request.flow, &request.binding) {
+            Ok(())
+        } else {
+            Err(Problem::NoCookie { restart: Some(answer.request_url.clone()) })
+        }
+    }
+
+    /// The token for the form of this challenge.
+    pub(super) fn form_token(&self, challenge: &str) -> Result<String, Problem> {
+        let keys = self.browser.binding_keys();
+        let key = keys.0.first().ok_or(Problem::NoCookie { restart: None })?;
+        Ok(URL_SAFE_NO_PAD.encode(key.form_token(challenge)))
+    }
+
+    /// The form is one that this server gave this browser for this challenge.
+    pub(super) fn check_token(&self, challenge: &str, fields: &Parameters<'_>) -> Result<(), Problem> {
+        let keys = self.browser.binding_keys();
+        if keys.0.is_empty() {
+            return Err(Problem::NoCookie { restart: None });
+        }
+        let token = fields.get("csrf").and_then(|token| URL_SAFE_NO_PAD.decode(token).ok());
+        if token.is_some_and(|token| keys.hold_form(challenge, &token)) {
+            Ok(())
+        } else {
+            Err(Problem::ForeignForm { restart: None })
+        }
+    }
+}
+
+/// The challenge among the parameters.
+pub(super) fn challenge<'a>(fields: &'a Parameters<'_>, name: &'static str) -> Result<&'a str, Problem> {
+    fields.get(name).ok_or(Problem::NoChallenge(name))
+}
+
+/// Where a flow began, if it is one of ours.
+pub(super) fn restart<F>(found: Result<FlowAnswer<F>, FlowProblem>) -> Option<String> {
+    match found {
+        Ok(answer) => Some(answer.request_url),
+        Err(FlowProblem::Gone { redirect_to }) => Some(redirect_to),
+        Err(_) => None,
+    }
+}
+
+fn network(ui: &UiState, headers: &HeaderMap, extensions: &Extensions) -> Network {
+    let peer = extensions.get::<PeerAddress>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
+    ui.proxies.client_address(peer, headers).into()
+}

@@ -1,0 +1,136 @@
+//! The login name: an e-mail address, normalised once.
+
+use std::fmt;
+use std::str::FromStr;
+
+use email_address::{EmailAddress, Options};
+use sluice_crypto::digest::sha256;
+use thiserror::Error;
+use unicode_normalization::UnicodeNormalization;
+
+use super::model::LoginNameHash;
+
+/// The longest address that can be written to, in bytes (RFC 5321 §4.5.3.1.3, less the angle brackets).
+const MAX_BYTES: usize = 254;
+
+/// An e-mail address in the form in which it is stored and compared: without white space around it, in Unicode form NFC,
+/// in lower case. RFC 5321 §2.4 lets hosts tell `Alice@` from `alice@`; none that people use does, and people type
+/// either, so the local part is lowered like the domain. A domain in Unicode and its `xn--` form are two names.
+///
+/// Prints `[e-mail]` in `Debug`, so that no log shows it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Email(String);
+
+/// Why a text is no e-mail address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum InvalidEmail {
+    /// Nothing was given.
+    #[error("the e-mail address is missing")]
+    Missing,
+    /// Longer than 254 bytes.
+    #[error("the e-mail address is longer than 254 bytes")]
+    TooLong,
+    /// Not `local@domain.tld`.
+    #[error("the e-mail address is malformed")]
+    Malformed,
+}
+
+impl Email {
+    /// The address, normalised.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What makes it unique.
+    pub fn login_name(&self) -> LoginNameHash {
+        sha256(self.0.as_bytes())
+    }
+}
+
+impl FromStr for Email {
+    type Err = InvalidEmail;
+    fn from_str(raw: &str) -> Result<Self, InvalidEmail> {
+        let raw = raw.trim();
+        if raw.is_empty() {
+            return Err(InvalidEmail::Missing);
+        }
+        if raw.len() > MAX_BYTES {
+            return Err(InvalidEmail::TooLong);
+        }
+        // Lowering may take a text out of NFC, so it is composed last.
+        let normalised: String = raw.to_lowercase().nfc().collect();
+        if normalised.len() > MAX_BYTES {
+            return Err(InvalidEmail::TooLong);
+        }
+        // A quoted local part may hold these; nobody has such an address, and much software trips over it.
+        let odd =
+            |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\\' | '<' | '>' | '(' | ')');
+        let options = Options::default().without_display_text().without_domain_literal().with_required_tld();
+        if normalised.contains(odd) || EmailAddress::parse_with_options(&normalised, options).is_err() {
+            return Err(InvalidEmail::Malformed);
+        }
+        Ok(Self(normalised))
+    }
+}
+
+impl fmt::Debug for Email {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[e-mail]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn email(raw: &str) -> Email {
+        raw.parse().unwrap()
+    }
+
+    #[test]
+    fn spellings_of_one_address_are_one_login_name() {
+        let plain = email("josé@example.com");
+        for spelling in [" José@Example.COM\n", "jose\u{301}@example.com", "JOSE\u{301}@EXAMPLE.COM"] {
+            assert_eq!(email(spelling), plain, "{spelling}");
+            assert_eq!(email(spelling).login_name(), plain.login_name());
+        }
+        assert_ne!(email("josè@example.com"), plain);
+    }
+
+    #[test]
+    fn normalising_twice_changes_nothing() {
+        for raw in ["ẞß@example.com", "ΟΔΟΣ@example.com", "A.B+c@Sub.Example.com"] {
+            let once = email(raw);
+            assert_eq!(email(once.as_str()), once, "{raw}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_its_reason() {
+        let reason = |raw: &str| raw.parse::<Email>().unwrap_err();
+        assert_eq!(reason(" \t"), InvalidEmail::Missing);
+        assert_eq!(reason(&format!("{}@example.com", "a".repeat(250))), InvalidEmail::TooLong);
+        let malformed = [
+            "alice",
+            "alice@",
+            "@example.com",
+            "alice@localhost",
+            "a b@example.com",
+            "\"a b\"@example.com",
+            "Alice <alice@example.com>",
+            "alice@example.com\r\nBcc: x@example.com",
+            "a@b@example.com",
+            "alice@[127.0.0.1]",
+            "alice@exa mple.com",
+            "a\0@example.com",
+        ];
+        for raw in malformed {
+            assert_eq!(reason(raw), InvalidEmail::Malformed, "{raw}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_not_printed() {
+        assert_eq!(format!("{:?}", email("alice@example.com")), "[e-mail]");
+    }
+}

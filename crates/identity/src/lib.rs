@@ -1,0 +1,20 @@
+//! People and their credentials. Knows nothing of OAuth.
+//!
+//! [`identity`]: people's records. [`credential`]: passwords and their hashes. [`registration`]: one sign-up. [`login`]:
+//! who it is, and how often one may guess. [`config`], [`error`].
+
+pub mod config;
+pub mod credential;
+pub mod error;
+pub mod identity;
+pub mod login;
+pub mod registration;
+
+pub use config::Config;
+pub use credential::{Password, PasswordHasher};
+pub use error::IdentityError;
+pub use identity::{
+    Email, Identity, IdentityRepository, IdentityStatus, InvalidEmail, LoginNameHash, Registration,
+};
+pub use login::{Attempt, Backoff, LockoutConfig, LoginOutcome, LoginService, Network, Refusal};
+pub use registration::{InvalidField, RegistrationOutcome, RegistrationService, SignUp, WeakPassword};

@@ -1,0 +1,9 @@
+//! Login: who it is.
+//!
+//! [`service`]: one attempt. [`lockout`]: how often one may guess.
+
+pub mod lockout;
+pub mod service;
+
+pub use lockout::{Backoff, LockoutConfig, Network};
+pub use service::{Attempt, LoginOutcome, LoginService, Refusal};

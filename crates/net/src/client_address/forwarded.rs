@@ -1,0 +1,77 @@
+//! `Forwarded` (RFC 7239): elements between commas, the nearest last, each of `name=value` pairs between semicolons.
+
+use std::net::IpAddr;
+
+use http::HeaderMap;
+use http::header::FORWARDED;
+
+use super::parse_node;
+
+/// The `for` of each element, nearest last; `None` where it is missing, hidden or malformed. Nothing if there is no
+/// such header. A line that breaks the grammar is one element whose `for` is unknown.
+pub(super) fn hops(headers: &HeaderMap) -> Option<Vec<Option<IpAddr>>> {
+    if !headers.contains_key(FORWARDED) {
+        return None;
+    }
+    let lines = headers.get_all(FORWARDED).iter();
+    let hops = lines.flat_map(|line| {
+        let text = str::from_utf8(line.as_bytes()).ok();
+        text.and_then(hops_of_line).unwrap_or_else(|| vec![None])
+    });
+    Some(hops.collect())
+}
+
+/// `None`: the line breaks the grammar.
+fn hops_of_line(line: &str) -> Option<Vec<Option<IpAddr>>> {
+    split_unquoted(line, b',')?.into_iter().map(hop_of_element).collect()
+}
+
+/// `None`: the element breaks the grammar. `Some(None)`: it names no address.
+#[expect(clippy::option_option, reason = "two different failures, told apart by the caller")]
+fn hop_of_element(element: &str) -> Option<Option<IpAddr>> {
+    let mut node = None;
+    for pair in split_unquoted(element, b';')? {
+        let (name, value) = pair.split_once('=')?;
+        if !is_token(name) {
+            return None;
+        }
+        let value = match value.strip_prefix('"') {
+            Some(quoted) => quoted.strip_suffix('"')?,
+            None if is_token(value) => value,
+            None => return None,
+        };
+        if name.eq_ignore_ascii_case("for") && node.replace(value).is_some() {
+            return None;
+        }
+    }
+    Some(node.and_then(parse_node))
+}
+
+/// The trimmed parts between separators outside quotes. `None`: a quote is left open.
+fn split_unquoted(text: &str, separator: u8) -> Option<Vec<&str>> {
+    let (mut parts, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if byte == separator && !quoted => {
+                parts.push(trimmed(text.get(start..at)?));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(trimmed(text.get(start..)?));
+    (!quoted).then_some(parts)
+}
+
+fn trimmed(part: &str) -> &str {
+    part.trim_matches([' ', '\t'])
+}
+
+/// RFC 9110 §5.6.2.
+fn is_token(text: &str) -> bool {
+    let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_token_byte)
+}

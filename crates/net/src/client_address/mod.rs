@@ -1,0 +1,71 @@
+//! Who is asking: the address of the client, behind proxies that are trusted to say so.
+//!
+//! [`TrustedProxies`]: the walk from the peer back to the client. `x_forwarded_for`, `forwarded`: the two headers.
+//!
+//! Anyone can write these headers, so they are read from the right, where the nearest proxy wrote, and only as far as
+//! each writer is trusted.
+
+mod forwarded;
+mod x_forwarded_for;
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::HeaderMap;
+use ipnet::IpNet;
+
+/// The networks of the proxies before this server. Default: none, so that headers are never believed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustedProxies(Vec<IpNet>);
+
+impl TrustedProxies {
+    /// Trusts the proxies in `networks`.
+    pub fn new(networks: Vec<IpNet>) -> Self {
+        Self(networks)
+    }
+
+    /// Whether `address` is that of a trusted proxy.
+    pub fn trusts(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.0.iter().any(|network| network.contains(&address))
+    }
+
+    /// The address of the client: the first from the right, the peer included, that is no trusted proxy.
+    ///
+    /// An entry that is no address (`unknown`, `_hidden`, nonsense) ends the walk at the proxy that wrote it. If both
+    /// `X-Forwarded-For` and `Forwarded` (RFC 7239) are there and lead to different clients, one of them was forged
+    /// and nothing tells which: the peer it is.
+    pub fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let peer = peer.to_canonical();
+        if !self.trusts(peer) {
+            return peer;
+        }
+        let by_x_forwarded_for =
+            x_forwarded_for::hops(headers).map(|nearest_first| self.walk(peer, nearest_first));
+        let by_forwarded = forwarded::hops(headers).map(|hops| self.walk(peer, hops.into_iter().rev()));
+        match (by_x_forwarded_for, by_forwarded) {
+            (Some(client), Some(also)) if client != also => peer,
+            (Some(client), _) | (None, Some(client)) => client,
+            (None, None) => peer,
+        }
+    }
+
+    fn walk(&self, peer: IpAddr, nearest_first: impl Iterator<Item = Option<IpAddr>>) -> IpAddr {
+        let mut reached = peer;
+        for hop in nearest_first {
+            let Some(address) = hop else { break };
+            reached = address;
+            if !self.trusts(address) {
+                break;
+            }
+        }
+        reached
+    }
+}
+
+/// An IP address, with a port or without; an IPv6 address with a port is in brackets, without it may be.
+fn parse_node(text: &str) -> Option<IpAddr> {
+    let without_port = || text.parse().ok();
+    let in_brackets = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6);
+    let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
+    without_port().or_else(in_brackets).or_else(with_port).map(|address: IpAddr| address.to_canonical())
+}

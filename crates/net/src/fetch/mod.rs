@@ -1,0 +1,198 @@
+//! The one HTTP client for outbound requests: `jwks_uri`, back-channel logout, hooks.
+//!
+//! [`Fetcher`]: fetches. [`FetchPolicy`]: where to and how much. [`UrlPattern`]: exceptions. `public_address`: which
+//! addresses are public. `resolver`: connects to these only. `cache_control`: how long an answer may be kept.
+//! `roots`: whom TLS trusts. [`FetchError`]: what went wrong.
+//!
+//! Whom to call is often a client's choice, so that each call may be an attempt to reach what only this server can.
+//! The address that is checked is the address that is connected to: names are resolved once, by the resolver here.
+//! No proxies, no cookies, no decompression, nothing from the environment.
+
+mod body;
+mod cache_control;
+mod error;
+mod policy;
+mod public_address;
+mod resolver;
+mod roots;
+mod url_pattern;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use reqwest::{Client, Response, redirect};
+use rustls::ClientConfig;
+use tokio::time::timeout;
+use url::{Host, Url};
+
+pub use error::FetchError;
+pub use policy::FetchPolicy;
+pub use public_address::is_public;
+pub use url_pattern::UrlPattern;
+
+use resolver::{Reach, Resolver};
+
+const USER_AGENT: &str = concat!("Sluice/", env!("CARGO_PKG_VERSION"));
+const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// Connections kept open to one host, and for how long.
+const IDLE_PER_HOST: usize = 4;
+const IDLE_FOR: Duration = Duration::from_secs(30);
+
+/// An answer, whatever its status.
+#[derive(Debug, Clone)]
+pub struct Fetched {
+    /// The status.
+    pub status: StatusCode,
+    /// The body, whole.
+    pub body: Bytes,
+    /// The `Content-Type`, as sent.
+    pub content_type: Option<String>,
+    /// How long the answer may be kept (RFC 9111 §5.2.2): zero if not at all, `None` if it does not say.
+    pub max_age: Option<Duration>,
+}
+
+/// Makes outbound requests, and only permitted ones. Clones share connections.
+#[derive(Debug, Clone)]
+pub struct Fetcher {
+    /// Reaches public addresses only.
+    guarded: Client,
+    /// For what the policy exempts.
+    open: Client,
+    policy: FetchPolicy,
+}
+
+impl Fetcher {
+    /// Reads the trusted certificates and makes ready; nothing is connected yet.
+    ///
+    /// # Errors
+    /// [`FetchError::ExtraCa`] if the policy's file of certificates is no good.
+    pub fn new(policy: FetchPolicy) -> Result<Self, FetchError> {
+        let tls = roots::client_config(policy.extra_ca_file.as_deref())?;
+        let guarded = client(Reach::PublicOnly, tls.clone())?;
+        Ok(Self { guarded, open: client(Reach::Anything, tls)?, policy })
+    }
+
+    /// `GET`, following as many redirects as the policy permits.
+    ///
+    /// # Errors
+    /// [`FetchError`]; a status that is no success is not one.
+    pub async fn get(&self, url: &Url, accept: &str) -> Result<Fetched, FetchError> {
+        let accept = HeaderValue::from_str(accept).map_err(|_| FetchError::InvalidHeader)?;
+        let headers = HeaderMap::from_iter([(ACCEPT, accept)]);
+        self.in_time(self.get_through_redirects(url, headers)).await
+    }
+
+    /// `POST` of a form. Redirects are answers.
+    ///
+    /// # Errors
+    /// [`FetchError`]; a status that is no success is not one.
+    pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<Fetched, FetchError> {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, FORM)]);
+        self.in_time(async { self.read(self.send(Method::POST, url, headers, body.into()).await?).await })
+            .await
+    }
+
+    /// `POST` of JSON, already written, with further `headers`, such as what a hook is authenticated by. Redirects
+    /// are answers.
+    ///
+    /// # Errors
+    /// [`FetchError`]; a status that is no success is not one.
+    pub async fn post_json(&self, url: &Url, json: Bytes, headers: HeaderMap) -> Result<Fetched, FetchError> {
+        let mut headers = headers;
+        headers.insert(CONTENT_TYPE, JSON);
+        headers.entry(ACCEPT).or_insert(JSON);
+        self.in_time(async { self.read(self.send(Method::POST, url, headers, json).await?).await }).await
+    }
+
+    async fn in_time(
+        &self,
+        fetching: impl Future<Output = Result<Fetched, FetchError>>,
+    ) -> Result<Fetched, FetchError> {
+        timeout(self.policy.timeout, fetching).await.unwrap_or(Err(FetchError::TimedOut))
+    }
+
+    async fn get_through_redirects(&self, url: &Url, headers: HeaderMap) -> Result<Fetched, FetchError> {
+        let mut url = url.clone();
+        let mut redirects_left = self.policy.redirects();
+        loop {
+            let response = self.send(Method::GET, &url, headers.clone(), Bytes::new()).await?;
+            let Some(target) = redirect_target(&url, &response)? else {
+                return self.read(response).await;
+            };
+            redirects_left = redirects_left.checked_sub(1).ok_or(FetchError::TooManyRedirects)?;
+            if url.scheme() == "https" && target.scheme() != "https" {
+                return Err(FetchError::RedirectToPlainHttp);
+            }
+            url = target;
+        }
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        url: &Url,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response, FetchError> {
+        let client = self.client_for(url)?;
+        let request = client.request(method, url.clone()).headers(headers).body(body);
+        request.send().await.map_err(FetchError::of)
+    }
+
+    /// Checks what can be told from the URL, and chooses the client that checks the rest.
+    fn client_for(&self, url: &Url) -> Result<&Client, FetchError> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(FetchError::UnsupportedScheme);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(FetchError::Credentials);
+        }
+        if self.policy.exempts(url) {
+            return Ok(&self.open);
+        }
+        let literal = match url.host() {
+            Some(Host::Ipv4(address)) => Some(address.into()),
+            Some(Host::Ipv6(address)) => Some(address.into()),
+            Some(Host::Domain(_)) => None,
+            None => return Err(FetchError::UnsupportedScheme),
+        };
+        match literal {
+            Some(address) if !is_public(address) => Err(FetchError::PrivateAddress),
+            _ => Ok(&self.guarded),
+        }
+    }
+
+    async fn read(&self, response: Response) -> Result<Fetched, FetchError> {
+        let status = response.status();
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.map(str::to_owned);
+        let max_age = cache_control::max_age(response.headers());
+        let body = body::read(response, self.policy.max_body_bytes).await?;
+        Ok(Fetched { status, body, content_type, max_age })
+    }
+}
+
+fn client(reach: Reach, tls: ClientConfig) -> Result<Client, FetchError> {
+    let client = Client::builder()
+        .tls_backend_preconfigured(tls)
+        .dns_resolver(Resolver(reach))
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        .referer(false)
+        .user_agent(USER_AGENT)
+        .pool_max_idle_per_host(IDLE_PER_HOST)
+        .pool_idle_timeout(IDLE_FOR);
+    client.build().map_err(FetchError::Setup)
+}
+
+/// Where the answer says to go instead, if it does.
+fn redirect_target(from: &Url, response: &Response) -> Result<Option<Url>, FetchError> {
+    let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let Some(location) = response.headers().get(LOCATION).filter(|_| is_redirect) else { return Ok(None) };
+    let location = location.to_str().map_err(|_| FetchError::InvalidRedirect)?;
+    from.join(location).map(Some).map_err(|_| FetchError::InvalidRedirect)
+}

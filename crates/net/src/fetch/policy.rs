@@ -1,0 +1,58 @@
+//! Where outbound requests may go, and how much they may take.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use url::Url;
+
+use super::UrlPattern;
+
+/// The most redirects that can be permitted.
+const MOST_REDIRECTS: u8 = 3;
+
+/// Where outbound requests may go, and how much they may take.
+#[derive(Debug, Clone)]
+pub struct FetchPolicy {
+    /// Whether addresses that are not public may be reached by every URL. Default: no. The opposite of Hydra's
+    /// `clients.http.disallow_private_ip_ranges`.
+    pub allow_private: bool,
+    /// URLs that may reach any address (Hydra's `clients.http.private_ip_exception_urls`). Default: none.
+    pub exempt_urls: Vec<UrlPattern>,
+    /// Hosts that may be reached at any address and port, in lower case. Default: none.
+    pub exempt_hosts: Vec<String>,
+    /// Redirects followed by a `GET`, each checked like the first URL: 0 to 3, default 0.
+    pub max_redirects: u8,
+    /// The most bytes of a body. Default: 256 KiB.
+    pub max_body_bytes: usize,
+    /// The time for all of it, redirects and body included. Default: 5 s.
+    pub timeout: Duration,
+    /// A PEM file of certificates to trust besides those of the system. Default: none.
+    pub extra_ca_file: Option<PathBuf>,
+}
+
+impl Default for FetchPolicy {
+    fn default() -> Self {
+        Self {
+            allow_private: false,
+            exempt_urls: Vec::new(),
+            exempt_hosts: Vec::new(),
+            max_redirects: 0,
+            max_body_bytes: 256 * 1024,
+            timeout: Duration::from_secs(5),
+            extra_ca_file: None,
+        }
+    }
+}
+
+impl FetchPolicy {
+    /// Whether `url` may reach any address.
+    pub(super) fn exempts(&self, url: &Url) -> bool {
+        self.allow_private
+            || url.host_str().is_some_and(|host| self.exempt_hosts.iter().any(|exempt| exempt == host))
+            || self.exempt_urls.iter().any(|pattern| pattern.matches(url))
+    }
+
+    pub(super) fn redirects(&self) -> u8 {
+        self.max_redirects.min(MOST_REDIRECTS)
+    }
+}

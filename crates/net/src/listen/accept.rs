@@ -1,0 +1,96 @@
+//! Taking connections: one loop per socket, never more connections than permitted, undeterred by errors.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::Service;
+use tracing::warn;
+
+use super::BoxError;
+use super::connection::Connections;
+use super::request_facts::PeerAddress;
+use super::socket::{self, Socket};
+
+/// The pause after a failed accept, as with no file descriptor left: doubled each time up to the second value.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
+
+/// One accept loop.
+pub(super) struct Acceptor {
+    pub(super) permits: Arc<Semaphore>,
+    pub(super) tasks: TaskTracker,
+    pub(super) shutdown: CancellationToken,
+}
+
+enum Accepted {
+    Tcp(TcpStream, SocketAddr),
+    Unix(UnixStream),
+}
+
+impl Acceptor {
+    /// Accepts until shutdown; the socket is closed then.
+    pub(super) async fn run<S, B>(self, socket: Socket, connections: Arc<Connections<S>>)
+    where
+        S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        S::Future: Send + 'static,
+        S::Error: Into<BoxError>,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let shutdown = self.shutdown.clone();
+        while let Some(Some((accepted, permit))) = shutdown.run_until_cancelled(self.next(&socket)).await {
+            let connections = connections.clone();
+            self.tasks.spawn(async move {
+                match accepted {
+                    Accepted::Tcp(stream, peer) => connections.serve_tcp(stream, PeerAddress(peer)).await,
+                    Accepted::Unix(stream) => connections.serve_unix(stream).await,
+                }
+                drop(permit);
+            });
+        }
+    }
+
+    /// The next connection, when it is permitted. `None`: never, the semaphore was closed.
+    async fn next(&self, socket: &Socket) -> Option<(Accepted, OwnedSemaphorePermit)> {
+        let permit = self.permits.clone().acquire_owned().await.ok()?;
+        let (mut pause, longest) = BACK_OFF;
+        loop {
+            match accept(socket).await {
+                Ok(accepted) => return Some((accepted, permit)),
+                Err(error) if is_of_one_connection(&error) => {}
+                Err(error) => {
+                    warn!(%error, ?pause, "a connection could not be accepted");
+                    sleep(pause).await;
+                    pause = (pause * 2).min(longest);
+                }
+            }
+        }
+    }
+}
+
+async fn accept(socket: &Socket) -> io::Result<Accepted> {
+    match socket {
+        Socket::Tcp(listener) => {
+            let (stream, peer) = listener.accept().await?;
+            socket::tune(&stream);
+            Ok(Accepted::Tcp(stream, peer))
+        }
+        Socket::Unix(listener) => Ok(Accepted::Unix(listener.accept().await?.0)),
+    }
+}
+
+/// Whether the connection failed rather than the accepting: its peer left before it was taken.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}

@@ -1,0 +1,181 @@
+//! One connection: the TLS handshake, then HTTP until it ends.
+
+use std::io;
+use std::pin::{Pin, pin};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::{Builder, UpgradeableConnection};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+use tower::Service;
+use tracing::debug;
+
+use super::BoxError;
+use super::limits::Limits;
+use super::request_facts::{PeerAddress, Stamped, Transport};
+use super::supervision::{Drainable, Supervision};
+use crate::tls::{ALPN_HTTP_2, TlsAcceptorHandle};
+
+/// The least buffer that hyper takes.
+const LEAST_HEADER_BYTES: u32 = 8 * 1024;
+/// The first byte of a TLS connection: a handshake record (RFC 8446 §5.1). No HTTP request begins with it.
+const TLS_HANDSHAKE: u8 = 22;
+
+type HttpBuilder = Builder<TokioExecutor>;
+
+/// What the connections of a listener share.
+pub(super) struct Connections<S> {
+    tls: Option<TlsAcceptorHandle>,
+    handshake_timeout: Duration,
+    service: S,
+    builders: Builders,
+    supervision: Supervision,
+    shutdown: CancellationToken,
+}
+
+/// HTTP settings by what is known of the version.
+struct Builders {
+    any: HttpBuilder,
+    http1: HttpBuilder,
+    http2: HttpBuilder,
+}
+
+impl<S> Connections<S> {
+    pub(super) fn new(
+        tls: Option<TlsAcceptorHandle>,
+        service: S,
+        limits: &Limits,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self {
+            tls,
+            handshake_timeout: limits.tls_handshake_timeout,
+            service,
+            builders: Builders {
+                any: http_builder(limits),
+                http1: http_builder(limits).http1_only(),
+                http2: http_builder(limits).http2_only(),
+            },
+            supervision: Supervision::new(limits),
+            shutdown,
+        }
+    }
+
+    pub(super) fn supervision(&self) -> &Supervision {
+        &self.supervision
+    }
+
+    /// The connection once encrypted, or as it is if it may be plain. `None`: it ended in the handshake.
+    async fn handshake(&self, tls: &TlsAcceptorHandle, stream: TcpStream) -> Option<MaybeTls> {
+        let shaking = async {
+            if tls.accepts_plain_http() && !begins_with_tls(&stream).await? {
+                return Ok(MaybeTls::Plain(stream));
+            }
+            let acceptor = TlsAcceptor::from(tls.server_config());
+            acceptor.accept(stream).await.map(|stream| MaybeTls::Tls(Box::new(stream)))
+        };
+        match self.shutdown.run_until_cancelled(timeout(self.handshake_timeout, shaking)).await? {
+            Ok(Ok(stream)) => Some(stream),
+            Ok(Err(error)) => {
+                debug!(%error, "a TLS handshake failed");
+                None
+            }
+            Err(_) => {
+                debug!("a TLS handshake took too long");
+                None
+            }
+        }
+    }
+}
+
+impl<S, B> Connections<S>
+where
+    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    /// Serves a TCP connection to its end.
+    pub(super) async fn serve_tcp(&self, stream: TcpStream, peer: PeerAddress) {
+        let Some(tls) = &self.tls else {
+            return self.serve(&self.builders.any, stream, peer, Transport { tls: false }).await;
+        };
+        match self.handshake(tls, stream).await {
+            Some(MaybeTls::Plain(stream)) => {
+                self.serve(&self.builders.any, stream, peer, Transport { tls: false }).await;
+            }
+            Some(MaybeTls::Tls(stream)) => {
+                let is_http2 = stream.get_ref().1.alpn_protocol() == Some(ALPN_HTTP_2);
+                let builder = if is_http2 { &self.builders.http2 } else { &self.builders.http1 };
+                self.serve(builder, stream, peer, Transport { tls: true }).await;
+            }
+            None => {}
+        }
+    }
+
+    /// Serves a connection of a Unix socket to its end.
+    pub(super) async fn serve_unix(&self, stream: UnixStream) {
+        self.serve(&self.builders.any, stream, PeerAddress::UNIX, Transport { tls: false }).await;
+    }
+
+    async fn serve<I>(&self, builder: &HttpBuilder, stream: I, peer: PeerAddress, transport: Transport)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let member = self.supervision.enter();
+        let service = Stamped { inner: self.service.clone(), peer, transport, record: member.record.clone() };
+        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+        match member.record.supervise(pin!(connection)).await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => debug!(error, "a connection failed"),
+            None => debug!("a connection was cut"),
+        }
+    }
+}
+
+enum MaybeTls {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl<I, S, B> Drainable for UpgradeableConnection<'_, TokioIo<I>, Stamped<S>, TokioExecutor>
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    fn drain(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+async fn begins_with_tls(stream: &TcpStream) -> io::Result<bool> {
+    let mut first = [0];
+    let read = stream.peek(&mut first).await?;
+    Ok(read == 0 || first == [TLS_HANDSHAKE])
+}
+
+/// hyper's own timer for request heads stays off: it is made anew for each request (see `supervision`).
+fn http_builder(limits: &Limits) -> HttpBuilder {
+    let header_bytes = limits.max_header_bytes.max(LEAST_HEADER_BYTES);
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .header_read_timeout(None)
+        .max_buf_size(usize::try_from(header_bytes).unwrap_or(usize::MAX));
+    builder.http2().max_header_list_size(header_bytes).max_concurrent_streams(limits.max_concurrent_streams);
+    builder
+}

@@ -1,0 +1,109 @@
+//! Listening: from a socket to requests, until the last one is answered.
+//!
+//! [`serve`]: the whole of it. `socket`, `unix_socket`: what is listened on. `limits`: what clients are granted.
+//! `accept`: taking connections. `connection`: one connection, TLS and HTTP. `supervision`: who has been idle or slow
+//! too long, and the drain. `request_facts`: what a request is told about its connection.
+//!
+//! Timeouts of connections are kept by one sweep over all of them instead of a timer each: a request then costs one
+//! atomic increment.
+
+mod accept;
+mod connection;
+mod limits;
+mod request_facts;
+mod socket;
+mod supervision;
+mod unix_socket;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use tokio::sync::Semaphore;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::Service;
+use tracing::{info, warn};
+
+pub use limits::Limits;
+pub use request_facts::{PeerAddress, Transport};
+pub use socket::{BindAddress, ListenError, Listener, LocalAddress};
+
+use accept::Acceptor;
+use connection::Connections;
+use supervision::Supervision;
+
+use crate::tls::TlsAcceptorHandle;
+
+/// What an error of a service or a body is turned into.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// How the last connections of a listener ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// Connections that were still open when the grace period was over, and were cut.
+    pub cut: usize,
+}
+
+/// Serves `service` on `listener` until `shutdown`, then stops accepting and lets what is in flight finish, for
+/// [`Limits::drain_grace`] at most.
+///
+/// Requests carry [`PeerAddress`] and [`Transport`] in their extensions. HTTP/2 is spoken by ALPN, or when a client
+/// begins with it. `tls` does not apply to a Unix socket.
+pub async fn serve<S, B>(
+    listener: Listener,
+    tls: Option<TlsAcceptorHandle>,
+    service: S,
+    shutdown: CancellationToken,
+    limits: Limits,
+) -> Drained
+where
+    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let connections = Arc::new(Connections::new(tls, service, &limits, shutdown.clone()));
+    let permits = Arc::new(Semaphore::new(limits.max_connections.min(Semaphore::MAX_PERMITS)));
+    let (tasks, accepting) = (TaskTracker::new(), TaskTracker::new());
+    let (sockets, socket_file) = listener.into_parts();
+    for socket in sockets {
+        let acceptor =
+            Acceptor { permits: permits.clone(), tasks: tasks.clone(), shutdown: shutdown.clone() };
+        accepting.spawn(acceptor.run(socket, connections.clone()));
+    }
+    accepting.close();
+    sweep_until_shutdown(connections.supervision(), &limits, &shutdown).await;
+    accepting.wait().await;
+    drop(socket_file);
+    drain(connections.supervision(), &tasks, &limits).await
+}
+
+async fn sweep_until_shutdown(supervision: &Supervision, limits: &Limits, shutdown: &CancellationToken) {
+    let mut ticks = interval(Supervision::sweep_interval(limits));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let sweeping = async {
+        loop {
+            let now = ticks.tick().await;
+            supervision.sweep(now);
+        }
+    };
+    shutdown.run_until_cancelled(sweeping).await;
+}
+
+async fn drain(supervision: &Supervision, tasks: &TaskTracker, limits: &Limits) -> Drained {
+    tasks.close();
+    supervision.drain_all();
+    if timeout(limits.drain_grace, tasks.wait()).await.is_ok() {
+        info!("every connection has ended");
+        return Drained { cut: 0 };
+    }
+    let cut = supervision.cut_all();
+    tasks.wait().await;
+    warn!(connections = cut, "connections were cut: their requests outlasted the grace period");
+    Drained { cut }
+}

@@ -1,0 +1,170 @@
+//! What is listened on: TCP addresses and Unix sockets.
+
+use std::io;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, SockRef, TcpKeepalive, Type};
+use tokio::net::{TcpListener, UnixListener, lookup_host};
+
+use super::unix_socket::{self, SocketFile};
+
+/// Connections that the kernel holds for us.
+pub(super) const BACKLOG: i32 = 4096;
+/// How long a silent connection lives before the kernel asks whether its peer does.
+const PROBE_AFTER: Duration = Duration::from_mins(1);
+/// How long a peer may leave sent bytes unacknowledged, be it gone or not reading.
+#[cfg(target_os = "linux")]
+const UNACKNOWLEDGED_FOR: Duration = Duration::from_mins(2);
+
+/// What to listen on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BindAddress {
+    /// An IP address, or a name of which the first address is taken; port 0 takes any that is free. `::` is IPv4 too.
+    Tcp {
+        /// The address or name, an IPv6 address without brackets.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// A Unix socket. A file left there by a process that is gone is replaced.
+    Unix {
+        /// The path.
+        path: PathBuf,
+        /// The user it is given to, by name or number. `None`: the user of the process.
+        owner: Option<String>,
+        /// The group it is given to, by name or number. `None`: the group of the process.
+        group: Option<String>,
+        /// Its permission bits, such as `0o755`.
+        mode: u32,
+    },
+}
+
+/// What a listener is bound to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LocalAddress {
+    /// An address with the port that was taken.
+    Tcp(SocketAddr),
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+/// Why nothing can be listened on.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The name has no address.
+    #[error("{host} has no address")]
+    NoAddress {
+        /// The name.
+        host: String,
+        /// Why, if the resolver said so.
+        source: Option<io::Error>,
+    },
+    /// The address cannot be bound: it is in use, not of this machine, or not permitted.
+    #[error("cannot listen on {address}")]
+    Bind {
+        /// The address.
+        address: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A user or group that does not exist.
+    #[error("there is no {kind} {name}")]
+    UnknownOwner {
+        /// `user` or `group`.
+        kind: &'static str,
+        /// As it was given.
+        name: String,
+    },
+}
+
+/// A bound listener: connections may already queue.
+#[derive(Debug)]
+pub struct Listener {
+    sockets: Vec<Socket>,
+    address: LocalAddress,
+    file: Option<SocketFile>,
+}
+
+#[derive(Debug)]
+pub(super) enum Socket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    /// Binds `address`; with more than one accept loop the kernel shares out the connections among as many sockets
+    /// (`SO_REUSEPORT`), which a Unix socket never needs.
+    ///
+    /// # Errors
+    /// [`ListenError`]: the address is unknown or cannot be bound, or the socket's owner does not exist.
+    pub async fn bind(address: &BindAddress, accept_loops: NonZeroUsize) -> Result<Self, ListenError> {
+        match address {
+            BindAddress::Tcp { host, port } => {
+                Self::bind_tcp(first_address(host, *port).await?, accept_loops)
+            }
+            BindAddress::Unix { path, owner, group, mode } => {
+                let permissions = unix_socket::Permissions::find(owner.as_deref(), group.as_deref(), *mode)?;
+                let (socket, file) = unix_socket::bind(path, &permissions)
+                    .map_err(|source| ListenError::Bind { address: path.display().to_string(), source })?;
+                let address = LocalAddress::Unix(path.clone());
+                Ok(Self { sockets: vec![Socket::Unix(socket)], address, file: Some(file) })
+            }
+        }
+    }
+
+    /// What it is bound to.
+    pub fn local_address(&self) -> &LocalAddress {
+        &self.address
+    }
+
+    fn bind_tcp(address: SocketAddr, accept_loops: NonZeroUsize) -> Result<Self, ListenError> {
+        let failed = |source| ListenError::Bind { address: address.to_string(), source };
+        let shared = accept_loops.get() > 1;
+        let first = tcp_socket(address, shared).map_err(failed)?;
+        let bound = first.local_addr().map_err(failed)?;
+        let mut sockets = vec![Socket::Tcp(first)];
+        for _ in 1..accept_loops.get() {
+            sockets.push(Socket::Tcp(tcp_socket(bound, shared).map_err(failed)?));
+        }
+        Ok(Self { sockets, address: LocalAddress::Tcp(bound), file: None })
+    }
+
+    /// The sockets, and the file to remove when they are closed.
+    pub(super) fn into_parts(self) -> (Vec<Socket>, Option<SocketFile>) {
+        (self.sockets, self.file)
+    }
+}
+
+async fn first_address(host: &str, port: u16) -> Result<SocketAddr, ListenError> {
+    let no_address = |source| ListenError::NoAddress { host: host.to_owned(), source };
+    let mut found = lookup_host((host, port)).await.map_err(|error| no_address(Some(error)))?;
+    found.next().ok_or_else(|| no_address(None))
+}
+
+fn tcp_socket(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.set_reuse_address(true)?;
+    #[cfg(unix)]
+    if shared {
+        socket.set_reuse_port(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// Options of an accepted connection; one that refuses them is served all the same.
+pub(super) fn tune(stream: &tokio::net::TcpStream) {
+    let socket = SockRef::from(stream);
+    let _ = socket.set_tcp_nodelay(true);
+    let _ = socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(PROBE_AFTER));
+    #[cfg(target_os = "linux")]
+    let _ = socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED_FOR));
+}

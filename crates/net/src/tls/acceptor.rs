@@ -1,0 +1,157 @@
+//! The TLS configuration in force, replaced when the certificate's files change.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sluice_primitives::Secret;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::{ALPN_HTTP_1_1, ALPN_HTTP_2, PemSource, TlsError};
+
+/// What a listener accepts TLS with. Clones share the configuration: one reload is seen by all.
+#[derive(Debug, Clone)]
+pub struct TlsAcceptorHandle {
+    shared: Arc<Shared>,
+    plain_http: bool,
+}
+
+#[derive(Debug)]
+struct Shared {
+    chain: PemSource,
+    private_key: PemSource,
+    current: ArcSwap<ServerConfig>,
+    /// What was last tried, in force or not: a bad file is tried, and complained about, once.
+    last_tried: Mutex<Fingerprint>,
+}
+
+/// What looking at the files came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reload {
+    /// They are as they were.
+    Unchanged,
+    /// New connections are met with the new certificate.
+    Replaced,
+}
+
+/// A hash of the files' contents, to notice a change by. Equal hashes of different files would only delay a reload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fingerprint(u64);
+
+impl TlsAcceptorHandle {
+    /// Reads the certificate chain, leaf first, and its private key (PKCS #8, PKCS #1 or SEC 1).
+    ///
+    /// # Errors
+    /// [`TlsError`]: they cannot be read, or do not belong together.
+    pub fn load(chain: PemSource, private_key: PemSource) -> Result<Self, TlsError> {
+        let pem = Pem::read(&chain, &private_key)?;
+        let current = ArcSwap::from_pointee(pem.server_config()?);
+        let last_tried = Mutex::new(pem.fingerprint());
+        Ok(Self { shared: Arc::new(Shared { chain, private_key, current, last_tried }), plain_http: false })
+    }
+
+    /// Lets clients speak plain http on the same port, for proxies that end TLS themselves. Whether such a request
+    /// may be believed is for [`is_tls_terminated`](crate::is_tls_terminated) to say.
+    #[must_use]
+    pub fn accepting_plain_http(mut self) -> Self {
+        self.plain_http = true;
+        self
+    }
+
+    /// Looks at the files; the old certificate stays in force if the new one is no good.
+    ///
+    /// # Errors
+    /// [`TlsError`]: why the new one is no good, once for each content of the files.
+    pub fn reload(&self) -> Result<Reload, TlsError> {
+        let pem = Pem::read(&self.shared.chain, &self.shared.private_key)?;
+        let fingerprint = pem.fingerprint();
+        let mut last_tried = self.shared.last_tried.lock();
+        if *last_tried == fingerprint {
+            return Ok(Reload::Unchanged);
+        }
+        *last_tried = fingerprint;
+        self.shared.current.store(Arc::new(pem.server_config()?));
+        Ok(Reload::Replaced)
+    }
+
+    /// Looks at the files `every` so often until `shutdown`. Returns at once if there are none.
+    pub async fn reload_when_changed(self, every: Duration, shutdown: CancellationToken) {
+        if !self.shared.chain.may_change() && !self.shared.private_key.may_change() {
+            return;
+        }
+        let mut ticks = interval(every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut unreadable = false;
+        while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
+            let handle = self.clone();
+            let Ok(outcome) = tokio::task::spawn_blocking(move || handle.reload()).await else { continue };
+            let was_unreadable = std::mem::replace(&mut unreadable, outcome.is_err());
+            match outcome {
+                Ok(Reload::Unchanged) => {}
+                Ok(Reload::Replaced) => info!("the TLS certificate was replaced"),
+                Err(TlsError::Unreadable { .. }) if was_unreadable => {}
+                Err(error) => {
+                    let cause = std::error::Error::source(&error).map(ToString::to_string);
+                    warn!(%error, cause, "the new TLS certificate is no good, the old one stays in force");
+                }
+            }
+        }
+    }
+
+    /// The configuration in force.
+    pub(crate) fn server_config(&self) -> Arc<ServerConfig> {
+        self.shared.current.load_full()
+    }
+
+    pub(crate) fn accepts_plain_http(&self) -> bool {
+        self.plain_http
+    }
+}
+
+/// A certificate chain and its key, as read.
+struct Pem {
+    chain: Secret<Vec<u8>>,
+    private_key: Secret<Vec<u8>>,
+}
+
+impl Pem {
+    fn read(chain: &PemSource, private_key: &PemSource) -> Result<Self, TlsError> {
+        Ok(Self { chain: chain.read()?, private_key: private_key.read()? })
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        let mut hasher = DefaultHasher::new();
+        self.chain.expose().hash(&mut hasher);
+        self.private_key.expose().hash(&mut hasher);
+        Fingerprint(hasher.finish())
+    }
+
+    fn server_config(&self) -> Result<ServerConfig, TlsError> {
+        let chain = CertificateDer::pem_slice_iter(self.chain.expose())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(TlsError::NotPem)?;
+        if chain.is_empty() {
+            return Err(TlsError::NoCertificate);
+        }
+        let private_key =
+            PrivateKeyDer::from_pem_slice(self.private_key.expose()).map_err(TlsError::NotPem)?;
+        let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::Unusable)?
+            .with_no_client_auth()
+            .with_single_cert(chain, private_key)
+            .map_err(TlsError::Unusable)?;
+        config.alpn_protocols = vec![ALPN_HTTP_2.to_vec(), ALPN_HTTP_1_1.to_vec()];
+        config.ticketer = aws_lc_rs::Ticketer::new().map_err(TlsError::Unusable)?;
+        Ok(config)
+    }
+}

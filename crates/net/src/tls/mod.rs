@@ -1,0 +1,50 @@
+//! TLS for listeners: rustls, and nothing older than TLS 1.2.
+//!
+//! [`PemSource`]: where certificate and key are. [`TlsAcceptorHandle`]: the configuration in force, replaced when the
+//! files change. [`self_signed`]: a certificate for a laptop.
+
+mod acceptor;
+mod pem_source;
+mod self_signed;
+
+pub use acceptor::{Reload, TlsAcceptorHandle};
+pub use pem_source::PemSource;
+pub use self_signed::{SelfSigned, self_signed};
+
+use std::path::PathBuf;
+
+/// HTTP/2 in the handshake's list of protocols (RFC 9113 §3.1).
+pub(crate) const ALPN_HTTP_2: &[u8] = b"h2";
+/// HTTP/1.1 in the handshake's list of protocols (RFC 7301 §6).
+pub(crate) const ALPN_HTTP_1_1: &[u8] = b"http/1.1";
+
+/// Why a certificate cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// The file cannot be read.
+    #[error("{} cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The text is not base64.
+    #[error("the PEM text is not base64")]
+    NotBase64(#[source] base64::DecodeError),
+    /// The text holds no certificate.
+    #[error("the PEM text holds no certificate")]
+    NoCertificate,
+    /// The text is not PEM, or not of the kind that is needed.
+    #[error("the PEM text cannot be used")]
+    NotPem(#[source] rustls::pki_types::pem::Error),
+    /// Certificate and key do not belong together, or are of a kind that is not supported.
+    #[error("certificate and key cannot be used")]
+    Unusable(#[source] rustls::Error),
+    /// A certificate cannot be made, for instance for a name that is none.
+    #[error("a self-signed certificate cannot be made")]
+    NotMade(#[source] rcgen::Error),
+    /// The time lies outside what a certificate can say.
+    #[error("the clock shows a time that no certificate can hold")]
+    TimeOutOfRange,
+}

@@ -1,0 +1,56 @@
+//! Whether a request over plain http may be believed to have been https (Hydra's `allow_termination_from`).
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
+
+/// The scheme by which the client asked the proxy.
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// Why a request over plain http is refused. Hydra answers 502.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotTerminated {
+    /// Nobody may end TLS before this listener.
+    #[error("TLS termination is not enabled")]
+    NotAllowed,
+    /// The peer is not among those who may.
+    #[error("the peer is in none of the networks that may terminate TLS")]
+    ForeignPeer,
+    /// The proxy does not say how it was asked.
+    #[error("the X-Forwarded-Proto header is missing")]
+    NoForwardedProto,
+    /// The proxy was asked over plain http too.
+    #[error("the X-Forwarded-Proto header is not https")]
+    NotHttps,
+}
+
+/// Decides about a request that came over plain http to a listener whose clients must use TLS.
+///
+/// Only the peer counts: Hydra also looks for the networks in `X-Forwarded-For`, which any client may write. Health
+/// endpoints are exempt, which is for the caller to know.
+///
+/// # Errors
+/// [`NotTerminated`]: it must be refused.
+pub fn is_tls_terminated(
+    peer: IpAddr,
+    headers: &HeaderMap,
+    allow_termination_from: &[IpNet],
+) -> Result<(), NotTerminated> {
+    let peer = peer.to_canonical();
+    if allow_termination_from.is_empty() {
+        return Err(NotTerminated::NotAllowed);
+    }
+    if !allow_termination_from.iter().any(|network| network.contains(&peer)) {
+        return Err(NotTerminated::ForeignPeer);
+    }
+    if !headers.contains_key(X_FORWARDED_PROTO) {
+        return Err(NotTerminated::NoForwardedProto);
+    }
+    let mut schemes = headers.get_all(X_FORWARDED_PROTO).iter();
+    if schemes.all(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https")) {
+        Ok(())
+    } else {
+        Err(NotTerminated::NotHttps)
+    }
+}

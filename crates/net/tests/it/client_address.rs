@@ -1,0 +1,107 @@
+//! The walk from the peer back to the client.
+
+use std::net::IpAddr;
+
+use proptest::prelude::*;
+use sluice_net::TrustedProxies;
+
+use crate::given::headers;
+
+const PROXY: &str = "10.0.0.1";
+
+fn client(peer: &str, lines: &[(&'static str, &str)]) -> String {
+    let networks = ["10.0.0.0/8", "fd00::/8"].map(|network| network.parse().unwrap());
+    let proxies = TrustedProxies::new(networks.to_vec());
+    proxies.client_address(peer.parse().unwrap(), &headers(lines)).to_string()
+}
+
+fn by_x_forwarded_for(value: &str) -> String {
+    client(PROXY, &[("x-forwarded-for", value)])
+}
+
+fn by_forwarded(value: &str) -> String {
+    client(PROXY, &[("forwarded", value)])
+}
+
+#[test]
+fn a_peer_that_is_no_proxy_is_the_client_whatever_it_says() {
+    let lines = [("x-forwarded-for", "1.2.3.4"), ("forwarded", "for=1.2.3.4")];
+    assert_eq!(client("192.0.2.7", &lines), "192.0.2.7");
+}
+
+#[test]
+fn nobody_is_believed_by_default() {
+    let peer: IpAddr = PROXY.parse().unwrap();
+    let lines = headers(&[("x-forwarded-for", "1.2.3.4")]);
+    assert_eq!(TrustedProxies::default().client_address(peer, &lines), peer);
+}
+
+#[test]
+fn the_client_is_the_first_from_the_right_that_is_no_proxy() {
+    assert_eq!(by_x_forwarded_for("1.2.3.4"), "1.2.3.4");
+    assert_eq!(by_x_forwarded_for("6.6.6.6, 1.2.3.4"), "1.2.3.4");
+    assert_eq!(by_x_forwarded_for("6.6.6.6,1.2.3.4 ,10.9.9.9,\t10.8.8.8"), "1.2.3.4");
+    assert_eq!(by_x_forwarded_for("2001:db8::5, fd00::1"), "2001:db8::5");
+}
+
+#[test]
+fn lines_of_one_header_are_one_list() {
+    let lines = [("x-forwarded-for", "6.6.6.6, 1.2.3.4"), ("x-forwarded-for", "10.2.2.2")];
+    assert_eq!(client(PROXY, &lines), "1.2.3.4");
+    let lines = [("forwarded", "for=6.6.6.6, for=1.2.3.4"), ("forwarded", "for=10.2.2.2")];
+    assert_eq!(client(PROXY, &lines), "1.2.3.4");
+}
+
+#[test]
+fn a_chain_of_proxies_only_ends_at_the_farthest() {
+    assert_eq!(by_x_forwarded_for("10.0.0.3, 10.0.0.2"), "10.0.0.3");
+}
+
+#[test]
+fn an_entry_that_is_no_address_ends_the_walk_at_the_proxy_that_wrote_it() {
+    for entry in ["unknown", "", "1.2.3", "1.2.3.4.5", "01.2.3.4", "1.2.3.4:99999", "fe80::1%eth0", "[::1"] {
+        assert_eq!(by_x_forwarded_for(entry), PROXY, "{entry:?}");
+        assert_eq!(by_x_forwarded_for(&format!("6.6.6.6, {entry}, 10.5.5.5")), "10.5.5.5", "{entry:?}");
+    }
+    for element in ["for=unknown", "for=_hidden", "proto=https", "for", "for=", "for=1.2.3.4;for=1.2.3.5"] {
+        assert_eq!(by_forwarded(element), PROXY, "{element:?}");
+    }
+}
+
+#[test]
+fn a_port_is_left_out() {
+    assert_eq!(by_x_forwarded_for("1.2.3.4:5678"), "1.2.3.4");
+    assert_eq!(by_x_forwarded_for("[2001:db8::5]:5678"), "2001:db8::5");
+    assert_eq!(by_forwarded("for=\"1.2.3.4:5678\""), "1.2.3.4");
+    assert_eq!(by_forwarded("For=\"[2001:db8::5]:5678\""), "2001:db8::5");
+}
+
+#[test]
+fn an_ipv4_address_inside_an_ipv6_address_is_the_ipv4_address() {
+    assert_eq!(client("::ffff:10.0.0.1", &[("x-forwarded-for", "::ffff:1.2.3.4")]), "1.2.3.4");
+}
+
+#[test]
+fn forwarded_is_read_by_its_grammar() {
+    assert_eq!(by_forwarded("for=6.6.6.6, for=1.2.3.4;proto=https;by=10.0.0.2"), "1.2.3.4");
+    assert_eq!(by_forwarded("proto=http ; host=\"a,b;for=6.6.6.6\" ; for=1.2.3.4"), "1.2.3.4");
+    assert_eq!(by_forwarded("for=\"6.6.6.6, for=1.2.3.4"), PROXY, "an open quote spoils the line");
+    assert_eq!(by_forwarded("for=[2001:db8::5]"), PROXY, "an IPv6 address must be quoted");
+}
+
+#[test]
+fn two_headers_must_lead_to_one_client() {
+    let agreeing = [("x-forwarded-for", "6.6.6.6, 1.2.3.4"), ("forwarded", "for=1.2.3.4")];
+    assert_eq!(client(PROXY, &agreeing), "1.2.3.4");
+    let forged = [("x-forwarded-for", "1.2.3.4"), ("forwarded", "for=9.9.9.9")];
+    assert_eq!(client(PROXY, &forged), PROXY);
+}
+
+proptest! {
+    #[test]
+    fn what_a_client_writes_never_changes_what_the_proxy_wrote_after_it(forged in "[ -~]{0,80}") {
+        prop_assert_eq!(by_x_forwarded_for(&format!("{forged}, 1.2.3.4")), "1.2.3.4");
+        let by_forwarded = by_forwarded(&format!("{forged}, for=1.2.3.4"));
+        prop_assert!(by_forwarded == "1.2.3.4" || by_forwarded == PROXY);
+    }
+}

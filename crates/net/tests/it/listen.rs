@@ -1,0 +1,149 @@
+//! What a listener gives requests, and what it refuses.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::routing::get;
+use axum::{Extension, Router};
+use http::Version;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use sluice_net::{Limits, PeerAddress, Transport};
+use tokio::sync::Notify;
+
+use crate::given::*;
+
+const SOON: Duration = Duration::from_millis(40);
+
+fn hello() -> Router {
+    Router::new().route("/", get(|| async { "hello" }))
+}
+
+#[tokio::test]
+async fn a_request_is_told_its_peer_and_that_nothing_was_encrypted() {
+    let facts = |Extension(peer): Extension<PeerAddress>, Extension(transport): Extension<Transport>| async move {
+        format!("{} {}", peer.0, transport.tls)
+    };
+    let server = running(Router::new().route("/", get(facts)), Limits::default()).await;
+    let mut stream = server.connect().await;
+    let expected = format!("{} false", stream.local_addr().unwrap());
+    say(&mut stream, GET).await;
+    let answer = answer_until(&mut stream, &expected).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.ends_with(&expected), "{answer}");
+}
+
+#[tokio::test]
+async fn a_connection_serves_one_request_after_the_other() {
+    let server = running(hello(), Limits::default()).await;
+    let mut stream = server.connect().await;
+    for _ in 0..3 {
+        say(&mut stream, GET).await;
+        assert!(answer_until(&mut stream, "hello").await.ends_with("hello"));
+    }
+}
+
+#[tokio::test]
+async fn http_2_is_spoken_when_a_client_begins_with_it() {
+    let version = |request: Request| async move { format!("{:?}", request.version()) };
+    let server = running(Router::new().route("/", get(version)), Limits::default()).await;
+    let io = TokioIo::new(server.connect().await);
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+    tokio::spawn(connection);
+    let request = Request::get("http://sluice/").body(Body::empty()).unwrap();
+    let response = in_time(sender.send_request(request)).await.unwrap();
+    assert_eq!(response.version(), Version::HTTP_2);
+    let body = axum::body::to_bytes(Body::new(response.into_body()), 64).await.unwrap();
+    assert_eq!(body, "HTTP/2.0");
+}
+
+#[tokio::test]
+async fn several_accept_loops_share_one_port() {
+    let server = running_with(listener(3).await, None, hello(), Limits::default());
+    for _ in 0..12 {
+        let mut stream = server.connect().await;
+        say(&mut stream, GET).await;
+        assert!(answer_until(&mut stream, "hello").await.ends_with("hello"));
+    }
+    assert_eq!(server.stop().await.cut, 0);
+}
+
+#[tokio::test]
+async fn a_client_that_brings_no_request_or_half_a_head_is_cut_off() {
+    let server = running(hello(), Limits { first_request_timeout: SOON, ..Limits::default() }).await;
+    for beginning in
+        ["", "G", "GET / HTTP/1.1\r\nhost: slu", "PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]
+    {
+        let mut stream = server.connect().await;
+        say(&mut stream, beginning).await;
+        let rest = answer_until(&mut stream, "never").await;
+        assert!(!rest.contains("HTTP/1.1 2"), "{beginning:?}: {rest}");
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_and_a_slow_second_head_with_it() {
+    let server = running(hello(), Limits { keep_alive_timeout: SOON, ..Limits::default() }).await;
+    for second in ["", "GET / HTTP/1.1\r\nho"] {
+        let mut stream = server.connect().await;
+        say(&mut stream, GET).await;
+        assert!(answer_until(&mut stream, "hello").await.ends_with("hello"));
+        say(&mut stream, second).await;
+        assert!(is_closed(&mut stream).await, "{second:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_long_in_the_answering_is_not_idle() {
+    let (let_go, gate) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let waiting = (let_go.clone(), gate.clone());
+    let slow = || async move {
+        waiting.1.notify_one();
+        waiting.0.notified().await;
+        "at last"
+    };
+    let limits = Limits { keep_alive_timeout: SOON, first_request_timeout: SOON, ..Limits::default() };
+    let server = running(hello().route("/slow", get(slow)), limits).await;
+    let mut stream = server.connect().await;
+    say(&mut stream, "GET /slow HTTP/1.1\r\nhost: sluice\r\n\r\n").await;
+    in_time(gate.notified()).await;
+    let mut idle = server.connect().await;
+    say(&mut idle, GET).await;
+    assert!(answer_until(&mut idle, "hello").await.ends_with("hello"));
+    assert!(is_closed(&mut idle).await, "by now the slow one has waited longer");
+    let_go.notify_one();
+    assert!(answer_until(&mut stream, "at last").await.ends_with("at last"));
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_gets_431() {
+    let server = running(hello(), Limits { max_header_bytes: 8 * 1024, ..Limits::default() }).await;
+    let mut stream = server.connect().await;
+    let many = "x: y\r\n".repeat(101);
+    let long = format!("x: {}\r\n", "y".repeat(9 * 1024));
+    for headers in [many, long] {
+        say(&mut stream, &format!("GET / HTTP/1.1\r\nhost: sluice\r\n{headers}\r\n")).await;
+        let answer = answer_until(&mut stream, "\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+        stream = server.connect().await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_beyond_the_limit_waits_until_another_ends() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let answered = seen.clone();
+    let counted = move || async move { answered.fetch_add(1, Ordering::SeqCst).to_string() };
+    let limits = Limits { max_connections: 1, ..Limits::default() };
+    let server = running(Router::new().route("/", get(counted)), limits).await;
+    let (mut first, mut second) = (server.connect().await, server.connect().await);
+    say(&mut second, GET).await;
+    say(&mut first, GET).await;
+    assert!(answer_until(&mut first, "\r\n\r\n0").await.ends_with("\r\n\r\n0"));
+    assert_eq!(seen.load(Ordering::SeqCst), 1);
+    drop(first);
+    assert!(answer_until(&mut second, "\r\n\r\n1").await.ends_with("\r\n\r\n1"));
+}

@@ -1,0 +1,180 @@
+//! TLS: versions of HTTP, and certificates that change.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::routing::get;
+use axum::{Extension, Router};
+use base64::Engine;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use sluice_net::{
+    Limits, PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, Transport, self_signed,
+};
+use sluice_primitives::Secret;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::given::*;
+
+fn certificate() -> SelfSigned {
+    self_signed(&["localhost".into(), "127.0.0.1".into()], now()).unwrap()
+}
+
+fn router() -> Router {
+    let told = |Extension(transport): Extension<Transport>| async move { format!("tls: {}", transport.tls) };
+    Router::new().route("/", get(told))
+}
+
+/// Shakes hands as a client that trusts `trusted` and offers `alpn`.
+async fn handshake(
+    server: &Running,
+    trusted: &SelfSigned,
+    alpn: &[&str],
+) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(trusted.certificate.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let name = ServerName::try_from("localhost").unwrap();
+    in_time(TlsConnector::from(Arc::new(config)).connect(name, server.connect().await)).await
+}
+
+fn write(folder: &Path, certificate: &SelfSigned) {
+    fs::write(folder.join("cert.pem"), &certificate.certificate).unwrap();
+    fs::write(folder.join("key.pem"), certificate.private_key.expose()).unwrap();
+}
+
+fn load(folder: &Path) -> TlsAcceptorHandle {
+    let file = |name| PemSource::File(folder.join(name));
+    TlsAcceptorHandle::load(file("cert.pem"), file("key.pem")).unwrap()
+}
+
+#[tokio::test]
+async fn http_2_is_agreed_on_by_alpn() {
+    let certificate = certificate();
+    let server = running_tls(certificate.acceptor().unwrap(), router(), Limits::default()).await;
+    let stream = handshake(&server, &certificate, &["h2", "http/1.1"]).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let request = http::Request::get("https://localhost/").body(axum::body::Body::empty()).unwrap();
+    let response = in_time(sender.send_request(request)).await.unwrap();
+    let body = axum::body::to_bytes(axum::body::Body::new(response.into_body()), 64).await.unwrap();
+    assert_eq!(body, "tls: true");
+}
+
+#[tokio::test]
+async fn a_client_without_http_2_is_served_http_1() {
+    let certificate = certificate();
+    let server = running_tls(certificate.acceptor().unwrap(), router(), Limits::default()).await;
+    for alpn in [&["http/1.1"][..], &[]] {
+        let mut stream = handshake(&server, &certificate, alpn).await.unwrap();
+        say(&mut stream, GET).await;
+        assert!(answer_until(&mut stream, "tls: true").await.ends_with("tls: true"));
+    }
+}
+
+#[tokio::test]
+async fn plain_http_is_served_on_a_tls_port_only_if_that_is_accepted() {
+    let certificate = certificate();
+    let tls = certificate.acceptor().unwrap();
+    let strict = running_tls(tls.clone(), router(), Limits::default()).await;
+    let mut stream = strict.connect().await;
+    say(&mut stream, GET).await;
+    assert!(!answer_until(&mut stream, "never").await.contains("HTTP"));
+
+    let both = running_tls(tls.accepting_plain_http(), router(), Limits::default()).await;
+    let mut stream = both.connect().await;
+    say(&mut stream, GET).await;
+    assert!(answer_until(&mut stream, "tls: false").await.ends_with("tls: false"));
+    assert!(handshake(&both, &certificate, &[]).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_handshake_that_takes_too_long_is_given_up() {
+    let limits = Limits { tls_handshake_timeout: Duration::from_millis(30), ..Limits::default() };
+    for tls in [certificate().acceptor().unwrap(), certificate().acceptor().unwrap().accepting_plain_http()] {
+        let server = running_tls(tls, router(), limits.clone()).await;
+        assert!(is_closed(&mut server.connect().await).await);
+    }
+}
+
+#[tokio::test]
+async fn a_changed_certificate_is_shown_to_new_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (certificate(), certificate());
+    write(folder.path(), &old);
+    let tls = load(folder.path());
+    let server = running_tls(tls.clone(), router(), Limits::default()).await;
+    let mut before = handshake(&server, &old, &[]).await.unwrap();
+    assert_eq!(tls.reload().unwrap(), Reload::Unchanged);
+
+    write(folder.path(), &new);
+    assert_eq!(tls.reload().unwrap(), Reload::Replaced);
+    assert!(handshake(&server, &new, &[]).await.is_ok());
+    assert!(handshake(&server, &old, &[]).await.is_err());
+    say(&mut before, GET).await;
+    assert!(answer_until(&mut before, "tls: true").await.ends_with("tls: true"));
+}
+
+#[tokio::test]
+async fn a_bad_certificate_is_reported_once_and_the_old_one_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = certificate();
+    write(folder.path(), &old);
+    let tls = load(folder.path());
+    let server = running_tls(tls.clone(), router(), Limits::default()).await;
+    let file = folder.path().join("cert.pem");
+
+    fs::write(&file, certificate().certificate).unwrap();
+    assert!(matches!(tls.reload(), Err(TlsError::Unusable(_))), "of another key");
+    assert_eq!(tls.reload().unwrap(), Reload::Unchanged);
+    fs::write(&file, "").unwrap();
+    assert!(matches!(tls.reload(), Err(TlsError::NoCertificate)));
+    fs::remove_file(&file).unwrap();
+    assert!(matches!(tls.reload(), Err(TlsError::Unreadable { .. })));
+    assert!(handshake(&server, &old, &[]).await.is_ok());
+}
+
+#[tokio::test]
+async fn the_files_are_watched_until_shutdown() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = certificate();
+    write(folder.path(), &certificate());
+    let tls = load(folder.path());
+    let server = running_tls(tls.clone(), router(), Limits::default()).await;
+    let shutdown = CancellationToken::new();
+    let watching = tokio::spawn(tls.reload_when_changed(Duration::from_millis(5), shutdown.clone()));
+    write(folder.path(), &new);
+    in_time(async { while handshake(&server, &new, &[]).await.is_err() {} }).await;
+    shutdown.cancel();
+    in_time(watching).await.unwrap();
+}
+
+#[test]
+fn certificate_and_key_may_be_given_in_base64() {
+    let certificate = certificate();
+    let base64 = |text: &str| {
+        let encoded = base64::engine::general_purpose::STANDARD_NO_PAD.encode(text);
+        PemSource::Base64(Secret::new(format!("{encoded}\n")))
+    };
+    let chain = base64(&certificate.certificate);
+    assert!(TlsAcceptorHandle::load(chain.clone(), base64(certificate.private_key.expose())).is_ok());
+    let nonsense = PemSource::Base64(Secret::new("!".into()));
+    assert!(matches!(TlsAcceptorHandle::load(chain, nonsense), Err(TlsError::NotBase64(_))));
+}
+
+#[test]
+fn a_certificate_is_not_made_for_what_is_no_host() {
+    assert!(matches!(self_signed(&["m\u{fc}nchen".into()], now()), Err(TlsError::NotMade(_))));
+}

@@ -1,0 +1,69 @@
+//! Whether a presented access token holds: opened or verified with a key, then held against the revocation set. No store
+//! is asked.
+
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
+use sluice_primitives::Timestamp;
+use sluice_token::{AccessTokenClaims, RevocationSet, jwt, sealed};
+use thiserror::Error;
+
+use crate::keys::KeyRing;
+
+/// Why an access token does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum NotActive {
+    /// It is no access token of this server.
+    #[error("not an access token of this server")]
+    NotOurs,
+    /// It has expired.
+    #[error("the access token has expired")]
+    Expired,
+    /// It was revoked.
+    #[error("the access token was revoked")]
+    Revoked,
+}
+
+/// Reads access tokens.
+pub struct AccessTokenReader {
+    sealer: Arc<Sealer>,
+    keys: Arc<KeyRing>,
+    revocations: Arc<RevocationSet>,
+}
+
+impl AccessTokenReader {
+    /// A reader.
+    pub fn new(sealer: Arc<Sealer>, keys: Arc<KeyRing>, revocations: Arc<RevocationSet>) -> Self {
+        Self { sealer, keys, revocations }
+    }
+
+    /// The claims of a token that holds at `now`.
+    ///
+    /// # Errors
+    /// [`NotActive`] says why it does not.
+    pub fn active(&self, token: &str, now: Timestamp) -> Result<AccessTokenClaims, NotActive> {
+        let claims = self.authentic(token)?;
+        if now >= claims.expires_at {
+            return Err(NotActive::Expired);
+        }
+        if self.revocations.holds(&claims) {
+            return Err(NotActive::Revoked);
+        }
+        Ok(claims)
+    }
+
+    /// The claims of a token of this server, whether or not it still holds.
+    ///
+    /// # Errors
+    /// [`NotActive::NotOurs`] for anything else.
+    pub fn authentic(&self, token: &str) -> Result<AccessTokenClaims, NotActive> {
+        if token.contains('.') {
+            let verified = self.keys.verify_own(token).map_err(|_| NotActive::NotOurs)?;
+            if verified.header.typ.as_deref() != Some(jwt::TYPE) {
+                return Err(NotActive::NotOurs);
+            }
+            return jwt::read(&verified.payload, &self.sealer).map_err(|_| NotActive::NotOurs);
+        }
+        sealed::read(token, &self.sealer).map_err(|_| NotActive::NotOurs)
+    }
+}

@@ -1,0 +1,95 @@
+//! What a browser presents, and what it is given.
+
+use serde::{Deserialize, Serialize};
+use sluice_crypto::{Purpose, Sealer};
+use sluice_primitives::{Lifetime, Rng, SessionId, Timestamp};
+use sluice_protocol::Subject;
+
+use crate::flow::{BindingKey, BindingKeys};
+
+/// What a browser presents.
+#[derive(Debug, Clone, Default)]
+pub struct Browser {
+    /// The keys of its binding cookie.
+    pub keys: BindingKeys,
+    /// The value of its session cookie.
+    pub session: Option<String>,
+    /// Whether the request comes from a frame: then no cookie is set.
+    pub framed: bool,
+}
+
+impl Browser {
+    /// All keys that may have marked a flow: those of the binding cookie, and the one made of the session cookie for
+    /// requests that must not set a binding cookie.
+    pub fn binding_keys(&self) -> BindingKeys {
+        let of_session = self.session.as_deref().map(BindingKey::of_cookie);
+        BindingKeys(self.keys.0.iter().cloned().chain(of_session).collect())
+    }
+}
+
+/// What becomes of a cookie.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum CookieChange<T> {
+    /// It stays as it is.
+    #[default]
+    Keep,
+    /// It is set.
+    Set(T),
+    /// It is removed.
+    Remove,
+}
+
+/// What becomes of a browser's cookies.
+#[derive(Debug, Clone, Default)]
+pub struct CookieChanges {
+    /// New keys for the binding cookie.
+    pub binding: Option<BindingKeys>,
+    /// The session cookie's value and how long the browser keeps it (until it is closed if none).
+    pub session: CookieChange<(String, Option<Lifetime>)>,
+}
+
+/// What the session cookie says, sealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionCookie {
+    /// The session.
+    pub session: SessionId,
+    /// Whose.
+    pub subject: Subject,
+    /// When the user authenticated.
+    pub authenticated_at: Timestamp,
+    /// Whether it lets login be skipped; the others serve logout only.
+    pub remembered: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire<'a> {
+    session: [u8; 16],
+    subject: &'a str,
+    authenticated_at: i64,
+    remembered: bool,
+}
+
+impl SessionCookie {
+    /// The value of the cookie.
+    pub fn seal(&self, sealer: &Sealer, rng: &dyn Rng) -> String {
+        let wire = Wire {
+            session: *self.session.as_bytes(),
+            subject: self.subject.as_str(),
+            authenticated_at: self.authenticated_at.as_millis(),
+            remembered: self.remembered,
+        };
+        sealer.seal(Purpose::SessionCookie, &postcard::to_stdvec(&wire).unwrap_or_default(), rng)
+    }
+
+    /// What a presented cookie says; none if it is not one of ours.
+    pub fn open(value: &str, sealer: &Sealer) -> Option<Self> {
+        let bytes = sealer.open(Purpose::SessionCookie, value).ok()?;
+        let wire: Wire<'_> = postcard::from_bytes(&bytes).ok()?;
+        Some(Self {
+            session: SessionId::from_bytes(wire.session),
+            subject: wire.subject.parse().ok()?,
+            authenticated_at: Timestamp::from_millis(wire.authenticated_at),
+            remembered: wire.remembered,
+        })
+    }
+}

@@ -1,0 +1,13 @@
+//! `audience` and `resource` (RFC 8707): nothing beyond what the client is registered for.
+
+use sluice_protocol::{Audience, ErrorCode};
+
+use super::{Checked, Refusal};
+
+pub(super) fn check(checked: &Checked<'_>) -> Result<Audience, Refusal> {
+    let audience = Audience::from_values(checked.raw.audience());
+    if !checked.client.audience.covers(&audience) {
+        return Err((ErrorCode::InvalidTarget, ""));
+    }
+    Ok(audience)
+}

@@ -1,0 +1,49 @@
+//! The redirect URI (RFC 6749 §3.1.2): registered, compared as a string. An unregistered one is never redirected to.
+
+use sluice_protocol::{ErrorCode, RawAuthorizationRequest, RedirectUri, Scope};
+
+use super::{Checked, Refusal};
+use crate::authorization::error::ShownError;
+use crate::client::Client;
+
+/// A redirect URI that belongs to the client.
+#[derive(Debug, Clone)]
+pub struct TrustedRedirect {
+    /// The URI as the request spelled it, or the registered one.
+    pub uri: RedirectUri,
+    /// Whether the request named it.
+    pub named: bool,
+}
+
+/// The redirect URI of a request: the named one if it is registered, or the only registered one if none is named.
+///
+/// # Errors
+/// [`ShownError::RedirectUri`]: from here no error may leave this server.
+pub fn trust_redirect(raw: &RawAuthorizationRequest<'_>, client: &Client) -> Result<TrustedRedirect, ShownError> {
+    match raw.get("redirect_uri") {
+        Some(text) => {
+            let uri: RedirectUri = text.parse().map_err(|_| ShownError::RedirectUri("is malformed"))?;
+            if !is_registered(&uri, client) {
+                return Err(ShownError::RedirectUri("is not registered for the client"));
+            }
+            Ok(TrustedRedirect { uri, named: true })
+        }
+        None => match client.redirect_uris.as_slice() {
+            [only] => Ok(TrustedRedirect { uri: only.clone(), named: false }),
+            _ => Err(ShownError::RedirectUri("is missing, and the client has not exactly one")),
+        },
+    }
+}
+
+/// Whether the client registered the URI.
+pub(super) fn is_registered(uri: &RedirectUri, client: &Client) -> bool {
+    client.redirect_uris.iter().any(|registered| registered.admits(uri))
+}
+
+/// OpenID Connect requests name their redirect URI (OpenID Connect Core §3.1.2.1).
+pub(super) fn check_named(checked: &Checked<'_>, scope: &Scope) -> Result<(), Refusal> {
+    if scope.contains("openid") && checked.raw.get("redirect_uri").is_none() {
+        return Err((ErrorCode::InvalidRequest, "OpenID Connect requires the parameter `redirect_uri`."));
+    }
+    Ok(())
+}

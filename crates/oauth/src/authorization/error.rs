@@ -1,0 +1,158 @@
+//! Whom an error may reach. Until the redirect URI is trusted it is shown here; from then on it goes to the client
+//! (RFC 6749 §4.1.2.1).
+
+use sluice_commit::StoreError;
+use sluice_protocol::ErrorCode;
+use sluice_protocol::parameters::InvalidParameters;
+use thiserror::Error;
+
+use super::response::{Location, ResponseTarget};
+use crate::flow::FlowError;
+
+/// Why a leg of the authorization endpoint did not lead on.
+#[derive(Debug, Error)]
+pub enum AuthorizationError {
+    /// Shown to the user here.
+    #[error(transparent)]
+    Shown(#[from] ShownError),
+    /// Sent to the client.
+    #[error(transparent)]
+    Redirected(Box<RedirectedError>),
+}
+
+impl From<RedirectedError> for AuthorizationError {
+    fn from(error: RedirectedError) -> Self {
+        Self::Redirected(Box::new(error))
+    }
+}
+
+impl From<StoreError> for AuthorizationError {
+    fn from(error: StoreError) -> Self {
+        Self::Shown(ShownError::Store(error))
+    }
+}
+
+impl From<FlowError> for AuthorizationError {
+    fn from(error: FlowError) -> Self {
+        Self::Shown(match error {
+            FlowError::Store(error) => ShownError::Store(error),
+            FlowError::QuotaReached => ShownError::Store(StoreError::Busy),
+            FlowError::Gone => ShownError::Expired { restart: None },
+            other => ShownError::Verifier(other),
+        })
+    }
+}
+
+/// An error that is shown to the user, because there is nobody else whom it may be told.
+#[derive(Debug, Error)]
+pub enum ShownError {
+    /// The parameters could not be read.
+    #[error("the request is malformed: {0}")]
+    Parameters(#[from] InvalidParameters),
+    /// No `client_id`.
+    #[error("the parameter `client_id` is missing or malformed")]
+    ClientId,
+    /// No such client.
+    #[error("the client is not registered")]
+    UnknownClient,
+    /// The redirect URI is malformed or not registered.
+    #[error("the redirect URI {0}")]
+    RedirectUri(&'static str),
+    /// A verifier that this server did not seal.
+    #[error("the verifier is not valid")]
+    Verifier(#[source] FlowError),
+    /// The flow began in another browser, or the browser lost its cookie.
+    #[error("the flow does not belong to this browser")]
+    WrongBrowser,
+    /// The flow took too long.
+    #[error("the flow has expired")]
+    Expired {
+        /// Where the browser can start again.
+        restart: Option<String>,
+    },
+    /// The flow was completed before.
+    #[error("the flow was completed before")]
+    Spent {
+        /// Where the browser can start again.
+        restart: String,
+    },
+    /// The session ended while the flow was in flight.
+    #[error("the login session has ended")]
+    SessionEnded {
+        /// Where the browser can start again.
+        restart: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ShownError {
+    /// The error value.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Parameters(_) | Self::ClientId | Self::RedirectUri(_) | Self::Verifier(_) => ErrorCode::InvalidRequest,
+            Self::WrongBrowser | Self::Expired { .. } | Self::Spent { .. } => ErrorCode::InvalidRequest,
+            Self::UnknownClient => ErrorCode::InvalidClient,
+            Self::SessionEnded { .. } => ErrorCode::LoginRequired,
+            Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
+            Self::Store(_) => ErrorCode::ServerError,
+        }
+    }
+
+    /// What the user reads.
+    pub const fn sentence(&self) -> &'static str {
+        match self {
+            Self::Parameters(_) => "The sign-in request is malformed: a parameter is repeated, too long or unreadable.",
+            Self::ClientId => "The sign-in request does not name an application.",
+            Self::UnknownClient => "The application that sent you here is not registered.",
+            Self::RedirectUri(_) => "The application asked to send you back to an address that is not registered for it.",
+            Self::Verifier(_) => "This link is damaged or was made by another server.",
+            Self::WrongBrowser => {
+                "This sign-in began in another browser, or cookies are blocked. Start again from the application."
+            }
+            Self::Expired { .. } => "This sign-in took too long. Please start again.",
+            Self::Spent { .. } => "This sign-in was completed before. Please start again.",
+            Self::SessionEnded { .. } => "You have been signed out meanwhile. Please sign in again.",
+            Self::Store(_) => "The service is busy at the moment. Please try again.",
+        }
+    }
+
+    /// Where the browser can start again, if that helps.
+    pub fn way_out(&self) -> Option<&str> {
+        match self {
+            Self::Expired { restart } => restart.as_deref(),
+            Self::Spent { restart } | Self::SessionEnded { restart } => Some(restart),
+            _ => None,
+        }
+    }
+}
+
+/// An error that the client is told.
+#[derive(Debug, Error)]
+#[error("{error}: {description}")]
+pub struct RedirectedError {
+    /// Where and how.
+    pub target: ResponseTarget,
+    /// `error`.
+    pub error: String,
+    /// `error_description`.
+    pub description: String,
+}
+
+impl RedirectedError {
+    /// A registered error with its own sentence and what is special about this case.
+    pub fn new(target: ResponseTarget, code: ErrorCode, hint: &str) -> Self {
+        let description = if hint.is_empty() {
+            code.description().to_owned()
+        } else {
+            format!("{} {hint}", code.description())
+        };
+        Self { target, error: code.as_str().to_owned(), description }
+    }
+
+    /// The answer to the client.
+    pub fn location(&self, issuer: &str) -> Location {
+        self.target.respond(&[("error", &self.error), ("error_description", &self.description)], issuer)
+    }
+}

@@ -1,0 +1,83 @@
+//! How an answer of the authorization endpoint travels to the client.
+
+use sluice_protocol::{RedirectUri, ResponseMode};
+use url::form_urlencoded::Serializer;
+
+use crate::flow::Request;
+
+/// Where the browser goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// There, by a redirect.
+    Redirect(String),
+    /// There, by a form that it posts (Form Post Response Mode §2).
+    FormPost {
+        /// The redirect URI.
+        action: String,
+        /// The parameters.
+        fields: Vec<(String, String)>,
+    },
+}
+
+/// A trusted redirect URI, and what goes with every answer to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResponseTarget {
+    /// Where.
+    pub redirect_uri: RedirectUri,
+    /// How.
+    pub mode: ResponseMode,
+    /// What the client gets back unchanged.
+    pub state: Option<String>,
+}
+
+impl ResponseTarget {
+    /// The target of a flow's answer.
+    pub fn of(request: &Request) -> Self {
+        Self {
+            redirect_uri: request.redirect_uri.clone(),
+            mode: request.response_mode,
+            state: request.state.clone(),
+        }
+    }
+
+    /// Answers with these parameters, `state` and `iss` (RFC 9207).
+    pub fn respond(&self, parameters: &[(&str, &str)], issuer: &str) -> Location {
+        let all = parameters.iter().copied();
+        let all = all.chain(self.state.as_deref().map(|state| ("state", state))).chain([("iss", issuer)]);
+        if self.mode == ResponseMode::FormPost {
+            let fields = all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            return Location::FormPost { action: self.redirect_uri.to_string(), fields };
+        }
+        let encoded = Serializer::new(String::new()).extend_pairs(all).finish();
+        let uri = self.redirect_uri.as_str();
+        let joint = match self.mode {
+            ResponseMode::Fragment => "#",
+            _ if uri.ends_with('?') || uri.ends_with('&') => "",
+            _ if uri.contains('?') => "&",
+            _ => "?",
+        };
+        Location::Redirect(format!("{uri}{joint}{encoded}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(uri: &str, mode: ResponseMode) -> ResponseTarget {
+        ResponseTarget { redirect_uri: uri.parse().unwrap(), mode, state: Some("a b".into()) }
+    }
+
+    #[test]
+    fn an_answer_keeps_the_query_of_the_redirect_uri() {
+        let answer = target("https://a.example/cb?x=1", ResponseMode::Query).respond(&[("code", "c")], "https://i/");
+        let expected = "https://a.example/cb?x=1&code=c&state=a+b&iss=https%3A%2F%2Fi%2F";
+        assert_eq!(answer, Location::Redirect(expected.into()));
+    }
+
+    #[test]
+    fn an_answer_can_travel_in_the_fragment() {
+        let answer = target("https://a.example/cb?x=1", ResponseMode::Fragment).respond(&[("code", "c")], "i");
+        assert_eq!(answer, Location::Redirect("https://a.example/cb?x=1#code=c&state=a+b&iss=i".into()));
+    }
+}

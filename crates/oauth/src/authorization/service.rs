@@ -1,0 +1,117 @@
+//! The three legs of a flow at the authorization endpoint. In each, the browser binding is checked before anything is
+//! written.
+
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
+use sluice_primitives::{Clock, Rng, SessionId};
+use sluice_protocol::ErrorCode;
+use sluice_token::RevocationSet;
+
+use super::browser::{Browser, CookieChanges, SessionCookie};
+use super::checks;
+use super::error::{AuthorizationError, RedirectedError, ShownError};
+use super::response::{Location, ResponseTarget};
+use crate::client::{Client, ClientDirectory};
+use crate::config::Config;
+use crate::consent::ConsentRepository;
+use crate::flow::{FlowSealer, KnownSession, Login, Rejection, Request, SpentFlows};
+use crate::grant::GrantRepository;
+use crate::keys::KeyRing;
+use crate::login_session::LoginSessionRepository;
+
+/// Where the browser goes next, and with which cookies.
+#[derive(Debug)]
+pub struct Step {
+    /// Where.
+    pub location: Location,
+    /// With which cookies.
+    pub cookies: CookieChanges,
+}
+
+/// The authorization endpoint.
+pub struct AuthorizationService {
+    /// What it is told.
+    pub config: Arc<Config>,
+    /// Seals flows.
+    pub flows: Arc<FlowSealer>,
+    /// Seals codes and cookies.
+    pub sealer: Arc<Sealer>,
+    /// Clients.
+    pub clients: Arc<ClientDirectory>,
+    /// Grants.
+    pub grants: Arc<dyn GrantRepository>,
+    /// Remembered decisions.
+    pub consents: Arc<dyn ConsentRepository>,
+    /// Login sessions.
+    pub sessions: Arc<dyn LoginSessionRepository>,
+    /// Verifies id token hints.
+    pub keys: Arc<KeyRing>,
+    /// What was revoked.
+    pub revocations: Arc<RevocationSet>,
+    /// Flows that were completed here.
+    pub spent: Arc<SpentFlows>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+impl AuthorizationService {
+    /// The client of a flow as it is now, if what was checked still holds for it.
+    pub(super) async fn client_of(&self, request: &Request) -> Result<Arc<Client>, AuthorizationError> {
+        let client = self.clients.find(&request.client).await?.ok_or(ShownError::UnknownClient)?;
+        if client.revision == request.client_revision {
+            return Ok(client);
+        }
+        if !checks::redirect_still_registered(request, &client) {
+            return Err(ShownError::RedirectUri("is not registered for the client any more").into());
+        }
+        if !checks::still_allowed(request, &client, &self.config) {
+            return Err(refused(request, ErrorCode::UnauthorizedClient, "The client was changed meanwhile."));
+        }
+        Ok(client)
+    }
+
+    /// The flow belongs to this browser and has not expired.
+    pub(super) fn check_browser(&self, request: &Request, browser: &Browser) -> Result<(), ShownError> {
+        if !browser.binding_keys().hold(request.flow, &request.binding) {
+            return Err(ShownError::WrongBrowser);
+        }
+        if self.clock.now() >= request.requested_at + self.config.lifetimes.flow {
+            return Err(ShownError::Expired { restart: Some(request.url(&self.config)) });
+        }
+        Ok(())
+    }
+
+    /// Whether session or subject were signed out after this authentication.
+    pub(super) fn was_signed_out(&self, session: SessionId, login: &Login) -> bool {
+        self.revocations.covers_login(session, &login.subject, login.authenticated_at)
+    }
+
+    /// The session that the browser's cookie names, if it still lets login be skipped.
+    pub(super) async fn known_session(&self, browser: &Browser) -> Result<Option<KnownSession>, AuthorizationError> {
+        let Some(value) = browser.session.as_deref() else { return Ok(None) };
+        let Some(cookie) = SessionCookie::open(value, &self.sealer).filter(|cookie| cookie.remembered) else {
+            return Ok(None);
+        };
+        let session = self.sessions.find(cookie.session, self.clock.now()).await?;
+        let session = session.filter(|session| session.remembered && session.subject == cookie.subject);
+        Ok(session.map(|session| KnownSession {
+            id: session.id,
+            subject: session.subject,
+            authenticated_at: session.authenticated_at,
+        }))
+    }
+}
+
+/// An error that goes to the client of a flow.
+pub(super) fn refused(request: &Request, code: ErrorCode, hint: &str) -> AuthorizationError {
+    RedirectedError::new(ResponseTarget::of(request), code, hint).into()
+}
+
+/// What the page said no with, for the client.
+pub(super) fn rejected(request: &Request, rejection: Rejection) -> AuthorizationError {
+    let Rejection { error, description } = rejection;
+    RedirectedError { target: ResponseTarget::of(request), error, description }.into()
+}

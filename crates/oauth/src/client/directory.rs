@@ -1,0 +1,72 @@
+//! The clients in memory.
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use quick_cache::sync::Cache;
+use sluice_commit::StoreError;
+use sluice_protocol::ClientId;
+
+use super::model::Client;
+use super::repository::ClientRepository;
+
+/// Clients by id, read through from the store. Key: the whole client id. Bound: `capacity` clients. Staleness: that of
+/// the change feed, none for changes of this node. Emptied by [`ClientDirectory::forget`], by whoever changes a client
+/// or hears of it; a lookup that began before never puts the old record back. An unknown id is not remembered.
+pub struct ClientDirectory {
+    repo: Arc<dyn ClientRepository>,
+    clients: Cache<ClientId, Arc<Client>>,
+    /// Grows with every `forget`. Held while an entry is put in, so that no `forget` comes in between.
+    generation: Mutex<u64>,
+}
+
+impl ClientDirectory {
+    /// A directory of at most `capacity` clients.
+    pub fn new(repo: Arc<dyn ClientRepository>, capacity: usize) -> Self {
+        Self { repo, clients: Cache::new(capacity), generation: Mutex::new(0) }
+    }
+
+    /// The client with this id. Those who ask at once for a client that is not in memory share one read of the store.
+    ///
+    /// # Errors
+    /// The store's, if the client is not in memory.
+    pub async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        let placeholder = match self.clients.get_value_or_guard_async(id).await {
+            Ok(client) => return Ok(Some(client)),
+            Err(placeholder) => placeholder,
+        };
+        let before = *self.generation.lock();
+        let Some(client) = self.repo.find(id).await?.map(Arc::new) else { return Ok(None) };
+        let generation = self.generation.lock();
+        if *generation == before {
+            // Fails if the placeholder was evicted: then the next lookup reads the store.
+            let _ = placeholder.insert(Arc::clone(&client));
+        }
+        drop(generation);
+        Ok(Some(client))
+    }
+
+    /// Forgets a client: it was changed or deleted.
+    pub fn forget(&self, id: &ClientId) {
+        let mut generation = self.generation.lock();
+        *generation = generation.wrapping_add(1);
+        self.clients.remove(id);
+    }
+
+    /// Forgets all clients: changes may have been missed.
+    pub fn forget_all(&self) {
+        let mut generation = self.generation.lock();
+        *generation = generation.wrapping_add(1);
+        self.clients.clear();
+    }
+}
+
+impl fmt::Debug for ClientDirectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientDirectory").field("clients", &self.clients.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

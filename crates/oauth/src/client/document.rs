@@ -1,0 +1,189 @@
+//! The one text that stores keep of a client beside the columns they search by. Additive: what an older version wrote
+//! has defaults, what a newer one wrote is ignored.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sluice_crypto::jwk::JwkSet;
+use sluice_primitives::{Lifetime, Timestamp};
+use sluice_protocol::{Audience, ClientId};
+use thiserror::Error;
+use url::Url;
+
+use super::model::{AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri};
+
+/// A stored client that this version cannot read.
+#[derive(Debug, Error)]
+#[error("the stored client `{id}` cannot be read: {cause}")]
+pub struct UnreadableClient {
+    /// Which client.
+    pub id: String,
+    /// Why.
+    pub cause: String,
+}
+
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct Document {
+    secret_hashes: Vec<String>,
+    secret_expires_at: i64,
+    redirect_uris: Vec<String>,
+    grant_types: Vec<String>,
+    response_types: Vec<String>,
+    scope: String,
+    audience: Vec<String>,
+    auth_method: Option<AuthMethod>,
+    auth_signing_alg: Option<String>,
+    jwks: Option<JwkSet>,
+    jwks_uri: Option<Url>,
+    allowed_cors_origins: Vec<String>,
+    post_logout_redirect_uris: Vec<String>,
+    frontchannel_logout: Option<LogoutUri>,
+    backchannel_logout: Option<LogoutUri>,
+    client_uri: String,
+    logo_uri: String,
+    policy_uri: String,
+    tos_uri: String,
+    contacts: Vec<String>,
+    subject_type: String,
+    sector_identifier_uri: Option<String>,
+    request_uris: Vec<String>,
+    request_object_signing_alg: Option<String>,
+    userinfo_signed_response_alg: Option<String>,
+    id_token_signed_response_alg: Option<String>,
+    access_token_strategy: Option<AccessTokenStrategy>,
+    skip_consent: bool,
+    skip_logout_consent: bool,
+    metadata: Option<Value>,
+    /// Milliseconds, three to a grant type, in the order of [`Lifespans`]; -1 stands for "without end".
+    lifespans: Vec<[Option<i64>; 3]>,
+    registration_token_hash: Option<String>,
+}
+
+/// The text of a client.
+pub fn encode(client: &Client) -> String {
+    let document = Document {
+        secret_hashes: client.secret_hashes.clone(),
+        secret_expires_at: client.secret_expires_at,
+        redirect_uris: client.redirect_uris.iter().map(ToString::to_string).collect(),
+        grant_types: client.grant_types.clone(),
+        response_types: client.response_types.clone(),
+        scope: client.scope.to_string(),
+        audience: client.audience.as_slice().to_vec(),
+        auth_method: Some(client.auth_method),
+        auth_signing_alg: client.auth_signing_alg.clone(),
+        jwks: client.jwks.clone(),
+        jwks_uri: client.jwks_uri.clone(),
+        allowed_cors_origins: client.allowed_cors_origins.clone(),
+        post_logout_redirect_uris: client.post_logout_redirect_uris.iter().map(ToString::to_string).collect(),
+        frontchannel_logout: client.frontchannel_logout.clone(),
+        backchannel_logout: client.backchannel_logout.clone(),
+        client_uri: client.client_uri.clone(),
+        logo_uri: client.logo_uri.clone(),
+        policy_uri: client.policy_uri.clone(),
+        tos_uri: client.tos_uri.clone(),
+        contacts: client.contacts.clone(),
+        subject_type: client.subject_type.clone(),
+        sector_identifier_uri: client.sector_identifier_uri.clone(),
+        request_uris: client.request_uris.clone(),
+        request_object_signing_alg: client.request_object_signing_alg.clone(),
+        userinfo_signed_response_alg: client.userinfo_signed_response_alg.clone(),
+        id_token_signed_response_alg: client.id_token_signed_response_alg.clone(),
+        access_token_strategy: client.access_token_strategy,
+        skip_consent: client.skip_consent,
+        skip_logout_consent: client.skip_logout_consent,
+        metadata: Some(client.metadata.clone()),
+        lifespans: encode_lifespans(&client.lifespans),
+        registration_token_hash: client.registration_token_hash.clone(),
+    };
+    serde_json::to_string(&document).unwrap_or_default()
+}
+
+/// The client of a stored row.
+///
+/// # Errors
+/// [`UnreadableClient`] if the text is damaged.
+pub fn decode(
+    (id, revision, name, owner): (&str, i64, &str, &str),
+    (created_at, updated_at): (Timestamp, Timestamp),
+    text: &str,
+) -> Result<Client, UnreadableClient> {
+    let unreadable = |cause: &dyn std::fmt::Display| UnreadableClient { id: id.to_owned(), cause: cause.to_string() };
+    let document: Document = serde_json::from_str(text).map_err(|cause| unreadable(&cause))?;
+    let uris = |raw: &[String]| raw.iter().map(|uri| uri.parse()).collect::<Result<Vec<_>, _>>();
+    Ok(Client {
+        id: id.parse::<ClientId>().map_err(|cause| unreadable(&cause))?,
+        revision,
+        name: name.to_owned(),
+        owner: owner.to_owned(),
+        redirect_uris: uris(&document.redirect_uris).map_err(|cause| unreadable(&cause))?,
+        post_logout_redirect_uris: uris(&document.post_logout_redirect_uris).map_err(|cause| unreadable(&cause))?,
+        scope: document.scope.parse().map_err(|cause| unreadable(&cause))?,
+        secret_hashes: document.secret_hashes,
+        secret_expires_at: document.secret_expires_at,
+        grant_types: document.grant_types,
+        response_types: document.response_types,
+        audience: Audience::from_values(document.audience),
+        auth_method: document.auth_method.unwrap_or(AuthMethod::ClientSecretBasic),
+        auth_signing_alg: document.auth_signing_alg,
+        jwks: document.jwks,
+        jwks_uri: document.jwks_uri,
+        allowed_cors_origins: document.allowed_cors_origins,
+        frontchannel_logout: document.frontchannel_logout,
+        backchannel_logout: document.backchannel_logout,
+        client_uri: document.client_uri,
+        logo_uri: document.logo_uri,
+        policy_uri: document.policy_uri,
+        tos_uri: document.tos_uri,
+        contacts: document.contacts,
+        subject_type: document.subject_type,
+        sector_identifier_uri: document.sector_identifier_uri,
+        request_uris: document.request_uris,
+        request_object_signing_alg: document.request_object_signing_alg,
+        userinfo_signed_response_alg: document.userinfo_signed_response_alg,
+        id_token_signed_response_alg: document.id_token_signed_response_alg,
+        access_token_strategy: document.access_token_strategy,
+        skip_consent: document.skip_consent,
+        skip_logout_consent: document.skip_logout_consent,
+        metadata: document.metadata.unwrap_or_else(|| Value::Object(serde_json::Map::new())),
+        lifespans: decode_lifespans(&document.lifespans),
+        registration_token_hash: document.registration_token_hash,
+        created_at,
+        updated_at,
+    })
+}
+
+fn encode_lifespans(lifespans: &Lifespans) -> Vec<[Option<i64>; 3]> {
+    let millis = |span: Option<Lifetime>| span.map(|span| if span.is_forever() { -1 } else { span.as_millis() });
+    let one = |of: &GrantLifespans| [millis(of.access_token), millis(of.id_token), millis(of.refresh_token)];
+    vec![
+        one(&lifespans.authorization_code),
+        one(&lifespans.refresh_token),
+        one(&lifespans.client_credentials),
+        one(&lifespans.implicit),
+        one(&lifespans.device_authorization),
+        one(&lifespans.jwt_bearer),
+    ]
+}
+
+fn decode_lifespans(stored: &[[Option<i64>; 3]]) -> Lifespans {
+    let span = |millis: Option<i64>| millis.map(|millis| match u64::try_from(millis) {
+        Ok(millis) => Lifetime::from(std::time::Duration::from_millis(millis)),
+        Err(_) => Lifetime::FOREVER,
+    });
+    let one = |place: usize| {
+        let [access_token, id_token, refresh_token] = stored.get(place).copied().unwrap_or_default();
+        GrantLifespans {
+            access_token: span(access_token),
+            id_token: span(id_token),
+            refresh_token: span(refresh_token),
+        }
+    };
+    Lifespans {
+        authorization_code: one(0),
+        refresh_token: one(1),
+        client_credentials: one(2),
+        implicit: one(3),
+        device_authorization: one(4),
+        jwt_bearer: one(5),
+    }
+}

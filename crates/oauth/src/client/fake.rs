@@ -1,0 +1,94 @@
+//! A client repository for the tests of this crate: no feed, no markers, and a gate that holds up reading.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use sluice_commit::StoreError;
+use sluice_primitives::Timestamp;
+use sluice_protocol::ClientId;
+use tokio::sync::Semaphore;
+
+use super::model::Client;
+use super::repository::{ClientFilter, ClientRepository, Replacement};
+use crate::grant::Insertion;
+
+/// Clients in a map.
+pub(crate) struct FakeClients {
+    pub(crate) rows: Mutex<BTreeMap<String, Client>>,
+    pub(crate) reads: AtomicUsize,
+    /// What was read is handed out when there is a permit.
+    pub(crate) gate: Semaphore,
+    pub(crate) deleted: Mutex<Vec<(ClientId, Timestamp)>>,
+}
+
+impl Default for FakeClients {
+    fn default() -> Self {
+        Self {
+            rows: Mutex::default(),
+            reads: AtomicUsize::new(0),
+            gate: Semaphore::new(Semaphore::MAX_PERMITS),
+            deleted: Mutex::default(),
+        }
+    }
+}
+
+impl FakeClients {
+    pub(crate) fn put(&self, client: Client) {
+        self.rows.lock().insert(client.id.to_string(), client);
+    }
+
+    pub(crate) fn reads(&self) -> usize {
+        self.reads.load(Ordering::SeqCst)
+    }
+}
+
+#[async_trait]
+impl ClientRepository for FakeClients {
+    async fn insert(&self, client: &Client) -> Result<Insertion, StoreError> {
+        let mut rows = self.rows.lock();
+        if rows.contains_key(client.id.as_str()) {
+            return Ok(Insertion::Taken);
+        }
+        rows.insert(client.id.to_string(), client.clone());
+        Ok(Insertion::Inserted)
+    }
+
+    async fn find(&self, id: &ClientId) -> Result<Option<Client>, StoreError> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        let found = self.rows.lock().get(id.as_str()).cloned();
+        self.gate.acquire().await.map_err(StoreError::fault)?.forget();
+        Ok(found)
+    }
+
+    async fn replace(&self, client: &Client) -> Result<Replacement, StoreError> {
+        let mut rows = self.rows.lock();
+        let Some(stored) = rows.get_mut(client.id.as_str()) else { return Ok(Replacement::Unknown) };
+        if stored.revision != client.revision {
+            return Ok(Replacement::Changed);
+        }
+        *stored = Client { revision: client.revision + 1, ..client.clone() };
+        Ok(Replacement::Replaced)
+    }
+
+    async fn delete(&self, id: &ClientId, _: Timestamp, expires_at: Timestamp) -> Result<bool, StoreError> {
+        self.deleted.lock().push((id.clone(), expires_at));
+        Ok(self.rows.lock().remove(id.as_str()).is_some())
+    }
+
+    async fn revoke_grants(&self, _: &ClientId, _: Timestamp, _: Timestamp) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn list(&self, filter: &ClientFilter) -> Result<Vec<Client>, StoreError> {
+        let rows = self.rows.lock();
+        let after = filter.after.as_ref().map_or("", ClientId::as_str);
+        let wanted = rows.values().filter(|client| {
+            client.id.as_str() > after
+                && filter.name.as_ref().is_none_or(|name| *name == client.name)
+                && filter.owner.as_ref().is_none_or(|owner| *owner == client.owner)
+        });
+        Ok(wanted.take(filter.limit as usize).cloned().collect())
+    }
+}

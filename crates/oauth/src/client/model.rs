@@ -1,0 +1,156 @@
+//! What a client is.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sluice_crypto::jwk::JwkSet;
+use sluice_primitives::{Lifetime, Timestamp};
+use sluice_protocol::{Audience, ClientId, RedirectUri, Scope};
+use url::Url;
+
+/// A registered application. Wire names are Hydra's; see Hydra's API document for what each means.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the fields are the client metadata values of RFC 7591 §2 and Hydra's of the same name")]
+pub struct Client {
+    pub id: ClientId,
+    /// Grows by one with every change.
+    pub revision: i64,
+    pub name: String,
+    pub owner: String,
+    /// Hashes of the secrets that are accepted: the current one first, then rotated ones. Empty for a public client.
+    pub secret_hashes: Vec<String>,
+    pub secret_expires_at: i64,
+    pub redirect_uris: Vec<RedirectUri>,
+    pub grant_types: Vec<String>,
+    pub response_types: Vec<String>,
+    pub scope: Scope,
+    pub audience: Audience,
+    pub auth_method: AuthMethod,
+    pub auth_signing_alg: Option<String>,
+    pub jwks: Option<JwkSet>,
+    pub jwks_uri: Option<Url>,
+    pub allowed_cors_origins: Vec<String>,
+    pub post_logout_redirect_uris: Vec<RedirectUri>,
+    pub frontchannel_logout: Option<LogoutUri>,
+    pub backchannel_logout: Option<LogoutUri>,
+    pub client_uri: String,
+    pub logo_uri: String,
+    pub policy_uri: String,
+    pub tos_uri: String,
+    pub contacts: Vec<String>,
+    pub subject_type: String,
+    pub sector_identifier_uri: Option<String>,
+    pub request_uris: Vec<String>,
+    pub request_object_signing_alg: Option<String>,
+    pub userinfo_signed_response_alg: Option<String>,
+    pub id_token_signed_response_alg: Option<String>,
+    /// Opaque or JWT; by configuration if none.
+    pub access_token_strategy: Option<AccessTokenStrategy>,
+    pub skip_consent: bool,
+    pub skip_logout_consent: bool,
+    /// Free JSON of the administrator; `{}` if never set.
+    pub metadata: Value,
+    pub lifespans: Lifespans,
+    /// Hash of the registration access token (RFC 7592).
+    pub registration_token_hash: Option<String>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl Client {
+    /// Whether the client cannot keep a secret (RFC 6749 §2.1).
+    pub fn is_public(&self) -> bool {
+        self.auth_method == AuthMethod::None
+    }
+
+    /// Whether the client wants to hear of the end of sessions.
+    pub const fn hears_logout(&self) -> bool {
+        self.frontchannel_logout.is_some() || self.backchannel_logout.is_some()
+    }
+}
+
+/// How a client proves who it is (`token_endpoint_auth_method`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthMethod {
+    /// HTTP Basic (RFC 6749 §2.3.1).
+    ClientSecretBasic,
+    /// Secret in the form (RFC 6749 §2.3.1).
+    ClientSecretPost,
+    /// Signed assertion (RFC 7523 §2.2).
+    PrivateKeyJwt,
+    /// Not at all: a public client.
+    None,
+}
+
+impl AuthMethod {
+    /// The registered name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ClientSecretBasic => "client_secret_basic",
+            Self::ClientSecretPost => "client_secret_post",
+            Self::PrivateKeyJwt => "private_key_jwt",
+            Self::None => "none",
+        }
+    }
+}
+
+/// Which kind of access token a client gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessTokenStrategy {
+    /// Sealed.
+    Opaque,
+    /// RFC 9068.
+    Jwt,
+}
+
+/// Where a client wants to hear of the end of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogoutUri {
+    /// The URI.
+    pub uri: Url,
+    /// Whether issuer and `sid` are to be told.
+    pub session_required: bool,
+}
+
+/// Lifespans of one grant type; what is not set follows the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GrantLifespans {
+    /// Of access tokens.
+    pub access_token: Option<Lifetime>,
+    /// Of id tokens.
+    pub id_token: Option<Lifetime>,
+    /// Of refresh tokens.
+    pub refresh_token: Option<Lifetime>,
+}
+
+/// Lifespans by grant type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(missing_docs, reason = "the fields are the grant types")]
+pub struct Lifespans {
+    pub authorization_code: GrantLifespans,
+    pub refresh_token: GrantLifespans,
+    pub client_credentials: GrantLifespans,
+    pub implicit: GrantLifespans,
+    pub device_authorization: GrantLifespans,
+    pub jwt_bearer: GrantLifespans,
+}
+
+impl Lifespans {
+    /// The lifespans of each grant type.
+    pub const fn all(&self) -> [&GrantLifespans; 6] {
+        [
+            &self.authorization_code,
+            &self.refresh_token,
+            &self.client_credentials,
+            &self.implicit,
+            &self.device_authorization,
+            &self.jwt_bearer,
+        ]
+    }
+
+    /// The longest life that an access token gets by these, if any is set.
+    pub fn longest_access_token(&self) -> Option<Lifetime> {
+        self.all().into_iter().filter_map(|of| of.access_token).max()
+    }
+}

@@ -1,0 +1,108 @@
+//! How a client is to authenticate (RFC 7591 §2, OpenID Connect Core §9).
+
+use sluice_crypto::jwk::{JwkSet, SigningAlgorithm};
+use url::Url;
+
+use super::{ClientMetadata, RegistrationError, filled};
+use crate::client::model::AuthMethod;
+
+/// A chosen secret has at least so many characters.
+pub const MIN_SECRET: usize = 6;
+/// A chosen secret has at most so many bytes.
+const MAX_SECRET: usize = 512;
+
+/// What was found about authentication.
+pub(super) struct Credentials {
+    pub(super) method: AuthMethod,
+    pub(super) signing_alg: Option<String>,
+    pub(super) jwks: Option<JwkSet>,
+    pub(super) jwks_uri: Option<Url>,
+    pub(super) secret_expires_at: i64,
+}
+
+impl Credentials {
+    pub(super) fn of(metadata: &ClientMetadata) -> Result<Self, RegistrationError> {
+        let method = method(&metadata.token_endpoint_auth_method)?;
+        let (jwks, jwks_uri) = (jwks(metadata)?, jwks_uri(&metadata.jwks_uri)?);
+        if jwks.is_some() && jwks_uri.is_some() {
+            let hint = "Fields jwks and jwks_uri can not both be set, you must choose one.";
+            return Err(RegistrationError::metadata(hint));
+        }
+        let no_keys = jwks.as_ref().is_none_or(|jwks| jwks.keys.is_empty()) && jwks_uri.is_none();
+        if method == AuthMethod::PrivateKeyJwt && no_keys {
+            let hint =
+                "When token_endpoint_auth_method is 'private_key_jwt', either jwks or jwks_uri must be set.";
+            return Err(RegistrationError::metadata(hint));
+        }
+        check_secret(metadata)?;
+        Ok(Self {
+            method,
+            signing_alg: signing_alg(&metadata.token_endpoint_auth_signing_alg)?,
+            jwks,
+            jwks_uri,
+            secret_expires_at: metadata.client_secret_expires_at,
+        })
+    }
+}
+
+fn method(asked: &str) -> Result<AuthMethod, RegistrationError> {
+    match asked {
+        "" | "client_secret_basic" => Ok(AuthMethod::ClientSecretBasic),
+        "client_secret_post" => Ok(AuthMethod::ClientSecretPost),
+        "private_key_jwt" => Ok(AuthMethod::PrivateKeyJwt),
+        "none" => Ok(AuthMethod::None),
+        _ => {
+            let hint = "Field token_endpoint_auth_method can be 'client_secret_basic', 'client_secret_post', \
+                        'private_key_jwt' or 'none'.";
+            Err(RegistrationError::metadata(hint))
+        }
+    }
+}
+
+fn signing_alg(asked: &str) -> Result<Option<String>, RegistrationError> {
+    let Some(asked) = filled(asked.to_owned()) else { return Ok(None) };
+    if asked.parse::<SigningAlgorithm>().is_err() {
+        let known = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).join(", ");
+        let hint = format!("Only {known} are supported as algorithms for private key authentication.");
+        return Err(RegistrationError::metadata(hint));
+    }
+    Ok(Some(asked))
+}
+
+/// The public parts of the keys: private ones that were sent by mistake are not kept.
+fn jwks(metadata: &ClientMetadata) -> Result<Option<JwkSet>, RegistrationError> {
+    let Some(sent) = &metadata.jwks else { return Ok(None) };
+    let public = sent.public();
+    if public.keys.iter().any(|key| key.thumbprint().is_err()) {
+        return Err(RegistrationError::metadata("Invalid JSON web key in set."));
+    }
+    Ok(Some(public))
+}
+
+fn jwks_uri(asked: &str) -> Result<Option<Url>, RegistrationError> {
+    if asked.is_empty() {
+        return Ok(None);
+    }
+    let uri = Url::parse(asked).ok().filter(|uri| matches!(uri.scheme(), "https" | "http"));
+    uri.map(Some)
+        .ok_or_else(|| RegistrationError::metadata("Field jwks_uri must be an https:// or http:// URL."))
+}
+
+fn check_secret(metadata: &ClientMetadata) -> Result<(), RegistrationError> {
+    if metadata.client_secret_expires_at < 0 {
+        return Err(RegistrationError::metadata("Field client_secret_expires_at must not be negative."));
+    }
+    let Some(secret) = &metadata.client_secret else { return Ok(()) };
+    if secret.expose().chars().count() < MIN_SECRET {
+        let hint = format!(
+            "Field client_secret must contain a secret that is at least {MIN_SECRET} characters long."
+        );
+        return Err(RegistrationError::metadata(hint));
+    }
+    if secret.expose().len() > MAX_SECRET {
+        let hint =
+            format!("Field client_secret must contain a secret that is at most {MAX_SECRET} bytes long.");
+        return Err(RegistrationError::metadata(hint));
+    }
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! What an application asks to be registered as.
+
+use serde_json::Value;
+use sluice_crypto::jwk::JwkSet;
+use sluice_primitives::Secret;
+
+use crate::client::model::Lifespans;
+
+/// Client metadata as it was sent: texts where nothing was checked yet, empty where nothing was said.
+#[derive(Debug, Clone, Default)]
+#[expect(
+    missing_docs,
+    reason = "the fields are the client metadata values of RFC 7591 §2 and Hydra's of the same name"
+)]
+#[expect(clippy::struct_excessive_bools, reason = "the wire has them")]
+pub struct ClientMetadata {
+    pub client_id: String,
+    /// A secret that the administrator chose.
+    pub client_secret: Option<Secret<String>>,
+    pub client_secret_expires_at: i64,
+    pub client_name: String,
+    pub owner: String,
+    pub redirect_uris: Vec<String>,
+    pub grant_types: Vec<String>,
+    pub response_types: Vec<String>,
+    pub scope: String,
+    pub audience: Vec<String>,
+    pub token_endpoint_auth_method: String,
+    pub token_endpoint_auth_signing_alg: String,
+    pub jwks: Option<JwkSet>,
+    pub jwks_uri: String,
+    pub allowed_cors_origins: Vec<String>,
+    pub post_logout_redirect_uris: Vec<String>,
+    pub frontchannel_logout_uri: String,
+    pub frontchannel_logout_session_required: bool,
+    pub backchannel_logout_uri: String,
+    pub backchannel_logout_session_required: bool,
+    pub client_uri: String,
+    pub logo_uri: String,
+    pub policy_uri: String,
+    pub tos_uri: String,
+    pub contacts: Vec<String>,
+    pub subject_type: String,
+    pub sector_identifier_uri: String,
+    pub request_uris: Vec<String>,
+    pub request_object_signing_alg: String,
+    pub userinfo_signed_response_alg: String,
+    pub id_token_signed_response_alg: String,
+    pub access_token_strategy: String,
+    pub skip_consent: bool,
+    pub skip_logout_consent: bool,
+    pub metadata: Option<Value>,
+    pub lifespans: Lifespans,
+}
+
+/// A logout URI as it was sent, under the name it was sent by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AskedLogoutUri<'a> {
+    pub(super) field: &'static str,
+    pub(super) uri: &'a str,
+    pub(super) session_required: bool,
+}
+
+impl ClientMetadata {
+    pub(super) fn frontchannel_logout(&self) -> AskedLogoutUri<'_> {
+        AskedLogoutUri {
+            field: "frontchannel_logout_uri",
+            uri: &self.frontchannel_logout_uri,
+            session_required: self.frontchannel_logout_session_required,
+        }
+    }
+
+    pub(super) fn backchannel_logout(&self) -> AskedLogoutUri<'_> {
+        AskedLogoutUri {
+            field: "backchannel_logout_uri",
+            uri: &self.backchannel_logout_uri,
+            session_required: self.backchannel_logout_session_required,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Registration: what an application asks to be, held against the rules, becomes a [`Client`] (RFC 7591 §2, OpenID
+//! Connect Registration §2, and Hydra's additions).
+//!
+//! [`metadata`]: what is asked for, unchecked. [`credentials`]: how the client will authenticate. [`uris`]: where it may
+//! send users and what it shows them. [`error`]: what a refusal says.
+//!
+//! Secrets are not made here: a registered client has no secret hashes yet.
+
+mod credentials;
+mod error;
+mod metadata;
+mod uris;
+
+use serde_json::{Map, Value};
+use sluice_primitives::{Lifetime, Timestamp};
+use sluice_protocol::{Audience, ClientId, Scope};
+
+pub use credentials::MIN_SECRET;
+pub use error::RegistrationError;
+pub use metadata::ClientMetadata;
+
+use super::model::{AccessTokenStrategy, Client, Lifespans};
+use credentials::Credentials;
+
+/// What this installation lets clients register.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistrationRules {
+    /// The scope of a client that names none. Default: `offline_access offline openid`, as Hydra has it.
+    pub default_scope: String,
+    /// The subject types that may be chosen; the first is the default. Default: `public`.
+    pub subject_types: Vec<String>,
+}
+
+impl Default for RegistrationRules {
+    fn default() -> Self {
+        Self {
+            default_scope: "offline_access offline openid".to_owned(),
+            subject_types: vec!["public".to_owned()],
+        }
+    }
+}
+
+/// The client that `metadata` describes, under the given id, new at `now` and at revision 1.
+///
+/// # Errors
+/// [`RegistrationError`] names the first value that is refused.
+pub fn register(
+    id: ClientId,
+    metadata: ClientMetadata,
+    rules: &RegistrationRules,
+    now: Timestamp,
+) -> Result<Client, RegistrationError> {
+    let credentials = Credentials::of(&metadata)?;
+    let redirect_uris = uris::redirect_uris(&metadata.redirect_uris)?;
+    let post_logout_redirect_uris = uris::post_logout_redirect_uris(&metadata, &redirect_uris)?;
+    uris::check_links(&metadata)?;
+    check_lifespans(&metadata.lifespans)?;
+    Ok(Client {
+        id,
+        revision: 1,
+        secret_hashes: Vec::new(),
+        secret_expires_at: credentials.secret_expires_at,
+        auth_method: credentials.method,
+        auth_signing_alg: credentials.signing_alg,
+        jwks: credentials.jwks,
+        jwks_uri: credentials.jwks_uri,
+        redirect_uris,
+        post_logout_redirect_uris,
+        allowed_cors_origins: uris::cors_origins(&metadata.allowed_cors_origins)?,
+        frontchannel_logout: uris::logout_uri(metadata.frontchannel_logout())?,
+        backchannel_logout: uris::logout_uri(metadata.backchannel_logout())?,
+        sector_identifier_uri: uris::sector_identifier_uri(&metadata)?,
+        scope: scope(&metadata, rules)?,
+        subject_type: subject_type(&metadata, rules)?,
+        access_token_strategy: access_token_strategy(&metadata)?,
+        userinfo_signed_response_alg: userinfo_alg(&metadata)?,
+        id_token_signed_response_alg: id_token_alg(&metadata)?,
+        metadata: free_metadata(metadata.metadata)?,
+        lifespans: metadata.lifespans,
+        name: metadata.client_name,
+        owner: metadata.owner,
+        grant_types: or_default(metadata.grant_types, "authorization_code"),
+        response_types: or_default(metadata.response_types, "code"),
+        audience: Audience::from_values(metadata.audience),
+        client_uri: metadata.client_uri,
+        logo_uri: metadata.logo_uri,
+        policy_uri: metadata.policy_uri,
+        tos_uri: metadata.tos_uri,
+        contacts: metadata.contacts,
+        request_uris: metadata.request_uris,
+        request_object_signing_alg: filled(metadata.request_object_signing_alg),
+        skip_consent: metadata.skip_consent,
+        skip_logout_consent: metadata.skip_logout_consent,
+        registration_token_hash: None,
+        created_at: now,
+        updated_at: now,
+    })
+}
+
+/// The text, unless it is empty.
+fn filled(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn or_default(values: Vec<String>, default: &str) -> Vec<String> {
+    let kept: Vec<String> = values.into_iter().filter(|value| !value.is_empty()).collect();
+    if kept.is_empty() { vec![default.to_owned()] } else { kept }
+}
+
+fn scope(metadata: &ClientMetadata, rules: &RegistrationRules) -> Result<Scope, RegistrationError> {
+    let asked = if metadata.scope.trim().is_empty() { &rules.default_scope } else { &metadata.scope };
+    asked.parse().map_err(|why| RegistrationError::metadata(format!("Field scope is refused: {why}.")))
+}
+
+fn subject_type(metadata: &ClientMetadata, rules: &RegistrationRules) -> Result<String, RegistrationError> {
+    let allowed = &rules.subject_types;
+    if metadata.subject_type.is_empty() {
+        return Ok(allowed.first().map_or("public", String::as_str).to_owned());
+    }
+    if allowed.contains(&metadata.subject_type) {
+        return Ok(metadata.subject_type.clone());
+    }
+    let (asked, allowed) = (&metadata.subject_type, allowed.join(" "));
+    let hint = format!("Subject type {asked} is not supported by server, only [{allowed}] are allowed.");
+    Err(RegistrationError::metadata(hint))
+}
+
+fn access_token_strategy(
+    metadata: &ClientMetadata,
+) -> Result<Option<AccessTokenStrategy>, RegistrationError> {
+    match metadata.access_token_strategy.to_ascii_lowercase().as_str() {
+        "" => Ok(None),
+        "opaque" => Ok(Some(AccessTokenStrategy::Opaque)),
+        "jwt" => Ok(Some(AccessTokenStrategy::Jwt)),
+        _ => Err(RegistrationError::metadata("Field access_token_strategy can either be 'opaque' or 'jwt'.")),
+    }
+}
+
+/// None for `none`: userinfo is plain JSON then.
+fn userinfo_alg(metadata: &ClientMetadata) -> Result<Option<String>, RegistrationError> {
+    match metadata.userinfo_signed_response_alg.as_str() {
+        "" | "none" => Ok(None),
+        "RS256" => Ok(Some("RS256".to_owned())),
+        _ => {
+            let hint = "Field userinfo_signed_response_alg can either be 'none' or 'RS256'.";
+            Err(RegistrationError::metadata(hint))
+        }
+    }
+}
+
+/// The algorithms that keys exist for from the first start.
+fn id_token_alg(metadata: &ClientMetadata) -> Result<Option<String>, RegistrationError> {
+    match metadata.id_token_signed_response_alg.as_str() {
+        "" => Ok(None),
+        known @ ("RS256" | "ES256") => Ok(Some(known.to_owned())),
+        _ => {
+            let hint = "Field id_token_signed_response_alg can either be 'RS256' or 'ES256'.";
+            Err(RegistrationError::metadata(hint))
+        }
+    }
+}
+
+fn free_metadata(metadata: Option<Value>) -> Result<Value, RegistrationError> {
+    match metadata {
+        None | Some(Value::Null) => Ok(Value::Object(Map::new())),
+        Some(object @ Value::Object(_)) => Ok(object),
+        Some(_) => Err(RegistrationError::metadata("Field metadata must be a JSON object.")),
+    }
+}
+
+/// A refresh token may live without end, an access or id token may not: nobody could take it back.
+pub(in crate::client) fn check_lifespans(lifespans: &Lifespans) -> Result<(), RegistrationError> {
+    let endless = |span: Option<Lifetime>| span.is_some_and(Lifetime::is_forever);
+    if lifespans.all().iter().any(|of| endless(of.access_token) || endless(of.id_token)) {
+        return Err(RegistrationError::metadata("Lifespans of access and ID tokens must not be negative."));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Where a client may send users, from where it may be called, and which links it shows.
+
+use sluice_protocol::RedirectUri;
+use url::Url;
+
+use super::metadata::AskedLogoutUri;
+use super::{ClientMetadata, RegistrationError};
+use crate::client::model::LogoutUri;
+
+pub(super) fn redirect_uris(asked: &[String]) -> Result<Vec<RedirectUri>, RegistrationError> {
+    let parsed = asked.iter().map(|raw| {
+        raw.parse().map_err(|why| {
+            let hint = format!("Unable to parse redirect URL: {raw} ({why}).");
+            RegistrationError::RedirectUri(hint)
+        })
+    });
+    parsed.collect()
+}
+
+/// Where users may go after a logout: to the origin of a redirect URI, as Hydra asks.
+pub(super) fn post_logout_redirect_uris(
+    metadata: &ClientMetadata,
+    redirect_uris: &[RedirectUri],
+) -> Result<Vec<RedirectUri>, RegistrationError> {
+    let origins: Vec<Url> = redirect_uris.iter().filter_map(RedirectUri::url).collect();
+    let checked = metadata.post_logout_redirect_uris.iter().map(|raw| {
+        let unparsable = || RegistrationError::metadata(format!("Unable to parse post_logout_redirect_uri: {raw}"));
+        let uri: RedirectUri = raw.parse().map_err(|_| unparsable())?;
+        let parsed = uri.url().ok_or_else(unparsable)?;
+        if origins.iter().any(|origin| same_origin(origin, &parsed)) {
+            return Ok(uri);
+        }
+        Err(RegistrationError::metadata(format!(
+            "post_logout_redirect_uri \"{raw}\" must match the domain, port, scheme of at least one of the registered \
+             redirect URIs but did not"
+        )))
+    });
+    checked.collect()
+}
+
+fn same_origin(one: &Url, other: &Url) -> bool {
+    one.scheme() == other.scheme()
+        && one.host_str() == other.host_str()
+        && one.port_or_known_default() == other.port_or_known_default()
+}
+
+/// The origins, without a trailing slash: browsers send none.
+pub(super) fn cors_origins(asked: &[String]) -> Result<Vec<String>, RegistrationError> {
+    asked.iter().map(|origin| cors_origin(origin)).collect()
+}
+
+fn cors_origin(asked: &str) -> Result<String, RegistrationError> {
+    let refused = |why: &str| RegistrationError::metadata(format!("Origin URL {asked} {why}"));
+    let bare = asked.trim_end_matches('/');
+    let (scheme, rest) =
+        bare.split_once("://").ok_or_else(|| refused("must use https:// or http:// as HTTP scheme."))?;
+    if scheme != "https" && scheme != "http" {
+        return Err(refused("must use https:// or http:// as HTTP scheme."));
+    }
+    if rest.contains('@') {
+        return Err(refused("has HTTP user and/or password set which is not allowed."));
+    }
+    if rest.contains(['/', '?', '#']) {
+        return Err(refused(
+            "must have an empty path, query, and fragment but one of the parts is not empty.",
+        ));
+    }
+    // A wildcard is no host that a parser knows, so the origin is tried without it.
+    if Url::parse(&bare.replace('*', "wildcard")).is_err() {
+        return Err(refused("from allowed_cors_origins could not be parsed."));
+    }
+    Ok(bare.to_owned())
+}
+
+pub(super) fn logout_uri(asked: AskedLogoutUri<'_>) -> Result<Option<LogoutUri>, RegistrationError> {
+    if asked.uri.is_empty() {
+        return Ok(None);
+    }
+    let uri = web_url(asked.uri).filter(|uri| uri.fragment().is_none()).ok_or_else(|| {
+        let field = asked.field;
+        RegistrationError::metadata(format!(
+            "Field {field} must be an https:// or http:// URL without a fragment."
+        ))
+    })?;
+    Ok(Some(LogoutUri { uri, session_required: asked.session_required }))
+}
+
+/// Not fetched here: its form is checked only.
+pub(super) fn sector_identifier_uri(metadata: &ClientMetadata) -> Result<Option<String>, RegistrationError> {
+    let asked = &metadata.sector_identifier_uri;
+    if asked.is_empty() {
+        return Ok(None);
+    }
+    match web_url(asked) {
+        Some(uri) if uri.scheme() == "https" => Ok(Some(asked.clone())),
+        _ => Err(RegistrationError::metadata(
+            "Value sector_identifier_uri must be an HTTPS URL but it is not.",
+        )),
+    }
+}
+
+/// Links are shown to users, so they must not be scripts.
+pub(super) fn check_links(metadata: &ClientMetadata) -> Result<(), RegistrationError> {
+    let links = [
+        ("client_uri", &metadata.client_uri),
+        ("logo_uri", &metadata.logo_uri),
+        ("policy_uri", &metadata.policy_uri),
+        ("tos_uri", &metadata.tos_uri),
+    ];
+    match links.iter().find(|(_, link)| !link.is_empty() && web_url(link).is_none()) {
+        Some((field, _)) => {
+            Err(RegistrationError::metadata(format!("Field {field} must be an https:// or http:// URL.")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn web_url(raw: &str) -> Option<Url> {
+    Url::parse(raw).ok().filter(|uri| matches!(uri.scheme(), "https" | "http"))
+}

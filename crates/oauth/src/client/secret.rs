@@ -1,0 +1,62 @@
+//! Client secrets: made, and hashed to be stored.
+
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sluice_crypto::hash_pool::{HashPool, PoolBusy, Priority};
+use sluice_crypto::password_hash::PasswordHashError;
+use sluice_crypto::secret_hash::{FastHashKeys, hash_chosen, hash_generated};
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{Rng, Secret};
+use thiserror::Error;
+
+/// Why a secret was not hashed.
+#[derive(Debug, Clone, Error)]
+pub enum SecretNotHashed {
+    /// The hash pool has too much to do: try later.
+    #[error(transparent)]
+    Busy(#[from] PoolBusy),
+    /// The hash could not be computed.
+    #[error(transparent)]
+    Failed(#[from] PasswordHashError),
+}
+
+/// Makes and hashes client secrets: generated ones by a keyed fast hash, chosen ones slowly on the hash pool.
+#[derive(Clone)]
+pub struct ClientSecrets {
+    keys: FastHashKeys,
+    pool: Arc<HashPool>,
+    rng: Arc<dyn Rng>,
+}
+
+impl ClientSecrets {
+    /// A maker of secrets.
+    pub const fn new(keys: FastHashKeys, pool: Arc<HashPool>, rng: Arc<dyn Rng>) -> Self {
+        Self { keys, pool, rng }
+    }
+
+    /// A new secret of 256 random bits, URL-safe, and its hash.
+    pub fn generate(&self) -> (Secret<String>, String) {
+        let secret = Secret::new(URL_SAFE_NO_PAD.encode(random_bytes::<32>(&*self.rng)));
+        let hash = hash_generated(&self.keys, &secret);
+        (secret, hash)
+    }
+
+    /// The hash of a secret that somebody chose.
+    ///
+    /// # Errors
+    /// [`SecretNotHashed`] if the pool is busy, or the hash fails.
+    pub async fn hash_chosen(&self, secret: &Secret<String>) -> Result<String, SecretNotHashed> {
+        let (secret, rng) = (secret.clone(), Arc::clone(&self.rng));
+        let work = move |memory: &mut _| hash_chosen(&secret, &*rng, memory);
+        Ok(self.pool.run(Priority::ClientSecret, work).await??)
+    }
+}
+
+impl fmt::Debug for ClientSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientSecrets").field("keys", &self.keys).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! Clients, page by page. The place in the listing is sealed: a page token tells nothing and cannot be made up.
+
+use sluice_crypto::Purpose;
+use sluice_protocol::ClientId;
+
+use super::{ClientService, ClientServiceError};
+use crate::client::model::Client;
+use crate::client::repository::ClientFilter;
+
+/// The number of clients on a page, if none is asked for.
+const DEFAULT_PAGE: u32 = 250;
+/// The largest page.
+const MAX_PAGE: u32 = 1000;
+
+/// Which clients to list.
+#[derive(Debug, Clone, Default)]
+pub struct ListClients {
+    /// Only those with exactly this name.
+    pub name: Option<String>,
+    /// Only those of this owner.
+    pub owner: Option<String>,
+    /// How many: 1 to 1000, default 250; beyond that the nearest of them.
+    pub page_size: Option<u32>,
+    /// What the page before answered.
+    pub page_token: Option<String>,
+}
+
+/// A page of clients.
+#[derive(Debug, Clone)]
+pub struct ClientPage {
+    /// In the order of their ids.
+    pub clients: Vec<Client>,
+    /// How many were asked for, after bounds.
+    pub page_size: u32,
+    /// The token of the next page, if there is one.
+    pub next: Option<String>,
+}
+
+impl ClientService {
+    /// A page of clients.
+    ///
+    /// # Errors
+    /// [`ClientServiceError::PageToken`] for a token that was not made here.
+    pub async fn list(&self, asked: ListClients) -> Result<ClientPage, ClientServiceError> {
+        let page_size = asked.page_size.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
+        let after = asked.page_token.as_deref().map(|token| self.open_page_token(token)).transpose()?;
+        // One more than asked for tells whether there is a next page.
+        let filter = ClientFilter { name: asked.name, owner: asked.owner, after, limit: page_size + 1 };
+        let mut clients = self.0.repo.list(&filter).await?;
+        let full = usize::try_from(page_size).unwrap_or(usize::MAX);
+        let more = clients.len() > full;
+        clients.truncate(full);
+        let next = clients.last().filter(|_| more).map(|last| self.seal_page_token(&last.id));
+        Ok(ClientPage { clients, page_size, next })
+    }
+
+    fn seal_page_token(&self, last: &ClientId) -> String {
+        self.0.sealer.seal(Purpose::PageToken, last.as_str().as_bytes(), &*self.0.rng)
+    }
+
+    fn open_page_token(&self, token: &str) -> Result<ClientId, ClientServiceError> {
+        let opened =
+            self.0.sealer.open(Purpose::PageToken, token).map_err(|_| ClientServiceError::PageToken)?;
+        let id = String::from_utf8(opened).map_err(|_| ClientServiceError::PageToken)?;
+        id.parse().map_err(|_| ClientServiceError::PageToken)
+    }
+}

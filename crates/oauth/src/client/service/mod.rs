@@ -1,0 +1,244 @@
+//! What an administrator may do with clients: Hydra's admin API without HTTP.
+//!
+//! [`error`]: refusals. [`listing`]: pages and their sealed tokens. [`secrets`]: which secrets a changed client has. [`tokens`]: what it was granted.
+//!
+//! A change reads the client, edits it and replaces it if its revision is still the same, else starts again.
+
+mod error;
+mod listing;
+mod secrets;
+mod tokens;
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{Clock, Lifetime, Rng, Secret, Timestamp};
+use sluice_protocol::ClientId;
+use sluice_token::{Marker, RevocationSet, Target};
+
+pub use error::{ClientServiceError, RefusedPatch};
+pub use listing::{ClientPage, ListClients};
+
+use super::directory::ClientDirectory;
+use super::model::{Client, Lifespans};
+use super::registration::{self, ClientMetadata, RegistrationError, RegistrationRules};
+use super::repository::{ClientRepository, Replacement};
+use super::secret::ClientSecrets;
+use crate::grant::Insertion;
+use secrets::Settled;
+
+/// How often a change starts again because another one was quicker.
+const ATTEMPTS: u32 = 8;
+
+/// What the service works with.
+#[derive(Clone)]
+#[expect(missing_docs, reason = "each field is what its type says")]
+pub struct ClientServiceParts {
+    pub repo: Arc<dyn ClientRepository>,
+    pub directory: Arc<ClientDirectory>,
+    pub revocations: Arc<RevocationSet>,
+    pub secrets: ClientSecrets,
+    /// Seals page tokens.
+    pub sealer: Arc<Sealer>,
+    pub clock: Arc<dyn Clock>,
+    pub rng: Arc<dyn Rng>,
+    pub rules: RegistrationRules,
+    /// The longest life of an access token by configuration: so long the marker of a deleted client is kept.
+    pub marker_lifetime: Lifetime,
+}
+
+/// Registers, changes and deletes clients.
+pub struct ClientService(ClientServiceParts);
+
+/// A client, and its secret in plain text if this call made or set one: the only time it can be told.
+#[derive(Debug, Clone)]
+pub struct Registered {
+    /// The client as it is stored now.
+    pub client: Arc<Client>,
+    /// Its new secret.
+    pub secret: Option<Secret<String>>,
+}
+
+impl ClientService {
+    /// The service of these parts.
+    pub const fn new(parts: ClientServiceParts) -> Self {
+        Self(parts)
+    }
+
+    /// Registers a client. One that authenticates by a secret and chose none is given one.
+    ///
+    /// # Errors
+    /// [`ClientServiceError::Invalid`] for refused metadata, [`ClientServiceError::Taken`] if its id is in use.
+    pub async fn create(&self, metadata: ClientMetadata) -> Result<Registered, ClientServiceError> {
+        let id = self.new_id(&metadata.client_id)?;
+        let chosen = metadata.client_secret.clone();
+        let mut client = registration::register(id, metadata, &self.0.rules, self.now())?;
+        let secret = Settled::default().settle(&self.0.secrets, &mut client, None, chosen).await?;
+        match self.0.repo.insert(&client).await? {
+            Insertion::Inserted => {
+                self.0.directory.forget(&client.id);
+                Ok(Registered { client: Arc::new(client), secret })
+            }
+            Insertion::Taken => Err(ClientServiceError::Taken),
+        }
+    }
+
+    /// The client with this id.
+    ///
+    /// # Errors
+    /// [`ClientServiceError::NotFound`] if there is none.
+    pub async fn get(&self, id: &ClientId) -> Result<Arc<Client>, ClientServiceError> {
+        self.0.directory.find(id).await?.ok_or(ClientServiceError::NotFound)
+    }
+
+    /// Replaces what is registered. Secrets stay, unless `metadata` names a new one: then the old and all rotated ones
+    /// are gone.
+    ///
+    /// # Errors
+    /// Those of [`Self::create`], and [`ClientServiceError::NotFound`].
+    pub async fn replace(
+        &self,
+        id: &ClientId,
+        metadata: ClientMetadata,
+    ) -> Result<Registered, ClientServiceError> {
+        self.patch(id, |_| Ok(metadata.clone())).await
+    }
+
+    /// Replaces what is registered by what `edit` makes of it; `edit` is called again if another change comes first.
+    ///
+    /// # Errors
+    /// Those of [`Self::replace`], and what `edit` refuses.
+    pub async fn patch(
+        &self,
+        id: &ClientId,
+        edit: impl Fn(&Client) -> Result<ClientMetadata, RefusedPatch> + Send,
+    ) -> Result<Registered, ClientServiceError> {
+        let mut settled = Settled::default();
+        for _ in 0..ATTEMPTS {
+            let stored = self.stored(id).await?;
+            let metadata = edit(&stored)?;
+            let chosen = metadata.client_secret.clone();
+            let mut next = registration::register(id.clone(), metadata, &self.0.rules, self.now())?;
+            let secret = settled.settle(&self.0.secrets, &mut next, Some(&stored), chosen).await?;
+            next.registration_token_hash.clone_from(&stored.registration_token_hash);
+            next.created_at = stored.created_at;
+            next.revision = stored.revision;
+            if let Some(client) = self.swapped(next).await? {
+                return Ok(Registered { client, secret });
+            }
+        }
+        Err(ClientServiceError::Contended)
+    }
+
+    /// Sets the lifespans of a client and nothing else.
+    ///
+    /// # Errors
+    /// [`ClientServiceError::Invalid`] if an access or ID token would live without end.
+    pub async fn set_lifespans(
+        &self,
+        id: &ClientId,
+        lifespans: Lifespans,
+    ) -> Result<Arc<Client>, ClientServiceError> {
+        registration::check_lifespans(&lifespans)?;
+        let edited = self.edit(id, |client| {
+            client.lifespans = lifespans;
+            Ok(())
+        });
+        edited.await
+    }
+
+    /// Gives a client a new secret. The old one is accepted as well until [`Self::forget_rotated_secrets`].
+    ///
+    /// # Errors
+    /// [`ClientServiceError::Invalid`] for a client that does not authenticate by a secret.
+    pub async fn rotate_secret(&self, id: &ClientId) -> Result<Registered, ClientServiceError> {
+        let (secret, hash) = self.0.secrets.generate();
+        let client = self.edit(id, |client| secrets::rotate(client, &hash)).await?;
+        Ok(Registered { client, secret: Some(secret) })
+    }
+
+    /// Accepts the current secret of a client only.
+    ///
+    /// # Errors
+    /// [`ClientServiceError::NotFound`].
+    pub async fn forget_rotated_secrets(&self, id: &ClientId) -> Result<Arc<Client>, ClientServiceError> {
+        let edited = self.edit(id, |client| {
+            client.secret_hashes.truncate(1);
+            Ok(())
+        });
+        edited.await
+    }
+
+    /// Deletes a client and revokes all it was granted.
+    ///
+    /// # Errors
+    /// [`ClientServiceError::NotFound`].
+    pub async fn delete(&self, id: &ClientId) -> Result<(), ClientServiceError> {
+        let stored = self.stored(id).await?;
+        let at = self.now();
+        let longest = stored.lifespans.longest_access_token().unwrap_or_default().max(self.0.marker_lifetime);
+        let expires_at = at + longest;
+        if !self.0.repo.delete(id, at, expires_at).await? {
+            return Err(ClientServiceError::NotFound);
+        }
+        self.0.revocations.apply(&Marker { target: Target::Client(id.clone()), at, expires_at });
+        self.0.directory.forget(id);
+        Ok(())
+    }
+
+    /// Changes the stored record itself.
+    async fn edit(
+        &self,
+        id: &ClientId,
+        change: impl Fn(&mut Client) -> Result<(), RegistrationError> + Send,
+    ) -> Result<Arc<Client>, ClientServiceError> {
+        for _ in 0..ATTEMPTS {
+            let mut client = self.stored(id).await?;
+            change(&mut client)?;
+            client.updated_at = self.now();
+            if let Some(client) = self.swapped(client).await? {
+                return Ok(client);
+            }
+        }
+        Err(ClientServiceError::Contended)
+    }
+
+    /// Replaces the client if its revision still stands; the client as it is stored then.
+    async fn swapped(&self, mut next: Client) -> Result<Option<Arc<Client>>, ClientServiceError> {
+        match self.0.repo.replace(&next).await? {
+            Replacement::Replaced => {
+                self.0.directory.forget(&next.id);
+                next.revision += 1;
+                Ok(Some(Arc::new(next)))
+            }
+            Replacement::Changed => Ok(None),
+            Replacement::Unknown => Err(ClientServiceError::NotFound),
+        }
+    }
+
+    async fn stored(&self, id: &ClientId) -> Result<Client, ClientServiceError> {
+        self.0.repo.find(id).await?.ok_or(ClientServiceError::NotFound)
+    }
+
+    /// The id that was asked for, or a random UUID.
+    fn new_id(&self, asked: &str) -> Result<ClientId, RegistrationError> {
+        let random = || uuid::Builder::from_random_bytes(random_bytes(&*self.0.rng)).into_uuid().to_string();
+        let id = if asked.is_empty() { random().parse() } else { asked.parse() };
+        id.map_err(|why| RegistrationError::Metadata(format!("Field client_id is refused: {why}.")))
+    }
+
+    fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+}
+
+impl fmt::Debug for ClientService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientService").field("rules", &self.0.rules).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+use super::*;
+use crate::client::fake::FakeClients;
+use crate::client::model::AuthMethod;
+use sluice_crypto::digest::MacKey;
+use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
+use sluice_crypto::secret_hash::FastHashKeys;
+use sluice_primitives::{ManualClock, NetworkId, SeededRng};
+
+struct Given {
+    repo: Arc<FakeClients>,
+    service: ClientService,
+    revocations: Arc<RevocationSet>,
+    directory: Arc<ClientDirectory>,
+    clock: Arc<ManualClock>,
+}
+
+fn given() -> Given {
+    let repo = Arc::new(FakeClients::default());
+    let directory = Arc::new(ClientDirectory::new(repo.clone(), 100));
+    let (revocations, rng) = (Arc::new(RevocationSet::default()), Arc::new(SeededRng::new(1)));
+    let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)));
+    let keys = FastHashKeys::new((7, MacKey::new(b"key")), Vec::new());
+    let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).unwrap());
+    let service = ClientService::new(ClientServiceParts {
+        repo: repo.clone(),
+        directory: directory.clone(),
+        revocations: revocations.clone(),
+        secrets: ClientSecrets::new(keys, pool, rng.clone()),
+        sealer: Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())])),
+        clock: clock.clone(),
+        rng,
+        rules: RegistrationRules::default(),
+        marker_lifetime: Lifetime::hours(1),
+    });
+    Given { repo, service, revocations, directory, clock }
+}
+
+fn asking(id: &str) -> ClientMetadata {
+    ClientMetadata { client_id: id.to_owned(), ..ClientMetadata::default() }
+}
+
+fn chosen(secret: &str) -> Secret<String> {
+    Secret::new(secret.to_owned())
+}
+
+#[tokio::test]
+async fn a_client_that_names_nothing_gets_an_id_and_a_secret() {
+    let given = given();
+    let made = given.service.create(ClientMetadata::default()).await.unwrap();
+    assert_eq!(uuid::Uuid::parse_str(made.client.id.as_str()).unwrap().get_version_num(), 4);
+    assert_eq!(made.secret.unwrap().expose().len(), 43);
+    assert!(made.client.secret_hashes[0].starts_with("$sluice$"));
+    assert_eq!(*given.service.get(&made.client.id).await.unwrap(), *made.client);
+}
+
+#[tokio::test]
+async fn a_chosen_secret_is_hashed_slowly_and_told_once() {
+    let given = given();
+    let made = given
+        .service
+        .create(ClientMetadata { client_secret: Some(chosen("s3cret")), ..asking("app") })
+        .await
+        .unwrap();
+    assert_eq!(made.secret.unwrap().expose(), "s3cret");
+    assert!(made.client.secret_hashes[0].starts_with("$argon2id$"));
+}
+
+#[tokio::test]
+async fn a_client_that_authenticates_otherwise_has_no_secret() {
+    let given = given();
+    let public = ClientMetadata {
+        token_endpoint_auth_method: "none".to_owned(),
+        client_secret: Some(chosen("s3cret")),
+        ..asking("app")
+    };
+    let made = given.service.create(public).await.unwrap();
+    assert!(made.secret.is_none() && made.client.secret_hashes.is_empty());
+    let refused = given.service.rotate_secret(&made.client.id).await.unwrap_err();
+    assert!(matches!(refused, ClientServiceError::Invalid(_)));
+    let confidential = given.service.replace(&made.client.id, asking("app")).await.unwrap();
+    assert!(confidential.secret.is_some(), "one that needs a secret from now on is given one");
+}
+
+#[tokio::test]
+async fn an_id_is_given_once() {
+    let given = given();
+    given.service.create(asking("app")).await.unwrap();
+    assert!(matches!(given.service.create(asking("app")).await, Err(ClientServiceError::Taken)));
+    let refused = given.service.create(asking("no\nid")).await.unwrap_err();
+    assert!(refused.to_string().contains("client_id"));
+}
+
+#[tokio::test]
+async fn replacing_keeps_secrets_and_birthday_and_ignores_another_id() {
+    let given = given();
+    let made = given.service.create(asking("app")).await.unwrap().client;
+    given.clock.advance(Lifetime::hours(1));
+    let renamed = ClientMetadata { client_name: "new".to_owned(), ..asking("other") };
+    let changed = given.service.replace(&made.id, renamed).await.unwrap();
+    assert!(changed.secret.is_none());
+    let changed = changed.client;
+    assert_eq!((changed.name.as_str(), changed.revision), ("new", made.revision + 1));
+    assert_eq!((&changed.id, &changed.secret_hashes), (&made.id, &made.secret_hashes));
+    assert!(changed.created_at == made.created_at && changed.updated_at > made.updated_at);
+    assert_eq!(*given.service.get(&made.id).await.unwrap(), *changed);
+}
+
+#[tokio::test]
+async fn a_rotated_secret_stays_until_it_is_forgotten() {
+    let given = given();
+    let made = given.service.create(asking("app")).await.unwrap().client;
+    let rotated = given.service.rotate_secret(&made.id).await.unwrap();
+    assert!(rotated.secret.is_some());
+    assert_eq!(rotated.client.secret_hashes.len(), 2);
+    assert_eq!(rotated.client.secret_hashes[1], made.secret_hashes[0]);
+    for _ in 0..10 {
+        given.service.rotate_secret(&made.id).await.unwrap();
+    }
+    assert_eq!(
+        given.service.get(&made.id).await.unwrap().secret_hashes.len(),
+        6,
+        "five rotated ones are kept"
+    );
+    let forgotten = given.service.forget_rotated_secrets(&made.id).await.unwrap();
+    assert_eq!(forgotten.secret_hashes.len(), 1);
+}
+
+#[tokio::test]
+async fn a_new_chosen_secret_takes_the_place_of_all_others() {
+    let given = given();
+    let made = given.service.create(asking("app")).await.unwrap().client;
+    given.service.rotate_secret(&made.id).await.unwrap();
+    let with_secret = ClientMetadata { client_secret: Some(chosen("another")), ..asking("app") };
+    let changed = given.service.replace(&made.id, with_secret).await.unwrap();
+    assert_eq!(changed.secret.unwrap().expose(), "another");
+    assert_eq!(changed.client.secret_hashes.len(), 1);
+}
+
+#[tokio::test]
+async fn a_change_that_comes_second_starts_again_from_the_first() {
+    let given = given();
+    let made = given.service.create(asking("app")).await.unwrap().client;
+    let calls = std::sync::atomic::AtomicUsize::new(0);
+    let changed = given.service.patch(&made.id, |stored| {
+        if calls.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 {
+            let other =
+                Client { revision: stored.revision + 1, owner: "somebody".to_owned(), ..stored.clone() };
+            given.repo.put(other);
+        }
+        Ok(ClientMetadata { client_name: "new".to_owned(), owner: stored.owner.clone(), ..asking("app") })
+    });
+    let changed = changed.await.unwrap().client;
+    assert_eq!((changed.name.as_str(), changed.owner.as_str(), changed.revision), ("new", "somebody", 3));
+}
+
+#[tokio::test]
+async fn a_change_that_never_comes_first_gives_up() {
+    let given = given();
+    let made = given.service.create(asking("app")).await.unwrap().client;
+    let changed = given.service.patch(&made.id, |stored| {
+        given.repo.put(Client { revision: stored.revision + 1, ..stored.clone() });
+        Ok(asking("app"))
+    });
+    assert!(matches!(changed.await, Err(ClientServiceError::Contended)));
+}
+
+#[tokio::test]
+async fn lifespans_are_set_and_nothing_else() {
+    let given = given();
+    let made = given.service.create(asking("app")).await.unwrap().client;
+    let mut lifespans = Lifespans::default();
+    lifespans.authorization_code.access_token = Some(Lifetime::minutes(5));
+    let changed = given.service.set_lifespans(&made.id, lifespans).await.unwrap();
+    assert_eq!(changed.lifespans, lifespans);
+    assert_eq!(changed.secret_hashes, made.secret_hashes);
+    lifespans.refresh_token.access_token = Some(Lifetime::FOREVER);
+    assert!(given.service.set_lifespans(&made.id, lifespans).await.is_err());
+}
+
+#[tokio::test]
+async fn a_deleted_client_is_revoked_and_forgotten_at_once() {
+    let given = given();
+    let made = given.service.create(asking("app")).await.unwrap().client;
+    given.service.get(&made.id).await.unwrap();
+    let mut lifespans = Lifespans::default();
+    lifespans.client_credentials.access_token = Some(Lifetime::hours(5));
+    given.service.set_lifespans(&made.id, lifespans).await.unwrap();
+    given.service.delete(&made.id).await.unwrap();
+    assert!(given.directory.find(&made.id).await.unwrap().is_none());
+    assert_eq!(given.revocations.len(), 1);
+    let expires_at = given.clock.now() + Lifetime::hours(5);
+    assert_eq!(*given.repo.deleted.lock(), [(made.id.clone(), expires_at)], "its longest token is outlived");
+    assert!(matches!(given.service.delete(&made.id).await, Err(ClientServiceError::NotFound)));
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_by_sealed_tokens() {
+    let given = given();
+    for number in 0..5 {
+        let owner = if number % 2 == 0 { "even" } else { "odd" }.to_owned();
+        given.service.create(ClientMetadata { owner, ..asking(&format!("app-{number}")) }).await.unwrap();
+    }
+    let mut asked = ListClients { page_size: Some(2), ..ListClients::default() };
+    let mut seen = Vec::new();
+    loop {
+        let page = given.service.list(asked.clone()).await.unwrap();
+        seen.extend(page.clients.iter().map(|client| client.id.to_string()));
+        asked.page_token = page.next;
+        if asked.page_token.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, ["app-0", "app-1", "app-2", "app-3", "app-4"]);
+    let even = ListClients { owner: Some("even".to_owned()), ..ListClients::default() };
+    assert_eq!(given.service.list(even).await.unwrap().clients.len(), 3);
+    let made_up = ListClients { page_token: Some("app-1".to_owned()), ..ListClients::default() };
+    assert!(matches!(given.service.list(made_up).await, Err(ClientServiceError::PageToken)));
+}
+
+#[tokio::test]
+async fn a_method_that_changes_takes_the_secrets_with_it() {
+    let given = given();
+    let made = given.service.create(asking("app")).await.unwrap().client;
+    let public = ClientMetadata { token_endpoint_auth_method: "none".to_owned(), ..asking("app") };
+    let changed = given.service.replace(&made.id, public).await.unwrap().client;
+    assert_eq!(changed.auth_method, AuthMethod::None);
+    assert!(changed.secret_hashes.is_empty());
+}

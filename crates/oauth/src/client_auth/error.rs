@@ -1,0 +1,127 @@
+//! Why a client was not authenticated.
+
+use sluice_commit::StoreError;
+use sluice_crypto::hash_pool::PoolBusy;
+use sluice_crypto::jws::VerifyError;
+use sluice_crypto::secret_hash::SecretHashError;
+use sluice_protocol::ErrorCode;
+use thiserror::Error;
+
+use super::remote_keys::KeysNotFetched;
+use crate::client::AuthMethod;
+
+/// Why a client was not authenticated: for the operator. The client learns [`ClientAuthError::code`] only.
+#[derive(Debug, Clone, Error)]
+pub enum ClientAuthError {
+    /// Neither header nor form names a client.
+    #[error("the request names no client")]
+    Missing,
+    /// HTTP Basic that does not decode to an id and a secret.
+    #[error("the Authorization header is malformed")]
+    MalformedHeader,
+    /// More than one way of authenticating at once (RFC 6749 §2.3).
+    #[error("the request uses more than one way of client authentication")]
+    SeveralMethods,
+    /// Header, form and assertion name different clients.
+    #[error("the request names different clients")]
+    DifferentClients,
+    /// `client_assertion_type` is not RFC 7523's, or stands without `client_assertion`, or the other way round.
+    #[error("client_assertion and client_assertion_type do not fit together")]
+    AssertionType,
+    /// No client has this id.
+    #[error("there is no such client")]
+    UnknownClient,
+    /// The client registered another method.
+    #[error("the client is registered for `{}`, not for `{}`", registered.as_str(), presented.as_str())]
+    MethodNotRegistered {
+        /// The method of the request.
+        presented: AuthMethod,
+        /// The method of the client.
+        registered: AuthMethod,
+    },
+    /// The secret is none of the client's.
+    #[error("wrong client secret")]
+    WrongSecret,
+    /// The client's secret is past its time.
+    #[error("the client secret has expired")]
+    SecretExpired,
+    /// The assertion does not hold.
+    #[error("client assertion refused: {0}")]
+    Assertion(#[from] AssertionError),
+    /// Too many wrong secrets for this client: none that would cost a slow hash is looked at for a while.
+    #[error("too many wrong secrets for this client")]
+    TooManyFailures,
+    /// The hash pool has too much to do.
+    #[error(transparent)]
+    HashPool(#[from] PoolBusy),
+    /// The client's keys could not be fetched from its `jwks_uri`.
+    #[error(transparent)]
+    KeysNotFetched(#[from] KeysNotFetched),
+    /// The stored hash cannot be verified.
+    #[error("the stored secret hash cannot be verified")]
+    SecretHash(#[from] SecretHashError),
+    /// The store's.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ClientAuthError {
+    /// The RFC 6749 §5.2 code for this failure.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Missing
+            | Self::MalformedHeader
+            | Self::SeveralMethods
+            | Self::DifferentClients
+            | Self::AssertionType => ErrorCode::InvalidRequest,
+            Self::UnknownClient
+            | Self::MethodNotRegistered { .. }
+            | Self::WrongSecret
+            | Self::SecretExpired
+            | Self::Assertion(_) => ErrorCode::InvalidClient,
+            Self::TooManyFailures | Self::HashPool(_) | Self::KeysNotFetched(_) => {
+                ErrorCode::TemporarilyUnavailable
+            }
+            Self::SecretHash(_) => ErrorCode::ServerError,
+            Self::Store(error) => {
+                if error.is_temporary() {
+                    ErrorCode::TemporarilyUnavailable
+                } else {
+                    ErrorCode::ServerError
+                }
+            }
+        }
+    }
+}
+
+/// Why a client's assertion does not hold (RFC 7523 §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum AssertionError {
+    /// It is no JWT, or not signed by a key of the client.
+    #[error(transparent)]
+    Signature(#[from] VerifyError),
+    /// Claims are missing, or of the wrong type.
+    #[error("claims are missing or malformed")]
+    Claims,
+    /// The client registered another algorithm.
+    #[error("not signed with the algorithm that the client registered")]
+    Algorithm,
+    /// `iss` and `sub` are not both the client.
+    #[error("`iss` and `sub` are not the client")]
+    Issuer,
+    /// `aud` names neither the issuer nor the token endpoint.
+    #[error("`aud` does not name this server")]
+    Audience,
+    /// `exp` has passed.
+    #[error("`exp` has passed")]
+    Expired,
+    /// `exp` is more than an hour ahead.
+    #[error("`exp` is too far ahead")]
+    TooLong,
+    /// `nbf` or `iat` is ahead.
+    #[error("`nbf` or `iat` is ahead")]
+    NotYet,
+    /// `jti` was used before.
+    #[error("`jti` was used before")]
+    Replayed,
+}

@@ -1,0 +1,142 @@
+//! Key sets at a client's `jwks_uri`, fetched when needed and kept for a while.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use quick_cache::sync::Cache;
+use sluice_crypto::jwk::JwkSet;
+use sluice_crypto::jws::VerifyingKey;
+use sluice_net::Fetcher;
+use sluice_primitives::{Lifetime, Timestamp};
+use thiserror::Error;
+use url::Url;
+
+use super::client_keys::ParsedKeys;
+
+/// Key sets that are kept.
+const CAPACITY: usize = 1_024;
+/// A key set is kept for at least this, whatever its `max-age`.
+const SHORTEST: Lifetime = Lifetime::minutes(1);
+/// And for no longer than this; also how long old keys serve while new ones cannot be fetched.
+const LONGEST: Lifetime = Lifetime::minutes(60);
+/// How long it is kept if its answer does not say.
+const USUAL: Lifetime = Lifetime::minutes(10);
+/// How long after a failure the URI is left alone.
+const AFTER_FAILURE: Lifetime = Lifetime::secs(10);
+/// An unknown `kid` makes the set be fetched again no sooner than this after the last time.
+const REFETCH: Lifetime = Lifetime::secs(30);
+
+/// A key set as it was fetched.
+#[derive(Debug, Clone)]
+pub struct FetchedKeySet {
+    /// The JSON.
+    pub body: Vec<u8>,
+    /// `max-age` of the answer.
+    pub max_age: Option<Lifetime>,
+}
+
+/// A key set that could not be fetched.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the client's keys could not be fetched: {0}")]
+pub struct KeysNotFetched(pub String);
+
+/// Where key sets are fetched. Guarded against inner networks, endless bodies and slow servers.
+#[async_trait]
+pub trait KeySetSource: Send + Sync {
+    /// The key set at `uri`.
+    async fn fetch(&self, uri: &Url) -> Result<FetchedKeySet, KeysNotFetched>;
+}
+
+#[async_trait]
+impl KeySetSource for Fetcher {
+    async fn fetch(&self, uri: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
+        let answer = self.get(uri, "application/jwk-set+json, application/json").await;
+        let answer = answer.map_err(|why| KeysNotFetched(why.to_string()))?;
+        if !answer.status.is_success() {
+            return Err(KeysNotFetched(format!("the answer has the status {}", answer.status.as_u16())));
+        }
+        Ok(FetchedKeySet { body: answer.body.into(), max_age: answer.max_age.map(Lifetime::from) })
+    }
+}
+
+/// Key sets by URI. Key: the whole URI. Bound: [`CAPACITY`]. Staleness: the `max-age` of the answer, 1 to 60 minutes,
+/// less when a token names an unknown key. Those who need one at once share one fetch. A failure is kept too, for a
+/// moment, so that requests do not become requests to others.
+pub(super) struct RemoteKeys {
+    source: Arc<dyn KeySetSource>,
+    sets: Cache<Url, Arc<Kept>>,
+}
+
+struct Kept {
+    keys: Result<ParsedKeys, KeysNotFetched>,
+    /// When somebody last tried to fetch it.
+    tried_at: Timestamp,
+    /// When the keys came; the same, unless the last try failed.
+    fetched_at: Timestamp,
+    good_until: Timestamp,
+}
+
+impl RemoteKeys {
+    pub(super) fn new(source: Arc<dyn KeySetSource>) -> Self {
+        Self { source, sets: Cache::new(CAPACITY) }
+    }
+
+    /// The keys at `uri`.
+    pub(super) async fn keys(&self, uri: &Url, now: Timestamp) -> Result<ParsedKeys, KeysNotFetched> {
+        let old = self.sets.get(uri).filter(|kept| kept.good_until <= now);
+        self.current(uri, old, now).await.keys.clone()
+    }
+
+    /// The keys at `uri`, fetched again; none if they were fetched a moment ago.
+    pub(super) async fn refetch(
+        &self,
+        uri: &Url,
+        now: Timestamp,
+    ) -> Result<Option<ParsedKeys>, KeysNotFetched> {
+        let Some(old) = self.sets.get(uri) else { return self.keys(uri, now).await.map(Some) };
+        if old.tried_at + REFETCH > now {
+            return Ok(None);
+        }
+        self.current(uri, Some(old), now).await.keys.clone().map(Some)
+    }
+
+    /// What is kept, or else fetched; `old` is dropped first, unless somebody else has done that already.
+    async fn current(&self, uri: &Url, old: Option<Arc<Kept>>, now: Timestamp) -> Arc<Kept> {
+        if let Some(old) = &old {
+            self.sets.remove_if(uri, |kept| Arc::ptr_eq(kept, old));
+        }
+        match self.sets.get_value_or_guard_async(uri).await {
+            Ok(kept) => kept,
+            Err(placeholder) => {
+                let kept = Arc::new(self.fetch(uri, old.as_deref(), now).await);
+                // Fails if the placeholder was evicted: then the next one fetches again.
+                let _ = placeholder.insert(Arc::clone(&kept));
+                kept
+            }
+        }
+    }
+
+    async fn fetch(&self, uri: &Url, old: Option<&Kept>, now: Timestamp) -> Kept {
+        let fetched = self.source.fetch(uri).await.and_then(|set| Ok((parse(&set.body)?, set.max_age)));
+        match (fetched, old) {
+            (Ok((keys, max_age)), _) => {
+                let good_until = now + max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
+                Kept { keys: Ok(keys), tried_at: now, fetched_at: now, good_until }
+            }
+            (Err(_), Some(old)) if old.keys.is_ok() && now < old.fetched_at + LONGEST => Kept {
+                keys: old.keys.clone(),
+                tried_at: now,
+                fetched_at: old.fetched_at,
+                good_until: now + AFTER_FAILURE,
+            },
+            (Err(failure), _) => {
+                Kept { keys: Err(failure), tried_at: now, fetched_at: now, good_until: now + AFTER_FAILURE }
+            }
+        }
+    }
+}
+
+fn parse(body: &[u8]) -> Result<ParsedKeys, KeysNotFetched> {
+    let set = JwkSet::understood(body).map_err(|why| KeysNotFetched(why.to_string()))?;
+    Ok(VerifyingKey::usable_of(&set).into())
+}

@@ -1,0 +1,184 @@
+use serde_json::{Value, json};
+use sluice_crypto::jwk::{Jwk, JwkSet, RsaSize, SigningAlgorithm};
+use sluice_crypto::jws::SigningKey;
+use sluice_primitives::Lifetime;
+
+use super::*;
+
+fn key(algorithm: SigningAlgorithm, kid: &str) -> Jwk {
+    Jwk::generate(algorithm, kid.to_owned(), RsaSize::default()).unwrap()
+}
+
+fn es256(kid: &str) -> Jwk {
+    key(SigningAlgorithm::ES256, kid)
+}
+
+fn claims(changes: &Value) -> Value {
+    let now = NOW.as_secs();
+    let mut claims = json!({"iss": "app", "sub": "app", "aud": "https://op.example/oauth2/token", "exp": now + 60, "jti": "1"});
+    for (name, value) in changes.as_object().unwrap() {
+        claims[name] = value.clone();
+    }
+    claims
+}
+
+fn sign(key: &Jwk, changes: &Value) -> Presented {
+    let payload = serde_json::to_vec(&claims(changes)).unwrap();
+    let token = SigningKey::from_jwk(key).unwrap().sign(Some("JWT"), &payload).unwrap();
+    Presented::Assertion { client: None, assertion: Secret::new(token) }
+}
+
+fn with_keys(keys: &[&Jwk]) -> ClientMetadata {
+    let keys = keys.iter().map(|key| (*key).clone()).collect();
+    ClientMetadata {
+        token_endpoint_auth_method: "private_key_jwt".to_owned(),
+        jwks: Some(JwkSet { keys }),
+        ..ClientMetadata::default()
+    }
+}
+
+fn with_uri() -> ClientMetadata {
+    let jwks_uri = "https://app.example/jwks".to_owned();
+    ClientMetadata { jwks: None, jwks_uri, ..with_keys(&[]) }
+}
+
+fn served(keys: &[&Jwk], max_age: Option<Lifetime>) -> FetchedKeySet {
+    let set = JwkSet { keys: keys.iter().map(|key| key.public()).collect() };
+    FetchedKeySet { body: serde_json::to_vec(&set).unwrap(), max_age }
+}
+
+async fn answer(given: &Given, presented: Presented, now: Timestamp) -> Result<(), ClientAuthError> {
+    given.authenticator.authenticate(presented, now).await.map(|_| ())
+}
+
+#[tokio::test]
+async fn an_assertion_authenticates_once() {
+    let (given, key) = (given(), es256("k"));
+    given.client(with_keys(&[&key]), Vec::new());
+    for audience in [json!("https://op.example"), json!(["x", "https://op.example/oauth2/token"])] {
+        let changes = json!({"aud": audience, "jti": audience.to_string()});
+        assert!(answer(&given, sign(&key, &changes), NOW).await.is_ok());
+        let again = answer(&given, sign(&key, &changes), NOW).await;
+        assert!(matches!(again, Err(ClientAuthError::Assertion(AssertionError::Replayed))));
+    }
+}
+
+#[tokio::test]
+async fn each_claim_is_checked() {
+    let (given, key, now) = (given(), es256("k"), NOW.as_secs());
+    given.client(with_keys(&[&key]), Vec::new());
+    for (changes, expected) in [
+        (json!({"iss": "other"}), AssertionError::Issuer),
+        (json!({"aud": "https://other.example"}), AssertionError::Audience),
+        (json!({"aud": []}), AssertionError::Audience),
+        (json!({"exp": now}), AssertionError::Expired),
+        (json!({"exp": now + 3 * 3600}), AssertionError::TooLong),
+        (json!({"exp": -1}), AssertionError::Claims),
+        (json!({"exp": "soon"}), AssertionError::Claims),
+        (json!({"jti": ""}), AssertionError::Claims),
+        (json!({"jti": null}), AssertionError::Claims),
+        (json!({"nbf": now + 120}), AssertionError::NotYet),
+        (json!({"iat": now + 120}), AssertionError::NotYet),
+    ] {
+        match answer(&given, sign(&key, &changes), NOW).await {
+            Err(ClientAuthError::Assertion(why)) => assert_eq!(why, expected, "{changes}"),
+            other => panic!("{changes}: {other:?}"),
+        }
+    }
+    let skewed = json!({"nbf": now + 30, "iat": 1_000_030.5, "exp": 1_000_060.25});
+    assert!(answer(&given, sign(&key, &skewed), NOW).await.is_ok());
+}
+
+#[tokio::test]
+async fn another_subject_is_another_client() {
+    let (given, key) = (given(), es256("k"));
+    given.client(with_keys(&[&key]), Vec::new());
+    let unknown = answer(&given, sign(&key, &json!({"sub": "other"})), NOW).await;
+    assert!(matches!(unknown, Err(ClientAuthError::UnknownClient)));
+    let Presented::Assertion { assertion, .. } = sign(&key, &json!({})) else { panic!() };
+    let presented = Presented::Assertion { client: Some("other".parse().unwrap()), assertion };
+    assert!(matches!(answer(&given, presented, NOW).await, Err(ClientAuthError::DifferentClients)));
+}
+
+#[tokio::test]
+async fn the_registered_algorithm_and_keys_are_the_only_ones() {
+    let (given, key, other) = (given(), es256("k"), es256("k"));
+    let metadata =
+        ClientMetadata { token_endpoint_auth_signing_alg: "RS256".to_owned(), ..with_keys(&[&key]) };
+    given.client(metadata, Vec::new());
+    let wrong = answer(&given, sign(&key, &json!({})), NOW).await;
+    assert!(matches!(wrong, Err(ClientAuthError::Assertion(AssertionError::Algorithm))));
+    given.client(with_keys(&[&key]), Vec::new());
+    let foreign = answer(&given, sign(&other, &json!({})), NOW).await;
+    assert!(matches!(foreign, Err(ClientAuthError::Assertion(AssertionError::Signature(_)))));
+    let none = "eyJhbGciOiJub25lIn0.eyJpc3MiOiJhcHAiLCJzdWIiOiJhcHAiLCJhdWQiOiJ4IiwiZXhwIjoxLCJqdGkiOiIxIn0.";
+    let unsigned = Presented::Assertion { client: None, assertion: Secret::new(none.to_owned()) };
+    assert!(matches!(answer(&given, unsigned, NOW).await, Err(ClientAuthError::Assertion(_))));
+}
+
+#[tokio::test]
+async fn all_public_key_algorithms_are_accepted() {
+    for algorithm in
+        [SigningAlgorithm::RS256, SigningAlgorithm::PS256, SigningAlgorithm::EdDSA, SigningAlgorithm::ES512]
+    {
+        let (given, key) = (given(), key(algorithm, "k"));
+        given.client(with_keys(&[&key]), Vec::new());
+        assert!(answer(&given, sign(&key, &json!({})), NOW).await.is_ok(), "{algorithm}");
+    }
+}
+
+#[tokio::test]
+async fn keys_at_a_uri_are_fetched_once_and_kept_for_their_time() {
+    let (given, key) = (Arc::new(given()), es256("k"));
+    given.client(with_uri(), Vec::new());
+    *given.source.answer.lock() = Some(served(&[&key], Some(Lifetime::hours(24))));
+    let at_once: Vec<_> = (0..16)
+        .map(|number| {
+            let (given, presented) = (given.clone(), sign(&key, &json!({"jti": number.to_string()})));
+            tokio::spawn(async move { answer(&given, presented, NOW).await.is_ok() })
+        })
+        .collect();
+    for one in at_once {
+        assert!(one.await.unwrap());
+    }
+    let fetches = || given.source.fetches.load(Ordering::SeqCst);
+    assert_eq!(fetches(), 1);
+    let later = NOW + Lifetime::minutes(61);
+    let late = sign(&key, &json!({"jti": "late", "exp": later.as_secs() + 60}));
+    assert!(answer(&given, late, later).await.is_ok());
+    assert_eq!(fetches(), 2, "no longer than an hour, whatever the answer says");
+}
+
+#[tokio::test]
+async fn an_unknown_key_is_looked_for_again_but_not_all_the_time() {
+    let (given, old, new) = (given(), es256("old"), es256("new"));
+    given.client(with_uri(), Vec::new());
+    *given.source.answer.lock() = Some(served(&[&old], None));
+    assert!(answer(&given, sign(&old, &json!({})), NOW).await.is_ok());
+    *given.source.answer.lock() = Some(served(&[&new], None));
+    let at = |secs: u32| NOW + Lifetime::secs(secs);
+    for _ in 0..10 {
+        assert!(answer(&given, sign(&new, &json!({"jti": "2"})), at(5)).await.is_err());
+    }
+    assert_eq!(given.source.fetches.load(Ordering::SeqCst), 1);
+    assert!(answer(&given, sign(&new, &json!({"jti": "2"})), at(31)).await.is_ok());
+    assert_eq!(given.source.fetches.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_uri_that_fails_is_left_alone_for_a_moment_and_old_keys_serve_meanwhile() {
+    let (given, key) = (given(), es256("k"));
+    given.client(with_uri(), Vec::new());
+    for _ in 0..5 {
+        let refused = answer(&given, sign(&key, &json!({})), NOW).await.unwrap_err();
+        assert_eq!(refused.code(), sluice_protocol::ErrorCode::TemporarilyUnavailable);
+    }
+    assert_eq!(given.source.fetches.load(Ordering::SeqCst), 1);
+    *given.source.answer.lock() = Some(served(&[&key], Some(Lifetime::ZERO)));
+    let at = |secs: u32| NOW + Lifetime::secs(secs);
+    assert!(answer(&given, sign(&key, &json!({"jti": "1"})), at(11)).await.is_ok());
+    *given.source.answer.lock() = None;
+    let late = json!({"jti": "2", "exp": at(200).as_secs()});
+    assert!(answer(&given, sign(&key, &late), at(100)).await.is_ok(), "kept for a minute, then old but good");
+    assert_eq!(given.source.fetches.load(Ordering::SeqCst), 3);
+}

@@ -1,0 +1,134 @@
+use sluice_primitives::Lifetime;
+use sluice_protocol::ErrorCode;
+
+use super::*;
+
+fn asking() -> ClientMetadata {
+    ClientMetadata::default()
+}
+
+#[tokio::test]
+async fn a_generated_secret_is_checked_without_the_pool() {
+    let given = given();
+    let (secret, hash) = given.secrets.generate();
+    given.client(asking(), vec![hash]);
+    assert_eq!(given.basic(secret.expose()).await.unwrap().id.as_str(), "app");
+    assert!(matches!(given.basic("wrong").await, Err(ClientAuthError::WrongSecret)));
+    assert_eq!(given.hashes(), 0);
+}
+
+#[tokio::test]
+async fn a_chosen_secret_is_hashed_slowly_once() {
+    let given = Arc::new(given());
+    let hash = given.secrets.hash_chosen(&Secret::new("s3cret".to_owned())).await.unwrap();
+    let client = given.client(asking(), vec![hash]);
+    let at_once: Vec<_> = (0..16)
+        .map(|_| {
+            let given = given.clone();
+            tokio::spawn(async move { given.basic("s3cret").await.is_ok() })
+        })
+        .collect();
+    for one in at_once {
+        assert!(one.await.unwrap());
+    }
+    assert!(given.basic("s3cret").await.is_ok());
+    given.repo.put(Client { revision: client.revision + 1, ..client.clone() });
+    given.directory.forget(&client.id);
+    assert!(given.basic("s3cret").await.is_ok());
+    // To make the hash, to check it, and to check it anew for the changed client.
+    assert_eq!(given.hashes(), 3);
+}
+
+#[tokio::test]
+async fn an_imported_hash_is_accepted() {
+    let given = given();
+    let bcrypt = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+    given.client(asking(), vec![bcrypt.to_owned()]);
+    assert!(given.basic("U*U").await.is_ok());
+    assert!(matches!(given.basic("wrong").await, Err(ClientAuthError::WrongSecret)));
+}
+
+#[tokio::test]
+async fn guesses_cost_a_bounded_number_of_hashes_and_do_not_lock_out_a_remembered_secret() {
+    let given = given();
+    let hash = given.secrets.hash_chosen(&Secret::new("s3cret".to_owned())).await.unwrap();
+    given.client(asking(), vec![hash]);
+    assert!(given.basic("s3cret").await.is_ok());
+    for _ in 0..20 {
+        assert!(matches!(given.basic("the same guess").await, Err(ClientAuthError::WrongSecret)));
+    }
+    let mut refused = 0;
+    for guess in 0..30 {
+        match given.basic(&format!("guess {guess}")).await {
+            Err(ClientAuthError::WrongSecret) => {}
+            Err(ClientAuthError::TooManyFailures) => refused += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(refused, 21);
+    assert!(given.basic("s3cret").await.is_ok());
+    // To make the hash, to check it, and ten guesses.
+    assert_eq!(given.hashes(), 12);
+}
+
+#[tokio::test]
+async fn rotated_secrets_are_accepted_whatever_their_hash() {
+    let given = given();
+    let slow = given.secrets.hash_chosen(&Secret::new("chosen".to_owned())).await.unwrap();
+    let ((new, new_hash), (old, old_hash)) = (given.secrets.generate(), given.secrets.generate());
+    given.client(asking(), vec![new_hash, old_hash, slow]);
+    for secret in [new.expose(), old.expose(), "chosen"] {
+        assert!(given.basic(secret).await.is_ok());
+    }
+    assert!(matches!(given.basic("wrong").await, Err(ClientAuthError::WrongSecret)));
+}
+
+#[tokio::test]
+async fn an_expired_secret_is_refused() {
+    let given = given();
+    let (secret, hash) = given.secrets.generate();
+    let at = (NOW + Lifetime::secs(1)).as_secs();
+    given.client(ClientMetadata { client_secret_expires_at: at, ..asking() }, vec![hash.clone()]);
+    assert!(given.basic(secret.expose()).await.is_ok());
+    given.client(ClientMetadata { client_secret_expires_at: NOW.as_secs(), ..asking() }, vec![hash]);
+    assert!(matches!(given.basic(secret.expose()).await, Err(ClientAuthError::SecretExpired)));
+}
+
+#[tokio::test]
+async fn the_registered_method_is_the_only_one() {
+    let given = given();
+    let (secret, hash) = given.secrets.generate();
+    let (id, secret) = ("app".parse::<ClientId>().unwrap(), secret);
+    let ways = || {
+        [
+            ("client_secret_basic", Presented::Basic { client: id.clone(), secret: secret.clone() }),
+            ("client_secret_post", Presented::Post { client: id.clone(), secret: secret.clone() }),
+            ("none", Presented::Public { client: id.clone() }),
+        ]
+    };
+    for registered in ["client_secret_basic", "client_secret_post", "none"] {
+        let metadata = ClientMetadata { token_endpoint_auth_method: registered.to_owned(), ..asking() };
+        given.client(metadata, vec![hash.clone()]);
+        for (way, presented) in ways() {
+            let answer = given.authenticator.authenticate(presented, NOW).await;
+            assert_eq!(answer.is_ok(), way == registered, "{registered} by {way}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_client_looks_like_a_wrong_secret() {
+    let given = given();
+    let unknown = given.basic("x").await.unwrap_err().code();
+    let (_, hash) = given.secrets.generate();
+    given.client(asking(), vec![hash]);
+    assert_eq!(given.basic("x").await.unwrap_err().code(), unknown);
+    assert_eq!(unknown, ErrorCode::InvalidClient);
+}
+
+#[tokio::test]
+async fn a_confidential_client_without_a_hash_never_authenticates() {
+    let given = given();
+    given.client(asking(), Vec::new());
+    assert!(matches!(given.basic("").await, Err(ClientAuthError::WrongSecret)));
+}

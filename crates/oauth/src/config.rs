@@ -1,0 +1,206 @@
+//! What the authorization server is told. If a [`Config`] exists, it is right.
+
+use sluice_primitives::Lifetime;
+use sluice_token::jwt::ScopeClaim;
+use thiserror::Error;
+use url::Url;
+
+use crate::client::AccessTokenStrategy;
+
+/// The issuer identifier, kept exactly as configured because clients compare it as a string (RFC 8414 §2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issuer {
+    text: String,
+    base: Url,
+}
+
+/// The text is no issuer identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("an issuer is an http or https URL without query and fragment")]
+pub struct InvalidIssuer;
+
+impl Issuer {
+    /// The issuer as text, exactly as configured.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The URL of a path of this server, such as `/oauth2/auth`, below the issuer's own path.
+    pub fn endpoint(&self, path: &str) -> String {
+        format!("{}{path}", self.base.as_str().trim_end_matches('/'))
+    }
+
+    /// The issuer's own path without a slash at its end; empty if there is none.
+    pub fn path(&self) -> &str {
+        self.base.path().trim_end_matches('/')
+    }
+
+    /// Whether the issuer is reached over TLS.
+    pub fn is_https(&self) -> bool {
+        self.base.scheme() == "https"
+    }
+
+    /// The URL.
+    pub const fn url(&self) -> &Url {
+        &self.base
+    }
+}
+
+impl std::str::FromStr for Issuer {
+    type Err = InvalidIssuer;
+    fn from_str(raw: &str) -> Result<Self, InvalidIssuer> {
+        let base = Url::parse(raw).map_err(|_| InvalidIssuer)?;
+        let plain = base.query().is_none() && base.fragment().is_none() && base.has_host();
+        if !plain || !matches!(base.scheme(), "http" | "https") {
+            return Err(InvalidIssuer);
+        }
+        Ok(Self { text: raw.to_owned(), base })
+    }
+}
+
+/// The pages that people see. Those of this server stand in where none are configured.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the fields are Hydra's `urls.*` keys")]
+pub struct Pages {
+    pub login: Url,
+    pub registration: Url,
+    pub consent: Url,
+    pub logout: Url,
+    pub error: Option<Url>,
+    pub post_logout_redirect: Option<Url>,
+}
+
+/// How long things live.
+#[derive(Debug, Clone, Copy)]
+pub struct Lifetimes {
+    /// From the authorization request to the consent verifier; default 30 min.
+    pub flow: Lifetime,
+    /// Of an authorization code; default 60 s (RFC 6749 §4.1.2 allows ten minutes at most).
+    pub code: Lifetime,
+    /// Of an access token; default 1 h.
+    pub access_token: Lifetime,
+    /// Of an id token; default 1 h.
+    pub id_token: Lifetime,
+    /// Of a refresh token since its last rotation; default 30 days, may be without end.
+    pub refresh_token: Lifetime,
+    /// Of a remembered login session that names no `remember_for`; without end unless configured.
+    pub session: Lifetime,
+    /// How long a remembered login session lives without being used; default 30 days.
+    pub session_idle: Lifetime,
+    /// How long after a rotation its predecessor is answered with the same pair; default 30 s.
+    pub refresh_window: Lifetime,
+}
+
+impl Default for Lifetimes {
+    fn default() -> Self {
+        Self {
+            flow: Lifetime::minutes(30),
+            code: Lifetime::secs(60),
+            access_token: Lifetime::hours(1),
+            id_token: Lifetime::hours(1),
+            refresh_token: Lifetime::hours(720),
+            session: Lifetime::FOREVER,
+            session_idle: Lifetime::hours(720),
+            refresh_window: Lifetime::secs(30),
+        }
+    }
+}
+
+/// Who must use PKCE beyond public clients of this server's own judgement.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PkcePolicy {
+    /// Every client.
+    pub for_all: bool,
+    /// Public clients.
+    pub for_public: bool,
+}
+
+/// How requested scopes are held against those of the client (Hydra's `strategies.scope`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ScopeStrategy {
+    /// The same text.
+    #[default]
+    Exact,
+    /// `foo.*` allows `foo.bar`; `*` allows everything.
+    Wildcard,
+}
+
+impl ScopeStrategy {
+    /// Whether a client that may ask for `allowed` may ask for `asked`.
+    pub fn allows(self, allowed: &sluice_protocol::Scope, asked: &str) -> bool {
+        match self {
+            Self::Exact => allowed.contains(asked),
+            Self::Wildcard => allowed.iter().any(|pattern| wildcard(pattern, asked)),
+        }
+    }
+}
+
+fn wildcard(pattern: &str, asked: &str) -> bool {
+    let (mut patterns, mut parts) = (pattern.split('.'), asked.split('.'));
+    let mut last_was_star = false;
+    loop {
+        match (patterns.next(), parts.next()) {
+            (Some("*"), Some(part)) if !part.is_empty() => last_was_star = true,
+            (Some(own), Some(part)) if own == part => last_was_star = false,
+            (None, None) => return true,
+            (None, Some(part)) => return last_was_star && !part.is_empty() && parts.all(|part| !part.is_empty()),
+            _ => return false,
+        }
+    }
+}
+
+/// No access token lives longer, whatever a client's lifespans say: wide revocation markers are kept so long.
+pub const LONGEST_ACCESS_TOKEN: Lifetime = Lifetime::hours(31 * 24);
+
+/// What the authorization server is told.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Who signs.
+    pub issuer: Issuer,
+    /// Where people are sent.
+    pub pages: Pages,
+    /// How long things live.
+    pub lifetimes: Lifetimes,
+    /// Kind of access token for clients that name none.
+    pub access_tokens: AccessTokenStrategy,
+    /// How scopes are compared.
+    pub scopes: ScopeStrategy,
+    /// Who must use PKCE.
+    pub pkce: PkcePolicy,
+    /// Consent claims that stand at the top level of a JWT access token.
+    pub top_level_claims: Vec<String>,
+    /// Whether they also stand below `ext`.
+    pub mirror_claims: bool,
+    /// How a JWT tells the scope.
+    pub scope_claim: ScopeClaim,
+    /// Whether client-credentials requests without a scope get all of the client's.
+    pub default_client_scope: bool,
+    /// How many flows may be parked at once.
+    pub parked_quota: u64,
+    /// Scopes and claims that discovery names beside those of the standard.
+    pub extra_scopes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issuer_keeps_its_text_and_its_path() {
+        let issuer: Issuer = "https://id.example/tenant/".parse().unwrap();
+        assert_eq!(issuer.as_str(), "https://id.example/tenant/");
+        assert_eq!(issuer.endpoint("/oauth2/auth"), "https://id.example/tenant/oauth2/auth");
+        assert_eq!(issuer.path(), "/tenant");
+        assert!("https://id.example/?a=b".parse::<Issuer>().is_err());
+        assert!("ftp://id.example/".parse::<Issuer>().is_err());
+    }
+
+    #[test]
+    fn a_wildcard_scope_covers_what_is_below_it() {
+        let allowed: sluice_protocol::Scope = "photos.* openid".parse().unwrap();
+        assert!(ScopeStrategy::Wildcard.allows(&allowed, "photos.read"));
+        assert!(ScopeStrategy::Wildcard.allows(&allowed, "photos.read.all"));
+        assert!(!ScopeStrategy::Wildcard.allows(&allowed, "photos"));
+        assert!(!ScopeStrategy::Exact.allows(&allowed, "photos.read"));
+    }
+}

@@ -1,0 +1,57 @@
+//! Remembered decisions.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_primitives::Timestamp;
+use sluice_protocol::{Audience, ClientId, Scope, Subject};
+
+use crate::grant::GrantClaims;
+
+/// A decision that was to be remembered. One per subject and client: a later one replaces it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RememberedConsent {
+    /// Whose decision.
+    pub subject: Subject,
+    /// About whom.
+    pub client: ClientId,
+    /// What was granted.
+    pub scope: Scope,
+    /// For which services.
+    pub audience: Audience,
+    /// The claims of the consent page, for those that skip it.
+    pub claims: GrantClaims,
+    /// When it was decided.
+    pub decided_at: Timestamp,
+    /// Until when it holds; [`Timestamp::NEVER`] if without end.
+    pub expires_at: Timestamp,
+}
+
+/// Whose decisions are forgotten and whose grants are revoked with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forget {
+    /// Whose.
+    pub subject: Subject,
+    /// About this client only; about all if none.
+    pub client: Option<ClientId>,
+    /// When.
+    pub now: Timestamp,
+    /// When nodes may forget the marker.
+    pub marker_expires_at: Timestamp,
+}
+
+/// Remembered decisions. Every method is one transaction.
+#[async_trait]
+pub trait ConsentRepository: Send + Sync {
+    /// The decision of a subject about a client, if it holds at `now`.
+    async fn find(
+        &self,
+        subject: &Subject,
+        client: &ClientId,
+        now: Timestamp,
+    ) -> Result<Option<RememberedConsent>, StoreError>;
+
+    /// Forgets decisions and revokes what was granted by them: with a client, a marker for (subject, client); without,
+    /// one marker for each client of which the subject has a decision or a living grant. Grants whose consent was
+    /// accepted later are not touched.
+    async fn forget(&self, forget: Forget) -> Result<(), StoreError>;
+}

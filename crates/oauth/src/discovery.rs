@@ -1,0 +1,47 @@
+//! What this server can do, for clients (OpenID Connect Discovery §3, RFC 8414 §2).
+
+use sluice_protocol::discovery::Metadata;
+
+use crate::config::Config;
+
+/// The metadata of this server: what is true and nothing else.
+pub fn metadata(config: &Config) -> Metadata {
+    let endpoint = |path: &str| config.issuer.endpoint(path);
+    let signing = vec!["RS256", "ES256"];
+    let assertion = vec!["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
+    let scopes = ["openid", "offline_access", "offline"].map(str::to_owned);
+    let methods = vec!["client_secret_basic", "client_secret_post", "private_key_jwt", "none"];
+    Metadata {
+        issuer: config.issuer.as_str().to_owned(),
+        authorization_endpoint: endpoint("/oauth2/auth"),
+        token_endpoint: endpoint("/oauth2/token"),
+        jwks_uri: endpoint("/.well-known/jwks.json"),
+        userinfo_endpoint: endpoint("/userinfo"),
+        revocation_endpoint: endpoint("/oauth2/revoke"),
+        end_session_endpoint: endpoint("/oauth2/sessions/logout"),
+        scopes_supported: scopes.into_iter().chain(config.extra_scopes.iter().cloned()).collect(),
+        response_types_supported: vec!["code"],
+        response_modes_supported: vec!["query", "fragment", "form_post"],
+        grant_types_supported: vec!["authorization_code", "refresh_token", "client_credentials"],
+        subject_types_supported: vec!["public"],
+        id_token_signing_alg_values_supported: signing.clone(),
+        id_token_signed_response_alg: signing,
+        userinfo_signed_response_alg: vec!["none"],
+        userinfo_signing_alg_values_supported: vec!["none"],
+        token_endpoint_auth_methods_supported: methods.clone(),
+        token_endpoint_auth_signing_alg_values_supported: assertion,
+        revocation_endpoint_auth_methods_supported: methods,
+        code_challenge_methods_supported: vec!["S256"],
+        claims_supported: vec!["sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "at_hash"],
+        prompt_values_supported: vec!["none", "login", "consent", "select_account", "create"],
+        claims_parameter_supported: false,
+        request_parameter_supported: false,
+        request_uri_parameter_supported: false,
+        require_request_uri_registration: false,
+        authorization_response_iss_parameter_supported: true,
+        backchannel_logout_supported: true,
+        backchannel_logout_session_supported: true,
+        frontchannel_logout_supported: true,
+        frontchannel_logout_session_supported: true,
+    }
+}

@@ -1,0 +1,23 @@
+//! Flow: one authorization request on its way from `/oauth2/auth` to a code.
+//!
+//! [`state`]: what a flow can be. [`binding`]: to which browser it belongs. [`sealed`]: flow ⇄ URL parameter.
+//! [`parked`]: flows too long for a URL. [`service`]: what a login or consent page may do with it.
+//!
+//! Nothing here touches a store but [`parked`]: until consent is given, a flow lives in the URL only.
+
+pub mod binding;
+pub mod parked;
+pub mod sealed;
+pub mod service;
+pub mod state;
+mod request_url;
+mod wire;
+
+pub use binding::{Binding, BindingKey, BindingKeys};
+pub use parked::{ParkedFlow, ParkedFlowRepository, ParkedHandle};
+pub use sealed::{FlowError, FlowSealer};
+pub use service::{AcceptConsent, AcceptLogin, FlowAnswer, FlowProblem, FlowService, RejectFlow, SpentFlows};
+pub use state::{
+    AwaitingConsent, AwaitingLogin, Consent, ConsentAnswered, Decision, KnownSession, Login, LoginAnswered, Rejection,
+    Request,
+};

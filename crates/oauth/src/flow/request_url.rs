@@ -1,0 +1,73 @@
+//! A flow's request as the URL that would start it again: what pages are shown as `request_url`, and the way out of an
+//! expired flow.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sluice_protocol::{Prompt, ResponseMode, ResponseType};
+use url::form_urlencoded::Serializer;
+
+use super::state::Request;
+use crate::config::Config;
+
+impl Request {
+    /// The authorization request as a URL, rebuilt from what was checked.
+    pub fn url(&self, config: &Config) -> String {
+        let mut query = Serializer::new(String::new());
+        query.append_pair("client_id", self.client.as_str());
+        query.append_pair("response_type", &response_type(self.response_type));
+        if self.redirect_uri_named {
+            query.append_pair("redirect_uri", self.redirect_uri.as_str());
+        }
+        match self.response_mode {
+            ResponseMode::Query => {}
+            ResponseMode::Fragment => _ = query.append_pair("response_mode", "fragment"),
+            ResponseMode::FormPost => _ = query.append_pair("response_mode", "form_post"),
+        }
+        if !self.scope.is_empty() {
+            query.append_pair("scope", self.scope.as_str());
+        }
+        for audience in self.audience.as_slice() {
+            query.append_pair("audience", audience);
+        }
+        let optional = [
+            ("state", &self.state),
+            ("nonce", &self.nonce),
+            ("login_hint", &self.login_hint),
+            ("acr_values", &self.acr_values),
+            ("ui_locales", &self.ui_locales),
+            ("display", &self.display),
+        ];
+        for (name, value) in optional {
+            if let Some(value) = value {
+                query.append_pair(name, value);
+            }
+        }
+        if let Some(challenge) = &self.code_challenge {
+            query.append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(challenge.as_bytes()));
+            query.append_pair("code_challenge_method", "S256");
+        }
+        if let Some(max_age) = self.max_age {
+            query.append_pair("max_age", &max_age.to_string());
+        }
+        if self.prompt != Prompt::default() {
+            query.append_pair("prompt", &prompt(self.prompt));
+        }
+        format!("{}?{}", config.issuer.endpoint("/oauth2/auth"), query.finish())
+    }
+}
+
+fn response_type(of: ResponseType) -> String {
+    let names = [(of.code, "code"), (of.id_token, "id_token"), (of.token, "token")];
+    names.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
+}
+
+fn prompt(of: Prompt) -> String {
+    let names = [
+        (of.none, "none"),
+        (of.login, "login"),
+        (of.consent, "consent"),
+        (of.select_account, "select_account"),
+        (of.create, "create"),
+    ];
+    names.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,289 @@
+//! What a login or consent page may do with a flow: look at it, accept it, reject it. None of it touches the store: an
+//! answer is a sealed value, which the browser carries back to the authorization endpoint.
+
+use std::sync::Arc;
+
+use quick_cache::sync::Cache;
+use serde_json::{Map, Value};
+use sluice_commit::StoreError;
+use sluice_primitives::{Clock, GrantId, Lifetime, Timestamp};
+use sluice_protocol::{Audience, Scope};
+use thiserror::Error;
+
+use super::sealed::{FlowError, FlowSealer};
+use super::state::{AwaitingConsent, AwaitingLogin, Consent, Login, Rejection, Request};
+use crate::client::{Client, ClientDirectory};
+use crate::config::Config;
+
+/// Claims and context of a page, together, in bytes of JSON.
+const MAX_CLAIMS: usize = 64 * 1024;
+
+/// How a login page accepts.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the fields are those of Hydra's `acceptOAuth2LoginRequest`")]
+pub struct AcceptLogin {
+    pub subject: String,
+    pub remember: bool,
+    /// Seconds; 0 stands for the configured session lifetime.
+    pub remember_for: i64,
+    pub extend_session_lifespan: bool,
+    pub acr: Option<String>,
+    pub amr: Vec<String>,
+    pub context: Option<Value>,
+    pub force_subject_identifier: Option<String>,
+    pub identity_provider_session_id: Option<String>,
+}
+
+/// How a consent page accepts.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the fields are those of Hydra's `acceptOAuth2ConsentRequest`")]
+pub struct AcceptConsent {
+    pub grant_scope: Vec<String>,
+    pub grant_audience: Vec<String>,
+    pub remember: bool,
+    /// Seconds; 0 stands for "without end".
+    pub remember_for: i64,
+    pub id_token: Map<String, Value>,
+    pub access_token: Map<String, Value>,
+    pub context: Option<Value>,
+}
+
+/// How a page rejects; what is empty has a default.
+#[derive(Debug, Clone, Default)]
+pub struct RejectFlow {
+    /// `error`; `access_denied` if empty.
+    pub error: String,
+    /// `error_description`.
+    pub description: String,
+}
+
+/// Why a page gets no answer.
+#[derive(Debug, Error)]
+pub enum FlowProblem {
+    /// The challenge is not one of ours.
+    #[error("unknown challenge")]
+    Unknown(#[source] FlowError),
+    /// The flow has expired or is spent; there is a way out.
+    #[error("the flow has expired or was completed")]
+    Gone {
+        /// Where the browser can start again.
+        redirect_to: String,
+    },
+    /// The client is gone.
+    #[error("the client of the flow was deleted")]
+    ClientGone,
+    /// The page said something that does not fit the flow.
+    #[error("{0}")]
+    Invalid(&'static str),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<FlowError> for FlowProblem {
+    fn from(error: FlowError) -> Self {
+        match error {
+            FlowError::Store(error) => Self::Store(error),
+            other => Self::Unknown(other),
+        }
+    }
+}
+
+/// Flows that this node has seen completed. Key: the id. Bound: entries. It only makes an answer clearer (410 instead of a
+/// refusal at the last leg); what makes a flow single-use is the insert of its grant.
+#[derive(Debug)]
+pub struct SpentFlows(Cache<GrantId, ()>);
+
+impl SpentFlows {
+    /// Remembers at most so many.
+    pub fn new(entries: usize) -> Self {
+        Self(Cache::new(entries))
+    }
+
+    /// The flow was completed.
+    pub fn add(&self, flow: GrantId) {
+        self.0.insert(flow, ());
+    }
+
+    fn hold(&self, flow: GrantId) -> bool {
+        self.0.get(&flow).is_some()
+    }
+}
+
+/// A flow and the client that asks.
+#[derive(Debug, Clone)]
+pub struct FlowAnswer<F> {
+    /// The flow.
+    pub flow: F,
+    /// The client as it is now.
+    pub client: Arc<Client>,
+    /// The authorization request as a URL.
+    pub request_url: String,
+}
+
+/// What a login or consent page may do with a flow.
+pub struct FlowService {
+    sealer: Arc<FlowSealer>,
+    clients: Arc<ClientDirectory>,
+    config: Arc<Config>,
+    clock: Arc<dyn Clock>,
+    spent: Arc<SpentFlows>,
+}
+
+impl FlowService {
+    /// The service.
+    pub fn new(
+        sealer: Arc<FlowSealer>,
+        clients: Arc<ClientDirectory>,
+        config: Arc<Config>,
+        clock: Arc<dyn Clock>,
+        spent: Arc<SpentFlows>,
+    ) -> Self {
+        Self { sealer, clients, config, clock, spent }
+    }
+
+    /// The flow behind a login challenge.
+    pub async fn login(&self, challenge: &str) -> Result<FlowAnswer<AwaitingLogin>, FlowProblem> {
+        let flow = self.sealer.open_login_challenge(challenge).await?;
+        let (client, request_url) = self.look_up(&flow.request).await?;
+        Ok(FlowAnswer { flow, client, request_url })
+    }
+
+    /// Accepts a login; where the browser goes next. May be repeated: it has no state.
+    pub async fn accept_login(&self, challenge: &str, accept: AcceptLogin) -> Result<String, FlowProblem> {
+        let FlowAnswer { flow, .. } = self.login(challenge).await?;
+        let login = self.read_login(&flow, accept)?;
+        let verifier = self.sealer.seal_login_verifier(&flow.accept(login)).await?;
+        Ok(self.verifier_url("login_verifier", &verifier))
+    }
+
+    /// Rejects a login; where the browser goes next.
+    pub async fn reject_login(&self, challenge: &str, reject: RejectFlow) -> Result<String, FlowProblem> {
+        let FlowAnswer { flow, .. } = self.login(challenge).await?;
+        let verifier = self.sealer.seal_login_verifier(&flow.reject(rejection(reject))).await?;
+        Ok(self.verifier_url("login_verifier", &verifier))
+    }
+
+    /// The flow behind a consent challenge.
+    pub async fn consent(&self, challenge: &str) -> Result<FlowAnswer<AwaitingConsent>, FlowProblem> {
+        let flow = self.sealer.open_consent_challenge(challenge).await?;
+        let (client, request_url) = self.look_up(&flow.request).await?;
+        Ok(FlowAnswer { flow, client, request_url })
+    }
+
+    /// Accepts a consent; where the browser goes next. May be repeated: the first verifier that comes back wins.
+    pub async fn accept_consent(&self, challenge: &str, accept: AcceptConsent) -> Result<String, FlowProblem> {
+        let FlowAnswer { flow, client, .. } = self.consent(challenge).await?;
+        let consent = read_consent(&flow.request, &client, accept, self.clock.now())?;
+        let verifier = self.sealer.seal_consent_verifier(&flow.accept(consent)).await?;
+        Ok(self.verifier_url("consent_verifier", &verifier))
+    }
+
+    /// Rejects a consent; where the browser goes next.
+    pub async fn reject_consent(&self, challenge: &str, reject: RejectFlow) -> Result<String, FlowProblem> {
+        let FlowAnswer { flow, .. } = self.consent(challenge).await?;
+        let verifier = self.sealer.seal_consent_verifier(&flow.reject(rejection(reject))).await?;
+        Ok(self.verifier_url("consent_verifier", &verifier))
+    }
+
+    async fn look_up(&self, request: &Request) -> Result<(Arc<Client>, String), FlowProblem> {
+        let request_url = request.url(&self.config);
+        let expired = self.clock.now() >= request.requested_at + self.config.lifetimes.flow;
+        if expired || self.spent.hold(request.flow) {
+            return Err(FlowProblem::Gone { redirect_to: request_url });
+        }
+        let client = self.clients.find(&request.client).await?.ok_or(FlowProblem::ClientGone)?;
+        Ok((client, request_url))
+    }
+
+    fn read_login(&self, flow: &AwaitingLogin, accept: AcceptLogin) -> Result<Login, FlowProblem> {
+        let subject = accept.subject.parse().map_err(|_| {
+            FlowProblem::Invalid("The field `subject` must have 1 to 255 bytes and no control characters.")
+        })?;
+        if flow.known.as_ref().is_some_and(|known| known.subject != subject) {
+            return Err(FlowProblem::Invalid(
+                "The field `subject` must be the subject of the session when login is skipped.",
+            ));
+        }
+        check_size([accept.context.as_ref()], &[])?;
+        let short = |text: &String| text.len() <= 255 && !text.contains('\0');
+        let texts = [&accept.acr, &accept.force_subject_identifier, &accept.identity_provider_session_id];
+        if !texts.into_iter().flatten().chain(&accept.amr).all(short) || accept.amr.len() > 16 {
+            return Err(FlowProblem::Invalid("One of `acr`, `amr` and the identifiers is too long."));
+        }
+        let for_secs = span(accept.remember_for).unwrap_or(self.config.lifetimes.session);
+        Ok(Login {
+            subject,
+            session: flow.session,
+            authenticated_at: flow.known.as_ref().map_or_else(|| self.clock.now(), |known| known.authenticated_at),
+            skipped: flow.known.is_some(),
+            remember: accept.remember.then_some(for_secs),
+            extend: accept.extend_session_lifespan,
+            acr: accept.acr.filter(|acr| !acr.is_empty()),
+            amr: accept.amr,
+            context: accept.context.filter(|context| !context.is_null()),
+            forced_subject: accept.force_subject_identifier.filter(|subject| !subject.is_empty()),
+            provider_session: accept.identity_provider_session_id.filter(|id| !id.is_empty()),
+        })
+    }
+
+    fn verifier_url(&self, name: &str, verifier: &str) -> String {
+        // Base64url needs no escaping.
+        format!("{}?{name}={verifier}", self.config.issuer.endpoint("/oauth2/auth"))
+    }
+}
+
+fn read_consent(
+    request: &Request,
+    client: &Client,
+    accept: AcceptConsent,
+    now: Timestamp,
+) -> Result<Consent, FlowProblem> {
+    let scope = Scope::from_values(accept.grant_scope.iter().map(String::as_str))
+        .map_err(|_| FlowProblem::Invalid("The field `grant_scope` holds a malformed scope."))?;
+    if !request.scope.covers(&scope) {
+        return Err(FlowProblem::Invalid("The field `grant_scope` holds a scope that was not requested."));
+    }
+    let audience = Audience::from_values(accept.grant_audience);
+    if !request.audience.covers(&audience) && !client.audience.covers(&audience) {
+        return Err(FlowProblem::Invalid(
+            "The field `grant_access_token_audience` holds an audience that the client may not ask for.",
+        ));
+    }
+    check_size([accept.context.as_ref()], &[&accept.id_token, &accept.access_token])?;
+    Ok(Consent {
+        scope,
+        audience,
+        remember: accept.remember.then(|| span(accept.remember_for).unwrap_or(Lifetime::FOREVER)),
+        id_token: accept.id_token,
+        access_token: accept.access_token,
+        context: accept.context.filter(|context| !context.is_null()),
+        accepted_at: now,
+    })
+}
+
+fn check_size(values: [Option<&Value>; 1], maps: &[&Map<String, Value>]) -> Result<(), FlowProblem> {
+    let values = values.into_iter().flatten().map(|value| value.to_string().len());
+    let maps = maps.iter().map(|map| serde_json::to_string(map).map_or(usize::MAX, |text| text.len()));
+    if values.chain(maps).fold(0, usize::saturating_add) > MAX_CLAIMS {
+        return Err(FlowProblem::Invalid("The claims and the context are longer than 64 KiB together."));
+    }
+    Ok(())
+}
+
+/// A positive number of seconds.
+fn span(secs: i64) -> Option<Lifetime> {
+    u32::try_from(secs).ok().filter(|secs| *secs > 0).map(Lifetime::secs)
+}
+
+fn rejection(reject: RejectFlow) -> Rejection {
+    // RFC 6749 §4.1.2.1: %x20-21 / %x23-5B / %x5D-7E, so that no text can break out of the parameter.
+    let clean = |text: &str, max: usize| -> String {
+        text.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\')).take(max).collect()
+    };
+    let error = clean(&reject.error, 64);
+    Rejection {
+        error: if error.is_empty() { "access_denied".to_owned() } else { error },
+        description: clean(&reject.description, 512),
+    }
+}

@@ -1,0 +1,305 @@
+//! The compact binary form of a flow. Values are borrowed while it is written; an id that is a UUID takes 16 bytes, not 36.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sluice_primitives::{GrantId, Lifetime, SessionId, Timestamp};
+use sluice_protocol::{Audience, CodeChallenge, Prompt, ResponseMode, ResponseType};
+
+use super::state::{Consent, Decision, KnownSession, Login, Rejection, Request};
+
+/// A text, shorter where it is a UUID in its usual spelling.
+#[derive(Serialize, Deserialize)]
+enum Text {
+    Uuid([u8; 16]),
+    Plain(String),
+}
+
+impl Text {
+    fn of(text: &str) -> Self {
+        match uuid::Uuid::try_parse(text) {
+            Ok(uuid) if uuid.hyphenated().to_string() == text => Self::Uuid(uuid.into_bytes()),
+            _ => Self::Plain(text.to_owned()),
+        }
+    }
+
+    fn into_string(self) -> String {
+        match self {
+            Self::Uuid(bytes) => uuid::Uuid::from_bytes(bytes).hyphenated().to_string(),
+            Self::Plain(text) => text,
+        }
+    }
+}
+
+/// Parameters that few requests have, together: one byte where none is there.
+#[derive(Serialize, Deserialize, Default, PartialEq)]
+struct Rare {
+    audience: Vec<String>,
+    max_age: Option<u32>,
+    login_hint: Option<String>,
+    acr_values: Option<String>,
+    ui_locales: Option<String>,
+    display: Option<String>,
+    hinted_subject: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct WireRequest {
+    flow: [u8; 16],
+    client: Text,
+    client_revision: i64,
+    redirect_uri: String,
+    flags: u8,
+    prompt: u8,
+    scope: String,
+    state: Option<String>,
+    nonce: Option<String>,
+    code_challenge: Option<[u8; 32]>,
+    requested_at: i64,
+    binding: [u8; 16],
+    rare: Option<Rare>,
+}
+
+const NAMED: u8 = 1;
+const CODE: u8 = 2;
+const TOKEN: u8 = 4;
+const ID_TOKEN: u8 = 8;
+const FRAGMENT: u8 = 16;
+const FORM_POST: u8 = 32;
+
+impl From<&Request> for WireRequest {
+    fn from(request: &Request) -> Self {
+        let text = |subject: &sluice_protocol::Subject| subject.to_string();
+        let rare = Rare {
+            audience: request.audience.as_slice().to_vec(),
+            max_age: request.max_age,
+            login_hint: request.login_hint.clone(),
+            acr_values: request.acr_values.clone(),
+            ui_locales: request.ui_locales.clone(),
+            display: request.display.clone(),
+            hinted_subject: request.hinted_subject.as_ref().map(text),
+        };
+        Self {
+            flow: *request.flow.as_bytes(),
+            client: Text::of(request.client.as_str()),
+            client_revision: request.client_revision,
+            redirect_uri: request.redirect_uri.to_string(),
+            flags: flags(request),
+            prompt: request.prompt.bits(),
+            scope: request.scope.to_string(),
+            state: request.state.clone(),
+            nonce: request.nonce.clone(),
+            code_challenge: request.code_challenge.map(|challenge| *challenge.as_bytes()),
+            requested_at: request.requested_at.as_millis(),
+            binding: request.binding,
+            rare: (rare != Rare::default()).then_some(rare),
+        }
+    }
+}
+
+const fn flags(request: &Request) -> u8 {
+    let mut flags = 0;
+    if request.redirect_uri_named {
+        flags |= NAMED;
+    }
+    if request.response_type.code {
+        flags |= CODE;
+    }
+    if request.response_type.token {
+        flags |= TOKEN;
+    }
+    if request.response_type.id_token {
+        flags |= ID_TOKEN;
+    }
+    match request.response_mode {
+        ResponseMode::Query => {}
+        ResponseMode::Fragment => flags |= FRAGMENT,
+        ResponseMode::FormPost => flags |= FORM_POST,
+    }
+    flags
+}
+
+impl WireRequest {
+    pub(super) fn into_request(self) -> Option<Request> {
+        let has = |flag: u8| self.flags & flag != 0;
+        let rare = self.rare.unwrap_or_default();
+        Some(Request {
+            flow: GrantId::from_bytes(self.flow),
+            client: self.client.into_string().parse().ok()?,
+            client_revision: self.client_revision,
+            redirect_uri: self.redirect_uri.parse().ok()?,
+            redirect_uri_named: has(NAMED),
+            response_type: ResponseType { code: has(CODE), token: has(TOKEN), id_token: has(ID_TOKEN) },
+            response_mode: match (has(FRAGMENT), has(FORM_POST)) {
+                (true, _) => ResponseMode::Fragment,
+                (_, true) => ResponseMode::FormPost,
+                _ => ResponseMode::Query,
+            },
+            scope: self.scope.parse().ok()?,
+            audience: Audience::from_values(rare.audience),
+            state: self.state,
+            nonce: self.nonce,
+            code_challenge: self.code_challenge.map(CodeChallenge::from_bytes),
+            prompt: Prompt::from_bits(self.prompt),
+            max_age: rare.max_age,
+            login_hint: rare.login_hint,
+            acr_values: rare.acr_values,
+            ui_locales: rare.ui_locales,
+            display: rare.display,
+            hinted_subject: rare.hinted_subject.map(|subject| subject.parse()).transpose().ok()?,
+            requested_at: Timestamp::from_millis(self.requested_at),
+            binding: self.binding,
+            parked: None,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct WireKnown {
+    pub(super) session: [u8; 16],
+    known: Option<(Text, i64)>,
+}
+
+impl WireKnown {
+    pub(super) fn new(session: SessionId, known: Option<&KnownSession>) -> Self {
+        Self {
+            session: *session.as_bytes(),
+            known: known.map(|known| (Text::of(known.subject.as_str()), known.authenticated_at.as_millis())),
+        }
+    }
+
+    pub(super) fn into_parts(self) -> Option<(SessionId, Option<KnownSession>)> {
+        let id = SessionId::from_bytes(self.session);
+        let Some((subject, at)) = self.known else { return Some((id, None)) };
+        let subject = subject.into_string().parse().ok()?;
+        Some((id, Some(KnownSession { id, subject, authenticated_at: Timestamp::from_millis(at) })))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum WireDecision<T> {
+    Accepted(T),
+    Rejected(String, String),
+}
+
+impl<T> WireDecision<T> {
+    pub(super) fn of<D>(decision: &Decision<D>, wire: impl FnOnce(&D) -> T) -> Self {
+        match decision {
+            Decision::Accepted(accepted) => Self::Accepted(wire(accepted)),
+            Decision::Rejected(rejection) => Self::Rejected(rejection.error.clone(), rejection.description.clone()),
+        }
+    }
+
+    pub(super) fn into_decision<D>(self, read: impl FnOnce(T) -> Option<D>) -> Option<Decision<D>> {
+        match self {
+            Self::Accepted(wire) => read(wire).map(Decision::Accepted),
+            Self::Rejected(error, description) => Some(Decision::Rejected(Rejection { error, description })),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct WireLogin {
+    subject: Text,
+    session: [u8; 16],
+    authenticated_at: i64,
+    flags: u8,
+    remember: Option<i64>,
+    acr: Option<String>,
+    amr: Vec<String>,
+    context: Option<String>,
+    forced_subject: Option<String>,
+    provider_session: Option<String>,
+}
+
+const SKIPPED: u8 = 1;
+const EXTEND: u8 = 2;
+
+impl From<&Login> for WireLogin {
+    fn from(login: &Login) -> Self {
+        Self {
+            subject: Text::of(login.subject.as_str()),
+            session: *login.session.as_bytes(),
+            authenticated_at: login.authenticated_at.as_millis(),
+            flags: u8::from(login.skipped) * SKIPPED | u8::from(login.extend) * EXTEND,
+            remember: login.remember.map(Lifetime::as_millis),
+            acr: login.acr.clone(),
+            amr: login.amr.clone(),
+            context: login.context.as_ref().map(Value::to_string),
+            forced_subject: login.forced_subject.clone(),
+            provider_session: login.provider_session.clone(),
+        }
+    }
+}
+
+impl WireLogin {
+    pub(super) fn into_login(self) -> Option<Login> {
+        Some(Login {
+            subject: self.subject.into_string().parse().ok()?,
+            session: SessionId::from_bytes(self.session),
+            authenticated_at: Timestamp::from_millis(self.authenticated_at),
+            skipped: self.flags & SKIPPED != 0,
+            extend: self.flags & EXTEND != 0,
+            remember: self.remember.map(lifetime),
+            acr: self.acr,
+            amr: self.amr,
+            context: self.context.map(|text| serde_json::from_str(&text)).transpose().ok()?,
+            forced_subject: self.forced_subject,
+            provider_session: self.provider_session,
+        })
+    }
+}
+
+fn lifetime(millis: i64) -> Lifetime {
+    match u64::try_from(millis) {
+        Ok(millis) if millis < u64::MAX / 2 => Lifetime::from(std::time::Duration::from_millis(millis)),
+        _ => Lifetime::FOREVER,
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct WireConsent {
+    /// None: all that was asked for.
+    scope: Option<String>,
+    audience: Option<Vec<String>>,
+    remember: Option<i64>,
+    id_token: Option<String>,
+    access_token: Option<String>,
+    context: Option<String>,
+    accepted_at: i64,
+}
+
+impl WireConsent {
+    pub(super) fn new(consent: &Consent, request: &Request) -> Self {
+        let claims = |claims: &Map<String, Value>| {
+            (!claims.is_empty()).then(|| serde_json::to_string(claims).unwrap_or_default())
+        };
+        Self {
+            scope: (consent.scope != request.scope).then(|| consent.scope.to_string()),
+            audience: (consent.audience != request.audience).then(|| consent.audience.as_slice().to_vec()),
+            remember: consent.remember.map(Lifetime::as_millis),
+            id_token: claims(&consent.id_token),
+            access_token: claims(&consent.access_token),
+            context: consent.context.as_ref().map(Value::to_string),
+            accepted_at: consent.accepted_at.as_millis(),
+        }
+    }
+
+    pub(super) fn into_consent(self, request: &Request) -> Option<Consent> {
+        let claims = |text: Option<String>| match text {
+            Some(text) => serde_json::from_str(&text).ok(),
+            None => Some(Map::new()),
+        };
+        Some(Consent {
+            scope: match self.scope {
+                Some(scope) => scope.parse().ok()?,
+                None => request.scope.clone(),
+            },
+            audience: self.audience.map_or_else(|| request.audience.clone(), Audience::from_values),
+            remember: self.remember.map(lifetime),
+            id_token: claims(self.id_token)?,
+            access_token: claims(self.access_token)?,
+            context: self.context.map(|text| serde_json::from_str(&text)).transpose().ok()?,
+            accepted_at: Timestamp::from_millis(self.accepted_at),
+        })
+    }
+}

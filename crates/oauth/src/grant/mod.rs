@@ -1,0 +1,9 @@
+//! Grant: the authorization that a code, its tokens and their successors belong to. The one row an ordinary login writes.
+//!
+//! [`model`]: what a grant is. [`repository`]: the atomic steps in its life.
+
+pub mod model;
+pub mod repository;
+
+pub use model::{Generation, Grant, GrantClaims, RedeemCode, RefreshRequest, RotateRefresh};
+pub use repository::{GrantPage, GrantRepository, Insertion, Redemption, Rotation};

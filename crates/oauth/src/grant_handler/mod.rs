@@ -1,0 +1,83 @@
+//! The token endpoint (RFC 6749 §3.2), one file per grant type. The client is authenticated first, whatever it asks for.
+//!
+//! [`authorization_code`], [`refresh_token`], [`client_credentials`]; [`error`]: what may go wrong.
+
+mod authorization_code;
+mod client_credentials;
+pub mod error;
+mod refresh_token;
+
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
+use sluice_primitives::{Clock, Rng, Timestamp};
+use sluice_protocol::token_response::TokenResponse;
+use sluice_protocol::{GrantType, TokenRequest};
+use sluice_token::{Marker, RevocationSet, Target};
+
+pub use error::TokenError;
+
+use crate::client::Client;
+use crate::client_auth::{ClientAuthenticator, Presented};
+use crate::config::{Config, LONGEST_ACCESS_TOKEN};
+use crate::grant::GrantRepository;
+use crate::issuing::TokenIssuer;
+
+/// The token endpoint.
+pub struct TokenService {
+    /// What it is told.
+    pub config: Arc<Config>,
+    /// Who speaks.
+    pub clients: Arc<ClientAuthenticator>,
+    /// Grants.
+    pub grants: Arc<dyn GrantRepository>,
+    /// Issues tokens.
+    pub issuer: Arc<TokenIssuer>,
+    /// Opens codes and refresh tokens.
+    pub sealer: Arc<Sealer>,
+    /// What was revoked.
+    pub revocations: Arc<RevocationSet>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+impl TokenService {
+    /// Answers a token request.
+    ///
+    /// # Errors
+    /// [`TokenError`] says why not.
+    pub async fn issue(&self, presented: Presented, request: TokenRequest) -> Result<TokenResponse, TokenError> {
+        let now = self.clock.now();
+        let client = self.clients.authenticate(presented, now).await?;
+        check_grant_type(&client, request.grant_type())?;
+        match request {
+            TokenRequest::AuthorizationCode { code, redirect_uri, code_verifier } => {
+                let exchange = authorization_code::Exchange { code, redirect_uri, code_verifier };
+                self.redeem_code(&client, exchange, now).await
+            }
+            TokenRequest::RefreshToken { refresh_token, scope, audience } => {
+                let exchange = refresh_token::Exchange { refresh_token, scope, audience };
+                self.refresh(&client, exchange, now).await
+            }
+            TokenRequest::ClientCredentials { scope, audience } => {
+                self.client_credentials(&client, scope, audience, now)
+            }
+        }
+    }
+
+    /// A grant was revoked in the store: this node knows at once, the others by the feed.
+    fn apply_grant_marker(&self, grant: sluice_primitives::GrantId, now: Timestamp) {
+        let marker = Marker { target: Target::Grant(grant), at: now, expires_at: now + LONGEST_ACCESS_TOKEN };
+        self.revocations.apply(&marker);
+    }
+}
+
+fn check_grant_type(client: &Client, grant_type: GrantType) -> Result<(), TokenError> {
+    if client.grant_types.iter().any(|own| own == grant_type.as_str()) {
+        Ok(())
+    } else {
+        Err(TokenError::GrantTypeNotAllowed(grant_type.as_str()))
+    }
+}

@@ -1,0 +1,119 @@
+//! Token introspection (RFC 7662). An opaque or signed access token is answered from memory; a refresh token asks for its
+//! grant.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use sluice_commit::StoreError;
+use sluice_crypto::Sealer;
+use sluice_primitives::{Clock, Timestamp};
+use sluice_protocol::Scope;
+use sluice_protocol::introspection::IntrospectionResponse;
+use sluice_token::RevocationSet;
+use sluice_token::claims::{AccessTokenClaims, Extra};
+
+use crate::access_token_reader::AccessTokenReader;
+use crate::config::Config;
+use crate::grant::{Generation, Grant, GrantRepository};
+use crate::issuing::RefreshToken;
+
+/// Says what is known about tokens.
+pub struct IntrospectionService {
+    /// What it is told.
+    pub config: Arc<Config>,
+    /// Reads access tokens.
+    pub reader: Arc<AccessTokenReader>,
+    /// Grants, for refresh tokens.
+    pub grants: Arc<dyn GrantRepository>,
+    /// Opens refresh tokens.
+    pub sealer: Arc<Sealer>,
+    /// What was revoked.
+    pub revocations: Arc<RevocationSet>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl IntrospectionService {
+    /// What is known about a token. With `required`, a token that does not cover that scope is inactive (Hydra).
+    pub async fn introspect(&self, token: &str, required: Option<&Scope>) -> Result<IntrospectionResponse, StoreError> {
+        let now = self.clock.now();
+        if let Ok(claims) = self.reader.active(token, now) {
+            if required.is_some_and(|required| !claims.scope.covers(required)) {
+                return Ok(IntrospectionResponse::default());
+            }
+            return self.access_token(claims).await;
+        }
+        let Ok(refresh) = RefreshToken::open(token, &self.sealer) else { return Ok(IntrospectionResponse::default()) };
+        self.refresh_token(&refresh, required, now).await
+    }
+
+    async fn access_token(&self, claims: AccessTokenClaims) -> Result<IntrospectionResponse, StoreError> {
+        let ext = match claims.extra {
+            Extra::None => None,
+            Extra::Inline(text) => RawValue::from_string(text).ok(),
+            Extra::InGrant => {
+                let grant = self.grants.find(claims.grant).await?;
+                grant.and_then(|grant| serde_json::value::to_raw_value(&grant.claims.access_token).ok())
+            }
+        };
+        let subject = claims.subject.as_ref().map_or(claims.client.as_str(), |subject| subject.as_str());
+        Ok(IntrospectionResponse {
+            active: true,
+            scope: Some(claims.scope.to_string()),
+            client_id: Some(claims.client.to_string()),
+            sub: Some(subject.to_owned()),
+            exp: Some(claims.expires_at.as_secs()),
+            iat: Some(claims.issued_at.as_secs()),
+            nbf: Some(claims.issued_at.as_secs()),
+            aud: Some(claims.audience),
+            iss: Some(self.config.issuer.as_str().to_owned()),
+            token_type: Some("Bearer"),
+            token_use: Some("access_token"),
+            jti: Some(claims.id.to_string()),
+            sid: claims.session.map(|session| session.to_string()),
+            ext,
+        })
+    }
+
+    async fn refresh_token(
+        &self,
+        token: &RefreshToken,
+        required: Option<&Scope>,
+        now: Timestamp,
+    ) -> Result<IntrospectionResponse, StoreError> {
+        let grant = self.grants.find(token.grant).await?;
+        let holds = |grant: &Grant| {
+            grant.revoked_at.is_none()
+                && grant.redeemed_at.is_some()
+                && now < token.expires_at
+                && now < grant.expires_at
+                && self.is_usable(token.generation, grant, now)
+                && !self.revocations.covers_grant(&grant.facts())
+                && required.is_none_or(|required| grant.scope.covers(required))
+        };
+        let Some(grant) = grant.filter(holds) else { return Ok(IntrospectionResponse::default()) };
+        Ok(IntrospectionResponse {
+            active: true,
+            scope: Some(grant.scope.to_string()),
+            client_id: Some(grant.client.to_string()),
+            sub: Some(grant.subject.to_string()),
+            exp: (token.expires_at != Timestamp::NEVER).then(|| token.expires_at.as_secs()),
+            iat: grant.rotated_at.map(Timestamp::as_secs),
+            nbf: grant.rotated_at.map(Timestamp::as_secs),
+            aud: Some(grant.audience.as_slice().to_vec()),
+            iss: Some(self.config.issuer.as_str().to_owned()),
+            token_type: Some("Bearer"),
+            token_use: Some("refresh_token"),
+            jti: None,
+            sid: grant.session.map(|session| session.to_string()),
+            ext: serde_json::value::to_raw_value(&grant.claims.access_token).ok().filter(|raw| raw.get() != "{}"),
+        })
+    }
+
+    /// The current refresh token, or its predecessor while a retry would still be answered.
+    fn is_usable(&self, generation: Generation, grant: &Grant, now: Timestamp) -> bool {
+        let window = self.config.lifetimes.refresh_window;
+        let in_window = grant.rotated_at.is_some_and(|rotated_at| now < rotated_at + window);
+        generation == grant.generation || (in_window && generation.next() == grant.generation)
+    }
+}

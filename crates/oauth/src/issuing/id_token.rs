@@ -1,0 +1,59 @@
+//! Id tokens (OpenID Connect Core §2).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sluice_crypto::digest::{sha256, sha384, sha512};
+use sluice_crypto::jwk::SigningAlgorithm;
+
+/// Claims that the consent page cannot set: the server speaks here.
+const RESERVED: [&str; 16] = [
+    "iss", "sub", "aud", "exp", "iat", "nbf", "jti", "auth_time", "nonce", "acr", "amr", "azp", "sid", "at_hash",
+    "c_hash", "rat",
+];
+
+/// What an id token says.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are the claims of OpenID Connect Core §2")]
+pub struct IdTokenClaims<'a> {
+    pub iss: &'a str,
+    pub sub: &'a str,
+    pub aud: [&'a str; 1],
+    pub exp: i64,
+    pub iat: i64,
+    pub auth_time: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rat: Option<i64>,
+    pub jti: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acr: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub amr: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_hash: Option<String>,
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// The consent page's claims without those that are the server's.
+pub fn permitted(claims: &Map<String, Value>) -> Map<String, Value> {
+    let own = claims.iter().filter(|(name, _)| !RESERVED.contains(&name.as_str()));
+    own.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The left half of the hash of a token (OpenID Connect Core §3.1.3.6), by the hash of the signing algorithm.
+pub fn half_hash(token: &str, algorithm: SigningAlgorithm) -> String {
+    use SigningAlgorithm as Alg;
+    let hash = match algorithm {
+        Alg::RS256 | Alg::PS256 | Alg::ES256 => sha256(token.as_bytes()).to_vec(),
+        Alg::RS384 | Alg::PS384 | Alg::ES384 => sha384(token.as_bytes()),
+        Alg::RS512 | Alg::PS512 | Alg::ES512 | Alg::EdDSA => sha512(token.as_bytes()),
+    };
+    let half = hash.len() / 2;
+    URL_SAFE_NO_PAD.encode(hash.get(..half).unwrap_or_default())
+}

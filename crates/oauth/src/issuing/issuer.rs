@@ -1,0 +1,176 @@
+//! The tokens of a grant, together, as a token response.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use sluice_crypto::Sealer;
+use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_crypto::jws::SignError;
+use sluice_primitives::{Rng, Timestamp};
+use sluice_protocol::token_response::TokenResponse;
+use sluice_protocol::{GrantType, Scope};
+use sluice_token::jwt::JwtLayout;
+use sluice_token::{AccessTokenClaims, TokenId};
+use thiserror::Error;
+
+use super::access_token;
+use super::id_token::{IdTokenClaims, half_hash, permitted};
+use super::lifetime;
+use super::refresh_token::RefreshToken;
+use crate::client::Client;
+use crate::config::Config;
+use crate::grant::Grant;
+use crate::keys::KeyRing;
+
+/// What is to be issued.
+#[derive(Debug)]
+pub struct Issue<'a> {
+    /// For which grant.
+    pub grant: &'a Grant,
+    /// To which client.
+    pub client: &'a Client,
+    /// By which grant type.
+    pub grant_type: GrantType,
+    /// The scope of the access token: the grant's or less.
+    pub scope: &'a Scope,
+    /// The audience of the access token: the grant's or less.
+    pub audience: &'a [String],
+    /// When the pair is made: a repeated refresh says the same as the first.
+    pub issued_at: Timestamp,
+    /// From the authorization request.
+    pub nonce: Option<&'a str>,
+    /// When the authorization request arrived.
+    pub requested_at: Option<Timestamp>,
+}
+
+/// Why nothing could be issued.
+#[derive(Debug, Error)]
+pub enum IssueError {
+    /// There is no key of the algorithm that the client registered.
+    #[error("there is no signing key of the algorithm of this client")]
+    NoKey,
+    /// Signing failed.
+    #[error("a token could not be signed")]
+    Sign(#[from] SignError),
+}
+
+/// Issues tokens.
+pub struct TokenIssuer {
+    config: Arc<Config>,
+    layout: JwtLayout,
+    keys: Arc<KeyRing>,
+    sealer: Arc<Sealer>,
+    rng: Arc<dyn Rng>,
+}
+
+impl TokenIssuer {
+    /// An issuer.
+    pub fn new(config: Arc<Config>, keys: Arc<KeyRing>, sealer: Arc<Sealer>, rng: Arc<dyn Rng>) -> Self {
+        let layout = JwtLayout {
+            issuer: config.issuer.as_str().to_owned(),
+            top_level: config.top_level_claims.clone(),
+            mirror: config.mirror_claims,
+            scope_claim: config.scope_claim,
+        };
+        Self { config, layout, keys, sealer, rng }
+    }
+
+    /// The tokens of a grant.
+    ///
+    /// # Errors
+    /// [`IssueError`] if a key is missing or does not sign.
+    pub fn issue(&self, issue: &Issue<'_>) -> Result<TokenResponse, IssueError> {
+        let life = lifetime::access_token(issue.client, issue.grant_type, &self.config);
+        let claims = self.claims(issue, issue.issued_at + life);
+        let access_token = self.access_token(issue.client, &claims, &issue.grant.claims.access_token)?;
+        let id_token = if issue.grant.scope.contains("openid") {
+            Some(self.id_token(issue, &access_token)?)
+        } else {
+            None
+        };
+        Ok(TokenResponse {
+            refresh_token: may_refresh(issue.client, &issue.grant.scope).then(|| self.refresh_token(issue)),
+            access_token,
+            expires_in: life.as_secs(),
+            id_token,
+            scope: issue.scope.to_string(),
+            token_type: "bearer",
+        })
+    }
+
+    /// An access token alone.
+    ///
+    /// # Errors
+    /// [`IssueError`] if a key is missing or does not sign.
+    pub fn access_token(
+        &self,
+        client: &Client,
+        claims: &AccessTokenClaims,
+        extra: &Map<String, Value>,
+    ) -> Result<String, IssueError> {
+        let strategy = client.access_token_strategy.unwrap_or(self.config.access_tokens);
+        access_token::write(strategy, claims, extra, &self.layout, (&self.keys, &self.sealer, &*self.rng))
+    }
+
+    fn claims(&self, issue: &Issue<'_>, expires_at: Timestamp) -> AccessTokenClaims {
+        let grant = issue.grant;
+        AccessTokenClaims {
+            id: TokenId::derive(grant.id, grant.generation.0),
+            grant: grant.id,
+            client: grant.client.clone(),
+            subject: Some(grant.subject.clone()),
+            session: grant.session,
+            scope: issue.scope.clone(),
+            audience: issue.audience.to_vec(),
+            issued_at: issue.issued_at,
+            expires_at,
+            authenticated_at: grant.authenticated_at,
+            consented_at: grant.consented_at,
+            extra: access_token::extra(&grant.claims.access_token, true),
+        }
+    }
+
+    fn refresh_token(&self, issue: &Issue<'_>) -> String {
+        let life = lifetime::refresh_token(issue.client, issue.grant_type, &self.config);
+        let token = RefreshToken {
+            grant: issue.grant.id,
+            client: issue.grant.client.clone(),
+            generation: issue.grant.generation,
+            expires_at: issue.issued_at + life,
+        };
+        token.seal(&self.sealer, &*self.rng)
+    }
+
+    fn id_token(&self, issue: &Issue<'_>, access_token: &str) -> Result<String, IssueError> {
+        let algorithm = match issue.client.id_token_signed_response_alg.as_deref() {
+            Some(name) => name.parse().map_err(|_| IssueError::NoKey)?,
+            None => SigningAlgorithm::RS256,
+        };
+        let key = self.keys.id_token_signer(algorithm).ok_or(IssueError::NoKey)?;
+        let grant = issue.grant;
+        let life = lifetime::id_token(issue.client, issue.grant_type, &self.config);
+        let claims = IdTokenClaims {
+            iss: self.config.issuer.as_str(),
+            sub: grant.claims.forced_subject.as_deref().unwrap_or(grant.subject.as_str()),
+            aud: [grant.client.as_str()],
+            exp: (issue.issued_at + life).as_secs(),
+            iat: issue.issued_at.as_secs(),
+            auth_time: grant.authenticated_at.as_secs(),
+            rat: issue.requested_at.map(Timestamp::as_secs),
+            jti: TokenId::derive(grant.id, u32::MAX - grant.generation.0).to_string(),
+            nonce: issue.nonce,
+            acr: grant.claims.acr.as_deref(),
+            amr: &grant.claims.amr,
+            sid: grant.session.map(|session| session.to_string()),
+            at_hash: Some(half_hash(access_token, algorithm)),
+            extra: permitted(&grant.claims.id_token),
+        };
+        let payload = serde_json::to_vec(&claims).unwrap_or_default();
+        Ok(key.sign(Some("JWT"), &payload)?)
+    }
+}
+
+/// Whether a grant yields a refresh token: the client is registered for them and the user granted being away.
+pub fn may_refresh(client: &Client, scope: &Scope) -> bool {
+    scope.asks_offline() && client.grant_types.iter().any(|own| own == GrantType::RefreshToken.as_str())
+}

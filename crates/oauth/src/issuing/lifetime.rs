@@ -1,0 +1,31 @@
+//! How long each token lives: the client's lifespan for the grant type if it has one, the configured one otherwise.
+
+use sluice_primitives::Lifetime;
+use sluice_protocol::GrantType;
+
+use crate::client::{Client, GrantLifespans};
+use crate::config::{Config, LONGEST_ACCESS_TOKEN};
+
+const fn of(client: &Client, grant_type: GrantType) -> &GrantLifespans {
+    match grant_type {
+        GrantType::AuthorizationCode => &client.lifespans.authorization_code,
+        GrantType::RefreshToken => &client.lifespans.refresh_token,
+        GrantType::ClientCredentials => &client.lifespans.client_credentials,
+        GrantType::Implicit => &client.lifespans.implicit,
+    }
+}
+
+/// Of an access token; never longer than revocation markers are kept.
+pub fn access_token(client: &Client, grant_type: GrantType, config: &Config) -> Lifetime {
+    of(client, grant_type).access_token.unwrap_or(config.lifetimes.access_token).min(LONGEST_ACCESS_TOKEN)
+}
+
+/// Of an id token.
+pub fn id_token(client: &Client, grant_type: GrantType, config: &Config) -> Lifetime {
+    of(client, grant_type).id_token.unwrap_or(config.lifetimes.id_token)
+}
+
+/// Of a refresh token, since its making.
+pub fn refresh_token(client: &Client, grant_type: GrantType, config: &Config) -> Lifetime {
+    of(client, grant_type).refresh_token.unwrap_or(config.lifetimes.refresh_token)
+}

@@ -1,0 +1,61 @@
+//! Refresh tokens: sealed grant id and generation. Of use only together with the grant's row.
+
+use serde::{Deserialize, Serialize};
+use sluice_crypto::{OpenError, Purpose, Sealer};
+use sluice_primitives::{GrantId, Rng, Timestamp};
+use sluice_protocol::ClientId;
+
+use crate::grant::Generation;
+
+/// What Hydra puts before its refresh tokens.
+pub const PREFIX: &str = "ory_rt_";
+
+/// What a refresh token says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefreshToken {
+    /// Its grant.
+    pub grant: GrantId,
+    /// To whom it was issued.
+    pub client: ClientId,
+    /// Its place in the chain.
+    pub generation: Generation,
+    /// Until when it may be used; [`Timestamp::NEVER`] if without end.
+    pub expires_at: Timestamp,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire<'a> {
+    grant: [u8; 16],
+    client: &'a str,
+    generation: u32,
+    expires_at: i64,
+}
+
+impl RefreshToken {
+    /// The token as text.
+    pub fn seal(&self, sealer: &Sealer, rng: &dyn Rng) -> String {
+        let wire = Wire {
+            grant: *self.grant.as_bytes(),
+            client: self.client.as_str(),
+            generation: self.generation.0,
+            expires_at: self.expires_at.as_millis(),
+        };
+        let bytes = postcard::to_stdvec(&wire).unwrap_or_default();
+        format!("{PREFIX}{}", sealer.seal(Purpose::RefreshToken, &bytes, rng))
+    }
+
+    /// Reads a presented token; expiry is the caller's to check.
+    ///
+    /// # Errors
+    /// [`OpenError`] for anything that this installation did not issue as a refresh token.
+    pub fn open(presented: &str, sealer: &Sealer) -> Result<Self, OpenError> {
+        let bytes = sealer.open(Purpose::RefreshToken, presented.strip_prefix(PREFIX).unwrap_or(presented))?;
+        let wire: Wire<'_> = postcard::from_bytes(&bytes).map_err(|_| OpenError::Malformed)?;
+        Ok(Self {
+            grant: GrantId::from_bytes(wire.grant),
+            client: wire.client.parse().map_err(|_| OpenError::Malformed)?,
+            generation: Generation(wire.generation),
+            expires_at: Timestamp::from_millis(wire.expires_at),
+        })
+    }
+}

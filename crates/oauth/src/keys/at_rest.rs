@@ -1,0 +1,83 @@
+//! Keys at rest: a JWK is sealed whole, so a store holds names and states, but no key.
+
+use std::sync::Arc;
+
+use sluice_commit::StoreError;
+use sluice_crypto::jwk::{Jwk, JwkError};
+use sluice_crypto::{OpenError, Purpose, Sealer};
+use sluice_primitives::{Rng, Timestamp};
+use thiserror::Error;
+
+use super::repository::{KeyState, StoredKey};
+
+/// A longer JWK is refused, in bytes: sealed, it would not open.
+pub(super) const MAX_JWK: usize = 32 * 1024;
+
+/// Why keys could not be read or made.
+#[derive(Debug, Clone, Error)]
+pub enum KeyError {
+    /// A stored key does not open: the secret that sealed it is not configured any more.
+    #[error("the key `{kid}` of the set `{set}` cannot be opened: {cause}")]
+    Sealed {
+        /// The set.
+        set: String,
+        /// The key.
+        kid: String,
+        /// Why.
+        cause: OpenError,
+    },
+    /// A stored key opens, but to something that is no key.
+    #[error("the key `{kid}` of the set `{set}` cannot be read")]
+    Unreadable {
+        /// The set.
+        set: String,
+        /// The key.
+        kid: String,
+    },
+    /// A key could not be made, or is not valid.
+    #[error(transparent)]
+    Jwk(#[from] JwkError),
+    /// The thread that made keys ended early.
+    #[error("the keys were not made")]
+    NotMade,
+    /// The store's.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Seals and opens keys.
+#[derive(Clone)]
+pub(super) struct KeySealer {
+    pub(super) at_rest: Arc<Sealer>,
+    pub(super) rng: Arc<dyn Rng>,
+}
+
+impl KeySealer {
+    /// The row of a key.
+    pub(super) fn seal(&self, set: &str, jwk: &Jwk, state: KeyState, created_at: Timestamp) -> StoredKey {
+        let json = sluice_primitives::Secret::new(serde_json::to_vec(jwk).unwrap_or_default());
+        let implied = || jwk.signing_algorithm().ok().map(|algorithm| algorithm.to_string());
+        StoredKey {
+            set: set.to_owned(),
+            kid: jwk.kid.clone().unwrap_or_default(),
+            algorithm: jwk.alg.clone().or_else(implied).unwrap_or_default(),
+            sealed: self.at_rest.seal(Purpose::SigningKey, json.expose(), &*self.rng),
+            state,
+            created_at,
+        }
+    }
+
+    /// The key of a row.
+    pub(super) fn open(&self, stored: &StoredKey) -> Result<Jwk, KeyError> {
+        let named = || (stored.set.clone(), stored.kid.clone());
+        let json = self.at_rest.open(Purpose::SigningKey, &stored.sealed).map_err(|cause| {
+            let (set, kid) = named();
+            KeyError::Sealed { set, kid, cause }
+        })?;
+        let json = sluice_primitives::Secret::new(json);
+        serde_json::from_slice(json.expose()).map_err(|_| {
+            let (set, kid) = named();
+            KeyError::Unreadable { set, kid }
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! A key repository for the tests of this crate.
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use sluice_commit::StoreError;
+
+use super::repository::{KeyRepository, StoredKey};
+
+/// Keys in a list.
+#[derive(Default)]
+pub(crate) struct FakeKeys(pub(crate) Mutex<Vec<StoredKey>>);
+
+#[async_trait]
+impl KeyRepository for FakeKeys {
+    async fn set(&self, set: &str) -> Result<Vec<StoredKey>, StoreError> {
+        let mut found: Vec<_> = self.0.lock().iter().filter(|key| key.set == set).cloned().collect();
+        found.sort_by(|one, other| (other.created_at, &one.kid).cmp(&(one.created_at, &other.kid)));
+        Ok(found)
+    }
+
+    async fn create_missing(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        let mut rows = self.0.lock();
+        for key in keys {
+            if !rows.iter().any(|row| row.set == key.set && row.algorithm == key.algorithm) {
+                rows.push(key);
+            }
+        }
+        Ok(())
+    }
+
+    async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        let mut rows = self.0.lock();
+        for key in keys {
+            rows.retain(|row| row.set != key.set || row.kid != key.kid);
+            rows.push(key);
+        }
+        Ok(())
+    }
+
+    async fn replace_set(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        let mut rows = self.0.lock();
+        rows.retain(|row| row.set != set);
+        rows.extend(keys);
+        Ok(())
+    }
+
+    async fn delete(&self, set: &str, kid: &str) -> Result<bool, StoreError> {
+        let mut rows = self.0.lock();
+        let before = rows.len();
+        rows.retain(|row| row.set != set || row.kid != kid);
+        Ok(rows.len() < before)
+    }
+
+    async fn delete_set(&self, set: &str) -> Result<bool, StoreError> {
+        let mut rows = self.0.lock();
+        let before = rows.len();
+        rows.retain(|row| row.set != set);
+        Ok(rows.len() < before)
+    }
+}

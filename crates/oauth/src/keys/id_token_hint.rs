@@ -1,0 +1,61 @@
+//! Id tokens that come back as a hint (OpenID Connect Core §3.1.2.1, RP-Initiated Logout §2): ours, expired or not.
+
+use serde::Deserialize;
+use sluice_primitives::SessionId;
+use sluice_protocol::{ClientId, Subject};
+
+use super::KeyRing;
+
+/// What a hint tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdTokenHint {
+    /// `sub`.
+    pub subject: Subject,
+    /// `aud`.
+    pub client: Option<ClientId>,
+    /// `sid`.
+    pub session: Option<SessionId>,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    iss: String,
+    sub: String,
+    #[serde(default)]
+    aud: OneOrMany,
+    sid: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Default for OneOrMany {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl KeyRing {
+    /// What an id token of this server tells; none if it is not one.
+    pub fn verify_id_token_hint(&self, token: &str, issuer: &str) -> Option<IdTokenHint> {
+        let verified = self.verify_own(token).ok()?;
+        if verified.header.typ.as_deref() == Some(sluice_token::jwt::TYPE) {
+            return None;
+        }
+        let claims: Claims = serde_json::from_slice(&verified.payload).ok()?;
+        let client = match &claims.aud {
+            OneOrMany::One(only) => only.parse().ok(),
+            OneOrMany::Many(all) => all.first().and_then(|first| first.parse().ok()),
+        };
+        (claims.iss == issuer).then_some(())?;
+        Some(IdTokenHint {
+            subject: claims.sub.parse().ok()?,
+            client,
+            session: claims.sid.and_then(|sid| sid.parse().ok()),
+        })
+    }
+}

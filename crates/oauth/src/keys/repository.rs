@@ -1,0 +1,76 @@
+//! Stored keys. Private parts are sealed before they reach a store.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_primitives::Timestamp;
+
+/// Where a key is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyState {
+    /// Published, not signing yet, so that caches learn of it.
+    Announced,
+    /// Signing.
+    Active,
+    /// Published, not signing any more.
+    Retiring,
+}
+
+impl KeyState {
+    /// The state as stores keep it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Announced => "announced",
+            Self::Active => "active",
+            Self::Retiring => "retiring",
+        }
+    }
+
+    /// The state that a store kept; an unknown one counts as retiring: published, but not signing.
+    pub fn parse(raw: &str) -> Self {
+        match raw {
+            "announced" => Self::Announced,
+            "active" => Self::Active,
+            _ => Self::Retiring,
+        }
+    }
+}
+
+/// A key as the store keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredKey {
+    /// The set it belongs to, such as `hydra.openid.id-token`.
+    pub set: String,
+    /// Its id within the set.
+    pub kid: String,
+    /// `alg` of the JWK, such as `RS256`.
+    pub algorithm: String,
+    /// The whole JWK, sealed.
+    pub sealed: String,
+    /// Where it is in its life.
+    pub state: KeyState,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// Stored keys. Every method is one transaction; those that write append a change of the set to the feed.
+#[async_trait]
+pub trait KeyRepository: Send + Sync {
+    /// The keys of a set, newest first (then by kid); empty if there is no such set.
+    async fn set(&self, set: &str) -> Result<Vec<StoredKey>, StoreError>;
+
+    /// Adds the keys unless the set already has a key of the same algorithm: ten nodes that start at once end with one
+    /// key per algorithm. Writes nothing and appends nothing if none was missing.
+    async fn create_missing(&self, keys: Vec<StoredKey>) -> Result<(), StoreError>;
+
+    /// Adds keys to a set; one with the same kid is replaced.
+    async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError>;
+
+    /// Replaces a whole set by these keys.
+    async fn replace_set(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), StoreError>;
+
+    /// Deletes a key; whether it was there.
+    async fn delete(&self, set: &str, kid: &str) -> Result<bool, StoreError>;
+
+    /// Deletes a set; whether it was there.
+    async fn delete_set(&self, set: &str) -> Result<bool, StoreError>;
+}

@@ -1,0 +1,116 @@
+use super::*;
+use crate::keys::fake::FakeKeys;
+use crate::keys::loaded::ANNOUNCED_FOR;
+use sluice_crypto::jwk::JwkSet;
+use sluice_primitives::{Lifetime, ManualClock, NetworkId, OsRng, Secret, Timestamp};
+
+fn at_rest(secret: &str) -> Arc<Sealer> {
+    Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(secret.as_bytes().to_vec())]))
+}
+
+fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)))
+}
+
+async fn start(repo: &Arc<FakeKeys>, clock: &Arc<ManualClock>) -> Arc<KeyRing> {
+    KeyRing::start(repo.clone(), at_rest("secret"), Arc::new(OsRng), clock.clone()).await.unwrap()
+}
+
+/// A key of the id token set, written as another node would.
+fn es256(clock: &ManualClock, kid: &str, state: KeyState) -> StoredKey {
+    let sealer = KeySealer { at_rest: at_rest("secret"), rng: Arc::new(OsRng) };
+    let jwk = Jwk::generate(SigningAlgorithm::ES256, kid.to_owned(), RsaSize::default()).unwrap();
+    sealer.seal(ID_TOKEN_SET, &jwk, state, clock.now())
+}
+
+fn kid(key: Option<Arc<SigningKey>>) -> String {
+    key.unwrap().kid().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn nodes_that_start_one_after_the_other_have_the_same_keys() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let (first, second) = (start(&repo, &clock).await, start(&repo, &clock).await);
+    assert_eq!(repo.0.lock().len(), 4);
+    assert_eq!(first.public_jwks(), second.public_jwks());
+    for algorithm in ALGORITHMS {
+        assert_eq!(kid(first.id_token_signer(algorithm)), kid(second.id_token_signer(algorithm)));
+        assert!(first.access_token_signer(algorithm).is_some());
+    }
+    assert!(first.id_token_signer(SigningAlgorithm::EdDSA).is_none());
+}
+
+#[tokio::test]
+async fn nodes_that_start_at_once_have_the_same_keys() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let nodes = [start(&repo, &clock), start(&repo, &clock), start(&repo, &clock)];
+    let [one, two, three] = nodes;
+    let (one, two, three) = tokio::join!(one, two, three);
+    assert_eq!(repo.0.lock().len(), 4);
+    assert!(one.public_jwks() == two.public_jwks() && two.public_jwks() == three.public_jwks());
+}
+
+#[tokio::test]
+async fn only_public_parts_are_published() {
+    let ring = start(&Arc::new(FakeKeys::default()), &clock()).await;
+    let published: JwkSet = serde_json::from_str(&ring.public_jwks()).unwrap();
+    assert_eq!(published.keys.len(), 4);
+    assert!(published.keys.iter().all(|key| !key.is_private() && key.kid.is_some()));
+    assert!(!ring.public_jwks().contains("\"d\""));
+}
+
+#[tokio::test]
+async fn own_tokens_verify_and_changed_ones_do_not() {
+    let ring = start(&Arc::new(FakeKeys::default()), &clock()).await;
+    for key in
+        [ring.id_token_signer(SigningAlgorithm::RS256), ring.access_token_signer(SigningAlgorithm::ES256)]
+    {
+        let token = key.unwrap().sign(Some("JWT"), br#"{"sub":"alice"}"#).unwrap();
+        assert_eq!(ring.verify_own(&token).unwrap().payload, br#"{"sub":"alice"}"#);
+        let other = token.replace("eyJzdWIi", "eyJzdWJi");
+        assert!(ring.verify_own(&other).is_err());
+    }
+    let foreign = start(&Arc::new(FakeKeys::default()), &clock()).await;
+    let token = foreign.id_token_signer(SigningAlgorithm::ES256).unwrap().sign(None, b"{}").unwrap();
+    assert_eq!(ring.verify_own(&token).unwrap_err(), VerifyError::UnknownKey);
+}
+
+#[tokio::test]
+async fn an_announced_key_is_published_at_once_and_signs_later() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let ring = start(&repo, &clock).await;
+    let old = kid(ring.id_token_signer(SigningAlgorithm::ES256));
+    clock.advance(Lifetime::secs(1));
+    repo.0.lock().push(es256(&clock, "next", KeyState::Announced));
+    ring.reload(ID_TOKEN_SET).await.unwrap();
+    assert!(ring.public_jwks().contains("\"next\""));
+    assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), old);
+    clock.advance(ANNOUNCED_FOR);
+    assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), "next");
+}
+
+#[tokio::test]
+async fn the_newest_active_key_signs_and_a_retiring_one_verifies() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let ring = start(&repo, &clock).await;
+    let token = ring.id_token_signer(SigningAlgorithm::ES256).unwrap().sign(None, b"{}").unwrap();
+    for row in repo.0.lock().iter_mut().filter(|row| row.set == ID_TOKEN_SET) {
+        row.state = KeyState::Retiring;
+    }
+    clock.advance(Lifetime::hours(1));
+    repo.0.lock().push(es256(&clock, "newer", KeyState::Active));
+    ring.reload("another set").await.unwrap();
+    assert_ne!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), "newer", "not ours, so nothing was read");
+    ring.reload(ID_TOKEN_SET).await.unwrap();
+    assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), "newer");
+    assert!(ring.verify_own(&token).is_ok());
+    assert!(ring.id_token_signer(SigningAlgorithm::RS256).is_none());
+}
+
+#[tokio::test]
+async fn a_key_that_does_not_open_stops_the_start() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    start(&repo, &clock).await;
+    let refused = KeyRing::start(repo, at_rest("another"), Arc::new(OsRng), clock).await.unwrap_err();
+    assert!(matches!(refused, KeyError::Sealed { .. }));
+}

@@ -1,0 +1,230 @@
+//! What an administrator may do with key sets: Hydra's admin API without HTTP.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluice_commit::StoreError;
+use sluice_crypto::Sealer;
+use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, MacAlgorithm, RsaSize, SigningAlgorithm};
+use sluice_primitives::{Clock, Rng};
+use thiserror::Error;
+
+use super::at_rest::{KeyError, KeySealer, MAX_JWK};
+use super::repository::{KeyRepository, KeyState, StoredKey};
+use super::ring::{KeyRing, is_own, new_kid};
+
+/// A longer name of a set or key is refused, in bytes.
+const MAX_NAME: usize = 255;
+
+/// Why a key set was not read or changed.
+#[derive(Debug, Clone, Error)]
+pub enum KeyServiceError {
+    /// There is no such set, or nothing in it.
+    #[error("there is no such key set")]
+    NoSuchSet,
+    /// There is no such key in the set.
+    #[error("there is no such key")]
+    NoSuchKey,
+    /// Keys of this algorithm are not made here.
+    #[error("the algorithm is not supported")]
+    Algorithm,
+    /// A key has no `kid`.
+    #[error("the key has no kid")]
+    NoKid,
+    /// Two keys of a set have the same `kid`.
+    #[error("two keys have the same kid")]
+    SameKid,
+    /// The name of a set or key is empty, longer than 255 bytes, or has control characters.
+    #[error("the name of a key set or key is not allowed")]
+    Name,
+    /// A key is not valid.
+    #[error("a key is not valid: {0}")]
+    Invalid(#[from] JwkError),
+    /// A key is longer than 32 KiB.
+    #[error("a key is too long")]
+    TooLong,
+    /// The keys could not be read or made.
+    #[error(transparent)]
+    Keys(#[from] KeyError),
+    /// The store's.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A key that is to be made.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    /// `alg`: a signature algorithm, or HS256 to HS512.
+    pub algorithm: String,
+    /// `kid`; random if empty.
+    pub kid: String,
+    /// `use`; `sig` if empty.
+    pub key_use: String,
+}
+
+/// Reads and changes key sets.
+pub struct KeyService {
+    repo: Arc<dyn KeyRepository>,
+    sealer: KeySealer,
+    clock: Arc<dyn Clock>,
+    ring: Arc<KeyRing>,
+}
+
+impl KeyService {
+    /// A service; `key_ring` is told of what it changes.
+    pub fn new(
+        repo: Arc<dyn KeyRepository>,
+        at_rest: Arc<Sealer>,
+        rng: Arc<dyn Rng>,
+        clock: Arc<dyn Clock>,
+        key_ring: Arc<KeyRing>,
+    ) -> Self {
+        Self { repo, sealer: KeySealer { at_rest, rng }, clock, ring: key_ring }
+    }
+
+    /// Makes a key and adds it to the set; answers with the new key alone. In the sets that this server signs with, a
+    /// key that has a predecessor is announced first: it signs when others had the time to learn of it.
+    ///
+    /// # Errors
+    /// [`KeyServiceError::Algorithm`] for one that is not known.
+    pub async fn create(&self, set: &str, asked: NewKey) -> Result<JwkSet, KeyServiceError> {
+        check_name(set)?;
+        let kid = if asked.kid.is_empty() { new_kid(&*self.sealer.rng) } else { asked.kid };
+        check_name(&kid)?;
+        let mut jwk = self.make(&asked.algorithm, kid).await?;
+        jwk.key_use = Some(if asked.key_use.is_empty() { "sig".to_owned() } else { asked.key_use });
+        let state =
+            if self.has_predecessor(set, &jwk).await? { KeyState::Announced } else { KeyState::Active };
+        self.repo.add(vec![self.sealed(set, &jwk, state)?]).await?;
+        self.ring.reload(set).await?;
+        Ok(JwkSet { keys: vec![jwk] })
+    }
+
+    /// The keys of a set, private parts included.
+    ///
+    /// # Errors
+    /// [`KeyServiceError::NoSuchSet`].
+    pub async fn set(&self, set: &str) -> Result<JwkSet, KeyServiceError> {
+        let stored = self.repo.set(set).await?;
+        if stored.is_empty() {
+            return Err(KeyServiceError::NoSuchSet);
+        }
+        let keys = stored.iter().map(|key| self.sealer.open(key)).collect::<Result<_, _>>()?;
+        Ok(JwkSet { keys })
+    }
+
+    /// One key of a set, private parts included.
+    ///
+    /// # Errors
+    /// [`KeyServiceError::NoSuchKey`].
+    pub async fn key(&self, set: &str, kid: &str) -> Result<JwkSet, KeyServiceError> {
+        let stored = self.repo.set(set).await?;
+        let found = stored.iter().find(|key| key.kid == kid).ok_or(KeyServiceError::NoSuchKey)?;
+        Ok(JwkSet { keys: vec![self.sealer.open(found)?] })
+    }
+
+    /// Replaces a whole set by these keys.
+    ///
+    /// # Errors
+    /// [`KeyServiceError`] says what is wrong with which key.
+    pub async fn replace_set(&self, set: &str, keys: JwkSet) -> Result<JwkSet, KeyServiceError> {
+        check_name(set)?;
+        let stored = keys.keys.iter().map(|jwk| self.checked(set, jwk)).collect::<Result<Vec<_>, _>>()?;
+        let mut names: Vec<_> = stored.iter().map(|key| key.kid.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        if names.len() != stored.len() {
+            return Err(KeyServiceError::SameKid);
+        }
+        self.repo.replace_set(set, stored).await?;
+        self.restored(set).await?;
+        Ok(keys)
+    }
+
+    /// Adds a key to a set under its own `kid`; one with the same is replaced.
+    ///
+    /// # Errors
+    /// [`KeyServiceError`] says what is wrong with it.
+    pub async fn put_key(&self, set: &str, jwk: Jwk) -> Result<Jwk, KeyServiceError> {
+        check_name(set)?;
+        self.repo.add(vec![self.checked(set, &jwk)?]).await?;
+        self.ring.reload(set).await?;
+        Ok(jwk)
+    }
+
+    /// Deletes a set, if it is there. One that this server signs with gets new keys at once.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn delete_set(&self, set: &str) -> Result<(), KeyServiceError> {
+        self.repo.delete_set(set).await?;
+        self.restored(set).await
+    }
+
+    /// Deletes a key, if it is there. If this server signs with it and has no other, it gets a new one at once.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn delete_key(&self, set: &str, kid: &str) -> Result<(), KeyServiceError> {
+        self.repo.delete(set, kid).await?;
+        self.restored(set).await
+    }
+
+    /// Tells the ring of keys that went.
+    async fn restored(&self, set: &str) -> Result<(), KeyServiceError> {
+        if is_own(set) {
+            self.ring.create_missing().await?;
+        }
+        Ok(())
+    }
+
+    /// RSA keys take a while, so all are made away from the async threads.
+    async fn make(&self, algorithm: &str, kid: String) -> Result<Jwk, KeyServiceError> {
+        if let Ok(algorithm) = algorithm.parse::<MacAlgorithm>() {
+            return Ok(Jwk::generate_symmetric(algorithm, kid, &*self.sealer.rng));
+        }
+        let algorithm: SigningAlgorithm = algorithm.parse().map_err(|_| KeyServiceError::Algorithm)?;
+        let made =
+            tokio::task::spawn_blocking(move || Jwk::generate(algorithm, kid, RsaSize::Bits2048)).await;
+        Ok(made.map_err(|_| KeyError::NotMade)??)
+    }
+
+    async fn has_predecessor(&self, set: &str, jwk: &Jwk) -> Result<bool, StoreError> {
+        if !is_own(set) {
+            return Ok(false);
+        }
+        let stored = self.repo.set(set).await?;
+        Ok(stored
+            .iter()
+            .any(|key| key.state == KeyState::Active && jwk.alg.as_deref() == Some(&key.algorithm)))
+    }
+
+    /// The row of a key that somebody else made.
+    fn checked(&self, set: &str, jwk: &Jwk) -> Result<StoredKey, KeyServiceError> {
+        check_name(jwk.kid.as_deref().ok_or(KeyServiceError::NoKid)?)?;
+        jwk.thumbprint()?;
+        self.sealed(set, jwk, KeyState::Active)
+    }
+
+    fn sealed(&self, set: &str, jwk: &Jwk, state: KeyState) -> Result<StoredKey, KeyServiceError> {
+        let length = serde_json::to_string(jwk).map_or(usize::MAX, |json| json.len());
+        if length > MAX_JWK {
+            return Err(KeyServiceError::TooLong);
+        }
+        Ok(self.sealer.seal(set, jwk, state, self.clock.now()))
+    }
+}
+
+fn check_name(name: &str) -> Result<(), KeyServiceError> {
+    let fits = !name.is_empty() && name.len() <= MAX_NAME && !name.chars().any(char::is_control);
+    if fits { Ok(()) } else { Err(KeyServiceError::Name) }
+}
+
+impl fmt::Debug for KeyService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyService").field("ring", &self.ring).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+use super::*;
+use crate::keys::fake::FakeKeys;
+use crate::keys::ring::ID_TOKEN_SET;
+use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
+
+async fn given() -> (KeyService, Arc<KeyRing>, Arc<FakeKeys>) {
+    let repo = Arc::new(FakeKeys::default());
+    let at_rest = Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]));
+    let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)));
+    let ring = KeyRing::start(repo.clone(), at_rest.clone(), Arc::new(OsRng), clock.clone()).await.unwrap();
+    (KeyService::new(repo.clone(), at_rest, Arc::new(OsRng), clock, ring.clone()), ring, repo)
+}
+
+fn asking(algorithm: &str, kid: &str) -> NewKey {
+    NewKey { algorithm: algorithm.to_owned(), kid: kid.to_owned(), key_use: String::new() }
+}
+
+fn key(json: &str) -> Jwk {
+    serde_json::from_str(json).unwrap()
+}
+
+#[tokio::test]
+async fn keys_are_made_for_each_algorithm_and_kept_sealed() {
+    let (service, _, repo) = given().await;
+    for algorithm in ["ES256", "ES512", "EdDSA", "RS256", "RS512", "HS256", "HS512"] {
+        let made = service.create("mine", asking(algorithm, algorithm)).await.unwrap();
+        assert_eq!(made.keys.len(), 1, "the new key alone is answered");
+        assert_eq!(service.key("mine", algorithm).await.unwrap(), made);
+        let secret = made.keys[0].d.as_ref().or(made.keys[0].k.as_ref()).unwrap().expose();
+        assert!(repo.0.lock().iter().all(|row| !row.sealed.contains(secret)));
+    }
+    assert_eq!(service.set("mine").await.unwrap().keys.len(), 7);
+    let unknown = service.create("mine", asking("none", "k")).await;
+    assert!(matches!(unknown, Err(KeyServiceError::Algorithm)));
+}
+
+#[tokio::test]
+async fn a_key_without_a_name_is_given_one() {
+    let (service, ..) = given().await;
+    let made = service.create("mine", asking("ES256", "")).await.unwrap();
+    assert!(uuid::Uuid::parse_str(made.keys[0].kid.as_deref().unwrap()).is_ok());
+    assert_eq!(made.keys[0].key_use.as_deref(), Some("sig"));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told_apart() {
+    let (service, ..) = given().await;
+    assert!(matches!(service.set("mine").await, Err(KeyServiceError::NoSuchSet)));
+    assert!(matches!(service.key("mine", "k").await, Err(KeyServiceError::NoSuchKey)));
+    service.delete_set("mine").await.unwrap();
+    service.delete_key("mine", "k").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_set_is_replaced_whole_or_not_at_all() {
+    let (service, ..) = given().await;
+    service.create("mine", asking("ES256", "old")).await.unwrap();
+    let one = key(r#"{"kty":"oct","k":"AAAA","kid":"one","alg":"HS256","use":"sig"}"#);
+    let twice = service.replace_set("mine", JwkSet { keys: vec![one.clone(), one.clone()] }).await;
+    assert!(matches!(twice, Err(KeyServiceError::SameKid)));
+    let nameless = key(r#"{"kty":"oct","k":"AAAA"}"#);
+    let refused = service.replace_set("mine", JwkSet { keys: vec![one.clone(), nameless] }).await;
+    assert!(matches!(refused, Err(KeyServiceError::NoKid)));
+    assert_eq!(service.set("mine").await.unwrap().keys[0].kid.as_deref(), Some("old"));
+    service.replace_set("mine", JwkSet { keys: vec![one.clone()] }).await.unwrap();
+    assert_eq!(service.set("mine").await.unwrap().keys, [one]);
+}
+
+#[tokio::test]
+async fn what_is_no_key_is_refused() {
+    let (service, ..) = given().await;
+    for json in [
+        r#"{"kty":"wat","kid":"k"}"#,
+        r#"{"kty":"RSA","kid":"k"}"#,
+        r#"{"kty":"EC","crv":"P-256","x":"AA","kid":"k"}"#,
+    ] {
+        assert!(
+            matches!(service.put_key("mine", key(json)).await, Err(KeyServiceError::Invalid(_))),
+            "{json}"
+        );
+    }
+    let long = format!(r#"{{"kty":"oct","k":"AAAA","kid":"k","x5c":["{}"]}}"#, "A".repeat(MAX_JWK));
+    assert!(matches!(service.put_key("mine", key(&long)).await, Err(KeyServiceError::TooLong)));
+    let refused = service.put_key("\n", key(r#"{"kty":"oct","k":"AAAA","kid":"k"}"#)).await;
+    assert!(matches!(refused, Err(KeyServiceError::Name)));
+}
+
+#[tokio::test]
+async fn a_successor_of_a_signing_key_is_announced_first() {
+    let (service, ring, repo) = given().await;
+    service.create(ID_TOKEN_SET, asking("ES256", "next")).await.unwrap();
+    service.create(ID_TOKEN_SET, asking("EdDSA", "first")).await.unwrap();
+    let state = |kid: &str| repo.0.lock().iter().find(|row| row.kid == kid).unwrap().state;
+    assert_eq!((state("next"), state("first")), (KeyState::Announced, KeyState::Active));
+    assert!(ring.public_jwks().contains("\"next\""));
+    assert_eq!(ring.id_token_signer(SigningAlgorithm::EdDSA).unwrap().kid(), Some("first"));
+    assert_ne!(ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid(), Some("next"));
+}
+
+#[tokio::test]
+async fn the_server_never_runs_out_of_signing_keys() {
+    let (service, ring, _) = given().await;
+    let old = ring.public_jwks();
+    service.delete_set(ID_TOKEN_SET).await.unwrap();
+    assert_ne!(ring.public_jwks(), old);
+    assert!(ring.id_token_signer(SigningAlgorithm::RS256).is_some());
+    let kid = ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid().unwrap().to_owned();
+    service.delete_key(ID_TOKEN_SET, &kid).await.unwrap();
+    assert_ne!(ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid(), Some(kid.as_str()));
+    let signer = ring.id_token_signer(SigningAlgorithm::RS256).unwrap();
+    let public = service.key(ID_TOKEN_SET, signer.kid().unwrap()).await.unwrap().public();
+    service.replace_set(ID_TOKEN_SET, public).await.unwrap();
+    assert!(ring.id_token_signer(SigningAlgorithm::RS256).is_some(), "a public key cannot sign");
+    service.replace_set(ID_TOKEN_SET, JwkSet::default()).await.unwrap();
+    assert!(ring.id_token_signer(SigningAlgorithm::ES256).is_some());
+}

@@ -1,0 +1,26 @@
+//! The authorization server: rules. No HTTP, no SQL.
+//!
+//! Who asks: [`client`], [`client_auth`]. What is asked: [`authorization`], [`flow`], [`login_session`], [`consent`],
+//! [`logout`]. What comes of it: [`grant`], [`grant_handler`], [`issuing`], [`keys`]. What tokens are worth:
+//! [`access_token_reader`], [`introspection`], [`revocation`], [`userinfo`]. [`discovery`] tells clients of it all.
+
+pub mod access_token_reader;
+pub mod authorization;
+pub mod client;
+pub mod client_auth;
+pub mod config;
+pub mod consent;
+pub mod discovery;
+pub mod flow;
+pub mod grant;
+pub mod grant_handler;
+pub mod introspection;
+pub mod issuing;
+pub mod keys;
+pub mod login_session;
+pub mod logout;
+pub mod replay;
+pub mod revocation;
+pub mod userinfo;
+
+pub use config::Config;

@@ -1,0 +1,9 @@
+//! Login session: a browser that is known here (OpenID Connect `sid`).
+//!
+//! [`repository`]: the model and its atomic steps. [`service`]: what an administrator may do.
+
+pub mod repository;
+pub mod service;
+
+pub use repository::{EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient};
+pub use service::LoginSessionService;

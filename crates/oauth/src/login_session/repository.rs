@@ -1,0 +1,92 @@
+//! Login sessions and who takes part in them.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_primitives::{Lifetime, SessionId, Timestamp};
+use sluice_protocol::{ClientId, Subject};
+
+use crate::logout::LogoutNotice;
+
+/// A login that is remembered, or that clients with a logout URI take part in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginSession {
+    /// Made with the flow that logged in.
+    pub id: SessionId,
+    /// Who logged in.
+    pub subject: Subject,
+    /// When.
+    pub authenticated_at: Timestamp,
+    /// When it was last used, to the minute.
+    pub last_seen_at: Timestamp,
+    /// Until when it lives, however often it is used.
+    pub expires_at: Timestamp,
+    /// Whether it lets the login page be skipped; a session that is not remembered is kept for logout only.
+    pub remembered: bool,
+    /// How long it lives without being used; without end if `FOREVER`.
+    pub idle: Lifetime,
+    /// Authentication context class.
+    pub acr: Option<String>,
+    /// Authentication methods.
+    pub amr: Vec<String>,
+    /// Session id at the identity provider, as the login page named it.
+    pub provider_session: Option<String>,
+}
+
+/// A client that got a grant in a session and wants to hear of its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionClient {
+    /// The session.
+    pub session: SessionId,
+    /// The client.
+    pub client: ClientId,
+}
+
+/// Which sessions end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndSessions {
+    /// This one.
+    One(SessionId),
+    /// All of a subject.
+    Subject(Subject),
+}
+
+/// A session that ended, and who is to hear of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedSession {
+    /// The session.
+    pub session: SessionId,
+    /// Whose it was.
+    pub subject: Subject,
+    /// Who took part.
+    pub clients: Vec<ClientId>,
+}
+
+/// Login sessions. Every method is one transaction.
+#[async_trait]
+pub trait LoginSessionRepository: Send + Sync {
+    /// Stores a session unless one with this id is there. Whether it is this subject's now: a replayed login verifier
+    /// never makes a second session and never changes whose it is. A session that has ended does not come back: `false`.
+    async fn insert(&self, session: LoginSession) -> Result<bool, StoreError>;
+
+    /// The session if it is remembered, has neither expired nor been idle too long at `now`, and was not ended.
+    async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError>;
+
+    /// Notes that a session was used and, with `expires_at`, moves its end.
+    async fn touch(&self, session: SessionId, now: Timestamp, expires_at: Option<Timestamp>) -> Result<(), StoreError>;
+
+    /// Who would hear of the end of these sessions, without ending them.
+    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError>;
+
+    /// Ends sessions: their rows go, one marker is appended (session or subject, which revokes nothing that
+    /// authenticated after `now`), and the notices are put into the outbox, all in one transaction.
+    async fn end(
+        &self,
+        which: EndSessions,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+        notices: Vec<LogoutNotice>,
+    ) -> Result<(), StoreError>;
+
+    /// Deletes at most `limit` sessions that expired before `now`, with their participants; how many it was.
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
+}

@@ -1,0 +1,117 @@
+//! How back-channel notices arrive (OpenID Connect Back-Channel Logout 1.0 §2.4, §2.5): retried with back-off, kept as
+//! dead letters in the end.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Serialize;
+use serde_json::json;
+use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_net::Fetcher;
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
+use tracing::{info, warn};
+use url::Url;
+
+use super::outbox::{LeasedNotice, OutboxRepository};
+use crate::config::Issuer;
+use crate::keys::KeyRing;
+
+/// A notice that has failed so often is a dead letter: after about a day.
+const ATTEMPTS: u32 = 12;
+/// How long this node may take for what it leased.
+const LEASE: Lifetime = Lifetime::secs(60);
+/// How many notices are sent at once.
+const AT_ONCE: u32 = 16;
+
+/// Sends a logout token to a client.
+#[async_trait]
+pub trait LogoutSender: Send + Sync {
+    /// Posts `logout_token`; whether the client took it (a 2xx answer).
+    async fn send(&self, uri: &Url, logout_token: &str) -> bool;
+}
+
+#[async_trait]
+impl LogoutSender for Fetcher {
+    async fn send(&self, uri: &Url, logout_token: &str) -> bool {
+        let answer = self.post_form(uri, &[("logout_token", logout_token)]).await;
+        answer.is_ok_and(|answer| answer.status.is_success())
+    }
+}
+
+/// Delivers what waits in the outbox.
+pub struct LogoutDelivery {
+    /// What waits.
+    pub outbox: Arc<dyn OutboxRepository>,
+    /// Who carries it.
+    pub sender: Arc<dyn LogoutSender>,
+    /// Who signs it.
+    pub keys: Arc<KeyRing>,
+    /// Who speaks.
+    pub issuer: Issuer,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+#[derive(Serialize)]
+struct LogoutToken<'a> {
+    iss: &'a str,
+    sub: &'a str,
+    aud: &'a str,
+    iat: i64,
+    exp: i64,
+    jti: String,
+    sid: String,
+    events: serde_json::Value,
+}
+
+impl LogoutDelivery {
+    /// Delivers what is due; how many notices were tried. Progress is in the store: a crash repeats but never loses.
+    pub async fn round(&self) -> Result<usize, sluice_commit::StoreError> {
+        let due = self.outbox.lease(self.clock.now(), LEASE, AT_ONCE).await?;
+        let tried = due.len();
+        for leased in due {
+            self.deliver(leased).await?;
+        }
+        Ok(tried)
+    }
+
+    async fn deliver(&self, leased: LeasedNotice) -> Result<(), sluice_commit::StoreError> {
+        let now = self.clock.now();
+        let arrived = match self.token(&leased, now) {
+            Some(token) => self.sender.send(&leased.notice.uri, &token).await,
+            None => false,
+        };
+        if arrived {
+            info!(client.id = %leased.notice.client, "back-channel logout delivered");
+            return self.outbox.delivered(leased.id).await;
+        }
+        let next = (leased.attempts + 1 < ATTEMPTS).then(|| now + back_off(leased.attempts));
+        warn!(client.id = %leased.notice.client, attempts = leased.attempts + 1, dead = next.is_none(), "back-channel logout did not arrive");
+        self.outbox.failed(leased.id, next).await
+    }
+
+    fn token(&self, leased: &LeasedNotice, now: Timestamp) -> Option<String> {
+        let key = self.keys.id_token_signer(SigningAlgorithm::RS256)?;
+        let notice = &leased.notice;
+        let token = LogoutToken {
+            iss: self.issuer.as_str(),
+            sub: notice.subject.as_str(),
+            aud: notice.client.as_str(),
+            iat: now.as_secs(),
+            exp: now.as_secs() + 120,
+            jti: uuid::Uuid::from_bytes(random_bytes(&*self.rng)).to_string(),
+            sid: notice.session.to_string(),
+            events: json!({"http://schemas.openid.net/event/backchannel-logout": {}}),
+        };
+        key.sign(Some("logout+jwt"), &serde_json::to_vec(&token).ok()?).ok()
+    }
+}
+
+/// 1 s, 4 s, 16 s, … at most 4 h.
+fn back_off(attempts: u32) -> Lifetime {
+    let secs = 4_u32.saturating_pow(attempts).min(4 * 3600);
+    Lifetime::secs(secs)
+}

@@ -1,0 +1,19 @@
+//! Logout: sessions that end, and who hears of it (OpenID Connect RP-Initiated, Front-Channel and Back-Channel Logout
+//! 1.0).
+//!
+//! [`service`]: from the request to the end of the session. [`state`]: a logout on its way. [`error`]: refusals.
+//! [`notice`]: who hears of it. [`outbox`]: back-channel notices that must arrive. [`delivery`]: how they do.
+
+pub mod delivery;
+pub mod error;
+mod notice;
+pub mod outbox;
+pub mod service;
+pub mod state;
+
+pub use delivery::LogoutDelivery;
+pub use error::{LogoutError, LogoutProblem};
+pub use notice::notices_for;
+pub use outbox::{LeasedNotice, LogoutNotice, OutboxRepository};
+pub use service::{LogoutRequest, LogoutService, LogoutStep, LogoutView};
+pub use state::Logout;

@@ -1,0 +1,47 @@
+//! Back-channel logout notices (OpenID Connect Back-Channel Logout 1.0), kept until they have arrived.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_primitives::{Lifetime, SessionId, Timestamp};
+use sluice_protocol::{ClientId, Subject};
+use url::Url;
+
+/// One client is to be told that a session ended. The token itself is made when it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogoutNotice {
+    /// Where to.
+    pub uri: Url,
+    /// To whom.
+    pub client: ClientId,
+    /// Whose session.
+    pub subject: Subject,
+    /// Which session.
+    pub session: SessionId,
+}
+
+/// A notice that this node is to deliver now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeasedNotice {
+    /// Its place in the outbox.
+    pub id: uuid::Uuid,
+    /// What to say to whom.
+    pub notice: LogoutNotice,
+    /// How often it was tried before.
+    pub attempts: u32,
+}
+
+/// The outbox. Every method is one transaction.
+#[async_trait]
+pub trait OutboxRepository: Send + Sync {
+    /// Takes at most `limit` notices that are due; no other node gets them before `lease` has passed.
+    async fn lease(&self, now: Timestamp, lease: Lifetime, limit: u32) -> Result<Vec<LeasedNotice>, StoreError>;
+
+    /// The notice has arrived.
+    async fn delivered(&self, id: uuid::Uuid) -> Result<(), StoreError>;
+
+    /// The notice did not arrive: it is due again at `next`, or, without one, kept as a dead letter.
+    async fn failed(&self, id: uuid::Uuid, next: Option<Timestamp>) -> Result<(), StoreError>;
+
+    /// How many notices wait, and how many are dead letters.
+    async fn depth(&self) -> Result<(u64, u64), StoreError>;
+}

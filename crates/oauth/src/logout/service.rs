@@ -1,0 +1,227 @@
+//! From the logout request to the end of the session.
+
+use std::sync::Arc;
+
+use sluice_crypto::{Purpose, Sealer};
+use sluice_primitives::{Clock, GrantId, Rng, SessionId, Timestamp};
+use sluice_protocol::{ClientId, Parameters, RedirectUri, Subject};
+use sluice_token::{Marker, RevocationSet, Target};
+use url::Url;
+
+use super::error::{LogoutError, LogoutProblem};
+use super::notice::notices_for;
+use super::state::Logout;
+use crate::authorization::{Browser, SessionCookie};
+use crate::client::{Client, ClientDirectory};
+use crate::config::{Config, LONGEST_ACCESS_TOKEN};
+use crate::flow::{BindingKey, BindingKeys};
+use crate::keys::KeyRing;
+use crate::login_session::{EndSessions, LoginSessionRepository};
+use crate::replay::{ReplayKind, ReplayRepository};
+
+/// Longer requests are refused, in bytes.
+const MAX_REQUEST: usize = 16 * 1024;
+
+/// What is asked for, after checking.
+#[derive(Debug, Clone)]
+pub struct LogoutRequest {
+    session: Option<(SessionId, Subject)>,
+    client: Option<Arc<Client>>,
+    redirect_uri: Option<RedirectUri>,
+    state: Option<String>,
+}
+
+/// Where the browser goes next.
+#[derive(Debug)]
+pub enum LogoutStep {
+    /// To the logout page; with new keys for the binding cookie if it had none.
+    Confirm {
+        /// Where.
+        page: String,
+        /// The keys.
+        binding: Option<BindingKeys>,
+    },
+    /// Out: the session is over, or there was none.
+    Done {
+        /// What clients want to be loaded in frames.
+        frames: Vec<Url>,
+        /// Where the browser goes in the end; the page of this server if none.
+        continue_to: Option<String>,
+    },
+}
+
+/// What a logout page is shown.
+#[derive(Debug, Clone)]
+pub struct LogoutView {
+    /// The logout.
+    pub logout: Logout,
+    /// The client that asked.
+    pub client: Option<Arc<Client>>,
+    /// The logout request as a URL.
+    pub request_url: String,
+    /// Until when it can be confirmed.
+    pub expires_at: Timestamp,
+}
+
+/// Ends sessions.
+pub struct LogoutService {
+    /// What it is told.
+    pub config: Arc<Config>,
+    /// Clients.
+    pub clients: Arc<ClientDirectory>,
+    /// Login sessions.
+    pub sessions: Arc<dyn LoginSessionRepository>,
+    /// Spent verifiers.
+    pub replay: Arc<dyn ReplayRepository>,
+    /// Verifies id token hints.
+    pub keys: Arc<KeyRing>,
+    /// Seals what travels.
+    pub sealer: Arc<Sealer>,
+    /// What was revoked.
+    pub revocations: Arc<RevocationSet>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+impl LogoutService {
+    /// A client, or a link, asks to end the browser's session.
+    pub async fn begin(&self, query: &[u8], browser: &Browser) -> Result<LogoutStep, LogoutError> {
+        let request = self.read(query, browser).await?;
+        let Some((session, subject)) = request.session else {
+            return Ok(LogoutStep::Done { frames: Vec::new(), continue_to: self.destination(&request) });
+        };
+        let now = self.clock.now();
+        let (key, binding) = match browser.binding_keys().0.into_iter().next() {
+            Some(key) => (key, None),
+            None => {
+                let key = BindingKey::generate(&*self.rng);
+                (key.clone(), Some(BindingKeys(vec![key])))
+            }
+        };
+        let id = GrantId::generate(now, &*self.rng);
+        let skip = request.client.as_ref().is_some_and(|client| client.skip_logout_consent);
+        let logout = Logout {
+            id,
+            session,
+            subject,
+            client: request.client.map(|client| client.id.clone()),
+            redirect_uri: request.redirect_uri,
+            state: request.state,
+            requested_at: now,
+            binding: key.bind(id),
+        };
+        if skip {
+            return self.end(&logout).await;
+        }
+        let mut page = self.config.pages.logout.clone();
+        let challenge = logout.seal(Purpose::LogoutChallenge, &self.sealer, &*self.rng);
+        page.query_pairs_mut().append_pair("logout_challenge", &challenge);
+        Ok(LogoutStep::Confirm { page: page.into(), binding })
+    }
+
+    /// What a logout page is shown.
+    pub async fn request(&self, challenge: &str) -> Result<LogoutView, LogoutProblem> {
+        let logout = Logout::open(Purpose::LogoutChallenge, challenge, &self.sealer).ok_or(LogoutProblem::Unknown)?;
+        let expires_at = logout.requested_at + self.config.lifetimes.flow;
+        let request_url = self.config.issuer.endpoint("/oauth2/sessions/logout");
+        if self.clock.now() >= expires_at {
+            return Err(LogoutProblem::Gone { redirect_to: request_url });
+        }
+        let client = match &logout.client {
+            Some(client) => self.clients.find(client).await?,
+            None => None,
+        };
+        Ok(LogoutView { logout, client, request_url, expires_at })
+    }
+
+    /// The user confirmed; where the browser goes next.
+    pub async fn accept(&self, challenge: &str) -> Result<String, LogoutProblem> {
+        let logout = self.request(challenge).await?.logout;
+        let verifier = logout.seal(Purpose::LogoutVerifier, &self.sealer, &*self.rng);
+        Ok(format!("{}?logout_verifier={verifier}", self.config.issuer.endpoint("/oauth2/sessions/logout")))
+    }
+
+    /// The user stays signed in.
+    pub async fn reject(&self, challenge: &str) -> Result<(), LogoutProblem> {
+        self.request(challenge).await.map(|_| ())
+    }
+
+    /// The logout page sends the browser back: the session ends.
+    pub async fn finish(&self, verifier: &str, browser: &Browser) -> Result<LogoutStep, LogoutError> {
+        let logout = Logout::open(Purpose::LogoutVerifier, verifier, &self.sealer).ok_or(LogoutError::Verifier)?;
+        if !browser.binding_keys().hold(logout.id, &logout.binding) {
+            return Err(LogoutError::WrongBrowser);
+        }
+        let expires_at = logout.requested_at + self.config.lifetimes.flow;
+        if self.clock.now() >= expires_at {
+            return Err(LogoutError::Verifier);
+        }
+        let hash = sluice_crypto::digest::sha256(logout.id.as_bytes());
+        let first = self.replay.spend(ReplayKind::LogoutVerifier, hash, self.clock.now(), expires_at).await?;
+        if !first {
+            return Err(LogoutError::Verifier);
+        }
+        self.end(&logout).await
+    }
+
+    async fn end(&self, logout: &Logout) -> Result<LogoutStep, LogoutError> {
+        let now = self.clock.now();
+        let which = EndSessions::One(logout.session);
+        let ended = self.sessions.participants(&which).await?;
+        let (notices, frames) = notices_for(&ended, &self.clients, self.config.issuer.as_str()).await?;
+        let expires_at = now + LONGEST_ACCESS_TOKEN;
+        self.sessions.end(which, now, expires_at, notices).await?;
+        self.revocations.apply(&Marker { target: Target::Session(logout.session), at: now, expires_at });
+        let target = logout.redirect_uri.as_ref().map(|uri| with_state(uri, logout.state.as_deref()));
+        let continue_to = target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string));
+        Ok(LogoutStep::Done { frames, continue_to })
+    }
+
+    fn destination(&self, request: &LogoutRequest) -> Option<String> {
+        let target = request.redirect_uri.as_ref().map(|uri| with_state(uri, request.state.as_deref()));
+        target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string))
+    }
+
+    async fn read(&self, query: &[u8], browser: &Browser) -> Result<LogoutRequest, LogoutError> {
+        let parameters = Parameters::parse(query, MAX_REQUEST, &[])?;
+        let hint = match parameters.get("id_token_hint") {
+            Some(token) => {
+                let hint = self.keys.verify_id_token_hint(token, self.config.issuer.as_str());
+                Some(hint.ok_or(LogoutError::Hint)?)
+            }
+            None => None,
+        };
+        let named: Option<ClientId> =
+            parameters.get("client_id").map(str::parse).transpose().map_err(|_| LogoutError::ClientMismatch)?;
+        let hinted = hint.as_ref().and_then(|hint| hint.client.clone());
+        if named.is_some() && hinted.is_some() && named != hinted {
+            return Err(LogoutError::ClientMismatch);
+        }
+        let client = match hinted.or(named) {
+            Some(id) => self.clients.find(&id).await?,
+            None => None,
+        };
+        let redirect_uri = trusted_redirect(parameters.get("post_logout_redirect_uri"), client.as_deref())?;
+        let cookie = browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer));
+        let hinted = hint.and_then(|hint| Some((hint.session?, hint.subject)));
+        let session = hinted.or_else(|| cookie.map(|cookie| (cookie.session, cookie.subject)));
+        let state = parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned);
+        Ok(LogoutRequest { session, client, redirect_uri, state })
+    }
+}
+
+fn trusted_redirect(named: Option<&str>, client: Option<&Client>) -> Result<Option<RedirectUri>, LogoutError> {
+    let Some(named) = named else { return Ok(None) };
+    let uri: RedirectUri = named.parse().map_err(|_| LogoutError::RedirectUri)?;
+    let registered = client.is_some_and(|client| client.post_logout_redirect_uris.contains(&uri));
+    if registered { Ok(Some(uri)) } else { Err(LogoutError::RedirectUri) }
+}
+
+fn with_state(uri: &RedirectUri, state: Option<&str>) -> String {
+    let Some(state) = state else { return uri.to_string() };
+    let encoded = url::form_urlencoded::Serializer::new(String::new()).append_pair("state", state).finish();
+    let joint = if uri.as_str().contains('?') { '&' } else { '?' };
+    format!("{uri}{joint}{encoded}")
+}

@@ -1,0 +1,32 @@
+//! What may be used once and has no row of its own: ids of assertions.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_primitives::Timestamp;
+
+/// What kind of thing is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(i16)]
+pub enum ReplayKind {
+    /// The `jti` of a client's assertion (RFC 7523 §3), within its issuer.
+    ClientAssertion = 1,
+    /// A logout verifier.
+    LogoutVerifier = 2,
+}
+
+/// Spent things. Every method is one transaction.
+#[async_trait]
+pub trait ReplayRepository: Send + Sync {
+    /// Spends the thing with this hash until `expires_at`; `false` if it was spent before and that has not expired at
+    /// `now`. Of concurrent calls exactly one gets `true`.
+    async fn spend(
+        &self,
+        kind: ReplayKind,
+        id_hash: [u8; 32],
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<bool, StoreError>;
+
+    /// Deletes at most `limit` rows that expired before `now`; how many it was.
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
+}

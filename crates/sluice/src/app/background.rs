@@ -1,0 +1,122 @@
+//! What goes on by itself: owned, bounded, ended with the node. Progress is in the store, so a crash repeats but never
+//! loses.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_oauth::client::ClientDirectory;
+use sluice_oauth::keys::KeyRing;
+use sluice_oauth::logout::LogoutDelivery;
+use sluice_primitives::Clock;
+use sluice_token::{Change, FeedFollower};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::warn;
+
+use super::stores::Repositories;
+
+/// How often expired rows are looked for.
+const JANITOR_EVERY: Duration = Duration::from_secs(60);
+/// How many rows one deletion takes at most.
+const JANITOR_ROWS: u32 = 1_000;
+/// How often the outbox is looked into.
+const OUTBOX_EVERY: Duration = Duration::from_secs(1);
+/// How long the feed is left alone after it could not be read.
+const FEED_BACK_OFF: Duration = Duration::from_millis(500);
+
+/// The tasks of a node.
+pub(crate) struct Background {
+    pub(crate) tasks: TaskTracker,
+    pub(crate) shutdown: CancellationToken,
+}
+
+impl Background {
+    /// Follows the feed: revocations into memory, changes to caches.
+    pub(crate) fn follow_feed(&self, follower: Arc<FeedFollower>, clients: Arc<ClientDirectory>, keys: Arc<KeyRing>) {
+        let shutdown = self.shutdown.clone();
+        self.tasks.spawn(async move {
+            let following = async {
+                loop {
+                    match follower.catch_up().await {
+                        Ok(changes) => {
+                            forget(&changes, &clients, &keys).await;
+                            follower.wait().await;
+                        }
+                        Err(error) => {
+                            warn!(%error, "the feed cannot be read");
+                            tokio::time::sleep(FEED_BACK_OFF).await;
+                        }
+                    }
+                }
+            };
+            shutdown.run_until_cancelled(following).await;
+        });
+    }
+
+    /// Deletes what has expired, a little at a time.
+    pub(crate) fn tidy(&self, store: Arc<dyn Repositories>, clock: Arc<dyn Clock>) {
+        self.every(JANITOR_EVERY, move || {
+            let (store, clock) = (Arc::clone(&store), Arc::clone(&clock));
+            async move {
+                if let Err(error) = janitor_round(&*store, &*clock, JANITOR_ROWS).await {
+                    warn!(%error, "expired rows could not be deleted");
+                }
+            }
+        });
+    }
+
+    /// Delivers back-channel logout notices.
+    pub(crate) fn deliver_logouts(&self, delivery: Arc<LogoutDelivery>) {
+        self.every(OUTBOX_EVERY, move || {
+            let delivery = Arc::clone(&delivery);
+            async move {
+                if let Err(error) = delivery.round().await {
+                    warn!(%error, "the outbox cannot be read");
+                }
+            }
+        });
+    }
+
+    fn every<F: Future<Output = ()> + Send>(&self, period: Duration, work: impl Fn() -> F + Send + 'static) {
+        let shutdown = self.shutdown.clone();
+        self.tasks.spawn(async move {
+            let mut ticks = tokio::time::interval(period);
+            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
+                work().await;
+            }
+        });
+    }
+}
+
+async fn forget(changes: &[Change], clients: &ClientDirectory, keys: &KeyRing) {
+    for change in changes {
+        match change {
+            Change::Client(client) => clients.forget(client),
+            Change::Keys(set) => {
+                if let Err(error) = keys.reload(set).await {
+                    warn!(%error, key.set = set, "signing keys could not be read again");
+                }
+            }
+        }
+    }
+}
+
+/// One round of the janitor: at most `limit` rows of each kind; how many rows were deleted.
+pub(crate) async fn janitor_round(
+    store: &dyn Repositories,
+    clock: &dyn Clock,
+    limit: u32,
+) -> Result<u64, sluice_commit::StoreError> {
+    use sluice_oauth::flow::ParkedFlowRepository;
+    use sluice_oauth::grant::GrantRepository;
+    use sluice_oauth::login_session::LoginSessionRepository;
+    use sluice_oauth::replay::ReplayRepository;
+    let now = clock.now();
+    GrantRepository::sweep_revoked(store, now, limit).await?;
+    let mut deleted = GrantRepository::purge_expired(store, now, limit).await?;
+    deleted += LoginSessionRepository::purge_expired(store, now, limit).await?;
+    deleted += ParkedFlowRepository::purge_expired(store, now, limit).await?;
+    deleted += ReplayRepository::purge_expired(store, now, limit).await?;
+    Ok(deleted)
+}

@@ -1,0 +1,123 @@
+//! Ports: bound, with or without TLS, served until the node ends.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use ipnet::IpNet;
+use sluice_net::{
+    BindAddress, Limits, Listener, LocalAddress, PeerAddress, PemSource, TlsAcceptorHandle, Transport,
+    is_tls_terminated, self_signed, serve,
+};
+use sluice_primitives::{Clock, Secret};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::info;
+
+use super::stores::StartError;
+use crate::config::{self, ListenAddress, ListenerSettings, TlsSettings};
+
+/// How often a certificate file is looked at.
+const RELOAD_EVERY: Duration = Duration::from_secs(5);
+
+/// A port that is about to be served.
+pub(crate) struct Port {
+    listener: Listener,
+    tls: Option<TlsAcceptorHandle>,
+    terminated_at: Arc<[IpNet]>,
+}
+
+impl Port {
+    /// Binds a port; requests wait until it is served.
+    pub(crate) async fn bind(
+        settings: &ListenerSettings,
+        with_self_signed: bool,
+        clock: &dyn Clock,
+    ) -> Result<Self, StartError> {
+        let address = match &settings.address {
+            ListenAddress::Tcp { host, port } => BindAddress::Tcp { host: host.clone(), port: *port },
+            ListenAddress::Unix { path, owner, group, mode } => BindAddress::Unix {
+                path: path.clone(),
+                owner: owner.clone(),
+                group: group.clone(),
+                mode: *mode,
+            },
+        };
+        let listener = Listener::bind(&address, NonZeroUsize::MIN).await?;
+        let tls = acceptor(&settings.tls, with_self_signed, clock)?;
+        Ok(Self { listener, tls, terminated_at: settings.tls.allow_termination_from.clone().into() })
+    }
+
+    /// Where it is reached, as `host:port` or a path.
+    pub(crate) fn address(&self) -> String {
+        match self.listener.local_address() {
+            LocalAddress::Tcp(address) => address.to_string(),
+            LocalAddress::Unix(path) => path.display().to_string(),
+        }
+    }
+
+    /// Whether it speaks TLS.
+    pub(crate) const fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Serves it until `shutdown`, and then what is in flight.
+    pub(crate) fn serve(self, name: &'static str, router: Router, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let address = self.address();
+        if let Some(tls) = &self.tls {
+            tasks.spawn(tls.clone().reload_when_changed(RELOAD_EVERY, shutdown.clone()));
+        }
+        // Without TLS and without a list of proxies that end it, plain http is what was asked for.
+        let strict = self.tls.is_some() || !self.terminated_at.is_empty();
+        let router =
+            if strict { router.layer(from_fn_with_state(self.terminated_at, check_transport)) } else { router };
+        info!(listener = name, %address, tls = self.tls.is_some(), "listening");
+        let shutdown = shutdown.clone();
+        tasks.spawn(async move {
+            let drained = serve(self.listener, self.tls, router, shutdown, Limits::default()).await;
+            info!(listener = name, cut = drained.cut, "listener closed");
+        });
+    }
+}
+
+/// Plain http is answered only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health checks.
+async fn check_transport(State(allowed): State<Arc<[IpNet]>>, request: Request, next: Next) -> Response {
+    let over_tls = request.extensions().get::<Transport>().is_some_and(|transport| transport.tls);
+    let is_health = request.uri().path().starts_with("/health/");
+    if over_tls || is_health {
+        return next.run(request).await;
+    }
+    let peer = request.extensions().get::<PeerAddress>().map(|peer| peer.0.ip());
+    match peer.map(|peer| is_tls_terminated(peer, request.headers(), &allowed)) {
+        Some(Ok(())) => next.run(request).await,
+        _ => (StatusCode::BAD_GATEWAY, "This port is reached over TLS only.\n").into_response(),
+    }
+}
+
+fn acceptor(
+    settings: &TlsSettings,
+    with_self_signed: bool,
+    clock: &dyn Clock,
+) -> Result<Option<TlsAcceptorHandle>, StartError> {
+    let handle = match &settings.certificate {
+        Some(pair) => TlsAcceptorHandle::load(pem(&pair.chain), pem(&pair.private_key))?,
+        None if with_self_signed => {
+            let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+            self_signed(&hosts, clock.now())?.acceptor()?
+        }
+        None => return Ok(None),
+    };
+    Ok(Some(if settings.allow_termination_from.is_empty() { handle } else { handle.accepting_plain_http() }))
+}
+
+fn pem(source: &config::PemSource) -> PemSource {
+    match source {
+        config::PemSource::File(path) => PemSource::File(path.clone()),
+        config::PemSource::Base64(text) => PemSource::Base64(Secret::new(text.expose().to_owned())),
+    }
+}

@@ -1,0 +1,18 @@
+//! The composition root: everything meets here, nothing is decided here.
+//!
+//! [`secrets`]: keys from secrets. [`stores`]: which database. [`oauth_config`]: settings in the words of the domain.
+//! [`services`]: who works with what. [`health`]: whether all of it can serve. [`background`]: what goes on by itself.
+//! [`listeners`]: ports. [`node`]: the whole, started and stopped.
+
+mod background;
+mod health;
+mod listeners;
+mod node;
+mod oauth_config;
+mod secrets;
+mod services;
+mod stores;
+
+pub(crate) use background::janitor_round;
+pub(crate) use node::{Node, StartOptions, open_store};
+pub(crate) use stores::{StartError, Stores};

@@ -1,0 +1,273 @@
+//! The whole: a node of the server, started and stopped.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_http::{AdminState, PublicState, UiState};
+use sluice_net::TrustedProxies;
+use sluice_primitives::{Clock, NodeId, OsRng, Rng, Secret, SystemClock};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+use super::background::Background;
+use super::health::NodeHealth;
+use super::listeners::Port;
+use super::oauth_config;
+use super::secrets::KeyMaterial;
+use super::services::{Foundation, Services};
+use super::stores::{StartError, Stores};
+use crate::cli::Listeners;
+use crate::config::{Dsn, Settings};
+use crate::observability::{Metrics, RequestLogLayer, RequestLogOptions, metrics, profiles};
+
+/// How long what is in flight may take once the node is told to stop.
+const DRAIN: Duration = Duration::from_secs(30);
+
+/// What is running.
+const BUILD: metrics::Build = metrics::Build {
+    version: crate::VERSION,
+    hash: match option_env!("SLUICE_GIT_HASH") {
+        Some(hash) => hash,
+        None => "unknown",
+    },
+    time: "unknown",
+};
+
+/// How a node starts, beside its settings.
+#[derive(Debug, Clone)]
+pub(crate) struct StartOptions {
+    pub(crate) listeners: Listeners,
+    pub(crate) tls_self_signed: bool,
+    pub(crate) auto_migrate: bool,
+    /// Where development keeps its secret.
+    pub(crate) data_dir: PathBuf,
+}
+
+/// Where a node is reached.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Started {
+    /// `host:port` of the public listener.
+    pub(crate) public: Option<String>,
+    /// `host:port` of the admin listener.
+    pub(crate) admin: Option<String>,
+}
+
+/// A node that serves.
+pub(crate) struct Node {
+    pub(crate) started: Started,
+    stores: Stores,
+    services: Services,
+    tasks: TaskTracker,
+    shutdown: CancellationToken,
+}
+
+impl Node {
+    /// Starts a node: opens the store, reads keys and markers, binds the ports, serves.
+    ///
+    /// # Errors
+    /// [`StartError`] says which part does not start.
+    pub(crate) async fn start(settings: &Settings, options: &StartOptions) -> Result<Self, StartError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let rng: Arc<dyn Rng> = Arc::new(OsRng);
+        let stores = open(settings, options.auto_migrate, (&clock, &rng)).await?;
+        let base = Foundation {
+            store: stores.repositories(),
+            network: stores.network_id().await?,
+            secrets: key_material(settings, options, &*rng)?,
+            clock: Arc::clone(&clock),
+            rng: Arc::clone(&rng),
+        };
+        let services = Services::start(settings, base).await?;
+        // A node that does not know what was revoked must not say that a token holds.
+        services.follower.catch_up().await?;
+        let mut node = Self {
+            started: Started::default(),
+            stores,
+            services,
+            tasks: TaskTracker::new(),
+            shutdown: CancellationToken::new(),
+        };
+        node.listen(settings, options, (&*clock, &rng)).await?;
+        node.work(&clock);
+        Ok(node)
+    }
+
+    /// Stops: what is in flight is answered, what is queued is written.
+    pub(crate) async fn stop(self) {
+        info!("stopping");
+        self.shutdown.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(DRAIN, self.tasks.wait()).await.is_err() {
+            warn!("some requests were cut off");
+        }
+        self.stores.shutdown().await;
+        let pool = Arc::clone(&self.services.pool);
+        let _ = tokio::task::spawn_blocking(move || pool.shutdown()).await;
+        info!("stopped");
+    }
+
+    async fn listen(
+        &mut self,
+        settings: &Settings,
+        options: &StartOptions,
+        (clock, rng): (&dyn Clock, &Arc<dyn Rng>),
+    ) -> Result<(), StartError> {
+        let metrics = Arc::new(self.metrics());
+        let public = &settings.serve.public;
+        let admin = &settings.serve.admin.listener;
+        let proxies = TrustedProxies::new(settings.serve.trusted_proxies.clone());
+        let log = |listener, skip_health| {
+            let trusted_proxies = proxies.clone();
+            let traced = settings.tracing.otlp.is_some();
+            let options = RequestLogOptions { listener, skip_health, traced, trusted_proxies };
+            RequestLogLayer::new(options, metrics.http(), Arc::clone(rng))
+        };
+        // Both ports are bound before either is served: a node never starts by half.
+        let public_port = match options.listeners.has_public() {
+            true => Some(Port::bind(public, options.tls_self_signed, clock).await?),
+            false => None,
+        };
+        let admin_port = match options.listeners.has_admin() {
+            true => Some(Port::bind(admin, options.tls_self_signed, clock).await?),
+            false => None,
+        };
+        if let Some(port) = public_port {
+            let router = sluice_http::public(self.public_state(settings, port.has_tls()));
+            self.started.public = Some(port.address());
+            port.serve("public", router.layer(log("public", public.request_log_skips_health)), &self.tasks, &self.shutdown);
+        }
+        if let Some(port) = admin_port {
+            let mut router = sluice_http::admin(self.admin_state(settings)).merge(metrics::routes(Arc::clone(&metrics)));
+            if settings.serve.admin.profiling {
+                router = router.merge(profiles::routes());
+            }
+            self.started.admin = Some(port.address());
+            port.serve("admin", router.layer(log("admin", admin.request_log_skips_health)), &self.tasks, &self.shutdown);
+        }
+        Ok(())
+    }
+
+    fn work(&self, clock: &Arc<dyn Clock>) {
+        let background = Background { tasks: self.tasks.clone(), shutdown: self.shutdown.clone() };
+        let services = &self.services;
+        background.follow_feed(
+            Arc::clone(&services.follower),
+            Arc::clone(&services.directory),
+            Arc::clone(&services.ring),
+        );
+        background.tidy(self.stores.repositories(), Arc::clone(clock));
+        background.deliver_logouts(Arc::clone(&services.delivery));
+    }
+
+    fn health(&self) -> Arc<NodeHealth> {
+        Arc::new(NodeHealth { stores: self.stores.clone(), follower: Arc::clone(&self.services.follower) })
+    }
+
+    fn public_state(&self, settings: &Settings, has_tls: bool) -> PublicState {
+        let services = &self.services;
+        let over_tls = has_tls || services.config.issuer.is_https();
+        let cookies = Arc::new(oauth_config::cookies(settings, over_tls));
+        let proxies = Arc::new(TrustedProxies::new(settings.serve.trusted_proxies.clone()));
+        PublicState {
+            config: Arc::clone(&services.config),
+            authorization: Arc::clone(&services.authorization),
+            tokens: Arc::clone(&services.tokens),
+            revocation: Arc::clone(&services.revocation),
+            userinfo: Arc::clone(&services.userinfo),
+            logout: Arc::clone(&services.logout),
+            keys: Arc::clone(&services.ring),
+            clients: Arc::clone(&services.directory),
+            cors: settings.serve.public.cors.as_ref().map(|cors| Arc::new(oauth_config::cors(cors))),
+            health: self.health(),
+            ui: UiState {
+                config: Arc::clone(&services.config),
+                flows: Arc::clone(&services.flows),
+                login: Arc::clone(&services.login),
+                registration: Arc::clone(&services.registration),
+                identities: self.stores.repositories() as _,
+                cookies: Arc::clone(&cookies),
+                logout: Arc::clone(&services.logout),
+                proxies,
+            },
+            cookies,
+            version: crate::VERSION,
+        }
+    }
+
+    fn admin_state(&self, settings: &Settings) -> AdminState {
+        let services = &self.services;
+        let bearer = settings.serve.admin.bearer_token.as_ref();
+        AdminState {
+            flows: Arc::clone(&services.flows),
+            logout: Arc::clone(&services.logout),
+            consents: Arc::clone(&services.consents),
+            sessions: Arc::clone(&services.sessions),
+            introspection: Arc::clone(&services.introspection),
+            clients: Arc::clone(&services.clients),
+            keys: Arc::clone(&services.keys),
+            public_keys: Arc::clone(&services.ring),
+            health: self.health(),
+            bearer: bearer.map(|token| Arc::new(Secret::new(token.expose().to_owned()))),
+            version: crate::VERSION,
+        }
+    }
+
+    fn metrics(&self) -> Metrics {
+        let metrics = Metrics::new(BUILD);
+        metrics.register_commit("hot", Arc::clone(self.stores.commit_metrics()));
+        metrics.register_hash_pool(&self.services.pool);
+        let set = Arc::clone(&self.services.revocations);
+        metrics.register_gauge_fn("sluice_revocation_markers", "Live revocation markers in memory", move || {
+            f64::from(u32::try_from(set.len()).unwrap_or(u32::MAX))
+        });
+        let follower = Arc::clone(&self.services.follower);
+        metrics.register_gauge_fn("sluice_feed_age_seconds", "How long ago the feed was heard", move || {
+            follower.age().as_duration().as_secs_f64()
+        });
+        metrics
+    }
+}
+
+/// Opens the store of a node: one of this version.
+async fn open(
+    settings: &Settings,
+    auto_migrate: bool,
+    sources: (&Arc<dyn Clock>, &Arc<dyn Rng>),
+) -> Result<Stores, StartError> {
+    // A laptop's database and one that goes with the process are always of this version.
+    let migrate = auto_migrate || settings.mode.is_development() || matches!(settings.database.dsn, Dsn::Memory);
+    let stores = open_store(&settings.database.dsn, migrate, sources).await?;
+    if !migrate && stores.migrations().await?.iter().any(|migration| migration.applied_at.is_none()) {
+        return Err(StartError::NotMigrated);
+    }
+    Ok(stores)
+}
+
+/// Opens a store, and brings it to the schema of this version if told so.
+pub(crate) async fn open_store(
+    dsn: &Dsn,
+    migrate: bool,
+    (clock, rng): (&Arc<dyn Clock>, &Arc<dyn Rng>),
+) -> Result<Stores, StartError> {
+    let id = NodeId::generate(clock.now(), &**rng);
+    let stores = Stores::open(dsn, id, (Arc::clone(clock), Arc::clone(rng))).await?;
+    if migrate {
+        stores.migrate_up().await?;
+    }
+    Ok(stores)
+}
+
+fn key_material(settings: &Settings, options: &StartOptions, rng: &dyn Rng) -> Result<KeyMaterial, StartError> {
+    if settings.secrets.system.is_empty() && matches!(settings.database.dsn, Dsn::Memory) {
+        return Ok(KeyMaterial::passing(rng));
+    }
+    let directory = match &settings.database.dsn {
+        Dsn::Sqlite { path } => path.parent().map(std::path::Path::to_owned),
+        _ => None,
+    };
+    let directory = directory.unwrap_or_else(|| options.data_dir.clone());
+    let directory = settings.mode.is_development().then_some(directory);
+    Ok(KeyMaterial::of(&settings.secrets, directory.as_deref(), rng)?)
+}

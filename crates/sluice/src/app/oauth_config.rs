@@ -1,0 +1,119 @@
+//! Settings in the words of the domain.
+
+use sluice_http::{CookiePolicy, CorsPolicy};
+use sluice_oauth::client::{AccessTokenStrategy, RegistrationRules};
+use sluice_oauth::config::{
+    Config, Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy,
+};
+use sluice_primitives::Lifetime;
+use sluice_token::jwt::ScopeClaim;
+use url::Url;
+
+use super::stores::StartError;
+use crate::config::{self, CorsSettings, Settings};
+
+/// How many flows may be parked at once.
+const PARKED_QUOTA: u64 = 100_000;
+
+/// What the authorization server is told.
+pub(crate) fn oauth(settings: &Settings) -> Result<Config, StartError> {
+    let issuer: Issuer = settings.urls.issuer.parse().map_err(|error: sluice_oauth::config::InvalidIssuer| {
+        StartError::Setting { key: "urls.self.issuer", reason: error.to_string() }
+    })?;
+    let claims = &settings.oauth2.claims;
+    Ok(Config {
+        pages: pages(settings, &issuer)?,
+        lifetimes: lifetimes(settings),
+        access_tokens: match settings.strategies.access_token {
+            config::AccessTokenFormat::Opaque => AccessTokenStrategy::Opaque,
+            config::AccessTokenFormat::Jwt => AccessTokenStrategy::Jwt,
+        },
+        scopes: match settings.strategies.scope {
+            config::ScopeStrategy::Exact => ScopeStrategy::Exact,
+            config::ScopeStrategy::Wildcard => ScopeStrategy::Wildcard,
+        },
+        pkce: match settings.oauth2.pkce {
+            config::PkcePolicy::Optional => PkcePolicy { for_all: false, for_public: false },
+            config::PkcePolicy::RequiredOfPublicClients => PkcePolicy { for_all: false, for_public: true },
+            config::PkcePolicy::Required => PkcePolicy { for_all: true, for_public: true },
+        },
+        top_level_claims: claims.allowed_top_level.clone(),
+        mirror_claims: claims.mirror_top_level,
+        scope_claim: match settings.strategies.jwt_scope_claim {
+            config::ScopeClaim::List => ScopeClaim::List,
+            config::ScopeClaim::String => ScopeClaim::Text,
+            config::ScopeClaim::Both => ScopeClaim::Both,
+        },
+        default_client_scope: settings.oauth2.client_credentials_default_scope,
+        parked_quota: PARKED_QUOTA,
+        extra_scopes: settings.webfinger.supported_scope.clone(),
+        issuer,
+    })
+}
+
+fn pages(settings: &Settings, issuer: &Issuer) -> Result<Pages, StartError> {
+    let own = |path: &str| {
+        Url::parse(&issuer.endpoint(path))
+            .map_err(|error| StartError::Setting { key: "urls.self.issuer", reason: error.to_string() })
+    };
+    let or_own = |configured: &Option<Url>, path: &str| configured.clone().map_or_else(|| own(path), Ok);
+    Ok(Pages {
+        login: or_own(&settings.urls.login, "/ui/login")?,
+        registration: or_own(&settings.urls.registration, "/ui/registration")?,
+        consent: or_own(&settings.urls.consent, "/ui/consent")?,
+        logout: or_own(&settings.urls.logout, "/ui/logout")?,
+        error: settings.urls.error.clone(),
+        post_logout_redirect: settings.urls.post_logout_redirect.clone(),
+    })
+}
+
+fn lifetimes(settings: &Settings) -> Lifetimes {
+    let ttl = &settings.ttl;
+    Lifetimes {
+        flow: ttl.login_consent_request.into(),
+        code: ttl.auth_code.into(),
+        access_token: ttl.access_token.into(),
+        id_token: ttl.id_token.into(),
+        refresh_token: match ttl.refresh_token {
+            config::RefreshTokenTtl::Expires(span) => span.into(),
+            config::RefreshTokenTtl::Never => Lifetime::FOREVER,
+        },
+        session: ttl.authentication_session.into(),
+        session_idle: Lifetimes::default().session_idle,
+        refresh_window: settings.oauth2.refresh_token_grace.into(),
+    }
+}
+
+/// What clients may register.
+pub(crate) fn registration(settings: &Settings) -> RegistrationRules {
+    let _ = settings;
+    RegistrationRules::default()
+}
+
+/// How cookies are set.
+pub(crate) fn cookies(settings: &Settings, over_tls: bool) -> CookiePolicy {
+    let cookies = &settings.serve.cookies;
+    let same_site = match cookies.same_site {
+        config::SameSite::Strict => sluice_http::SameSite::Strict,
+        config::SameSite::Lax => sluice_http::SameSite::Lax,
+        config::SameSite::None => sluice_http::SameSite::None,
+    };
+    CookiePolicy {
+        secure: over_tls || cookies.secure,
+        same_site,
+        session_name: cookies.session_name.clone(),
+        domain: cookies.domain.clone(),
+    }
+}
+
+/// Who may read answers across origins.
+pub(crate) fn cors(settings: &CorsSettings) -> CorsPolicy {
+    CorsPolicy {
+        allowed_origins: settings.allowed_origins.clone(),
+        allowed_methods: settings.allowed_methods.iter().map(|method| method.as_str().to_owned()).collect(),
+        allowed_headers: settings.allowed_headers.clone(),
+        exposed_headers: settings.exposed_headers.clone(),
+        allow_credentials: settings.allow_credentials,
+        max_age: settings.max_age,
+    }
+}

@@ -1,0 +1,124 @@
+//! Keys from secrets (DESIGN §4 "Secrets"): in flight, at rest, and of the fast hash of generated client secrets.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use sluice_crypto::digest::{MacKey, derive_key, sha256};
+use sluice_crypto::secret_hash::FastHashKeys;
+use sluice_crypto::{Sealer, SystemSecret};
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{NetworkId, Rng, Secret};
+use thiserror::Error;
+
+use crate::config::{SecretString, SecretsSettings};
+
+/// The file that holds the secret of development mode, beside its database.
+const DEVELOPMENT_SECRET: &str = "system.secret";
+
+/// Why there is no key material.
+#[derive(Debug, Error)]
+pub(crate) enum SecretsError {
+    /// Nothing is configured, and this is not development mode.
+    #[error("secrets.system is not set")]
+    Missing,
+    /// The file of development mode cannot be read or written.
+    #[error("the secret of development mode in {path}")]
+    File {
+        path: PathBuf,
+        #[source]
+        cause: std::io::Error,
+    },
+}
+
+/// The secrets that are in force, first the one that seals.
+pub(crate) struct KeyMaterial {
+    system: Vec<SystemSecret>,
+    storage: Vec<SystemSecret>,
+}
+
+impl KeyMaterial {
+    /// The configured secrets; in development mode, where none are, one of its own in `directory`.
+    ///
+    /// # Errors
+    /// [`SecretsError`] if there is no secret to be had.
+    pub(crate) fn of(
+        settings: &SecretsSettings,
+        directory: Option<&Path>,
+        rng: &dyn Rng,
+    ) -> Result<Self, SecretsError> {
+        let mut system: Vec<_> = settings.system.iter().map(bytes).collect();
+        if system.is_empty() {
+            system.push(development_secret(directory.ok_or(SecretsError::Missing)?, rng)?);
+        }
+        let mut storage: Vec<_> = settings.storage.iter().map(bytes).collect();
+        if storage.is_empty() {
+            storage = system.iter().map(|secret| derived(secret, b"secrets.storage")).collect();
+        }
+        Ok(Self { system, storage })
+    }
+
+    /// A secret that lives as long as this process.
+    pub(crate) fn passing(rng: &dyn Rng) -> Self {
+        let system = vec![Secret::new(random_bytes::<32>(rng).to_vec())];
+        let storage = system.iter().map(|secret| derived(secret, b"secrets.storage")).collect();
+        Self { system, storage }
+    }
+
+    /// Seals what is in flight.
+    pub(crate) fn in_flight(&self, network: NetworkId) -> Sealer {
+        Sealer::new(network, &self.system)
+    }
+
+    /// Seals what is at rest.
+    pub(crate) fn at_rest(&self, network: NetworkId) -> Sealer {
+        Sealer::new(network, &self.storage)
+    }
+
+    /// The keys of the fast hash of generated client secrets, each with the id that stored hashes name.
+    pub(crate) fn client_secrets(&self) -> Option<FastHashKeys> {
+        let mut keys = self.storage.iter().map(|secret| {
+            let key = derive_key(secret.expose(), b"client secrets");
+            let [id, ..] = sha256(&key);
+            (id, MacKey::new(&key))
+        });
+        Some(FastHashKeys::new(keys.next()?, keys.collect()))
+    }
+}
+
+fn bytes(secret: &SecretString) -> SystemSecret {
+    Secret::new(secret.expose().as_bytes().to_vec())
+}
+
+fn derived(secret: &SystemSecret, info: &[u8]) -> SystemSecret {
+    Secret::new(derive_key(secret.expose(), info).to_vec())
+}
+
+fn development_secret(directory: &Path, rng: &dyn Rng) -> Result<SystemSecret, SecretsError> {
+    let path = directory.join(DEVELOPMENT_SECRET);
+    let failed = |cause| SecretsError::File { path: path.clone(), cause };
+    fs::create_dir_all(directory).map_err(failed)?;
+    match create(&path, rng) {
+        Ok(()) => {}
+        Err(cause) if cause.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(cause) => return Err(failed(cause)),
+    }
+    fs::read(&path).map(Secret::new).map_err(failed)
+}
+
+/// Writes the whole secret under another name first, so that whoever starts at the same time reads all of it or nothing.
+fn create(path: &Path, rng: &dyn Rng) -> std::io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let [tag] = random_bytes::<1>(rng);
+    let draft = path.with_extension(format!("{}-{tag}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&draft)?.write_all(&random_bytes::<64>(rng))?;
+    let linked = fs::hard_link(&draft, path);
+    fs::remove_file(&draft)?;
+    linked
+}

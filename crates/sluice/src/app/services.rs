@@ -1,0 +1,333 @@
+//! Who works with what.
+
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
+use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
+use sluice_crypto::secret_hash::FastHashKeys;
+use sluice_identity::{LoginService, PasswordHasher, RegistrationService};
+use sluice_net::{FetchPolicy, Fetcher, UrlPattern};
+use sluice_oauth::Config;
+use sluice_oauth::access_token_reader::AccessTokenReader;
+use sluice_oauth::authorization::AuthorizationService;
+use sluice_oauth::client::{ClientDirectory, ClientSecrets, ClientService, ClientServiceParts};
+use sluice_oauth::client_auth::{ClientAuthParts, ClientAuthenticator};
+use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
+use sluice_oauth::consent::ConsentService;
+use sluice_oauth::flow::{FlowSealer, FlowService, SpentFlows};
+use sluice_oauth::grant_handler::TokenService;
+use sluice_oauth::introspection::IntrospectionService;
+use sluice_oauth::issuing::TokenIssuer;
+use sluice_oauth::keys::{KeyRing, KeyService};
+use sluice_oauth::login_session::LoginSessionService;
+use sluice_oauth::logout::{LogoutDelivery, LogoutService};
+use sluice_oauth::revocation::RevocationService;
+use sluice_oauth::userinfo::UserinfoService;
+use sluice_primitives::{Clock, NetworkId, Rng};
+use sluice_token::{FeedFollower, RevocationSet};
+
+use super::oauth_config;
+use super::secrets::{KeyMaterial, SecretsError};
+use super::stores::{Repositories, StartError};
+use crate::config::Settings;
+
+/// How many clients are kept in memory.
+const CLIENTS_CACHED: usize = 10_000;
+/// How many completed flows a node remembers, for a clearer answer.
+const SPENT_REMEMBERED: usize = 65_536;
+
+/// What everything is made of.
+pub(crate) struct Foundation {
+    pub(crate) store: Arc<dyn Repositories>,
+    pub(crate) network: NetworkId,
+    pub(crate) secrets: KeyMaterial,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rng: Arc<dyn Rng>,
+}
+
+/// The services of a node.
+#[expect(missing_docs, reason = "each field is what its type says")]
+pub(crate) struct Services {
+    pub(crate) config: Arc<Config>,
+    pub(crate) authorization: Arc<AuthorizationService>,
+    pub(crate) flows: Arc<FlowService>,
+    pub(crate) tokens: Arc<TokenService>,
+    pub(crate) revocation: Arc<RevocationService>,
+    pub(crate) introspection: Arc<IntrospectionService>,
+    pub(crate) userinfo: Arc<UserinfoService>,
+    pub(crate) logout: Arc<LogoutService>,
+    pub(crate) delivery: Arc<LogoutDelivery>,
+    pub(crate) consents: Arc<ConsentService>,
+    pub(crate) sessions: Arc<LoginSessionService>,
+    pub(crate) clients: Arc<ClientService>,
+    pub(crate) directory: Arc<ClientDirectory>,
+    pub(crate) keys: Arc<KeyService>,
+    pub(crate) ring: Arc<KeyRing>,
+    pub(crate) login: Arc<LoginService>,
+    pub(crate) registration: Arc<RegistrationService>,
+    pub(crate) revocations: Arc<RevocationSet>,
+    pub(crate) follower: Arc<FeedFollower>,
+    pub(crate) pool: Arc<HashPool>,
+}
+
+/// What several services share.
+struct Shared {
+    config: Arc<Config>,
+    sealer: Arc<Sealer>,
+    at_rest: Arc<Sealer>,
+    secret_keys: FastHashKeys,
+    directory: Arc<ClientDirectory>,
+    revocations: Arc<RevocationSet>,
+    ring: Arc<KeyRing>,
+    pool: Arc<HashPool>,
+    fetcher: Arc<Fetcher>,
+    authenticator: Arc<ClientAuthenticator>,
+    reader: Arc<AccessTokenReader>,
+    base: Foundation,
+}
+
+impl Services {
+    /// Makes the services; reads the signing keys and makes those that are missing.
+    pub(crate) async fn start(settings: &Settings, base: Foundation) -> Result<Self, StartError> {
+        let shared = Shared::new(settings, base).await?;
+        let spent = Arc::new(SpentFlows::new(SPENT_REMEMBERED));
+        let flows = Arc::new(shared.flow_sealer());
+        let identity = sluice_identity::Config::default();
+        let (clock, rng) = (Arc::clone(&shared.base.clock), Arc::clone(&shared.base.rng));
+        let store = Arc::clone(&shared.base.store);
+        let hasher =
+            Arc::new(PasswordHasher::new(Arc::clone(&shared.pool), identity.password_hash, Arc::clone(&rng)));
+        Ok(Self {
+            authorization: Arc::new(shared.authorization(&flows, &spent)),
+            flows: Arc::new(FlowService::new(
+                Arc::clone(&flows),
+                Arc::clone(&shared.directory),
+                Arc::clone(&shared.config),
+                Arc::clone(&clock),
+                spent,
+            )),
+            tokens: Arc::new(shared.tokens()),
+            revocation: Arc::new(shared.revocation()),
+            introspection: Arc::new(shared.introspection()),
+            userinfo: Arc::new(shared.userinfo()),
+            logout: Arc::new(shared.logout()),
+            delivery: Arc::new(shared.delivery()),
+            consents: Arc::new(shared.consents()),
+            sessions: Arc::new(shared.sessions()),
+            clients: Arc::new(shared.clients(settings)),
+            keys: Arc::new(shared.keys()),
+            login: Arc::new(LoginService::new(
+                Arc::clone(&store) as _,
+                Arc::clone(&hasher),
+                &identity.lockout,
+                Arc::clone(&clock),
+            )),
+            registration: Arc::new(RegistrationService::new(Arc::clone(&store) as _, hasher, Arc::clone(&clock), rng)),
+            follower: Arc::new(FeedFollower::new(store as _, Arc::clone(&shared.revocations), clock)),
+            config: shared.config,
+            directory: shared.directory,
+            ring: shared.ring,
+            revocations: shared.revocations,
+            pool: shared.pool,
+        })
+    }
+}
+
+impl Shared {
+    async fn new(settings: &Settings, base: Foundation) -> Result<Self, StartError> {
+        let config = Arc::new(oauth_config::oauth(settings)?);
+        let sealer = Arc::new(base.secrets.in_flight(base.network));
+        let at_rest = Arc::new(base.secrets.at_rest(base.network));
+        let secret_keys = base.secrets.client_secrets().ok_or(SecretsError::Missing)?;
+        let directory = Arc::new(ClientDirectory::new(Arc::clone(&base.store) as _, CLIENTS_CACHED));
+        let revocations = Arc::new(RevocationSet::default());
+        let (clock, rng) = (Arc::clone(&base.clock), Arc::clone(&base.rng));
+        let ring = KeyRing::start(Arc::clone(&base.store) as _, Arc::clone(&at_rest), rng, clock).await?;
+        let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).map_err(StartError::HashPool)?);
+        let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
+        let issuer = &config.issuer;
+        let parts = ClientAuthParts {
+            directory: Arc::clone(&directory),
+            secret_keys: secret_keys.clone(),
+            pool: Arc::clone(&pool),
+            replay: Arc::clone(&base.store) as _,
+            key_sets: Arc::clone(&fetcher) as _,
+            audiences: vec![issuer.as_str().to_owned(), issuer.endpoint("/oauth2/token")],
+        };
+        let authenticator = Arc::new(ClientAuthenticator::new(parts, &*base.rng));
+        let reader = AccessTokenReader::new(Arc::clone(&sealer), Arc::clone(&ring), Arc::clone(&revocations));
+        Ok(Self {
+            config,
+            sealer,
+            at_rest,
+            secret_keys,
+            directory,
+            revocations,
+            ring,
+            pool,
+            fetcher,
+            authenticator,
+            reader: Arc::new(reader),
+            base,
+        })
+    }
+
+    fn flow_sealer(&self) -> FlowSealer {
+        FlowSealer::new(
+            Arc::clone(&self.sealer),
+            Arc::clone(&self.base.store) as _,
+            (Arc::clone(&self.base.rng), Arc::clone(&self.base.clock)),
+            self.config.lifetimes.flow,
+            self.config.parked_quota,
+        )
+    }
+
+    fn authorization(&self, flows: &Arc<FlowSealer>, spent: &Arc<SpentFlows>) -> AuthorizationService {
+        AuthorizationService {
+            config: Arc::clone(&self.config),
+            flows: Arc::clone(flows),
+            sealer: Arc::clone(&self.sealer),
+            clients: Arc::clone(&self.directory),
+            grants: Arc::clone(&self.base.store) as _,
+            consents: Arc::clone(&self.base.store) as _,
+            sessions: Arc::clone(&self.base.store) as _,
+            keys: Arc::clone(&self.ring),
+            revocations: Arc::clone(&self.revocations),
+            spent: Arc::clone(spent),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        }
+    }
+
+    fn tokens(&self) -> TokenService {
+        TokenService {
+            config: Arc::clone(&self.config),
+            clients: Arc::clone(&self.authenticator),
+            grants: Arc::clone(&self.base.store) as _,
+            issuer: Arc::new(TokenIssuer::new(
+                Arc::clone(&self.config),
+                Arc::clone(&self.ring),
+                Arc::clone(&self.sealer),
+                Arc::clone(&self.base.rng),
+            )),
+            sealer: Arc::clone(&self.sealer),
+            revocations: Arc::clone(&self.revocations),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        }
+    }
+
+    fn revocation(&self) -> RevocationService {
+        RevocationService {
+            clients: Arc::clone(&self.authenticator),
+            reader: Arc::clone(&self.reader),
+            grants: Arc::clone(&self.base.store) as _,
+            sealer: Arc::clone(&self.sealer),
+            revocations: Arc::clone(&self.revocations),
+            clock: Arc::clone(&self.base.clock),
+        }
+    }
+
+    fn introspection(&self) -> IntrospectionService {
+        IntrospectionService {
+            config: Arc::clone(&self.config),
+            reader: Arc::clone(&self.reader),
+            grants: Arc::clone(&self.base.store) as _,
+            sealer: Arc::clone(&self.sealer),
+            revocations: Arc::clone(&self.revocations),
+            clock: Arc::clone(&self.base.clock),
+        }
+    }
+
+    fn userinfo(&self) -> UserinfoService {
+        UserinfoService {
+            reader: Arc::clone(&self.reader),
+            grants: Arc::clone(&self.base.store) as _,
+            clock: Arc::clone(&self.base.clock),
+        }
+    }
+
+    fn logout(&self) -> LogoutService {
+        LogoutService {
+            config: Arc::clone(&self.config),
+            clients: Arc::clone(&self.directory),
+            sessions: Arc::clone(&self.base.store) as _,
+            replay: Arc::clone(&self.base.store) as _,
+            keys: Arc::clone(&self.ring),
+            sealer: Arc::clone(&self.sealer),
+            revocations: Arc::clone(&self.revocations),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        }
+    }
+
+    fn delivery(&self) -> LogoutDelivery {
+        LogoutDelivery {
+            outbox: Arc::clone(&self.base.store) as _,
+            sender: Arc::clone(&self.fetcher) as _,
+            keys: Arc::clone(&self.ring),
+            issuer: self.config.issuer.clone(),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        }
+    }
+
+    fn consents(&self) -> ConsentService {
+        ConsentService {
+            consents: Arc::clone(&self.base.store) as _,
+            grants: Arc::clone(&self.base.store) as _,
+            clients: Arc::clone(&self.directory),
+            revocations: Arc::clone(&self.revocations),
+            sealer: Arc::clone(&self.sealer),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        }
+    }
+
+    fn sessions(&self) -> LoginSessionService {
+        LoginSessionService {
+            config: Arc::clone(&self.config),
+            sessions: Arc::clone(&self.base.store) as _,
+            clients: Arc::clone(&self.directory),
+            revocations: Arc::clone(&self.revocations),
+            clock: Arc::clone(&self.base.clock),
+        }
+    }
+
+    fn clients(&self, settings: &Settings) -> ClientService {
+        ClientService::new(ClientServiceParts {
+            repo: Arc::clone(&self.base.store) as _,
+            directory: Arc::clone(&self.directory),
+            revocations: Arc::clone(&self.revocations),
+            secrets: ClientSecrets::new(
+                self.secret_keys.clone(),
+                Arc::clone(&self.pool),
+                Arc::clone(&self.base.rng),
+            ),
+            sealer: Arc::clone(&self.sealer),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+            rules: oauth_config::registration(settings),
+            marker_lifetime: LONGEST_ACCESS_TOKEN,
+        })
+    }
+
+    fn keys(&self) -> KeyService {
+        KeyService::new(
+            Arc::clone(&self.base.store) as _,
+            Arc::clone(&self.at_rest),
+            Arc::clone(&self.base.rng),
+            Arc::clone(&self.base.clock),
+            Arc::clone(&self.ring),
+        )
+    }
+}
+
+fn fetch_policy(settings: &Settings) -> FetchPolicy {
+    let exempt = settings.outbound.private_ip_exception_urls.iter();
+    FetchPolicy {
+        allow_private: !settings.outbound.disallow_private_ip_ranges,
+        exempt_urls: exempt.filter_map(|url| url.parse::<UrlPattern>().ok()).collect(),
+        ..FetchPolicy::default()
+    }
+}

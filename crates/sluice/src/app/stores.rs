@@ -1,0 +1,177 @@
+//! Which database: the DSN decides once, here; everybody else sees repositories.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sluice_commit::{CommitMetrics, StoreError};
+use sluice_identity::IdentityRepository;
+use sluice_oauth::client::ClientRepository;
+use sluice_oauth::consent::ConsentRepository;
+use sluice_oauth::flow::ParkedFlowRepository;
+use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::keys::KeyRepository;
+use sluice_oauth::login_session::LoginSessionRepository;
+use sluice_oauth::logout::OutboxRepository;
+use sluice_oauth::replay::ReplayRepository;
+use sluice_primitives::{Clock, NetworkId, NodeId, Rng};
+use sluice_store_postgres::PostgresStore;
+use sluice_store_sqlite::SqliteStore;
+use sluice_token::Feed;
+use thiserror::Error;
+
+use super::secrets::SecretsError;
+use crate::config::Dsn;
+
+/// Why the server does not start.
+#[derive(Debug, Error)]
+pub(crate) enum StartError {
+    #[error("the database: {0}")]
+    Store(#[from] StoreError),
+    #[error("the database lacks migrations of this version: run `sluice migrate sql up`, or start with --auto-migrate")]
+    NotMigrated,
+    #[error(transparent)]
+    Secrets(#[from] SecretsError),
+    #[error("the signing keys: {0}")]
+    Keys(#[from] sluice_oauth::keys::KeyError),
+    #[error("the setting {key}: {reason}")]
+    Setting { key: &'static str, reason: String },
+    #[error("the listener: {0}")]
+    Listen(#[from] sluice_net::ListenError),
+    #[error("TLS: {0}")]
+    Tls(#[from] sluice_net::TlsError),
+    #[error("outbound requests: {0}")]
+    Fetch(#[from] sluice_net::FetchError),
+    #[error("the hash pool: {0}")]
+    HashPool(std::io::Error),
+    #[error("the directory {path}: {cause}")]
+    Directory { path: PathBuf, cause: std::io::Error },
+    #[error("the logs: {0}")]
+    Logs(#[from] crate::observability::LogInitError),
+    #[error("the traces: {0}")]
+    Traces(#[from] crate::observability::TracesError),
+}
+
+/// What a store promises, all together.
+pub(crate) trait Repositories:
+    ClientRepository
+    + ConsentRepository
+    + Feed
+    + GrantRepository
+    + IdentityRepository
+    + KeyRepository
+    + LoginSessionRepository
+    + OutboxRepository
+    + ParkedFlowRepository
+    + ReplayRepository
+{
+}
+
+impl Repositories for SqliteStore {}
+impl Repositories for PostgresStore {}
+
+/// The store in use.
+#[derive(Clone)]
+pub(crate) enum Stores {
+    Sqlite(Arc<SqliteStore>),
+    Postgres(Arc<PostgresStore>),
+}
+
+impl Stores {
+    /// Opens the store that the DSN names.
+    pub(crate) async fn open(
+        dsn: &Dsn,
+        node: NodeId,
+        (clock, rng): (Arc<dyn Clock>, Arc<dyn Rng>),
+    ) -> Result<Self, StartError> {
+        match dsn {
+            Dsn::Memory => {
+                let options = sluice_store_sqlite::StoreOptions::new(node, clock, rng);
+                let store = SqliteStore::open(sluice_store_sqlite::SqlitePath::Temporary, options).await?;
+                Ok(Self::Sqlite(Arc::new(store)))
+            }
+            Dsn::Sqlite { path } => {
+                make_directory(path)?;
+                let options = sluice_store_sqlite::StoreOptions::new(node, clock, rng);
+                let path = sluice_store_sqlite::SqlitePath::File(path.clone());
+                Ok(Self::Sqlite(Arc::new(SqliteStore::open(path, options).await?)))
+            }
+            Dsn::Postgres { url } => {
+                let options = sluice_store_postgres::StoreOptions::new(node, clock, rng);
+                Ok(Self::Postgres(Arc::new(PostgresStore::connect(url.expose(), options).await?)))
+            }
+        }
+    }
+
+    /// The store as its repositories.
+    pub(crate) fn repositories(&self) -> Arc<dyn Repositories> {
+        match self {
+            Self::Sqlite(store) => Arc::clone(store) as Arc<dyn Repositories>,
+            Self::Postgres(store) => Arc::clone(store) as Arc<dyn Repositories>,
+        }
+    }
+
+    pub(crate) async fn migrate_up(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(store) => store.migrate_up().await.map(drop),
+            Self::Postgres(store) => store.migrate_up().await,
+        }
+    }
+
+    /// Name and time of each migration; none for one that is missing.
+    pub(crate) async fn migrations(&self) -> Result<Vec<AppliedMigration>, StoreError> {
+        Ok(match self {
+            Self::Sqlite(store) => store
+                .migrate_status()
+                .await?
+                .into_iter()
+                .map(|one| AppliedMigration { name: one.name, applied_at: one.applied_at })
+                .collect(),
+            Self::Postgres(store) => store
+                .migrate_status()
+                .await?
+                .into_iter()
+                .map(|one| AppliedMigration { name: one.name.to_owned(), applied_at: one.applied_at })
+                .collect(),
+        })
+    }
+
+    pub(crate) async fn network_id(&self) -> Result<NetworkId, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.network_id().await,
+            Self::Postgres(store) => store.network_id().await,
+        }
+    }
+
+    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(store) => store.ping().await,
+            Self::Postgres(store) => store.ping().await,
+        }
+    }
+
+    pub(crate) async fn shutdown(&self) {
+        match self {
+            Self::Sqlite(store) => store.shutdown().await,
+            Self::Postgres(store) => store.shutdown().await,
+        }
+    }
+
+    pub(crate) fn commit_metrics(&self) -> &Arc<CommitMetrics> {
+        match self {
+            Self::Sqlite(store) => store.commit_metrics(),
+            Self::Postgres(store) => store.commit_metrics(),
+        }
+    }
+}
+
+/// A migration that this version knows.
+pub(crate) struct AppliedMigration {
+    pub(crate) name: String,
+    pub(crate) applied_at: Option<sluice_primitives::Timestamp>,
+}
+
+fn make_directory(path: &std::path::Path) -> Result<(), StartError> {
+    let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) else { return Ok(()) };
+    std::fs::create_dir_all(directory)
+        .map_err(|cause| StartError::Directory { path: directory.to_owned(), cause })
+}

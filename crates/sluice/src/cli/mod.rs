@@ -1,0 +1,73 @@
+//! The command line: Hydra's verbs, and a few of Sluice's own.
+//!
+//! [`Commands`]: what can be asked for. One file per command that starts or tends a server; their structs are read
+//! by the composition root. [`remote`]: the verbs that talk to a running server. [`output`]: tables, JSON, YAML.
+//! [`console`]: what a command may touch. [`exit`]: what it ends with.
+//!
+//! Not here: what `serve`, `demo`, `migrate`, `janitor` and `secrets` do.
+
+mod completion;
+mod config;
+mod configuration;
+mod console;
+mod data_source;
+mod demo;
+mod exit;
+mod janitor;
+mod migrate;
+mod output;
+mod remote;
+mod secrets;
+mod serve;
+#[cfg(test)]
+mod tests;
+mod value;
+mod version;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use completion::CompletionCommand;
+pub(crate) use config::ConfigCommand;
+pub(crate) use console::Console;
+pub(crate) use data_source::{DataSourceArgs, NO_DATA_SOURCE};
+pub(crate) use demo::DemoCommand;
+pub(crate) use exit::Exit;
+pub(crate) use janitor::JanitorCommand;
+pub(crate) use migrate::{MigrateCommand, SqlAction};
+pub(crate) use remote::RemoteCommand;
+pub(crate) use secrets::SecretsCommand;
+pub(crate) use serve::{Listeners, ServeCommand};
+pub(crate) use version::version;
+
+/// An OAuth 2.0 and OpenID Connect server, compatible with Ory Hydra.
+#[derive(Parser)]
+#[command(name = "sluice", version, subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Commands,
+}
+
+/// What can be asked for.
+#[derive(Subcommand)]
+pub(crate) enum Commands {
+    /// Start the server
+    Serve(ServeCommand),
+    /// Start the server with an example application, or play its login without a browser
+    Demo(DemoCommand),
+    /// Bring a database to the schema of this version
+    Migrate(MigrateCommand),
+    /// Show the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Delete what has expired from the database, once
+    Janitor(JanitorCommand),
+    /// Show the state of the system's secrets
+    #[command(subcommand)]
+    Secrets(SecretsCommand),
+    /// Print the version
+    Version,
+    /// Print a script that completes this command line in your shell
+    Completion(CompletionCommand),
+    #[command(flatten)]
+    Remote(Box<RemoteCommand>),
+}

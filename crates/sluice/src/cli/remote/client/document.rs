@@ -1,0 +1,42 @@
+//! A client as a JSON file.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::cli::remote::error::RemoteError;
+
+/// The name that stands for the standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// A client as a JSON file.
+#[derive(Clone, Args)]
+pub(super) struct DocumentArgs {
+    /// A JSON file that describes the whole client, or - for the standard input; other flags are ignored
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl DocumentArgs {
+    /// The file's client, if there is a file.
+    pub(super) fn read(&self) -> Result<Option<Map<String, Value>>, RemoteError> {
+        let Some(path) = &self.file else { return Ok(None) };
+        let failed = |reason: String| RemoteError::File { path: path.clone(), reason };
+        let text = read(path).map_err(|error| failed(error.to_string()))?;
+        // The error says where, not what: the file may hold a secret.
+        serde_json::from_slice(&text).map(Some).map_err(|error| {
+            failed(format!("it is no JSON object (line {}, column {})", error.line(), error.column()))
+        })
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    if path.as_os_str() != STANDARD_INPUT {
+        return std::fs::read(path);
+    }
+    let mut text = Vec::new();
+    std::io::stdin().read_to_end(&mut text)?;
+    Ok(text)
+}

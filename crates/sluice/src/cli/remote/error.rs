@@ -1,0 +1,58 @@
+//! Why a verb failed, in words for the person at the terminal.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use super::refusal::Refusal;
+use crate::cli::Exit;
+
+/// Why a verb failed. None of these sentences repeats a secret that was sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RemoteError {
+    /// The command makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// A file cannot be used.
+    #[error("cannot use {}: {reason}", path.display())]
+    File { path: PathBuf, reason: String },
+    /// The HTTP or TLS client cannot be made.
+    #[error("cannot make the HTTP client: {0}")]
+    Setup(#[source] Box<dyn Error + Send + Sync>),
+    /// No answer.
+    #[error("no answer from {endpoint}: {}", innermost(source))]
+    Unreachable { endpoint: String, source: reqwest::Error },
+    /// The server refused.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The answer makes no sense.
+    #[error("{endpoint} answers with something else than was asked for: {reason}")]
+    Nonsense { endpoint: String, reason: &'static str },
+    /// The port of the callback is taken, or may not be used.
+    #[error("cannot listen at {address}: {source}")]
+    Listen { address: String, source: std::io::Error },
+    /// The authorization server sent the browser back with an error (RFC 6749 §4.1.2.1).
+    #[error("{0}")]
+    Denied(String),
+}
+
+impl RemoteError {
+    /// What the program ends with.
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_) => Exit::Usage,
+            _ => Exit::Failure,
+        }
+    }
+}
+
+/// The cause at the bottom: "connection refused" says more than "error sending request".
+fn innermost(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "it took too long".to_owned();
+    }
+    let mut cause: &dyn Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,174 @@
+use serde_json::{Value, json};
+
+use super::stub::{Stub, reply};
+use crate::cli::Exit;
+
+fn key() -> Value {
+    json!({ "kid": "k1", "kty": "EC", "alg": "ES256", "use": "sig", "crv": "P-256", "x": "x", "y": "y", "d": "private" })
+}
+
+#[tokio::test]
+async fn a_created_key_is_shown_with_its_set() {
+    let stub = Stub::answering(201, json!({ "keys": [key()] })).await;
+    let outcome = stub.run("sluice create jwks web k1 --alg ES256").await;
+    assert_eq!(outcome.out, "SET ID  KEY ID  ALGORITHM  USE\nweb     k1      ES256      sig\n");
+    let asked = stub.only();
+    assert_eq!(asked.line, "POST /admin/keys/web");
+    assert_eq!(asked.json(), json!({ "alg": "ES256", "kid": "k1", "use": "sig" }));
+}
+
+#[tokio::test]
+async fn what_is_private_in_a_key_is_left_out_on_request() {
+    let secret = json!({ "kid": "s", "kty": "oct", "k": "shared" });
+    let stub = Stub::answering(200, json!({ "keys": [key(), secret] })).await;
+    let whole = stub.run("sluice get jwks web --format json").await.out;
+    assert!(whole.contains("private") && whole.contains("shared"));
+    let public: Value =
+        serde_json::from_str(&stub.run("sluice get jwk web --public --format json").await.out).unwrap();
+    let mut expected = key();
+    expected["set"] = "web".into();
+    expected.as_object_mut().unwrap().remove("d");
+    assert_eq!(public, expected);
+}
+
+#[tokio::test]
+async fn keys_of_several_sets_are_one_list() {
+    let stub = Stub::answering(200, json!({ "keys": [key()] })).await;
+    let outcome = stub.run("sluice get jwks web mobile").await;
+    assert_eq!(
+        outcome.out,
+        "SET ID  KEY ID  ALGORITHM  USE\nweb     k1      ES256      sig\nmobile  k1      ES256      sig\n"
+    );
+    assert_eq!(stub.run("sluice delete jwks web").await.out, "ID  web\n");
+}
+
+#[tokio::test]
+async fn an_introspection_shows_what_the_token_says() {
+    let says = json!({
+        "active": true, "sub": "ada", "client_id": "photos", "scope": "openid", "exp": 1_735_693_200,
+        "token_use": "access_token",
+    });
+    let stub = Stub::answering(200, says).await;
+    let outcome = stub.run("sluice introspect token ory_at_a.b --scope openid,offline").await;
+    let expected = "\
+ACTIVE     true
+SUBJECT    ada
+CLIENT ID  photos
+SCOPE      openid
+EXPIRY     2025-01-01T01:00:00Z
+TOKEN USE  access_token
+";
+    assert_eq!(outcome.out, expected);
+    let asked = stub.only();
+    assert_eq!(asked.line, "POST /admin/oauth2/introspect");
+    assert_eq!(asked.body, "token=ory_at_a.b&scope=openid+offline");
+}
+
+#[tokio::test]
+async fn a_token_that_is_not_active_is_an_answer_and_no_failure() {
+    let outcome =
+        Stub::answering(200, json!({ "active": false })).await.run("sluice introspect token x").await;
+    assert_eq!((outcome.exit, outcome.err.as_str()), (Exit::Success, ""));
+    assert!(outcome.out.starts_with("ACTIVE     false\n"), "{}", outcome.out);
+}
+
+#[tokio::test]
+async fn a_revocation_does_not_repeat_the_token() {
+    let stub = Stub::answering(200, Value::Null).await;
+    let outcome = stub.run("sluice revoke token ory_rt_x --client-id a:b --client-secret s&").await;
+    assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Success, "REVOKED  true\n"));
+    let asked = stub.only();
+    assert_eq!((asked.line.as_str(), asked.body.as_str()), ("POST /oauth2/revoke", "token=ory_rt_x"));
+    // a%3Ab:s%26
+    assert_eq!(asked.header("authorization"), "Basic YSUzQWI6cyUyNg==");
+}
+
+#[tokio::test]
+async fn access_tokens_of_a_client_are_deleted_together() {
+    let stub = Stub::answering(204, Value::Null).await;
+    assert_eq!(stub.run("sluice delete access-tokens photos").await.out, "ID  photos\n");
+    assert_eq!(stub.only().line, "DELETE /admin/oauth2/tokens?client_id=photos");
+}
+
+#[tokio::test]
+async fn client_credentials_are_shown_as_tokens() {
+    let tokens = json!({ "access_token": "at", "token_type": "bearer", "expires_in": 3599, "scope": "a" });
+    let stub = Stub::answering(200, tokens).await;
+    let line = "sluice perform client-credentials --client-id c --client-secret s --scope a,b --audience x";
+    let outcome = stub.run(line).await;
+    let expected = "\
+ACCESS TOKEN   at
+REFRESH TOKEN  <empty>
+ID TOKEN       <empty>
+EXPIRY         2025-01-01T00:59:59Z
+";
+    assert_eq!(outcome.out, expected);
+    assert_eq!(stub.only().body, "grant_type=client_credentials&scope=a+b&audience=x");
+    let json: Value = serde_json::from_str(&stub.run(&format!("{line} --format json")).await.out).unwrap();
+    assert_eq!(json["expiry"], "2025-01-01T00:59:59Z");
+}
+
+#[tokio::test]
+async fn a_client_that_may_not_use_basic_is_sent_in_the_form() {
+    let stub = Stub::start(|asked| match asked.header("authorization") {
+        "" => reply(200, &json!({ "access_token": "at" })),
+        _ => reply(401, &json!({ "error": "invalid_client" })),
+    })
+    .await;
+    let outcome = stub.run("sluice perform client-credentials --client-id c --client-secret s").await;
+    assert_eq!(outcome.exit, Exit::Success, "{}", outcome.err);
+    assert_eq!(stub.asked()[1].body, "grant_type=client_credentials&client_id=c&client_secret=s");
+}
+
+#[tokio::test]
+async fn client_credentials_need_a_secret() {
+    let stub = Stub::answering(200, json!({})).await;
+    assert_eq!(stub.run("sluice perform client-credentials --client-id c").await.exit, Exit::Usage);
+    assert!(stub.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_challenge_is_told_to_be_what_the_server_knows_it_as() {
+    let stub = Stub::start(|asked| {
+        if !asked.line.contains("/requests/consent?") {
+            return reply(404, &json!({ "error": "not_found" }));
+        }
+        let request = json!({
+            "subject": "ada", "requested_scope": ["openid"], "request_url": "http://localhost/oauth2/auth",
+            "client": { "client_id": "photos", "client_name": "Photos" },
+        });
+        reply(200, &request)
+    })
+    .await;
+    let outcome = stub.run("sluice debug challenge abc").await;
+    let expected = "\
+CHALLENGE        consent
+STATE            open
+CLIENT ID        photos
+CLIENT NAME      Photos
+SUBJECT          ada
+SCOPE            openid
+REQUEST URL      http://localhost/oauth2/auth
+SEND BROWSER TO
+";
+    assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Success, expected));
+    assert_eq!(stub.asked()[1].line, "GET /admin/oauth2/auth/requests/consent?consent_challenge=abc");
+}
+
+#[tokio::test]
+async fn a_spent_challenge_says_where_the_browser_goes_on() {
+    let stub = Stub::answering(410, json!({ "redirect_to": "http://localhost/on" })).await;
+    let outcome = stub.run("sluice debug challenge abc --format json").await;
+    let json: Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!(json["state"], "expired, or already answered");
+    assert_eq!(json["request"]["redirect_to"], "http://localhost/on");
+    assert_eq!(outcome.exit, Exit::Success);
+}
+
+#[tokio::test]
+async fn a_challenge_that_is_none_is_a_failure() {
+    let outcome =
+        Stub::answering(404, json!({ "error": "not_found" })).await.run("sluice debug challenge x").await;
+    assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Failure, ""));
+    assert!(outcome.err.starts_with("error: this is no challenge of this server"), "{}", outcome.err);
+}

@@ -1,0 +1,7 @@
+//! The verbs, against a server that answers as it is told.
+
+mod authorization_code;
+mod clients;
+mod connection;
+mod keys_and_tokens;
+mod stub;

@@ -1,0 +1,45 @@
+//! `sluice serve`.
+
+use clap::{Args, ValueEnum};
+
+use super::configuration::ConfigurationArgs;
+
+/// Starts the server.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServeCommand {
+    /// Which endpoints to serve
+    #[arg(value_enum)]
+    pub(crate) listeners: Listeners,
+    #[command(flatten)]
+    pub(crate) configuration: ConfigurationArgs,
+    /// Serve https with a certificate made at start; for development
+    #[arg(long)]
+    pub(crate) tls_self_signed: bool,
+    /// Bring the database to the schema of this version first
+    #[arg(long)]
+    pub(crate) auto_migrate: bool,
+    /// Hydra's; there is no telemetry to opt out of
+    #[arg(long, hide = true)]
+    sqa_opt_out: bool,
+}
+
+/// Which endpoints to serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listeners {
+    /// Public and admin endpoints
+    All,
+    /// Public endpoints only
+    Public,
+    /// Admin endpoints only
+    Admin,
+}
+
+impl Listeners {
+    pub(crate) fn has_public(self) -> bool {
+        matches!(self, Self::All | Self::Public)
+    }
+
+    pub(crate) fn has_admin(self) -> bool {
+        matches!(self, Self::All | Self::Admin)
+    }
+}

@@ -1,0 +1,194 @@
+//! What the command line understands. The command lines are those of Hydra's documentation and quick start.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{CommandFactory, Parser};
+
+use super::janitor::JanitorWork;
+use super::*;
+
+fn parse(line: &str) -> Commands {
+    match try_parse(line) {
+        Ok(command) => command,
+        Err(error) => panic!("{line}: {error}"),
+    }
+}
+
+fn try_parse(line: &str) -> Result<Commands, clap::Error> {
+    Ok(Cli::try_parse_from(line.split_whitespace())?.command)
+}
+
+#[test]
+fn the_command_line_is_consistent() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn command_lines_of_hydra_are_understood() {
+    let lines = [
+        "hydra serve all --dev",
+        "hydra serve -c /etc/config/hydra/hydra.yml all --dev",
+        "hydra serve all --sqa-opt-out -c a.yml,b.yml",
+        "hydra serve public --config /etc/config/hydra/hydra.yml",
+        "hydra migrate sql up -e --yes",
+        "hydra migrate -c /etc/config/hydra/hydra.yml sql up -e --yes",
+        "hydra migrate sql --yes postgres://hydra:secret@postgresd:5432/hydra?sslmode=disable",
+        "hydra migrate sql status -e",
+        "hydra janitor -e --tokens --requests --grants",
+        "hydra janitor --keep-if-younger 23h --access-lifespan 1h --refresh-lifespan 40h --limit 10 --batch-size 5 x",
+        "hydra create client --endpoint http://127.0.0.1:4445/ --format json --grant-type client_credentials",
+        "hydra create oauth2-client -e http://127.0.0.1:4445 --grant-type authorization_code,refresh_token \
+         --response-type code,id_token --scope openid --scope offline --redirect-uri http://127.0.0.1:5555/callback",
+        "hydra create oauth2-client --name my-app --secret s --token-endpoint-auth-method none --skip-consent=true \
+         --metadata {\"a\":1} --audience a,b --owner ada --skip-tls-verify",
+        "hydra get client 1 2 --format json-pretty",
+        "hydra list clients --page-size 10 --page-token eyJwYWdlIjoxfQ",
+        "hydra list oauth2-clients -q",
+        "hydra update client 1 --redirect-uri http://localhost/cb --scope core,foobar",
+        "hydra update oauth2-client 1 --file -",
+        "hydra delete client 1 2",
+        "hydra delete access-tokens my-client --endpoint http://localhost:4445",
+        "hydra perform authorization-code --client-id c --client-secret s --endpoint http://127.0.0.1:4444/ \
+         --port 5555 --scope openid --scope offline",
+        "hydra perform authorization-code --client-id c --max-age -1 --prompt login --no-open",
+        "hydra perform client-credentials --endpoint http://127.0.0.1:4444/ --client-id c --client-secret s",
+        "hydra introspect token --format json-pretty --endpoint http://127.0.0.1:4445/ ory_at_x.y",
+        "hydra revoke token --client-id c --client-secret s ory_rt_x",
+        "hydra create jwk my-set key-1 --alg ES256 --use sig",
+        "hydra create jwks my-set --public",
+        "hydra get jwks a b",
+        "hydra delete jwk a",
+        "hydra version",
+        "hydra completion bash",
+    ];
+    for line in lines {
+        parse(line);
+    }
+}
+
+#[test]
+fn command_lines_of_our_own_are_understood() {
+    let lines = [
+        "sluice demo --headless --public-port 0 --admin-port 0 --app-port 0",
+        "sluice config show -c a.yml --dev --set urls.self.issuer=http://localhost:4444/",
+        "sluice config reference",
+        "sluice secrets status -c a.yml",
+        "sluice rotate client-secret my-client",
+        "sluice debug challenge https://login.example.org/?login_challenge=abc",
+        "sluice completion powershell",
+    ];
+    for line in lines {
+        parse(line);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_a_usage_error() {
+    let lines = [
+        "sluice serve",
+        "sluice serve everything",
+        "sluice serve all --set dsn",
+        "sluice janitor --limit 0",
+        "sluice janitor --keep-if-younger tomorrow",
+        "sluice get client",
+        "sluice create client --metadata {",
+        "sluice create client --http-header nonsense",
+        "sluice list clients --format xml",
+    ];
+    for line in lines {
+        assert_eq!(try_parse(line).err().map(|error| error.exit_code()), Some(2), "{line}");
+    }
+    // What an unset variable of a shell makes of `delete client "$ID"` must not name all clients.
+    for id in ["", ".", ".."] {
+        assert!(Cli::try_parse_from(["sluice", "delete", "client", id]).is_err(), "{id:?}");
+    }
+}
+
+#[test]
+fn serve_says_what_to_serve_and_from_which_configuration() {
+    let Commands::Serve(serve) =
+        parse("sluice serve -c a.yml public -c b.yml --set log.level=debug --auto-migrate")
+    else {
+        panic!("not serve");
+    };
+    assert_eq!(serve.listeners, Listeners::Public);
+    assert!(serve.listeners.has_public() && !serve.listeners.has_admin());
+    assert!(serve.auto_migrate && !serve.tls_self_signed);
+    let sources = serve.configuration.sources(Vec::new());
+    assert_eq!(sources.files, [PathBuf::from("a.yml"), PathBuf::from("b.yml")]);
+    assert_eq!(sources.overrides, [("log.level".to_owned(), "debug".to_owned())]);
+    assert!(!sources.mode.is_development());
+}
+
+#[test]
+fn a_migration_names_its_database_as_hydra_does() {
+    let named = |line: &str| {
+        let Commands::Migrate(migrate) = parse(line) else { panic!("not migrate") };
+        let (action, source) = migrate.into_parts();
+        (action, source.sources(Vec::new()).map(|sources| sources.overrides))
+    };
+    let dsn = vec![("dsn".to_owned(), "sqlite:a.db".to_owned())];
+    assert_eq!(named("sluice migrate sql up sqlite:a.db"), (SqlAction::Up, Some(dsn.clone())));
+    assert_eq!(named("sluice migrate sql sqlite:a.db"), (SqlAction::Up, Some(dsn.clone())));
+    assert_eq!(named("sluice migrate sql status sqlite:a.db"), (SqlAction::Status, Some(dsn)));
+    assert_eq!(named("sluice migrate sql up -e"), (SqlAction::Up, Some(Vec::new())));
+    assert_eq!(named("sluice migrate sql up -e sqlite:a.db"), (SqlAction::Up, Some(Vec::new())));
+    assert_eq!(named("sluice migrate -c a.yml sql up"), (SqlAction::Up, Some(Vec::new())));
+    assert_eq!(named("sluice migrate sql up"), (SqlAction::Up, None));
+}
+
+#[test]
+fn the_janitor_looks_after_what_is_named_or_else_after_everything() {
+    let janitor = |line: &str| match parse(line) {
+        Commands::Janitor(janitor) => janitor,
+        _ => panic!("not janitor"),
+    };
+    let work = janitor("sluice janitor -e --tokens").work();
+    assert_eq!(work, JanitorWork { tokens: true, requests: false, grants: false });
+    let janitor = janitor("sluice janitor sqlite:a.db --keep-if-younger 1h30m");
+    assert_eq!(janitor.work(), JanitorWork { tokens: true, requests: true, grants: true });
+    assert_eq!(janitor.keep_if_younger, Some(Duration::from_mins(90)));
+    assert_eq!((janitor.limit, janitor.batch_size), (10_000, 100));
+}
+
+#[test]
+fn no_secret_of_the_command_line_is_printed_for_debugging() {
+    let Commands::Migrate(migrate) = parse("sluice migrate sql up postgres://u:hunter2@h/db") else {
+        panic!("not migrate");
+    };
+    let Commands::Serve(serve) = parse("sluice serve all --set secrets.system=hunter2hunter2hunter2") else {
+        panic!("not serve");
+    };
+    assert!(!format!("{migrate:?}{serve:?}").contains("hunter2"));
+}
+
+#[test]
+fn the_help_does_not_show_the_secret_of_the_environment() {
+    let mut perform = Cli::command();
+    let perform =
+        perform.find_subcommand_mut("perform").unwrap().find_subcommand_mut("client-credentials").unwrap();
+    let secret = perform.get_arguments().find(|argument| argument.get_id() == "client_secret").unwrap();
+    assert!(secret.is_hide_env_values_set());
+}
+
+#[test]
+fn a_completion_script_knows_the_verbs() {
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let Commands::Completion(completion) = parse(&format!("sluice completion {shell}")) else {
+            panic!("not completion");
+        };
+        let mut script = Vec::new();
+        completion.run(&mut script).unwrap();
+        let script = String::from_utf8(script).unwrap();
+        assert!(
+            ["sluice", "introspect", "client-secret"].iter().all(|word| script.contains(word)),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn the_version_is_laid_out_as_hydras() {
+    assert!(version().starts_with(concat!("Version:    v", env!("CARGO_PKG_VERSION"), "\n")));
+}

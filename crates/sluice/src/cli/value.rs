@@ -1,0 +1,79 @@
+//! How values of flags are read.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use sluice_primitives::Secret;
+
+/// A `key=value` pair. It may hold a secret, so that it has no `Debug` that shows the value.
+#[derive(Clone)]
+pub(crate) struct KeyValue {
+    pub(crate) key: String,
+    pub(crate) value: String,
+}
+
+impl std::fmt::Debug for KeyValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}=[redacted]", self.key)
+    }
+}
+
+/// Reads `key=value`.
+pub(super) fn key_value(text: &str) -> Result<KeyValue, &'static str> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok(KeyValue { key: key.trim().to_owned(), value: value.to_owned() })
+        }
+        _ => Err("must be key=value"),
+    }
+}
+
+/// Reads a secret; nothing is refused.
+#[expect(clippy::unnecessary_wraps, reason = "the form that clap asks for")]
+pub(super) fn secret(text: &str) -> Result<Secret<String>, Infallible> {
+    Ok(Secret::new(text.to_owned()))
+}
+
+/// Reads a duration in Go's notation: `1h30m`, `90s`, `0`.
+pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let span = text.parse::<SignedDuration>().map_err(|_| "must be a duration such as 90s, 10m or 1h30m")?;
+    Duration::try_from(span).map_err(|_| "must not be negative")
+}
+
+/// Reads a name that becomes one segment of a URL's path.
+pub(super) fn path_segment(text: &str) -> Result<String, &'static str> {
+    match text {
+        "" => Err("must not be empty"),
+        "." | ".." => Err("must not be . or .."),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        assert_eq!(duration("1h30m"), Ok(Duration::from_mins(90)));
+        assert_eq!(duration("720h"), Ok(Duration::from_hours(720)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("0"), Ok(Duration::ZERO));
+        assert!(duration("-1h").is_err());
+        assert!(duration("ten minutes").is_err());
+    }
+
+    #[test]
+    fn a_pair_keeps_what_follows_the_first_equals_sign() {
+        let pair = key_value("dsn=postgres://u:p@h/db?sslmode=require").unwrap();
+        assert_eq!((pair.key.as_str(), pair.value.as_str()), ("dsn", "postgres://u:p@h/db?sslmode=require"));
+        assert_eq!(format!("{pair:?}"), "dsn=[redacted]");
+        assert!(key_value("dsn").is_err());
+        assert!(key_value("=x").is_err());
+    }
+}

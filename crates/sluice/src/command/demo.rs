@@ -1,0 +1,96 @@
+//! `sluice demo`: a server in development mode, and the example application that signs in with it.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use sluice_primitives::{OsRng, SystemClock};
+use url::Url;
+
+use super::serve::observe;
+use crate::app::{Node, StartOptions};
+use crate::cli::{DemoCommand, Exit, Listeners};
+use crate::config::{Loaded, Mode, Sources, load};
+use crate::demo::{self, DEFAULT_APP_PORT, DemoOptions, DemoParts, DemoServer, Progress};
+use crate::observability::LogGuard;
+
+/// The ports of the server, as Hydra has them.
+const PUBLIC_PORT: u16 = 4444;
+const ADMIN_PORT: u16 = 4445;
+
+/// Runs the demo.
+pub(crate) async fn run(command: DemoCommand, environment: Vec<(OsString, OsString)>) -> Exit {
+    let options =
+        DemoOptions { headless: command.is_headless, app_port: command.app_port.unwrap_or(DEFAULT_APP_PORT) };
+    let parts = DemoParts { clock: Arc::new(SystemClock), rng: Arc::new(OsRng) };
+    let code = demo::run(options, parts, |progress| start(command, environment, progress)).await;
+    if code == std::process::ExitCode::SUCCESS { Exit::Success } else { Exit::Failure }
+}
+
+/// The server of the demo.
+struct Server {
+    node: Node,
+    public: Url,
+    admin: Url,
+    _logs: LogGuard,
+}
+
+impl DemoServer for Server {
+    fn public_url(&self) -> Url {
+        self.public.clone()
+    }
+
+    fn admin_url(&self) -> Url {
+        self.admin.clone()
+    }
+
+    async fn shutdown(self) {
+        self.node.stop().await;
+    }
+}
+
+async fn start(
+    command: DemoCommand,
+    environment: Vec<(OsString, OsString)>,
+    progress: Progress,
+) -> Result<Server, Box<dyn Error + Send + Sync>> {
+    let (loaded, sources) = configure(&command, environment)?;
+    progress.ready("configuration", "development mode");
+    let (logs, _) = observe(&loaded)?;
+    let options = StartOptions {
+        listeners: Listeners::All,
+        tls_self_signed: false,
+        auto_migrate: true,
+        data_dir: sources.data_dir.clone(),
+    };
+    let node = Node::start(&loaded.settings, &options).await?;
+    let public: Url = loaded.settings.urls.issuer.parse()?;
+    let admin = node.started.admin.clone().unwrap_or_default();
+    progress.ready("server", &format!("database, keys and pages are ready at {public}"));
+    Ok(Server { node, public, admin: format!("http://{admin}/").parse()?, _logs: logs })
+}
+
+/// Development mode on two ports of this machine; what the environment says goes before.
+fn configure(
+    command: &DemoCommand,
+    environment: Vec<(OsString, OsString)>,
+) -> Result<(Loaded, Sources), Box<dyn Error + Send + Sync>> {
+    let is_set = |name: &str| environment.iter().any(|(own, value)| own == name && !value.is_empty());
+    let public = command.public_port.unwrap_or(PUBLIC_PORT);
+    let admin = command.admin_port.unwrap_or(ADMIN_PORT);
+    let mut overrides = vec![
+        ("serve.public.host".to_owned(), "127.0.0.1".to_owned()),
+        ("serve.public.port".to_owned(), public.to_string()),
+        ("serve.admin.port".to_owned(), admin.to_string()),
+        ("urls.self.issuer".to_owned(), format!("http://127.0.0.1:{public}/")),
+    ];
+    if !is_set("DSN") {
+        overrides.push(("dsn".to_owned(), "memory".to_owned()));
+    }
+    if !is_set("LOG_LEVEL") {
+        overrides.push(("log.level".to_owned(), "warn".to_owned()));
+    }
+    let data_dir = std::env::temp_dir().join("sluice-demo");
+    let sources = Sources { files: Vec::new(), environment, overrides, mode: Mode::Development, data_dir };
+    Ok((load(&sources)?, sources))
+}

@@ -1,0 +1,36 @@
+//! `sluice janitor`: what a node does by itself all the time, once and to the end.
+
+use std::ffi::OsString;
+
+use super::{database, fail, print};
+use crate::app::janitor_round;
+use crate::cli::{Console, Exit, JanitorCommand};
+
+/// Deletes what has expired, in batches, at most as many rows as the command allows.
+pub(crate) async fn run(
+    janitor: JanitorCommand,
+    environment: Vec<(OsString, OsString)>,
+    console: &mut Console<'_>,
+) -> Exit {
+    let stores = match database(&janitor.source, environment, false).await {
+        Ok(stores) => stores,
+        Err(reason) => {
+            let _ = writeln!(console.err, "{reason}");
+            return Exit::Failure;
+        }
+    };
+    let store = stores.repositories();
+    let mut deleted = 0_u64;
+    let exit = loop {
+        match janitor_round(&*store, console.clock, janitor.batch_size.max(1)).await {
+            Ok(0) => break print(console, &format!("Deleted {deleted} expired rows.")),
+            Ok(rows) => deleted += rows,
+            Err(error) => break fail(console, &error),
+        }
+        if deleted >= u64::from(janitor.limit) {
+            break print(console, &format!("Deleted {deleted} expired rows; there may be more."));
+        }
+    };
+    stores.shutdown().await;
+    exit
+}

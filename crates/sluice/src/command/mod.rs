@@ -1,0 +1,72 @@
+//! What the commands that start or tend a server do.
+
+pub(crate) mod demo;
+pub(crate) mod janitor;
+pub(crate) mod migrate;
+pub(crate) mod secrets;
+pub(crate) mod serve;
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
+
+use crate::app::{Stores, open_store};
+use crate::cli::{Console, DataSourceArgs, Exit, NO_DATA_SOURCE};
+use crate::config::{self, Loaded, Sources};
+
+/// Prints a line.
+pub(crate) fn print(console: &mut Console<'_>, line: &str) -> Exit {
+    match writeln!(console.out, "{line}") {
+        Ok(()) => Exit::Success,
+        Err(_) => Exit::Failure,
+    }
+}
+
+/// Says why a command did not do what it was asked.
+pub(crate) fn fail(console: &mut Console<'_>, error: &(dyn Error + 'static)) -> Exit {
+    let _ = writeln!(console.err, "{}", chain(error));
+    Exit::Failure
+}
+
+/// An error and what caused it, in one line.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let sentence = inner.to_string();
+        if !text.ends_with(&sentence) {
+            text = format!("{text}: {sentence}");
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+/// Reads the configuration; its warnings and errors go to standard error.
+pub(crate) fn load(sources: &Sources) -> Option<Loaded> {
+    match config::load(sources) {
+        Ok(loaded) => Some(loaded),
+        Err(error) => {
+            for warning in error.warnings() {
+                eprintln!("warning: {warning}");
+            }
+            eprintln!("{error}");
+            None
+        }
+    }
+}
+
+/// Opens the database that a command names.
+pub(crate) async fn database(
+    source: &DataSourceArgs,
+    environment: Vec<(OsString, OsString)>,
+    migrate: bool,
+) -> Result<Stores, String> {
+    let sources = source.sources(environment).ok_or_else(|| NO_DATA_SOURCE.to_owned())?;
+    let dsn = config::load_dsn(&sources).map_err(|error| error.to_string())?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let rng: Arc<dyn Rng> = Arc::new(OsRng);
+    open_store(&dsn, migrate, (&clock, &rng)).await.map_err(|error| chain(&error))
+}

@@ -1,0 +1,75 @@
+//! `sluice serve`.
+
+use std::ffi::OsString;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::{error, warn};
+
+use super::{chain, load};
+use crate::app::{Node, StartError, StartOptions};
+use crate::cli::{Exit, ServeCommand};
+use crate::config::Loaded;
+use crate::observability::{LogGuard, Traces, logs};
+
+/// The variable that may say in more detail what is logged, in the syntax of tracing.
+const LOG_FILTER: &str = "SLUICE_LOG";
+
+/// Serves until it is told to stop.
+pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsString)>) -> Exit {
+    let sources = serve.configuration.sources(environment);
+    let Some(loaded) = load(&sources) else { return Exit::Failure };
+    let (guard, traces) = match observe(&loaded) {
+        Ok(observed) => observed,
+        Err(error) => {
+            eprintln!("{}", chain(&error));
+            return Exit::Failure;
+        }
+    };
+    let options = StartOptions {
+        listeners: serve.listeners,
+        tls_self_signed: serve.tls_self_signed,
+        auto_migrate: serve.auto_migrate,
+        data_dir: sources.data_dir.clone(),
+    };
+    let exit = match Node::start(&loaded.settings, &options).await {
+        Ok(node) => {
+            until_told_to_stop().await;
+            node.stop().await;
+            Exit::Success
+        }
+        Err(error) => {
+            error!(error = %chain(&error), "the server does not start");
+            Exit::Failure
+        }
+    };
+    if let Some(traces) = traces {
+        traces.shutdown().await;
+    }
+    drop(guard);
+    exit
+}
+
+/// Starts logs and traces, and logs what the configuration is warned about.
+pub(crate) fn observe(loaded: &Loaded) -> Result<(LogGuard, Option<Traces>), StartError> {
+    let traces = Traces::start(&loaded.settings.tracing)?;
+    let filter = std::env::var(LOG_FILTER).ok();
+    let guard = logs::init(loaded.settings.log, filter.as_deref(), traces.as_ref())?;
+    for warning in &loaded.warnings {
+        warn!(key = warning.key, "{}: {}", warning.key, warning.message);
+    }
+    Ok((guard, traces))
+}
+
+/// Returns on SIGTERM and SIGINT.
+pub(crate) async fn until_told_to_stop() {
+    let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    match (terminate, interrupt) {
+        (Ok(mut terminate), Ok(mut interrupt)) => {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        }
+        _ => std::future::pending().await,
+    }
+}

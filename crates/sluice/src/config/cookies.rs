@@ -1,0 +1,98 @@
+//! `serve.cookies`: the session cookie.
+
+use super::key::{Choice, Key, Kind, names};
+use super::mode::Mode;
+use super::reader::Reader;
+
+/// Why the names of Hydra's CSRF cookies mean nothing.
+const ONE_BINDING_COOKIE: &str = "one cookie with a fixed name binds every flow to its browser";
+
+pub(super) const KEYS: &[Key] = &[
+    Key::hydra(
+        "same_site_mode",
+        Kind::Choice(names::<SameSite>),
+        "The SameSite attribute of the session cookie; with `--dev`, where cookies are not \
+         Secure, Lax stands for None.",
+    )
+    .with_default("None"),
+    Key::ignored(
+        "same_site_legacy_workaround",
+        Kind::Boolean,
+        "the browsers that refuse SameSite=None are gone; one cookie is set",
+    ),
+    Key::hydra("domain", Kind::Text, "The domain of the session cookie; the host that sets it by default."),
+    Key::hydra(
+        "secure",
+        Kind::Boolean,
+        "Whether cookies are Secure with `--dev`; without it they always are.",
+    )
+    .with_default("false"),
+    Key::hydra("names.session", Kind::Text, "The name of the session cookie.")
+        .with_default("ory_hydra_session"),
+    Key::ignored("names.login_csrf", Kind::Text, ONE_BINDING_COOKIE),
+    Key::ignored("names.consent_csrf", Kind::Text, ONE_BINDING_COOKIE),
+    Key::ignored("names.device_csrf", Kind::Text, ONE_BINDING_COOKIE),
+    Key::hydra("paths.session", Kind::Text, "The path of the session cookie.").with_default("/"),
+];
+
+/// The attributes of cookies.
+#[derive(Debug, Clone)]
+pub(crate) struct CookieSettings {
+    /// Of the session cookie. Default: None; Lax in development unless cookies are Secure.
+    pub(crate) same_site: SameSite,
+    /// Of the session cookie; `None` is the host that sets it.
+    pub(crate) domain: Option<String>,
+    /// Always true in production.
+    pub(crate) secure: bool,
+    /// Default: `ory_hydra_session`.
+    pub(crate) session_name: String,
+    /// Default: `/`.
+    pub(crate) session_path: String,
+}
+
+/// The `SameSite` attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum SameSite {
+    Strict,
+    Lax,
+    #[default]
+    None,
+}
+
+impl Choice for SameSite {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("Strict", Self::Strict), ("Lax", Self::Lax), ("None", Self::None)];
+}
+
+pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> CookieSettings {
+    let secure = reader.boolean("serve.cookies.secure") || !mode.is_development();
+    let same_site = match reader.choice("serve.cookies.same_site_mode") {
+        SameSite::None if !secure => SameSite::Lax,
+        same_site => same_site,
+    };
+    CookieSettings {
+        same_site,
+        secure,
+        domain: read_attribute(reader, "serve.cookies.domain"),
+        session_name: read_name(reader, "serve.cookies.names.session"),
+        session_path: read_attribute(reader, "serve.cookies.paths.session").unwrap_or_default(),
+    }
+}
+
+/// A value that can stand in a `Set-Cookie` header.
+fn read_attribute(reader: &mut Reader<'_>, key: &str) -> Option<String> {
+    let text = reader.text(key)?;
+    if text.chars().any(|c| c == ';' || c == ',' || !c.is_ascii_graphic()) {
+        reader.refuse(key, "has characters that a cookie attribute must not have");
+    }
+    Some(text)
+}
+
+/// A cookie name: a token of RFC 9110 §5.6.2.
+fn read_name(reader: &mut Reader<'_>, key: &str) -> String {
+    let name = reader.text(key).unwrap_or_default();
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)) {
+        reader.refuse(key, "has characters that a cookie name must not have");
+    }
+    name
+}

@@ -1,0 +1,189 @@
+//! Layers: defaults, files, environment and overrides, each written over the one before it.
+//!
+//! Mappings merge, lists and single values replace. Nothing is validated here but shape: the sections do
+//! that.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use super::error::Findings;
+use super::key::{Key, Kind, Status};
+use super::suggestion::closest;
+use super::table::Table;
+use super::values::{Origin, Values};
+
+/// Environment variables that begin so are meant for us: an unknown one is a mistake.
+const OWN_ROOTS: &[&str] = &["SERVE_", "URLS_", "SECRETS_", "TTL_", "OAUTH2_", "OIDC_", "STRATEGIES_"];
+
+/// Writes the layers of one configuration.
+pub(super) struct Layers<'a> {
+    pub(super) table: &'a Table,
+    pub(super) values: Values,
+    pub(super) findings: Findings,
+}
+
+impl Layers<'_> {
+    /// The defaults of the table.
+    pub(super) fn defaults(&mut self) {
+        for known in self.table.keys() {
+            if let Some(text) = known.key.default {
+                self.set_text(&known.path, known.key, text, Origin::Default);
+            }
+        }
+    }
+
+    /// One YAML file (JSON is YAML too).
+    pub(super) fn file(&mut self, path: &Path) {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path).map(Zeroizing::new) {
+            Ok(text) => self.document(&name, &text),
+            Err(error) => self.findings.refuse(&name, format!("cannot be read: {error}")),
+        }
+    }
+
+    /// The text of one YAML file.
+    pub(super) fn document(&mut self, name: &str, text: &str) {
+        match parse_yaml(text) {
+            Ok(Value::Null) => {}
+            Ok(root @ Value::Object(_)) => self.walk("", root, &Origin::File(name.to_owned())),
+            Ok(_) => self.findings.refuse(name, "must be a mapping of keys to values"),
+            Err(error) => self.findings.refuse(name, format!("is not valid YAML: {error}")),
+        }
+    }
+
+    /// The variables of the environment.
+    pub(super) fn environment(&mut self, variables: &[(OsString, OsString)]) {
+        for known in self.table.keys() {
+            let Some(name) = known.variable() else { continue };
+            let Some((_, value)) = variables.iter().find(|(candidate, _)| *candidate == *name) else {
+                continue;
+            };
+            match value.to_str() {
+                None => self.findings.refuse(&name, "is not valid UTF-8"),
+                // An empty variable is how a missing one often looks; it never opens a listener to every
+                // interface.
+                Some("") => {}
+                Some(text) => self.set_text(&known.path, known.key, text, Origin::Environment(name)),
+            }
+        }
+        self.warn_about_unknown(variables);
+    }
+
+    /// `key=value` pairs of the command line; a key that does not exist is refused.
+    pub(super) fn overrides(&mut self, pairs: &[(String, String)]) {
+        for (path, text) in pairs {
+            match self.table.find(path) {
+                Some(key) => self.set_text(path, key, text, Origin::CommandLine),
+                None => self.findings.refuse(path, format!("unknown key{}", self.hint(path))),
+            }
+        }
+    }
+
+    /// Says of every key that was given and does nothing, why.
+    pub(super) fn warn_about_ignored(&mut self) {
+        for (path, _) in self.values.entries().filter(|(path, _)| self.values.is_given(path)) {
+            if let Some(Status::WithoutEffect(reason)) = self.table.find(path).map(|key| key.status) {
+                self.findings.warn(path, format!("accepted without effect: {reason}"));
+            }
+        }
+    }
+
+    fn warn_about_unknown(&mut self, variables: &[(OsString, OsString)]) {
+        let known: Vec<String> =
+            self.table.keys().iter().filter_map(super::table::KnownKey::variable).collect();
+        let names = variables.iter().filter_map(|(name, _)| name.to_str());
+        for name in names.filter(|name| OWN_ROOTS.iter().any(|root| name.starts_with(root))) {
+            if !known.iter().any(|candidate| candidate == name) {
+                self.findings.warn(name, "unknown environment variable, ignored");
+            }
+        }
+    }
+
+    fn walk(&mut self, path: &str, value: Value, origin: &Origin) {
+        match (self.table.find(path), value) {
+            (_, Value::Null) => {}
+            (Some(Key { kind: Kind::Hook, .. }) | None, Value::Object(fields)) => {
+                for (name, value) in fields {
+                    let below = if path.is_empty() { name } else { format!("{path}.{name}") };
+                    self.walk(&below, value, origin);
+                }
+            }
+            (Some(key), value) => self.set(path, key, value, origin.clone()),
+            (None, _) if self.table.is_section(path) => {
+                self.findings.refuse(path, "must be a mapping, for it has keys of its own");
+            }
+            (None, _) => self.findings.warn(path, format!("unknown key, ignored{}", self.hint(path))),
+        }
+    }
+
+    fn hint(&self, path: &str) -> String {
+        let known = self.table.keys().iter().map(|known| known.path.as_str());
+        closest(path, known).map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
+    }
+
+    fn set_text(&mut self, path: &str, key: &'static Key, text: &str, origin: Origin) {
+        let is_json = match key.kind {
+            Kind::SecretMap => true,
+            Kind::Hook => text.starts_with('{'),
+            kind => kind.is_list() && text.starts_with('['),
+        };
+        if !is_json {
+            return self.set(path, key, Value::String(text.to_owned()), origin);
+        }
+        match serde_json::from_str(text) {
+            Ok(value @ Value::Object(_)) if matches!(key.kind, Kind::Hook) => self.walk(path, value, &origin),
+            Ok(value) => self.set(path, key, value, origin),
+            Err(_) => self.findings.refuse(path, "is not valid JSON"),
+        }
+    }
+
+    /// Sets a key; an empty text counts as not set, unless it has a meaning.
+    fn set(&mut self, path: &str, key: &'static Key, value: Value, origin: Origin) {
+        if value.as_str().is_some_and(|text| text.trim().is_empty()) && !matches!(key.kind, Kind::Host) {
+            return;
+        }
+        if matches!(key.kind, Kind::Hook) {
+            // Credentials written for another address must not follow to this one.
+            self.values.clear_below(path);
+            return self.values.set(&format!("{path}.url"), value, origin);
+        }
+        let value = match value {
+            Value::String(text) => from_text(key.kind, text),
+            other => other,
+        };
+        self.values.set(path, value, origin);
+    }
+}
+
+/// Gives a text the form that its key has in YAML, where that is possible; what is not is refused when it
+/// is read.
+fn from_text(kind: Kind, text: String) -> Value {
+    let trimmed = text.trim();
+    match kind {
+        _ if kind.is_list() => {
+            let items = trimmed.split(',').map(str::trim).filter(|item| !item.is_empty());
+            Value::Array(items.map(|item| Value::String(item.to_owned())).collect())
+        }
+        Kind::Boolean => match trimmed {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Value::Bool(true),
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => Value::Bool(false),
+            _ => Value::String(text),
+        },
+        Kind::Integer { .. } => trimmed.parse::<i64>().map_or(Value::String(text), Value::from),
+        Kind::Ratio => trimmed.parse::<f64>().map_or(Value::String(text), Value::from),
+        _ => Value::String(text),
+    }
+}
+
+/// Parses one YAML document, its anchors and merge keys (`<<`) resolved.
+fn parse_yaml(text: &str) -> Result<Value, serde_norway::Error> {
+    if text.trim().is_empty() {
+        return Ok(Value::Null);
+    }
+    let mut document: serde_norway::Value = serde_norway::from_str(text)?;
+    document.apply_merge()?;
+    serde_norway::from_value(document)
+}

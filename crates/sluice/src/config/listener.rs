@@ -1,0 +1,105 @@
+//! `serve.public` and `serve.admin`: what a listener is bound to and how it speaks.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use super::cors::{self, CorsSettings};
+use super::key::{Key, Kind};
+use super::reader::Reader;
+use super::tls::{self, TlsSettings};
+
+/// The keys of both listeners; host and port, whose defaults differ, are in `serve`.
+pub(super) const KEYS: &[Key] = &[
+    Key::hydra(
+        "socket.owner",
+        Kind::Text,
+        "The owner of the Unix socket; the user of the process by default.",
+    ),
+    Key::hydra(
+        "socket.group",
+        Kind::Text,
+        "The group of the Unix socket; the group of the process by default.",
+    ),
+    Key::hydra(
+        "socket.mode",
+        Kind::Integer { min: 0, max: 511 },
+        "The mode of the Unix socket; 493 is octal 755.",
+    )
+    .with_default("493"),
+    Key::hydra(
+        "request_log.disable_for_health",
+        Kind::Boolean,
+        "Whether health checks stay out of the request log.",
+    )
+    .with_default("false"),
+    Key::ignored(
+        "access_log.disable_for_health",
+        Kind::Boolean,
+        "Hydra 1 called request_log.disable_for_health so",
+    ),
+    Key::ignored("base_url", Kind::Url, "the addresses in answers come from urls.self"),
+    Key::ignored("write_listen_file", Kind::Path, "the address is in the log"),
+];
+
+/// What an empty host means.
+const EVERY_INTERFACE: &str = "0.0.0.0";
+
+/// One listener.
+#[derive(Debug, Clone)]
+pub(crate) struct ListenerSettings {
+    pub(crate) address: ListenAddress,
+    pub(crate) tls: TlsSettings,
+    /// `None`: no CORS headers are sent.
+    pub(crate) cors: Option<CorsSettings>,
+    /// Whether health checks stay out of the request log. Default: no.
+    pub(crate) request_log_skips_health: bool,
+}
+
+/// What a listener is bound to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ListenAddress {
+    /// An IP address or a name to resolve; port 0 takes any that is free.
+    Tcp { host: String, port: u16 },
+    /// A Unix socket; `None` leaves owner and group as they are.
+    Unix { path: PathBuf, owner: Option<String>, group: Option<String>, mode: u32 },
+}
+
+impl ListenAddress {
+    /// Whether only this machine can reach it.
+    pub(crate) fn is_local(&self) -> bool {
+        match self {
+            Self::Unix { .. } => true,
+            Self::Tcp { host, .. } => {
+                host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+            }
+        }
+    }
+}
+
+/// Reads the listener below `prefix` (`serve.public`).
+pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> ListenerSettings {
+    ListenerSettings {
+        address: read_address(reader, prefix),
+        tls: tls::read(reader, &format!("{prefix}.tls")),
+        cors: cors::read(reader, &format!("{prefix}.cors")),
+        request_log_skips_health: reader.boolean(&format!("{prefix}.request_log.disable_for_health")),
+    }
+}
+
+fn read_address(reader: &mut Reader<'_>, prefix: &str) -> ListenAddress {
+    let port = reader.integer(&format!("{prefix}.port")).unwrap_or_default();
+    let owner = reader.text(&format!("{prefix}.socket.owner"));
+    let group = reader.text(&format!("{prefix}.socket.group"));
+    let mode = reader.integer(&format!("{prefix}.socket.mode")).unwrap_or_default();
+    let host_key = format!("{prefix}.host");
+    let host =
+        reader.text(&host_key).filter(|host| !host.is_empty()).unwrap_or_else(|| EVERY_INTERFACE.to_owned());
+    match host.strip_prefix("unix:") {
+        Some("") => {
+            reader.refuse(&host_key, "names no socket after unix:");
+            ListenAddress::Tcp { host: String::new(), port }
+        }
+        Some(path) => ListenAddress::Unix { path: PathBuf::from(path), owner, group, mode },
+        None => ListenAddress::Tcp { host, port },
+    }
+}

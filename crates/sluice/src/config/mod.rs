@@ -1,0 +1,216 @@
+//! Configuration: the one place that reads files and environment, and the only one that knows the names of
+//! keys.
+//!
+//! [`load`] writes the layers (`layers`) over each other into values (`values`), which one file per section
+//! reads into
+//! its typed part of [`Settings`]. `table` knows every key; `show` and `reference` print from it.
+//!
+//! Not here: what the settings mean. If a [`Settings`] exists, it is right.
+
+mod clients;
+mod cookies;
+mod cors;
+mod database;
+mod derived;
+mod device;
+mod dsn;
+mod duration;
+mod error;
+mod hook;
+mod key;
+mod layers;
+mod listener;
+mod log;
+mod mode;
+mod oauth2;
+mod oidc;
+mod reader;
+mod redact;
+mod reference;
+mod secret_string;
+mod secrets;
+mod serve;
+mod show;
+mod strategies;
+mod suggestion;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod tracing;
+mod ttl;
+mod urls;
+mod values;
+mod webfinger;
+mod without_effect;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub(crate) use self::log::{LogFormat, LogLevel, LogSettings};
+pub(crate) use self::tracing::{OtlpSettings, TracingSettings};
+pub(crate) use clients::OutboundSettings;
+pub(crate) use cookies::{CookieSettings, SameSite};
+pub(crate) use cors::{CorsMethod, CorsSettings};
+pub(crate) use database::DatabaseSettings;
+pub(crate) use device::{DeviceSettings, UserCodePreset, UserCodeSettings};
+pub(crate) use dsn::Dsn;
+pub(crate) use error::{ConfigError, Finding};
+pub(crate) use hook::{ApiKey, HookSettings, KeyPlace};
+pub(crate) use listener::{ListenAddress, ListenerSettings};
+pub(crate) use mode::Mode;
+pub(crate) use oauth2::{
+    AccessTokenClaimsSettings, ClientSecretHash, JwtBearerSettings, OAuth2Settings, PkcePolicy,
+};
+pub(crate) use oidc::{DynamicRegistrationSettings, OidcSettings, SubjectType};
+pub(crate) use reference::reference_markdown;
+pub(crate) use secret_string::SecretString;
+pub(crate) use secrets::SecretsSettings;
+pub(crate) use serve::{AdminSettings, ServeSettings};
+pub(crate) use strategies::{AccessTokenFormat, ScopeClaim, ScopeStrategy, StrategySettings};
+pub(crate) use tls::{CertificateSettings, PemSource, TlsSettings};
+pub(crate) use ttl::{RefreshTokenTtl, TtlSettings};
+pub(crate) use urls::UrlsSettings;
+pub(crate) use webfinger::WebfingerSettings;
+
+use error::Findings;
+use layers::Layers;
+use reader::Reader;
+use table::Table;
+use values::Values;
+
+/// Everything that is configured, typed and valid.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) mode: Mode,
+    pub(crate) database: DatabaseSettings,
+    pub(crate) secrets: SecretsSettings,
+    pub(crate) urls: UrlsSettings,
+    pub(crate) serve: ServeSettings,
+    pub(crate) ttl: TtlSettings,
+    pub(crate) strategies: StrategySettings,
+    pub(crate) oauth2: OAuth2Settings,
+    pub(crate) oidc: OidcSettings,
+    pub(crate) webfinger: WebfingerSettings,
+    pub(crate) outbound: OutboundSettings,
+    pub(crate) log: LogSettings,
+    pub(crate) tracing: TracingSettings,
+}
+
+/// Where a configuration comes from, lowest precedence first (below all: the defaults).
+///
+/// It has no `Debug`: the environment holds secrets.
+pub(crate) struct Sources {
+    /// YAML files; later ones win.
+    pub(crate) files: Vec<PathBuf>,
+    /// The environment, as `std::env::vars_os` gives it.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Key paths and values of the command line; values are written as in the environment.
+    pub(crate) overrides: Vec<(String, String)>,
+    /// What the command line asks for; a file may ask for development with `dev: true`.
+    pub(crate) mode: Mode,
+    /// Where development keeps its store when there is no `dsn`.
+    pub(crate) data_dir: PathBuf,
+}
+
+/// A configuration that was read.
+pub(crate) struct Loaded {
+    pub(crate) settings: Settings,
+    /// What is ignored, and why; one line each for the log.
+    pub(crate) warnings: Vec<Finding>,
+    table: Table,
+    values: Values,
+}
+
+impl Loaded {
+    /// Every value in force as YAML, with where it was set; secrets and passwords are redacted.
+    pub(crate) fn show(&self) -> String {
+        show::show(&self.table, &self.values)
+    }
+}
+
+/// Reads the configuration.
+///
+/// # Errors
+/// [`ConfigError`] with every problem of every source, so that all can be mended at once.
+pub(crate) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+    load_with(sources, |layers| sources.files.iter().for_each(|file| layers.file(file)))
+}
+
+/// Reads which database is configured, and nothing else: tending one needs neither secrets nor an issuer.
+///
+/// # Errors
+/// [`ConfigError`] if none is, or it cannot be read.
+pub(crate) fn load_dsn(sources: &Sources) -> Result<Dsn, ConfigError> {
+    let table = Table::new();
+    let mut layers = Layers { table: &table, values: Values::default(), findings: Findings::default() };
+    layers.defaults();
+    sources.files.iter().for_each(|file| layers.file(file));
+    layers.environment(&sources.environment);
+    layers.overrides(&sources.overrides);
+    let Layers { mut values, findings, .. } = layers;
+    derived::fill(&mut values, sources);
+    let mut reader = Reader::new(&table, &values, findings);
+    let database = database::read(&mut reader);
+    match database {
+        Some(database) => Ok(database.dsn),
+        None => Err(reader.into_findings().into_error()),
+    }
+}
+
+/// Reads the configuration; `files` writes the layer of the files.
+fn load_with(sources: &Sources, files: impl FnOnce(&mut Layers<'_>)) -> Result<Loaded, ConfigError> {
+    let table = Table::new();
+    let mut layers = Layers { table: &table, values: Values::default(), findings: Findings::default() };
+    layers.defaults();
+    files(&mut layers);
+    layers.environment(&sources.environment);
+    layers.overrides(&sources.overrides);
+    layers.warn_about_ignored();
+    let Layers { mut values, findings, .. } = layers;
+    let mode = derived::fill(&mut values, sources);
+    let (settings, findings) = read_sections(Reader::new(&table, &values, findings), mode);
+    match settings {
+        Some(settings) => Ok(Loaded { settings, warnings: findings.into_warnings()?, table, values }),
+        None => Err(findings.into_error()),
+    }
+}
+
+/// Reads every section; the settings are `None` when one cannot exist, the reason being among the findings.
+fn read_sections(mut reader: Reader<'_>, mode: Mode) -> (Option<Settings>, Findings) {
+    let settings = read(&mut reader, mode);
+    (settings, reader.into_findings())
+}
+
+/// Every section is read before one is missed, so that the problems of all are found.
+fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
+    reader.boolean("dev");
+    let database = database::read(reader);
+    let urls = urls::read(reader, mode);
+    let base = urls.as_ref().map_or_else(urls::stand_in, |urls| Some(urls.public.clone()))?;
+    let secrets = secrets::read(reader, mode);
+    let serve = serve::read(reader, mode);
+    let ttl = ttl::read(reader);
+    let strategies = strategies::read(reader);
+    let oauth2 = oauth2::read(reader);
+    let oidc = oidc::read(reader);
+    let webfinger = webfinger::read(reader, &base);
+    let outbound = clients::read(reader);
+    let log = log::read(reader);
+    let tracing = tracing::read(reader);
+    Some(Settings {
+        mode,
+        database: database?,
+        secrets,
+        urls: urls?,
+        serve,
+        ttl,
+        strategies,
+        oauth2,
+        oidc,
+        webfinger,
+        outbound,
+        log,
+        tracing,
+    })
+}

@@ -1,0 +1,249 @@
+//! Reader: hands a section its values, typed, and writes down what is wrong with them.
+//!
+//! A wrong value never stops the reading: a placeholder is returned, and the problem refuses the whole at
+//! the end.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use serde_json::Value;
+use url::Url;
+
+use super::duration;
+use super::error::Findings;
+use super::key::{Choice, Kind};
+use super::secret_string::SecretString;
+use super::table::Table;
+use super::values::Values;
+
+/// Reads typed values for the sections.
+pub(super) struct Reader<'a> {
+    table: &'a Table,
+    values: &'a Values,
+    findings: Findings,
+    read: BTreeSet<String>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(table: &'a Table, values: &'a Values, findings: Findings) -> Self {
+        Self { table, values, findings, read: BTreeSet::new() }
+    }
+
+    /// Every key that a section has asked for.
+    #[cfg(test)]
+    pub(super) fn read_keys(&self) -> &BTreeSet<String> {
+        &self.read
+    }
+
+    /// Refuses the configuration for this key. What a key inherited is refused where it was written.
+    pub(super) fn refuse(&mut self, key: &str, reason: impl Into<String>) {
+        if !self.values.is_inherited(key) {
+            self.findings.refuse(key, reason);
+        }
+    }
+
+    pub(super) fn warn(&mut self, key: &str, message: impl Into<String>) {
+        self.findings.warn(key, message);
+    }
+
+    pub(super) fn problem_count(&self) -> usize {
+        self.findings.problem_count()
+    }
+
+    pub(super) fn into_findings(self) -> Findings {
+        self.findings
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.values.get(key).is_some()
+    }
+
+    pub(super) fn boolean(&mut self, key: &str) -> bool {
+        let (kind, value) = self.value(key);
+        let truth = value.map(Value::as_bool);
+        if truth == Some(None) {
+            self.refuse_kind(key, kind, value);
+        }
+        truth.flatten().unwrap_or_default()
+    }
+
+    /// A whole number in the range that the table gives for the key.
+    pub(super) fn integer<T: TryFrom<i64>>(&mut self, key: &str) -> Option<T> {
+        let (kind, value) = self.value(key);
+        let in_range = |number: &i64| match kind {
+            Kind::Integer { min, max } => (min..=max).contains(number),
+            _ => true,
+        };
+        let number = value?.as_i64().filter(in_range).and_then(|number| T::try_from(number).ok());
+        if number.is_none() {
+            self.refuse_kind(key, kind, value);
+        }
+        number
+    }
+
+    /// A number from 0 to 1.
+    pub(super) fn ratio(&mut self, key: &str) -> Option<f64> {
+        let (kind, value) = self.value(key);
+        let ratio = value?.as_f64().filter(|ratio| (0.0..=1.0).contains(ratio));
+        if ratio.is_none() {
+            self.refuse_kind(key, kind, value);
+        }
+        ratio
+    }
+
+    pub(super) fn text(&mut self, key: &str) -> Option<String> {
+        let (kind, value) = self.value(key);
+        let text = scalar(value?);
+        if text.is_none() {
+            self.refuse_kind(key, kind, value);
+        }
+        text
+    }
+
+    pub(super) fn path(&mut self, key: &str) -> Option<PathBuf> {
+        self.text(key).map(PathBuf::from)
+    }
+
+    pub(super) fn texts(&mut self, key: &str) -> Vec<String> {
+        let (kind, value) = self.value(key);
+        let Some(value) = value else { return Vec::new() };
+        let items = value.as_array().map(|items| items.iter().map(scalar).collect::<Option<Vec<_>>>());
+        items.flatten().unwrap_or_else(|| {
+            self.refuse_kind(key, kind, Some(value));
+            Vec::new()
+        })
+    }
+
+    /// One of the named values of `T`; its default without a value.
+    pub(super) fn choice<T: Choice + Default>(&mut self, key: &str) -> T {
+        let (kind, value) = self.value(key);
+        let Some(value) = value else { return T::default() };
+        let chosen = scalar(value).and_then(|text| named(&text));
+        chosen.unwrap_or_else(|| {
+            self.refuse_kind(key, kind, Some(value));
+            T::default()
+        })
+    }
+
+    pub(super) fn choices<T: Choice>(&mut self, key: &str) -> Vec<T> {
+        let texts = self.texts(key);
+        let chosen: Option<Vec<T>> = texts.iter().map(|text| named(text)).collect();
+        chosen.unwrap_or_else(|| {
+            let (kind, value) = self.value(key);
+            self.refuse_kind(key, kind, value);
+            Vec::new()
+        })
+    }
+
+    pub(super) fn duration(&mut self, key: &str) -> Duration {
+        let Some(text) = self.text(key) else { return Duration::ZERO };
+        duration::parse(&text).unwrap_or_else(|| {
+            self.refuse_kind(key, Kind::Duration, Some(&Value::String(text)));
+            Duration::ZERO
+        })
+    }
+
+    /// A duration of one second at least.
+    pub(super) fn lifetime(&mut self, key: &str) -> Duration {
+        let problems = self.problem_count();
+        let lifetime = self.duration(key);
+        if lifetime < Duration::from_secs(1) && self.problem_count() == problems {
+            self.refuse(key, "must be at least 1s");
+        }
+        lifetime
+    }
+
+    /// An absolute http or https URL.
+    pub(super) fn url(&mut self, key: &str) -> Option<Url> {
+        let text = self.text(key)?;
+        let url =
+            Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+        if url.is_none() {
+            self.refuse_kind(key, Kind::Url, Some(&Value::String(text)));
+        }
+        url
+    }
+
+    /// A URL, resolved against `base` when it is relative.
+    pub(super) fn url_reference(&mut self, key: &str, base: &Url) -> Option<Url> {
+        let text = self.text(key)?;
+        let url = base.join(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        if url.is_none() {
+            self.refuse_kind(key, Kind::UrlReference, Some(&Value::String(text)));
+        }
+        url
+    }
+
+    /// CIDR blocks; a single address is a block of one.
+    pub(super) fn networks(&mut self, key: &str) -> Vec<IpNet> {
+        let mut networks = Vec::new();
+        for text in self.texts(key) {
+            let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
+            match text.parse().ok().or_else(single) {
+                Some(network) => networks.push(network),
+                None => self.refuse(key, format!("{} is not a CIDR block", quoted(&text))),
+            }
+        }
+        networks
+    }
+
+    pub(super) fn secret(&mut self, key: &str) -> Option<SecretString> {
+        self.text(key).map(SecretString::new)
+    }
+
+    /// Secrets of at least `shortest` characters each.
+    pub(super) fn secrets(&mut self, key: &str, shortest: usize) -> Vec<SecretString> {
+        let secrets: Vec<SecretString> = self.texts(key).into_iter().map(SecretString::new).collect();
+        for (secret, position) in secrets.iter().zip(1..) {
+            if secret.expose().chars().count() < shortest {
+                let reason = format!("entry {position} is shorter than {shortest} characters");
+                self.refuse(key, reason);
+            }
+        }
+        secrets
+    }
+
+    /// Remembers that the key was asked for, and returns what it may hold and what it holds.
+    fn value(&mut self, key: &str) -> (Kind, Option<&'a Value>) {
+        self.read.insert(key.to_owned());
+        if let Some(known) = self.table.find(key) {
+            return (known.kind, self.values.get(key));
+        }
+        self.refuse(key, "is read, but missing from the table of known keys: a defect of Sluice");
+        (Kind::Text, None)
+    }
+
+    fn refuse_kind(&mut self, key: &str, kind: Kind, value: Option<&Value>) {
+        let kind = self.table.find(key).map_or(kind, |known| known.kind);
+        let wrong = match value {
+            _ if kind.is_secret() || matches!(kind, Kind::Dsn) => String::new(),
+            Some(Value::Object(_)) => ", not a mapping".to_owned(),
+            Some(Value::Array(_)) if !kind.is_list() => ", not a list".to_owned(),
+            Some(value) => scalar(value).map_or_else(String::new, |text| format!(", not {}", quoted(&text))),
+            None => String::new(),
+        };
+        self.refuse(key, format!("must be {}{wrong}", kind.describe()));
+    }
+}
+
+/// The text of a single value: numbers and truth values may stand where a text is wanted.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn named<T: Choice>(text: &str) -> Option<T> {
+    T::CHOICES.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
+}
+
+/// The value for a message; what could hold credentials is left out.
+fn quoted(text: &str) -> String {
+    if text.contains(['@', '?']) { "this value".to_owned() } else { format!("{text:?}") }
+}

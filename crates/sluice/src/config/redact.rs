@@ -1,0 +1,53 @@
+//! What may be printed of a value: secrets never, addresses without their passwords.
+
+use serde_json::Value;
+
+use super::key::Kind;
+use super::secret_string::REDACTED;
+
+/// The value as it may be printed.
+pub(super) fn redact(kind: Kind, value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), redact(kind, value))).collect()
+        }
+        Value::Array(items) => items.iter().map(|item| redact(kind, item)).collect(),
+        Value::Null => Value::Null,
+        _ if kind.is_secret() => Value::String(REDACTED.to_owned()),
+        Value::String(text) => Value::String(redact_address(text)),
+        other => other.clone(),
+    }
+}
+
+/// A URL or data source name without its password; any other text as it is.
+fn redact_address(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text.to_owned();
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, tail) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    let (path, query) = tail.split_once('?').unwrap_or((tail, ""));
+    // An unescaped slash in a password ends the authority early: then nothing of it can be told apart.
+    if path.contains('@') {
+        return REDACTED.to_owned();
+    }
+    let authority = match authority.rsplit_once('@') {
+        Some((user, host)) => match user.split_once(':') {
+            Some((name, _)) => format!("{name}:{REDACTED}@{host}"),
+            None => authority.to_owned(),
+        },
+        None => authority.to_owned(),
+    };
+    let query: Vec<String> = query.split('&').filter(|pair| !pair.is_empty()).map(redact_parameter).collect();
+    let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+    format!("{scheme}://{authority}{path}{query}")
+}
+
+fn redact_parameter(pair: &str) -> String {
+    match pair.split_once('=') {
+        Some((name, _)) if ["password", "secret", "token", "key"].iter().any(|word| name.contains(word)) => {
+            format!("{name}={REDACTED}")
+        }
+        _ => pair.to_owned(),
+    }
+}

@@ -1,0 +1,101 @@
+//! `serve`: the two listeners, the proxies before them and the cookies they set.
+
+use ipnet::IpNet;
+
+use super::cookies::{self, CookieSettings};
+use super::key::{Key, Kind};
+use super::listener::{self, ListenAddress, ListenerSettings};
+use super::mode::Mode;
+use super::reader::Reader;
+use super::secret_string::SecretString;
+use super::tls;
+
+const PORT: Kind = Kind::Integer { min: 0, max: 65_535 };
+
+pub(super) const KEYS: &[Key] = &[
+    Key::hydra(
+        "public.host",
+        Kind::Host,
+        "The address of the public listener, or `unix:<path>`; empty means every interface.",
+    )
+    .with_default("0.0.0.0"),
+    Key::hydra("public.port", PORT, "The port of the public listener; 0 takes any that is free.")
+        .with_default("4444"),
+    Key::hydra(
+        "admin.host",
+        Kind::Host,
+        "The address of the admin listener, or `unix:<path>`; empty means every interface. \
+         Hydra's default is every interface.",
+    )
+    .with_default("127.0.0.1"),
+    Key::hydra("admin.port", PORT, "The port of the admin listener; 0 takes any that is free.")
+        .with_default("4445"),
+    Key::own(
+        "admin.bearer_token",
+        Kind::Secret,
+        "The token that requests to the admin endpoints must bear; without it whoever reaches \
+         them is trusted.",
+    ),
+    Key::own("admin.profiling", Kind::Boolean, "Whether the admin listener serves CPU and memory profiles.")
+        .with_default("false"),
+    Key::own(
+        "trusted_proxies",
+        Kind::Networks,
+        "The proxies whose word about a client's address is believed (`X-Forwarded-For`, `Forwarded`).",
+    ),
+];
+
+/// The listeners and what they share.
+#[derive(Debug, Clone)]
+pub(crate) struct ServeSettings {
+    pub(crate) public: ListenerSettings,
+    pub(crate) admin: AdminSettings,
+    pub(crate) cookies: CookieSettings,
+    /// Proxies whose word about a client's address is believed. Default: none.
+    pub(crate) trusted_proxies: Vec<IpNet>,
+}
+
+/// The admin listener.
+#[derive(Debug, Clone)]
+pub(crate) struct AdminSettings {
+    pub(crate) listener: ListenerSettings,
+    /// What requests must bear. `None`: whoever reaches the listener is trusted, as with Hydra.
+    pub(crate) bearer_token: Option<SecretString>,
+    /// Whether CPU and memory profiles are served. Default: no.
+    pub(crate) profiling: bool,
+}
+
+pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> ServeSettings {
+    tls::check_common(reader);
+    let public = listener::read(reader, "serve.public");
+    let admin = AdminSettings {
+        listener: listener::read(reader, "serve.admin"),
+        bearer_token: reader.secret("serve.admin.bearer_token"),
+        profiling: reader.boolean("serve.admin.profiling"),
+    };
+    if collide(&public.address, &admin.listener.address) {
+        reader.refuse("serve.admin.port", "is taken by the public listener");
+    }
+    if admin.bearer_token.is_none() && !admin.listener.address.is_local() {
+        let message =
+            "other machines may reach the admin endpoints; set serve.admin.bearer_token, or keep them out";
+        reader.warn("serve.admin.host", message);
+    }
+    ServeSettings {
+        public,
+        admin,
+        cookies: cookies::read(reader, mode),
+        trusted_proxies: reader.networks("serve.trusted_proxies"),
+    }
+}
+
+fn collide(left: &ListenAddress, right: &ListenAddress) -> bool {
+    match (left, right) {
+        (ListenAddress::Tcp { host, port }, ListenAddress::Tcp { host: other_host, port: other_port }) => {
+            let every = |host: &str| matches!(host, "0.0.0.0" | "::");
+            *port != 0 && port == other_port && (host == other_host || every(host) || every(other_host))
+        }
+        (ListenAddress::Unix { path, .. }, ListenAddress::Unix { path: other, .. }) => path == other,
+        _ => false,
+    }
+}

@@ -1,0 +1,83 @@
+//! `strategies`: what tokens look like and how scopes are compared.
+
+use super::key::{Choice, Key, Kind, names};
+use super::reader::Reader;
+
+pub(super) const KEYS: &[Key] = &[
+    Key::hydra(
+        "scope",
+        Kind::Choice(names::<ScopeStrategy>),
+        "How a requested scope is held against the client's.",
+    )
+    .with_default("wildcard"),
+    Key::hydra("access_token", Kind::Choice(names::<AccessTokenFormat>), "The form of access tokens.")
+        .with_default("opaque"),
+    Key::hydra(
+        "jwt.scope_claim",
+        Kind::Choice(names::<ScopeClaim>),
+        "How a JWT access token carries its scope.",
+    )
+    .with_default("list"),
+];
+
+/// What tokens look like and how scopes are compared.
+#[derive(Debug, Clone)]
+pub(crate) struct StrategySettings {
+    /// Default: wildcard.
+    pub(crate) scope: ScopeStrategy,
+    /// Default: opaque. A client may have its own.
+    pub(crate) access_token: AccessTokenFormat,
+    /// Default: list.
+    pub(crate) jwt_scope_claim: ScopeClaim,
+}
+
+/// How a requested scope is held against those of the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum ScopeStrategy {
+    /// Only the same text matches.
+    Exact,
+    /// `photos.*` of the client matches `photos.read`.
+    #[default]
+    Wildcard,
+}
+
+/// The form of access tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum AccessTokenFormat {
+    #[default]
+    Opaque,
+    /// RFC 9068.
+    Jwt,
+}
+
+/// How a JWT access token carries its scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum ScopeClaim {
+    /// `scp`, a list.
+    #[default]
+    List,
+    /// `scope`, a text (RFC 9068 §2.2.3).
+    String,
+    Both,
+}
+
+impl Choice for ScopeStrategy {
+    const CHOICES: &'static [(&'static str, Self)] = &[("exact", Self::Exact), ("wildcard", Self::Wildcard)];
+}
+
+impl Choice for AccessTokenFormat {
+    const CHOICES: &'static [(&'static str, Self)] = &[("opaque", Self::Opaque), ("jwt", Self::Jwt)];
+}
+
+impl Choice for ScopeClaim {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("list", Self::List), ("string", Self::String), ("both", Self::Both)];
+}
+
+pub(super) fn read(reader: &mut Reader<'_>) -> StrategySettings {
+    StrategySettings {
+        scope: reader.choice("strategies.scope"),
+        access_token: reader.choice("strategies.access_token"),
+        jwt_scope_claim: reader.choice("strategies.jwt.scope_claim"),
+    }
+}

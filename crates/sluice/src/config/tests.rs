@@ -1,0 +1,284 @@
+//! What the configuration promises. Files are given as texts; one test reads a real one.
+
+mod findings;
+mod table;
+
+use std::time::Duration;
+
+use super::*;
+
+const SYSTEM: &str = "a-system-secret-for-tests";
+const MINIMAL: &str = "dsn: memory
+secrets: {system: [a-system-secret-for-tests]}
+urls: {self: {issuer: https://id.example.com}}
+";
+
+/// A configuration under test.
+struct Given {
+    files: Vec<&'static str>,
+    sources: Sources,
+}
+
+/// One file with these lines.
+fn given(yaml: &'static str) -> Given {
+    let sources = Sources {
+        files: Vec::new(),
+        environment: Vec::new(),
+        overrides: Vec::new(),
+        mode: Mode::Production,
+        data_dir: PathBuf::from("/var/lib/sluice"),
+    };
+    Given { files: vec![yaml], sources }
+}
+
+impl Given {
+    fn and_file(mut self, yaml: &'static str) -> Self {
+        self.files.push(yaml);
+        self
+    }
+
+    fn variable(mut self, name: &str, value: &str) -> Self {
+        self.sources.environment.push((name.into(), value.into()));
+        self
+    }
+
+    fn set(mut self, key: &str, value: &str) -> Self {
+        self.sources.overrides.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn development(mut self) -> Self {
+        self.sources.mode = Mode::Development;
+        self
+    }
+
+    fn load(self) -> Result<Loaded, ConfigError> {
+        load_with(&self.sources, |layers| {
+            self.files
+                .iter()
+                .zip(1..)
+                .for_each(|(text, number)| layers.document(&format!("{number}.yml"), text));
+        })
+    }
+
+    #[track_caller]
+    fn loaded(self) -> Loaded {
+        self.load().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[track_caller]
+    fn settings(self) -> Settings {
+        self.loaded().settings
+    }
+
+    /// The warnings, one a line.
+    #[track_caller]
+    fn warnings(self) -> String {
+        lines(&self.loaded().warnings)
+    }
+
+    /// The problems, one a line.
+    #[track_caller]
+    fn problems(self) -> String {
+        self.load().err().map_or_else(|| panic!("is not refused"), |error| lines(error.problems()))
+    }
+}
+
+fn lines(findings: &[Finding]) -> String {
+    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn port(settings: &Settings) -> u16 {
+    match settings.serve.public.address {
+        ListenAddress::Tcp { port, .. } => port,
+        ListenAddress::Unix { .. } => panic!("is a socket"),
+    }
+}
+
+fn expose(secrets: &[SecretString]) -> Vec<&str> {
+    secrets.iter().map(SecretString::expose).collect()
+}
+
+#[test]
+fn every_layer_wins_over_the_one_before_it() {
+    let file = || given(MINIMAL).and_file("serve: {public: {port: 1}}");
+    assert_eq!(port(&given(MINIMAL).settings()), 4444);
+    assert_eq!(port(&file().settings()), 1);
+    assert_eq!(port(&file().and_file("serve: {public: {port: 2}}").settings()), 2);
+    assert_eq!(port(&file().variable("SERVE_PUBLIC_PORT", "3").settings()), 3);
+    assert_eq!(port(&file().variable("SERVE_PUBLIC_PORT", "3").set("serve.public.port", "4").settings()), 4);
+}
+
+#[test]
+fn files_merge_mappings_and_replace_lists() {
+    let settings = given(MINIMAL)
+        .and_file("oauth2: {allowed_top_level_claims: [a, b], pkce: {enforced: true}}")
+        .and_file("oauth2: {allowed_top_level_claims: [c]}")
+        .settings();
+    assert_eq!(settings.oauth2.claims.allowed_top_level, ["c"]);
+    assert_eq!(settings.oauth2.pkce, PkcePolicy::Required);
+}
+
+#[test]
+fn anchors_and_merge_keys_of_yaml_work() {
+    let yaml =
+        "serve: {public: {cors: &cors {enabled: true, max_age: 5}}, admin: {cors: {<<: *cors, max_age: 6}}}";
+    let serve = given(MINIMAL).and_file(yaml).settings().serve;
+    assert_eq!(serve.public.cors.unwrap().max_age, Duration::from_secs(5));
+    assert_eq!(serve.admin.listener.cors.unwrap().max_age, Duration::from_secs(6));
+}
+
+#[test]
+fn a_list_in_the_environment_is_separated_by_commas_or_written_as_json() {
+    let expected = ["first-secret-of-16", "second-secret-of-16"];
+    for text in ["first-secret-of-16, second-secret-of-16", r#"["first-secret-of-16","second-secret-of-16"]"#]
+    {
+        let settings = given(MINIMAL).variable("SECRETS_SYSTEM", text).settings();
+        assert_eq!(expose(&settings.secrets.system), expected);
+    }
+}
+
+#[test]
+fn the_environment_alone_can_configure_everything() {
+    let settings = given("# nothing\n")
+        .variable("DSN", "postgres://u:p@db/sluice?max_conns=7&sslmode=require&max_idle_conns=2")
+        .variable("SECRETS_SYSTEM", SYSTEM)
+        .variable("URLS_SELF_ISSUER", "https://id.example.com")
+        .variable("URLS_LOGIN", "/ui/login")
+        .variable("TTL_ACCESS_TOKEN", "1h30m")
+        .variable("SERVE_PUBLIC_CORS_ENABLED", "true")
+        .variable("LOG_LEVEL", "debug")
+        .variable(
+            "OAUTH2_TOKEN_HOOK",
+            r#"{"url": "http://hook/", "auth": {"type": "api_key", "config": {"name": "X", "value": "v"}}}"#,
+        )
+        .settings();
+    let Dsn::Postgres { url } = settings.database.dsn else { panic!("is not PostgreSQL") };
+    assert_eq!(url.expose(), "postgres://u:p@db/sluice?sslmode=require");
+    assert_eq!(settings.database.max_connections, Some(7));
+    assert_eq!(settings.urls.login.unwrap().as_str(), "https://id.example.com/ui/login");
+    assert_eq!(settings.ttl.access_token, Duration::from_mins(90));
+    assert_eq!(settings.serve.public.cors.unwrap().allowed_origins, ["*"]);
+    assert_eq!(settings.log.level, LogLevel::Debug);
+    assert_eq!(settings.oauth2.token_hook.unwrap().api_key.unwrap().value.expose(), "v");
+}
+
+#[test]
+fn an_empty_variable_counts_as_not_set() {
+    let settings = given(MINIMAL).variable("SERVE_ADMIN_HOST", "").variable("TTL_ID_TOKEN", "").settings();
+    assert!(settings.serve.admin.listener.address.is_local());
+    assert_eq!(settings.ttl.id_token, Duration::from_hours(1));
+}
+
+#[test]
+fn the_defaults_are_the_documented_ones() {
+    let settings = given(MINIMAL).settings();
+    assert_eq!(settings.ttl.auth_code, Duration::from_mins(1));
+    assert_eq!(settings.ttl.login_consent_request, Duration::from_mins(30));
+    assert_eq!(settings.ttl.refresh_token, RefreshTokenTtl::Expires(Duration::from_hours(720)));
+    assert_eq!(settings.oauth2.refresh_token_grace, Duration::from_secs(30));
+    assert_eq!(settings.strategies.scope, ScopeStrategy::Wildcard);
+    assert_eq!(settings.serve.public.address, ListenAddress::Tcp { host: "0.0.0.0".to_owned(), port: 4444 });
+    assert_eq!(
+        settings.serve.admin.listener.address,
+        ListenAddress::Tcp { host: "127.0.0.1".to_owned(), port: 4445 }
+    );
+    assert!(settings.serve.cookies.secure);
+}
+
+#[test]
+fn durations_are_written_as_in_go() {
+    for (text, nanos) in
+        [("0", 0), ("1h30m", 5_400_000_000_000), ("1.5s", 1_500_000_000), ("10ms2us3ns", 10_002_003)]
+    {
+        assert_eq!(duration::parse(text), Some(Duration::from_nanos(nanos)), "{text}");
+    }
+    for text in [
+        "",
+        "1",
+        "h",
+        "1d",
+        "-1h",
+        "1h ",
+        ".s",
+        "1..5s",
+        "9999999h",
+        "99999999999999999999999999999999999999999h",
+    ] {
+        assert_eq!(duration::parse(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_refresh_token_may_live_for_ever() {
+    for yaml in ["ttl: {refresh_token: -1}", "ttl: {refresh_token: '-1'}"] {
+        assert_eq!(given(MINIMAL).and_file(yaml).settings().ttl.refresh_token, RefreshTokenTtl::Never);
+    }
+    assert_eq!(
+        given(MINIMAL).and_file("ttl: {access_token: -1}").problems(),
+        r#"ttl.access_token: must be a duration such as 1h30m, not "-1""#
+    );
+}
+
+#[test]
+fn dev_needs_nothing_and_allows_plain_http() {
+    let settings = given("").development().settings();
+    assert!(matches!(settings.database.dsn, Dsn::Sqlite { path } if *path == *"/var/lib/sluice/sluice.db"));
+    assert_eq!(settings.urls.issuer, "http://127.0.0.1:4444/");
+    assert!(settings.secrets.system.is_empty());
+    assert_eq!(settings.serve.cookies.same_site, SameSite::Lax);
+    assert_eq!(given("dev: true").settings().mode, Mode::Development);
+}
+
+#[test]
+fn the_environment_does_not_switch_to_development() {
+    assert_eq!(given(MINIMAL).variable("DEV", "true").settings().mode, Mode::Production);
+}
+
+#[test]
+fn the_issuer_is_kept_exactly_as_written() {
+    assert_eq!(given(MINIMAL).settings().urls.issuer, "https://id.example.com");
+}
+
+#[test]
+fn a_url_for_a_hook_leaves_the_credentials_of_another_behind() {
+    let yaml = "oauth2: {token_hook: {url: https://a/, auth: {type: api_key, config: {name: X, value: v}}}}";
+    let settings = given(MINIMAL).and_file(yaml).variable("OAUTH2_TOKEN_HOOK", "https://b/").settings();
+    let hook = settings.oauth2.token_hook.unwrap();
+    assert_eq!(hook.url.as_str(), "https://b/");
+    assert!(hook.api_key.is_none());
+}
+
+#[test]
+fn listeners_take_their_certificate_from_the_common_one() {
+    let yaml =
+        "serve: {tls: {enabled: true, cert: {path: /c}, key: {path: /k}}, admin: {tls: {enabled: false}},
+        public: {tls: {cert: {base64: Yw==}}}}";
+    let serve = given(MINIMAL).and_file(yaml).settings().serve;
+    let certificate = serve.public.tls.certificate.unwrap();
+    assert!(matches!(certificate.chain, PemSource::Base64(_)));
+    assert!(matches!(certificate.private_key, PemSource::File(path) if *path == *"/k"));
+    assert!(serve.admin.listener.tls.certificate.is_none());
+}
+
+#[test]
+fn show_prints_what_is_in_force_without_secrets() {
+    let loaded = given(MINIMAL)
+        .variable("DSN", "postgres://me:hunter2@db/x?sslpassword=hunter2")
+        .variable("URLS_IDENTITY_PROVIDER_HEADERS", r#"{"Authorization": "hunter2"}"#)
+        .set("secrets.pepper", "hunter2-hunter2-hunter2")
+        .loaded();
+    let yaml = loaded.show();
+    for line in [
+        "dsn: \"postgres://me:[redacted]@db/x?sslpassword=[redacted]\"  # environment variable DSN\n",
+        "secrets:\n  pepper: [\"[redacted]\"]  # command line\n  system: [\"[redacted]\"]  # 1.yml\n",
+        "    headers: {\"Authorization\":\"[redacted]\"}  # environment variable URLS_IDENTITY_PROVIDER_HEADERS, without effect\n",
+        "  auth_code: \"60s\"\n",
+    ] {
+        assert!(yaml.contains(line), "{line} in {yaml}");
+    }
+    for text in [yaml.clone(), format!("{:?}", loaded.settings)] {
+        assert!(!text.contains("hunter2") && !text.contains(SYSTEM));
+    }
+    serde_norway::from_str::<serde_json::Value>(&yaml).unwrap();
+}

@@ -1,0 +1,87 @@
+//! What is refused, what is only warned about, and in which words.
+
+use super::*;
+
+#[test]
+fn unknown_keys_are_warned_about_by_their_full_name() {
+    let warnings = given(MINIMAL)
+        .and_file("serve: {publik: {port: 1}}\nzebra: [1]")
+        .variable("SERVE_PUBLIK_PORT", "1")
+        .variable("PATH", "/bin")
+        .warnings();
+    let expected = "serve.publik.port: unknown key, ignored (did you mean serve.public.port?)\n\
+                    zebra: unknown key, ignored\n\
+                    SERVE_PUBLIK_PORT: unknown environment variable, ignored";
+    assert_eq!(warnings, expected);
+}
+
+#[test]
+fn keys_without_effect_are_warned_about_with_the_reason() {
+    let warnings = given(MINIMAL).and_file("sqa: {opt_out: true}").variable("SQA_OPT_OUT", "true").warnings();
+    assert_eq!(warnings, "sqa.opt_out: accepted without effect: Sluice reports to nobody");
+}
+
+#[test]
+fn an_unknown_key_on_the_command_line_is_refused() {
+    let problems = given(MINIMAL).set("ttl.acess_token", "1h").problems();
+    assert_eq!(problems, "ttl.acess_token: unknown key (did you mean ttl.access_token?)");
+}
+
+#[test]
+fn all_problems_are_reported_at_once_and_none_shows_a_secret() {
+    let error = given(
+        "dsn: mysql://u:hunter2@db/x
+secrets: {system: [hunter2], cookie: {a: hunter2}}
+urls: {self: {issuer: http://id.example.com?x}, login: 'https://u:hunter2@[bad'}
+serve: {public: {port: 70000, tls: {enabled: true}}, trusted_proxies: [10.0.0.0/33], admin: 5}
+ttl: {id_token: 1d, access_token: 0s}
+log: {level: loud}
+oidc: {subject_identifiers: {supported_types: [pairwise], pairwise: {salt: hunter}}}
+",
+    )
+    .load()
+    .err()
+    .unwrap();
+    let expected = r#"the configuration is refused:
+  serve.admin: must be a mapping, for it has keys of its own
+  dsn: MySQL is not supported; use PostgreSQL or SQLite
+  urls.self.issuer: must be https (plain http is allowed with `--dev` only)
+  urls.self.issuer: must have no query and no fragment (OpenID Connect Discovery §3)
+  urls.login: must be a URL, or a path below urls.self.public, not this value
+  secrets.system: entry 1 is shorter than 16 characters
+  secrets.cookie: must be a list of secret texts
+  serve.public.port: must be a whole number from 0 to 65535, not "70000"
+  serve.public.tls.cert: is required when TLS is enabled: set path or base64
+  serve.public.tls.key: is required when TLS is enabled: set path or base64
+  serve.trusted_proxies: "10.0.0.0/33" is not a CIDR block
+  ttl.access_token: must be at least 1s
+  ttl.id_token: must be a duration such as 1h30m, not "1d"
+  oidc.subject_identifiers.pairwise.salt: is shorter than 8 characters
+  log.level: must be one of panic, fatal, error, warn, info, debug, trace, not "loud""#;
+    assert_eq!(error.to_string(), expected);
+    assert!(!format!("{error:?}").contains("hunter"));
+}
+
+#[test]
+fn without_dev_store_secret_and_issuer_are_required() {
+    let problems = given("").problems();
+    for key in ["dsn: is required", "secrets.system: is required", "urls.self.issuer: is required"] {
+        assert!(problems.contains(key), "{key} in {problems}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_inherited_value_is_said_once_where_it_was_written() {
+    let problems =
+        given(MINIMAL).and_file("serve: {tls: {enabled: maybe, allow_termination_from: [x]}}").problems();
+    let expected = "serve.tls.enabled: must be true or false, not \"maybe\"\n\
+                    serve.tls.allow_termination_from: \"x\" is not a CIDR block";
+    assert_eq!(problems, expected);
+}
+
+#[test]
+fn admin_endpoints_open_to_all_are_warned_about() {
+    let open = || given(MINIMAL).variable("SERVE_ADMIN_HOST", "0.0.0.0");
+    assert!(open().warnings().starts_with("serve.admin.host: other machines may reach"));
+    assert_eq!(open().variable("SERVE_ADMIN_BEARER_TOKEN", "t").warnings(), "");
+}

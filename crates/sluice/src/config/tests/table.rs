@@ -1,0 +1,109 @@
+//! The table of keys, the reference page and a real file.
+
+use std::collections::BTreeSet;
+
+use super::super::key::{Kind, Status};
+use super::*;
+
+/// A configuration file as it runs in production for Hydra.
+const HYDRA: &str = include_str!("hydra.yml");
+
+#[test]
+fn a_real_configuration_file_of_hydra_loads_with_warnings_only() {
+    let loaded = given(HYDRA).loaded();
+    let settings = loaded.settings;
+    assert_eq!(settings.urls.issuer, "https://auth.example.com/");
+    assert_eq!(settings.urls.registration.unwrap().as_str(), "https://login.example.com/login");
+    assert_eq!(settings.oidc.subject_types, [SubjectType::Pairwise, SubjectType::Public]);
+    assert_eq!(settings.serve.cookies.same_site, SameSite::Lax);
+    assert_eq!(settings.oauth2.client_secret_hash, ClientSecretHash::Bcrypt { cost: 12 });
+    assert_eq!(settings.tracing.otlp.unwrap().endpoint.as_str(), "http://collector:4318/");
+    let warned: Vec<&str> = loaded.warnings.iter().map(|warning| warning.key.as_str()).collect();
+    let expected = [
+        "cgroups.v1.auto_max_procs_enabled",
+        "log.leak_sensitive_values",
+        "oauth2.session.encrypt_at_rest",
+        "sqa.opt_out",
+        "version",
+        "dsn",
+        "serve.admin.host",
+    ];
+    assert_eq!(warned, expected);
+}
+
+#[test]
+fn what_show_prints_can_be_read_again() {
+    let shown = given(HYDRA).loaded().show();
+    let again: &'static str = shown.replace("[redacted]", "a-secret-that-is-long").leak();
+    given(again).loaded();
+}
+
+#[test]
+fn every_supported_key_is_read_and_every_key_that_is_read_is_known() {
+    let given = given("").development();
+    let table = Table::new();
+    let mut layers = Layers { table: &table, values: Values::default(), findings: Findings::default() };
+    layers.defaults();
+    let mut values = layers.values;
+    let mode = derived::fill(&mut values, &given.sources);
+    let mut reader = Reader::new(&table, &values, Findings::default());
+    read(&mut reader, mode);
+    let supported = table.keys().iter().filter(|known| {
+        // A hook that is only a URL is read as its `url`.
+        known.key.status == Status::Supported && !matches!(known.key.kind, Kind::Hook)
+    });
+    let unread: Vec<&str> = supported
+        .map(|known| known.path.as_str())
+        .filter(|path| !reader.read_keys().contains(*path))
+        .collect();
+    assert_eq!(unread, [""; 0]);
+    reader.into_findings().into_warnings().unwrap();
+}
+
+#[test]
+fn no_two_keys_share_a_name_or_an_environment_variable() {
+    let table = Table::new();
+    let paths: BTreeSet<&str> = table.keys().iter().map(|known| known.path.as_str()).collect();
+    assert_eq!(paths.len(), table.keys().len());
+    let variables: Vec<String> =
+        table.keys().iter().filter_map(super::super::table::KnownKey::variable).collect();
+    assert_eq!(variables.iter().collect::<BTreeSet<_>>().len(), variables.len());
+}
+
+#[test]
+fn the_reference_page_names_every_key() {
+    let page = reference_markdown();
+    for known in Table::new().keys() {
+        assert!(page.contains(&format!("| `{}` |", known.path)), "{}", known.path);
+    }
+    assert!(page.contains("| `serve.admin.host` | an address, or unix:<path> | `127.0.0.1` |"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_a_problem() {
+    let mut sources = given("").sources;
+    sources.files.push(PathBuf::from("/does/not/exist.yml"));
+    let error = load(&sources).err().unwrap();
+    assert!(error.to_string().contains("/does/not/exist.yml: cannot be read:"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_no_mapping_is_a_problem() {
+    assert!(given("- a").problems().contains("1.yml: must be a mapping"));
+    assert!(given("a: [").problems().contains("1.yml: is not valid YAML"));
+}
+
+#[test]
+fn data_source_names_of_hydra_are_understood() {
+    let path = |text: &str| match dsn::parse(text).map(|parsed| parsed.dsn) {
+        Ok(Dsn::Sqlite { path }) => path.display().to_string(),
+        other => format!("{other:?}"),
+    };
+    assert_eq!(path("sqlite:///var/lib/sqlite/db.sqlite?_fk=true"), "/var/lib/sqlite/db.sqlite");
+    assert_eq!(path("sqlite:sluice.db"), "sluice.db");
+    assert_eq!(path("sqlite://file::memory:?_fk=true&cache=shared"), "Ok(Memory)");
+    assert_eq!(path("memory"), "Ok(Memory)");
+    assert_eq!(path("postgres://u:secret@db/x"), "Ok(Postgres { url: [redacted] })");
+    assert_eq!(path("sqlite:"), r#"Err("names no SQLite file")"#);
+    assert_eq!(path("secret"), r#"Err("must be postgres://…, sqlite:<file> or memory")"#);
+}

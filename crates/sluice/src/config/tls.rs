@@ -1,0 +1,97 @@
+//! `serve.public.tls`, `serve.admin.tls` and `serve.tls`, their common default.
+
+use std::path::PathBuf;
+
+use ipnet::IpNet;
+
+use super::key::{Key, Kind};
+use super::reader::Reader;
+use super::secret_string::SecretString;
+
+pub(super) const KEYS: &[Key] = &[
+    Key::hydra(
+        "enabled",
+        Kind::Boolean,
+        "Whether the listener speaks TLS; `serve.tls` is the default of both listeners.",
+    ),
+    Key::hydra("cert.path", Kind::Path, "The PEM file of the certificate chain."),
+    Key::hydra("cert.base64", Kind::Text, "The PEM text of the certificate chain, in base64."),
+    Key::hydra("key.path", Kind::Path, "The PEM file of the private key."),
+    Key::hydra("key.base64", Kind::Secret, "The PEM text of the private key, in base64."),
+    Key::hydra(
+        "allow_termination_from",
+        Kind::Networks,
+        "The proxies that end TLS before a listener that speaks it: their plain http is accepted \
+         with `X-Forwarded-Proto: https`.",
+    ),
+];
+
+/// The names that a listener takes together from `serve.tls`, or not at all.
+pub(super) const GROUPS: &[&[&str]] =
+    &[&["enabled"], &["cert.path", "cert.base64"], &["key.path", "key.base64"], &["allow_termination_from"]];
+
+/// Whether and how a listener speaks TLS.
+#[derive(Debug, Clone)]
+pub(crate) struct TlsSettings {
+    /// `None`: plain http.
+    pub(crate) certificate: Option<CertificateSettings>,
+    /// Proxies whose plain http is accepted, if it says that it was https. Default: none.
+    pub(crate) allow_termination_from: Vec<IpNet>,
+}
+
+/// A certificate and its key.
+#[derive(Debug, Clone)]
+pub(crate) struct CertificateSettings {
+    pub(crate) chain: PemSource,
+    pub(crate) private_key: PemSource,
+}
+
+/// Where a PEM text is.
+#[derive(Debug, Clone)]
+pub(crate) enum PemSource {
+    File(PathBuf),
+    /// The PEM text in base64, with or without padding; not decoded yet.
+    Base64(SecretString),
+}
+
+/// Reads the TLS settings below `prefix` (`serve.public.tls`), whose defaults are those of `serve.tls`.
+pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> TlsSettings {
+    let enabled = reader.boolean(&format!("{prefix}.enabled"));
+    let chain = read_pem(reader, &format!("{prefix}.cert"));
+    let private_key = read_pem(reader, &format!("{prefix}.key"));
+    if enabled && !reader.has(&format!("{prefix}.cert.path")) && !reader.has(&format!("{prefix}.cert.base64"))
+    {
+        reader.refuse(&format!("{prefix}.cert"), "is required when TLS is enabled: set path or base64");
+    }
+    if enabled && !reader.has(&format!("{prefix}.key.path")) && !reader.has(&format!("{prefix}.key.base64")) {
+        reader.refuse(&format!("{prefix}.key"), "is required when TLS is enabled: set path or base64");
+    }
+    let certificate = match (enabled, chain, private_key) {
+        (true, Some(chain), Some(private_key)) => Some(CertificateSettings { chain, private_key }),
+        _ => None,
+    };
+    let allow_termination_from = reader.networks(&format!("{prefix}.allow_termination_from"));
+    TlsSettings { certificate, allow_termination_from }
+}
+
+/// Reads `serve.tls`, which the listeners inherit, only to refuse what is wrong with it where it was
+/// written.
+pub(super) fn check_common(reader: &mut Reader<'_>) {
+    reader.boolean("serve.tls.enabled");
+    read_pem(reader, "serve.tls.cert");
+    read_pem(reader, "serve.tls.key");
+    reader.networks("serve.tls.allow_termination_from");
+}
+
+fn read_pem(reader: &mut Reader<'_>, prefix: &str) -> Option<PemSource> {
+    let path = reader.path(&format!("{prefix}.path"));
+    let inline = reader.secret(&format!("{prefix}.base64"));
+    match (path, inline) {
+        (Some(_), Some(_)) => {
+            reader.refuse(&format!("{prefix}.path"), "has a base64 beside it; set one of them");
+            None
+        }
+        (Some(path), None) => Some(PemSource::File(path)),
+        (None, inline) => inline.map(PemSource::Base64),
+    }
+}

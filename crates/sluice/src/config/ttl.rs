@@ -1,0 +1,78 @@
+//! `ttl`: how long things live.
+
+use std::time::Duration;
+
+use super::key::{Key, Kind};
+use super::reader::Reader;
+
+/// What RFC 6749 §4.1.2 recommends as the longest life of a code.
+const LONGEST_RECOMMENDED_CODE: Duration = Duration::from_mins(10);
+
+pub(super) const KEYS: &[Key] = &[
+    Key::hydra("login_consent_request", Kind::Duration, "How long a login and consent flow may take.")
+        .with_default("30m"),
+    Key::hydra("authentication_session", Kind::Duration, "How long a remembered login lasts.")
+        .with_default("720h"),
+    Key::hydra("access_token", Kind::Duration, "How long access tokens are valid.").with_default("1h"),
+    Key::hydra("refresh_token", Kind::Duration, "How long refresh tokens are valid; -1: for ever.")
+        .with_default("720h"),
+    Key::hydra("id_token", Kind::Duration, "How long id tokens are valid.").with_default("1h"),
+    Key::hydra(
+        "auth_code",
+        Kind::Duration,
+        "How long authorization codes are valid; Hydra's default is 10m.",
+    )
+    .with_default("60s"),
+    Key::hydra("device_user_code", Kind::Duration, "How long device and user codes are valid.")
+        .with_default("10m"),
+];
+
+/// Lifetimes; each is at least one second.
+#[derive(Debug, Clone)]
+pub(crate) struct TtlSettings {
+    /// Default: 30 min.
+    pub(crate) login_consent_request: Duration,
+    /// Default: 30 days.
+    pub(crate) authentication_session: Duration,
+    /// Default: 1 h.
+    pub(crate) access_token: Duration,
+    /// Default: 30 days.
+    pub(crate) refresh_token: RefreshTokenTtl,
+    /// Default: 1 h.
+    pub(crate) id_token: Duration,
+    /// Default: 60 s (RFC 6749 §4.1.2 recommends ten minutes at most; more is warned about).
+    pub(crate) auth_code: Duration,
+    /// Default: 10 min.
+    pub(crate) device_user_code: Duration,
+}
+
+/// How long a refresh token is valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RefreshTokenTtl {
+    Expires(Duration),
+    /// `-1`.
+    Never,
+}
+
+pub(super) fn read(reader: &mut Reader<'_>) -> TtlSettings {
+    let auth_code = reader.lifetime("ttl.auth_code");
+    if auth_code > LONGEST_RECOMMENDED_CODE {
+        reader.warn("ttl.auth_code", "is more than the ten minutes that RFC 6749 §4.1.2 recommends at most");
+    }
+    TtlSettings {
+        login_consent_request: reader.lifetime("ttl.login_consent_request"),
+        authentication_session: reader.lifetime("ttl.authentication_session"),
+        access_token: reader.lifetime("ttl.access_token"),
+        refresh_token: read_refresh_token(reader),
+        id_token: reader.lifetime("ttl.id_token"),
+        auth_code,
+        device_user_code: reader.lifetime("ttl.device_user_code"),
+    }
+}
+
+fn read_refresh_token(reader: &mut Reader<'_>) -> RefreshTokenTtl {
+    if reader.text("ttl.refresh_token").as_deref() == Some("-1") {
+        return RefreshTokenTtl::Never;
+    }
+    RefreshTokenTtl::Expires(reader.lifetime("ttl.refresh_token"))
+}

@@ -1,0 +1,100 @@
+//! Values: what is set for each key, and where it was set. The layers write it, the sections read it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value;
+use zeroize::Zeroize;
+
+/// Where a value comes from, lowest precedence first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Default,
+    /// The value of this other key, which is the default of this one.
+    Inherited(String),
+    File(String),
+    Environment(String),
+    CommandLine,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Inherited(key) => write!(f, "from {key}"),
+            Self::File(name) => f.write_str(name),
+            Self::Environment(variable) => write!(f, "environment variable {variable}"),
+            Self::CommandLine => f.write_str("command line"),
+        }
+    }
+}
+
+/// The value of a key; overwritten when dropped, for it may be a secret.
+pub(super) struct Entry {
+    pub(super) value: Value,
+    pub(super) origin: Origin,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        overwrite(&mut self.value);
+    }
+}
+
+/// What is set, by full path. Later writes win.
+#[derive(Default)]
+pub(super) struct Values(BTreeMap<String, Entry>);
+
+impl Values {
+    pub(super) fn set(&mut self, path: &str, value: Value, origin: Origin) {
+        self.0.insert(path.to_owned(), Entry { value, origin });
+    }
+
+    /// Forgets everything below `path`, which a value for `path` itself replaces.
+    pub(super) fn clear_below(&mut self, path: &str) {
+        let prefix = format!("{path}.");
+        self.0.retain(|key, _| !key.starts_with(&prefix));
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<&Value> {
+        self.0.get(path).map(|entry| &entry.value)
+    }
+
+    /// Whether somebody set the key.
+    pub(super) fn is_given(&self, path: &str) -> bool {
+        self.0.get(path).is_some_and(|entry| !matches!(entry.origin, Origin::Default | Origin::Inherited(_)))
+    }
+
+    /// Whether the value is that of another key.
+    pub(super) fn is_inherited(&self, path: &str) -> bool {
+        self.0.get(path).is_some_and(|entry| matches!(entry.origin, Origin::Inherited(_)))
+    }
+
+    /// Sets a default, unless the key has a value.
+    pub(super) fn set_default(&mut self, path: &str, text: String) {
+        if self.get(path).is_none() {
+            self.set(path, Value::String(text), Origin::Default);
+        }
+    }
+
+    /// Gives `to` the value of `from`, if it has none of its own.
+    pub(super) fn inherit(&mut self, from: &str, to: &str) {
+        if let (Some(value), None) = (self.get(from), self.get(to)) {
+            self.set(to, value.clone(), Origin::Inherited(from.to_owned()));
+        }
+    }
+
+    /// Everything that has a value, sorted by path.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.0.iter().map(|(path, entry)| (path.as_str(), entry))
+    }
+}
+
+fn overwrite(value: &mut Value) {
+    match value {
+        Value::String(text) => text.zeroize(),
+        Value::Array(items) => items.iter_mut().for_each(overwrite),
+        Value::Object(fields) => fields.values_mut().for_each(overwrite),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

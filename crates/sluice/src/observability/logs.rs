@@ -1,0 +1,167 @@
+//! Logs: events on standard error, as text or JSON.
+//!
+//! The filter is made of `log.level`, for Sluice's own crates; of other libraries only warnings and worse are shown. An
+//! operator may say it in more detail with a filter of tracing's own syntax.
+
+use std::io::{self, IsTerminal};
+
+use tracing::Subscriber;
+use tracing_subscriber::filter::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+use tracing_subscriber::{Layer, Registry};
+
+use super::line_writer::{self, LineWriter, LineWriterGuard};
+use super::traces::Traces;
+use crate::config::{LogFormat, LogLevel, LogSettings};
+
+/// Keeps the log alive: hold it in `main`. Dropping it writes what still waits.
+#[must_use = "the log ends when this is dropped"]
+pub(crate) struct LogGuard(#[expect(dead_code, reason = "held for its drop")] LineWriterGuard);
+
+/// Why there is no log.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LogInitError {
+    #[error("the log filter is not valid")]
+    Filter(#[from] tracing_subscriber::filter::ParseError),
+    #[error("the thread that writes the log could not be started")]
+    Thread(#[from] io::Error),
+    #[error("there is a log already")]
+    Twice(#[from] TryInitError),
+}
+
+/// Starts logging for the whole process. `filter` replaces the filter that follows from the settings (tracing's syntax,
+/// as in `RUST_LOG`); `traces` are fed by the same events.
+///
+/// # Errors
+/// [`LogInitError`] if the filter is no good, or when called twice.
+pub(crate) fn init(
+    settings: LogSettings,
+    filter: Option<&str>,
+    traces: Option<&Traces>,
+) -> Result<LogGuard, LogInitError> {
+    let filter = match filter {
+        Some(directives) => EnvFilter::builder().parse(directives)?,
+        None => EnvFilter::builder().parse(default_directives(settings.level))?,
+    };
+    let (writer, guard) = line_writer::start(io::stderr())?;
+    let look = Look { format: settings.format, colours: io::stderr().is_terminal() };
+    Registry::default().with(traces.map(Traces::layer)).with(filter).with(events(look, writer)).try_init()?;
+    Ok(LogGuard(guard))
+}
+
+/// Sluice's own events at `level`; those of libraries from warnings on.
+fn default_directives(level: LogLevel) -> String {
+    let others = if level == LogLevel::Error { LogLevel::Error } else { LogLevel::Warn };
+    format!("{},sluice={}", directive(others), directive(level))
+}
+
+const fn directive(level: LogLevel) -> &'static str {
+    match level {
+        LogLevel::Error => "error",
+        LogLevel::Warn => "warn",
+        LogLevel::Info => "info",
+        LogLevel::Debug => "debug",
+        LogLevel::Trace => "trace",
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Look {
+    format: LogFormat,
+    colours: bool,
+}
+
+fn events<S>(look: Look, writer: LineWriter) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    let layer = tracing_subscriber::fmt::layer();
+    let json = || tracing_subscriber::fmt::layer().json().flatten_event(true).with_span_list(false);
+    match look.format {
+        LogFormat::Text => layer.with_ansi(look.colours).with_writer(writer).boxed(),
+        LogFormat::Json => json().with_writer(writer).boxed(),
+        LogFormat::JsonPretty => json().with_writer(writer.indenting_json()).boxed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+    use tracing::{debug, error_span, info, warn};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Output(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Output {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(format: LogFormat, level: LogLevel, events_of: impl FnOnce()) -> String {
+        let output = Output::default();
+        let (writer, guard) = line_writer::start(output.clone()).unwrap();
+        let filter = EnvFilter::builder().parse(default_directives(level)).unwrap();
+        let subscriber =
+            Registry::default().with(filter).with(events(Look { format, colours: false }, writer));
+        tracing::subscriber::with_default(subscriber, events_of);
+        drop(guard);
+        let bytes = output.0.lock().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn within_a_request() {
+        let _entered = error_span!("request", request.id = "abc").entered();
+        info!(target: "sluice_oauth", { grant.id = 7 }, "code redeemed");
+        debug!(target: "sluice_oauth", "a detail");
+        info!(target: "hyper", "not ours");
+        warn!(target: "hyper", "a worry");
+    }
+
+    #[test]
+    fn text_lines_carry_the_request_id() {
+        let text = logged(LogFormat::Text, LogLevel::Info, within_a_request);
+        assert!(
+            text.contains(r#"request{request.id="abc"}: sluice_oauth: code redeemed grant.id=7"#),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_level_is_for_our_own_crates_and_others_are_heard_from_warnings_on() {
+        let text = logged(LogFormat::Text, LogLevel::Debug, within_a_request);
+        assert!(text.contains("a detail") && text.contains("a worry"), "{text}");
+        assert!(!text.contains("not ours"), "{text}");
+        assert!(!logged(LogFormat::Text, LogLevel::Info, within_a_request).contains("a detail"));
+        assert_eq!(logged(LogFormat::Text, LogLevel::Error, within_a_request), "");
+    }
+
+    #[test]
+    fn json_is_one_object_a_line_with_message_fields_and_request_id() {
+        let text = logged(LogFormat::Json, LogLevel::Info, within_a_request);
+        let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert_eq!(first["level"], "INFO");
+        assert_eq!(first["message"], "code redeemed");
+        assert_eq!(first["grant.id"], 7);
+        assert_eq!(first["span"]["request.id"], "abc");
+    }
+
+    #[test]
+    fn pretty_json_is_the_same_object_over_many_lines() {
+        let text = logged(LogFormat::JsonPretty, LogLevel::Info, || info!(target: "sluice", "ready"));
+        assert!(text.lines().count() > 3);
+        let event: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(event["message"], "ready");
+    }
+}

@@ -1,0 +1,223 @@
+//! Metrics: everything that is counted, as text for Prometheus.
+//!
+//! [`Metrics`]: where the crates' counters are registered. `http`: Hydra's HTTP metrics, by Hydra's names. `sampled`:
+//! gauges and counters that are read when asked for. `commit`: the group commit. `process`: the process itself.
+//! `exposition`: the two text formats.
+
+mod commit;
+mod exposition;
+mod http;
+mod process;
+mod sampled;
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::http::header::{ACCEPT, CONTENT_TYPE};
+use ::http::{HeaderMap, StatusCode};
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use parking_lot::Mutex;
+use prometheus_client::encoding::text;
+use prometheus_client::registry::Registry;
+use sluice_commit::CommitMetrics;
+use sluice_crypto::hash_pool::{HashPool, PoolMetrics, Priority};
+
+pub(crate) use self::http::{Exchange, HttpMetrics};
+pub(crate) use process::ProcessFacts;
+pub(crate) use sampled::Label;
+
+use commit::CommitCollector;
+use process::ProcessCollector;
+use sampled::{Kind, SampledCollector};
+
+/// What this program is, in the metrics.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Build {
+    pub(crate) version: &'static str,
+    /// The commit; empty if it is not known.
+    pub(crate) hash: &'static str,
+    /// When it was built; empty if it is not known.
+    pub(crate) time: &'static str,
+}
+
+/// Every metric of the process. Counters of other crates are registered at start-up and read when asked for.
+pub(crate) struct Metrics {
+    registry: Mutex<Registry>,
+    http: Arc<HttpMetrics>,
+    commit: Arc<CommitCollector>,
+    sampled: Arc<SampledCollector>,
+}
+
+/// How much of a cache is used, read when asked for.
+pub(crate) struct CacheReaders {
+    pub(crate) entries: Box<dyn Fn() -> u64 + Send + Sync>,
+    pub(crate) hits_total: Box<dyn Fn() -> u64 + Send + Sync>,
+    pub(crate) misses_total: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
+impl Metrics {
+    /// A registry with the HTTP, process and build metrics in it.
+    pub(crate) fn new(build: Build) -> Self {
+        let mut registry = Registry::default();
+        let labels =
+            [("app", "sluice"), ("version", build.version), ("hash", build.hash), ("buildTime", build.time)];
+        let labelled = labels.map(|(name, value)| (name.into(), value.into()));
+        let http = Arc::new(HttpMetrics::register(registry.sub_registry_with_labels(labelled.into_iter())));
+        let (commit, sampled) = (Arc::new(CommitCollector::default()), Arc::new(SampledCollector::default()));
+        registry.register_collector(Box::new(commit.clone()));
+        registry.register_collector(Box::new(sampled.clone()));
+        registry.register_collector(Box::new(ProcessCollector));
+        let metrics = Self { registry: Mutex::new(registry), http, commit, sampled };
+        let version = vec![("version", build.version.to_owned()), ("hash", build.hash.to_owned())];
+        metrics.register_gauge("sluice_build_info", "What is running; always 1", version, || 1.0);
+        metrics
+    }
+
+    /// The metrics of requests, for the request log.
+    pub(crate) fn http(&self) -> Arc<HttpMetrics> {
+        self.http.clone()
+    }
+
+    /// A gauge without labels, read when asked for.
+    pub(crate) fn register_gauge_fn(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        read: impl Fn() -> f64 + Send + Sync + 'static,
+    ) {
+        self.register_gauge(name, help, Vec::new(), read);
+    }
+
+    /// A gauge, read when asked for. A name may be registered again with other labels.
+    pub(crate) fn register_gauge(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: Vec<Label>,
+        read: impl Fn() -> f64 + Send + Sync + 'static,
+    ) {
+        self.sampled.add(Kind::Gauge, (name, help), labels, Box::new(read));
+    }
+
+    /// A counter, read when asked for. `name` ends in `_total`, and may be registered again with other labels.
+    pub(crate) fn register_counter(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: Vec<Label>,
+        read: impl Fn() -> u64 + Send + Sync + 'static,
+    ) {
+        let read = Box::new(move || approximate(read()));
+        self.sampled.add(Kind::Counter, (name.trim_end_matches("_total"), help), labels, read);
+    }
+
+    /// How many flows reached `step` (`login_requested`, `login_accepted`, `code_issued`, …).
+    pub(crate) fn register_flow_step(
+        &self,
+        step: &'static str,
+        read: impl Fn() -> u64 + Send + Sync + 'static,
+    ) {
+        let labels = vec![("step", step.to_owned())];
+        self.register_counter("sluice_flows_total", "Flows that reached a step", labels, read);
+    }
+
+    /// The group commit of one kind of write.
+    pub(crate) fn register_commit(&self, kind: &'static str, metrics: Arc<CommitMetrics>) {
+        self.commit.add(kind, metrics);
+    }
+
+    /// A cache in memory.
+    pub(crate) fn register_cache(&self, cache: &'static str, readers: CacheReaders) {
+        let label = || vec![("cache", cache.to_owned())];
+        let entries = readers.entries;
+        self.register_gauge("sluice_cache_entries", "Entries of a cache", label(), move || {
+            approximate(entries())
+        });
+        let lookups = "Lookups in a cache";
+        self.register_counter("sluice_cache_hits_total", lookups, label(), readers.hits_total);
+        self.register_counter("sluice_cache_misses_total", lookups, label(), readers.misses_total);
+    }
+
+    /// The pool that slow hashes run in.
+    pub(crate) fn register_hash_pool(&self, pool: &Arc<HashPool>) {
+        let reading = |read: fn(&PoolMetrics) -> u64| {
+            let pool = pool.clone();
+            move || read(pool.metrics())
+        };
+        let as_gauge = |read: fn(&PoolMetrics) -> u64| {
+            let read = reading(read);
+            move || approximate(read())
+        };
+        self.register_gauge_fn(
+            "sluice_hash_pool_busy_threads",
+            "Threads that hash now",
+            as_gauge(|pool| count(pool.busy_threads())),
+        );
+        self.register_gauge_fn(
+            "sluice_hash_pool_held_bytes",
+            "Memory that the threads hold now",
+            as_gauge(|pool| count(pool.held_bytes())),
+        );
+        let done = reading(PoolMetrics::done_total);
+        self.register_counter("sluice_hash_pool_jobs_total", "Slow hashes computed", Vec::new(), done);
+        for (name, priority) in PRIORITIES {
+            let (waiting, refused) = (pool.clone(), pool.clone());
+            let label = || vec![("priority", name.to_owned())];
+            self.register_gauge("sluice_hash_pool_queue_depth", "Hashes that wait", label(), move || {
+                approximate(count(waiting.metrics().queue_depth(priority)))
+            });
+            let refusals = "Hashes refused because their queue was full";
+            self.register_counter("sluice_hash_pool_rejections_total", refusals, label(), move || {
+                refused.metrics().rejected_total(priority)
+            });
+        }
+    }
+
+    /// Everything, as OpenMetrics 1.0.
+    pub(crate) fn encode(&self) -> String {
+        let mut encoded = String::new();
+        match text::encode(&mut encoded, &self.registry.lock()) {
+            Ok(()) => encoded,
+            Err(fmt::Error) => {
+                tracing::error!("metrics could not be written");
+                String::new()
+            }
+        }
+    }
+}
+
+const PRIORITIES: [(&str, Priority); 3] = [
+    ("login", Priority::Login),
+    ("client_secret", Priority::ClientSecret),
+    ("hardening", Priority::Hardening),
+];
+
+/// `GET /admin/metrics/prometheus`.
+pub(crate) fn routes(metrics: Arc<Metrics>) -> Router {
+    Router::new().route("/admin/metrics/prometheus", get(prometheus)).with_state(metrics)
+}
+
+async fn prometheus(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {
+    let encoded = metrics.encode();
+    if encoded.is_empty() {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    }
+    let accepted = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let (content_type, body) = exposition::negotiated(accepted, encoded);
+    ([(CONTENT_TYPE, content_type)], body).into_response()
+}
+
+fn count(value: usize) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a metric is read by its leading digits")]
+fn approximate(value: u64) -> f64 {
+    value as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+use std::time::Duration;
+
+use ::http::Method;
+
+use super::*;
+
+const BUILD: Build = Build { version: "1.2.3", hash: "abc", time: "2026-01-01" };
+
+fn metrics_with_everything() -> Metrics {
+    let metrics = Metrics::new(BUILD);
+    metrics.register_commit("grant_insert", Arc::new(CommitMetrics::default()));
+    metrics.register_hash_pool(&Arc::new(PoolMetrics::default()));
+    let readers =
+        CacheReaders { entries: Box::new(|| 3), hits_total: Box::new(|| 20), misses_total: Box::new(|| 1) };
+    metrics.register_cache("client", readers);
+    metrics.register_flow_step("login_requested", || 2);
+    metrics.register_flow_step("code_issued", || 1);
+    metrics.register_gauge_fn("sluice_revocation_feed_age_seconds", "How old", || 0.25);
+    metrics
+}
+
+fn a_request() -> Exchange<'static> {
+    Exchange {
+        method: &Method::GET,
+        endpoint: Some("/admin/clients/{id}"),
+        status: StatusCode::OK,
+        duration: Duration::from_millis(3),
+        request_bytes: 100,
+        response_bytes: Some(500),
+    }
+}
+
+/// Names and types, in order.
+fn families(encoded: &str) -> Vec<&str> {
+    encoded.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect()
+}
+
+#[test]
+fn every_family_is_there_once_under_its_name() {
+    let metrics = metrics_with_everything();
+    metrics.http().record(&a_request());
+    let encoded = metrics.encode();
+    let expected = [
+        "sluice_commit_batch_rows histogram",
+        "sluice_commit_wait_seconds histogram",
+        "sluice_commit_turned_away counter",
+        "sluice_commit_poisoned counter",
+        "sluice_commit_refused counter",
+        "sluice_commit_lost counter",
+        "sluice_commit_busy counter",
+        "sluice_build_info gauge",
+        "sluice_cache_entries gauge",
+        "sluice_cache_hits counter",
+        "sluice_cache_misses counter",
+        "sluice_flows counter",
+        "sluice_hash_pool_busy_threads gauge",
+        "sluice_hash_pool_held_bytes gauge",
+        "sluice_hash_pool_jobs counter",
+        "sluice_hash_pool_queue_depth gauge",
+        "sluice_hash_pool_rejections counter",
+        "sluice_revocation_feed_age_seconds gauge",
+        "process_cpu_seconds counter",
+        "process_start_time_seconds gauge",
+        "process_resident_memory_bytes gauge",
+        "process_virtual_memory_bytes gauge",
+        "process_threads gauge",
+        "process_open_fds gauge",
+        "http_requests counter",
+        "http_requests_duration_seconds histogram",
+        "http_response_time_seconds histogram",
+        "http_requests_size_bytes histogram",
+        "http_response_size_bytes histogram",
+        "http_requests_statuses counter",
+    ];
+    assert_eq!(families(&encoded), expected, "{encoded}");
+    assert!(encoded.ends_with("# EOF\n"));
+}
+
+#[test]
+fn requests_are_counted_under_hydras_names_and_labels() {
+    let metrics = Metrics::new(BUILD);
+    metrics.http().record(&a_request());
+    metrics.http().record(&Exchange { endpoint: None, status: StatusCode::NOT_FOUND, ..a_request() });
+    let encoded = metrics.encode();
+    let build = r#"app="sluice",version="1.2.3",hash="abc",buildTime="2026-01-01""#;
+    let lines = [
+        format!(
+            r#"http_requests_total{{{build},code="200",method="get",endpoint="/admin/clients/{{param}}"}} 1"#
+        ),
+        format!(r#"http_requests_total{{{build},code="404",method="get",endpoint="{{unmatched}}"}} 1"#),
+        format!(r#"http_requests_statuses_total{{{build},method="GET",status_bucket="2xx"}} 1"#),
+        format!(r#"http_response_time_seconds_count{{{build},endpoint="/admin/clients/{{param}}"}} 1"#),
+        format!(r#"http_requests_size_bytes_sum{{{build},code="200",method="get"}} 100.0"#),
+        format!(r#"http_response_size_bytes_sum{{{build},code="200",method="get"}} 500.0"#),
+    ];
+    for line in lines {
+        assert!(encoded.lines().any(|encoded| encoded == line), "{line}\nis not in\n{encoded}");
+    }
+}
+
+#[test]
+fn a_made_up_method_makes_no_series_of_its_own() {
+    let metrics = Metrics::new(BUILD);
+    for method in ["BREW", "WHEN"] {
+        metrics.http().record(&Exchange { method: &method.parse().unwrap(), ..a_request() });
+    }
+    let encoded = metrics.encode();
+    assert!(encoded.contains(r#"method="unknown",endpoint="/admin/clients/{param}"} 2"#), "{encoded}");
+    assert!(!encoded.to_lowercase().contains("brew"));
+}
+
+#[test]
+fn a_name_registered_twice_is_one_family_with_two_samples() {
+    let encoded = metrics_with_everything().encode();
+    assert!(encoded.contains(r#"sluice_flows_total{step="login_requested"} 2.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_flows_total{step="code_issued"} 1.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_cache_hits_total{cache="client"} 20.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_commit_batch_rows_count{kind="grant_insert"} 0"#), "{encoded}");
+}

@@ -1,0 +1,22 @@
+//! What an operator sees of a running server: logs, metrics, traces, profiles.
+//!
+//! [`logs`]: events on standard error. [`request_log`]: one line, one span and the HTTP metrics per request.
+//! [`metrics`]: `/admin/metrics/prometheus`. [`traces`]: OpenTelemetry by OTLP. [`profiles`]: CPU and memory, on request.
+//! [`redaction`]: URLs without what must not be read. `line_writer`, `request_id`: parts of these.
+//!
+//! Nothing here decides anything; the crates below count and log, and do not know who listens.
+
+mod line_writer;
+pub(crate) mod logs;
+pub(crate) mod metrics;
+pub(crate) mod profiles;
+pub(crate) mod redaction;
+mod request_id;
+pub(crate) mod request_log;
+pub(crate) mod traces;
+
+pub(crate) use logs::{LogGuard, LogInitError};
+pub(crate) use metrics::Metrics;
+pub(crate) use redaction::redact_url;
+pub(crate) use request_log::{RequestLogLayer, RequestLogOptions};
+pub(crate) use traces::{Traces, TracesError};

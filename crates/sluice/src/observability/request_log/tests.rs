@@ -1,0 +1,146 @@
+use std::io::{self, Write};
+
+use axum::Router;
+use axum::body::Body;
+use axum::routing::get;
+use parking_lot::Mutex;
+use sluice_primitives::SeededRng;
+use tower::ServiceExt;
+use tracing::instrument::WithSubscriber;
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::super::metrics::{Build, Metrics};
+use super::*;
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+impl Lines {
+    fn events(&self) -> Vec<serde_json::Value> {
+        let text = String::from_utf8(self.0.lock().clone()).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+struct Logged {
+    response: Response<Body>,
+    events: Vec<serde_json::Value>,
+    metrics: String,
+}
+
+fn router() -> Router {
+    let failing = async || {
+        tracing::error!("the store is away");
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let echo = async |request: Request<Body>| request.headers()[X_REQUEST_ID].to_str().unwrap().to_owned();
+    Router::new()
+        .route("/admin/clients/{id}", get(echo))
+        .route("/failing", get(failing))
+        .route("/health/alive", get(async || "ok"))
+}
+
+async fn logged(request: Request<Body>, skip_health: bool) -> Logged {
+    let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
+    let trusted_proxies = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]);
+    let options = RequestLogOptions { listener: "admin", skip_health, traced: false, trusted_proxies };
+    let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
+    let lines = Lines::default();
+    let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(lines.clone()).finish();
+    let response = router().layer(layer).oneshot(request).with_subscriber(subscriber).await.unwrap();
+    Logged { response, events: lines.events(), metrics: metrics.encode() }
+}
+
+fn request(path: &str) -> http::request::Builder {
+    let peer = PeerAddress("10.0.0.1:4000".parse().unwrap());
+    Request::get(path).extension(peer).header("x-forwarded-for", "203.0.113.9")
+}
+
+#[tokio::test]
+async fn a_finished_request_is_one_line_without_its_query() {
+    let request = request("/admin/clients/alpha?secret=1").header(X_REQUEST_ID, "abc-1");
+    let logged = logged(request.body(Body::empty()).unwrap(), false).await;
+    let [line] = &logged.events[..] else { panic!("{:?}", logged.events) };
+    assert_eq!(line["message"], "request answered");
+    assert_eq!(line["http.method"], "GET");
+    assert_eq!(line["http.route"], "/admin/clients/{id}");
+    assert_eq!(line["http.status"], 200);
+    assert_eq!(line["client.address"], "203.0.113.9");
+    assert_eq!(line["span"]["request.id"], "abc-1");
+    assert!(line["duration.ms"].is_number());
+    assert!(!line.to_string().contains("alpha") && !line.to_string().contains("secret"));
+}
+
+#[tokio::test]
+async fn the_request_id_reaches_the_handler_and_the_answer() {
+    let logged = logged(request("/admin/clients/alpha").body(Body::empty()).unwrap(), false).await;
+    let id = logged.response.headers()[X_REQUEST_ID].clone();
+    let body = http_body_util::BodyExt::collect(logged.response.into_body()).await.unwrap().to_bytes();
+    assert_eq!(body, id.as_bytes());
+    assert_eq!(logged.events[0]["span"]["request.id"], id.to_str().unwrap());
+}
+
+#[tokio::test]
+async fn an_error_on_the_way_carries_the_request_id() {
+    let request = request("/failing").header(X_REQUEST_ID, "abc-2").body(Body::empty()).unwrap();
+    let logged = logged(request, false).await;
+    assert_eq!(logged.events[0]["message"], "the store is away");
+    assert_eq!(logged.events[0]["span"]["request.id"], "abc-2");
+    assert_eq!(logged.events[1]["http.status"], 503);
+}
+
+#[tokio::test]
+async fn health_checks_stay_out_of_the_log_when_asked_but_are_counted() {
+    let quiet = logged(request("/health/alive").body(Body::empty()).unwrap(), true).await;
+    assert!(quiet.events.is_empty());
+    assert!(quiet.metrics.contains(r#"endpoint="/health/alive"} 1"#), "{}", quiet.metrics);
+    let loud = logged(request("/health/alive").body(Body::empty()).unwrap(), false).await;
+    assert_eq!(loud.events.len(), 1);
+}
+
+#[tokio::test]
+async fn a_path_without_a_route_is_logged_and_counted_without_being_named() {
+    let logged = logged(request("/.env").body(Body::empty()).unwrap(), false).await;
+    assert_eq!(logged.events[0]["http.route"], "-");
+    assert_eq!(logged.events[0]["http.status"], 404);
+    assert!(logged.metrics.contains(r#"endpoint="{unmatched}"} 1"#), "{}", logged.metrics);
+}
+
+#[tokio::test]
+async fn a_request_whose_client_went_away_is_logged_as_abandoned() {
+    let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
+    let options = RequestLogOptions {
+        listener: "public",
+        skip_health: false,
+        traced: false,
+        trusted_proxies: TrustedProxies::default(),
+    };
+    let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
+    let waiting = Router::new().route("/slow", get(std::future::pending::<()>)).layer(layer);
+    let lines = Lines::default();
+    let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(lines.clone()).finish();
+    tracing::subscriber::with_default(subscriber, || {
+        let mut answering = Box::pin(waiting.oneshot(request("/slow").body(Body::empty()).unwrap()));
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        assert!(answering.as_mut().poll(&mut context).is_pending());
+    });
+    assert_eq!(lines.events()[0]["message"], "request abandoned by its client");
+}

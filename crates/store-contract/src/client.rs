@@ -1,0 +1,171 @@
+//! Clients: stored whole, replaced by compare-and-swap, deleted with their marker.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a promise that cannot be checked is broken"
+)]
+
+use sluice_commit::StoreError;
+use sluice_oauth::client::{Client, ClientFilter, ClientRepository, Replacement};
+use sluice_oauth::consent::ConsentRepository;
+use sluice_oauth::grant::{GrantRepository, Insertion, Redemption};
+use sluice_token::{Change, Feed, FeedPosition, Target};
+
+use crate::{Fixture, given};
+
+async fn find(store: &impl ClientRepository, id: &str) -> Option<Client> {
+    store.find(&given::client_id(id)).await.unwrap()
+}
+
+async fn insert(store: &impl ClientRepository, client: &Client) -> Insertion {
+    store.insert(client).await.unwrap()
+}
+
+/// The client that is found equals the client that was inserted.
+pub async fn a_client_is_found_as_it_was_inserted(fixture: &impl Fixture) {
+    let client = given::client("shop", "acme");
+    assert_eq!(insert(&*fixture.store(), &client).await, Insertion::Inserted);
+    assert_eq!(find(&*fixture.second_node().await, "shop").await, Some(client));
+    assert_eq!(find(&*fixture.store(), "Shop").await, None);
+}
+
+/// The first client keeps the id.
+pub async fn a_client_id_is_given_once(fixture: &impl Fixture) {
+    let store = fixture.store();
+    assert_eq!(insert(&*store, &given::client("shop", "first")).await, Insertion::Inserted);
+    assert_eq!(insert(&*store, &given::client("shop", "second")).await, Insertion::Taken);
+    assert_eq!(find(&*store, "shop").await.unwrap().owner, "first");
+}
+
+/// What PostgreSQL cannot hold, no store takes.
+pub async fn a_client_with_text_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
+    let store = fixture.store();
+    for name in ["with \0 inside".to_owned(), "x".repeat(2 << 20)] {
+        let client = Client { name, ..given::client("shop", "acme") };
+        let refused = ClientRepository::insert(&*store, &client).await;
+        assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    }
+    assert_eq!(find(&*store, "shop").await, None);
+}
+
+/// A replacement stores everything and raises the revision by one.
+pub async fn a_replaced_client_has_the_next_revision(fixture: &impl Fixture) {
+    let store = fixture.store();
+    insert(&*store, &given::client("shop", "acme")).await;
+    let given = Client { name: "New".into(), updated_at: given::at(9), ..given::client("shop", "other") };
+    assert_eq!(store.replace(&given).await.unwrap(), Replacement::Replaced);
+    assert_eq!(find(&*store, "shop").await, Some(Client { revision: 2, ..given }));
+}
+
+/// A replacement that was made from an old revision changes nothing.
+pub async fn a_client_that_changed_meanwhile_is_not_replaced(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let client = given::client("shop", "acme");
+    insert(&*store, &client).await;
+    assert_eq!(store.replace(&client).await.unwrap(), Replacement::Replaced);
+    let late = Client { name: "Late".into(), ..client };
+    assert_eq!(fixture.second_node().await.replace(&late).await.unwrap(), Replacement::Changed);
+    assert_eq!(find(&*store, "shop").await.unwrap().name, "The shop");
+    assert_eq!(store.replace(&given::client("none", "acme")).await.unwrap(), Replacement::Unknown);
+}
+
+/// Of concurrent replacements of one revision exactly one wins.
+pub async fn concurrent_replacements_have_one_winner(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let client = given::client("shop", "acme");
+    insert(&*nodes[0], &client).await;
+    let replacements = (0..8).map(|place| {
+        let (store, client) = (nodes[place % 2].clone(), client.clone());
+        async move { store.replace(&client).await.unwrap() }
+    });
+    let outcomes = futures_util::future::join_all(replacements).await;
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == Replacement::Replaced).count(), 1);
+    assert_eq!(find(&*nodes[1], "shop").await.unwrap().revision, 2);
+}
+
+/// The client goes, its marker comes, and no decision about it is remembered.
+pub async fn a_deleted_client_leaves_its_marker_and_no_decisions(fixture: &impl Fixture) {
+    let store = fixture.store();
+    insert(&*store, &given::client("shop", "acme")).await;
+    let (grant, decision) = (given::grant(), given::decision());
+    GrantRepository::insert(&*store, grant.clone(), Some(decision.clone()), false).await.unwrap();
+    let id = given::client_id("shop");
+    assert!(ClientRepository::delete(&*store, &id, given::at(20), given::at(9000)).await.unwrap());
+    assert_eq!(find(&*store, "shop").await, None);
+    let marker = given::markers(&*store).await.pop().unwrap();
+    assert_eq!(
+        (marker.target, marker.at, marker.expires_at),
+        (Target::Client(id), given::at(20), given::at(9000))
+    );
+    let remembered =
+        ConsentRepository::find(&*store, &decision.subject, &decision.client, given::at(21)).await;
+    assert_eq!(remembered.unwrap(), None);
+    assert_eq!(store.redeem_code(given::redeem(grant.id, 21)).await.unwrap(), Redemption::Revoked);
+}
+
+/// Deleting what is not there says so and leaves no marker.
+pub async fn a_client_is_deleted_once(fixture: &impl Fixture) {
+    let store = fixture.store();
+    insert(&*store, &given::client("shop", "acme")).await;
+    let id = given::client_id("shop");
+    let delete = || ClientRepository::delete(&*store, &id, given::at(20), given::at(9000));
+    assert_eq!((delete().await.unwrap(), delete().await.unwrap()), (true, false));
+    assert_eq!(given::markers(&*store).await.len(), 1);
+}
+
+/// The client stays, its grants do not.
+pub async fn revoking_the_grants_of_a_client_keeps_the_client(fixture: &impl Fixture) {
+    let store = fixture.store();
+    insert(&*store, &given::client("shop", "acme")).await;
+    let grant = given::inserted(&*store, given::grant()).await;
+    store.revoke_grants(&given::client_id("shop"), given::at(20), given::at(9000)).await.unwrap();
+    assert!(find(&*store, "shop").await.is_some());
+    assert!(given::is_marked(&*store, &Target::Client(given::client_id("shop"))).await);
+    assert_eq!(store.redeem_code(given::redeem(grant.id, 21)).await.unwrap(), Redemption::Revoked);
+}
+
+/// Caches on every node learn of each insert, replacement and deletion.
+pub async fn every_write_of_a_client_is_in_the_feed(fixture: &impl Fixture) {
+    let (store, reader) = (fixture.store(), fixture.second_node().await);
+    let client = given::client("shop", "acme");
+    let mut position = FeedPosition::default();
+    for step in 0..3 {
+        match step {
+            0 => assert_eq!(insert(&*store, &client).await, Insertion::Inserted),
+            1 => assert_eq!(store.replace(&client).await.unwrap(), Replacement::Replaced),
+            _ => drop(
+                ClientRepository::delete(&*store, &client.id, given::at(20), given::at(9000)).await.unwrap(),
+            ),
+        }
+        let batch = reader.read(&position).await.unwrap();
+        assert_eq!(batch.changes, [Change::Client(client.id.clone())], "step {step}");
+        position = batch.position;
+    }
+    assert_eq!(insert(&*store, &client).await, Insertion::Inserted);
+    assert_eq!(insert(&*store, &client).await, Insertion::Taken);
+    assert_eq!(reader.read(&position).await.unwrap().changes.len(), 1);
+}
+
+/// Pages are in the order of ids, byte by byte, and hold what the filter names.
+pub async fn clients_are_listed_by_id_in_pages(fixture: &impl Fixture) {
+    let store = fixture.store();
+    for (id, owner) in [("b", "acme"), ("a", "acme"), ("C", "acme"), ("d", "other"), ("e", "acme")] {
+        insert(&*store, &given::client(id, owner)).await;
+    }
+    let ids = async |filter: ClientFilter| -> Vec<String> {
+        ClientRepository::list(&*store, &filter)
+            .await
+            .unwrap()
+            .iter()
+            .map(|client| client.id.to_string())
+            .collect()
+    };
+    let filter = || ClientFilter { limit: 3, ..ClientFilter::default() };
+    assert_eq!(ids(filter()).await, ["C", "a", "b"]);
+    assert_eq!(ids(ClientFilter { after: Some(given::client_id("b")), ..filter() }).await, ["d", "e"]);
+    let of_acme = || ClientFilter { owner: Some("acme".into()), ..filter() };
+    assert_eq!(ids(ClientFilter { after: Some(given::client_id("a")), ..of_acme() }).await, ["b", "e"]);
+    assert_eq!(ids(ClientFilter { name: Some("The e".into()), ..of_acme() }).await, ["e"]);
+    assert_eq!(ids(ClientFilter { name: Some("the e".into()), ..of_acme() }).await, Vec::<String>::new());
+}

@@ -1,0 +1,123 @@
+//! Remembered decisions: one per subject and client, gone when forgotten, and the grants with them.
+
+#![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
+
+use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
+use sluice_oauth::grant::{Grant, GrantRepository, Redemption};
+use sluice_primitives::Timestamp;
+use sluice_token::Target;
+
+use crate::{Fixture, given};
+
+async fn find(store: &impl ConsentRepository, now: i64) -> Option<RememberedConsent> {
+    store.find(&given::subject("alice"), &given::client_id("shop"), given::at(now)).await.unwrap()
+}
+
+async fn remember(store: &impl GrantRepository, decision: RememberedConsent) -> Grant {
+    let grant =
+        Grant { client: decision.client.clone(), consented_at: decision.decided_at, ..given::grant() };
+    store.insert(grant.clone(), Some(decision), false).await.unwrap();
+    grant
+}
+
+fn forget(client: Option<&str>, now: i64) -> Forget {
+    Forget {
+        subject: given::subject("alice"),
+        client: client.map(given::client_id),
+        now: given::at(now),
+        marker_expires_at: given::at(9000),
+    }
+}
+
+/// The decision that is found equals the one that was remembered with the grant.
+pub async fn a_decision_is_stored_with_its_grant(fixture: &impl Fixture) {
+    remember(&*fixture.store(), given::decision()).await;
+    assert_eq!(find(&*fixture.second_node().await, 20).await, Some(given::decision()));
+}
+
+/// Without a grant there is no decision.
+pub async fn a_spent_flow_remembers_nothing(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let grant = given::inserted(&*store, given::grant()).await;
+    let second = Grant { attempt: given::attempt(), ..grant };
+    GrantRepository::insert(&*store, second, Some(given::decision()), false).await.unwrap();
+    assert_eq!(find(&*store, 20).await, None);
+}
+
+/// One decision per subject and client: the later one.
+pub async fn a_later_decision_replaces_the_earlier_one(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let later =
+        RememberedConsent { decided_at: given::at(11), scope: given::scope("email"), ..given::decision() };
+    remember(&*store, given::decision()).await;
+    remember(&*store, later.clone()).await;
+    assert_eq!(find(&*store, 20).await, Some(later.clone()));
+    remember(&*store, given::decision()).await;
+    assert_eq!(find(&*store, 20).await, Some(later), "an earlier one that arrives late replaces nothing");
+}
+
+/// A decision holds until it expires.
+pub async fn a_decision_expires(fixture: &impl Fixture) {
+    let store = fixture.store();
+    remember(&*store, RememberedConsent { expires_at: given::at(60), ..given::decision() }).await;
+    assert!(find(&*store, 59).await.is_some());
+    assert!(find(&*store, 60).await.is_none());
+    remember(&*store, RememberedConsent { expires_at: Timestamp::NEVER, ..given::decision() }).await;
+    assert!(find(&*store, 1_000_000_000).await.is_some());
+}
+
+/// Forgetting about one client revokes what was granted to it, and to no other.
+pub async fn forgetting_about_a_client_revokes_its_grants_only(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let shop = remember(&*store, given::decision()).await;
+    let bank =
+        remember(&*store, RememberedConsent { client: given::client_id("bank"), ..given::decision() }).await;
+    store.forget(forget(Some("shop"), 20)).await.unwrap();
+    assert_eq!(find(&*store, 21).await, None);
+    assert_eq!(store.redeem_code(given::redeem(shop.id, 21)).await.unwrap(), Redemption::Revoked);
+    assert!(matches!(store.redeem_code(given::redeem(bank.id, 21)).await.unwrap(), Redemption::Redeemed(_)));
+    let markers = given::markers(&*store).await;
+    let target = Target::SubjectClient(given::subject("alice"), given::client_id("shop"));
+    assert_eq!(markers.iter().map(|marker| &marker.target).collect::<Vec<_>>(), [&target]);
+}
+
+/// Forgetting all leaves one marker for each client of which there is a decision or a living grant.
+pub async fn forgetting_all_marks_each_client_once(fixture: &impl Fixture) {
+    let store = fixture.store();
+    remember(&*store, given::decision()).await;
+    let bank = Grant { client: given::client_id("bank"), ..given::grant() };
+    given::inserted(&*store, bank.clone()).await;
+    given::inserted(&*store, Grant { id: given::grant_id(), ..bank.clone() }).await;
+    given::inserted(
+        &*store,
+        Grant { client: given::client_id("gone"), expires_at: given::at(15), ..given::grant() },
+    )
+    .await;
+    given::inserted(&*store, Grant { subject: given::subject("bob"), ..given::grant() }).await;
+    store.forget(forget(None, 20)).await.unwrap();
+    let mut marked: Vec<String> =
+        given::markers(&*store).await.iter().map(|marker| marker.target.key()).collect();
+    marked.sort();
+    assert_eq!(marked, ["bank\nalice", "shop\nalice"]);
+    assert_eq!(find(&*store, 21).await, None);
+    assert_eq!(store.redeem_code(given::redeem(bank.id, 21)).await.unwrap(), Redemption::Revoked);
+}
+
+/// Consent that was accepted after the forgetting holds.
+pub async fn a_later_grant_is_not_touched_by_forgetting(fixture: &impl Fixture) {
+    let store = fixture.store();
+    store.forget(forget(Some("shop"), 20)).await.unwrap();
+    let later = RememberedConsent { decided_at: given::at(21), ..given::decision() };
+    let grant = remember(&*store, later.clone()).await;
+    assert_eq!(find(&*store, 22).await, Some(later));
+    assert!(matches!(store.redeem_code(given::redeem(grant.id, 22)).await.unwrap(), Redemption::Redeemed(_)));
+}
+
+/// A flow that was in flight while its decision was forgotten does not bring it back.
+pub async fn a_forgotten_decision_does_not_come_back(fixture: &impl Fixture) {
+    let store = fixture.store();
+    store.forget(forget(Some("shop"), 20)).await.unwrap();
+    let grant = remember(&*store, given::decision()).await;
+    assert_eq!(find(&*store, 21).await, None);
+    assert_eq!(store.redeem_code(given::redeem(grant.id, 21)).await.unwrap(), Redemption::Revoked);
+}

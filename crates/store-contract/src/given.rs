@@ -1,0 +1,256 @@
+//! Values to store, and short ways to store them. All times count from [`at`]`(0)`.
+
+use serde_json::{Map, json};
+use sluice_commit::StoreError;
+use sluice_identity::identity::{Identity, IdentityStatus};
+use sluice_oauth::client::{AuthMethod, Client, Lifespans};
+use sluice_oauth::consent::RememberedConsent;
+use sluice_oauth::grant::{
+    Generation, Grant, GrantClaims, GrantRepository, Insertion, RedeemCode, Redemption, RotateRefresh,
+    Rotation,
+};
+use sluice_oauth::login_session::LoginSession;
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{AttemptId, GrantId, IdentityId, Lifetime, OsRng, SessionId, Timestamp};
+use sluice_protocol::{Audience, ClientId, Scope, Subject};
+use sluice_token::{Feed, FeedPosition, Marker, Target};
+
+const START: i64 = 1_750_000_000;
+
+/// How long after a rotation the predecessor is answered again, in these tests.
+pub const WINDOW: Lifetime = Lifetime::secs(30);
+
+/// So many seconds after the start.
+pub const fn at(secs: i64) -> Timestamp {
+    Timestamp::from_secs(START + secs)
+}
+
+/// A new attempt.
+pub fn attempt() -> AttemptId {
+    AttemptId::generate(at(0), &OsRng)
+}
+
+/// A new session id.
+pub fn session_id() -> SessionId {
+    SessionId::generate(at(0), &OsRng)
+}
+
+/// A new grant id.
+pub fn grant_id() -> GrantId {
+    GrantId::generate(at(0), &OsRng)
+}
+
+/// A subject.
+pub fn subject(name: &str) -> Subject {
+    name.parse().unwrap_or_else(|_| panic!("`{name}` is a subject"))
+}
+
+/// A client id.
+pub fn client_id(name: &str) -> ClientId {
+    name.parse().unwrap_or_else(|_| panic!("`{name}` is a client id"))
+}
+
+/// A scope.
+pub fn scope(raw: &str) -> Scope {
+    raw.parse().unwrap_or_else(|_| panic!("`{raw}` is a scope"))
+}
+
+/// An audience.
+pub fn audience(names: &[&str]) -> Audience {
+    Audience::from_values(names.iter().map(ToString::to_string))
+}
+
+/// A grant of `alice` to `shop`: authenticated at second 0, consented at second 10, alive until second 3600.
+pub fn grant() -> Grant {
+    Grant {
+        id: grant_id(),
+        client: client_id("shop"),
+        subject: subject("alice"),
+        session: Some(session_id()),
+        scope: scope("openid offline_access"),
+        audience: audience(&["api", "other api"]),
+        authenticated_at: at(0),
+        consented_at: at(10),
+        expires_at: at(3600),
+        redeemed_at: None,
+        revoked_at: None,
+        generation: Generation(0),
+        rotated_at: None,
+        attempt: attempt(),
+        claims: claims(),
+    }
+}
+
+/// Claims with something in every field.
+pub fn claims() -> GrantClaims {
+    let object = |key: &str| Map::from_iter([(key.to_owned(), json!(["ä", 1, null, {"deep": true}]))]);
+    GrantClaims {
+        acr: Some("gold".to_owned()),
+        amr: vec!["pwd".to_owned(), "otp".to_owned()],
+        id_token: object("id"),
+        access_token: object("access"),
+        context: Some(json!({"from": "the login page"})),
+        forced_subject: Some("pairwise".to_owned()),
+        remember_for: Some(0),
+    }
+}
+
+/// Redeems the code of `grant` at second `now`; from then on it lives until second 100,000.
+pub fn redeem(grant: GrantId, now: i64) -> RedeemCode {
+    RedeemCode { grant, attempt: attempt(), now: at(now), expires_at: at(100_000) }
+}
+
+/// Rotates the refresh token of `grant` at second `now`; from then on it lives until second 100,000.
+pub fn rotate(grant: GrantId, presented: u32, now: i64) -> RotateRefresh {
+    RotateRefresh {
+        grant,
+        attempt: attempt(),
+        presented: Generation(presented),
+        request: [7; 16],
+        now: at(now),
+        window: WINDOW,
+        expires_at: at(100_000),
+    }
+}
+
+/// A decision of `alice` about `shop`, made at second 10, without end.
+pub fn decision() -> RememberedConsent {
+    RememberedConsent {
+        subject: subject("alice"),
+        client: client_id("shop"),
+        scope: scope("openid"),
+        audience: audience(&["api"]),
+        claims: claims(),
+        decided_at: at(10),
+        expires_at: Timestamp::NEVER,
+    }
+}
+
+/// A remembered session of `alice` from second 0 to second 3600, idle for ten minutes at most.
+pub fn session() -> LoginSession {
+    LoginSession {
+        id: session_id(),
+        subject: subject("alice"),
+        authenticated_at: at(0),
+        last_seen_at: at(0),
+        expires_at: at(3600),
+        remembered: true,
+        idle: Lifetime::minutes(10),
+        acr: Some("gold".to_owned()),
+        amr: vec!["pwd".to_owned(), "otp".to_owned()],
+        provider_session: Some("provider session".to_owned()),
+    }
+}
+
+/// An identity.
+pub fn identity(email: &str) -> Identity {
+    Identity {
+        id: IdentityId::generate(at(0), &OsRng),
+        email: email.to_owned(),
+        login_name: login_name(email),
+        password_hash: "$argon2id$first".to_owned(),
+        status: IdentityStatus::Active,
+        created_at: at(0),
+        attempt: attempt(),
+    }
+}
+
+/// Stands for the hash of a login name: different for different short names.
+pub fn login_name(email: &str) -> [u8; 32] {
+    let mut hash = [b'.'; 32];
+    for (place, byte) in hash.iter_mut().zip(email.bytes()) {
+        *place = byte;
+    }
+    hash
+}
+
+/// Thirty-two random bytes: the hash of something that is spent once.
+pub fn random_hash() -> [u8; 32] {
+    random_bytes(&OsRng)
+}
+
+/// A confidential client of `owner`.
+pub fn client(id: &str, owner: &str) -> Client {
+    Client {
+        id: client_id(id),
+        revision: 1,
+        name: format!("The {id}"),
+        owner: owner.to_owned(),
+        secret_hashes: vec!["hash".to_owned()],
+        secret_expires_at: 0,
+        redirect_uris: "https://shop.example/callback".parse().into_iter().collect(),
+        grant_types: vec!["authorization_code".to_owned()],
+        response_types: vec!["code".to_owned()],
+        scope: scope("openid offline_access"),
+        audience: audience(&["api"]),
+        auth_method: AuthMethod::ClientSecretBasic,
+        auth_signing_alg: None,
+        jwks: None,
+        jwks_uri: None,
+        allowed_cors_origins: vec!["https://shop.example".to_owned()],
+        post_logout_redirect_uris: Vec::new(),
+        frontchannel_logout: None,
+        backchannel_logout: None,
+        client_uri: String::new(),
+        logo_uri: String::new(),
+        policy_uri: String::new(),
+        tos_uri: String::new(),
+        contacts: vec!["ops@shop.example".to_owned()],
+        subject_type: "public".to_owned(),
+        sector_identifier_uri: None,
+        request_uris: Vec::new(),
+        request_object_signing_alg: None,
+        userinfo_signed_response_alg: None,
+        id_token_signed_response_alg: None,
+        access_token_strategy: None,
+        skip_consent: false,
+        skip_logout_consent: false,
+        metadata: json!({"tier": 1}),
+        lifespans: Lifespans::default(),
+        registration_token_hash: None,
+        created_at: at(0),
+        updated_at: at(1),
+    }
+}
+
+/// Inserts a grant and nothing else.
+pub async fn insert(store: &impl GrantRepository, grant: &Grant) -> Result<Insertion, StoreError> {
+    store.insert(grant.clone(), None, false).await
+}
+
+/// Inserts a grant that must be new.
+pub async fn inserted(store: &impl GrantRepository, grant: Grant) -> Grant {
+    let insertion = insert(store, &grant).await;
+    assert!(matches!(insertion, Ok(Insertion::Inserted)), "{insertion:?}");
+    grant
+}
+
+/// Inserts a grant that must be new, and redeems its code at second 20.
+pub async fn redeemed(store: &impl GrantRepository, grant: Grant) -> Grant {
+    let grant = inserted(store, grant).await;
+    match store.redeem_code(redeem(grant.id, 20)).await {
+        Ok(Redemption::Redeemed(grant)) => *grant,
+        other => panic!("the code of a new grant is redeemed, not {other:?}"),
+    }
+}
+
+/// Rotates a refresh token that must be the current one.
+pub async fn rotated(store: &impl GrantRepository, rotate: RotateRefresh) -> Grant {
+    match store.rotate_refresh(rotate).await {
+        Ok(Rotation::Rotated(grant)) => *grant,
+        other => panic!("the current token is rotated, not {other:?}"),
+    }
+}
+
+/// All markers that are not forgotten yet.
+pub async fn markers(store: &impl Feed) -> Vec<Marker> {
+    match store.read(&FeedPosition::default()).await {
+        Ok(batch) => batch.markers,
+        Err(error) => panic!("the feed can be read: {error}"),
+    }
+}
+
+/// Whether there is a marker for `target`.
+pub async fn is_marked(store: &impl Feed, target: &Target) -> bool {
+    markers(store).await.iter().any(|marker| marker.target == *target)
+}

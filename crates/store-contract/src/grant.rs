@@ -1,0 +1,234 @@
+//! Grants: inserted once under the id of their flow, redeemed once, listed while they live.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a promise that cannot be checked is broken"
+)]
+
+use futures_util::future::join_all;
+use sluice_commit::StoreError;
+use sluice_oauth::client::ClientRepository;
+use sluice_oauth::grant::{
+    Generation, Grant, GrantClaims, GrantPage, GrantRepository, Insertion, RedeemCode, Redemption,
+};
+use sluice_primitives::{GrantId, OsRng, Timestamp};
+use sluice_token::Target;
+
+use crate::{Fixture, given};
+
+async fn find(store: &impl GrantRepository, grant: GrantId) -> Option<Grant> {
+    store.find(grant).await.unwrap()
+}
+
+async fn redeem(store: &impl GrantRepository, grant: GrantId, now: i64) -> Redemption {
+    store.redeem_code(given::redeem(grant, now)).await.unwrap()
+}
+
+/// The grant that is found equals the grant that was inserted.
+pub async fn a_grant_is_found_as_it_was_inserted(fixture: &impl Fixture) {
+    let full = given::inserted(&*fixture.store(), given::grant()).await;
+    let bare = Grant {
+        session: None,
+        audience: given::audience(&[]),
+        scope: given::scope(""),
+        claims: GrantClaims::default(),
+        expires_at: Timestamp::NEVER,
+        ..given::grant()
+    };
+    let bare = given::inserted(&*fixture.store(), bare).await;
+    let reader = fixture.second_node().await;
+    assert_eq!(find(&*reader, full.id).await, Some(full));
+    assert_eq!(find(&*reader, bare.id).await, Some(bare));
+    assert_eq!(find(&*reader, given::grant_id()).await, None);
+}
+
+/// The first consent verifier wins, whatever subject the others carry.
+pub async fn a_flow_is_spent_by_its_first_grant(fixture: &impl Fixture) {
+    let first = given::inserted(&*fixture.store(), given::grant()).await;
+    let second = Grant { subject: given::subject("mallory"), attempt: given::attempt(), ..first.clone() };
+    assert_eq!(given::insert(&*fixture.second_node().await, &second).await.unwrap(), Insertion::Taken);
+    assert_eq!(find(&*fixture.store(), first.id).await, Some(first));
+}
+
+/// Of 64 consent verifiers of one flow on two nodes exactly one wins.
+pub async fn concurrent_inserts_of_one_flow_have_one_winner(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let grant = given::grant();
+    let grants: Vec<_> = (0..64).map(|_| Grant { attempt: given::attempt(), ..grant.clone() }).collect();
+    let inserts = grants.iter().enumerate().map(|(place, grant)| given::insert(&*nodes[place % 2], grant));
+    let outcomes = join_all(inserts).await;
+    assert_eq!(outcomes.iter().filter(|outcome| matches!(outcome, Ok(Insertion::Inserted))).count(), 1);
+    let place = outcomes.iter().position(|outcome| matches!(outcome, Ok(Insertion::Inserted))).unwrap();
+    assert_eq!(find(&*nodes[0], grant.id).await.unwrap().attempt, grants[place].attempt);
+}
+
+/// A retry after a lost answer finds its own work.
+pub async fn an_insert_retried_by_its_own_attempt_is_a_success(fixture: &impl Fixture) {
+    let grant = given::inserted(&*fixture.store(), given::grant()).await;
+    assert_eq!(given::insert(&*fixture.second_node().await, &grant).await.unwrap(), Insertion::Inserted);
+}
+
+/// What PostgreSQL cannot hold, no store takes.
+pub async fn a_grant_with_text_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let too_long = GrantClaims { acr: Some("x".repeat(2 << 20)), ..GrantClaims::default() };
+    let bad = [
+        Grant { audience: given::audience(&["with \0 inside"]), ..given::grant() },
+        Grant { claims: too_long, ..given::grant() },
+    ];
+    for grant in bad {
+        let refused = given::insert(&*store, &grant).await;
+        assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+        assert_eq!(find(&*store, grant.id).await, None);
+    }
+}
+
+/// A redeemed grant is as it was, but for what redemption says.
+pub async fn a_code_is_redeemed(fixture: &impl Fixture) {
+    let grant = given::inserted(&*fixture.store(), given::grant()).await;
+    let RedeemCode { attempt, .. } = given::redeem(grant.id, 20);
+    let redeem = RedeemCode { attempt, ..given::redeem(grant.id, 20) };
+    let expected = Grant {
+        redeemed_at: Some(given::at(20)),
+        rotated_at: Some(given::at(20)),
+        generation: Generation(0),
+        expires_at: given::at(100_000),
+        attempt,
+        ..grant.clone()
+    };
+    let outcome = fixture.second_node().await.redeem_code(redeem).await.unwrap();
+    assert_eq!(outcome, Redemption::Redeemed(Box::new(expected.clone())));
+    assert_eq!(find(&*fixture.store(), grant.id).await, Some(expected));
+}
+
+/// The second attempt revokes the grant and leaves its marker (RFC 6749 §4.1.2).
+pub async fn a_code_redeemed_twice_revokes_its_grant(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let grant = given::redeemed(&*store, given::grant()).await;
+    assert_eq!(redeem(&*fixture.second_node().await, grant.id, 21).await, Redemption::Replayed);
+    assert_eq!(find(&*store, grant.id).await.unwrap().revoked_at, Some(given::at(21)));
+    let marker = given::markers(&*store).await.pop().unwrap();
+    assert_eq!((marker.target, marker.at), (Target::Grant(grant.id), given::at(21)));
+    assert!(marker.expires_at >= given::at(100_000), "the marker outlives the tokens of the grant");
+    assert_eq!(redeem(&*store, grant.id, 22).await, Redemption::Revoked);
+}
+
+/// Of 64 redemptions of one code on two nodes exactly one succeeds, and the grant is revoked.
+pub async fn a_code_redeemed_by_64_at_once_is_redeemed_by_one_and_revoked(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let grant = given::inserted(&*nodes[0], given::grant()).await;
+    let outcomes = join_all((0..64).map(|place| redeem(&*nodes[place % 2], grant.id, 20))).await;
+    let count = |wanted: fn(&Redemption) -> bool| outcomes.iter().filter(|outcome| wanted(outcome)).count();
+    assert_eq!(count(|outcome| matches!(outcome, Redemption::Redeemed(_))), 1);
+    assert_eq!(count(|outcome| *outcome == Redemption::Replayed), 1);
+    assert_eq!(count(|outcome| *outcome == Redemption::Revoked), 62);
+    assert!(find(&*nodes[0], grant.id).await.unwrap().revoked_at.is_some());
+    assert!(given::is_marked(&*nodes[1], &Target::Grant(grant.id)).await);
+}
+
+/// A retry after a lost answer finds its own work, and is no replay.
+pub async fn a_redemption_retried_by_its_own_attempt_is_a_success(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let grant = given::inserted(&*nodes[0], given::grant()).await;
+    let redeem = given::redeem(grant.id, 20);
+    let first = nodes[0].redeem_code(redeem.clone()).await.unwrap();
+    assert!(matches!(first, Redemption::Redeemed(_)));
+    let (second, third) = tokio::join!(nodes[0].redeem_code(redeem.clone()), nodes[1].redeem_code(redeem));
+    assert_eq!((&second.unwrap(), &third.unwrap()), (&first, &first));
+    assert_eq!(given::markers(&*nodes[0]).await, []);
+}
+
+/// Nothing is redeemed that is not there, expired, or revoked.
+pub async fn only_a_living_grant_is_redeemed(fixture: &impl Fixture) {
+    let store = fixture.store();
+    assert_eq!(redeem(&*store, given::grant_id(), 20).await, Redemption::Unknown);
+    let expired = given::inserted(&*store, Grant { expires_at: given::at(60), ..given::grant() }).await;
+    assert_eq!(redeem(&*store, expired.id, 60).await, Redemption::Unknown);
+    assert!(matches!(redeem(&*store, expired.id, 59).await, Redemption::Redeemed(_)));
+    let revoked = given::inserted(&*store, given::grant()).await;
+    store.revoke(revoked.id, given::at(20), given::at(9000)).await.unwrap();
+    assert_eq!(redeem(&*store, revoked.id, 21).await, Redemption::Revoked);
+}
+
+/// Nodes that redeem the same codes in opposite order do not block each other; each code has one winner.
+pub async fn redemptions_in_opposite_order_from_two_nodes_each_get_an_outcome(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let grants: Vec<GrantId> = join_all((0..50).map(|_| given::inserted(&*nodes[0], given::grant())))
+        .await
+        .iter()
+        .map(|g| g.id)
+        .collect();
+    let forwards = join_all(grants.iter().map(|grant| redeem(&*nodes[0], *grant, 20)));
+    let backwards = join_all(grants.iter().rev().map(|grant| redeem(&*nodes[1], *grant, 20)));
+    let (first, mut second) = tokio::join!(forwards, backwards);
+    second.reverse();
+    for outcome in first.iter().zip(&second) {
+        let expected = matches!(
+            outcome,
+            (Redemption::Redeemed(_), Redemption::Replayed) | (Redemption::Replayed, Redemption::Redeemed(_))
+        );
+        assert!(expected, "{outcome:?}");
+    }
+}
+
+fn page() -> GrantPage {
+    GrantPage { subject: given::subject("alice"), session: None, before: None, limit: 10, now: given::at(50) }
+}
+
+async fn listed(store: &impl GrantRepository, page: GrantPage) -> Vec<GrantId> {
+    store.list(page).await.unwrap().iter().map(|grant| grant.id).collect()
+}
+
+/// The living grants of a subject come newest first, in pages, redeemed or not.
+pub async fn the_grants_of_a_subject_are_listed_newest_first(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let mut ids = Vec::new();
+    for made_at in 0..4 {
+        let id = GrantId::generate(given::at(made_at), &OsRng);
+        ids.push(given::inserted(&*store, Grant { id, ..given::grant() }).await.id);
+    }
+    given::inserted(&*store, Grant { subject: given::subject("alic"), ..given::grant() }).await;
+    assert!(matches!(redeem(&*store, ids[1], 20).await, Redemption::Redeemed(_)));
+    ids.reverse();
+    assert_eq!(listed(&*store, page()).await, ids);
+    assert_eq!(listed(&*store, GrantPage { limit: 2, ..page() }).await, ids[..2]);
+    assert_eq!(listed(&*store, GrantPage { before: Some(ids[1]), ..page() }).await, ids[2..]);
+}
+
+/// A list may be of one login session only.
+pub async fn the_grants_of_a_session_are_listed(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let grant = given::inserted(&*store, given::grant()).await;
+    given::inserted(&*store, given::grant()).await;
+    given::inserted(&*store, Grant { session: None, ..given::grant() }).await;
+    assert_eq!(listed(&*store, GrantPage { session: grant.session, ..page() }).await, [grant.id]);
+}
+
+/// Neither expired nor revoked grants are listed, whatever revoked them.
+pub async fn dead_grants_are_not_listed(fixture: &impl Fixture) {
+    let store = fixture.store();
+    given::inserted(&*store, Grant { expires_at: given::at(50), ..given::grant() }).await;
+    let revoked = given::inserted(&*store, given::grant()).await;
+    store.revoke(revoked.id, given::at(20), given::at(9000)).await.unwrap();
+    let of_deleted = Grant { client: given::client_id("deleted"), ..given::grant() };
+    given::inserted(&*store, of_deleted.clone()).await;
+    ClientRepository::revoke_grants(&*store, &of_deleted.client, given::at(20), given::at(9000))
+        .await
+        .unwrap();
+    let living = given::inserted(&*store, given::grant()).await;
+    assert_eq!(listed(&*store, page()).await, [living.id]);
+}
+
+/// Expired grants go, a bounded number at a time; living ones stay.
+pub async fn expired_grants_are_purged_in_bounded_steps(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let living = given::redeemed(&*store, given::grant()).await;
+    for _ in 0..3 {
+        given::inserted(&*store, given::grant()).await;
+    }
+    let purge = async |limit| GrantRepository::purge_expired(&*store, given::at(4000), limit).await.unwrap();
+    assert_eq!((purge(2).await, purge(2).await), (2, 1));
+    assert_eq!(purge(2).await, 0);
+    assert_eq!(find(&*store, living.id).await, Some(living));
+}

@@ -1,0 +1,88 @@
+//! Identities: one per login name, found by name and by id.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a promise that cannot be checked is broken"
+)]
+
+use futures_util::future::join_all;
+use sluice_commit::StoreError;
+use sluice_identity::identity::{Identity, IdentityRepository, IdentityStatus, Registration};
+use sluice_primitives::{IdentityId, OsRng};
+
+use crate::{Fixture, given};
+
+/// An identity is found by its name and by its id, as it was registered.
+pub async fn an_identity_is_found_as_it_was_registered(fixture: &impl Fixture) {
+    let identity = Identity { status: IdentityStatus::Disabled, ..given::identity("alice@example.org") };
+    assert_eq!(fixture.store().register(identity.clone()).await.unwrap(), Registration::Registered);
+    let reader = fixture.second_node().await;
+    let by_name = reader.find_by_login_name(&identity.login_name).await.unwrap();
+    assert_eq!(by_name.as_ref(), Some(&identity));
+    assert_eq!(IdentityRepository::find(&*reader, identity.id).await.unwrap(), Some(identity));
+    assert_eq!(reader.find_by_login_name(&given::login_name("bob")).await.unwrap(), None);
+}
+
+/// The first identity keeps the name.
+pub async fn a_login_name_is_given_once(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (first, second) = (given::identity("alice"), given::identity("alice"));
+    assert_eq!(store.register(first.clone()).await.unwrap(), Registration::Registered);
+    assert_eq!(fixture.second_node().await.register(second.clone()).await.unwrap(), Registration::Taken);
+    assert_eq!(store.find_by_login_name(&first.login_name).await.unwrap().unwrap().id, first.id);
+    assert_eq!(IdentityRepository::find(&*store, second.id).await.unwrap(), None);
+}
+
+/// A retry after a lost answer is not a conflict with oneself.
+pub async fn a_registration_retried_by_its_own_attempt_is_a_success(fixture: &impl Fixture) {
+    let identity = given::identity("alice");
+    assert_eq!(fixture.store().register(identity.clone()).await.unwrap(), Registration::Registered);
+    assert_eq!(fixture.second_node().await.register(identity).await.unwrap(), Registration::Registered);
+}
+
+/// Of 64 registrations of one name on two nodes exactly one wins.
+pub async fn concurrent_registrations_of_one_name_have_one_winner(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let outcomes = join_all((0..64).map(|place| nodes[place % 2].register(given::identity("alice")))).await;
+    let won = outcomes.into_iter().filter(|outcome| matches!(outcome, Ok(Registration::Registered)));
+    assert_eq!(won.count(), 1);
+}
+
+/// Duplicates in the load fail alone, and writers that meet them in opposite order do not block each other.
+pub async fn duplicates_in_opposite_order_from_two_nodes_each_get_an_outcome(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let names: Vec<String> = (0..50).map(|number| format!("user-{number}")).collect();
+    let forwards = names.iter().map(|name| nodes[0].register(given::identity(name)));
+    let backwards = names.iter().rev().map(|name| nodes[1].register(given::identity(name)));
+    let (first, mut second) = tokio::join!(join_all(forwards), join_all(backwards));
+    second.reverse();
+    for (one, other) in first.into_iter().zip(second) {
+        assert_ne!(one.unwrap(), other.unwrap());
+    }
+}
+
+/// What PostgreSQL cannot hold, no store takes, and the rest of the load is not hurt by it.
+pub async fn an_identity_with_text_that_cannot_be_stored_fails_alone(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let bad = ["with \0 inside".to_owned(), "x".repeat(2 << 20)];
+    let bad = bad.map(|email| store.register(Identity { email, ..given::identity("bad") }));
+    let good = (0..20).map(|number| store.register(given::identity(&format!("good-{number}"))));
+    let (bad, good) = tokio::join!(join_all(bad), join_all(good));
+    assert!(bad.iter().all(|outcome| matches!(outcome, Err(StoreError::Invalid(_)))), "{bad:?}");
+    assert!(good.iter().all(|outcome| matches!(outcome, Ok(Registration::Registered))), "{good:?}");
+    assert_eq!(store.find_by_login_name(&given::login_name("bad")).await.unwrap(), None);
+}
+
+/// A password hash is replaced by compare-and-swap.
+pub async fn a_password_hash_is_replaced_only_if_it_is_still_the_old_one(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = given::identity("alice");
+    store.register(alice.clone()).await.unwrap();
+    assert!(store.replace_password_hash(alice.id, "$argon2id$first", "$argon2id$second").await.unwrap());
+    assert!(!store.replace_password_hash(alice.id, "$argon2id$first", "$argon2id$third").await.unwrap());
+    let stored = IdentityRepository::find(&*store, alice.id).await.unwrap().unwrap();
+    assert_eq!(stored, Identity { password_hash: "$argon2id$second".into(), ..alice });
+    let nobody = IdentityId::generate(given::at(0), &OsRng);
+    assert!(!store.replace_password_hash(nobody, "a", "b").await.unwrap());
+}

@@ -1,0 +1,30 @@
+//! What every store promises: one function per promise, each named as a sentence, run on PostgreSQL, SQLite and the
+//! memory fake by [`store_contract!`].
+//!
+//! [`Fixture`]: what a store hands in. [`given`]: values to store. [`memory`]: the fake. All other modules: promises, one
+//! module per aggregate; `refresh` is the table of DESIGN §3, `revocation` the markers, `overload` the group commit.
+
+#![expect(clippy::missing_panics_doc, reason = "a promise that is broken panics: that is what it is for")]
+
+pub mod client;
+pub mod consent;
+pub mod feed;
+pub mod given;
+pub mod grant;
+pub mod identity;
+pub mod keys;
+pub mod login_session;
+pub mod memory;
+pub mod outbox;
+pub mod overload;
+pub mod parked_flow;
+pub mod refresh;
+pub mod replay;
+pub mod revocation;
+
+mod fixture;
+mod promises;
+mod refresh_model;
+
+pub use fixture::{Fixture, Limits, Stores};
+pub use memory::MemoryStore;

@@ -1,0 +1,214 @@
+//! Login sessions: one per flow, within its time, and gone for good when ended.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a promise that cannot be checked is broken"
+)]
+
+use sluice_commit::StoreError;
+use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository};
+use sluice_oauth::logout::{LogoutNotice, OutboxRepository};
+use sluice_primitives::{Lifetime, SessionId};
+use sluice_token::Target;
+
+use crate::{Fixture, given};
+
+async fn insert(store: &impl LoginSessionRepository, session: &LoginSession) -> bool {
+    store.insert(session.clone()).await.unwrap()
+}
+
+async fn find(store: &impl LoginSessionRepository, session: &LoginSession, now: i64) -> Option<LoginSession> {
+    store.find(session.id, given::at(now)).await.unwrap()
+}
+
+async fn end(store: &impl LoginSessionRepository, which: EndSessions, now: i64, notices: Vec<LogoutNotice>) {
+    store.end(which, given::at(now), given::at(9000), notices).await.unwrap();
+}
+
+/// The session that is found equals the one that was inserted.
+pub async fn a_session_is_found_as_it_was_inserted(fixture: &impl Fixture) {
+    let session = given::session();
+    assert!(insert(&*fixture.store(), &session).await);
+    assert_eq!(find(&*fixture.second_node().await, &session, 1).await, Some(session.clone()));
+    assert_eq!(
+        LoginSessionRepository::find(&*fixture.store(), given::session_id(), given::at(1)).await.unwrap(),
+        None
+    );
+}
+
+/// A replayed login verifier makes no second session and changes nothing about the first.
+pub async fn a_session_is_inserted_once_and_keeps_its_subject(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let first = given::session();
+    assert!(insert(&*store, &first).await);
+    assert!(insert(&*store, &LoginSession { expires_at: given::at(9999), ..first.clone() }).await);
+    assert!(!insert(&*store, &LoginSession { subject: given::subject("mallory"), ..first.clone() }).await);
+    assert_eq!(find(&*store, &first, 1).await, Some(first));
+}
+
+/// A session that is kept for logout only does not let the login page be skipped.
+pub async fn a_session_that_is_not_remembered_is_not_found(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let session = LoginSession { remembered: false, ..given::session() };
+    assert!(insert(&*store, &session).await);
+    assert_eq!(find(&*store, &session, 1).await, None);
+    assert_eq!(store.participants(&EndSessions::One(session.id)).await.unwrap().len(), 1);
+}
+
+/// `remember_for` is enforced here, whatever the cookie says, and however often the session is used.
+pub async fn a_session_ends_at_its_time_however_often_it_is_used(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let session = LoginSession { idle: Lifetime::FOREVER, ..given::session() };
+    insert(&*store, &session).await;
+    store.touch(session.id, given::at(3599), None).await.unwrap();
+    assert!(find(&*store, &session, 3599).await.is_some());
+    assert!(find(&*store, &session, 3600).await.is_none());
+}
+
+/// A session that is not used for its idle time is over.
+pub async fn an_idle_session_is_not_found(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let session = given::session();
+    insert(&*store, &session).await;
+    assert!(find(&*store, &session, 599).await.is_some());
+    assert!(find(&*store, &session, 600).await.is_none());
+    store.touch(session.id, given::at(300), None).await.unwrap();
+    assert!(find(&*store, &session, 899).await.is_some());
+    assert!(find(&*store, &session, 900).await.is_none());
+    store.touch(session.id, given::at(200), None).await.unwrap();
+    assert!(find(&*store, &session, 899).await.is_some(), "a late touch does not turn time back");
+}
+
+/// A touch may move the end of a session.
+pub async fn a_touch_moves_the_end_if_it_says_so(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let session = LoginSession { idle: Lifetime::FOREVER, ..given::session() };
+    insert(&*store, &session).await;
+    store.touch(session.id, given::at(3000), Some(given::at(7000))).await.unwrap();
+    let moved =
+        LoginSession { last_seen_at: given::at(3000), expires_at: given::at(7000), ..session.clone() };
+    assert_eq!(find(&*store, &session, 6999).await, Some(moved));
+    assert!(find(&*store, &session, 7000).await.is_none());
+}
+
+/// Clients take part in a session by their grants.
+pub async fn participants_are_the_clients_that_got_a_grant(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (one, other) = (given::session(), given::session());
+    let bobs = LoginSession { subject: given::subject("bob"), ..given::session() };
+    for session in [&one, &other, &bobs] {
+        insert(&*store, session).await;
+    }
+    take_part(&*store, one.id, "shop", true).await;
+    take_part(&*store, one.id, "shop", true).await;
+    take_part(&*store, one.id, "bank", true).await;
+    take_part(&*store, one.id, "deaf", false).await;
+    take_part(&*store, bobs.id, "shop", true).await;
+    let ended = store.participants(&EndSessions::One(one.id)).await.unwrap();
+    assert_eq!(ended.len(), 1);
+    assert_eq!((ended[0].session, ended[0].subject.as_str()), (one.id, "alice"));
+    assert_eq!(sorted(ended[0].clients.iter()), ["bank", "shop"]);
+    let of_alice = store.participants(&EndSessions::Subject(given::subject("alice"))).await.unwrap();
+    assert_eq!(of_alice.len(), 2);
+    assert!(of_alice.iter().all(|ended| [one.id, other.id].contains(&ended.session)));
+    assert!(find(&*store, &one, 1).await.is_some(), "asking ends nothing");
+}
+
+async fn take_part(store: &impl GrantRepository, session: SessionId, client: &str, participates: bool) {
+    let client = given::client_id(client);
+    let grant = sluice_oauth::grant::Grant { session: Some(session), client, ..given::grant() };
+    store.insert(grant, None, participates).await.unwrap();
+}
+
+fn sorted<'a>(clients: impl Iterator<Item = &'a sluice_protocol::ClientId>) -> Vec<&'a str> {
+    let mut names: Vec<_> = clients.map(sluice_protocol::ClientId::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The row goes, the marker comes, the notices wait in the outbox: all at once.
+pub async fn an_ended_session_is_gone_marked_and_told(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (session, other) = (given::session(), given::session());
+    insert(&*store, &session).await;
+    insert(&*store, &other).await;
+    take_part(&*store, session.id, "shop", true).await;
+    let notice = LogoutNotice {
+        uri: "https://shop.example/logout".parse().unwrap(),
+        client: given::client_id("shop"),
+        subject: session.subject.clone(),
+        session: session.id,
+    };
+    end(&*store, EndSessions::One(session.id), 20, vec![notice.clone()]).await;
+    assert_eq!(find(&*store, &session, 21).await, None);
+    assert!(find(&*store, &other, 21).await.is_some());
+    assert_eq!(store.participants(&EndSessions::One(session.id)).await.unwrap(), []);
+    let marker = given::markers(&*store).await.pop().unwrap();
+    let expected = (Target::Session(session.id), given::at(20), given::at(9000));
+    assert_eq!((marker.target, marker.at, marker.expires_at), expected);
+    let leased = store.lease(given::at(21), Lifetime::secs(30), 10).await.unwrap();
+    assert_eq!(leased.into_iter().map(|leased| leased.notice).collect::<Vec<_>>(), [notice]);
+}
+
+/// All sessions of a subject end with one marker.
+pub async fn all_sessions_of_a_subject_end_with_one_marker(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (one, other) = (given::session(), given::session());
+    let bobs = LoginSession { subject: given::subject("bob"), ..given::session() };
+    for session in [&one, &other, &bobs] {
+        insert(&*store, session).await;
+    }
+    end(&*store, EndSessions::Subject(given::subject("alice")), 20, Vec::new()).await;
+    assert_eq!((find(&*store, &one, 21).await, find(&*store, &other, 21).await), (None, None));
+    assert!(find(&*store, &bobs, 21).await.is_some());
+    let targets: Vec<_> = given::markers(&*store).await.into_iter().map(|marker| marker.target).collect();
+    assert_eq!(targets, [Target::Subject(given::subject("alice"))]);
+}
+
+/// A login verifier that is replayed after the logout brings nothing back.
+pub async fn an_ended_session_does_not_come_back(fixture: &impl Fixture) {
+    let (store, other_node) = (fixture.store(), fixture.second_node().await);
+    let session = given::session();
+    insert(&*store, &session).await;
+    end(&*store, EndSessions::One(session.id), 20, Vec::new()).await;
+    assert!(!insert(&*other_node, &session).await);
+    assert_eq!(find(&*store, &session, 21).await, None);
+}
+
+/// The same for a session that the marker of its subject covers, even if it was never stored; a later login is not
+/// covered.
+pub async fn a_session_that_authenticated_before_its_subjects_end_is_not_inserted(fixture: &impl Fixture) {
+    let store = fixture.store();
+    end(&*store, EndSessions::Subject(given::subject("alice")), 20, Vec::new()).await;
+    assert!(!insert(&*store, &LoginSession { authenticated_at: given::at(20), ..given::session() }).await);
+    let later =
+        LoginSession { authenticated_at: given::at(21), last_seen_at: given::at(21), ..given::session() };
+    assert!(insert(&*store, &later).await);
+    assert!(find(&*store, &later, 22).await.is_some());
+}
+
+/// What PostgreSQL cannot hold, no store takes.
+pub async fn a_session_with_text_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
+    let session = LoginSession { provider_session: Some("with \0 inside".into()), ..given::session() };
+    let refused = LoginSessionRepository::insert(&*fixture.store(), session).await;
+    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+}
+
+/// Expired sessions go with their participants, a bounded number at a time.
+pub async fn expired_sessions_are_purged_in_bounded_steps(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let living = LoginSession { expires_at: given::at(9000), ..given::session() };
+    insert(&*store, &living).await;
+    for _ in 0..3 {
+        let session = given::session();
+        insert(&*store, &session).await;
+        take_part(&*store, session.id, "shop", true).await;
+    }
+    let purge =
+        async |limit| LoginSessionRepository::purge_expired(&*store, given::at(4000), limit).await.unwrap();
+    assert_eq!((purge(2).await, purge(2).await, purge(2).await), (2, 1, 0));
+    let left = store.participants(&EndSessions::Subject(given::subject("alice"))).await.unwrap();
+    assert_eq!(left.iter().map(|ended| ended.session).collect::<Vec<_>>(), [living.id]);
+}

@@ -1,0 +1,62 @@
+//! The feed in memory, and what its markers cover.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_oauth::grant::Grant;
+use sluice_primitives::Timestamp;
+use sluice_token::{Feed, FeedBatch, FeedPosition, Marker, Target};
+use tokio::time::timeout;
+
+use super::{Data, MemoryStore};
+
+const POLL: Duration = Duration::from_millis(250);
+
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) marker: Marker,
+    pub(super) swept: bool,
+}
+
+impl Data {
+    /// Whether a marker for `target` covers what happened at `time`.
+    pub(super) fn is_marked(&self, target: &Target, time: Timestamp) -> bool {
+        self.markers.values().any(|row| row.marker.target == *target && row.marker.at >= time)
+    }
+
+    /// Whether a wide marker covers the grant.
+    pub(super) fn covers(&self, grant: &Grant) -> bool {
+        let (subject, client) = (grant.subject.clone(), grant.client.clone());
+        grant.session.is_some_and(|session| self.is_marked(&Target::Session(session), grant.authenticated_at))
+            || self.is_marked(&Target::Subject(subject.clone()), grant.authenticated_at)
+            || self.is_marked(&Target::SubjectClient(subject, client.clone()), grant.consented_at)
+            || self.is_marked(&Target::Client(client), grant.consented_at)
+    }
+}
+
+#[async_trait]
+impl Feed for MemoryStore {
+    async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
+        let mut batch = FeedBatch { position: from.clone(), ..FeedBatch::default() };
+        MemoryStore::read(self, |data| {
+            for ((origin, counter), row) in &data.markers {
+                if from.revocations.get(origin).is_none_or(|read| counter > read) {
+                    batch.markers.push(row.marker.clone());
+                    batch.position.revocations.insert(*origin, *counter);
+                }
+            }
+            for ((origin, counter), change) in &data.changes {
+                if from.changes.get(origin).is_none_or(|read| counter > read) {
+                    batch.changes.push(change.clone());
+                    batch.position.changes.insert(*origin, *counter);
+                }
+            }
+        });
+        Ok(batch)
+    }
+
+    async fn wait(&self) {
+        drop(timeout(POLL, self.shared.written.notified()).await);
+    }
+}

@@ -1,0 +1,202 @@
+//! Grants in memory.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_oauth::consent::RememberedConsent;
+use sluice_oauth::grant::{
+    Generation, Grant, GrantPage, GrantRepository, Insertion, RedeemCode, Redemption, RefreshRequest,
+    RotateRefresh, Rotation,
+};
+use sluice_primitives::{GrantId, NodeId, Timestamp};
+use sluice_token::{Marker, Target};
+
+use super::{Data, MemoryStore, check, count, purge};
+
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) grant: Grant,
+    request: RefreshRequest,
+}
+
+/// The engine's own refusal of a poisoned row.
+#[derive(Debug, thiserror::Error)]
+#[error("the row is poisoned")]
+struct Poisoned;
+
+impl Data {
+    /// Whether the grant was revoked, by itself or by a wide marker.
+    fn is_revoked(&self, grant: &Grant) -> bool {
+        grant.revoked_at.is_some() || self.covers(grant)
+    }
+
+    /// Revokes a grant for misuse, and appends its marker.
+    fn punish(&mut self, node: NodeId, grant: GrantId, now: Timestamp, expires_at: Timestamp) {
+        let Some(row) = self.grants.get_mut(&grant) else { return };
+        row.grant.revoked_at = Some(now);
+        let expires_at = expires_at.max(row.grant.expires_at);
+        self.mark(node, Marker { target: Target::Grant(grant), at: now, expires_at });
+    }
+
+    fn redeem(&mut self, node: NodeId, redeem: &RedeemCode) -> Redemption {
+        let Some(row) = self.grants.get(&redeem.grant).filter(|row| row.grant.expires_at > redeem.now) else {
+            return Redemption::Unknown;
+        };
+        if self.is_revoked(&row.grant) {
+            return Redemption::Revoked;
+        }
+        if row.grant.redeemed_at.is_some() {
+            if row.grant.attempt == redeem.attempt {
+                return Redemption::Redeemed(Box::new(row.grant.clone()));
+            }
+            self.punish(node, redeem.grant, redeem.now, redeem.expires_at);
+            return Redemption::Replayed;
+        }
+        let Some(row) = self.grants.get_mut(&redeem.grant) else { return Redemption::Unknown };
+        row.grant.redeemed_at = Some(redeem.now);
+        row.grant.rotated_at = Some(redeem.now);
+        row.grant.generation = Generation(0);
+        row.grant.expires_at = redeem.expires_at;
+        row.grant.attempt = redeem.attempt;
+        Redemption::Redeemed(Box::new(row.grant.clone()))
+    }
+
+    fn rotate(&mut self, node: NodeId, rotate: &RotateRefresh) -> Rotation {
+        let Some(row) = self.grants.get(&rotate.grant).filter(|row| row.grant.expires_at > rotate.now) else {
+            return Rotation::Unknown;
+        };
+        let (grant, presented) = (&row.grant, rotate.presented);
+        if self.is_revoked(grant) {
+            return Rotation::Revoked;
+        }
+        let Some(rotated_at) = grant.rotated_at else { return Rotation::Unknown };
+        if grant.attempt == rotate.attempt && grant.generation == presented.next() {
+            return Rotation::Rotated(Box::new(grant.clone()));
+        }
+        let within = rotate.now.since(rotated_at) < rotate.window;
+        match grant.generation.0.checked_sub(presented.0) {
+            None => Rotation::Unknown,
+            Some(0) => self.advance(rotate),
+            Some(1) if within && row.request == rotate.request => Rotation::Repeated(Box::new(grant.clone())),
+            Some(1 | 2) if within => Rotation::Stale,
+            Some(_) => {
+                self.punish(node, rotate.grant, rotate.now, rotate.expires_at);
+                Rotation::Reused
+            }
+        }
+    }
+
+    fn advance(&mut self, rotate: &RotateRefresh) -> Rotation {
+        let Some(row) = self.grants.get_mut(&rotate.grant) else { return Rotation::Unknown };
+        row.request = rotate.request;
+        row.grant.generation = rotate.presented.next();
+        row.grant.rotated_at = Some(rotate.now);
+        row.grant.expires_at = rotate.expires_at;
+        row.grant.attempt = rotate.attempt;
+        Rotation::Rotated(Box::new(row.grant.clone()))
+    }
+
+    /// Writes `revoked_at` onto covered grants; whether none is left.
+    fn sweep(&mut self, now: Timestamp, limit: u32) -> u64 {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut covered: Vec<GrantId> = self
+            .grants
+            .values()
+            .filter(|row| row.grant.revoked_at.is_none() && self.covers(&row.grant))
+            .map(|row| row.grant.id)
+            .collect();
+        let complete = covered.len() <= limit;
+        covered.truncate(limit);
+        for grant in &covered {
+            if let Some(row) = self.grants.get_mut(grant) {
+                row.grant.revoked_at = Some(now);
+            }
+        }
+        for row in self.markers.values_mut() {
+            row.swept |= complete;
+        }
+        self.markers.retain(|_, row| !row.swept || row.marker.expires_at > now);
+        count(&covered)
+    }
+}
+
+#[async_trait]
+impl GrantRepository for MemoryStore {
+    async fn insert(
+        &self,
+        grant: Grant,
+        remember: Option<RememberedConsent>,
+        participates: bool,
+    ) -> Result<Insertion, StoreError> {
+        check(grant.audience.as_slice().iter().map(String::as_str))?;
+        check([serde_json::to_string(&grant.claims).unwrap_or_default().as_str()])?;
+        self.write(|data| {
+            if data.poisoned.contains(&grant.id) {
+                return Err(StoreError::fault(Poisoned));
+            }
+            if let Some(row) = data.grants.get(&grant.id) {
+                let own = row.grant.attempt == grant.attempt;
+                return Ok(if own { Insertion::Inserted } else { Insertion::Taken });
+            }
+            if let Some(decision) = remember {
+                data.remember(decision);
+            }
+            if let Some(session) = grant.session.filter(|_| participates) {
+                data.session_clients.insert((session, grant.client.clone()));
+            }
+            data.grants.insert(grant.id, Row { grant, request: [0; 16] });
+            Ok(Insertion::Inserted)
+        })
+        .await?
+    }
+
+    async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError> {
+        self.write(|data| data.redeem(self.node, &redeem)).await
+    }
+
+    async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError> {
+        self.write(|data| data.rotate(self.node, &rotate)).await
+    }
+
+    async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {
+        Ok(self.read(|data| data.grants.get(&grant).map(|row| row.grant.clone())))
+    }
+
+    async fn revoke(
+        &self,
+        grant: GrantId,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.write(|data| {
+            if let Some(row) = data.grants.get_mut(&grant) {
+                row.grant.revoked_at.get_or_insert(now);
+            }
+            let target = Target::Grant(grant);
+            data.mark(self.node, Marker { target, at: now, expires_at: marker_expires_at });
+        })
+        .await
+    }
+
+    async fn list(&self, page: GrantPage) -> Result<Vec<Grant>, StoreError> {
+        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+        Ok(self.read(|data| {
+            let newest_first = data.grants.values().rev().map(|row| &row.grant);
+            newest_first
+                .filter(|grant| grant.subject == page.subject && grant.expires_at > page.now)
+                .filter(|grant| page.session.is_none() || grant.session == page.session)
+                .filter(|grant| page.before.is_none_or(|before| grant.id < before))
+                .filter(|grant| !data.is_revoked(grant))
+                .take(limit)
+                .cloned()
+                .collect()
+        }))
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.write(|data| count(&purge(&mut data.grants, limit, |row| row.grant.expires_at < now))).await
+    }
+
+    async fn sweep_revoked(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.write(|data| data.sweep(now, limit)).await
+    }
+}

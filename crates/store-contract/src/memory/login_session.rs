@@ -1,0 +1,120 @@
+//! Login sessions in memory.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_oauth::login_session::{EndSessions, EndedSession, LoginSession, LoginSessionRepository};
+use sluice_oauth::logout::LogoutNotice;
+use sluice_primitives::{SessionId, Timestamp};
+use sluice_protocol::ClientId;
+use sluice_token::{Marker, Target};
+
+use super::{Data, MemoryStore, check, count, purge};
+
+fn includes(which: &EndSessions, session: &LoginSession) -> bool {
+    match which {
+        EndSessions::One(id) => session.id == *id,
+        EndSessions::Subject(subject) => session.subject == *subject,
+    }
+}
+
+impl Data {
+    fn has_ended(&self, session: &LoginSession) -> bool {
+        let targets = [Target::Session(session.id), Target::Subject(session.subject.clone())];
+        targets.iter().any(|target| self.is_marked(target, session.authenticated_at))
+    }
+
+    fn participants_of(&self, session: SessionId) -> Vec<ClientId> {
+        let all = self.session_clients.iter().filter(|(of, _)| *of == session);
+        all.map(|(_, client)| client.clone()).collect()
+    }
+
+    fn forget_participants(&mut self, gone: &[SessionId]) {
+        self.session_clients.retain(|(session, _)| !gone.contains(session));
+    }
+}
+
+#[async_trait]
+impl LoginSessionRepository for MemoryStore {
+    async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
+        let texts = [&session.acr, &session.provider_session];
+        check(texts.into_iter().flatten().chain(&session.amr).map(String::as_str))?;
+        self.write(|data| {
+            if let Some(stored) = data.sessions.get(&session.id) {
+                return stored.subject == session.subject;
+            }
+            let lives = !data.has_ended(&session);
+            if lives {
+                data.sessions.insert(session.id, session);
+            }
+            lives
+        })
+        .await
+    }
+
+    async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
+        Ok(self.read(|data| {
+            let found =
+                data.sessions.get(&session).filter(|session| session.remembered && session.expires_at > now);
+            found.filter(|session| now.since(session.last_seen_at) < session.idle).cloned()
+        }))
+    }
+
+    async fn touch(
+        &self,
+        session: SessionId,
+        now: Timestamp,
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        self.write(|data| {
+            if let Some(session) = data.sessions.get_mut(&session) {
+                session.last_seen_at = session.last_seen_at.max(now);
+                session.expires_at = expires_at.unwrap_or(session.expires_at);
+            }
+        })
+        .await
+    }
+
+    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {
+        Ok(self.read(|data| {
+            let ending = data.sessions.values().filter(|session| includes(which, session));
+            ending
+                .map(|session| EndedSession {
+                    session: session.id,
+                    subject: session.subject.clone(),
+                    clients: data.participants_of(session.id),
+                })
+                .collect()
+        }))
+    }
+
+    async fn end(
+        &self,
+        which: EndSessions,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+        notices: Vec<LogoutNotice>,
+    ) -> Result<(), StoreError> {
+        self.write(|data| {
+            let gone = purge(&mut data.sessions, u32::MAX, |session| includes(&which, session));
+            data.forget_participants(&gone);
+            let target = match which {
+                EndSessions::One(session) => Target::Session(session),
+                EndSessions::Subject(subject) => Target::Subject(subject),
+            };
+            data.mark(self.node, Marker { target, at: now, expires_at: marker_expires_at });
+            for notice in notices {
+                data.notify(notice, now);
+            }
+        })
+        .await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.write(|data| {
+            let gone = purge(&mut data.sessions, limit, |session| session.expires_at < now);
+            data.forget_participants(&gone);
+            count(&gone)
+        })
+        .await
+    }
+}

@@ -1,0 +1,98 @@
+//! The outbox: a notice is leased by one node at a time, tried again, and never lost silently.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a promise that cannot be checked is broken"
+)]
+
+use futures_util::future::join_all;
+use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
+use sluice_oauth::logout::{LeasedNotice, LogoutNotice, OutboxRepository};
+use sluice_primitives::Lifetime;
+
+use crate::{Fixture, given};
+
+const LEASE: Lifetime = Lifetime::secs(30);
+
+/// Puts `count` notices into the outbox at second 0.
+async fn notify(store: &impl LoginSessionRepository, count: usize) -> Vec<LogoutNotice> {
+    let session = given::session_id();
+    let notices: Vec<_> = (0..count)
+        .map(|number| LogoutNotice {
+            uri: format!("https://shop.example/logout/{number}").parse().unwrap(),
+            client: given::client_id(&format!("client-{number}")),
+            subject: given::subject("alice"),
+            session,
+        })
+        .collect();
+    store.end(EndSessions::One(session), given::at(0), given::at(9000), notices.clone()).await.unwrap();
+    notices
+}
+
+async fn lease(store: &impl OutboxRepository, now: i64, limit: u32) -> Vec<LeasedNotice> {
+    store.lease(given::at(now), LEASE, limit).await.unwrap()
+}
+
+/// Every notice is given to one node, until its lease has passed.
+pub async fn a_leased_notice_is_given_to_nobody_else(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let mut notices = notify(&*store, 3).await;
+    let mut leased: Vec<_> = lease(&*store, 1, 2).await;
+    assert_eq!(leased.len(), 2);
+    leased.extend(lease(&*other, 2, 10).await);
+    assert!(leased.iter().all(|leased| leased.attempts == 0));
+    let mut given: Vec<_> = leased.into_iter().map(|leased| leased.notice).collect();
+    given.sort_by_key(|notice| notice.client.clone());
+    notices.sort_by_key(|notice| notice.client.clone());
+    assert_eq!(given, notices);
+    assert_eq!(lease(&*other, 3, 10).await, []);
+    assert_eq!(lease(&*other, 31, 10).await.len(), 2);
+}
+
+/// Concurrent leases share nothing.
+pub async fn concurrent_leases_never_overlap(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    notify(&*nodes[0], 20).await;
+    let leases = join_all((0..8).map(|place| lease(&*nodes[place % 2], 1, 3))).await;
+    let mut ids: Vec<_> = leases.into_iter().flatten().map(|leased| leased.id).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+    assert_eq!(count, 20);
+}
+
+/// What has arrived is not sent again.
+pub async fn a_delivered_notice_is_gone(fixture: &impl Fixture) {
+    let store = fixture.store();
+    notify(&*store, 1).await;
+    let leased = lease(&*store, 1, 10).await;
+    store.delivered(leased[0].id).await.unwrap();
+    assert_eq!(lease(&*store, 1000, 10).await, []);
+    assert_eq!(store.depth().await.unwrap(), (0, 0));
+}
+
+/// What did not arrive is due again when it was said to be, with one attempt more.
+pub async fn a_failed_notice_is_due_again_at_its_time(fixture: &impl Fixture) {
+    let store = fixture.store();
+    notify(&*store, 1).await;
+    let first = lease(&*store, 1, 10).await;
+    store.failed(first[0].id, Some(given::at(100))).await.unwrap();
+    assert_eq!(lease(&*store, 99, 10).await, []);
+    let second = lease(&*store, 100, 10).await;
+    assert_eq!(second, [LeasedNotice { attempts: 1, ..first[0].clone() }]);
+}
+
+/// What never arrives is kept as a dead letter, and counted.
+pub async fn a_dead_letter_is_kept_and_not_sent(fixture: &impl Fixture) {
+    let store = fixture.store();
+    notify(&*store, 2).await;
+    assert_eq!(store.depth().await.unwrap(), (2, 0));
+    let leased = lease(&*store, 1, 1).await;
+    store.failed(leased[0].id, None).await.unwrap();
+    assert_eq!(fixture.second_node().await.depth().await.unwrap(), (1, 1));
+    let others = lease(&*store, 1_000_000, 10).await;
+    assert!(others.iter().all(|other| other.id != leased[0].id));
+    assert_eq!(others.len(), 1);
+}

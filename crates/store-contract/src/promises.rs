@@ -1,0 +1,160 @@
+//! The list of promises, and what makes a test of each.
+
+/// Runs every promise on a [`Fixture`](crate::Fixture), each as a test of its own on fresh data.
+#[macro_export]
+macro_rules! store_contract {
+    ($fixture:ty) => {
+        $crate::promises! { $fixture;
+            client {
+                a_client_is_found_as_it_was_inserted,
+                a_client_id_is_given_once,
+                a_client_with_text_that_cannot_be_stored_is_refused,
+                a_replaced_client_has_the_next_revision,
+                a_client_that_changed_meanwhile_is_not_replaced,
+                concurrent_replacements_have_one_winner,
+                a_deleted_client_leaves_its_marker_and_no_decisions,
+                a_client_is_deleted_once,
+                revoking_the_grants_of_a_client_keeps_the_client,
+                every_write_of_a_client_is_in_the_feed,
+                clients_are_listed_by_id_in_pages,
+            }
+            consent {
+                a_decision_is_stored_with_its_grant,
+                a_spent_flow_remembers_nothing,
+                a_later_decision_replaces_the_earlier_one,
+                a_decision_expires,
+                forgetting_about_a_client_revokes_its_grants_only,
+                forgetting_all_marks_each_client_once,
+                a_later_grant_is_not_touched_by_forgetting,
+                a_forgotten_decision_does_not_come_back,
+            }
+            feed {
+                a_marker_is_read_as_it_was_appended,
+                nothing_is_read_twice,
+                a_node_that_appends_late_is_not_skipped,
+                markers_of_overlapping_transactions_are_each_read_once,
+                a_wait_ends,
+            }
+            grant {
+                a_grant_is_found_as_it_was_inserted,
+                a_flow_is_spent_by_its_first_grant,
+                concurrent_inserts_of_one_flow_have_one_winner,
+                an_insert_retried_by_its_own_attempt_is_a_success,
+                a_grant_with_text_that_cannot_be_stored_is_refused,
+                a_code_is_redeemed,
+                a_code_redeemed_twice_revokes_its_grant,
+                a_code_redeemed_by_64_at_once_is_redeemed_by_one_and_revoked,
+                a_redemption_retried_by_its_own_attempt_is_a_success,
+                only_a_living_grant_is_redeemed,
+                redemptions_in_opposite_order_from_two_nodes_each_get_an_outcome,
+                the_grants_of_a_subject_are_listed_newest_first,
+                the_grants_of_a_session_are_listed,
+                dead_grants_are_not_listed,
+                expired_grants_are_purged_in_bounded_steps,
+            }
+            identity {
+                an_identity_is_found_as_it_was_registered,
+                a_login_name_is_given_once,
+                a_registration_retried_by_its_own_attempt_is_a_success,
+                concurrent_registrations_of_one_name_have_one_winner,
+                duplicates_in_opposite_order_from_two_nodes_each_get_an_outcome,
+                an_identity_with_text_that_cannot_be_stored_fails_alone,
+                a_password_hash_is_replaced_only_if_it_is_still_the_old_one,
+            }
+            keys {
+                ten_nodes_that_start_at_once_end_with_one_key_per_algorithm,
+                only_missing_algorithms_are_created,
+                a_set_is_read_newest_first,
+                an_added_key_replaces_one_with_the_same_kid,
+                a_replaced_set_holds_the_new_keys_only,
+                keys_and_sets_are_deleted_once,
+                every_write_of_a_key_is_in_the_feed,
+                a_key_with_text_that_cannot_be_stored_is_refused,
+            }
+            login_session {
+                a_session_is_found_as_it_was_inserted,
+                a_session_is_inserted_once_and_keeps_its_subject,
+                a_session_that_is_not_remembered_is_not_found,
+                a_session_ends_at_its_time_however_often_it_is_used,
+                an_idle_session_is_not_found,
+                a_touch_moves_the_end_if_it_says_so,
+                participants_are_the_clients_that_got_a_grant,
+                an_ended_session_is_gone_marked_and_told,
+                all_sessions_of_a_subject_end_with_one_marker,
+                an_ended_session_does_not_come_back,
+                a_session_that_authenticated_before_its_subjects_end_is_not_inserted,
+                a_session_with_text_that_cannot_be_stored_is_refused,
+                expired_sessions_are_purged_in_bounded_steps,
+            }
+            outbox {
+                a_leased_notice_is_given_to_nobody_else,
+                concurrent_leases_never_overlap,
+                a_delivered_notice_is_gone,
+                a_failed_notice_is_due_again_at_its_time,
+                a_dead_letter_is_kept_and_not_sent,
+            }
+            overload {
+                a_poisoned_row_fails_alone,
+                a_full_queue_turns_away_at_once_and_writes_nothing,
+                a_write_is_answered_at_its_deadline_and_can_be_retried,
+            }
+            parked_flow {
+                a_parked_flow_is_fetched_until_it_expires,
+                the_quota_of_parked_flows_holds,
+                expired_flows_are_purged_in_bounded_steps,
+                a_flow_with_text_that_cannot_be_stored_is_refused,
+            }
+            refresh {
+                the_current_token_is_rotated,
+                a_rotation_moves_the_end_of_the_grant,
+                the_predecessor_repeats_the_current_pair_within_the_window,
+                the_predecessor_asking_for_something_else_is_stale,
+                the_predecessor_after_the_window_revokes_the_grant,
+                two_generations_back_is_stale_within_the_window_and_reuse_after,
+                an_older_token_revokes_the_grant_at_any_time,
+                without_a_window_nothing_is_repeated,
+                a_rotation_retried_by_its_own_attempt_is_a_success,
+                only_a_living_redeemed_grant_is_rotated,
+                simultaneous_uses_of_one_token_share_one_pair,
+                random_schedules_on_two_nodes_follow_the_table,
+            }
+            replay {
+                a_thing_is_spent_exactly_once_of_64,
+                things_are_told_apart_by_kind_and_hash,
+                a_thing_may_be_spent_again_when_its_spending_expired,
+                expired_things_are_purged_in_bounded_steps,
+            }
+            revocation {
+                wide_markers_stop_redemption_by_the_time_that_counts,
+                wide_markers_stop_rotation_by_the_time_that_counts,
+                wide_markers_cover_grants_that_are_inserted_later,
+                a_marker_covers_nothing_of_others,
+                a_grant_without_a_row_can_be_revoked,
+                a_grant_is_revoked_once,
+                a_sweep_revokes_the_grants_that_wide_markers_cover,
+                an_expired_marker_goes_after_its_sweep_and_revives_nothing,
+                a_feed_goes_on_after_its_markers_went,
+            }
+        }
+    };
+}
+
+/// What [`store_contract!`] is made of.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! promises {
+    ($fixture:ty; $($aggregate:ident { $($promise:ident,)+ })+) => {
+        $(
+            mod $aggregate {
+                use super::*;
+                $(
+                    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                    async fn $promise() {
+                        let fixture = <$fixture as $crate::Fixture>::start().await;
+                        $crate::$aggregate::$promise(&fixture).await;
+                    }
+                )+
+            }
+        )+
+    };
+}

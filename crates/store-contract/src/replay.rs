@@ -1,0 +1,55 @@
+//! Spent things: each once, until it expires.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a promise that cannot be checked is broken"
+)]
+
+use futures_util::future::join_all;
+use sluice_oauth::replay::{ReplayKind, ReplayRepository};
+
+use crate::{Fixture, given};
+
+const KIND: ReplayKind = ReplayKind::ClientAssertion;
+
+/// Of 64 concurrent calls on two nodes exactly one spends the thing.
+pub async fn a_thing_is_spent_exactly_once_of_64(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let hash = given::random_hash();
+    let spend = |place: usize| nodes[place % 2].spend(KIND, hash, given::at(0), given::at(60));
+    let outcomes = join_all((0..64).map(spend)).await;
+    assert_eq!(outcomes.into_iter().filter(|spent| *spent.as_ref().unwrap()).count(), 1);
+}
+
+/// The same hash of another kind, or another hash, is another thing.
+pub async fn things_are_told_apart_by_kind_and_hash(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let hash = given::random_hash();
+    assert!(store.spend(KIND, hash, given::at(0), given::at(60)).await.unwrap());
+    assert!(store.spend(ReplayKind::LogoutVerifier, hash, given::at(0), given::at(60)).await.unwrap());
+    assert!(store.spend(KIND, given::random_hash(), given::at(0), given::at(60)).await.unwrap());
+    assert!(!store.spend(KIND, hash, given::at(59), given::at(90)).await.unwrap());
+}
+
+/// A thing whose spending has expired may be spent again, once.
+pub async fn a_thing_may_be_spent_again_when_its_spending_expired(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let hash = given::random_hash();
+    assert!(store.spend(KIND, hash, given::at(0), given::at(60)).await.unwrap());
+    assert!(store.spend(KIND, hash, given::at(60), given::at(120)).await.unwrap());
+    assert!(!store.spend(KIND, hash, given::at(61), given::at(180)).await.unwrap());
+}
+
+/// Expired rows go, a bounded number at a time; what is still spent stays spent.
+pub async fn expired_things_are_purged_in_bounded_steps(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let living = given::random_hash();
+    store.spend(KIND, living, given::at(0), given::at(9000)).await.unwrap();
+    for _ in 0..3 {
+        store.spend(KIND, given::random_hash(), given::at(0), given::at(60)).await.unwrap();
+    }
+    let purge = async |limit| ReplayRepository::purge_expired(&*store, given::at(100), limit).await.unwrap();
+    assert_eq!((purge(2).await, purge(2).await, purge(2).await), (2, 1, 0));
+    assert!(!store.spend(KIND, living, given::at(100), given::at(9000)).await.unwrap());
+}

@@ -1,0 +1,1 @@
+DELETE FROM consent WHERE client_id = $1

@@ -1,0 +1,131 @@
+//! Clients.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_oauth::client::{Client, ClientFilter, ClientRepository, Replacement, decode, encode};
+use sluice_oauth::grant::Insertion;
+use sluice_primitives::Timestamp;
+use sluice_protocol::ClientId;
+use sluice_token::{Change, Marker, Target};
+use tokio_postgres::Row;
+
+use crate::PostgresStore;
+use crate::error::{Unreadable, column};
+use crate::feed::append::{Changed, Counted, Markers};
+use crate::serial::Transaction;
+use crate::storable;
+
+const INSERT: &str = include_str!("insert.sql");
+const REPLACE: &str = include_str!("replace.sql");
+const WRITTEN_BY: &str = include_str!("written_by.sql");
+const APPEND_CHANGE_IF_WRITTEN: &str = include_str!("append_change_if_written.sql");
+const LOCK: &str = include_str!("lock.sql");
+const APPEND_MARKER_IF_KNOWN: &str = include_str!("append_marker_if_known.sql");
+const APPEND_CHANGE_IF_KNOWN: &str = include_str!("append_change_if_known.sql");
+const FORGET_CONSENTS: &str = include_str!("forget_consents.sql");
+const DELETE: &str = include_str!("delete.sql");
+const FIND: &str = include_str!("find.sql");
+const LIST: &str = include_str!("list.sql");
+
+#[async_trait]
+impl ClientRepository for PostgresStore {
+    async fn insert(&self, client: &Client) -> Result<Insertion, StoreError> {
+        let written = self.write_client(INSERT, client).await?;
+        Ok(if written == Some(true) { Insertion::Inserted } else { Insertion::Taken })
+    }
+
+    async fn find(&self, id: &ClientId) -> Result<Option<Client>, StoreError> {
+        let rows = self.read(FIND, &[&id.as_str()]).await?;
+        Ok(rows.first().map(read).transpose()?)
+    }
+
+    async fn replace(&self, client: &Client) -> Result<Replacement, StoreError> {
+        Ok(match self.write_client(REPLACE, client).await? {
+            Some(true) => Replacement::Replaced,
+            Some(false) => Replacement::Changed,
+            None => Replacement::Unknown,
+        })
+    }
+
+    async fn delete(
+        &self,
+        id: &ClientId,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let changed = Changed::new(self, now, &Change::Client(id.clone()));
+        let counted = Counted::new(self, 1, now);
+        let (id, kind, expires_at) =
+            (id.as_str(), Target::Client(id.clone()).kind(), marker_expires_at.as_millis());
+        let transaction = Transaction::new().then(LOCK, vec![&id]);
+        let transaction = counted
+            .for_revocations(transaction)
+            .then(APPEND_MARKER_IF_KNOWN, vec![&counted.node, &counted.at, &expires_at, &kind, &id]);
+        let transaction = changed
+            .counted
+            .for_changes(transaction)
+            .then(APPEND_CHANGE_IF_KNOWN, vec![&counted.node, &counted.at, &changed.kind, &id])
+            .then(FORGET_CONSENTS, vec![&id])
+            .then(DELETE, vec![&id]);
+        let committed = self.serial.commit(&transaction).await?;
+        Ok(committed.row().is_some() || committed.repeated)
+    }
+
+    async fn revoke_grants(
+        &self,
+        id: &ClientId,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let marker = Marker { target: Target::Client(id.clone()), at: now, expires_at: marker_expires_at };
+        let markers = Markers::new(self, &[marker]);
+        let changed = Changed::new(self, now, &Change::Client(id.clone()));
+        let transaction = changed.append(markers.append(Transaction::new()));
+        self.serial.commit(&transaction).await.map(drop)
+    }
+
+    async fn list(&self, filter: &ClientFilter) -> Result<Vec<Client>, StoreError> {
+        let after = filter.after.as_ref().map(ClientId::as_str);
+        let limit = i64::from(filter.limit);
+        let rows = self.read(LIST, &[&after, &filter.name, &filter.owner, &limit]).await?;
+        Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
+    }
+}
+
+impl PostgresStore {
+    /// Runs a statement that writes a client, and appends a change if it did. Whether it did; none if there is no such
+    /// client afterwards.
+    async fn write_client(&self, sql: &'static str, client: &Client) -> Result<Option<bool>, StoreError> {
+        let document = encode(client);
+        storable::text("the name of a client", &client.name)?;
+        storable::text("the owner of a client", &client.owner)?;
+        storable::text("the metadata of a client", &document)?;
+        let changed = Changed::new(self, self.clock.now(), &Change::Client(client.id.clone()));
+        let (id, attempt) = (client.id.as_str(), self.attempt());
+        let (created_at, updated_at) = (client.created_at.as_millis(), client.updated_at.as_millis());
+        let client_values: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> = vec![
+            &id,
+            &client.revision,
+            &client.name,
+            &client.owner,
+            &document,
+            &created_at,
+            &updated_at,
+            &attempt,
+        ];
+        let counted = &changed.counted;
+        let transaction = counted
+            .for_changes(Transaction::new().then(sql, client_values))
+            .then(APPEND_CHANGE_IF_WRITTEN, vec![&counted.node, &counted.at, &changed.kind, &id, &attempt])
+            .then(WRITTEN_BY, vec![&id, &attempt]);
+        let committed = self.serial.commit(&transaction).await?;
+        Ok(committed.row().map(|row| column(row, 0)).transpose()?)
+    }
+}
+
+fn read(row: &Row) -> Result<Client, Unreadable> {
+    let (id, revision, name, owner) = (column(row, 0)?, column(row, 1)?, column(row, 2)?, column(row, 3)?);
+    let times = (Timestamp::from_millis(column(row, 4)?), Timestamp::from_millis(column(row, 5)?));
+    decode((id, revision, name, owner), times, column(row, 6)?)
+        .map_err(|cause| Unreadable::new("client", &cause))
+}

@@ -1,0 +1,1 @@
+SELECT attempt = $2 FROM client WHERE client_id = $1

@@ -1,0 +1,227 @@
+//! Connections: dialled when needed, pipelined by all who share one, replaced when lost.
+//!
+//! [`Dialer`] knows the way, [`Session`] is one connection with its prepared statements, [`Link`] is a place that holds
+//! a session at a time. Who retries is not decided here: see `retry`, `serial` and the commit queues.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout};
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tracing::debug;
+
+use crate::dsn::Address;
+use crate::error::{Failure, Nature};
+
+/// Values for the placeholders of a statement.
+pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// Plans are made once per connection and must suit tables of any size: indexes, always. An engine that does not know
+/// these settings does without.
+const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off";
+/// How much longer the client waits than the server, so that the server's own, definite "cancelled" arrives first.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long opening a connection may take.
+const DIALLING: Duration = Duration::from_secs(5);
+
+/// Opens connections.
+pub(crate) struct Dialer {
+    address: Address,
+    tls: Option<MakeRustlsConnect>,
+    patience: Duration,
+}
+
+impl Dialer {
+    /// A dialer whose connections are given up if an answer takes longer than `patience`.
+    pub(crate) const fn new(address: Address, tls: Option<MakeRustlsConnect>, patience: Duration) -> Self {
+        Self { address, tls, patience }
+    }
+
+    /// Opens a connection; `notified` is told when a notification arrives on it.
+    pub(crate) async fn dial(&self, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
+        match timeout(DIALLING, self.open(notified)).await {
+            Ok(session) => session,
+            Err(_) => Err(Failure::Silent(DIALLING)),
+        }
+    }
+
+    async fn open(&self, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
+        let session = match &self.tls {
+            Some(tls) => self.open_with(tls.clone(), notified).await?,
+            None => self.open_with(NoTls, notified).await?,
+        };
+        let patience = format!("SET statement_timeout = {}", self.patience.as_millis());
+        session.client.batch_execute(&patience).await?;
+        if let Err(cause) = session.client.batch_execute(PLANS).await {
+            debug!(error = %cause, "the server does not know the planner settings");
+        }
+        Ok(session)
+    }
+
+    async fn open_with<T>(&self, tls: T, notified: Option<Arc<Notify>>) -> Result<Session, Failure>
+    where
+        T: MakeTlsConnect<Socket>,
+        T::Stream: Send + 'static,
+        <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+    {
+        let (client, connection) = self.address.config.connect(tls).await?;
+        let driver = tokio::spawn(drive(connection, notified)).abort_handle();
+        let statements = Mutex::new(HashMap::new());
+        Ok(Session { client, statements, driver, patience: self.patience + GRACE })
+    }
+}
+
+/// Moves bytes until the connection ends.
+async fn drive<S>(mut connection: Connection<Socket, S>, notified: Option<Arc<Notify>>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    loop {
+        match poll_fn(|context| connection.poll_message(context)).await {
+            Some(Ok(AsyncMessage::Notification(_))) => {
+                if let Some(notified) = &notified {
+                    notified.notify_one();
+                }
+            }
+            Some(Ok(_)) => {}
+            Some(Err(cause)) => {
+                debug!(error = %cause, "a connection to PostgreSQL ended");
+                return;
+            }
+            None => return,
+        }
+    }
+}
+
+/// One connection. When the last holder drops it, it says goodbye after what is under way.
+pub(crate) struct Session {
+    client: Client,
+    /// By the address of the SQL text, which is a constant.
+    statements: Mutex<HashMap<usize, Statement>>,
+    driver: AbortHandle,
+    patience: Duration,
+}
+
+impl Session {
+    /// The driver's client, for what is no prepared statement.
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Whether the connection has ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed() || self.driver.is_finished()
+    }
+
+    /// Waits no longer than its patience for `answer`.
+    pub(crate) async fn within<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        timeout(self.patience, answer).await.unwrap_or(Err(Failure::Silent(self.patience)))
+    }
+
+    /// The statement of a constant SQL text, prepared at its first use.
+    pub(crate) async fn prepared(&self, sql: &'static str) -> Result<Statement, Failure> {
+        let place = sql.as_ptr().addr();
+        if let Some(known) = self.statements.lock().get(&place) {
+            return Ok(known.clone());
+        }
+        let statement = self.client.prepare(sql).await?;
+        self.statements.lock().insert(place, statement.clone());
+        Ok(statement)
+    }
+
+    /// Runs one statement. Concurrent calls are pipelined in the order of their first poll.
+    pub(crate) async fn query(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
+        self.within(async {
+            let statement = self.prepared(sql).await?;
+            Ok(self.client.query(&statement, params).await?)
+        })
+        .await
+    }
+}
+
+/// A place that holds a connection at a time, shared by all who use it.
+pub(crate) struct Link {
+    dialer: Arc<Dialer>,
+    current: ArcSwapOption<Session>,
+    dialing: tokio::sync::Mutex<Option<(Instant, Failure)>>,
+    closed: AtomicBool,
+}
+
+impl Link {
+    /// A link that dials at its first use.
+    pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
+        let current = ArcSwapOption::empty();
+        Self { dialer, current, dialing: tokio::sync::Mutex::default(), closed: AtomicBool::new(false) }
+    }
+
+    /// The session, dialled anew if there is none. Those who ask at once wait for one attempt and share its failure.
+    pub(crate) async fn session(&self) -> Result<Arc<Session>, Failure> {
+        if let Some(session) = self.living() {
+            return Ok(session);
+        }
+        let asked = Instant::now();
+        let mut last = self.dialing.lock().await;
+        if let Some(session) = self.living() {
+            return Ok(session);
+        }
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Failure::Closed);
+        }
+        if let Some((_, failure)) = last.as_ref().filter(|(at, _)| *at >= asked) {
+            return Err(failure.clone());
+        }
+        match self.dialer.dial(None).await {
+            Ok(session) => {
+                let session = Arc::new(session);
+                self.current.store(Some(session.clone()));
+                Ok(session)
+            }
+            Err(failure) => {
+                *last = Some((Instant::now(), failure.clone()));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Runs one statement, once. A session that is lost by it is given up.
+    pub(crate) async fn query(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
+        let session = self.session().await?;
+        let answer = session.query(sql, params).await;
+        answer.inspect_err(|failure| self.note(&session, failure))
+    }
+
+    /// Gives the session up if this failure means that it is lost.
+    pub(crate) fn note(&self, session: &Arc<Session>, failure: &Failure) {
+        if failure.nature() == Nature::Lost {
+            session.driver.abort();
+            let current = self.current.load();
+            if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
+                self.current.compare_and_swap(&*current, None);
+            }
+        }
+    }
+
+    /// Ends the link; what is under way is finished.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.current.store(None);
+    }
+
+    fn living(&self) -> Option<Arc<Session>> {
+        self.current.load_full().filter(|session| !session.is_closed())
+    }
+}

@@ -1,0 +1,187 @@
+//! Errors: what PostgreSQL says, in terms of what must happen next.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_commit::{CommitFailure, StoreError};
+use thiserror::Error;
+use tokio_postgres::error::SqlState;
+
+/// Why a statement or a connection came to nothing.
+#[derive(Debug, Clone, Error)]
+pub(crate) enum Failure {
+    /// The server or the driver said so.
+    #[error("PostgreSQL: {}", describe(.0))]
+    Postgres(#[source] Arc<tokio_postgres::Error>),
+    /// No answer within this time. The connection is given up.
+    #[error("PostgreSQL did not answer within {0:?}")]
+    Silent(Duration),
+    /// The store was shut down.
+    #[error("the store is shut down")]
+    Closed,
+}
+
+/// A stored row that this version cannot read.
+#[derive(Debug, Error)]
+#[error("a stored {what} cannot be read: {cause}")]
+pub(crate) struct Unreadable {
+    pub(crate) what: &'static str,
+    pub(crate) cause: String,
+}
+
+/// What a failure means for the writes it hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nature {
+    /// The connection is gone; the outcome is unknown.
+    Lost,
+    /// Rolled back for contention; the same again may work.
+    Busy,
+    /// A value cannot be stored; rolled back.
+    Poisoned,
+    /// The store refuses, whatever the values; rolled back.
+    Refused,
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Postgres(Arc::new(error))
+    }
+}
+
+impl Failure {
+    /// What must happen next.
+    pub(crate) fn nature(&self) -> Nature {
+        match self {
+            Self::Silent(_) => Nature::Lost,
+            Self::Closed => Nature::Refused,
+            Self::Postgres(error) => match error.code() {
+                Some(code) => nature_of(code),
+                None if error.is_closed() || from_io(error) => Nature::Lost,
+                None => Nature::Refused,
+            },
+        }
+    }
+
+    /// The failure as a commit queue wants it.
+    pub(crate) fn into_commit_failure(self) -> CommitFailure {
+        match self.nature() {
+            Nature::Lost => CommitFailure::Lost(Box::new(self)),
+            Nature::Busy => CommitFailure::Busy(Box::new(self)),
+            Nature::Poisoned => CommitFailure::Poisoned(Box::new(self)),
+            Nature::Refused => CommitFailure::Refused(Box::new(self)),
+        }
+    }
+
+    /// The failure as callers of a repository get it.
+    pub(crate) fn into_store_error(self) -> StoreError {
+        match self.nature() {
+            Nature::Lost | Nature::Busy => StoreError::unavailable(self),
+            Nature::Refused if matches!(self, Self::Closed) => StoreError::Unavailable(None),
+            Nature::Poisoned | Nature::Refused => StoreError::fault(self),
+        }
+    }
+
+    /// Whether the server said that the name is taken, or the thing there already.
+    pub(crate) fn is_duplicate(&self) -> bool {
+        let Self::Postgres(error) = self else { return false };
+        error.code().is_some_and(|code| {
+            [
+                SqlState::UNIQUE_VIOLATION,
+                SqlState::DUPLICATE_TABLE,
+                SqlState::DUPLICATE_OBJECT,
+                SqlState::DUPLICATE_SCHEMA,
+            ]
+            .contains(code)
+        })
+    }
+
+    /// Whether the server said that there is no such table.
+    pub(crate) fn is_unknown_table(&self) -> bool {
+        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE))
+    }
+}
+
+impl Unreadable {
+    /// A stored `what`, and why it cannot be read.
+    pub(crate) fn new(what: &'static str, cause: &dyn std::fmt::Display) -> Self {
+        Self { what, cause: cause.to_string() }
+    }
+}
+
+impl From<Unreadable> for StoreError {
+    fn from(error: Unreadable) -> Self {
+        Self::fault(error)
+    }
+}
+
+/// Reads one column of a row.
+pub(crate) fn column<'a, T: tokio_postgres::types::FromSql<'a>>(
+    row: &'a tokio_postgres::Row,
+    place: usize,
+) -> Result<T, Unreadable> {
+    row.try_get(place).map_err(|cause| Unreadable::new("row", &cause))
+}
+
+fn nature_of(code: &SqlState) -> Nature {
+    const BUSY: &[SqlState] = &[
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::LOCK_NOT_AVAILABLE,
+        SqlState::QUERY_CANCELED,
+    ];
+    // A new connection finds the new primary, prepares its statements anew, or gets a slot.
+    const RECONNECT: &[SqlState] = &[
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        SqlState::FEATURE_NOT_SUPPORTED,
+        SqlState::INVALID_SQL_STATEMENT_NAME,
+        SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::DATABASE_DROPPED,
+    ];
+    let class = code.code().get(..2).unwrap_or_default();
+    match class {
+        _ if BUSY.contains(code) => Nature::Busy,
+        _ if RECONNECT.contains(code) || class == "08" => Nature::Lost,
+        // Wrong values, broken constraints, rows too large for an index.
+        "21" | "22" | "23" | "54" => Nature::Poisoned,
+        _ => Nature::Refused,
+    }
+}
+
+fn from_io(error: &tokio_postgres::Error) -> bool {
+    let source = std::error::Error::source(error);
+    // Not being able to connect at all has no kind of its own that could be asked for.
+    source.is_some_and(<dyn std::error::Error>::is::<io::Error>)
+        || error.to_string().starts_with("error connecting")
+}
+
+fn describe(error: &tokio_postgres::Error) -> String {
+    error
+        .as_db_error()
+        .map_or_else(|| error.to_string(), |said| format!("{} ({})", said.message(), said.code().code()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contention_is_tried_again_and_a_bad_value_is_not() {
+        assert_eq!(nature_of(&SqlState::T_R_SERIALIZATION_FAILURE), Nature::Busy);
+        assert_eq!(nature_of(&SqlState::T_R_DEADLOCK_DETECTED), Nature::Busy);
+        assert_eq!(nature_of(&SqlState::CHARACTER_NOT_IN_REPERTOIRE), Nature::Poisoned);
+        assert_eq!(nature_of(&SqlState::UNIQUE_VIOLATION), Nature::Poisoned);
+    }
+
+    #[test]
+    fn a_server_that_goes_away_is_lost_and_a_full_disk_is_not() {
+        assert_eq!(nature_of(&SqlState::ADMIN_SHUTDOWN), Nature::Lost);
+        assert_eq!(nature_of(&SqlState::CONNECTION_FAILURE), Nature::Lost);
+        assert_eq!(nature_of(&SqlState::READ_ONLY_SQL_TRANSACTION), Nature::Lost);
+        assert_eq!(nature_of(&SqlState::DISK_FULL), Nature::Refused);
+        assert_eq!(nature_of(&SqlState::UNDEFINED_TABLE), Nature::Refused);
+    }
+}

@@ -1,0 +1,1 @@
+DELETE FROM change WHERE at < $1

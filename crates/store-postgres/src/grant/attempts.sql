@@ -1,0 +1,3 @@
+SELECT grant_id, attempt
+FROM oauth_grant
+WHERE grant_id = ANY($1)

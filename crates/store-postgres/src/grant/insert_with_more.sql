@@ -1,0 +1,47 @@
+-- As insert.sql, and with the grants that were inserted: decisions to be remembered, unless they were forgotten after
+-- they were made, and clients that take part in a session. One statement: one transaction, one round trip.
+WITH inserted AS (
+    INSERT INTO oauth_grant (
+        grant_id, client_id, subject, sid, scope, audience, claims, authenticated_at, consented_at, expires_at,
+        redeemed_at, revoked_at, generation, rotated_at, attempt
+    )
+    SELECT * FROM UNNEST(
+        $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
+        $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::uuid[]
+    )
+    ON CONFLICT (grant_id) DO NOTHING
+    RETURNING grant_id, sid, client_id
+),
+decided AS MATERIALIZED (
+    SELECT d.*
+    FROM UNNEST(
+        $16::uuid[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::bigint[], $23::bigint[]
+    ) WITH ORDINALITY AS d (
+        grant_id, subject, client_id, scope, audience, claims, decided_at, expires_at, place
+    )
+    JOIN inserted AS i ON i.grant_id = d.grant_id
+),
+remembered AS (
+    INSERT INTO consent AS c (subject, client_id, scope, audience, claims, decided_at, expires_at)
+    SELECT DISTINCT ON (d.subject, d.client_id)
+        d.subject, d.client_id, d.scope, d.audience, d.claims, d.decided_at, d.expires_at
+    FROM decided AS d
+    WHERE NOT COALESCE((SELECT TRUE FROM revocation AS m
+          WHERE m.kind = 4 AND m.key = d.client_id || E'\n' || d.subject AND m.at >= d.decided_at LIMIT 1), FALSE)
+      AND NOT COALESCE((SELECT TRUE FROM revocation AS m
+          WHERE m.kind = 5 AND m.key = d.client_id AND m.at >= d.decided_at LIMIT 1), FALSE)
+    ORDER BY d.subject, d.client_id, d.decided_at DESC, d.place DESC
+    ON CONFLICT (subject, client_id) DO UPDATE
+    SET scope = EXCLUDED.scope, audience = EXCLUDED.audience, claims = EXCLUDED.claims,
+        decided_at = EXCLUDED.decided_at, expires_at = EXCLUDED.expires_at
+    WHERE c.decided_at <= EXCLUDED.decided_at
+),
+participants AS (
+    INSERT INTO session_client (sid, client_id)
+    SELECT i.sid, i.client_id
+    FROM UNNEST($24::uuid[]) AS p (grant_id)
+    JOIN inserted AS i ON i.grant_id = p.grant_id
+    WHERE i.sid IS NOT NULL
+    ON CONFLICT (sid, client_id) DO NOTHING
+)
+SELECT grant_id FROM inserted

@@ -1,0 +1,151 @@
+//! Grants.
+//!
+//! [`insert`], [`redeem_code`], [`rotate_refresh`]: the hot writes, one statement for a batch each; [`swap`] is what the
+//! last two share. [`sweep`]: what wide markers cover. [`row`]: a grant as columns. Here: the repository.
+
+pub(crate) mod insert;
+pub(crate) mod redeem_code;
+pub(crate) mod rotate_refresh;
+pub(crate) mod row;
+pub(crate) mod swap;
+pub(crate) mod sweep;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sluice_commit::{BoxError, StoreError};
+use sluice_oauth::consent::RememberedConsent;
+use sluice_oauth::grant::{
+    Grant, GrantPage, GrantRepository, Insertion, RedeemCode, Redemption, RotateRefresh, Rotation,
+};
+use sluice_primitives::{GrantId, Timestamp};
+use sluice_token::{Marker, Target};
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::connection::Link;
+use crate::feed::append::{Counted, Markers};
+use crate::rounds::Slice;
+use crate::serial::Transaction;
+use crate::statistics::Counters;
+use insert::NewGrant;
+use swap::Swapped;
+
+const FIND: &str = include_str!("find.sql");
+const LIST: &str = include_str!("list.sql");
+const PUNISH: &str = include_str!("punish.sql");
+const REVOKE: &str = include_str!("revoke.sql");
+const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
+
+/// The connection of a lane, which the writers of all kinds share, and what they count.
+pub(crate) struct Hot {
+    pub(crate) link: Link,
+    pub(crate) counters: Arc<Counters>,
+}
+
+impl Hot {
+    /// Replaces the connection, unless another writer of the lane has done so.
+    pub(crate) async fn reconnect(&self) -> Result<(), BoxError> {
+        self.link.session().await.map(drop).map_err(BoxError::from)
+    }
+}
+
+/// A hash of an id that any node makes the same of: ids are random in their low bits.
+pub(crate) fn mixed(id: Uuid) -> u64 {
+    let (high, low) = id.as_u64_pair();
+    low ^ high.rotate_left(32)
+}
+
+#[async_trait]
+impl GrantRepository for PostgresStore {
+    async fn insert(
+        &self,
+        grant: Grant,
+        remember: Option<RememberedConsent>,
+        participates: bool,
+    ) -> Result<Insertion, StoreError> {
+        let new = NewGrant::new(grant, remember, participates)?;
+        Ok(self.inserts.submit(new, self.deadline()).await?)
+    }
+
+    async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError> {
+        let (grant, now) = (redeem.grant, redeem.now);
+        let swapped = self.redemptions.submit(redeem, self.deadline()).await??;
+        self.settle(swapped, grant, now).await
+    }
+
+    async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError> {
+        let (grant, now) = (rotate.grant, rotate.now);
+        let swapped = self.rotations.submit(rotate, self.deadline()).await??;
+        self.settle(swapped, grant, now).await
+    }
+
+    async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {
+        let rows = self.read(FIND, &[&grant.as_uuid()]).await?;
+        rows.first()
+            .map(row::read)
+            .transpose()
+            .map(|stored| stored.map(|stored| stored.grant))
+            .map_err(Into::into)
+    }
+
+    async fn revoke(
+        &self,
+        grant: GrantId,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (id, at) = (grant.as_uuid(), now.as_millis());
+        let marker = Marker { target: Target::Grant(grant), at: now, expires_at: marker_expires_at };
+        let markers = Markers::new(self, &[marker]);
+        let transaction = markers.append(Transaction::new().then(REVOKE, vec![&id, &at]));
+        self.serial.commit(&transaction).await.map(drop)
+    }
+
+    async fn list(&self, page: GrantPage) -> Result<Vec<Grant>, StoreError> {
+        let subject = page.subject.as_str();
+        let session = page.session.map(sluice_primitives::SessionId::as_uuid);
+        let before = page.before.map(GrantId::as_uuid);
+        let (now, limit) = (page.now.as_millis(), i64::from(page.limit));
+        let rows = self.read(LIST, &[&subject, &session, &before, &now, &limit]).await?;
+        let grants = rows.iter().map(|found| row::read(found).map(|stored| stored.grant));
+        grants.collect::<Result<_, _>>().map_err(Into::into)
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.grant_purge.go(limit, |slice| self.purge_slice(PURGE_EXPIRED, now, slice)).await
+    }
+
+    async fn sweep_revoked(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        sweep::sweep_revoked(self, now, limit).await
+    }
+}
+
+impl PostgresStore {
+    /// Does what must follow a compare-and-swap before it is answered.
+    async fn settle<T>(&self, swapped: Swapped<T>, grant: GrantId, now: Timestamp) -> Result<T, StoreError> {
+        match swapped {
+            Swapped::Done(outcome) => Ok(outcome),
+            Swapped::Misused { by_me, before, marker_expires_at } => {
+                let counted = Counted::new(self, 1, now);
+                let (id, expires_at) = (grant.as_uuid(), marker_expires_at.as_millis());
+                let transaction = counted
+                    .for_revocations(Transaction::new())
+                    .then(PUNISH, vec![&id, &counted.at, &expires_at, &counted.node]);
+                let committed = self.serial.commit(&transaction).await?;
+                Ok(if committed.row().is_some() || committed.repeated { by_me } else { before })
+            }
+        }
+    }
+
+    /// Deletes what has expired in one slice of a table.
+    pub(crate) async fn purge_slice(
+        &self,
+        sql: &'static str,
+        now: Timestamp,
+        slice: Slice,
+    ) -> Result<crate::rounds::Done, StoreError> {
+        let rows = self.write(sql, &[&slice.after, &slice.rows, &now.as_millis(), &slice.limit]).await?;
+        crate::rounds::Done::read(rows.first())
+    }
+}

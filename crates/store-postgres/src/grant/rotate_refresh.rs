@@ -1,0 +1,101 @@
+//! Rotating refresh tokens: one compare-and-swap for a batch; the table of DESIGN §3.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use sluice_commit::{CommitFailure, StoreError, Writer};
+use sluice_oauth::grant::{Grant, RotateRefresh, Rotation};
+use sluice_primitives::Timestamp;
+use uuid::Uuid;
+
+use super::swap::{Examined, Swap, Swapped, Values, swap};
+use super::{Hot, mixed};
+use crate::statistics::Kind;
+
+const ROTATE_REFRESH: &str = include_str!("rotate_refresh.sql");
+
+/// Rotates batches of refresh tokens.
+pub(crate) struct RotateRefreshes(pub(crate) Arc<Hot>);
+
+impl Writer for RotateRefreshes {
+    type Op = RotateRefresh;
+    type Out = Result<Swapped<Rotation>, StoreError>;
+
+    fn key(op: &RotateRefresh) -> u64 {
+        mixed(op.grant.as_uuid())
+    }
+
+    async fn commit(&mut self, batch: &[RotateRefresh]) -> Result<Vec<Self::Out>, CommitFailure> {
+        swap::<RotateRefresh>(&self.0, batch).await
+    }
+
+    async fn reconnect(&mut self) -> Result<(), sluice_commit::BoxError> {
+        self.0.reconnect().await
+    }
+}
+
+impl Swap for RotateRefresh {
+    const KIND: Kind = Kind::Rotation;
+    type Outcome = Rotation;
+
+    fn statement(ops: &[&Self]) -> (&'static str, Values) {
+        let uuids = |of: fn(&Self) -> Uuid| ops.iter().map(|op| of(op)).collect::<Vec<_>>();
+        let times = |of: fn(&Self) -> Timestamp| ops.iter().map(|op| of(op).as_millis()).collect::<Vec<_>>();
+        let presented: Vec<i64> = ops.iter().map(|op| i64::from(op.presented.0)).collect();
+        let values: Values = vec![
+            Box::new(uuids(|op| op.grant.as_uuid())),
+            Box::new(uuids(|op| op.attempt.as_uuid())),
+            Box::new(presented),
+            Box::new(uuids(|op| Uuid::from_bytes(op.request))),
+            Box::new(times(|op| op.now)),
+            Box::new(times(|op| op.expires_at)),
+        ];
+        (ROTATE_REFRESH, values)
+    }
+
+    fn grant(&self) -> Uuid {
+        self.grant.as_uuid()
+    }
+
+    fn swapped(grant: Box<Grant>) -> Rotation {
+        Rotation::Rotated(grant)
+    }
+
+    fn unknown() -> Rotation {
+        Rotation::Unknown
+    }
+
+    fn examine(&self, examined: Examined) -> Option<Swapped<Rotation>> {
+        let Examined { grant, request, covered } = examined;
+        let done = |outcome| Some(Swapped::Done(outcome));
+        if grant.expires_at <= self.now {
+            return done(Rotation::Unknown);
+        }
+        if covered || grant.revoked_at.is_some() {
+            return done(Rotation::Revoked);
+        }
+        let Some(rotated_at) = grant.rotated_at else { return done(Rotation::Unknown) };
+        let behind = match self.presented.cmp(&grant.generation) {
+            Ordering::Greater => return done(Rotation::Unknown),
+            Ordering::Equal => return None,
+            Ordering::Less => grant.generation.0 - self.presented.0,
+        };
+        if behind == 1 && grant.attempt == self.attempt {
+            return done(Rotation::Rotated(Box::new(grant)));
+        }
+        let same = request == Some(Uuid::from_bytes(self.request));
+        let in_window = self.now.since(rotated_at) < self.window;
+        match behind {
+            1 if in_window && same => done(Rotation::Repeated(Box::new(grant))),
+            1 | 2 if in_window => done(Rotation::Stale),
+            _ => {
+                let marker_expires_at = self.expires_at.max(grant.expires_at);
+                Some(Swapped::Misused {
+                    by_me: Rotation::Reused,
+                    before: Rotation::Revoked,
+                    marker_expires_at,
+                })
+            }
+        }
+    }
+}

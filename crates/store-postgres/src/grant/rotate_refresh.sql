@@ -1,0 +1,21 @@
+-- Compare-and-swap on the generation. Markers as in redeem_code.sql.
+UPDATE oauth_grant AS g
+SET generation = r.presented + 1, rotated_at = r.now, expires_at = r.expires_at, attempt = r.attempt,
+    request = r.request
+FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::bigint[], $6::bigint[])
+    AS r (grant_id, attempt, presented, request, now, expires_at)
+WHERE g.grant_id = r.grant_id
+  AND g.generation = r.presented
+  AND g.rotated_at IS NOT NULL
+  AND g.revoked_at IS NULL
+  AND g.expires_at > r.now
+  AND NOT COALESCE((SELECT TRUE FROM revocation AS m
+      WHERE m.kind = 2 AND m.key = g.sid::text AND m.at >= g.authenticated_at LIMIT 1), FALSE)
+  AND NOT COALESCE((SELECT TRUE FROM revocation AS m
+      WHERE m.kind = 3 AND m.key = g.subject AND m.at >= g.authenticated_at LIMIT 1), FALSE)
+  AND NOT COALESCE((SELECT TRUE FROM revocation AS m
+      WHERE m.kind = 4 AND m.key = g.client_id || E'\n' || g.subject AND m.at >= g.consented_at LIMIT 1), FALSE)
+  AND NOT COALESCE((SELECT TRUE FROM revocation AS m
+      WHERE m.kind = 5 AND m.key = g.client_id AND m.at >= g.consented_at LIMIT 1), FALSE)
+RETURNING g.grant_id, g.client_id, g.subject, g.sid, g.scope, g.audience, g.claims, g.authenticated_at, g.consented_at,
+    g.expires_at, g.redeemed_at, g.revoked_at, g.generation, g.rotated_at, g.attempt, g.request

@@ -1,0 +1,25 @@
+-- A complete pass has begun after these markers were appended and had expired. Sessions that one of them ended go with
+-- it, or they would come back: an insert that overlapped with the end may have left one.
+WITH passed AS (
+    SELECT r.origin, r.counter, r.kind, r.key, r.at
+    FROM revocation AS r
+    JOIN UNNEST($1::uuid[], $2::bigint[]) AS p (origin, counter) ON p.origin = r.origin AND r.counter <= p.counter
+    WHERE r.expires_at <= $3 AND r.kind > 1
+),
+ended AS (
+    SELECT s.sid
+    FROM passed AS m
+    JOIN login_session AS s ON s.sid = CASE WHEN m.kind = 2 THEN m.key::uuid END AND s.authenticated_at <= m.at
+    UNION
+    SELECT s.sid
+    FROM passed AS m
+    JOIN login_session AS s ON m.kind = 3 AND s.subject = m.key AND s.authenticated_at <= m.at
+),
+sessions AS (
+    DELETE FROM login_session AS s USING ended AS e WHERE s.sid = e.sid
+),
+participants AS (
+    DELETE FROM session_client AS c USING ended AS e WHERE c.sid = e.sid
+)
+DELETE FROM revocation AS r USING passed AS m
+WHERE r.origin = m.origin AND r.counter = m.counter

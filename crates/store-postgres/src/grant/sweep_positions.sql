@@ -1,0 +1,1 @@
+SELECT node_id, revocation_counter FROM node

@@ -1,0 +1,83 @@
+//! Registering identities: one statement for a batch, two rows each.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use sluice_commit::{CommitFailure, Writer};
+use sluice_identity::identity::{Identity, LoginNameHash, Registration};
+use uuid::Uuid;
+
+use super::stored_status;
+use crate::connection::Params;
+use crate::error::{Failure, column};
+use crate::grant::Hot;
+use crate::statistics::Kind;
+
+const REGISTER: &str = include_str!("register.sql");
+const ATTEMPTS: &str = include_str!("attempts.sql");
+
+/// Registers batches of identities.
+pub(crate) struct RegisterIdentities(pub(crate) Arc<Hot>);
+
+impl Writer for RegisterIdentities {
+    type Op = Identity;
+    type Out = Registration;
+
+    /// The front of the hash, so that a batch is in the order of its names.
+    fn key(op: &Identity) -> u64 {
+        op.login_name.first_chunk().map_or(0, |front| u64::from_be_bytes(*front))
+    }
+
+    async fn commit(&mut self, batch: &[Identity]) -> Result<Vec<Registration>, CommitFailure> {
+        let registered = self.register(batch).await.map_err(Failure::into_commit_failure)?;
+        self.0.counters.count(Kind::Registration, 1, batch.len());
+        if registered.len() == batch.len() {
+            return Ok(vec![Registration::Registered; batch.len()]);
+        }
+        self.outcomes(batch, &registered).await.map_err(Failure::into_commit_failure)
+    }
+
+    async fn reconnect(&mut self) -> Result<(), sluice_commit::BoxError> {
+        self.0.reconnect().await
+    }
+}
+
+impl RegisterIdentities {
+    /// The names of the batch that were free.
+    async fn register(&self, batch: &[Identity]) -> Result<HashSet<Vec<u8>>, Failure> {
+        let ids: Vec<Uuid> = batch.iter().map(|op| op.id.as_uuid()).collect();
+        let attempts: Vec<Uuid> = batch.iter().map(|op| op.attempt.as_uuid()).collect();
+        let created: Vec<i64> = batch.iter().map(|op| op.created_at.as_millis()).collect();
+        let statuses: Vec<i16> = batch.iter().map(|op| stored_status(op.status)).collect();
+        let names: Vec<&[u8]> = batch.iter().map(|op| op.login_name.as_slice()).collect();
+        let emails: Vec<&str> = batch.iter().map(|op| op.email.as_str()).collect();
+        let hashes: Vec<&str> = batch.iter().map(|op| op.password_hash.as_str()).collect();
+        let params: Params<'_> = &[&ids, &attempts, &created, &statuses, &names, &emails, &hashes];
+        let rows = self.0.link.query(REGISTER, params).await?;
+        Ok(rows.iter().filter_map(|row| column(row, 0).ok()).collect())
+    }
+
+    /// Who has the names: this attempt, now or before its answer was lost, or another.
+    async fn outcomes(
+        &self,
+        batch: &[Identity],
+        registered: &HashSet<Vec<u8>>,
+    ) -> Result<Vec<Registration>, Failure> {
+        let left = batch.iter().filter(|op| !registered.contains(op.login_name.as_slice()));
+        let names: Vec<&[u8]> = left.map(|op| op.login_name.as_slice()).collect();
+        let params: Params<'_> = &[&names];
+        let rows = self.0.link.query(ATTEMPTS, params).await?;
+        let attempts: HashMap<Vec<u8>, Uuid> =
+            rows.iter().filter_map(|row| Some((column(row, 0).ok()?, column(row, 1).ok()?))).collect();
+        let outcome = |op: &Identity| {
+            let name: &LoginNameHash = &op.login_name;
+            let own = attempts.get(name.as_slice()) == Some(&op.attempt.as_uuid());
+            if own || registered.contains(name.as_slice()) {
+                Registration::Registered
+            } else {
+                Registration::Taken
+            }
+        };
+        Ok(batch.iter().map(outcome).collect())
+    }
+}

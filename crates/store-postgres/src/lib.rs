@@ -1,0 +1,37 @@
+//! The repositories of Sluice on PostgreSQL.
+//!
+//! [`PostgresStore`] implements every repository trait of `oauth` and `identity`, and the feed. One folder per aggregate:
+//! `mod.rs` and a `.sql` file per statement. [`migrate`]: the schema.
+//!
+//! Three kinds of connections. `connection`: readers, pipelined by all who read, and lanes, pipelined by the group-commit
+//! queues and by writes of a single statement; both hold nothing but single statements. `serial`: one that runs
+//! transactions of several statements, in one go each. `feed/listener`: one that hears of other nodes' appends.
+//!
+//! `error` says what a failure means, `retry` who tries again until when. `rounds` goes through large tables in slices.
+
+pub mod migrate;
+pub mod statistics;
+
+mod client;
+mod connection;
+mod consent;
+mod dsn;
+mod error;
+mod feed;
+mod grant;
+mod identity;
+mod login_session;
+mod outbox;
+mod parked_flow;
+mod replay;
+mod retry;
+mod rounds;
+mod serial;
+mod signing_key;
+mod storable;
+mod store;
+mod tls;
+
+pub use migrate::MigrationStatus;
+pub use statistics::{StoreStatistics, WriteCount};
+pub use store::{PostgresStore, StoreOptions};

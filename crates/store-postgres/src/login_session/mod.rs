@@ -1,0 +1,185 @@
+//! Login sessions and who takes part in them.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_oauth::login_session::{EndSessions, EndedSession, LoginSession, LoginSessionRepository};
+use sluice_oauth::logout::LogoutNotice;
+use sluice_primitives::{AttemptId, Lifetime, SessionId, Timestamp};
+use sluice_token::{Marker, Target};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::error::{Unreadable, column};
+use crate::feed::append::Markers;
+use crate::serial::Transaction;
+use crate::storable::{self, read_list};
+
+const INSERT: &str = include_str!("insert.sql");
+const BELONGS: &str = include_str!("belongs.sql");
+const FIND: &str = include_str!("find.sql");
+const TOUCH: &str = include_str!("touch.sql");
+const PARTICIPANTS_OF_ONE: &str = include_str!("participants_of_one.sql");
+const PARTICIPANTS_OF_SUBJECT: &str = include_str!("participants_of_subject.sql");
+const END_ONE: &str = include_str!("end_one.sql");
+const END_SUBJECT: &str = include_str!("end_subject.sql");
+const NOTIFY: &str = include_str!("notify.sql");
+const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
+
+#[async_trait]
+impl LoginSessionRepository for PostgresStore {
+    async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
+        let amr = storable::list(&session.amr);
+        storable::each("amr", &session.amr)?;
+        let (acr, provider) = (session.acr.as_deref(), session.provider_session.as_deref());
+        storable::texts(&[("acr", acr), ("amr", Some(&amr)), ("the provider's session id", provider)])?;
+        let (id, subject) = (session.id.as_uuid(), session.subject.as_str());
+        let inserted = self
+            .write(
+                INSERT,
+                &[
+                    &id,
+                    &subject,
+                    &session.authenticated_at.as_millis(),
+                    &session.last_seen_at.as_millis(),
+                    &session.expires_at.as_millis(),
+                    &session.remembered,
+                    &session.idle.as_millis(),
+                    &acr,
+                    &amr,
+                    &provider,
+                ],
+            )
+            .await?;
+        if !inserted.is_empty() {
+            return Ok(true);
+        }
+        let rows = self.read(BELONGS, &[&id, &subject]).await?;
+        Ok(rows.first().map(|row| column(row, 0)).transpose()?.unwrap_or(false))
+    }
+
+    async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
+        let rows = self.read(FIND, &[&session.as_uuid(), &now.as_millis()]).await?;
+        Ok(rows.first().map(read).transpose()?)
+    }
+
+    async fn touch(
+        &self,
+        session: SessionId,
+        now: Timestamp,
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let expires_at = expires_at.map(Timestamp::as_millis);
+        self.write(TOUCH, &[&session.as_uuid(), &now.as_millis(), &expires_at]).await.map(drop)
+    }
+
+    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {
+        let rows = match which {
+            EndSessions::One(session) => self.read(PARTICIPANTS_OF_ONE, &[&session.as_uuid()]).await?,
+            EndSessions::Subject(subject) => self.read(PARTICIPANTS_OF_SUBJECT, &[&subject.as_str()]).await?,
+        };
+        Ok(gather(&rows)?)
+    }
+
+    async fn end(
+        &self,
+        which: EndSessions,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+        notices: Vec<LogoutNotice>,
+    ) -> Result<(), StoreError> {
+        let (target, end, id, subject) = match &which {
+            EndSessions::One(session) => (Target::Session(*session), END_ONE, Some(session.as_uuid()), ""),
+            EndSessions::Subject(subject) => {
+                (Target::Subject(subject.clone()), END_SUBJECT, None, subject.as_str())
+            }
+        };
+        let markers = Markers::new(self, &[Marker { target, at: now, expires_at: marker_expires_at }]);
+        let notices = Notices::new(self, now, &notices);
+        let at = now.as_millis();
+        let ended: &(dyn tokio_postgres::types::ToSql + Sync) = match &id {
+            Some(id) => id,
+            None => &subject,
+        };
+        let transaction = markers.append(Transaction::new().then(end, vec![ended, &at]));
+        self.serial.commit(&notices.put(transaction, &at)).await.map(drop)
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.session_purge.go(limit, |slice| self.purge_slice(PURGE_EXPIRED, now, slice)).await
+    }
+}
+
+/// Notices to be put into the outbox, column by column. Their ids are made once, so that a repeated transaction does not
+/// put them there twice.
+struct Notices<'a> {
+    ids: Vec<Uuid>,
+    sessions: Vec<Uuid>,
+    uris: Vec<&'a str>,
+    clients: Vec<&'a str>,
+    subjects: Vec<&'a str>,
+}
+
+impl<'a> Notices<'a> {
+    fn new(store: &PostgresStore, now: Timestamp, notices: &'a [LogoutNotice]) -> Self {
+        Self {
+            ids: notices.iter().map(|_| AttemptId::generate(now, &*store.rng).as_uuid()).collect(),
+            sessions: notices.iter().map(|notice| notice.session.as_uuid()).collect(),
+            uris: notices.iter().map(|notice| notice.uri.as_str()).collect(),
+            clients: notices.iter().map(|notice| notice.client.as_str()).collect(),
+            subjects: notices.iter().map(|notice| notice.subject.as_str()).collect(),
+        }
+    }
+
+    fn put<'t>(&'t self, transaction: Transaction<'t>, due_at: &'t i64) -> Transaction<'t> {
+        if self.ids.is_empty() {
+            return transaction;
+        }
+        transaction
+            .then(NOTIFY, vec![due_at, &self.ids, &self.sessions, &self.uris, &self.clients, &self.subjects])
+    }
+}
+
+/// Puts the clients of a session together: rows of one session follow each other.
+fn gather(rows: &[Row]) -> Result<Vec<EndedSession>, Unreadable> {
+    let mut ended: Vec<EndedSession> = Vec::new();
+    for row in rows {
+        let session = SessionId::from_uuid(column(row, 0)?);
+        let client =
+            column::<Option<&str>>(row, 2)?.map(|client| client.parse().map_err(|cause| unreadable(&cause)));
+        let client = client.transpose()?;
+        if let Some(last) = ended.last_mut().filter(|last| last.session == session) {
+            last.clients.extend(client);
+            continue;
+        }
+        let subject = column::<&str>(row, 1)?.parse().map_err(|cause| unreadable(&cause))?;
+        ended.push(EndedSession { session, subject, clients: client.into_iter().collect() });
+    }
+    Ok(ended)
+}
+
+fn read(row: &Row) -> Result<LoginSession, Unreadable> {
+    let time = |place| column(row, place).map(Timestamp::from_millis);
+    let idle: i64 = column(row, 6)?;
+    let idle = if idle == Lifetime::FOREVER.as_millis() {
+        Lifetime::FOREVER
+    } else {
+        Lifetime::from(std::time::Duration::from_millis(idle.unsigned_abs()))
+    };
+    Ok(LoginSession {
+        id: SessionId::from_uuid(column(row, 0)?),
+        subject: column::<&str>(row, 1)?.parse().map_err(|cause| unreadable(&cause))?,
+        authenticated_at: time(2)?,
+        last_seen_at: time(3)?,
+        expires_at: time(4)?,
+        remembered: column(row, 5)?,
+        idle,
+        acr: column(row, 7)?,
+        amr: read_list(column(row, 8)?).map_err(|cause| unreadable(&cause))?,
+        provider_session: column(row, 9)?,
+    })
+}
+
+fn unreadable(cause: &dyn std::fmt::Display) -> Unreadable {
+    Unreadable::new("login session", cause)
+}

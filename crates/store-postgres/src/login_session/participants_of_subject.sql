@@ -1,0 +1,5 @@
+SELECT s.sid, s.subject, c.client_id
+FROM login_session AS s
+LEFT JOIN session_client AS c ON c.sid = s.sid
+WHERE s.subject = $1
+ORDER BY s.sid, c.client_id

@@ -1,0 +1,108 @@
+//! Migrations: additive, in order, each in a transaction of its own that begins by claiming its version. Whoever comes
+//! second waits for the first and finds the version taken. No locks but that row.
+
+use std::time::Duration;
+
+use sluice_commit::StoreError;
+use sluice_primitives::{NetworkId, Timestamp};
+use tokio_postgres::Client;
+
+use crate::connection::Dialer;
+use crate::error::{Failure, column};
+use crate::retry::Tries;
+
+/// How long one migration may take.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
+
+const MIGRATIONS: &[(i32, &str, &str)] = &[(1, "initial", include_str!("migrations/0001_initial.sql"))];
+const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
+    version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";
+const CLAIM: &str = "INSERT INTO schema_migration (version, name, applied_at) VALUES ($1, $2, $3)";
+const APPLIED: &str = "SELECT version, applied_at FROM schema_migration";
+const CREATE_NETWORK: &str =
+    "INSERT INTO network (one, network_id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
+
+/// A migration that this version knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MigrationStatus {
+    /// Its place in the order.
+    pub version: i32,
+    /// What it is called.
+    pub name: &'static str,
+    /// When it was applied; none if it is not.
+    pub applied_at: Option<Timestamp>,
+}
+
+/// Applies what is not applied yet.
+pub(crate) async fn up(dialer: &Dialer, now: Timestamp, network: NetworkId) -> Result<(), StoreError> {
+    let mut tries = Tries::within(PATIENCE);
+    loop {
+        match apply_all(dialer, now, network).await {
+            Ok(()) => return Ok(()),
+            Err(failure) if failure.is_duplicate() => tries.pause().await?,
+            Err(failure) => tries.again(failure).await?,
+        }
+    }
+}
+
+/// All migrations, in order.
+pub(crate) async fn status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, StoreError> {
+    let mut tries = Tries::within(PATIENCE);
+    loop {
+        match read_status(dialer).await {
+            Ok(status) => return Ok(status),
+            Err(failure) => tries.again(failure).await?,
+        }
+    }
+}
+
+async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
+    let session = dialer.dial(None).await?;
+    let applied = match session.client().query(APPLIED, &[]).await.map_err(Failure::from) {
+        Err(failure) if failure.is_unknown_table() => Vec::new(),
+        applied => applied?,
+    };
+    let applied_at = |wanted: i32| {
+        let row = applied.iter().find(|row| column::<i32>(row, 0).is_ok_and(|version| version == wanted))?;
+        column(row, 1).ok().map(Timestamp::from_millis)
+    };
+    let known = MIGRATIONS.iter();
+    Ok(known
+        .map(|&(version, name, _)| MigrationStatus { version, name, applied_at: applied_at(version) })
+        .collect())
+}
+
+async fn apply_all(dialer: &Dialer, now: Timestamp, network: NetworkId) -> Result<(), Failure> {
+    if read_status(dialer).await?.iter().all(|migration| migration.applied_at.is_some()) {
+        return Ok(());
+    }
+    let session = dialer.dial(None).await?;
+    let client = session.client();
+    client.batch_execute(CREATE_TABLE).await?;
+    for (version, name, sql) in MIGRATIONS {
+        apply(client, (version, name, now.as_millis()), sql, network).await?;
+    }
+    Ok(())
+}
+
+async fn apply(
+    client: &Client,
+    (version, name, now): (&i32, &str, i64),
+    sql: &str,
+    network: NetworkId,
+) -> Result<(), Failure> {
+    client.batch_execute("BEGIN").await?;
+    let applied = async {
+        client.execute(CLAIM, &[version, &name, &now]).await?;
+        client.batch_execute(sql).await?;
+        if *version == 1 {
+            client.execute(CREATE_NETWORK, &[&network.as_uuid()]).await?;
+        }
+        client.batch_execute("COMMIT").await
+    };
+    match applied.await.map_err(Failure::from) {
+        // Another node's, or an earlier start's.
+        Err(failure) if failure.is_duplicate() => Ok(client.batch_execute("ROLLBACK").await?),
+        applied => applied,
+    }
+}

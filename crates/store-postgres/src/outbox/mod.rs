@@ -1,0 +1,60 @@
+//! Back-channel logout notices. They are put here with the end of their session: see `login_session/notify.sql`.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_oauth::logout::{LeasedNotice, LogoutNotice, OutboxRepository};
+use sluice_primitives::{Lifetime, SessionId, Timestamp};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::error::{Unreadable, column};
+
+const LEASE: &str = include_str!("lease.sql");
+const DELIVERED: &str = include_str!("delivered.sql");
+const FAILED: &str = include_str!("failed.sql");
+const DEPTH: &str = include_str!("depth.sql");
+
+#[async_trait]
+impl OutboxRepository for PostgresStore {
+    async fn lease(
+        &self,
+        now: Timestamp,
+        lease: Lifetime,
+        limit: u32,
+    ) -> Result<Vec<LeasedNotice>, StoreError> {
+        let until = (now + lease).as_millis();
+        let rows = self.write(LEASE, &[&now.as_millis(), &until, &i64::from(limit)]).await?;
+        Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
+    async fn delivered(&self, id: Uuid) -> Result<(), StoreError> {
+        self.write(DELIVERED, &[&id]).await.map(drop)
+    }
+
+    async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError> {
+        self.write(FAILED, &[&id, &next.map(Timestamp::as_millis)]).await.map(drop)
+    }
+
+    async fn depth(&self) -> Result<(u64, u64), StoreError> {
+        let rows = self.read(DEPTH, &[]).await?;
+        let row = rows.first().ok_or_else(|| Unreadable::new("outbox", &"no row"))?;
+        let count = |place| column::<i64>(row, place).map(i64::unsigned_abs);
+        Ok((count(0)?, count(1)?))
+    }
+}
+
+fn read(row: &Row) -> Result<LeasedNotice, Unreadable> {
+    let unreadable = |cause: &dyn std::fmt::Display| Unreadable::new("notice", cause);
+    let text = |place| column::<&str>(row, place);
+    Ok(LeasedNotice {
+        id: column(row, 0)?,
+        notice: LogoutNotice {
+            uri: text(1)?.parse().map_err(|cause| unreadable(&cause))?,
+            client: text(2)?.parse().map_err(|cause| unreadable(&cause))?,
+            subject: text(3)?.parse().map_err(|cause| unreadable(&cause))?,
+            session: SessionId::from_uuid(column(row, 4)?),
+        },
+        attempts: column::<i32>(row, 5)?.unsigned_abs(),
+    })
+}

@@ -1,0 +1,1 @@
+SELECT 1 FROM parked_flow WHERE handle = $1 AND sealed = $2

@@ -1,0 +1,3 @@
+DELETE FROM replay
+WHERE (kind, id_hash) IN (SELECT kind, id_hash FROM replay WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)
+RETURNING 1

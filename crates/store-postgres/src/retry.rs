@@ -1,0 +1,63 @@
+//! Retry: trying again within a deadline, with growing pauses.
+
+use std::time::Duration;
+
+use sluice_commit::StoreError;
+use tokio::time::{Instant, sleep};
+
+use crate::error::{Failure, Nature};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
+/// The attempts at one thing. What is tried must be harmless to repeat.
+pub(crate) struct Tries {
+    deadline: Instant,
+    pause: Duration,
+}
+
+impl Tries {
+    /// Attempts until `patience` has passed.
+    pub(crate) fn within(patience: Duration) -> Self {
+        Self { deadline: Instant::now() + patience, pause: FIRST_PAUSE }
+    }
+
+    /// When the last attempt may begin.
+    pub(crate) const fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Returns when the next attempt is due.
+    ///
+    /// # Errors
+    /// What failed, if trying again does not help or it is too late.
+    pub(crate) async fn again(&mut self, failure: Failure) -> Result<(), StoreError> {
+        let helps = matches!(failure.nature(), Nature::Lost | Nature::Busy);
+        if !helps || self.is_over() {
+            return Err(failure.into_store_error());
+        }
+        self.rest().await;
+        Ok(())
+    }
+
+    /// Returns when the next attempt is due, whatever failed.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if it is too late.
+    pub(crate) async fn pause(&mut self) -> Result<(), StoreError> {
+        if self.is_over() {
+            return Err(StoreError::Unavailable(None));
+        }
+        self.rest().await;
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() + self.pause >= self.deadline
+    }
+
+    async fn rest(&mut self) {
+        sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+    }
+}

@@ -1,0 +1,178 @@
+//! Serial: the one connection of a node that runs transactions of several statements, one after the other.
+//!
+//! A [`Transaction`] is a list of statements. It is sent in one go, from BEGIN to COMMIT, without waiting for the answers
+//! in between: one round trip, and it cannot be left half sent. It is tried again as a whole after a lost connection or
+//! contention, so each is harmless to repeat.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use sluice_commit::StoreError;
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::timeout_at;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use crate::connection::{Dialer, Link, Session};
+use crate::error::Failure;
+use crate::retry::Tries;
+use crate::statistics::{Counters, Kind};
+
+/// Wakes the feed readers of other nodes. Not part of the transaction: an engine without it loses nothing but time.
+const WAKE: &str = "NOTIFY sluice_feed";
+
+/// Values of one statement.
+type Values<'a> = Vec<&'a (dyn ToSql + Sync)>;
+
+/// Statements that are committed together.
+#[derive(Default)]
+pub(crate) struct Transaction<'a> {
+    serializable: bool,
+    steps: Vec<(&'static str, Values<'a>)>,
+    wakes: bool,
+}
+
+/// What the statements of a transaction returned.
+pub(crate) struct Committed {
+    rows: Vec<Vec<Row>>,
+    /// Whether an earlier attempt was lost and may have been committed as well.
+    pub(crate) repeated: bool,
+}
+
+impl<'a> Transaction<'a> {
+    /// A transaction of the server's ordinary isolation.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// A transaction that sees no other's effects and is tried again if it would have to.
+    pub(crate) fn serializable() -> Self {
+        Self { serializable: true, ..Self::default() }
+    }
+
+    /// Adds a statement.
+    #[must_use]
+    pub(crate) fn then(mut self, sql: &'static str, values: Values<'a>) -> Self {
+        self.steps.push((sql, values));
+        self
+    }
+
+    /// Wakes the readers of the feed after the commit.
+    #[must_use]
+    pub(crate) const fn waking(mut self) -> Self {
+        self.wakes = true;
+        self
+    }
+}
+
+impl Committed {
+    /// The rows that the last statement returned.
+    pub(crate) fn last(&self) -> &[Row] {
+        self.rows.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// The first row that the last statement returned.
+    pub(crate) fn row(&self) -> Option<&Row> {
+        self.last().first()
+    }
+}
+
+/// The connection, and who waits for it.
+pub(crate) struct Serial {
+    link: Link,
+    turn: Mutex<()>,
+    waiting: AtomicUsize,
+    depth: usize,
+    patience: Duration,
+    counters: Arc<Counters>,
+}
+
+impl Serial {
+    /// At most `depth` transactions wait, none longer than `patience`.
+    pub(crate) fn new(
+        dialer: Arc<Dialer>,
+        depth: usize,
+        patience: Duration,
+        counters: Arc<Counters>,
+    ) -> Self {
+        let waiting = AtomicUsize::new(0);
+        Self { link: Link::new(dialer), turn: Mutex::new(()), waiting, depth, patience, counters }
+    }
+
+    /// Commits a transaction.
+    pub(crate) async fn commit(&self, transaction: &Transaction<'_>) -> Result<Committed, StoreError> {
+        let mut tries = Tries::within(self.patience);
+        let _turn = self.turn(&tries).await?;
+        let mut repeated = false;
+        loop {
+            match self.attempt(transaction).await {
+                Ok(rows) => return Ok(Committed { rows, repeated }),
+                Err(failure) => {
+                    repeated |= failure.nature() == crate::error::Nature::Lost;
+                    tries.again(failure).await?;
+                }
+            }
+        }
+    }
+
+    /// Finishes what is under way and ends.
+    pub(crate) async fn shutdown(&self) {
+        drop(self.turn.lock().await);
+        self.link.close();
+    }
+
+    async fn turn(&self, tries: &Tries) -> Result<MutexGuard<'_, ()>, StoreError> {
+        let _place = Place::take(&self.waiting, self.depth)?;
+        timeout_at(tries.deadline(), self.turn.lock()).await.map_err(|_| StoreError::Unavailable(None))
+    }
+
+    async fn attempt(&self, transaction: &Transaction<'_>) -> Result<Vec<Vec<Row>>, Failure> {
+        let session = self.link.session().await?;
+        let answer = session.within(self.send(&session, transaction)).await;
+        answer.inspect_err(|failure| self.link.note(&session, failure))
+    }
+
+    async fn send(&self, session: &Session, transaction: &Transaction<'_>) -> Result<Vec<Vec<Row>>, Failure> {
+        let mut steps = Vec::with_capacity(transaction.steps.len());
+        for (sql, values) in &transaction.steps {
+            steps.push((session.prepared(sql).await?, values));
+        }
+        let client = session.client();
+        let begin = if transaction.serializable { "BEGIN ISOLATION LEVEL SERIALIZABLE" } else { "BEGIN" };
+        // All of it is sent by the first poll of each, in this order; fewer than thirty, which `join_all` polls in order.
+        let (opened, answers, committed, ()) = tokio::join!(
+            biased;
+            client.batch_execute(begin),
+            join_all(steps.iter().map(|(statement, values)| client.query(statement, values))),
+            client.batch_execute("COMMIT"),
+            async {
+                if transaction.wakes {
+                    drop(client.batch_execute(WAKE).await);
+                }
+            },
+        );
+        opened?;
+        let rows = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
+        committed?;
+        self.counters.count(Kind::Other, rows.len(), rows.len());
+        Ok(rows)
+    }
+}
+
+/// A place among those who wait; given back when dropped.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize, depth: usize) -> Result<Self, StoreError> {
+        let place = Self(waiting);
+        if waiting.fetch_add(1, Ordering::AcqRel) >= depth { Err(StoreError::Busy) } else { Ok(place) }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}

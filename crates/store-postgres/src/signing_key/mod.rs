@@ -1,0 +1,160 @@
+//! Signing keys.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_oauth::keys::{KeyRepository, KeyState, StoredKey};
+use sluice_primitives::Timestamp;
+use sluice_token::Change;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::error::{Unreadable, column};
+use crate::feed::append::{Changed, Counted, change_kind};
+use crate::serial::Transaction;
+use crate::storable;
+
+const SET: &str = include_str!("set.sql");
+const CREATE_MISSING: &str = include_str!("create_missing.sql");
+const ADD: &str = include_str!("add.sql");
+const DELETE: &str = include_str!("delete.sql");
+const DELETE_SET: &str = include_str!("delete_set.sql");
+const APPEND_CHANGES_IF_WRITTEN: &str = include_str!("append_changes_if_written.sql");
+const APPEND_CHANGE_IF_KNOWN: &str = include_str!("append_change_if_known.sql");
+
+#[async_trait]
+impl KeyRepository for PostgresStore {
+    async fn set(&self, set: &str) -> Result<Vec<StoredKey>, StoreError> {
+        let rows = self.read(SET, &[&set]).await?;
+        Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
+    async fn create_missing(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        let keys = Keys::new(self, &keys)?;
+        // Serializable, because no constraint says that a set has one key of an algorithm: later it may have two.
+        let transaction = keys.write(Transaction::serializable(), CREATE_MISSING);
+        self.serial.commit(&keys.append_changes(transaction)).await.map(drop)
+    }
+
+    async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        let keys = Keys::new(self, &keys)?;
+        let transaction = keys.write(Transaction::new(), ADD);
+        self.serial.commit(&keys.append_changes(transaction)).await.map(drop)
+    }
+
+    async fn replace_set(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        storable::text("the name of a key set", set)?;
+        let changed = Changed::new(self, self.clock.now(), &Change::Keys(set.to_owned()));
+        let keys = Keys::new(self, &keys)?;
+        let transaction = keys.write(Transaction::new().then(DELETE_SET, vec![&set]), ADD);
+        self.serial.commit(&changed.append(transaction)).await.map(drop)
+    }
+
+    async fn delete(&self, set: &str, kid: &str) -> Result<bool, StoreError> {
+        self.delete_keys(set, Some(kid)).await
+    }
+
+    async fn delete_set(&self, set: &str) -> Result<bool, StoreError> {
+        self.delete_keys(set, None).await
+    }
+}
+
+impl PostgresStore {
+    async fn delete_keys(&self, set: &str, kid: Option<&str>) -> Result<bool, StoreError> {
+        storable::texts(&[("the name of a key set", Some(set)), ("the id of a key", kid)])?;
+        let changed = Changed::new(self, self.clock.now(), &Change::Keys(set.to_owned()));
+        let counted = &changed.counted;
+        let transaction = counted
+            .for_changes(Transaction::new())
+            .then(APPEND_CHANGE_IF_KNOWN, vec![&counted.node, &counted.at, &changed.kind, &set, &kid]);
+        let transaction = match &kid {
+            Some(kid) => transaction.then(DELETE, vec![&set, kid]),
+            None => transaction.then(DELETE_SET, vec![&set]),
+        };
+        let committed = self.serial.commit(&transaction).await?;
+        Ok(committed.row().is_some() || committed.repeated)
+    }
+}
+
+/// Keys to be stored, column by column.
+struct Keys<'a> {
+    sets: Vec<&'a str>,
+    kids: Vec<&'a str>,
+    algorithms: Vec<&'a str>,
+    sealed: Vec<&'a str>,
+    states: Vec<&'static str>,
+    created: Vec<i64>,
+    attempt: Uuid,
+    counted: Counted,
+    change_kind: i16,
+    changing: Vec<&'a str>,
+    changes: i64,
+}
+
+impl<'a> Keys<'a> {
+    fn new(store: &PostgresStore, keys: &'a [StoredKey]) -> Result<Self, StoreError> {
+        for key in keys {
+            storable::text("the name of a key set", &key.set)?;
+            storable::text("the id of a key", &key.kid)?;
+            storable::text("the algorithm of a key", &key.algorithm)?;
+            storable::text("a sealed key", &key.sealed)?;
+        }
+        let changing: BTreeSet<&str> = keys.iter().map(|key| key.set.as_str()).collect();
+        Ok(Self {
+            sets: keys.iter().map(|key| key.set.as_str()).collect(),
+            kids: keys.iter().map(|key| key.kid.as_str()).collect(),
+            algorithms: keys.iter().map(|key| key.algorithm.as_str()).collect(),
+            sealed: keys.iter().map(|key| key.sealed.as_str()).collect(),
+            states: keys.iter().map(|key| key.state.as_str()).collect(),
+            created: keys.iter().map(|key| key.created_at.as_millis()).collect(),
+            attempt: store.attempt(),
+            counted: Counted::new(store, changing.len(), store.clock.now()),
+            change_kind: change_kind(&Change::Keys(String::new())),
+            changes: i64::try_from(changing.len()).unwrap_or(i64::MAX),
+            changing: changing.into_iter().collect(),
+        })
+    }
+
+    fn write<'t>(&'t self, transaction: Transaction<'t>, sql: &'static str) -> Transaction<'t> {
+        transaction.then(
+            sql,
+            vec![
+                &self.sets,
+                &self.kids,
+                &self.algorithms,
+                &self.sealed,
+                &self.states,
+                &self.created,
+                &self.attempt,
+            ],
+        )
+    }
+
+    /// Appends a change for each set that a key of these was written to.
+    fn append_changes<'t>(&'t self, transaction: Transaction<'t>) -> Transaction<'t> {
+        self.counted.for_changes(transaction).then(
+            APPEND_CHANGES_IF_WRITTEN,
+            vec![
+                &self.counted.node,
+                &self.counted.at,
+                &self.change_kind,
+                &self.attempt,
+                &self.changes,
+                &self.changing,
+            ],
+        )
+    }
+}
+
+fn read(row: &Row) -> Result<StoredKey, Unreadable> {
+    Ok(StoredKey {
+        set: column(row, 0)?,
+        kid: column(row, 1)?,
+        algorithm: column(row, 2)?,
+        sealed: column(row, 3)?,
+        state: KeyState::parse(column(row, 4)?),
+        created_at: Timestamp::from_millis(column(row, 5)?),
+    })
+}

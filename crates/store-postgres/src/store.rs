@@ -1,0 +1,270 @@
+//! The store: its connections, its queues, and how it begins and ends.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use sluice_commit::{CommitMetrics, Config, Queue, StoreError, Writer};
+use sluice_primitives::{AttemptId, Clock, NetworkId, NodeId, Rng};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::connection::{Dialer, Link, Params};
+use crate::dsn::Address;
+use crate::error::column;
+use crate::feed::listener::Listener;
+use crate::grant::Hot;
+use crate::grant::insert::InsertGrants;
+use crate::grant::redeem_code::RedeemCodes;
+use crate::grant::rotate_refresh::RotateRefreshes;
+use crate::grant::sweep::Pass;
+use crate::identity::register::RegisterIdentities;
+use crate::migrate::{self, MigrationStatus};
+use crate::retry::Tries;
+use crate::rounds::Rounds;
+use crate::serial::Serial;
+use crate::statistics::{Counters, Kind, StoreStatistics};
+use crate::tls;
+
+const NETWORK_ID: &str = include_str!("network_id.sql");
+const PING: &str = include_str!("ping.sql");
+/// Rows in one statement at most.
+const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(499);
+
+/// How a node uses the store.
+#[derive(Clone)]
+pub struct StoreOptions {
+    /// The origin of what this node appends to the feed.
+    pub node: NodeId,
+    /// How long a write or a read may take, attempts after a lost connection included; default 5 s.
+    pub deadline: Duration,
+    /// Writes of one kind that may wait per lane; default 8192. Above it callers are told to try later.
+    pub depth: NonZeroUsize,
+    /// Connections for hot writes; default one per core.
+    pub lanes: NonZeroUsize,
+    /// Connections for reads; default 2.
+    pub readers: NonZeroUsize,
+    /// How often the feed is polled at least; default 500 ms.
+    pub feed_poll: Duration,
+    /// Who tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub rng: Arc<dyn Rng>,
+}
+
+impl StoreOptions {
+    /// The defaults.
+    pub fn new(node: NodeId, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Self {
+        Self {
+            node,
+            deadline: Duration::from_secs(5),
+            depth: NonZeroUsize::MIN.saturating_add(8191),
+            lanes: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            readers: NonZeroUsize::MIN.saturating_add(1),
+            feed_poll: Duration::from_millis(500),
+            clock,
+            rng,
+        }
+    }
+}
+
+/// All repositories on one PostgreSQL database. Dropped without [`PostgresStore::shutdown`], it drains by itself.
+pub struct PostgresStore {
+    pub(crate) node: NodeId,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rng: Arc<dyn Rng>,
+    pub(crate) feed_poll: Duration,
+    pub(crate) serial: Serial,
+    pub(crate) listener: Listener,
+    pub(crate) inserts: Queue<InsertGrants>,
+    pub(crate) redemptions: Queue<RedeemCodes>,
+    pub(crate) rotations: Queue<RotateRefreshes>,
+    pub(crate) registrations: Queue<RegisterIdentities>,
+    pub(crate) grant_purge: Rounds,
+    pub(crate) session_purge: Rounds,
+    pub(crate) sweep: Mutex<Option<Pass>>,
+    address: Address,
+    patience: Duration,
+    readers: Vec<Link>,
+    lanes: Vec<Arc<Hot>>,
+    turn: AtomicUsize,
+    counters: Arc<Counters>,
+    metrics: Arc<CommitMetrics>,
+}
+
+impl PostgresStore {
+    /// Connects to the database of a DSN (`postgres://…`; the parameters of Hydra's pool are accepted and ignored). The
+    /// schema need not be there yet, see [`PostgresStore::migrate_up`].
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] for a DSN that cannot be read; [`StoreError::Unavailable`] if the server cannot be
+    /// reached before the deadline of the options.
+    pub async fn connect(dsn: &str, options: StoreOptions) -> Result<Self, StoreError> {
+        let address: Address = dsn.parse()?;
+        let dialer = dialer(&address, options.deadline)?;
+        let counters = Arc::new(Counters::default());
+        let metrics = Arc::new(CommitMetrics::default());
+        let lane = |_| {
+            let link = Link::new(dialer.clone());
+            Arc::new(Hot { link, counters: counters.clone() })
+        };
+        let lanes: Vec<Arc<Hot>> = (0..options.lanes.get()).map(lane).collect();
+        let queues = Queues { lanes: &lanes, depth: options.depth, metrics: &metrics };
+        let (depth, patience) = (options.depth.get(), options.deadline);
+        let store = Self {
+            node: options.node,
+            clock: options.clock,
+            rng: options.rng,
+            feed_poll: options.feed_poll,
+            serial: Serial::new(dialer.clone(), depth, patience, counters.clone()),
+            listener: Listener::start(dialer.clone()),
+            inserts: queues.start(InsertGrants),
+            redemptions: queues.start(RedeemCodes),
+            rotations: queues.start(RotateRefreshes),
+            registrations: queues.start(RegisterIdentities),
+            grant_purge: Rounds::default(),
+            session_purge: Rounds::default(),
+            sweep: Mutex::default(),
+            address,
+            patience,
+            readers: (0..options.readers.get()).map(|_| Link::new(dialer.clone())).collect(),
+            lanes,
+            turn: AtomicUsize::new(0),
+            counters,
+            metrics,
+        };
+        store.ping().await?;
+        Ok(store)
+    }
+
+    /// Brings the schema up to date. Ten nodes may do so at once.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn migrate_up(&self) -> Result<(), StoreError> {
+        let network = NetworkId::generate(self.clock.now(), &*self.rng);
+        migrate::up(&*self.migration_dialer()?, self.clock.now(), network).await
+    }
+
+    /// The migrations that this version knows, and when each was applied.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn migrate_status(&self) -> Result<Vec<MigrationStatus>, StoreError> {
+        migrate::status(&*self.migration_dialer()?).await
+    }
+
+    /// The random id that the first migration gave to this installation.
+    ///
+    /// # Errors
+    /// What the server says; [`StoreError::Fault`] before the first migration.
+    pub async fn network_id(&self) -> Result<NetworkId, StoreError> {
+        let rows = self.read(NETWORK_ID, &[]).await?;
+        let row =
+            rows.first().ok_or_else(|| StoreError::Invalid("the database has no network id".to_owned()))?;
+        Ok(NetworkId::from_uuid(column(row, 0)?))
+    }
+
+    /// Whether the server answers.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if it does not.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.read(PING, &[]).await.map(drop)
+    }
+
+    /// Finishes what was submitted, turns away what comes, and closes the connections.
+    pub async fn shutdown(&self) {
+        tokio::join!(
+            self.inserts.shutdown(),
+            self.redemptions.shutdown(),
+            self.rotations.shutdown(),
+            self.registrations.shutdown(),
+        );
+        self.serial.shutdown().await;
+        self.listener.stop();
+        self.lanes.iter().for_each(|lane| lane.link.close());
+        self.readers.iter().for_each(Link::close);
+    }
+
+    /// What was written since the start.
+    pub fn statistics(&self) -> StoreStatistics {
+        self.counters.snapshot()
+    }
+
+    /// What the group-commit queues counted since the start, all kinds together.
+    pub const fn commit_metrics(&self) -> &Arc<CommitMetrics> {
+        &self.metrics
+    }
+
+    /// When a write that begins now must be answered.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.patience
+    }
+
+    /// A fresh attempt id.
+    pub(crate) fn attempt(&self) -> Uuid {
+        AttemptId::generate(self.clock.now(), &*self.rng).as_uuid()
+    }
+
+    /// Runs a statement that reads.
+    pub(crate) async fn read(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let reader = turn.checked_rem(self.readers.len()).and_then(|place| self.readers.get(place));
+        self.persist(reader, sql, params).await
+    }
+
+    /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own.
+    pub(crate) async fn write(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let lane = turn.checked_rem(self.lanes.len()).and_then(|place| self.lanes.get(place));
+        let rows = self.persist(lane.map(|lane| &lane.link), sql, params).await?;
+        self.counters.count(Kind::Other, 1, 1);
+        Ok(rows)
+    }
+
+    async fn persist(
+        &self,
+        link: Option<&Link>,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let link = link.ok_or(StoreError::Unavailable(None))?;
+        let mut tries = Tries::within(self.patience);
+        loop {
+            match link.query(sql, params).await {
+                Ok(rows) => return Ok(rows),
+                Err(failure) => tries.again(failure).await?,
+            }
+        }
+    }
+
+    fn migration_dialer(&self) -> Result<Arc<Dialer>, StoreError> {
+        dialer(&self.address, migrate::PATIENCE)
+    }
+}
+
+fn dialer(address: &Address, patience: Duration) -> Result<Arc<Dialer>, StoreError> {
+    let tls = address
+        .tls
+        .map(|verification| tls::connector(verification, address.root_certificates.as_deref()))
+        .transpose()?;
+    Ok(Arc::new(Dialer::new(address.clone(), tls, patience)))
+}
+
+/// What the queues have in common.
+struct Queues<'a> {
+    lanes: &'a [Arc<Hot>],
+    depth: NonZeroUsize,
+    metrics: &'a Arc<CommitMetrics>,
+}
+
+impl Queues<'_> {
+    fn start<W: Writer>(&self, writer: impl Fn(Arc<Hot>) -> W) -> Queue<W> {
+        let config = Config { max_batch: BATCH, depth: self.depth, ..Config::default() };
+        Queue::start(self.lanes.iter().cloned().map(writer).collect(), config, self.metrics.clone())
+    }
+}

@@ -1,0 +1,138 @@
+//! The connection is cut between COMMIT and its answer: whoever wrote learns that it was their own attempt.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use sluice_identity::identity::{IdentityRepository, Registration};
+use sluice_oauth::client::{ClientRepository, Replacement};
+use sluice_oauth::consent::ConsentRepository;
+use sluice_oauth::grant::{Grant, GrantRepository, Insertion, Redemption, Rotation};
+use sluice_oauth::replay::{ReplayKind, ReplayRepository};
+use sluice_store_contract::{Fixture, given};
+use sluice_store_postgres::PostgresStore;
+
+use crate::fixture::{PostgresFixture, node};
+use crate::proxy::Proxy;
+
+/// A database, a node that reaches it directly, and one that reaches it through the proxy.
+struct Cut {
+    fixture: PostgresFixture,
+    proxy: Proxy,
+    store: Arc<PostgresStore>,
+}
+
+impl Cut {
+    async fn start() -> Self {
+        let fixture = PostgresFixture::start().await;
+        let proxy = Proxy::start(fixture.dsn()).await;
+        let store = node(&proxy.dsn(fixture.dsn())).await;
+        Self { fixture, proxy, store }
+    }
+
+    async fn no_marker_was_made(&self) {
+        assert_eq!(given::markers(&*self.fixture.store()).await, []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_grant_whose_insert_was_not_answered_is_inserted_once() {
+    let cut = Cut::start().await;
+    cut.proxy.cut_after("INSERT INTO oauth_grant");
+    let grant = given::grant();
+    assert_eq!(given::insert(&*cut.store, &grant).await.unwrap(), Insertion::Inserted);
+    assert_eq!(cut.proxy.cuts(), 1);
+    assert_eq!(GrantRepository::find(&*cut.store, grant.id).await.unwrap(), Some(grant));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_remembered_grant_whose_insert_was_not_answered_is_remembered() {
+    let cut = Cut::start().await;
+    cut.proxy.cut_after("remembered AS");
+    let (grant, decision) = (given::grant(), given::decision());
+    let inserted = GrantRepository::insert(&*cut.store, grant, Some(decision.clone()), true).await.unwrap();
+    assert_eq!((inserted, cut.proxy.cuts()), (Insertion::Inserted, 1));
+    let found =
+        ConsentRepository::find(&*cut.store, &decision.subject, &decision.client, given::at(20)).await;
+    assert_eq!(found.unwrap(), Some(decision));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_whose_redemption_was_not_answered_is_redeemed_and_not_replayed() {
+    let cut = Cut::start().await;
+    let grant = given::inserted(&*cut.store, given::grant()).await;
+    cut.proxy.cut_after("redeemed_at = r.now");
+    let outcome = cut.store.redeem_code(given::redeem(grant.id, 20)).await.unwrap();
+    assert!(matches!(outcome, Redemption::Redeemed(_)), "{outcome:?}");
+    assert_eq!(cut.proxy.cuts(), 1);
+    cut.no_marker_was_made().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_codes_of_a_batch_that_was_not_answered_are_redeemed() {
+    let cut = Cut::start().await;
+    let grants = join_all((0..64).map(|_| given::inserted(&*cut.store, given::grant()))).await;
+    cut.proxy.cut_after("redeemed_at = r.now");
+    let redeem = |grant: &Grant| cut.store.redeem_code(given::redeem(grant.id, 20));
+    let outcomes = join_all(grants.iter().map(redeem)).await;
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Redemption::Redeemed(_)))), "{outcomes:?}");
+    assert_eq!(cut.proxy.cuts(), 1);
+    cut.no_marker_was_made().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refresh_whose_rotation_was_not_answered_is_rotated_once() {
+    let cut = Cut::start().await;
+    let grant = given::redeemed(&*cut.store, given::grant()).await;
+    cut.proxy.cut_after("generation = r.presented + 1");
+    let rotated = given::rotated(&*cut.store, given::rotate(grant.id, 0, 30)).await;
+    assert_eq!((rotated.generation.0, cut.proxy.cuts()), (1, 1));
+    let next = cut.store.rotate_refresh(given::rotate(grant.id, 1, 31)).await.unwrap();
+    assert!(matches!(next, Rotation::Rotated(_)), "{next:?}");
+    cut.no_marker_was_made().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_registration_that_was_not_answered_is_not_taken() {
+    let cut = Cut::start().await;
+    cut.proxy.cut_after("INSERT INTO login_name");
+    let identity = given::identity("alice@example.com");
+    assert_eq!(cut.store.register(identity.clone()).await.unwrap(), Registration::Registered);
+    assert_eq!(cut.proxy.cuts(), 1);
+    assert_eq!(cut.store.find_by_login_name(&identity.login_name).await.unwrap(), Some(identity));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_whose_revocation_was_not_answered_is_a_replay() {
+    let cut = Cut::start().await;
+    let grant = given::redeemed(&*cut.store, given::grant()).await;
+    cut.proxy.cut_after("WITH revoked AS");
+    assert_eq!(cut.store.redeem_code(given::redeem(grant.id, 21)).await.unwrap(), Redemption::Replayed);
+    assert_eq!(cut.proxy.cuts(), 1);
+    assert_eq!(given::markers(&*cut.store).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thing_whose_spending_was_not_answered_is_spent_by_its_spender() {
+    let cut = Cut::start().await;
+    cut.proxy.cut_after("INSERT INTO replay");
+    let hash = given::random_hash();
+    let spend = || cut.store.spend(ReplayKind::ClientAssertion, hash, given::at(0), given::at(60));
+    assert!(spend().await.unwrap());
+    assert_eq!(cut.proxy.cuts(), 1);
+    assert!(!spend().await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_whose_writes_were_not_answered_is_written_once() {
+    let cut = Cut::start().await;
+    let client = given::client("shop", "ops");
+    cut.proxy.cut_after("INSERT INTO client");
+    assert_eq!(ClientRepository::insert(&*cut.store, &client).await.unwrap(), Insertion::Inserted);
+    cut.proxy.cut_after("UPDATE client");
+    assert_eq!(cut.store.replace(&client).await.unwrap(), Replacement::Replaced);
+    cut.proxy.cut_after("DELETE FROM client");
+    let deleted = ClientRepository::delete(&*cut.store, &client.id, given::at(20), given::at(9000)).await;
+    assert!(deleted.unwrap());
+    assert_eq!(cut.proxy.cuts(), 3);
+    assert_eq!(given::markers(&*cut.store).await.len(), 1);
+}

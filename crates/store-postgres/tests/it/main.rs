@@ -1,0 +1,17 @@
+//! The contract on PostgreSQL, and what only PostgreSQL can get wrong. Each process has a cluster of its own, each test
+//! a database.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests may unwrap")]
+
+mod cut;
+mod fixture;
+mod late_commit;
+mod migrations;
+mod proxy;
+mod restart;
+mod statements;
+
+use fixture::PostgresFixture;
+use sluice_store_contract::store_contract;
+
+store_contract!(PostgresFixture);

@@ -1,0 +1,137 @@
+//! A TCP proxy before the server that understands just enough of the protocol to cut a connection at the worst moment:
+//! after the server has committed, before its answer arrives.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use std::sync::Mutex;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// `ReadyForQuery`, outside a transaction: all that came before is committed.
+const IDLE: &[u8] = b"Z\0\0\0\x05I";
+
+/// The proxy; it ends with the runtime of the test.
+pub(crate) struct Proxy {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// What the SQL of the statement contains whose answer is to be swallowed.
+    needle: Mutex<Option<String>>,
+    cuts: AtomicUsize,
+}
+
+impl Proxy {
+    /// A proxy before the server of this DSN.
+    pub(crate) async fn start(dsn: &str) -> Self {
+        let server: tokio_postgres::Config = dsn.parse().unwrap();
+        let server = server.get_ports()[0];
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let shared = Arc::new(Shared::default());
+        let accepting = shared.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
+                tokio::spawn(relay(client, server, accepting.clone()));
+            }
+        });
+        Self { port, shared }
+    }
+
+    /// The DSN of the same database through the proxy.
+    pub(crate) fn dsn(&self, dsn: &str) -> String {
+        let server: tokio_postgres::Config = dsn.parse().unwrap();
+        dsn.replace(&format!(":{}/", server.get_ports()[0]), &format!(":{}/", self.port))
+    }
+
+    /// Swallows the answer to the next statement whose SQL contains `needle`, and cuts its connection.
+    pub(crate) fn cut_after(&self, needle: &str) {
+        *self.shared.needle.lock().unwrap() = Some(needle.to_owned());
+    }
+
+    /// How many connections were cut.
+    pub(crate) fn cuts(&self) -> usize {
+        self.shared.cuts.load(Ordering::SeqCst)
+    }
+}
+
+async fn relay(client: TcpStream, server: TcpStream, shared: Arc<Shared>) {
+    client.set_nodelay(true).unwrap();
+    server.set_nodelay(true).unwrap();
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    let (hit, swallowing) = watch::channel(false);
+    // Whoever ends first ends both: the halves are dropped, the sockets closed.
+    tokio::select! {
+        () = forward(from_client, to_server, &shared, hit) => {}
+        () = answer(from_server, to_client, &shared, swallowing) => {}
+    }
+}
+
+/// Client to server, message by message.
+async fn forward(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shared: &Shared, hit: watch::Sender<bool>) {
+    let mut statements: HashMap<Vec<u8>, String> = HashMap::new();
+    let mut startup = true;
+    loop {
+        let kind = if startup { 0 } else { from.read_u8().await.unwrap_or(b'X') };
+        let Ok(length) = from.read_u32().await else { return };
+        let mut body = vec![0; length as usize - 4];
+        if from.read_exact(&mut body).await.is_err() {
+            return;
+        }
+        let mut parts = body.split(|byte| *byte == 0);
+        let sql = match kind {
+            b'P' => {
+                let name = parts.next().unwrap().to_vec();
+                statements.insert(name, String::from_utf8_lossy(parts.next().unwrap()).into_owned());
+                None
+            }
+            b'B' => statements.get(parts.nth(1).unwrap()).cloned(),
+            _ => None,
+        };
+        if let Some(sql) = sql {
+            let mut needle = shared.needle.lock().unwrap();
+            if needle.as_deref().is_some_and(|needle| sql.contains(needle)) {
+                *needle = None;
+                hit.send_replace(true);
+            }
+        }
+        let mut message = if startup { Vec::new() } else { vec![kind] };
+        message.extend(length.to_be_bytes());
+        message.extend(body);
+        startup = false;
+        if to.write_all(&message).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Server to client, until the answer that is to be swallowed is complete.
+async fn answer(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    shared: &Shared,
+    swallowing: watch::Receiver<bool>,
+) {
+    let mut buffer = vec![0; 1 << 16];
+    let mut swallowed = Vec::new();
+    loop {
+        let Ok(read @ 1..) = from.read(&mut buffer).await else { return };
+        if *swallowing.borrow() {
+            swallowed.extend_from_slice(&buffer[..read]);
+            if swallowed.ends_with(IDLE) {
+                shared.cuts.fetch_add(1, Ordering::SeqCst);
+                return;
+            }
+        } else if to.write_all(&buffer[..read]).await.is_err() {
+            return;
+        }
+    }
+}

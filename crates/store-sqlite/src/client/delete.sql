@@ -1,0 +1,1 @@
+DELETE FROM client WHERE client_id = ?1

@@ -1,0 +1,1 @@
+SELECT 1 FROM client WHERE client_id = ?1

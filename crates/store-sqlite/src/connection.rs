@@ -1,0 +1,108 @@
+//! Connections: how the file is opened for the one writer and for the readers.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Params, Row};
+
+use crate::error::{Consequence, SqliteError};
+
+/// Statements kept ready per connection: more than there are.
+const STATEMENTS: usize = 128;
+/// Attempts to switch to the write-ahead log while other processes open the same file; the engine does not wait there.
+const ATTEMPTS: u32 = 400;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What both kinds of connections share.
+#[derive(Debug, Clone)]
+pub(crate) struct Opening {
+    pub(crate) path: std::path::PathBuf,
+    pub(crate) busy_timeout: Duration,
+    /// Whether the data outlives the process, and so must be on the disk before an answer is sent.
+    pub(crate) durable: bool,
+}
+
+impl Opening {
+    /// The connection that writes. Makes the file if it is not there.
+    pub(crate) fn writer(&self) -> Result<Connection, SqliteError> {
+        create(&self.path)?;
+        let connection = self.open()?;
+        self.use_write_ahead_log(&connection)?;
+        connection.pragma_update(None, "synchronous", if self.durable { "FULL" } else { "OFF" })?;
+        connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+        Ok(connection)
+    }
+
+    /// A connection that only reads.
+    pub(crate) fn reader(&self) -> Result<Connection, SqliteError> {
+        let connection = self.open()?;
+        connection.pragma_update(None, "query_only", true)?;
+        Ok(connection)
+    }
+
+    fn open(&self) -> Result<Connection, SqliteError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.busy_timeout(self.busy_timeout)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
+        Ok(connection)
+    }
+
+    fn use_write_ahead_log(&self, connection: &Connection) -> Result<(), SqliteError> {
+        let mut left = ATTEMPTS;
+        loop {
+            let switched = connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
+            match switched.map_err(SqliteError::from) {
+                Err(error) if error.consequence() == Consequence::TryAgain && left > 0 => {
+                    left -= 1;
+                    sleep(PAUSE.min(self.busy_timeout));
+                }
+                switched => return switched,
+            }
+        }
+    }
+}
+
+/// Makes the file if it is not there, readable by its owner only; the engine gives its other files the same mode.
+fn create(path: &Path) -> Result<(), SqliteError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// All rows that a statement yields.
+pub(crate) fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut read: impl FnMut(&Row<'_>) -> Result<T, SqliteError>,
+) -> Result<Vec<T>, SqliteError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut cursor = statement.query(params)?;
+    let mut all = Vec::new();
+    while let Some(row) = cursor.next()? {
+        all.push(read(row)?);
+    }
+    Ok(all)
+}
+
+/// The first row that a statement yields, if any.
+pub(crate) fn row<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnOnce(&Row<'_>) -> Result<T, SqliteError>,
+) -> Result<Option<T>, SqliteError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut cursor = statement.query(params)?;
+    cursor.next()?.map(read).transpose()
+}

@@ -1,0 +1,99 @@
+//! Remembered decisions on SQLite. They are inserted by the transaction of their grant.
+
+use async_trait::async_trait;
+use rusqlite::{Row, params};
+use sluice_commit::StoreError;
+use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
+use sluice_primitives::Timestamp;
+use sluice_protocol::{ClientId, Subject};
+use sluice_token::{Marker, Target};
+
+use crate::error::SqliteError;
+use crate::row;
+use crate::store::SqliteStore;
+use crate::writer::Write;
+
+const REMEMBER: &str = include_str!("remember.sql");
+const FIND: &str = include_str!("find.sql");
+const FORGET: &str = include_str!("forget.sql");
+const CLIENTS: &str = include_str!("clients.sql");
+
+/// A decision with all that needs no connection done.
+pub(crate) struct Decision {
+    consent: RememberedConsent,
+    audience: String,
+    claims: String,
+}
+
+impl Decision {
+    pub(crate) fn new(consent: RememberedConsent) -> Result<Self, StoreError> {
+        let audience = row::encode_list("audience", consent.audience.as_slice())?;
+        row::check("scope", consent.scope.as_str())?;
+        Ok(Self { audience, claims: row::encode_claims(&consent.claims)?, consent })
+    }
+
+    /// Remembers the decision, unless a later one is there or it was forgotten after it was made.
+    pub(crate) fn remember(&self, write: &mut Write<'_>) -> Result<(), SqliteError> {
+        let Self { consent: decision, audience, claims } = self;
+        let forgotten = Target::SubjectClient(decision.subject.clone(), decision.client.clone());
+        let values = params![
+            decision.subject.as_str(),
+            decision.client.as_str(),
+            decision.scope.as_str(),
+            audience,
+            claims,
+            decision.decided_at.as_millis(),
+            decision.expires_at.as_millis(),
+            forgotten.key(),
+        ];
+        write.insert("consent", REMEMBER, values)?;
+        Ok(())
+    }
+}
+
+fn decision(row: &Row<'_>) -> Result<RememberedConsent, SqliteError> {
+    Ok(RememberedConsent {
+        subject: row::parsed(row, 0)?,
+        client: row::parsed(row, 1)?,
+        scope: row::parsed(row, 2)?,
+        audience: row::audience(row, 3)?,
+        claims: row::json(row, 4)?,
+        decided_at: row::time(row, 5)?,
+        expires_at: row::time(row, 6)?,
+    })
+}
+
+#[async_trait]
+impl ConsentRepository for SqliteStore {
+    async fn find(
+        &self,
+        subject: &Subject,
+        client: &ClientId,
+        now: Timestamp,
+    ) -> Result<Option<RememberedConsent>, StoreError> {
+        let (subject, client) = (subject.clone(), client.clone());
+        self.read(move |read| read.row(FIND, (subject.as_str(), client.as_str(), now.as_millis()), decision))
+            .await
+    }
+
+    async fn forget(&self, forget: Forget) -> Result<(), StoreError> {
+        self.write(move |write| {
+            let clients = match &forget.client {
+                Some(client) => vec![client.clone()],
+                None => clients_of(write, &forget.subject, forget.now)?,
+            };
+            for client in clients {
+                write.delete("consent", FORGET, (forget.subject.as_str(), client.as_str()))?;
+                let target = Target::SubjectClient(forget.subject.clone(), client);
+                write.mark(&Marker { target, at: forget.now, expires_at: forget.marker_expires_at })?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// The clients of which the subject has a decision or a living grant.
+fn clients_of(write: &Write<'_>, subject: &Subject, now: Timestamp) -> Result<Vec<ClientId>, SqliteError> {
+    write.rows(CLIENTS, (subject.as_str(), now.as_millis()), |row| row::parsed(row, 0))
+}

@@ -1,0 +1,105 @@
+//! Errors: what the engine says, and what follows from it for a batch ([`CommitFailure`]) and a caller ([`StoreError`]).
+
+use std::sync::Arc;
+
+use rusqlite::ErrorCode;
+use sluice_commit::{CommitFailure, StoreError};
+use thiserror::Error;
+
+/// What went wrong between this store and its file.
+#[derive(Debug, Error)]
+pub enum SqliteError {
+    /// The engine's own error.
+    #[error(transparent)]
+    Engine(#[from] rusqlite::Error),
+    /// The transaction may or may not be in the file.
+    #[error("the commit failed, and its outcome is unknown")]
+    CommitLost(#[source] rusqlite::Error),
+    /// A stored value that this version does not understand.
+    #[error("a stored value cannot be read: {0}")]
+    Unreadable(String),
+    /// A statement's own code failed.
+    #[error("the code of a statement panicked")]
+    Panicked,
+    /// The file cannot be made or opened.
+    #[error("the database file cannot be opened")]
+    File(#[from] std::io::Error),
+    /// More waits for a thread of this store than may.
+    #[error("too much waits for the database")]
+    Overloaded,
+    /// The store was shut down.
+    #[error("the store is shut down")]
+    Closed,
+}
+
+/// What must happen next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Consequence {
+    /// Nothing was written: the same again, a little later.
+    TryAgain,
+    /// Nothing was written: the file does not take writes at all.
+    Refused,
+    /// Nothing was written: one of the rows is at fault.
+    Poisoned,
+    /// Nobody knows whether something was written: a new connection, then the same again.
+    Reconnect,
+}
+
+impl SqliteError {
+    pub(crate) fn consequence(&self) -> Consequence {
+        match self {
+            Self::Engine(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::SchemaChanged) => {
+                    Consequence::TryAgain
+                }
+                Some(
+                    ErrorCode::DiskFull
+                    | ErrorCode::ReadOnly
+                    | ErrorCode::PermissionDenied
+                    | ErrorCode::SystemIoFailure
+                    | ErrorCode::CannotOpen
+                    | ErrorCode::DatabaseCorrupt
+                    | ErrorCode::NotADatabase
+                    | ErrorCode::OutOfMemory
+                    | ErrorCode::AuthorizationForStatementDenied,
+                ) => Consequence::Refused,
+                _ => Consequence::Poisoned,
+            },
+            Self::CommitLost(_) => Consequence::Reconnect,
+            Self::Unreadable(_) | Self::Panicked => Consequence::Poisoned,
+            Self::Overloaded => Consequence::TryAgain,
+            Self::File(_) | Self::Closed => Consequence::Refused,
+        }
+    }
+
+    /// A stored value that cannot be read, with the reason.
+    pub(crate) fn unreadable(cause: impl std::fmt::Display) -> Self {
+        Self::Unreadable(cause.to_string())
+    }
+}
+
+/// The failure of a whole batch.
+pub(crate) fn commit_failure(error: Arc<SqliteError>) -> CommitFailure {
+    match error.consequence() {
+        Consequence::TryAgain => CommitFailure::Busy(Box::new(error)),
+        Consequence::Refused => CommitFailure::Refused(Box::new(error)),
+        Consequence::Poisoned => CommitFailure::Poisoned(Box::new(error)),
+        Consequence::Reconnect => CommitFailure::Lost(Box::new(error)),
+    }
+}
+
+/// The answer to one caller.
+pub(crate) fn store_error(error: Arc<SqliteError>) -> StoreError {
+    match (&*error, error.consequence()) {
+        (SqliteError::Overloaded, _) => StoreError::Busy,
+        (SqliteError::Closed, _) => StoreError::Unavailable(None),
+        (_, Consequence::TryAgain | Consequence::Reconnect) => StoreError::Unavailable(Some(error)),
+        (_, Consequence::Refused | Consequence::Poisoned) => StoreError::Fault(error),
+    }
+}
+
+impl From<SqliteError> for StoreError {
+    fn from(error: SqliteError) -> Self {
+        store_error(Arc::new(error))
+    }
+}

@@ -1,0 +1,1 @@
+DELETE FROM node WHERE node_id <> ?1 AND started_at < ?2

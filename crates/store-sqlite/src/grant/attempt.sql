@@ -1,0 +1,1 @@
+SELECT attempt FROM oauth_grant WHERE grant_id = ?1

@@ -1,0 +1,1 @@
+DELETE FROM revocation WHERE swept = 1 AND expires_at <= ?1

@@ -1,0 +1,11 @@
+SELECT g.grant_id, g.client_id, g.subject, g.sid, g.scope, g.audience, g.claims, g.authenticated_at, g.consented_at,
+    g.expires_at, g.redeemed_at, g.revoked_at, g.generation, g.rotated_at, g.attempt
+FROM oauth_grant AS g
+WHERE g.subject = ?1
+  AND (?2 IS NULL OR g.sid = ?2)
+  AND (?3 IS NULL OR g.grant_id < ?3)
+  AND g.expires_at > ?5
+  AND g.revoked_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM covered_grant AS c WHERE c.grant_id = g.grant_id)
+ORDER BY g.grant_id DESC
+LIMIT ?4

@@ -1,0 +1,89 @@
+//! Grants on SQLite.
+//!
+//! [`lanes`]: the hot writes, each behind its group-commit queue. [`insert`], [`redeem`], [`rotate`], [`revoke`]: one file
+//! per kind of them. [`passes`]: the slow walks over the whole table, a slice at a time. [`stored`]: rows.
+
+pub(crate) mod lanes;
+
+mod insert;
+mod passes;
+mod redeem;
+mod revoke;
+mod rotate;
+mod stored;
+
+use async_trait::async_trait;
+use rusqlite::params;
+use sluice_commit::StoreError;
+use sluice_oauth::consent::RememberedConsent;
+use sluice_oauth::grant::{
+    Grant, GrantPage, GrantRepository, Insertion, RedeemCode, Redemption, RotateRefresh, Rotation,
+};
+use sluice_primitives::{GrantId, Timestamp};
+
+pub(crate) use passes::Passes;
+
+use self::insert::NewGrant;
+use self::revoke::Revocation;
+use crate::store::SqliteStore;
+
+const FIND: &str = include_str!("find.sql");
+const LIST: &str = include_str!("list.sql");
+
+/// The key of a grant in a group-commit queue: the random end of its id.
+fn key_of(grant: GrantId) -> u64 {
+    grant.as_uuid().as_u64_pair().1
+}
+
+#[async_trait]
+impl GrantRepository for SqliteStore {
+    async fn insert(
+        &self,
+        grant: Grant,
+        remember: Option<RememberedConsent>,
+        participates: bool,
+    ) -> Result<Insertion, StoreError> {
+        let new = NewGrant::new(grant, remember, participates)?;
+        Ok(self.grants().insert.submit(new.into(), self.deadline()).await?)
+    }
+
+    async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError> {
+        Ok(self.grants().redeem.submit(redeem.into(), self.deadline()).await?)
+    }
+
+    async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError> {
+        Ok(self.grants().rotate.submit(rotate.into(), self.deadline()).await?)
+    }
+
+    async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {
+        self.read(move |read| read.row(FIND, [grant.as_bytes()], stored::grant)).await
+    }
+
+    async fn revoke(
+        &self,
+        grant: GrantId,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let revocation = Revocation { grant, now, marker_expires_at };
+        Ok(self.grants().revoke.submit(revocation.into(), self.deadline()).await?)
+    }
+
+    async fn list(&self, page: GrantPage) -> Result<Vec<Grant>, StoreError> {
+        self.read(move |read| {
+            let session = page.session.map(|session| *session.as_bytes());
+            let before = page.before.map(|before| *before.as_bytes());
+            let values = params![page.subject.as_str(), session, before, page.limit, page.now.as_millis()];
+            read.rows(LIST, values, stored::grant)
+        })
+        .await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.purge_grants(now, limit).await
+    }
+
+    async fn sweep_revoked(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.sweep_grants(now, limit).await
+    }
+}

@@ -1,0 +1,1 @@
+SELECT origin, counter FROM revocation WHERE kind > 1 AND swept = 0

@@ -1,0 +1,105 @@
+//! Identities on SQLite: the login name is a row of its own, and whoever gets it gets the identity.
+
+use async_trait::async_trait;
+use rusqlite::{Row, params};
+use sluice_commit::StoreError;
+use sluice_identity::identity::{Identity, IdentityRepository, IdentityStatus, LoginNameHash, Registration};
+use sluice_primitives::{AttemptId, IdentityId};
+
+use crate::error::SqliteError;
+use crate::row;
+use crate::store::SqliteStore;
+use crate::writer::{Kind, Write};
+
+const REGISTER: &str = include_str!("register.sql");
+const REGISTER_NAME: &str = include_str!("register_name.sql");
+const ATTEMPT: &str = include_str!("attempt.sql");
+const FIND: &str = include_str!("find.sql");
+const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
+const REPLACE_PASSWORD_HASH: &str = include_str!("replace_password_hash.sql");
+
+const ACTIVE: i16 = 1;
+const DISABLED: i16 = 2;
+
+/// Registers identities.
+pub(crate) struct RegisterIdentity;
+
+impl Kind for RegisterIdentity {
+    type Op = Identity;
+    type Out = Registration;
+
+    fn key(op: &Identity) -> u64 {
+        op.login_name.first_chunk().map_or(0, |start| u64::from_be_bytes(*start))
+    }
+
+    fn write(write: &mut Write<'_>, op: &Identity) -> Result<Registration, SqliteError> {
+        if write.insert("login_name", REGISTER_NAME, (op.login_name, op.id.as_bytes()))? == 0 {
+            let attempt = |row: &Row<'_>| Ok(AttemptId::from_bytes(row.get(0)?));
+            let owner = write.row(ATTEMPT, [op.login_name], attempt)?;
+            return Ok(if owner == Some(op.attempt) {
+                Registration::Registered
+            } else {
+                Registration::Taken
+            });
+        }
+        let status = match op.status {
+            IdentityStatus::Active => ACTIVE,
+            IdentityStatus::Disabled => DISABLED,
+        };
+        let values = params![
+            op.id.as_bytes(),
+            op.email,
+            op.login_name,
+            op.password_hash,
+            status,
+            op.created_at.as_millis(),
+            op.attempt.as_bytes(),
+        ];
+        write.insert("identity", REGISTER, values)?;
+        Ok(Registration::Registered)
+    }
+}
+
+fn identity(row: &Row<'_>) -> Result<Identity, SqliteError> {
+    Ok(Identity {
+        id: IdentityId::from_bytes(row.get(0)?),
+        email: row.get(1)?,
+        login_name: row.get(2)?,
+        password_hash: row.get(3)?,
+        // A status that this version does not know lets nobody in.
+        status: if row.get::<_, i16>(4)? == ACTIVE {
+            IdentityStatus::Active
+        } else {
+            IdentityStatus::Disabled
+        },
+        created_at: row::time(row, 5)?,
+        attempt: AttemptId::from_bytes(row.get(6)?),
+    })
+}
+
+#[async_trait]
+impl IdentityRepository for SqliteStore {
+    async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
+        row::check("email", &identity.email)?;
+        row::check("password hash", &identity.password_hash)?;
+        Ok(self.register_lane().submit(identity.into(), self.deadline()).await?)
+    }
+
+    async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
+        let login_name = *login_name;
+        self.read(move |read| read.row(FIND_BY_LOGIN_NAME, [login_name], identity)).await
+    }
+
+    async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
+        self.read(move |read| read.row(FIND, [id.as_bytes()], identity)).await
+    }
+
+    async fn replace_password_hash(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        row::check("password hash", new)?;
+        let (old, new) = (old.to_owned(), new.to_owned());
+        self.write(move |write| {
+            Ok(write.update("identity", REPLACE_PASSWORD_HASH, params![id.as_bytes(), old, new])? == 1)
+        })
+        .await
+    }
+}

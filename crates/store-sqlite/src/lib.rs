@@ -1,0 +1,35 @@
+//! The repositories of Sluice on SQLite: one file, one thread that writes, readers beside it.
+//!
+//! [`store`]: opening and closing. [`options`]: which file, how patient. [`connection`], [`writer`], [`reader`],
+//! `work_queue`: threads and their connections. [`migrate`]: the schema. One folder per aggregate: the methods of its
+//! repository, each with its statement in the `.sql` file of the same name.
+//!
+//! A write travels: repository method → (hot ones) the group-commit queue of its kind → the writer's thread, where all
+//! that waits shares one transaction. No statement runs on a thread of the runtime.
+
+mod client;
+mod connection;
+mod consent;
+mod error;
+mod feed;
+mod grant;
+mod identity;
+mod login_session;
+mod migrate;
+mod options;
+mod outbox;
+mod parked_flow;
+mod reader;
+mod replay;
+mod row;
+mod signing_key;
+mod statistics;
+mod store;
+mod work_queue;
+mod writer;
+
+pub use error::SqliteError;
+pub use migrate::MigrationStatus;
+pub use options::{InvalidSqlitePath, SqlitePath, StoreOptions};
+pub use statistics::{RowsWritten, StoreStatistics};
+pub use store::SqliteStore;

@@ -1,0 +1,1 @@
+DELETE FROM login_session WHERE sid = ?1

@@ -1,0 +1,1 @@
+DELETE FROM login_session WHERE subject = ?1 AND authenticated_at <= ?2

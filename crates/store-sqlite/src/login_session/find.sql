@@ -1,0 +1,10 @@
+-- ?3: the session's key among the markers.
+SELECT s.sid, s.subject, s.authenticated_at, s.last_seen_at, s.expires_at, s.remembered, s.idle, s.acr, s.amr,
+    s.provider_session
+FROM login_session AS s
+WHERE s.sid = ?1
+  AND s.remembered
+  AND s.expires_at > ?2
+  AND ?2 - s.last_seen_at < s.idle
+  AND NOT EXISTS (SELECT 1 FROM revocation AS m WHERE m.kind = 2 AND m.key = ?3 AND m.at >= s.authenticated_at)
+  AND NOT EXISTS (SELECT 1 FROM revocation AS m WHERE m.kind = 3 AND m.key = s.subject AND m.at >= s.authenticated_at)

@@ -1,0 +1,175 @@
+//! Login sessions on SQLite.
+
+use async_trait::async_trait;
+use rusqlite::{Row, params};
+use sluice_commit::StoreError;
+use sluice_oauth::login_session::{EndSessions, EndedSession, LoginSession, LoginSessionRepository};
+use sluice_oauth::logout::LogoutNotice;
+use sluice_primitives::{Lifetime, SessionId, Timestamp};
+use sluice_token::{Marker, Target};
+
+use crate::error::SqliteError;
+use crate::outbox::NewNotice;
+use crate::row;
+use crate::store::SqliteStore;
+use crate::writer::Write;
+
+const INSERT: &str = include_str!("insert.sql");
+const SUBJECT: &str = include_str!("subject.sql");
+const FIND: &str = include_str!("find.sql");
+const TOUCH: &str = include_str!("touch.sql");
+const PARTICIPANTS: &str = include_str!("participants.sql");
+const END_ONE: &str = include_str!("end_one.sql");
+const END_SUBJECT: &str = include_str!("end_subject.sql");
+const FORGET_PARTICIPANTS: &str = include_str!("forget_participants.sql");
+const FORGET_PARTICIPANTS_OF_SUBJECT: &str = include_str!("forget_participants_of_subject.sql");
+const EXPIRED: &str = include_str!("expired.sql");
+const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
+
+fn session(row: &Row<'_>) -> Result<LoginSession, SqliteError> {
+    Ok(LoginSession {
+        id: SessionId::from_bytes(row.get(0)?),
+        subject: row::parsed(row, 1)?,
+        authenticated_at: row::time(row, 2)?,
+        last_seen_at: row::time(row, 3)?,
+        expires_at: row::time(row, 4)?,
+        remembered: row.get(5)?,
+        idle: lifetime(row.get(6)?),
+        acr: row.get(7)?,
+        amr: row::json(row, 8)?,
+        provider_session: row.get(9)?,
+    })
+}
+
+fn lifetime(millis: i64) -> Lifetime {
+    if millis == i64::MAX {
+        return Lifetime::FOREVER;
+    }
+    Lifetime::from(std::time::Duration::from_millis(u64::try_from(millis).unwrap_or(0)))
+}
+
+#[async_trait]
+impl LoginSessionRepository for SqliteStore {
+    async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
+        let texts = [("acr", &session.acr), ("provider session", &session.provider_session)];
+        texts
+            .iter()
+            .try_for_each(|(name, text)| text.as_ref().map_or(Ok(()), |text| row::check(name, text)))?;
+        let amr = row::encode_list("amr", &session.amr)?;
+        self.write(move |write| {
+            let values = params![
+                session.id.as_bytes(),
+                session.subject.as_str(),
+                session.authenticated_at.as_millis(),
+                session.last_seen_at.as_millis(),
+                session.expires_at.as_millis(),
+                session.remembered,
+                session.idle.as_millis(),
+                session.acr,
+                amr,
+                session.provider_session,
+                session.id.to_string(),
+            ];
+            if write.insert("login_session", INSERT, values)? == 1 {
+                return Ok(true);
+            }
+            let subject = write.row(SUBJECT, [session.id.as_bytes()], |row| Ok(row.get::<_, String>(0)?))?;
+            Ok(subject.as_deref() == Some(session.subject.as_str()))
+        })
+        .await
+    }
+
+    async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
+        self.read(move |read| read.row(FIND, (id.as_bytes(), now.as_millis(), id.to_string()), session)).await
+    }
+
+    async fn touch(
+        &self,
+        session: SessionId,
+        now: Timestamp,
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        self.write(move |write| {
+            let values = params![session.as_bytes(), now.as_millis(), expires_at.map(Timestamp::as_millis)];
+            write.update("login_session", TOUCH, values).map(drop)
+        })
+        .await
+    }
+
+    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {
+        let (session, subject) = match which {
+            EndSessions::One(session) => (Some(*session.as_bytes()), None),
+            EndSessions::Subject(subject) => (None, Some(subject.clone())),
+        };
+        self.read(move |read| {
+            let subject = subject.as_ref().map(sluice_protocol::Subject::as_str);
+            read.rows(PARTICIPANTS, params![session, subject], |row| {
+                Ok(EndedSession {
+                    session: SessionId::from_bytes(row.get(0)?),
+                    subject: row::parsed(row, 1)?,
+                    clients: clients(row, 2)?,
+                })
+            })
+        })
+        .await
+    }
+
+    async fn end(
+        &self,
+        which: EndSessions,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+        notices: Vec<LogoutNotice>,
+    ) -> Result<(), StoreError> {
+        let rng = self.rng();
+        let notices: Vec<NewNotice> =
+            notices.into_iter().map(|notice| NewNotice::new(notice, now, &*rng)).collect();
+        self.write(move |write| {
+            let target = end(write, &which, now)?;
+            write.mark(&Marker { target, at: now, expires_at: marker_expires_at })?;
+            notices.iter().try_for_each(|notice| notice.insert(write))
+        })
+        .await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let expired = self.read(move |read| {
+            read.rows(EXPIRED, (now.as_millis(), limit), |row| Ok(SessionId::from_bytes(row.get(0)?)))
+        });
+        let expired = expired.await?;
+        self.write(move |write| {
+            let mut purged = 0;
+            for session in &expired {
+                if write.delete("login_session", PURGE_EXPIRED, (session.as_bytes(), now.as_millis()))? == 1 {
+                    write.delete("session_client", FORGET_PARTICIPANTS, [session.as_bytes()])?;
+                    purged += 1;
+                }
+            }
+            Ok(purged)
+        })
+        .await
+    }
+}
+
+/// Deletes the rows of sessions that end; the target of their marker. Those of a subject that began after `now` stay, as
+/// the marker does not cover them.
+fn end(write: &mut Write<'_>, which: &EndSessions, now: Timestamp) -> Result<Target, SqliteError> {
+    match which {
+        EndSessions::One(session) => {
+            write.delete("session_client", FORGET_PARTICIPANTS, [session.as_bytes()])?;
+            write.delete("login_session", END_ONE, [session.as_bytes()])?;
+            Ok(Target::Session(*session))
+        }
+        EndSessions::Subject(subject) => {
+            let values = (subject.as_str(), now.as_millis());
+            write.delete("session_client", FORGET_PARTICIPANTS_OF_SUBJECT, values)?;
+            write.delete("login_session", END_SUBJECT, values)?;
+            Ok(Target::Subject(subject.clone()))
+        }
+    }
+}
+
+fn clients(row: &Row<'_>, column: usize) -> Result<Vec<sluice_protocol::ClientId>, SqliteError> {
+    let ids: Vec<String> = row::json(row, column)?;
+    ids.iter().map(|id| id.parse().map_err(SqliteError::unreadable)).collect()
+}

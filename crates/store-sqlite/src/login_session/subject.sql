@@ -1,0 +1,1 @@
+SELECT subject FROM login_session WHERE sid = ?1

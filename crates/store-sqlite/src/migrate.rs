@@ -1,0 +1,135 @@
+//! Migrations: additive steps of the schema, each applied once however many processes start at the same time.
+//!
+//! All that is missing is applied in one transaction that begins by taking the write lock, so a second process finds it
+//! done. A file that a newer version has migrated further is left as it is.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+use sluice_commit::StoreError;
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{NetworkId, NodeId, Rng, Timestamp};
+
+use crate::connection;
+use crate::error::SqliteError;
+use crate::store::SqliteStore;
+use crate::writer::Write;
+
+const TABLE: &str = include_str!("migrations/schema_migration.sql");
+const TABLE_EXISTS: &str = include_str!("migrations/table_exists.sql");
+const APPLIED: &str = include_str!("migrations/applied.sql");
+const RECORD: &str = include_str!("migrations/record.sql");
+const MAKE_NETWORK: &str = include_str!("migrations/make_network.sql");
+const NETWORK: &str = include_str!("migrations/network.sql");
+const MAKE_NODE: &str = include_str!("migrations/make_node.sql");
+
+const MIGRATIONS: &[Migration] =
+    &[Migration { version: 1, name: "initial", sql: include_str!("migrations/0001_initial.sql") }];
+
+struct Migration {
+    version: u32,
+    name: &'static str,
+    sql: &'static str,
+}
+
+/// One migration, and whether the file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MigrationStatus {
+    /// Its place in the order.
+    pub version: u32,
+    /// What it is about.
+    pub name: String,
+    /// When it was applied; not yet if none.
+    pub applied_at: Option<Timestamp>,
+}
+
+impl SqliteStore {
+    /// Applies the migrations that are missing, and makes the network's id if there is none; how many it was.
+    ///
+    /// # Errors
+    /// [`StoreError::Fault`] if a statement fails: nothing was changed.
+    pub async fn migrate_up(&self) -> Result<usize, StoreError> {
+        let rng = self.rng();
+        self.write(move |write| up(write, &*rng)).await
+    }
+
+    /// All migrations that this program or the file knows of, in order.
+    pub async fn migrate_status(&self) -> Result<Vec<MigrationStatus>, StoreError> {
+        let stored = self.read(|read| {
+            if has_migrations(|sql| read.row(sql, [], |_| Ok(())))? {
+                read.rows(APPLIED, [], stored)
+            } else {
+                Ok(Vec::new())
+            }
+        });
+        let known = MIGRATIONS.iter().map(|migration| MigrationStatus {
+            version: migration.version,
+            name: migration.name.to_owned(),
+            applied_at: None,
+        });
+        let mut all: BTreeMap<u32, MigrationStatus> = known.map(|status| (status.version, status)).collect();
+        all.extend(stored.await?.into_iter().map(|status| (status.version, status)));
+        Ok(all.into_values().collect())
+    }
+
+    /// The id of the network, made by the first migration.
+    ///
+    /// # Errors
+    /// [`StoreError::Fault`] if the file was never migrated.
+    pub async fn network_id(&self) -> Result<NetworkId, StoreError> {
+        let id = self.read(|read| read.row(NETWORK, [], |row| Ok(NetworkId::from_bytes(row.get(0)?))));
+        id.await?.ok_or_else(|| SqliteError::unreadable("the network has no id").into())
+    }
+}
+
+/// Notes that this process has started, if the file has the table for it.
+pub(crate) fn register_node(write: &mut Write<'_>) -> Result<(), SqliteError> {
+    if has_migrations(|sql| write.row(sql, [], |_| Ok(())))? {
+        make_node(write)?;
+    }
+    Ok(())
+}
+
+fn up(write: &mut Write<'_>, rng: &dyn Rng) -> Result<usize, SqliteError> {
+    write.connection().execute_batch(TABLE)?;
+    let applied: Vec<u32> = write.rows(APPLIED, [], |row| Ok(row.get(0)?))?;
+    let missing = MIGRATIONS.iter().filter(|migration| !applied.contains(&migration.version));
+    let mut count = 0;
+    for migration in missing {
+        apply(write.connection(), migration, write.now())?;
+        count += 1;
+    }
+    let network = NetworkId::from_uuid(uuid::Builder::from_random_bytes(random_bytes(rng)).into_uuid());
+    write.insert("network", MAKE_NETWORK, [network.as_bytes()])?;
+    make_node(write)?;
+    Ok(count)
+}
+
+fn apply(connection: &Connection, migration: &Migration, now: Timestamp) -> Result<(), SqliteError> {
+    connection.execute_batch(migration.sql)?;
+    connection.execute(RECORD, (migration.version, migration.name, now.as_millis()))?;
+    Ok(())
+}
+
+fn make_node(write: &mut Write<'_>) -> Result<(), SqliteError> {
+    let (node, now): (NodeId, i64) = (write.node(), write.now().as_millis());
+    write.insert("node", MAKE_NODE, (node.as_bytes(), now))?;
+    Ok(())
+}
+
+fn has_migrations(find: impl FnOnce(&str) -> Result<Option<()>, SqliteError>) -> Result<bool, SqliteError> {
+    find(TABLE_EXISTS).map(|found| found.is_some())
+}
+
+fn stored(row: &rusqlite::Row<'_>) -> Result<MigrationStatus, SqliteError> {
+    Ok(MigrationStatus {
+        version: row.get(0)?,
+        name: row.get(1)?,
+        applied_at: Some(crate::row::time(row, 2)?),
+    })
+}
+
+/// Whether the file was ever migrated.
+pub(crate) fn has_schema(connection: &Connection) -> Result<bool, SqliteError> {
+    has_migrations(|sql| connection::row(connection, sql, [], |_| Ok(())))
+}

@@ -1,0 +1,1 @@
+SELECT network_id FROM network

@@ -1,0 +1,4 @@
+INSERT INTO signing_key (set_name, kid, algorithm, sealed, state, created_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (set_name, kid) DO UPDATE
+SET algorithm = excluded.algorithm, sealed = excluded.sealed, state = excluded.state, created_at = excluded.created_at

@@ -1,0 +1,1 @@
+DELETE FROM signing_key WHERE set_name = ?1

@@ -1,0 +1,128 @@
+//! Stored keys on SQLite.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use rusqlite::{Row, params};
+use sluice_commit::StoreError;
+use sluice_oauth::keys::{KeyRepository, KeyState, StoredKey};
+use sluice_token::Change;
+
+use crate::error::SqliteError;
+use crate::row;
+use crate::store::SqliteStore;
+use crate::writer::Write;
+
+const SET: &str = include_str!("set.sql");
+const CREATE_MISSING: &str = include_str!("create_missing.sql");
+const ADD: &str = include_str!("add.sql");
+const DELETE: &str = include_str!("delete.sql");
+const DELETE_SET: &str = include_str!("delete_set.sql");
+
+fn check(keys: &[StoredKey]) -> Result<(), StoreError> {
+    keys.iter().try_for_each(|key| {
+        row::check("set", &key.set)?;
+        row::check("kid", &key.kid)?;
+        row::check("algorithm", &key.algorithm)?;
+        row::check("key", &key.sealed)
+    })
+}
+
+/// Executes an insert for each key; the sets in which it inserted anything.
+fn insert(write: &mut Write<'_>, sql: &str, keys: &[StoredKey]) -> Result<BTreeSet<String>, SqliteError> {
+    let mut changed = BTreeSet::new();
+    for key in keys {
+        let values = params![
+            key.set,
+            key.kid,
+            key.algorithm,
+            key.sealed,
+            key.state.as_str(),
+            key.created_at.as_millis()
+        ];
+        if write.insert("signing_key", sql, values)? == 1 {
+            changed.insert(key.set.clone());
+        }
+    }
+    Ok(changed)
+}
+
+fn tell(write: &mut Write<'_>, sets: BTreeSet<String>) -> Result<(), SqliteError> {
+    sets.into_iter().try_for_each(|set| write.change(&Change::Keys(set)))
+}
+
+fn key(row: &Row<'_>) -> Result<StoredKey, SqliteError> {
+    Ok(StoredKey {
+        set: row.get(0)?,
+        kid: row.get(1)?,
+        algorithm: row.get(2)?,
+        sealed: row.get(3)?,
+        state: KeyState::parse(&row.get::<_, String>(4)?),
+        created_at: row::time(row, 5)?,
+    })
+}
+
+#[async_trait]
+impl KeyRepository for SqliteStore {
+    async fn set(&self, set: &str) -> Result<Vec<StoredKey>, StoreError> {
+        let set = set.to_owned();
+        self.read(move |read| read.rows(SET, [set], key)).await
+    }
+
+    async fn create_missing(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        check(&keys)?;
+        self.write(move |write| {
+            let changed = insert(write, CREATE_MISSING, &keys)?;
+            tell(write, changed)
+        })
+        .await
+    }
+
+    async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        check(&keys)?;
+        self.write(move |write| {
+            let changed = insert(write, ADD, &keys)?;
+            tell(write, changed)
+        })
+        .await
+    }
+
+    async fn replace_set(&self, set: &str, mut keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        row::check("set", set)?;
+        check(&keys)?;
+        for key in &mut keys {
+            set.clone_into(&mut key.set);
+        }
+        let set = set.to_owned();
+        self.write(move |write| {
+            write.delete("signing_key", DELETE_SET, [&set])?;
+            insert(write, ADD, &keys)?;
+            tell(write, BTreeSet::from([set.clone()]))
+        })
+        .await
+    }
+
+    async fn delete(&self, set: &str, kid: &str) -> Result<bool, StoreError> {
+        let (set, kid) = (set.to_owned(), kid.to_owned());
+        self.write(move |write| {
+            let was_there = write.delete("signing_key", DELETE, (&set, &kid))? > 0;
+            if was_there {
+                write.change(&Change::Keys(set.clone()))?;
+            }
+            Ok(was_there)
+        })
+        .await
+    }
+
+    async fn delete_set(&self, set: &str) -> Result<bool, StoreError> {
+        let set = set.to_owned();
+        self.write(move |write| {
+            let was_there = write.delete("signing_key", DELETE_SET, [&set])? > 0;
+            if was_there {
+                write.change(&Change::Keys(set.clone()))?;
+            }
+            Ok(was_there)
+        })
+        .await
+    }
+}

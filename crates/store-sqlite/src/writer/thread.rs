@@ -1,0 +1,183 @@
+//! The thread that writes: takes what waits, one `BEGIN IMMEDIATE … COMMIT` for all of it, then the answers.
+//!
+//! Each job runs in a savepoint of its own. There is no timer: what arrives during a commit shares the next one.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use sluice_primitives::Clock;
+use tokio::sync::{Notify, oneshot};
+
+use super::job::{Answer, Job, Task};
+use super::write::{Counters, Write};
+use crate::connection::Opening;
+use crate::error::SqliteError;
+use crate::statistics::{StoreStatistics, Totals};
+use crate::work_queue::WorkQueue;
+
+/// Jobs in one commit at most: a job of a lane may itself be hundreds of rows.
+const MAX_JOBS: usize = 256;
+
+type Waiting = WorkQueue<Box<dyn Job>>;
+
+/// How repositories and lanes reach the writer.
+#[derive(Clone)]
+pub(crate) struct WriterHandle {
+    waiting: Arc<Waiting>,
+}
+
+impl WriterHandle {
+    /// A queue for a writer, and its two ends.
+    pub(crate) fn new(depth: usize) -> Self {
+        Self { waiting: Arc::new(Waiting::new(depth)) }
+    }
+
+    /// Does `work` in a transaction; the answer comes after the commit.
+    pub(crate) async fn submit<T, F>(&self, work: F) -> Answer<T>
+    where
+        F: FnOnce(&mut Write<'_>) -> Result<T, SqliteError> + Send + 'static,
+        T: Send + 'static,
+    {
+        let (task, answer) = Task::new(work);
+        self.waiting.push(Box::new(task)).map_err(Arc::new)?;
+        answer.await.unwrap_or_else(|_| Err(Arc::new(SqliteError::Closed)))
+    }
+
+    /// Ends the intake; the thread ends when it has finished what waits.
+    pub(crate) fn close(&self) {
+        self.waiting.close();
+    }
+}
+
+/// What the thread owns.
+pub(crate) struct WriterThread {
+    pub(crate) handle: WriterHandle,
+    pub(crate) opening: Opening,
+    pub(crate) counters: Counters,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) totals: Arc<Totals>,
+    pub(crate) appended: Arc<Notify>,
+}
+
+impl WriterThread {
+    /// Opens the connection, says so, and works until the handle is closed.
+    pub(crate) fn run(mut self, opened: oneshot::Sender<Result<(), SqliteError>>) {
+        let mut connection = match self.opening.writer() {
+            Ok(connection) => connection,
+            Err(error) => return drop(opened.send(Err(error))),
+        };
+        if let Err(error) = self.counters.catch_up(&connection) {
+            return drop(opened.send(Err(error)));
+        }
+        drop(opened.send(Ok(())));
+        let mut jobs = Vec::new();
+        while self.handle.waiting.take(&mut jobs, MAX_JOBS) {
+            jobs.retain(|job| !job.is_abandoned());
+            if !jobs.is_empty() && !self.commit(&connection, std::mem::take(&mut jobs)) {
+                connection = self.opening.writer().unwrap_or(connection);
+            }
+        }
+    }
+
+    /// Runs all jobs in one transaction, and answers them. False if the connection is better replaced.
+    fn commit(&mut self, connection: &Connection, jobs: Vec<Box<dyn Job>>) -> bool {
+        if let Err(error) = execute(connection, "BEGIN IMMEDIATE") {
+            fail(jobs, error);
+            return connection.is_autocommit();
+        }
+        let mut done = Done::default();
+        let mut left = jobs.into_iter();
+        while let Some(mut job) = left.next() {
+            match self.run_alone(connection, &mut *job, &mut done) {
+                Ok(()) => done.jobs.push(job),
+                Err(error) if connection.is_autocommit() => {
+                    // The engine gave up the whole transaction (disk full, input or output error).
+                    done.jobs.push(job);
+                    done.jobs.extend(left);
+                    fail(done.jobs, error);
+                    return true;
+                }
+                Err(error) => job.finish(Err(Arc::new(error))),
+            }
+        }
+        match execute(connection, "COMMIT") {
+            Ok(()) => {
+                self.committed(done);
+                true
+            }
+            Err(error) => {
+                let is_undone = !connection.is_autocommit() && execute(connection, "ROLLBACK").is_ok();
+                fail(done.jobs, if is_undone { error } else { lost(error) });
+                is_undone
+            }
+        }
+    }
+
+    /// Runs one job in a savepoint: an error or a panic undoes it alone.
+    fn run_alone(
+        &mut self,
+        connection: &Connection,
+        job: &mut dyn Job,
+        done: &mut Done,
+    ) -> Result<(), SqliteError> {
+        execute(connection, "SAVEPOINT job")?;
+        let mut write = Write::new(connection, &mut self.counters, &*self.clock);
+        let ran = catch_unwind(AssertUnwindSafe(|| job.run(&mut write)));
+        let (written, appended) = (std::mem::take(&mut write.written), write.appended);
+        match ran.unwrap_or(Err(SqliteError::Panicked)) {
+            Ok(()) => {
+                execute(connection, "RELEASE job")?;
+                done.written.push(written);
+                done.appended |= appended;
+                Ok(())
+            }
+            Err(error) => {
+                if !connection.is_autocommit() {
+                    execute(connection, "ROLLBACK TO job")?;
+                    execute(connection, "RELEASE job")?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn committed(&self, done: Done) {
+        self.totals.committed(done.written.iter());
+        if done.appended {
+            self.appended.notify_waiters();
+            self.appended.notify_one(); // for a reader that is about to wait
+        }
+        for job in done.jobs {
+            job.finish(Ok(()));
+        }
+    }
+}
+
+/// What the jobs of one transaction have done.
+#[derive(Default)]
+struct Done {
+    jobs: Vec<Box<dyn Job>>,
+    written: Vec<StoreStatistics>,
+    appended: bool,
+}
+
+fn execute(connection: &Connection, sql: &str) -> Result<(), SqliteError> {
+    connection.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}
+
+fn fail(jobs: Vec<Box<dyn Job>>, error: SqliteError) {
+    let error = Arc::new(error);
+    for job in jobs {
+        job.finish(Err(error.clone()));
+    }
+}
+
+/// A commit that failed and left no transaction to roll back: its outcome is unknown.
+fn lost(error: SqliteError) -> SqliteError {
+    match error {
+        SqliteError::Engine(error) => SqliteError::CommitLost(error),
+        other => other,
+    }
+}

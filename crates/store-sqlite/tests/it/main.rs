@@ -1,0 +1,14 @@
+//! What every store promises, on SQLite, and what only SQLite promises.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests may unwrap")]
+
+mod fixture;
+mod login_writes;
+mod migrations;
+mod plans;
+mod processes;
+
+use fixture::SqliteFixture;
+use sluice_store_contract::store_contract;
+
+store_contract!(SqliteFixture);

@@ -1,0 +1,254 @@
+//! A private PostgreSQL: a cluster of the installed server for one test process, with fsync on and a fresh database for
+//! whoever asks. It ends with the process, however that ends.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use thiserror::Error;
+
+/// Starts the server and waits until nobody holds the other end of its standard input any more: then the test process is
+/// gone, even by SIGKILL, and the server goes too. Arguments: directory of the programs, port.
+const WATCHDOG: &str = r#"
+trap '' INT TERM HUP
+bin=$1 port=$2
+dir=$(mktemp -d "${TMPDIR:-/tmp}/sluice-postgres.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+options="-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories=$dir -c max_connections=200 -c fsync=on"
+{
+    "$bin/initdb" -D "$dir/data" -U sluice -A trust -E UTF8 --no-locale --no-sync &&
+    "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 -o "$options" start
+} >"$dir/start" 2>&1 </dev/null || { cat "$dir/start" "$dir/log" >&2; exit 1; }
+echo "$dir"
+cat >/dev/null
+"$bin/pg_ctl" -D "$dir/data" -m immediate stop >/dev/null 2>&1
+"#;
+const ATTEMPTS: usize = 5;
+const USER: &str = "sluice";
+
+/// Why there is no cluster.
+#[derive(Debug, Error)]
+pub enum ClusterError {
+    /// No server is installed.
+    #[error(
+        "PostgreSQL is not installed: neither `pg_config --bindir` nor /usr/lib/postgresql/*/bin has `initdb`"
+    )]
+    NotInstalled,
+    /// A program could not be started.
+    #[error("a program of PostgreSQL could not be started")]
+    Io(#[from] std::io::Error),
+    /// A program failed.
+    #[error("PostgreSQL could not do what it was told: {0}")]
+    Failed(String),
+}
+
+/// How a server is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// Connections are ended, data is written.
+    Fast,
+    /// As by a crash.
+    Immediate,
+}
+
+/// A running cluster. It stops when this is dropped or the process ends.
+#[derive(Debug)]
+pub struct PrivateCluster {
+    programs: PathBuf,
+    directory: PathBuf,
+    port: u16,
+    databases: AtomicU32,
+    watchdog: Child,
+    /// Whose end is what the watchdog waits for.
+    alive: Option<ChildStdin>,
+}
+
+impl PrivateCluster {
+    /// The cluster of this process, started by whoever asks first.
+    ///
+    /// # Panics
+    /// If it cannot be started: without it no test means anything.
+    #[expect(clippy::panic, reason = "for tests, which end here")]
+    pub async fn shared() -> &'static Self {
+        static SHARED: OnceLock<PrivateCluster> = OnceLock::new();
+        let start = || SHARED.get_or_init(|| Self::start().unwrap_or_else(|error| panic!("{error}")));
+        tokio::task::spawn_blocking(start).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Starts a cluster of its own. Blocks for a second or two.
+    ///
+    /// # Errors
+    /// [`ClusterError`] with what the programs said.
+    pub fn start() -> Result<Self, ClusterError> {
+        let programs = programs()?;
+        let mut last = ClusterError::NotInstalled;
+        for _ in 0..ATTEMPTS {
+            // The port is free now and may be taken the next moment: then another is tried.
+            let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+            match Self::start_on(&programs, port) {
+                Ok(cluster) => return Ok(cluster),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn start_on(programs: &Path, port: u16) -> Result<Self, ClusterError> {
+        let mut watchdog = as_server_user("sh")
+            .args(["-c", WATCHDOG, "sh"])
+            .arg(programs)
+            .arg(port.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let alive = watchdog.stdin.take();
+        let mut directory = String::new();
+        if let Some(said) = watchdog.stdout.take() {
+            BufReader::new(said).read_line(&mut directory)?;
+        }
+        if directory.is_empty() {
+            let mut said = String::new();
+            watchdog.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said)).transpose()?;
+            watchdog.wait()?;
+            return Err(ClusterError::Failed(said));
+        }
+        let directory = PathBuf::from(directory.trim_end());
+        Ok(Self {
+            programs: programs.to_owned(),
+            directory,
+            port,
+            databases: AtomicU32::new(0),
+            watchdog,
+            alive,
+        })
+    }
+
+    /// Makes a fresh, empty database and returns its DSN.
+    ///
+    /// # Panics
+    /// If the server refuses.
+    pub async fn database(&self) -> String {
+        let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.execute("postgres", &format!("CREATE DATABASE {name}")).await;
+        self.dsn(&name)
+    }
+
+    /// The DSN of a database of this cluster.
+    pub fn dsn(&self, database: &str) -> String {
+        format!("postgres://{USER}@127.0.0.1:{}/{database}?sslmode=disable", self.port)
+    }
+
+    /// The port on 127.0.0.1.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The directory of the Unix socket.
+    pub fn socket_directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Runs SQL in a database, as the owner of the cluster.
+    ///
+    /// # Panics
+    /// If the server refuses.
+    #[expect(clippy::panic, reason = "for tests, which end here")]
+    pub async fn execute(&self, database: &str, sql: &str) {
+        let arguments =
+            ["-h", "127.0.0.1", "-U", USER, "-v", "ON_ERROR_STOP=1", "-q", "-d", database, "-c", sql];
+        let output = tokio::process::Command::new(self.programs.join("psql"))
+            .args(arguments)
+            .args(["-p", &self.port.to_string()])
+            .output()
+            .await;
+        let output = output.unwrap_or_else(|error| panic!("psql: {error}"));
+        assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Stops the server. Blocks until it has.
+    ///
+    /// # Errors
+    /// [`ClusterError`] with what `pg_ctl` said.
+    pub fn stop(&self, how: Stop) -> Result<(), ClusterError> {
+        let mode = match how {
+            Stop::Fast => "fast",
+            Stop::Immediate => "immediate",
+        };
+        self.control(&["-m", mode, "stop"])
+    }
+
+    /// Starts the server again on the same port. Blocks until it accepts connections.
+    ///
+    /// # Errors
+    /// [`ClusterError`] with what `pg_ctl` said.
+    pub fn start_again(&self) -> Result<(), ClusterError> {
+        let options = format!(
+            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} -c max_connections=200 -c fsync=on",
+            self.port,
+            self.directory.display()
+        );
+        let log = self.directory.join("log").display().to_string();
+        self.control(&["-l", &log, "-o", &options, "start"])
+    }
+
+    fn control(&self, arguments: &[&str]) -> Result<(), ClusterError> {
+        let output = as_server_user(self.programs.join("pg_ctl"))
+            .arg("-D")
+            .arg(self.directory.join("data"))
+            .args(["-w", "-t", "60"])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()?;
+        succeeded(&output)
+    }
+}
+
+impl Drop for PrivateCluster {
+    fn drop(&mut self) {
+        drop(self.alive.take());
+        // Gone or not, nobody waits for it.
+        drop(self.watchdog.wait());
+    }
+}
+
+fn succeeded(output: &Output) -> Result<(), ClusterError> {
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    Err(ClusterError::Failed(String::from_utf8_lossy(&said).into_owned()))
+}
+
+/// A command under the user of the server, which refuses to run as root.
+fn as_server_user(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = if is_root() { Command::new("runuser") } else { Command::new(program.as_ref()) };
+    if is_root() {
+        command.args(["-u", "postgres", "--"]).arg(program.as_ref());
+    }
+    command.current_dir("/");
+    command
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
+/// Where `initdb` is: the newest version of those installed.
+fn programs() -> Result<PathBuf, ClusterError> {
+    let configured =
+        Command::new("pg_config").arg("--bindir").output().ok().filter(|said| said.status.success());
+    let configured =
+        configured.map(|said| PathBuf::from(String::from_utf8_lossy(&said.stdout).trim_end().to_owned()));
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut installed: Vec<(u32, PathBuf)> = versions
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .collect();
+    installed.sort();
+    let candidates = installed.into_iter().rev().map(|(_, programs)| programs).chain(configured);
+    candidates.into_iter().find(|programs| programs.join("initdb").exists()).ok_or(ClusterError::NotInstalled)
+}

@@ -1,0 +1,61 @@
+// Headless Chromium with a profile that nobody has used, and what a person does with a page.
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import path from 'node:path'
+import { chromium } from 'playwright-core'
+import { removeFolder, temporaryFolder } from './sluice.js'
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/**
+ * A browser of one person: `page` is its first tab.
+ *
+ * `thirdPartyCookies` allows cookies in frames of other sites, which Debian's Chromium blocks and others do not.
+ */
+export async function openBrowser({ flags = [], thirdPartyCookies = false, ...options } = {}) {
+  const profile = temporaryFolder('chromium')
+  if (thirdPartyCookies) {
+    const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } }
+    fs.mkdirSync(path.join(profile, 'Default'))
+    fs.writeFileSync(path.join(profile, 'Default', 'Preferences'), JSON.stringify(preferences))
+  }
+  const browser = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [...FLAGS, ...flags],
+    ...options,
+  })
+  browser.setDefaultTimeout(10_000)
+  return {
+    context: browser,
+    page: browser.pages()[0] ?? (await browser.newPage()),
+    async close() {
+      await browser.close()
+      removeFolder(profile)
+    },
+  }
+}
+
+/** Presses the link or button with this name. */
+export async function press(page, name) {
+  await page.getByRole('link', { name }).or(page.getByRole('button', { name })).first().click()
+}
+
+/** Waits until the page shows this text. */
+export async function sees(page, text) {
+  const deadline = Date.now() + 10_000
+  let shown = ''
+  while (Date.now() < deadline) {
+    shown = await page.locator('body').innerText().catch(() => '')
+    if (typeof text === 'string' ? shown.includes(text) : text.test(shown)) return shown
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  assert.fail(`${page.url().split('?')[0]} never showed ${text}, but:\n${shown}`)
+}
