@@ -133,6 +133,8 @@ macro_rules! store_contract {
                 a_grant_is_revoked_once,
                 a_sweep_revokes_the_grants_that_wide_markers_cover,
                 an_expired_marker_goes_after_its_sweep_and_revives_nothing,
+                an_expired_marker_stays_until_its_sweep_is_complete,
+                a_grant_that_comes_after_the_sweep_of_its_marker_stays_revoked,
                 a_feed_goes_on_after_its_markers_went,
             }
         }
@@ -157,4 +159,25 @@ macro_rules! promises {
             }
         )+
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    /// A promise that is written but not listed would never run.
+    #[test]
+    fn every_promise_is_listed() {
+        let (source, list) = (concat!(env!("CARGO_MANIFEST_DIR"), "/src"), include_str!("promises.rs"));
+        for file in fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path()) {
+            let text = if file.is_file() { fs::read_to_string(&file).unwrap() } else { String::new() };
+            for line in text.lines().filter(|line| line.contains("(fixture: &impl Fixture)")) {
+                let Some(name) = line.strip_prefix("pub async fn ").and_then(|rest| rest.split('(').next())
+                else {
+                    continue;
+                };
+                assert!(list.contains(&format!("                {name},\n")), "{name} is not in the list");
+            }
+        }
+    }
 }

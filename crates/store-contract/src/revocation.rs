@@ -201,6 +201,46 @@ pub async fn an_expired_marker_goes_after_its_sweep_and_revives_nothing(fixture:
     }
 }
 
+/// However slow the sweep is: at no time between the end of a marker and the end of its sweep does anything revive.
+pub async fn an_expired_marker_stays_until_its_sweep_is_complete(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let mut grants = Vec::new();
+    for _ in 0..3 {
+        grants.push(given::redeemed(&*store, given::grant()).await.id);
+    }
+    mark(&*store, &Target::Client(given::client_id("shop"))).await;
+    for _ in 0..6 {
+        assert!(store.sweep_revoked(given::at(FORGOTTEN + 1), 1).await.unwrap() <= 1);
+        for grant in &grants {
+            let outcome = store.rotate_refresh(given::rotate(*grant, 0, FORGOTTEN + 2)).await.unwrap();
+            assert_eq!(outcome, Rotation::Revoked);
+        }
+    }
+    assert_eq!(given::markers(&*store).await, []);
+}
+
+/// A flow that ends after its marker was swept and before it goes: the grant is good for nothing, then and later.
+pub async fn a_grant_that_comes_after_the_sweep_of_its_marker_stays_revoked(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let mut late = Vec::new();
+    for (grant, target, covered) in cases() {
+        mark(&*store, &target).await;
+        late.push((Grant { expires_at: given::at(100_000), ..grant }, covered));
+    }
+    sweep(&*store, USED).await;
+    for (grant, _) in &late {
+        given::inserted(&*fixture.second_node().await, grant.clone()).await;
+    }
+    for _ in 0..5 {
+        sweep(&*store, FORGOTTEN + 1).await;
+    }
+    assert_eq!(given::markers(&*store).await, []);
+    for (grant, covered) in late {
+        let outcome = store.redeem_code(given::redeem(grant.id, FORGOTTEN + 2)).await.unwrap();
+        assert_eq!(outcome == Redemption::Revoked, covered, "{outcome:?}");
+    }
+}
+
 /// A reader that starts after a marker went reads on without it.
 pub async fn a_feed_goes_on_after_its_markers_went(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -1,7 +1,7 @@
 //! The repositories of Sluice on SQLite: one file, one thread that writes, readers beside it.
 //!
-//! [`store`]: opening and closing. [`options`]: which file, how patient. [`connection`], [`writer`], [`reader`],
-//! `work_queue`: threads and their connections. [`migrate`]: the schema. One folder per aggregate: the methods of its
+//! `store`: opening and closing. `options`: which file, how patient. `connection`, `writer`, `reader`,
+//! `work_queue`: threads and their connections. `migrate`: the schema. One folder per aggregate: the methods of its
 //! repository, each with its statement in the `.sql` file of the same name.
 //!
 //! A write travels: repository method → (hot ones) the group-commit queue of its kind → the writer's thread, where all

@@ -1,7 +1,20 @@
 //! What tests share.
 //!
-//! [`postgres`]: a private PostgreSQL cluster for one test process.
+//! [`postgres`]: a private PostgreSQL cluster for one test process. With the feature `node`: [`node`], a server within the
+//! process; [`browser`], a browser without windows; [`client`], the application behind a registered client.
 
+#[cfg(feature = "node")]
+pub mod browser;
+#[cfg(feature = "node")]
+pub mod client;
+#[cfg(feature = "node")]
+pub mod node;
 pub mod postgres;
 
+#[cfg(feature = "node")]
+pub use browser::{Browser, Page, accept_consent, accept_login, redirect_to};
+#[cfg(feature = "node")]
+pub use client::{Authorize, TestClient, TokenAnswer, VERIFIER};
+#[cfg(feature = "node")]
+pub use node::{Backend, Database, ISSUER, TestSluice};
 pub use postgres::{ClusterError, PrivateCluster, Stop};

@@ -7,7 +7,11 @@ use std::time::Duration;
 use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::keys::KeyRing;
 use sluice_oauth::logout::LogoutDelivery;
-use sluice_primitives::Clock;
+use sluice_oauth::flow::ParkedFlowRepository;
+use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::login_session::LoginSessionRepository;
+use sluice_oauth::replay::ReplayRepository;
+use sluice_primitives::{Clock, Timestamp};
 use sluice_token::{Change, FeedFollower};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -58,7 +62,7 @@ impl Background {
         self.every(JANITOR_EVERY, move || {
             let (store, clock) = (Arc::clone(&store), Arc::clone(&clock));
             async move {
-                if let Err(error) = janitor_round(&*store, &*clock, JANITOR_ROWS).await {
+                if let Err(error) = janitor_round(&*store, clock.now(), (JanitorKinds::ALL, JANITOR_ROWS)).await {
                     warn!(%error, "expired rows could not be deleted");
                 }
             }
@@ -89,7 +93,7 @@ impl Background {
     }
 }
 
-async fn forget(changes: &[Change], clients: &ClientDirectory, keys: &KeyRing) {
+pub(crate) async fn forget(changes: &[Change], clients: &ClientDirectory, keys: &KeyRing) {
     for change in changes {
         match change {
             Change::Client(client) => clients.forget(client),
@@ -102,21 +106,35 @@ async fn forget(changes: &[Change], clients: &ClientDirectory, keys: &KeyRing) {
     }
 }
 
-/// One round of the janitor: at most `limit` rows of each kind; how many rows were deleted.
+/// What the janitor looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JanitorKinds {
+    /// Grants and login sessions.
+    pub(crate) grants: bool,
+    /// Parked flows and spent ids.
+    pub(crate) flows: bool,
+}
+
+impl JanitorKinds {
+    /// Everything.
+    pub(crate) const ALL: Self = Self { grants: true, flows: true };
+}
+
+/// One round of the janitor: deletes at most `limit` rows of each kind that expired before `before`; how many it was.
 pub(crate) async fn janitor_round(
     store: &dyn Repositories,
-    clock: &dyn Clock,
-    limit: u32,
+    before: Timestamp,
+    (kinds, limit): (JanitorKinds, u32),
 ) -> Result<u64, sluice_commit::StoreError> {
-    use sluice_oauth::flow::ParkedFlowRepository;
-    use sluice_oauth::grant::GrantRepository;
-    use sluice_oauth::login_session::LoginSessionRepository;
-    use sluice_oauth::replay::ReplayRepository;
-    let now = clock.now();
-    GrantRepository::sweep_revoked(store, now, limit).await?;
-    let mut deleted = GrantRepository::purge_expired(store, now, limit).await?;
-    deleted += LoginSessionRepository::purge_expired(store, now, limit).await?;
-    deleted += ParkedFlowRepository::purge_expired(store, now, limit).await?;
-    deleted += ReplayRepository::purge_expired(store, now, limit).await?;
+    let mut deleted = 0;
+    if kinds.grants {
+        GrantRepository::sweep_revoked(store, before, limit).await?;
+        deleted += GrantRepository::purge_expired(store, before, limit).await?;
+        deleted += LoginSessionRepository::purge_expired(store, before, limit).await?;
+    }
+    if kinds.flows {
+        deleted += ParkedFlowRepository::purge_expired(store, before, limit).await?;
+        deleted += ReplayRepository::purge_expired(store, before, limit).await?;
+    }
     Ok(deleted)
 }

@@ -2,9 +2,11 @@
 //!
 //! [`secrets`]: keys from secrets. [`stores`]: which database. [`oauth_config`]: settings in the words of the domain.
 //! [`services`]: who works with what. [`health`]: whether all of it can serve. [`background`]: what goes on by itself.
-//! [`listeners`]: ports. [`node`]: the whole, started and stopped.
+//! [`listeners`]: ports. [`node`]: the whole, started and stopped. [`embedded`]: a node
+//! within another process.
 
 mod background;
+mod embedded;
 mod health;
 mod listeners;
 mod node;
@@ -13,6 +15,7 @@ mod secrets;
 mod services;
 mod stores;
 
-pub(crate) use background::janitor_round;
-pub(crate) use node::{Node, StartOptions, open_store};
+pub use embedded::{EmbeddedNode, EmbeddedOptions, Written};
+pub(crate) use background::{JanitorKinds, janitor_round};
+pub(crate) use node::{Node, StartOptions, World, open_store};
 pub(crate) use stores::{StartError, Stores};

@@ -54,6 +54,20 @@ pub(crate) struct Started {
     pub(crate) admin: Option<String>,
 }
 
+/// Where a node takes time and randomness from.
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rng: Arc<dyn Rng>,
+}
+
+impl World {
+    /// The real one.
+    pub(crate) fn real() -> Self {
+        Self { clock: Arc::new(SystemClock), rng: Arc::new(OsRng) }
+    }
+}
+
 /// A node that serves.
 pub(crate) struct Node {
     pub(crate) started: Started,
@@ -68,9 +82,11 @@ impl Node {
     ///
     /// # Errors
     /// [`StartError`] says which part does not start.
-    pub(crate) async fn start(settings: &Settings, options: &StartOptions) -> Result<Self, StartError> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let rng: Arc<dyn Rng> = Arc::new(OsRng);
+    pub(crate) async fn start(
+        settings: &Settings,
+        options: &StartOptions,
+        World { clock, rng }: World,
+    ) -> Result<Self, StartError> {
         let stores = open(settings, options.auto_migrate, (&clock, &rng)).await?;
         let base = Foundation {
             store: stores.repositories(),
@@ -92,6 +108,16 @@ impl Node {
         node.listen(settings, options, (&*clock, &rng)).await?;
         node.work(&clock);
         Ok(node)
+    }
+
+    /// Reads the feed now instead of soon.
+    pub(crate) async fn catch_up(&self) -> Result<(), sluice_commit::StoreError> {
+        self.services.catch_up().await
+    }
+
+    /// The store, for those who want to see what was written.
+    pub(crate) const fn stores(&self) -> &Stores {
+        &self.stores
     }
 
     /// Stops: what is in flight is answered, what is queued is written.

@@ -133,6 +133,15 @@ impl Services {
     }
 }
 
+impl Services {
+    /// Reads the feed now; caches forget what changed.
+    pub(crate) async fn catch_up(&self) -> Result<(), sluice_commit::StoreError> {
+        let changes = self.follower.catch_up().await?;
+        super::background::forget(&changes, &self.directory, &self.ring).await;
+        Ok(())
+    }
+}
+
 impl Shared {
     async fn new(settings: &Settings, base: Foundation) -> Result<Self, StartError> {
         let config = Arc::new(oauth_config::oauth(settings)?);

@@ -20,7 +20,7 @@ pub(crate) struct DataSourceArgs {
     /// Take the database from the variable DSN or the configuration
     #[arg(short = 'e', long, global = true)]
     pub(crate) read_from_env: bool,
-    /// The database: postgres://… or sqlite:<file>
+    /// The database: `postgres://…` or `sqlite:<file>`
     #[arg(value_name = "DSN", value_parser = value::secret)]
     pub(crate) dsn: Option<Secret<String>>,
 }

@@ -30,7 +30,7 @@ struct SqlCommand {
     /// Ask nothing; nothing is ever asked
     #[arg(short, long, global = true)]
     yes: bool,
-    /// The database: postgres://… or sqlite:<file>. Without `up`, as older Hydra had it
+    /// The database: `postgres://…` or `sqlite:<file>`. Without `up`, as older Hydra had it
     #[arg(value_name = "DSN", value_parser = value::secret, hide = true)]
     dsn: Option<Secret<String>>,
     #[command(subcommand)]
@@ -47,7 +47,7 @@ enum SqlSubcommand {
 
 #[derive(Debug, Clone, Args)]
 struct SqlDatabase {
-    /// The database: postgres://… or sqlite:<file>
+    /// The database: `postgres://…` or `sqlite:<file>`
     #[arg(value_name = "DSN", value_parser = value::secret)]
     dsn: Option<Secret<String>>,
 }

@@ -8,7 +8,7 @@ use sluice_primitives::{OsRng, SystemClock};
 use url::Url;
 
 use super::serve::observe;
-use crate::app::{Node, StartOptions};
+use crate::app::{Node, StartOptions, World};
 use crate::cli::{DemoCommand, Exit, Listeners};
 use crate::config::{Loaded, Mode, Sources, load};
 use crate::demo::{self, DEFAULT_APP_PORT, DemoOptions, DemoParts, DemoServer, Progress};
@@ -63,7 +63,7 @@ async fn start(
         auto_migrate: true,
         data_dir: sources.data_dir.clone(),
     };
-    let node = Node::start(&loaded.settings, &options).await?;
+    let node = Node::start(&loaded.settings, &options, World::real()).await?;
     let public: Url = loaded.settings.urls.issuer.parse()?;
     let admin = node.started.admin.clone().unwrap_or_default();
     progress.ready("server", &format!("database, keys and pages are ready at {public}"));

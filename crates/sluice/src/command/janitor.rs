@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 
+use sluice_primitives::Lifetime;
+
 use super::{database, fail, print};
-use crate::app::janitor_round;
+use crate::app::{JanitorKinds, janitor_round};
 use crate::cli::{Console, Exit, JanitorCommand};
 
 /// Deletes what has expired, in batches, at most as many rows as the command allows.
@@ -21,8 +23,12 @@ pub(crate) async fn run(
     };
     let store = stores.repositories();
     let mut deleted = 0_u64;
+    let work = janitor.work();
+    let kinds = JanitorKinds { grants: work.tokens || work.grants, flows: work.requests };
+    let kept = janitor.keep_if_younger.map(Lifetime::from).unwrap_or_default();
     let exit = loop {
-        match janitor_round(&*store, console.clock, janitor.batch_size.max(1)).await {
+        let before = console.clock.now() - kept;
+        match janitor_round(&*store, before, (kinds, janitor.batch_size.max(1))).await {
             Ok(0) => break print(console, &format!("Deleted {deleted} expired rows.")),
             Ok(rows) => deleted += rows,
             Err(error) => break fail(console, &error),

@@ -6,7 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, warn};
 
 use super::{chain, load};
-use crate::app::{Node, StartError, StartOptions};
+use crate::app::{Node, StartError, StartOptions, World};
 use crate::cli::{Exit, ServeCommand};
 use crate::config::Loaded;
 use crate::observability::{LogGuard, Traces, logs};
@@ -31,7 +31,7 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
         auto_migrate: serve.auto_migrate,
         data_dir: sources.data_dir.clone(),
     };
-    let exit = match Node::start(&loaded.settings, &options).await {
+    let exit = match Node::start(&loaded.settings, &options, World::real()).await {
         Ok(node) => {
             until_told_to_stop().await;
             node.stop().await;

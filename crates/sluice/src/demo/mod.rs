@@ -82,14 +82,14 @@ enum DemoError {
 /// every answer was as it must be, or a demo that was ended with Ctrl-C.
 pub(crate) async fn run<S, Starting>(
     options: DemoOptions,
-    parts: DemoParts,
+    world: DemoParts,
     start: impl FnOnce(Progress) -> Starting,
 ) -> ExitCode
 where
     S: DemoServer,
     Starting: Future<Output = Result<S, Box<dyn Error + Send + Sync>>>,
 {
-    match try_run(options, parts, start).await {
+    match try_run(options, world, start).await {
         Ok(code) => code,
         Err(error) => {
             eprintln!("\nThe demo failed: {}", chain(&error));
@@ -100,7 +100,7 @@ where
 
 async fn try_run<S, Starting>(
     options: DemoOptions,
-    parts: DemoParts,
+    world: DemoParts,
     start: impl FnOnce(Progress) -> Starting,
 ) -> Result<ExitCode, DemoError>
 where
@@ -108,24 +108,33 @@ where
     Starting: Future<Output = Result<S, Box<dyn Error + Send + Sync>>>,
 {
     let progress = Progress::begin("Sluice demo");
-    let port = options.app_port;
-    let taken = |error| DemoError::AppPort(port, error);
-    let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(taken)?;
-    let callbacks = Callbacks::at(listener.local_addr().map_err(taken)?);
+    let (listener, callbacks) = listen(options).await?;
     let server = start(progress.clone()).await.map_err(DemoError::Server)?;
     let outcome = async {
-        let party = introduce(&server, &callbacks, &*parts.rng).await?;
+        let party = introduce(&server, &callbacks, &*world.rng).await?;
         progress.ready("example app", &format!("registered as {}", party.client_id()));
-        if options.headless {
-            drop(listener);
+        let Some(listener) = listener else {
             let admin = Admin::new(http_client()?, server.admin_url());
-            return Ok(headless::play(party, admin, parts).await);
-        }
-        show(listener, App::new(party, parts), &server).await
+            return Ok(headless::play(party, admin, world).await);
+        };
+        show(listener, App::new(party, world), &server).await
     };
     let outcome = outcome.await;
     server.shutdown().await;
     outcome
+}
+
+/// The port of the application, and where browsers come back to. Without a browser nobody comes, so nothing listens.
+async fn listen(options: DemoOptions) -> Result<(Option<TcpListener>, Callbacks), DemoError> {
+    if options.headless {
+        let port = if options.app_port == 0 { DEFAULT_APP_PORT } else { options.app_port };
+        return Ok((None, Callbacks::at(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))));
+    }
+    let taken = |error| DemoError::AppPort(options.app_port, error);
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.app_port));
+    let listener = TcpListener::bind(address).await.map_err(taken)?;
+    let callbacks = Callbacks::at(listener.local_addr().map_err(taken)?);
+    Ok((Some(listener), callbacks))
 }
 
 /// Registers the example application with the server, and reads what the server offers.

@@ -1,6 +1,7 @@
 //! Profiles of the running process, on the admin listener when `serve.admin.profiling` is set.
 //!
 //! `GET /admin/debug/pprof/profile?seconds=10`: CPU, as pprof reads it, or with `format=svg` as a flame graph.
+//! The first one makes the profiler's tables, some 300 MB, which stay until the process ends.
 //! `GET /admin/debug/pprof/heap`: memory. The allocator keeps no record of who allocated what, so this is what the kernel
 //! knows of the process's memory, as JSON, and not a profile by call stack.
 

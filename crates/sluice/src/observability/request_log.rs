@@ -142,11 +142,10 @@ fn size<B>(request: &Request<B>) -> u64 {
 impl Shared {
     /// The span of a request. It has the level of an error, so that no filter takes the id from an error's line.
     fn span<B>(&self, request: &Request<B>, arrived: &Arrived) -> Span {
-        let span = error_span!("request", request.id = arrived.id());
         if self.options.traced {
-            traces::describe_request(&span, request, arrived.route());
+            return traces::request_span(arrived.id(), request, arrived.route());
         }
-        span
+        error_span!("request", request.id = arrived.id())
     }
 
     fn finished<R: Body>(&self, arrived: &Arrived, span: &Span, response: &Response<R>) {

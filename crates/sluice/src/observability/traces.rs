@@ -17,7 +17,7 @@ use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig, Wit
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, Tracer};
-use tracing::{Span, Subscriber, warn};
+use tracing::{Span, Subscriber, error_span, warn};
 use tracing_opentelemetry::{OpenTelemetryLayer, OpenTelemetrySpanExt};
 use tracing_subscriber::registry::LookupSpan;
 use url::Url;
@@ -101,19 +101,19 @@ fn resource(settings: &TracingSettings) -> Resource {
         .build()
 }
 
-/// Makes the span of a request a server span of the caller's trace, and names it by its route.
-pub(super) fn describe_request<B>(span: &Span, request: &Request<B>, route: Option<&str>) {
+/// The span of a request: a server span of the caller's trace, named by its route.
+pub(super) fn request_span<B>(id: &str, request: &Request<B>, route: Option<&str>) -> Span {
+    let method = request.method().as_str();
+    let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
+    let span = error_span!("request", request.id = id, otel.name = name, otel.kind = "server");
     let parent = TraceContextPropagator::new().extract(&HeaderExtractor(request.headers()));
     // It fails where no trace is recorded; then there is nothing to continue.
     let _ = span.set_parent(parent);
-    let method = request.method().as_str();
-    let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
-    span.set_attribute("otel.name", name);
-    span.set_attribute("otel.kind", "server");
     span.set_attribute("http.request.method", method.to_owned());
     if let Some(route) = route {
         span.set_attribute("http.route", route.to_owned());
     }
+    span
 }
 
 /// Adds how the request was answered.

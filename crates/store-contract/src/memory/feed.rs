@@ -6,23 +6,17 @@ use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_oauth::grant::Grant;
 use sluice_primitives::Timestamp;
-use sluice_token::{Feed, FeedBatch, FeedPosition, Marker, Target};
+use sluice_token::{Feed, FeedBatch, FeedPosition, Target};
 use tokio::time::timeout;
 
 use super::{Data, MemoryStore};
 
 const POLL: Duration = Duration::from_millis(250);
 
-#[derive(Debug)]
-pub(super) struct Row {
-    pub(super) marker: Marker,
-    pub(super) swept: bool,
-}
-
 impl Data {
     /// Whether a marker for `target` covers what happened at `time`.
     pub(super) fn is_marked(&self, target: &Target, time: Timestamp) -> bool {
-        self.markers.values().any(|row| row.marker.target == *target && row.marker.at >= time)
+        self.markers.values().any(|marker| marker.target == *target && marker.at >= time)
     }
 
     /// Whether a wide marker covers the grant.
@@ -40,9 +34,9 @@ impl Feed for MemoryStore {
     async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
         let mut batch = FeedBatch { position: from.clone(), ..FeedBatch::default() };
         MemoryStore::read(self, |data| {
-            for ((origin, counter), row) in &data.markers {
+            for ((origin, counter), marker) in &data.markers {
                 if from.revocations.get(origin).is_none_or(|read| counter > read) {
-                    batch.markers.push(row.marker.clone());
+                    batch.markers.push(marker.clone());
                     batch.position.revocations.insert(*origin, *counter);
                 }
             }

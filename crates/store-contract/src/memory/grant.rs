@@ -95,7 +95,7 @@ impl Data {
         Rotation::Rotated(Box::new(row.grant.clone()))
     }
 
-    /// Writes `revoked_at` onto covered grants; whether none is left.
+    /// Writes `revoked_at` onto covered grants; if none is left, expired markers go.
     fn sweep(&mut self, now: Timestamp, limit: u32) -> u64 {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut covered: Vec<GrantId> = self
@@ -111,10 +111,9 @@ impl Data {
                 row.grant.revoked_at = Some(now);
             }
         }
-        for row in self.markers.values_mut() {
-            row.swept |= complete;
+        if complete {
+            self.markers.retain(|_, marker| marker.expires_at > now);
         }
-        self.markers.retain(|_, row| !row.swept || row.marker.expires_at > now);
         count(&covered)
     }
 }

@@ -72,7 +72,7 @@ struct Data {
     replay: BTreeMap<(i16, [u8; 32]), Timestamp>,
     outbox: BTreeMap<Uuid, outbox::Row>,
     counters: BTreeMap<NodeId, i64>,
-    markers: BTreeMap<(NodeId, i64), feed::Row>,
+    markers: BTreeMap<(NodeId, i64), Marker>,
     changes: BTreeMap<(NodeId, i64), Change>,
     poisoned: HashSet<GrantId>,
 }
@@ -127,7 +127,7 @@ impl MemoryStore {
 impl Data {
     fn mark(&mut self, origin: NodeId, marker: Marker) {
         let counter = self.count(origin);
-        self.markers.insert((origin, counter), feed::Row { marker, swept: false });
+        self.markers.insert((origin, counter), marker);
     }
 
     fn change(&mut self, origin: NodeId, change: Change) {

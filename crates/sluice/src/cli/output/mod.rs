@@ -1,6 +1,6 @@
 //! How answers are printed: as tables for people, as JSON or YAML for programs.
 //!
-//! [`answer`]: what a verb answers. [`table`]: how it looks to a person. [`printable`]: text of others, made harmless
+//! [`answer`]: what a verb answers. [`table`]: how it looks to a person. [`mod@printable`]: text of others, made harmless
 //! for a terminal.
 
 mod answer;

@@ -40,8 +40,8 @@ pub(super) struct App {
 }
 
 impl App {
-    pub(super) fn new(party: RelyingParty, parts: DemoParts) -> Self {
-        Self { party, sessions: Sessions::default(), clock: parts.clock, rng: parts.rng }
+    pub(super) fn new(party: RelyingParty, world: DemoParts) -> Self {
+        Self { party, sessions: Sessions::default(), clock: world.clock, rng: world.rng }
     }
 
     /// Where to open it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cookie::Cookie;
+use cookie::time::Duration;
 use http::header::{COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 use http::{HeaderMap, Method, StatusCode};
 use url::Url;
@@ -104,7 +105,7 @@ impl Browser {
         let cookies = headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
         for cookie in cookies.filter_map(|text| Cookie::parse(text).ok()) {
             let (name, value) = (cookie.name().to_owned(), cookie.value().to_owned());
-            if cookie.max_age().is_some_and(|age| age.is_zero()) || value.is_empty() {
+            if cookie.max_age() == Some(Duration::ZERO) || value.is_empty() {
                 self.cookies.remove(&name);
             } else {
                 self.cookies.insert(name, value);

@@ -20,9 +20,9 @@ use report::Report;
 use script::Script;
 
 /// Plays every step once and prints it. Success if every answer was as it must be.
-pub(super) async fn play(party: RelyingParty, admin: Admin, parts: DemoParts) -> ExitCode {
+pub(super) async fn play(party: RelyingParty, admin: Admin, world: DemoParts) -> ExitCode {
     let mut report = Report::begin();
-    let outcome = Script::new(party, admin, parts).play(&mut report).await;
+    let outcome = Script::new(party, admin, world).play(&mut report).await;
     report.end(outcome.as_ref().err());
     if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,7 +1,5 @@
 //! The steps of the play, and what each answer must be.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use sluice_primitives::rng::random_bytes;
 
@@ -14,13 +12,11 @@ use crate::demo::relying_party::id_token::Expected;
 use crate::demo::relying_party::{RelyingParty, SignIn, Tokens};
 use crate::demo::{DemoParts, http_client};
 
-const RANDOM_BYTES: usize = 12;
-
 /// Who plays.
 pub(super) struct Script {
     party: RelyingParty,
     admin: Admin,
-    parts: DemoParts,
+    world: DemoParts,
     person: Person,
 }
 
@@ -47,10 +43,10 @@ struct Redeemed {
 }
 
 impl Script {
-    pub(super) fn new(party: RelyingParty, admin: Admin, parts: DemoParts) -> Self {
-        let random = || URL_SAFE_NO_PAD.encode(random_bytes::<RANDOM_BYTES>(&*parts.rng)).to_lowercase();
+    pub(super) fn new(party: RelyingParty, admin: Admin, world: DemoParts) -> Self {
+        let random = || format!("{:032x}", u128::from_be_bytes(random_bytes(&*world.rng)));
         let person = Person { email: format!("demo-{}@example.com", random()), password: random() };
-        Self { party, admin, parts, person }
+        Self { party, admin, world, person }
     }
 
     /// Plays every step.
@@ -71,7 +67,7 @@ impl Script {
 
     /// A new account, by the built-in pages. It leads on to consent, for who registered is in.
     async fn register(&self) -> Said<()> {
-        let (mut browser, login) = self.begin(&self.party.sign_in(&*self.parts.rng)).await?;
+        let (mut browser, login) = self.begin(&self.party.sign_in(&*self.world.rng)).await?;
         let link = form::link_to("/ui/registration", &login.html, &login.url);
         let link = link.ok_or_else(|| unexpected("a link to the registration page", &login))?;
         let page = page_of(browser.open(link).await?, "/ui/registration")?;
@@ -82,7 +78,7 @@ impl Script {
 
     /// The same person in another browser, which knows nothing yet.
     async fn log_in(&self) -> Said<AtConsent> {
-        let sign_in = self.party.sign_in(&*self.parts.rng);
+        let sign_in = self.party.sign_in(&*self.world.rng);
         let (mut browser, login) = self.begin(&sign_in).await?;
         let submitted = self.filled(&login)?;
         let page = page_of(browser.submit(&submitted).await?, "/ui/consent")?;
@@ -192,7 +188,7 @@ impl Script {
             nonce,
             access_token: &tokens.access_token,
         };
-        let now = self.parts.clock.now();
+        let now = self.world.clock.now();
         let checked = self.party.check_id_token(id_token.unwrap_or_default(), expected, now).await?;
         must(checked.algorithm == ID_TOKEN_ALGORITHM, ID_TOKEN_ALGORITHM, &checked.algorithm)?;
         Ok(checked.subject)

@@ -51,8 +51,8 @@ impl Collector for CommitCollector {
                 let histogram = read(snapshot);
                 let labels = [("kind", *kind)];
                 let mut sample = metric.encode_family(&labels)?;
-                let (sum, count) = (histogram.sum, histogram.count);
-                sample.encode_histogram::<NoLabelSet>(sum, count, &histogram.buckets, None)?;
+                let buckets: Vec<_> = histogram.buckets.iter().map(as_written).collect();
+                sample.encode_histogram::<NoLabelSet>(histogram.sum, histogram.count, &buckets, None)?;
             }
         }
         for (name, help, read) in COUNTERS {
@@ -65,6 +65,11 @@ impl Collector for CommitCollector {
         }
         Ok(())
     }
+}
+
+/// The bound of the last bucket is written as `+Inf`.
+fn as_written((bound, count): &(f64, u64)) -> (f64, u64) {
+    (if *bound >= f64::MAX { f64::INFINITY } else { *bound }, *count)
 }
 
 impl fmt::Debug for CommitCollector {

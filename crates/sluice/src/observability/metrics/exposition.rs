@@ -1,4 +1,4 @@
-//! The text formats: OpenMetrics 1.0 for who asks for it, as Prometheus does; the older one for everyone else.
+//! The text formats: `OpenMetrics` 1.0 for who asks for it, as Prometheus does; the older one for everyone else.
 
 const OPEN_METRICS: &str = "application/openmetrics-text";
 const OPEN_METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -10,7 +10,6 @@ mod http;
 mod process;
 mod sampled;
 
-use std::fmt;
 use std::sync::Arc;
 
 use ::http::header::{ACCEPT, CONTENT_TYPE};
@@ -176,16 +175,14 @@ impl Metrics {
         }
     }
 
-    /// Everything, as OpenMetrics 1.0.
+    /// Everything, as `OpenMetrics` 1.0; empty if it could not be written.
     pub(crate) fn encode(&self) -> String {
         let mut encoded = String::new();
-        match text::encode(&mut encoded, &self.registry.lock()) {
-            Ok(()) => encoded,
-            Err(fmt::Error) => {
-                tracing::error!("metrics could not be written");
-                String::new()
-            }
+        if text::encode(&mut encoded, &self.registry.lock()).is_err() {
+            tracing::error!("metrics could not be written");
+            encoded.clear();
         }
+        encoded
     }
 }
 

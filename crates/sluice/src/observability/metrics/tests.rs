@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use ::http::Method;
+use sluice_crypto::hash_pool::HashPoolConfig;
 
 use super::*;
 
@@ -9,7 +10,7 @@ const BUILD: Build = Build { version: "1.2.3", hash: "abc", time: "2026-01-01" }
 fn metrics_with_everything() -> Metrics {
     let metrics = Metrics::new(BUILD);
     metrics.register_commit("grant_insert", Arc::new(CommitMetrics::default()));
-    metrics.register_hash_pool(&Arc::new(PoolMetrics::default()));
+    metrics.register_hash_pool(&Arc::new(HashPool::start(&HashPoolConfig::default()).unwrap()));
     let readers =
         CacheReaders { entries: Box::new(|| 3), hits_total: Box::new(|| 20), misses_total: Box::new(|| 1) };
     metrics.register_cache("client", readers);
@@ -115,5 +116,8 @@ fn a_name_registered_twice_is_one_family_with_two_samples() {
     assert!(encoded.contains(r#"sluice_flows_total{step="login_requested"} 2.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_flows_total{step="code_issued"} 1.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_cache_hits_total{cache="client"} 20.0"#), "{encoded}");
-    assert!(encoded.contains(r#"sluice_commit_batch_rows_count{kind="grant_insert"} 0"#), "{encoded}");
+    assert!(
+        encoded.contains(r#"sluice_commit_batch_rows_bucket{le="+Inf",kind="grant_insert"} 0"#),
+        "{encoded}"
+    );
 }

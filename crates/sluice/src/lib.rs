@@ -1,0 +1,57 @@
+//! Sluice: an authorization server for the minute when everybody arrives at once.
+//!
+//! [`cli`]: what can be asked for. [`config`]: files and environment. [`app`]: the composition root. [`command`]: what
+//! `serve`, `migrate`, `janitor` and `secrets` do. [`demo`]: the example application. [`observability`]: logs, metrics,
+//! traces, profiles.
+
+pub mod app;
+mod cli;
+mod command;
+mod config;
+mod demo;
+mod observability;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use sluice_primitives::{OsRng, SystemClock};
+
+use cli::{Cli, Commands, Console, Exit};
+
+/// The version that the server tells.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Does what the command line of this process asks for.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("the runtime could not be started: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    runtime.block_on(run(cli.command)).into()
+}
+
+async fn run(command: Commands) -> Exit {
+    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+    let variable = |name: &str| std::env::var(name).ok();
+    let mut console =
+        Console { out: &mut out, err: &mut err, variable: &variable, clock: &SystemClock, rng: &OsRng };
+    let environment = || std::env::vars_os().collect::<Vec<_>>();
+    match command {
+        Commands::Serve(serve) => command::serve::run(serve, environment()).await,
+        Commands::Demo(demo) => command::demo::run(demo, environment()).await,
+        Commands::Migrate(migrate) => command::migrate::run(migrate, environment(), &mut console).await,
+        Commands::Config(config) => config.run(environment(), &mut console),
+        Commands::Janitor(janitor) => command::janitor::run(janitor, environment(), &mut console).await,
+        Commands::Secrets(secrets) => command::secrets::run(secrets, environment(), &mut console).await,
+        Commands::Version => command::print(&mut console, &cli::version()),
+        Commands::Completion(completion) => match completion.run(console.out) {
+            Ok(()) => Exit::Success,
+            Err(_) => Exit::Failure,
+        },
+        Commands::Remote(remote) => remote.run(&mut console).await,
+    }
+}
