@@ -52,6 +52,6 @@ pub trait ConsentRepository: Send + Sync {
 
     /// Forgets decisions and revokes what was granted by them: with a client, a marker for (subject, client); without,
     /// one marker for each client of which the subject has a decision or a living grant. Grants whose consent was
-    /// accepted later are not touched.
-    async fn forget(&self, forget: Forget) -> Result<(), StoreError>;
+    /// accepted later are not touched. Answers with the clients that got a marker.
+    async fn forget(&self, forget: Forget) -> Result<Vec<ClientId>, StoreError>;
 }

@@ -104,8 +104,11 @@ impl ConsentService {
                 self.revocations.apply(&Marker { target, at: now, expires_at });
             }
             Revoke::All(subject) => {
-                // The markers, one per client, come back by the feed.
-                self.consents.forget(Forget { subject, client: None, now, marker_expires_at: expires_at }).await?;
+                let forget = Forget { subject: subject.clone(), client: None, now, marker_expires_at: expires_at };
+                for client in self.consents.forget(forget).await? {
+                    let target = Target::SubjectClient(subject.clone(), client);
+                    self.revocations.apply(&Marker { target, at: now, expires_at });
+                }
             }
         }
         Ok(())

@@ -47,17 +47,18 @@ impl ConsentRepository for MemoryStore {
         Ok(self.read(|data| data.consents.get(&key).filter(|decision| decision.expires_at > now).cloned()))
     }
 
-    async fn forget(&self, forget: Forget) -> Result<(), StoreError> {
+    async fn forget(&self, forget: Forget) -> Result<Vec<ClientId>, StoreError> {
         self.write(|data| {
             let clients = match &forget.client {
                 Some(client) => BTreeSet::from([client.clone()]),
                 None => data.clients_of(&forget.subject, forget.now),
             };
-            for client in clients {
+            for client in clients.clone() {
                 data.consents.remove(&(forget.subject.clone(), client.clone()));
                 let target = Target::SubjectClient(forget.subject.clone(), client);
                 data.mark(self.node, Marker { target, at: forget.now, expires_at: forget.marker_expires_at });
             }
+            clients.into_iter().collect()
         })
         .await
     }

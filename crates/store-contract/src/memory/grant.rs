@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
+use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{
     Generation, Grant, GrantPage, GrantRepository, Insertion, RedeemCode, Redemption, RefreshRequest,
@@ -30,10 +31,10 @@ impl Data {
     }
 
     /// Revokes a grant for misuse, and appends its marker.
-    fn punish(&mut self, node: NodeId, grant: GrantId, now: Timestamp, expires_at: Timestamp) {
+    fn punish(&mut self, node: NodeId, grant: GrantId, now: Timestamp) {
         let Some(row) = self.grants.get_mut(&grant) else { return };
         row.grant.revoked_at = Some(now);
-        let expires_at = expires_at.max(row.grant.expires_at);
+        let expires_at = now + LONGEST_ACCESS_TOKEN;
         self.mark(node, Marker { target: Target::Grant(grant), at: now, expires_at });
     }
 
@@ -48,7 +49,7 @@ impl Data {
             if row.grant.attempt == redeem.attempt {
                 return Redemption::Redeemed(Box::new(row.grant.clone()));
             }
-            self.punish(node, redeem.grant, redeem.now, redeem.expires_at);
+            self.punish(node, redeem.grant, redeem.now);
             return Redemption::Replayed;
         }
         let Some(row) = self.grants.get_mut(&redeem.grant) else { return Redemption::Unknown };
@@ -79,7 +80,7 @@ impl Data {
             Some(1) if within && row.request == rotate.request => Rotation::Repeated(Box::new(grant.clone())),
             Some(1 | 2) if within => Rotation::Stale,
             Some(_) => {
-                self.punish(node, rotate.grant, rotate.now, rotate.expires_at);
+                self.punish(node, rotate.grant, rotate.now);
                 Rotation::Reused
             }
         }

@@ -8,3 +8,4 @@ FROM node AS n, (
     SELECT client_id FROM oauth_grant WHERE subject = $4 AND revoked_at IS NULL AND expires_at > $2
 ) AS c
 WHERE n.node_id = $1
+RETURNING split_part(key, E'\n', 1)

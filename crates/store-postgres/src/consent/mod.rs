@@ -19,6 +19,8 @@ const FIND: &str = include_str!("find.sql");
 const FORGET_ONE: &str = include_str!("forget_one.sql");
 const FORGET_ALL: &str = include_str!("forget_all.sql");
 const APPEND_MARKERS_OF_ALL: &str = include_str!("append_markers_of_all.sql");
+/// The place of the statement that appends, within its transaction.
+const APPENDED: usize = 1;
 const SETTLE_COUNTER: &str = include_str!("settle_counter.sql");
 
 #[async_trait]
@@ -34,9 +36,9 @@ impl ConsentRepository for PostgresStore {
         Ok(found.transpose()?)
     }
 
-    async fn forget(&self, forget: Forget) -> Result<(), StoreError> {
+    async fn forget(&self, forget: Forget) -> Result<Vec<ClientId>, StoreError> {
         match &forget.client {
-            Some(client) => self.forget_one(&forget, client).await,
+            Some(client) => self.forget_one(&forget, client).await.map(|()| vec![client.clone()]),
             None => self.forget_all(&forget).await,
         }
     }
@@ -52,7 +54,7 @@ impl PostgresStore {
         self.serial.commit(&transaction).await.map(drop)
     }
 
-    async fn forget_all(&self, forget: &Forget) -> Result<(), StoreError> {
+    async fn forget_all(&self, forget: &Forget) -> Result<Vec<ClientId>, StoreError> {
         let counted = Counted::new(self, 1, forget.now);
         let (subject, expires_at) = (forget.subject.as_str(), forget.marker_expires_at.as_millis());
         let transaction = counted
@@ -60,8 +62,14 @@ impl PostgresStore {
             .then(APPEND_MARKERS_OF_ALL, vec![&counted.node, &counted.at, &expires_at, &subject])
             .then(SETTLE_COUNTER, vec![&counted.node])
             .then(FORGET_ALL, vec![&subject, &counted.at]);
-        self.serial.commit(&transaction).await.map(drop)
+        let committed = self.serial.commit(&transaction).await?;
+        let clients = committed.rows_of(APPENDED).iter().map(client);
+        Ok(clients.collect::<Result<_, _>>()?)
     }
+}
+
+fn client(row: &Row) -> Result<ClientId, Unreadable> {
+    column::<&str>(row, 0)?.parse().map_err(|cause| Unreadable::new("consent", &cause))
 }
 
 fn read(row: &Row, subject: &Subject, client: &ClientId) -> Result<RememberedConsent, Unreadable> {

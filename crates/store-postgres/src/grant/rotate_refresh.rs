@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use sluice_commit::{CommitFailure, StoreError, Writer};
+use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::grant::{Grant, RotateRefresh, Rotation};
 use sluice_primitives::Timestamp;
 use uuid::Uuid;
@@ -89,7 +90,7 @@ impl Swap for RotateRefresh {
             1 if in_window && same => done(Rotation::Repeated(Box::new(grant))),
             1 | 2 if in_window => done(Rotation::Stale),
             _ => {
-                let marker_expires_at = self.expires_at.max(grant.expires_at);
+                let marker_expires_at = self.now + LONGEST_ACCESS_TOKEN;
                 Some(Swapped::Misused {
                     by_me: Rotation::Reused,
                     before: Rotation::Revoked,

@@ -76,18 +76,18 @@ impl ConsentRepository for SqliteStore {
             .await
     }
 
-    async fn forget(&self, forget: Forget) -> Result<(), StoreError> {
+    async fn forget(&self, forget: Forget) -> Result<Vec<ClientId>, StoreError> {
         self.write(move |write| {
             let clients = match &forget.client {
                 Some(client) => vec![client.clone()],
                 None => clients_of(write, &forget.subject, forget.now)?,
             };
-            for client in clients {
+            for client in &clients {
                 write.delete("consent", FORGET, (forget.subject.as_str(), client.as_str()))?;
-                let target = Target::SubjectClient(forget.subject.clone(), client);
+                let target = Target::SubjectClient(forget.subject.clone(), client.clone());
                 write.mark(&Marker { target, at: forget.now, expires_at: forget.marker_expires_at })?;
             }
-            Ok(())
+            Ok(clients)
         })
         .await
     }

@@ -1,6 +1,7 @@
 //! Rows of grants, all read in the same order of columns.
 
 use rusqlite::Row;
+use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::grant::{Generation, Grant, RefreshRequest};
 use sluice_primitives::{AttemptId, GrantId, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
@@ -62,9 +63,8 @@ pub(super) fn punish(
     write: &mut Write<'_>,
     grant: &Grant,
     now: Timestamp,
-    expires_at: Timestamp,
 ) -> Result<(), SqliteError> {
     write.update("oauth_grant", PUNISH, (grant.id.as_bytes(), now.as_millis()))?;
-    let expires_at = expires_at.max(grant.expires_at);
+    let expires_at = now + LONGEST_ACCESS_TOKEN;
     write.mark(&Marker { target: Target::Grant(grant.id), at: now, expires_at })
 }
