@@ -39,10 +39,7 @@ deps: rust
 
 .PHONY: rust
 rust:
-	@command -v cargo >/dev/null || { \
-	  echo "Rust is missing. Install it from https://rustup.rs, open a new shell, and run make again:"; \
-	  echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"; \
-	  exit 1; }
+	@command -v cargo >/dev/null || { echo "Rust is missing: install the stable toolchain (1.95 or newer) with rustup, open a new shell, run make again."; exit 1; }
 
 .PHONY: check
 check: rust
@@ -81,10 +78,10 @@ interop: server $(CACHE)/node.stamp $(CACHE)/python.stamp $(CACHE)/go.stamp
 browser: server $(CACHE)/node.stamp
 	tests/browser/run
 
-# Long runs are ordinary tests that are ignored unless asked for; they read how long from SOAK_SECONDS.
+# The fault tests of `make unit`, on both databases at once, for as long as SOAK_SECONDS says instead of three rounds.
 .PHONY: soak
 soak: rust
-	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --workspace --release -- --ignored soak
+	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture crash::
 
 .PHONY: fuzz
 fuzz: rust

@@ -8,7 +8,7 @@ import fs from 'node:fs'
 import https from 'node:https'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { openBrowser, sees } from '../support/chromium.js'
+import { startBrowser, sees } from '../support/chromium.js'
 import { freePorts } from '../support/process.js'
 import { removeFolder, serve, temporaryFolder } from '../support/sluice.js'
 
@@ -50,6 +50,7 @@ async function startSites() {
 async function loginApp(sites, request, response) {
   const url = new URL(request.url, sites.login)
   const kind = ['login', 'consent', 'logout'].find((each) => url.searchParams.has(`${each}_challenge`))
+  if (url.pathname === '/welcome') return page(response, '<p>welcome</p>')
   if (!kind) return response.writeHead(404).end('nothing here')
   const query = `?${kind}_challenge=${encodeURIComponent(url.searchParams.get(`${kind}_challenge`))}`
   const at = `${sites.adminUrl}/admin/oauth2/auth/requests/${kind}`
@@ -68,10 +69,14 @@ async function loginApp(sites, request, response) {
   response.writeHead(303, { location: (await accepted.json()).redirect_to }).end()
 }
 
-/** `/callback` shows what it was told; `/silent?to=` asks in a frame and shows what the frame was told. */
+/**
+ * `/callback` shows what it was told, `/callback-and-on` redirects to another site; `/silent?to=` asks in a frame and shows
+ * what the frame was told.
+ */
 async function application(sites, request, response) {
   const url = new URL(request.url, sites.application)
   if (url.pathname === '/callback') return page(response, `<p>told: ${[...url.searchParams.keys()].join(' ')} ${url.searchParams.get('error') ?? ''}</p>`)
+  if (url.pathname === '/callback-and-on') return response.writeHead(302, { location: `${sites.login}/welcome` }).end()
   if (url.pathname === '/silent') return page(response, `<iframe src="${url.searchParams.get('to').replaceAll('&', '&amp;')}"></iframe>`)
   page(response, '<p>application</p>')
 }
@@ -80,18 +85,18 @@ function page(response, body) {
   response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html><title>test</title>${body}`)
 }
 
-/** Server, sites and one registered client, with this SameSite mode for the session cookie. */
-async function startAll(sameSite) {
+/** Server, sites and one registered client, with this SameSite mode for the session cookie; the pages may be the built-in ones. */
+async function startAll(sameSite, { builtInPages = false } = {}) {
   const sites = await startSites()
+  const pages = {
+    URLS_LOGIN: `${sites.login}/login`,
+    URLS_CONSENT: `${sites.login}/consent`,
+    URLS_LOGOUT: `${sites.login}/logout`,
+  }
   const server = await serve({
     issuer: (port) => `https://sso.example.com:${port}/`,
     args: ['--tls-self-signed'],
-    env: {
-      URLS_LOGIN: `${sites.login}/login`,
-      URLS_CONSENT: `${sites.login}/consent`,
-      URLS_LOGOUT: `${sites.login}/logout`,
-      SERVE_COOKIES_SAME_SITE_MODE: sameSite,
-    },
+    env: { ...(builtInPages ? {} : pages), SERVE_COOKIES_SAME_SITE_MODE: sameSite },
   })
   sites.adminUrl = server.adminUrl
   const created = await fetch(`${server.adminUrl}/admin/clients`, {
@@ -99,7 +104,7 @@ async function startAll(sameSite) {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
       client_name: 'cross-site',
-      redirect_uris: [`${sites.application}/callback`],
+      redirect_uris: ['callback', 'callback-and-on'].map((name) => `${sites.application}/${name}`),
       scope: 'openid',
       token_endpoint_auth_method: 'none',
     }),
@@ -146,7 +151,7 @@ for (const [sameSite, answer] of [['Lax', 'login_required'], ['None', 'code']]) 
     let all, browser
     before(async () => {
       all = await startAll(sameSite)
-      browser = await openBrowser(BROWSER)
+      browser = await startBrowser(BROWSER)
     })
     after(async () => {
       await browser?.close()
@@ -179,7 +184,7 @@ for (const [sameSite, answer] of [['Lax', 'login_required'], ['None', 'code']]) 
     })
 
     test('two tabs, each with a login of its own, both get in', async () => {
-      const fresh = await openBrowser(BROWSER)
+      const fresh = await startBrowser(BROWSER)
       try {
         const tabs = [fresh.page, await fresh.context.newPage()]
         for (const tab of tabs) {
@@ -197,3 +202,22 @@ for (const [sameSite, answer] of [['Lax', 'login_required'], ['None', 'code']]) 
     })
   })
 }
+
+// Chromium holds the form's policy against every redirect that follows it, those of the application too.
+test('a form of the built-in pages leads to an application that redirects to yet another site', async () => {
+  const all = await startAll('Lax', { builtInPages: true })
+  const browser = await startBrowser(BROWSER)
+  try {
+    const { page: tab } = browser
+    await tab.goto(authorizationUrl(all, { redirect_uri: `${all.sites.application}/callback-and-on`, prompt: 'create' }))
+    await tab.fill('input[name=email]', 'alice@example.com')
+    await tab.fill('input[name=password]', 'correct horse battery staple')
+    await tab.keyboard.press('Enter')
+    await tab.click('button[name=decision][value=accept]')
+    await sees(tab, 'welcome')
+  } finally {
+    await browser.close()
+    await all.server.stop()
+    await all.sites.stop()
+  }
+})

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import path from 'node:path'
+import { after } from 'node:test'
 import { chromium } from 'playwright-core'
 import { removeFolder, temporaryFolder } from './sluice.js'
 
@@ -15,12 +16,27 @@ const FLAGS = [
   '--disable-sync',
 ]
 
+const PROGRAM = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const PATIENCE = 10_000
+
+let shared
+
+after(async () => (await shared)?.close())
+
+/** A browser of one person: `page` is its first tab. People share a program, and nothing that it keeps. */
+export async function openBrowser(options = {}) {
+  shared ??= chromium.launch({ executablePath: PROGRAM, args: FLAGS })
+  const context = await (await shared).newContext(options)
+  context.setDefaultTimeout(PATIENCE)
+  return { context, page: await context.newPage(), close: () => context.close() }
+}
+
 /**
- * A browser of one person: `page` is its first tab.
+ * The same with a program of its own, started with `flags`.
  *
  * `thirdPartyCookies` allows cookies in frames of other sites, which Debian's Chromium blocks and others do not.
  */
-export async function openBrowser({ flags = [], thirdPartyCookies = false, ...options } = {}) {
+export async function startBrowser({ flags = [], thirdPartyCookies = false, ...options } = {}) {
   const profile = temporaryFolder('chromium')
   if (thirdPartyCookies) {
     const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } }
@@ -28,11 +44,11 @@ export async function openBrowser({ flags = [], thirdPartyCookies = false, ...op
     fs.writeFileSync(path.join(profile, 'Default', 'Preferences'), JSON.stringify(preferences))
   }
   const browser = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: PROGRAM,
     args: [...FLAGS, ...flags],
     ...options,
   })
-  browser.setDefaultTimeout(10_000)
+  browser.setDefaultTimeout(PATIENCE)
   return {
     context: browser,
     page: browser.pages()[0] ?? (await browser.newPage()),

@@ -98,23 +98,35 @@ struct KeySet {
 pub struct Sealer {
     network: NetworkId,
     key_sets: Vec<KeySet>,
+    /// The one purpose that has secrets of its own.
+    own: Option<(Purpose, Vec<KeySet>)>,
 }
 
 impl std::fmt::Debug for Sealer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sealer").field("network", &self.network).field("keys", &self.key_sets.len()).finish()
+        f.debug_struct("Sealer").field("network", &self.network).field("keys", &self.key_sets.len()).finish_non_exhaustive()
     }
 }
 
 impl Sealer {
     /// A sealer for an installation. Each secret yields one subkey for each purpose.
     pub fn new(network: NetworkId, secrets: &[SystemSecret]) -> Self {
-        Self { network, key_sets: secrets.iter().map(KeySet::derive).collect() }
+        Self { network, key_sets: secrets.iter().map(KeySet::derive).collect(), own: None }
+    }
+
+    /// The same sealer, but that `purpose` has secrets of its own: what it sealed before does not open any more. Without
+    /// secrets, nothing changes.
+    #[must_use]
+    pub fn with_own_secrets(self, purpose: Purpose, secrets: &[SystemSecret]) -> Self {
+        if secrets.is_empty() {
+            return self;
+        }
+        Self { own: Some((purpose, secrets.iter().map(KeySet::derive).collect())), ..self }
     }
 
     /// Seals `plaintext`; the result is URL-safe.
     pub fn seal(&self, purpose: Purpose, plaintext: &[u8], rng: &dyn Rng) -> String {
-        let Some(set) = self.key_sets.first() else { return String::new() };
+        let Some(set) = self.key_sets(purpose).first() else { return String::new() };
         let nonce = random_bytes::<NONCE_LEN>(rng);
         let mut sealed = Vec::with_capacity(HEADER + plaintext.len() + TAG);
         sealed.extend_from_slice(&[VERSION, set.id]);
@@ -142,7 +154,7 @@ impl Sealer {
         let Some((header, body)) = bytes.split_at_checked(HEADER) else { return Err(OpenError::Malformed) };
         let [VERSION, key_id, nonce @ ..] = header else { return Err(OpenError::Malformed) };
         let mut answer = OpenError::UnknownKey;
-        for set in self.key_sets.iter().filter(|set| set.id == *key_id) {
+        for set in self.key_sets(purpose).iter().filter(|set| set.id == *key_id) {
             let (Some(key), Ok(nonce)) = (set.key(purpose), Nonce::try_assume_unique_for_key(nonce)) else { continue };
             let mut buffer = body.to_vec();
             let aad = Aad::from(self.associated_data(purpose));
@@ -154,6 +166,13 @@ impl Sealer {
             answer = OpenError::NotAuthentic;
         }
         Err(answer)
+    }
+
+    fn key_sets(&self, purpose: Purpose) -> &[KeySet] {
+        match &self.own {
+            Some((own, key_sets)) if *own == purpose => key_sets,
+            _ => &self.key_sets,
+        }
     }
 
     fn associated_data(&self, purpose: Purpose) -> [u8; 17] {
@@ -218,6 +237,17 @@ mod tests {
         let sealed = sealer(1, &["old"]).seal(Purpose::AccessToken, b"payload", &OsRng);
         assert!(sealer(1, &["new", "old"]).open(Purpose::AccessToken, &sealed).is_ok());
         assert!(sealer(1, &["new"]).open(Purpose::AccessToken, &sealed).is_err());
+    }
+
+    #[test]
+    fn a_purpose_with_secrets_of_its_own_opens_with_no_other() {
+        let own = [Secret::new(b"own".to_vec())];
+        let separate = || sealer(1, &["first"]).with_own_secrets(Purpose::SessionCookie, &own);
+        let sealed = separate().seal(Purpose::SessionCookie, b"payload", &OsRng);
+        assert_eq!(separate().open(Purpose::SessionCookie, &sealed).unwrap(), b"payload");
+        assert_eq!(sealer(1, &["first"]).open(Purpose::SessionCookie, &sealed), Err(OpenError::UnknownKey));
+        let common = separate().seal(Purpose::AccessToken, b"payload", &OsRng);
+        assert!(sealer(1, &["first"]).open(Purpose::AccessToken, &common).is_ok());
     }
 
     proptest::proptest! {

@@ -39,6 +39,8 @@ pub struct CookiePolicy {
     pub session_name: String,
     /// The domain of the session cookie; `__Host-` is not possible with one.
     pub domain: Option<String>,
+    /// The path of the session cookie; `__Host-` is possible with `/` only.
+    pub session_path: String,
 }
 
 impl CookiePolicy {
@@ -47,7 +49,7 @@ impl CookiePolicy {
     }
 
     fn session_name(&self) -> String {
-        let prefix = if self.secure && self.domain.is_none() { "__Host-" } else { "" };
+        let prefix = if self.secure && self.domain.is_none() && self.session_path == "/" { "__Host-" } else { "" };
         format!("{prefix}{}", self.session_name)
     }
 
@@ -96,7 +98,7 @@ impl CookiePolicy {
             SameSite::None if self.secure => cookie::SameSite::None,
             SameSite::None => cookie::SameSite::Lax,
         };
-        let cookie = self.base(self.session_name(), value).same_site(same_site);
+        let cookie = self.base(self.session_name(), value).path(self.session_path.clone()).same_site(same_site);
         match &self.domain {
             Some(domain) => cookie.domain(domain.clone()),
             None => cookie,

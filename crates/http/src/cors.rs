@@ -13,11 +13,12 @@ use axum::http::header::{
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use sluice_oauth::access_token_reader::AccessTokenReader;
 use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::client_auth::Presented;
 use sluice_protocol::{ClientId, Parameters};
 
-use crate::extract::MAX_FORM;
+use crate::extract::{MAX_FORM, bearer};
 
 /// What is allowed across origins (Hydra's `serve.public.cors`).
 #[derive(Debug, Clone)]
@@ -31,17 +32,18 @@ pub struct CorsPolicy {
     pub max_age: Duration,
 }
 
-/// A policy and the clients whose own origins count too.
+/// A policy and the clients whose own origins count too: those that name themselves, and those of an access token.
 #[derive(Clone)]
 pub(crate) struct Cors {
     pub(crate) policy: Arc<CorsPolicy>,
     pub(crate) clients: Option<Arc<ClientDirectory>>,
+    pub(crate) tokens: Option<Arc<AccessTokenReader>>,
 }
 
 /// Answers preflights and marks answers that may be read.
 pub(crate) async fn layer(State(cors): State<Cors>, request: Request, next: Next) -> Response {
     let Some(origin) = request.headers().get(ORIGIN).cloned() else { return next.run(request).await };
-    let (request, client) = match client_of(&request) {
+    let (request, client) = match client_of(&request).or_else(|| cors.client_of_token(&request)) {
         Some(client) => (request, Some(client)),
         None if is_form(&request) => match client_of_form(request).await {
             Ok(found) => found,
@@ -56,29 +58,34 @@ pub(crate) async fn layer(State(cors): State<Cors>, request: Request, next: Next
     let mut response =
         if preflight { (StatusCode::NO_CONTENT, Body::empty()).into_response() } else { next.run(request).await };
     response.headers_mut().append(VARY, HeaderValue::from_static("Origin"));
-    if allowed {
-        cors.policy.mark(response.headers_mut(), origin, preflight);
+    if let Some(allowed) = allowed {
+        cors.policy.mark(response.headers_mut(), (origin, allowed), preflight);
     }
     response
 }
 
 impl Cors {
-    async fn allows(&self, origin: &HeaderValue, client: Option<&ClientId>, preflight: bool) -> bool {
-        let Ok(origin) = origin.to_str() else { return false };
-        if self.policy.allowed_origins.iter().any(|pattern| matches(pattern, origin)) {
-            return true;
+    async fn allows(&self, origin: &HeaderValue, client: Option<&ClientId>, preflight: bool) -> Option<Allowed> {
+        let origin = origin.to_str().ok()?;
+        if let Some(allowed) = allowed_by(&self.policy.allowed_origins, origin) {
+            return Some(allowed);
         }
-        let Some(clients) = &self.clients else { return false };
-        let Some(id) = client else { return preflight };
-        let client = clients.find(id).await.ok().flatten();
-        client.is_some_and(|client| client.allowed_cors_origins.iter().any(|pattern| matches(pattern, origin)))
+        let Some(id) = client else { return (preflight && self.clients.is_some()).then_some(Allowed::ByName) };
+        let client = self.clients.as_ref()?.find(id).await.ok().flatten()?;
+        allowed_by(&client.allowed_cors_origins, origin)
+    }
+
+    /// The client of the access token that a request bears, whether or not it still holds.
+    fn client_of_token(&self, request: &Request) -> Option<ClientId> {
+        let token = bearer(request.headers())?;
+        Some(self.tokens.as_ref()?.authentic(token).ok()?.client)
     }
 }
 
 impl CorsPolicy {
-    fn mark(&self, headers: &mut HeaderMap, origin: HeaderValue, preflight: bool) {
+    fn mark(&self, headers: &mut HeaderMap, (origin, allowed): (HeaderValue, Allowed), preflight: bool) {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        if self.allow_credentials {
+        if self.allow_credentials && allowed == Allowed::ByName {
             headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
         let mut list = |name, values: &[String]| {
@@ -96,12 +103,28 @@ impl CorsPolicy {
     }
 }
 
-/// `*`, an origin, or an origin with one `*` in it (`https://*.example.com`), which stands for at least one character and
+/// How an origin came to be allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Allowed {
+    /// By its name, or a pattern of it.
+    ByName,
+    /// By `*`, like everybody: its scripts never act with the user's cookies (Fetch §3.3.5).
+    AsAnybody,
+}
+
+fn allowed_by(patterns: &[String], origin: &str) -> Option<Allowed> {
+    let (anybody, named): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| *pattern == "*");
+    if named.into_iter().any(|pattern| matches(pattern, origin)) {
+        return Some(Allowed::ByName);
+    }
+    (!anybody.is_empty()).then_some(Allowed::AsAnybody)
+}
+
+/// An origin, or an origin with one `*` in it (`https://*.example.com`), which stands for at least one character and
 /// never for a slash.
 fn matches(pattern: &str, origin: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == origin,
-        Some(("", "")) => true,
         Some((before, after)) => {
             let middle = origin.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
             middle.is_some_and(|middle| !middle.is_empty() && !middle.contains('/'))
@@ -141,7 +164,7 @@ fn client_of(request: &Request) -> Option<ClientId> {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{Allowed, allowed_by, matches};
 
     #[test]
     fn an_origin_matches_itself_or_a_pattern() {
@@ -150,6 +173,9 @@ mod tests {
         assert!(!matches("https://*.example", "https://.example"));
         assert!(!matches("https://*.example", "https://a.example.evil"));
         assert!(!matches("https://a.example", "https://a.example:444"));
-        assert!(matches("*", "https://anything"));
+        let patterns = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+        assert_eq!(allowed_by(&patterns(&["*"]), "https://anything"), Some(Allowed::AsAnybody));
+        assert_eq!(allowed_by(&patterns(&["*", "https://a.example"]), "https://a.example"), Some(Allowed::ByName));
+        assert_eq!(allowed_by(&patterns(&["https://a.example"]), "https://b.example"), None);
     }
 }

@@ -7,58 +7,67 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, delete, get, post, put};
+use axum::routing::{delete, get, post, put};
 use sluice_primitives::Secret;
 
 use crate::admin::{clients, flows, keys, sessions, tokens};
 use crate::cors::{self, Cors};
 use crate::extract::bearer;
-use crate::public::{authorize, discovery, health, jwks, logout, revoke, token, userinfo};
+use crate::public::{authorize, device, discovery, health, jwks, logout, revoke, token, userinfo};
 use crate::state::{AdminState, PublicState};
 use crate::ui;
 
 /// A larger body is refused by the admin API, in bytes.
 const MAX_ADMIN_BODY: usize = 1024 * 1024;
 
-/// The public API, below the issuer's own path.
+/// The public API, below the path that it is reached at.
 pub fn public(state: PublicState) -> Router {
     let (health, version) = (Arc::clone(&state.health), state.version);
     let path = state.config.issuer.path().to_owned();
-    let cors = state.cors.clone();
-    let clients = Arc::clone(&state.clients);
+    let cors = state.cors.clone().map(|policy| Cors {
+        policy,
+        clients: Some(Arc::clone(&state.clients)),
+        tokens: Some(Arc::clone(&state.userinfo.reader)),
+    });
+    let across_origins = |routes: Router| match &cors {
+        Some(cors) => routes.layer(from_fn_with_state(cors.clone(), cors::layer)),
+        None => routes,
+    };
     let pages = ui::routes(state.ui.clone());
-    let mut routes = Router::new()
+    let routes = Router::new()
         .route("/oauth2/auth", get(authorize::get).post(authorize::post))
         .route("/oauth2/token", post(token::post))
         .route("/oauth2/revoke", post(revoke::post))
-        .route("/userinfo", any(userinfo::any))
+        .route("/oauth2/device/auth", post(device::post))
+        .route("/userinfo", get(userinfo::answer).post(userinfo::answer))
         .route("/oauth2/sessions/logout", get(logout::get).post(logout::post))
         .route("/.well-known/openid-configuration", get(discovery::get))
         .route("/.well-known/oauth-authorization-server", get(discovery::get))
         .route("/.well-known/jwks.json", get(jwks::get))
         .with_state(state.clone());
-    if let Some(policy) = cors {
-        routes = routes.layer(from_fn_with_state(Cors { policy, clients: Some(clients) }, cors::layer));
-    }
-    let routes = routes.merge(pages);
+    let routes = across_origins(routes).merge(pages);
     let watched = Router::new()
         .route("/health/alive", get(health::alive))
         .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
         .route("/version", get(move || health::version(version)));
-    if path.is_empty() {
-        return routes.merge(watched);
-    }
     // RFC 8414 §3.1: with a path in the issuer, it follows the well-known part.
-    let inserted = format!("/.well-known/oauth-authorization-server{path}");
-    let discovery = Router::new().route(&inserted, get(discovery::get)).with_state(state);
-    Router::new().nest(&path, routes.merge(watched.clone())).merge(discovery).merge(watched)
+    let inserted = match state.config.issuer.own_path() {
+        "" => Router::new(),
+        own => Router::new().route(&format!("/.well-known/oauth-authorization-server{own}"), get(discovery::get)),
+    };
+    let inserted = across_origins(inserted.with_state(state));
+    if path.is_empty() {
+        return routes.merge(inserted).merge(watched);
+    }
+    Router::new().nest(&path, routes.merge(watched.clone())).merge(inserted).merge(watched)
 }
 
-/// The admin API.
-pub fn admin(state: AdminState) -> Router {
+/// The admin API, and `beside` it what the caller puts behind the same credential.
+pub fn admin(state: AdminState, beside: Router) -> Router {
     let (health, version) = (Arc::clone(&state.health), state.version);
     let requests = "/admin/oauth2/auth/requests";
     let bearer = state.bearer.clone();
+    let cors = state.cors.clone();
     let public_keys = Arc::clone(&state.public_keys);
     let mut guarded = Router::new()
         .route(&format!("{requests}/login"), get(flows::login))
@@ -80,16 +89,21 @@ pub fn admin(state: AdminState) -> Router {
         .with_state(state.clone())
         .merge(clients::routes(state.clients.clone()))
         .merge(keys::routes(state.keys.clone()))
-        .layer(DefaultBodyLimit::max(MAX_ADMIN_BODY));
+        .layer(DefaultBodyLimit::max(MAX_ADMIN_BODY))
+        .merge(beside);
     if let Some(expected) = bearer {
         guarded = guarded.layer(from_fn_with_state(expected, check_bearer));
     }
-    Router::new()
+    let mut routes =
+        Router::new().route("/.well-known/jwks.json", get(move || jwks::admin(Arc::clone(&public_keys)))).merge(guarded);
+    // Outermost: a preflight bears no credential.
+    if let Some(policy) = cors {
+        routes = routes.layer(from_fn_with_state(Cors { policy, clients: None, tokens: None }, cors::layer));
+    }
+    routes
         .route("/health/alive", get(health::alive))
         .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
         .route("/version", get(move || health::version(version)))
-        .route("/.well-known/jwks.json", get(move || jwks::admin(Arc::clone(&public_keys))))
-        .merge(guarded)
 }
 
 /// The admin port's own credential (RFC 6750), compared in constant time.

@@ -67,6 +67,7 @@ pub struct AdminState {
     pub clients: Arc<ClientService>,
     pub keys: Arc<KeyService>,
     pub public_keys: Arc<KeyRing>,
+    pub cors: Option<Arc<CorsPolicy>>,
     pub health: Arc<dyn Health>,
     /// What a caller must present, if the port is not open.
     pub bearer: Option<Arc<sluice_primitives::Secret<String>>>,

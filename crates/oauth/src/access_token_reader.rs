@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
 use sluice_primitives::Timestamp;
-use sluice_token::{AccessTokenClaims, RevocationSet, jwt, sealed};
+use sluice_token::{AccessTokenClaims, FeedFollower, RevocationSet, jwt, sealed};
 use thiserror::Error;
 
 use crate::keys::KeyRing;
@@ -29,12 +30,26 @@ pub struct AccessTokenReader {
     sealer: Arc<Sealer>,
     keys: Arc<KeyRing>,
     revocations: Arc<RevocationSet>,
+    follower: Arc<FeedFollower>,
 }
 
 impl AccessTokenReader {
     /// A reader.
-    pub fn new(sealer: Arc<Sealer>, keys: Arc<KeyRing>, revocations: Arc<RevocationSet>) -> Self {
-        Self { sealer, keys, revocations }
+    pub fn new(
+        sealer: Arc<Sealer>,
+        keys: Arc<KeyRing>,
+        revocations: Arc<RevocationSet>,
+        follower: Arc<FeedFollower>,
+    ) -> Self {
+        Self { sealer, keys, revocations, follower }
+    }
+
+    /// Refuses while this node may have missed revocations: it must not say that a revoked token holds.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if the feed was not heard lately.
+    pub fn check_knowledge(&self) -> Result<(), StoreError> {
+        if self.follower.is_stale() { Err(StoreError::Unavailable(None)) } else { Ok(()) }
     }
 
     /// The claims of a token that holds at `now`.

@@ -1,16 +1,20 @@
 //! What the authorization server is told. If a [`Config`] exists, it is right.
 
 use sluice_primitives::Lifetime;
-use sluice_token::jwt::ScopeClaim;
+use sluice_token::jwt::{BelowExt, ScopeClaim};
 use thiserror::Error;
 use url::Url;
 
 use crate::client::AccessTokenStrategy;
+use crate::discovery::Announced;
 
 /// The issuer identifier, kept exactly as configured because clients compare it as a string (RFC 8414 §2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issuer {
     text: String,
+    /// The path within the text.
+    own_path: String,
+    /// Where this server is reached.
     base: Url,
 }
 
@@ -25,22 +29,33 @@ impl Issuer {
         &self.text
     }
 
-    /// The URL of a path of this server, such as `/oauth2/auth`, below the issuer's own path.
+    /// The same issuer, whose endpoints are reached below another URL (Hydra's `urls.self.public`).
+    #[must_use]
+    pub fn reached_at(self, base: Url) -> Self {
+        Self { base, ..self }
+    }
+
+    /// The path within the identifier, without a slash at its end; empty if there is none (RFC 8414 §3.1).
+    pub fn own_path(&self) -> &str {
+        &self.own_path
+    }
+
+    /// The URL of a path of this server, such as `/oauth2/auth`, below the path that it is reached at.
     pub fn endpoint(&self, path: &str) -> String {
         format!("{}{path}", self.base.as_str().trim_end_matches('/'))
     }
 
-    /// The issuer's own path without a slash at its end; empty if there is none.
+    /// The path that this server is reached at, without a slash at its end; empty if there is none.
     pub fn path(&self) -> &str {
         self.base.path().trim_end_matches('/')
     }
 
-    /// Whether the issuer is reached over TLS.
+    /// Whether this server is reached over TLS.
     pub fn is_https(&self) -> bool {
         self.base.scheme() == "https"
     }
 
-    /// The URL.
+    /// Where this server is reached.
     pub const fn url(&self) -> &Url {
         &self.base
     }
@@ -54,7 +69,8 @@ impl std::str::FromStr for Issuer {
         if !plain || !matches!(base.scheme(), "http" | "https") {
             return Err(InvalidIssuer);
         }
-        Ok(Self { text: raw.to_owned(), base })
+        let own_path = base.path().trim_end_matches('/').to_owned();
+        Ok(Self { text: raw.to_owned(), own_path, base })
     }
 }
 
@@ -169,16 +185,18 @@ pub struct Config {
     pub pkce: PkcePolicy,
     /// Consent claims that stand at the top level of a JWT access token.
     pub top_level_claims: Vec<String>,
-    /// Whether they also stand below `ext`.
-    pub mirror_claims: bool,
+    /// Which consent claims stand below `ext` of such a token.
+    pub below_ext: BelowExt,
+    /// Whether access tokens say since when they hold (`nbf`).
+    pub not_before: bool,
     /// How a JWT tells the scope.
     pub scope_claim: ScopeClaim,
     /// Whether client-credentials requests without a scope get all of the client's.
     pub default_client_scope: bool,
     /// How many flows may be parked at once.
     pub parked_quota: u64,
-    /// Scopes and claims that discovery names beside those of the standard.
-    pub extra_scopes: Vec<String>,
+    /// What discovery is told to say.
+    pub announced: Announced,
 }
 
 #[cfg(test)]
@@ -191,6 +209,10 @@ mod tests {
         assert_eq!(issuer.as_str(), "https://id.example/tenant/");
         assert_eq!(issuer.endpoint("/oauth2/auth"), "https://id.example/tenant/oauth2/auth");
         assert_eq!(issuer.path(), "/tenant");
+        let behind = issuer.reached_at(Url::parse("https://edge.example/").unwrap());
+        assert_eq!(behind.as_str(), "https://id.example/tenant/");
+        assert_eq!(behind.endpoint("/oauth2/auth"), "https://edge.example/oauth2/auth");
+        assert_eq!((behind.own_path(), behind.path()), ("/tenant", ""));
         assert!("https://id.example/?a=b".parse::<Issuer>().is_err());
         assert!("ftp://id.example/".parse::<Issuer>().is_err());
     }

@@ -36,6 +36,7 @@ pub struct IntrospectionService {
 impl IntrospectionService {
     /// What is known about a token. With `required`, a token that does not cover that scope is inactive (Hydra).
     pub async fn introspect(&self, token: &str, required: Option<&Scope>) -> Result<IntrospectionResponse, StoreError> {
+        self.reader.check_knowledge()?;
         let now = self.clock.now();
         if let Ok(claims) = self.reader.active(token, now) {
             if required.is_some_and(|required| !claims.scope.covers(required)) {
@@ -64,7 +65,7 @@ impl IntrospectionService {
             sub: Some(subject.to_owned()),
             exp: Some(claims.expires_at.as_secs()),
             iat: Some(claims.issued_at.as_secs()),
-            nbf: Some(claims.issued_at.as_secs()),
+            nbf: self.config.not_before.then(|| claims.issued_at.as_secs()),
             aud: Some(claims.audience),
             iss: Some(self.config.issuer.as_str().to_owned()),
             token_type: Some("Bearer"),

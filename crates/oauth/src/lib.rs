@@ -2,7 +2,8 @@
 //!
 //! Who asks: [`client`], [`client_auth`]. What is asked: [`authorization`], [`flow`], [`login_session`], [`consent`],
 //! [`logout`]. What comes of it: [`grant`], [`grant_handler`], [`issuing`], [`keys`]. What tokens are worth:
-//! [`access_token_reader`], [`introspection`], [`revocation`], [`userinfo`]. [`discovery`] tells clients of it all.
+//! [`access_token_reader`], [`introspection`], [`revocation`], [`userinfo`]. [`discovery`] tells clients of it all,
+//! [`metrics`] tell the operator.
 
 pub mod access_token_reader;
 pub mod authorization;
@@ -19,8 +20,10 @@ pub mod issuing;
 pub mod keys;
 pub mod login_session;
 pub mod logout;
+pub mod metrics;
 pub mod replay;
 pub mod revocation;
 pub mod userinfo;
 
 pub use config::Config;
+pub use metrics::OAuthMetrics;

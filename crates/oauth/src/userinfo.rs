@@ -15,9 +15,12 @@ use crate::issuing::id_token::permitted;
 /// Why there is no userinfo.
 #[derive(Debug, Error)]
 pub enum UserinfoError {
-    /// No token was presented, or more than one.
-    #[error("no access token was presented, or more than one")]
+    /// No token was presented.
+    #[error("no access token was presented")]
     NoToken,
+    /// More than one token was presented, or the form that may hold one cannot be read (RFC 6750 §3.1).
+    #[error("more than one access token was presented, or a form that cannot be read")]
+    Malformed,
     /// The token does not hold.
     #[error(transparent)]
     Token(#[from] NotActive),
@@ -34,6 +37,7 @@ impl UserinfoError {
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::NoToken => None,
+            Self::Malformed => Some(ErrorCode::InvalidRequest),
             Self::Token(_) => Some(ErrorCode::InvalidToken),
             Self::Scope => Some(ErrorCode::InsufficientScope),
             Self::Store(error) if error.is_temporary() => Some(ErrorCode::TemporarilyUnavailable),
@@ -58,6 +62,7 @@ impl UserinfoService {
     /// # Errors
     /// [`UserinfoError`] says why not.
     pub async fn userinfo(&self, token: &str) -> Result<Map<String, Value>, UserinfoError> {
+        self.reader.check_knowledge()?;
         let claims = self.reader.active(token, self.clock.now())?;
         if !claims.scope.contains("openid") {
             return Err(UserinfoError::Scope);

@@ -5,10 +5,12 @@ use serde::Serialize;
 /// The document at `/.well-known/openid-configuration`. Lists what is true and nothing else.
 #[derive(Debug, Clone, Serialize)]
 #[expect(missing_docs, reason = "each field is the metadata value of the same name in RFC 8414 §2")]
+#[expect(clippy::struct_excessive_bools, reason = "the document says so many things by true and false")]
 pub struct Metadata {
     pub issuer: String,
     pub authorization_endpoint: String,
     pub token_endpoint: String,
+    pub device_authorization_endpoint: String,
     pub jwks_uri: String,
     pub userinfo_endpoint: String,
     pub revocation_endpoint: String,
@@ -26,7 +28,7 @@ pub struct Metadata {
     pub token_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     pub revocation_endpoint_auth_methods_supported: Vec<&'static str>,
     pub code_challenge_methods_supported: Vec<&'static str>,
-    pub claims_supported: Vec<&'static str>,
+    pub claims_supported: Vec<String>,
     pub prompt_values_supported: Vec<&'static str>,
     pub claims_parameter_supported: bool,
     pub request_parameter_supported: bool,

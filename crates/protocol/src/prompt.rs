@@ -6,6 +6,7 @@ use thiserror::Error;
 
 /// The `prompt` parameter (OpenID Connect Core §3.1.2.1) as the set it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "a set, each member of which may be there or not")]
 pub struct Prompt {
     /// No page may be shown.
     pub none: bool,

@@ -27,7 +27,8 @@ pub enum InvalidRedirectUri {
     /// A scheme that a browser would run instead of visit.
     #[error("the redirect URI has a scheme that is not allowed")]
     DangerousScheme,
-    /// Spaces, backslashes or control characters, which parsers disagree about.
+    /// Spaces, backslashes or control characters, which parsers disagree about, or what is not ASCII, which no URI is
+    /// (RFC 3986 §2): it could not stand in a `Location`.
     #[error("the redirect URI has characters that are not allowed")]
     Characters,
 }
@@ -77,7 +78,7 @@ impl FromStr for RedirectUri {
         if raw.len() > 2048 {
             return Err(InvalidRedirectUri::TooLong);
         }
-        if raw.contains(|c: char| c == '\\' || c == ' ' || c.is_control()) {
+        if raw.contains(|c: char| c == '\\' || !c.is_ascii_graphic()) {
             return Err(InvalidRedirectUri::Characters);
         }
         let uri = Url::parse(raw).map_err(|_| InvalidRedirectUri::NotAbsolute)?;
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_no_redirect_uri_is_refused() {
-        for raw in ["", "/cb", "https://a.example/#x", "javascript:alert(1)", "https://a.example\\@b.example", "https://a b"] {
+        for raw in ["", "/cb", "https://a.example/#x", "javascript:alert(1)", "https://a.example\\@b.example", "https://a b", "https://ä.example/"] {
             assert!(raw.parse::<RedirectUri>().is_err(), "{raw}");
         }
     }

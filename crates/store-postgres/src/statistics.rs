@@ -9,7 +9,7 @@ pub struct WriteCount {
     pub statements: u64,
     /// Transactions committed.
     pub commits: u64,
-    /// Rows asked for, whether or not they were written.
+    /// Rows written; of [`StoreStatistics::others`] those asked for, whether or not they were written.
     pub rows: u64,
 }
 
@@ -24,12 +24,14 @@ pub struct StoreStatistics {
     pub rotations: WriteCount,
     /// Identities registered.
     pub registrations: WriteCount,
-    /// Everything else.
+    /// Everything else that was asked for.
     pub others: WriteCount,
+    /// What the store's owner does by itself, whether or not there is anything to do: leases, purges, sweeps.
+    pub upkeep: WriteCount,
 }
 
 impl StoreStatistics {
-    /// All kinds together.
+    /// All kinds together, but upkeep.
     pub const fn total(&self) -> WriteCount {
         let mut total = self.others;
         let kinds = [&self.grant_inserts, &self.redemptions, &self.rotations, &self.registrations];
@@ -50,11 +52,12 @@ pub(crate) enum Kind {
     Rotation,
     Registration,
     Other,
+    Upkeep,
 }
 
 /// The counters behind [`StoreStatistics`].
 #[derive(Debug, Default)]
-pub(crate) struct Counters([Counter; 5]);
+pub(crate) struct Counters([Counter; 6]);
 
 #[derive(Debug, Default)]
 struct Counter {
@@ -88,17 +91,19 @@ impl Counters {
             rotations: of(Kind::Rotation),
             registrations: of(Kind::Registration),
             others: of(Kind::Other),
+            upkeep: of(Kind::Upkeep),
         }
     }
 
     const fn of(&self, kind: Kind) -> &Counter {
-        let [insert, redeem, rotate, register, other] = &self.0;
+        let [insert, redeem, rotate, register, other, upkeep] = &self.0;
         match kind {
             Kind::GrantInsert => insert,
             Kind::Redemption => redeem,
             Kind::Rotation => rotate,
             Kind::Registration => register,
             Kind::Other => other,
+            Kind::Upkeep => upkeep,
         }
     }
 }

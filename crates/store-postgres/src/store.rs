@@ -33,6 +33,10 @@ const NETWORK_ID: &str = include_str!("network_id.sql");
 const PING: &str = include_str!("ping.sql");
 /// Rows in one statement at most.
 const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(499);
+/// The connection that listens to the feed, and the one for writes that are not hot.
+const BESIDE_LANES_AND_READERS: usize = 2;
+/// More readers than this for each lane are of no use: statements are pipelined.
+const READERS_PER_LANE: usize = 2;
 
 /// How a node uses the store.
 #[derive(Clone)]
@@ -68,6 +72,18 @@ impl StoreOptions {
             clock,
             rng,
         }
+    }
+
+    /// The same options with at most `most` connections, but never fewer than four: two are for the feed and for writes
+    /// that are not hot; of the others half are lanes, as far as there are so many now, and the rest readers, two for
+    /// each lane at most.
+    #[must_use]
+    pub fn with_connections(self, most: u32) -> Self {
+        let shared = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(BESIDE_LANES_AND_READERS);
+        let lanes = (shared / 2).clamp(1, self.lanes.get());
+        let readers = shared.saturating_sub(lanes).min(self.lanes.get() * READERS_PER_LANE);
+        let or_one = |number| NonZeroUsize::new(number).unwrap_or(NonZeroUsize::MIN);
+        Self { lanes: or_one(lanes), readers: or_one(readers), ..self }
     }
 }
 
@@ -219,11 +235,22 @@ impl PostgresStore {
 
     /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own.
     pub(crate) async fn write(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let lane = turn.checked_rem(self.lanes.len()).and_then(|place| self.lanes.get(place));
-        let rows = self.persist(lane.map(|lane| &lane.link), sql, params).await?;
+        let rows = self.persist(self.next_lane(), sql, params).await?;
         self.counters.count(Kind::Other, 1, 1);
         Ok(rows)
+    }
+
+    /// The same for a statement that nobody asked for: it looks for what there is to do.
+    pub(crate) async fn upkeep(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let rows = self.persist(self.next_lane(), sql, params).await?;
+        self.counters.count(Kind::Upkeep, 1, rows.len());
+        Ok(rows)
+    }
+
+    fn next_lane(&self) -> Option<&Link> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let lane = turn.checked_rem(self.lanes.len()).and_then(|place| self.lanes.get(place));
+        lane.map(|lane| &lane.link)
     }
 
     async fn persist(

@@ -63,6 +63,12 @@ impl Browser {
         Self { public, http: without_redirects(), cookies: BTreeMap::new() }
     }
 
+    /// The same browser, led to another node.
+    #[must_use]
+    pub fn at(&self, sluice: &TestSluice) -> Self {
+        Self { public: sluice.public.clone(), ..self.clone() }
+    }
+
     /// Visits a page of the server; the issuer's name stands for the node's own address.
     pub async fn visit(&mut self, url: &str) -> Page {
         self.request(Method::GET, url, None, &[]).await

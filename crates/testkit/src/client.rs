@@ -8,6 +8,7 @@ use sluice_crypto::digest::sha256;
 use url::Url;
 
 use crate::browser::without_redirects;
+use crate::node::TestSluice;
 
 /// The PKCE verifier of tests.
 pub const VERIFIER: &str = "a-code-verifier-of-at-least-forty-three-characters";
@@ -77,6 +78,12 @@ impl TestClient {
             public,
             http: without_redirects(),
         }
+    }
+
+    /// The same client at another node.
+    #[must_use]
+    pub fn at(&self, sluice: &TestSluice) -> Self {
+        Self { public: sluice.public.clone(), ..self.clone() }
     }
 
     /// The address that begins a flow.

@@ -22,10 +22,24 @@ pub struct JwtLayout {
     pub issuer: String,
     /// Names of consent claims that stand at the top level.
     pub top_level: Vec<String>,
-    /// Whether consent claims also stand below `ext`.
-    pub mirror: bool,
+    /// Which consent claims stand below `ext`.
+    pub below_ext: BelowExt,
+    /// Whether `nbf` is told.
+    pub not_before: bool,
     /// `scope` as text, `scp` as list, or both.
     pub scope_claim: ScopeClaim,
+}
+
+/// Which consent claims stand below `ext` (Hydra's `oauth2.mirror_top_level_claims` and `oauth2.preserve_ext_claims`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BelowExt {
+    /// All, those at the top level once more.
+    #[default]
+    All,
+    /// Those that are not at the top level.
+    Rest,
+    /// None.
+    Nothing,
 }
 
 /// Which claims tell the scope (Hydra's `strategies.jwt.scope_claim`).
@@ -48,7 +62,8 @@ struct Public<'a> {
     client_id: &'a str,
     exp: i64,
     iat: i64,
-    nbf: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nbf: Option<i64>,
     jti: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<&'a str>,
@@ -57,7 +72,7 @@ struct Public<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     auth_time: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ext: Option<&'a Map<String, Value>>,
+    ext: Option<Map<String, Value>>,
     slc: String,
     #[serde(flatten)]
     top_level: Map<String, Value>,
@@ -76,6 +91,7 @@ pub fn write(
 ) -> Result<String, sluice_crypto::jws::SignError> {
     let subject = claims.subject.as_ref().map_or(claims.client.as_str(), |subject| subject.as_str());
     let top_level = layout.top_level.iter().filter(|name| !is_reserved(name));
+    let top_level: Map<_, _> = top_level.filter_map(|name| Some((name.clone(), extra.get(name)?.clone()))).collect();
     let public = Public {
         iss: &layout.issuer,
         sub: subject,
@@ -83,14 +99,14 @@ pub fn write(
         client_id: claims.client.as_str(),
         exp: claims.expires_at.as_secs(),
         iat: claims.issued_at.as_secs(),
-        nbf: claims.issued_at.as_secs(),
+        nbf: layout.not_before.then(|| claims.issued_at.as_secs()),
         jti: claims.id.to_string(),
         scope: (layout.scope_claim != ScopeClaim::List).then(|| claims.scope.as_str()),
         scp: (layout.scope_claim != ScopeClaim::Text).then(|| claims.scope.iter().collect()),
         auth_time: claims.subject.as_ref().map(|_| claims.authenticated_at.as_secs()),
-        ext: (layout.mirror && !extra.is_empty()).then_some(extra),
+        ext: Some(below_ext(layout.below_ext, extra, &top_level)).filter(|ext| !ext.is_empty()),
         slc: sealer.seal(Purpose::TokenFacts, &encode(claims), rng),
-        top_level: top_level.filter_map(|name| Some((name.clone(), extra.get(name)?.clone()))).collect(),
+        top_level,
     };
     let payload = serde_json::to_vec(&public).unwrap_or_default();
     key.sign(Some(TYPE), &payload)
@@ -107,6 +123,15 @@ pub fn read(verified_payload: &[u8], sealer: &Sealer) -> Result<AccessTokenClaim
     }
     let facts: Facts = serde_json::from_slice(verified_payload).map_err(|_| NotAToken::Content)?;
     decode(&sealer.open(Purpose::TokenFacts, &facts.slc)?)
+}
+
+fn below_ext(which: BelowExt, extra: &Map<String, Value>, top_level: &Map<String, Value>) -> Map<String, Value> {
+    let is_below = |name: &String| match which {
+        BelowExt::All => true,
+        BelowExt::Rest => !top_level.contains_key(name),
+        BelowExt::Nothing => false,
+    };
+    extra.iter().filter(|(name, _)| is_below(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Whether a consent claim may not stand at the top level, because the server speaks there.

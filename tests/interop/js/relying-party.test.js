@@ -216,9 +216,12 @@ test('a code used twice is refused and its tokens die', async () => {
   assert.equal((await introspect(tokens.access_token)).active, false)
 })
 
-test('a wrong secret is invalid_client', async () => {
+test('a wrong secret is invalid_client, told with a challenge', async () => {
   const configuration = await relyingParty({}, client.ClientSecretBasic('not the secret'))
-  await assert.rejects(client.clientCredentialsGrant(configuration), { error: 'invalid_client', status: 401 })
+  const refusal = await client.clientCredentialsGrant(configuration).catch((error) => error)
+  assert.equal(refusal.status, 401)
+  assert.equal(refusal.cause[0].scheme, 'basic')
+  assert.equal((await refusal.response.json()).error, 'invalid_client')
 })
 
 test('an unregistered redirect URI is never redirected to', async () => {

@@ -1,7 +1,7 @@
 //! What handlers take out of a request.
 
 use axum::body::Body;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, Request};
 use bytes::Bytes;
 use sluice_protocol::Parameters;
@@ -39,9 +39,24 @@ pub(crate) fn parameters(bytes: &[u8]) -> Result<Parameters<'_>, InvalidParamete
     Parameters::parse(bytes, MAX_FORM, &["resource", "audience"])
 }
 
+/// There is more than one `Authorization` header, or it is no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the Authorization header is repeated or unreadable")]
+pub(crate) struct UnclearAuthorization;
+
+/// The `Authorization` header. One who sends two wants them read by different servers.
+pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&str>, UnclearAuthorization> {
+    let mut all = headers.get_all(AUTHORIZATION).iter();
+    match (all.next(), all.next()) {
+        (None, _) => Ok(None),
+        (Some(only), None) => only.to_str().map(Some).map_err(|_| UnclearAuthorization),
+        (Some(_), Some(_)) => Err(UnclearAuthorization),
+    }
+}
+
 /// A bearer token of the `Authorization` header (RFC 6750 §2.1).
 pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let header = headers.get(axum::http::header::AUTHORIZATION)?.to_str().ok()?;
+    let header = authorization(headers).ok()??;
     let (scheme, token) = header.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)

@@ -1,9 +1,11 @@
 //! `/oauth2/auth` (RFC 6749 §3.1).
 
+use axum::Extension;
 use axum::extract::{RawQuery, Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use sluice_oauth::authorization::{AuthorizationError, ShownError, Step};
+use sluice_net::PeerAddress;
+use sluice_oauth::authorization::{AuthorizationError, Browser, ShownError, Step};
 use sluice_protocol::Parameters;
 
 use crate::extract::form_bytes;
@@ -13,9 +15,15 @@ use crate::state::PublicState;
 use crate::respond::page::{ErrorView, error_page};
 
 /// `GET /oauth2/auth`: any of the three legs of a flow.
-pub(crate) async fn get(State(state): State<PublicState>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
+pub(crate) async fn get(
+    State(state): State<PublicState>,
+    RawQuery(query): RawQuery,
+    peer: Option<Extension<PeerAddress>>,
+    headers: HeaderMap,
+) -> Response {
     let query = query.unwrap_or_default();
-    let browser = state.cookies.browser(&headers);
+    let address = peer.map(|Extension(PeerAddress(peer))| state.ui.proxies.client_address(peer.ip(), &headers));
+    let browser = Browser { address, ..state.cookies.browser(&headers) };
     // Only the verifier of a later leg counts: the request is rebuilt from what was sealed.
     let legs = Parameters::parse(query.as_bytes(), 64 * 1024, &["resource", "audience"]).unwrap_or_default();
     let step = match (legs.get("login_verifier"), legs.get("consent_verifier")) {
@@ -34,9 +42,7 @@ pub(crate) async fn get(State(state): State<PublicState>, RawQuery(query): RawQu
 pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
     match form_bytes(request).await {
         Ok((_, bytes)) => {
-            let query = String::from_utf8_lossy(&bytes);
-            let url = format!("{}?{query}", state.config.issuer.endpoint("/oauth2/auth"));
-            redirect::redirect(StatusCode::SEE_OTHER, &url)
+            redirect::ask_again_with_get(&state.config.issuer.endpoint("/oauth2/auth"), &bytes)
         }
         Err(error) => {
             tracing::info!(reason = %error, "authorization request refused");
@@ -55,12 +61,15 @@ fn go(state: &PublicState, step: &Step) -> Response {
 fn refuse(state: &PublicState, error: AuthorizationError) -> Response {
     match error {
         AuthorizationError::Redirected(error) => {
+            state.authorization.metrics.redirected_errors.add();
             tracing::info!(error.code = error.error, reason = error.description, "authorization request refused");
             redirect::go(&error.location(state.config.issuer.as_str()))
         }
         AuthorizationError::Shown(error) => {
+            state.authorization.metrics.shown_errors.add();
             log("authorization", error.code(), &error);
-            let view = ErrorView { code: error.code(), sentence: error.sentence(), way_out: error.way_out() };
+            let (sentence, way_out) = (error.sentence(), error.way_out());
+            let view = ErrorView { code: error.code(), sentence, way_out, over: error.is_over() };
             error_page(&state.config, &view).into_response()
         }
     }

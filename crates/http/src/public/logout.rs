@@ -9,7 +9,7 @@ use sluice_protocol::Parameters;
 
 use crate::extract::form_bytes;
 use crate::respond::oauth_error::log;
-use crate::respond::redirect::redirect;
+use crate::respond::redirect::{ask_again_with_get, redirect};
 use crate::state::PublicState;
 use crate::respond::page::{ErrorView, error_page, logged_out_page};
 
@@ -22,9 +22,7 @@ pub(crate) async fn get(State(state): State<PublicState>, RawQuery(query): RawQu
 pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
     match form_bytes(request).await {
         Ok((_, bytes)) => {
-            let query = String::from_utf8_lossy(&bytes);
-            let url = format!("{}?{query}", state.config.issuer.endpoint("/oauth2/sessions/logout"));
-            redirect(StatusCode::SEE_OTHER, &url)
+            ask_again_with_get(&state.config.issuer.endpoint("/oauth2/sessions/logout"), &bytes)
         }
         Err(_) => refuse(&state, &LogoutError::Parameters(sluice_protocol::parameters::InvalidParameters::NotUtf8)),
     }
@@ -60,6 +58,6 @@ fn done(state: &PublicState, frames: &[url::Url], continue_to: Option<&str>) -> 
 
 fn refuse(state: &PublicState, error: &LogoutError) -> Response {
     log("logout", error.code(), error);
-    let view = ErrorView { code: error.code(), sentence: error.sentence(), way_out: None };
+    let view = ErrorView { code: error.code(), sentence: error.sentence(), way_out: None, over: false };
     error_page(&state.config, &view).into_response()
 }

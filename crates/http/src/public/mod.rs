@@ -1,6 +1,7 @@
 //! What browsers and clients use.
 
 pub(crate) mod authorize;
+pub(crate) mod device;
 pub(crate) mod discovery;
 pub(crate) mod health;
 pub(crate) mod jwks;

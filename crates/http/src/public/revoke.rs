@@ -1,14 +1,13 @@
 //! `POST /oauth2/revoke` (RFC 7009).
 
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use sluice_oauth::client_auth::Presented;
+use sluice_oauth::client_auth::{ClientAuthError, Presented};
 use sluice_oauth::revocation::RevocationError;
 use sluice_protocol::ErrorCode;
 
-use crate::extract::{form_bytes, parameters};
+use crate::extract::{authorization, form_bytes, parameters};
 use crate::respond::oauth_error::{no_store, refuse};
 use crate::state::PublicState;
 
@@ -18,8 +17,7 @@ pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> 
         Ok(form) => form,
         Err(error) => return refuse("revocation", ErrorCode::InvalidRequest, &error),
     };
-    let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-    match revoke(&state, authorization, &body).await {
+    match revoke(&state, &headers, &body).await {
         Ok(()) => {
             let mut response = StatusCode::OK.into_response();
             no_store(&mut response);
@@ -29,8 +27,9 @@ pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> 
     }
 }
 
-async fn revoke(state: &PublicState, authorization: Option<&str>, body: &[u8]) -> Result<(), RevocationError> {
+async fn revoke(state: &PublicState, headers: &HeaderMap, body: &[u8]) -> Result<(), RevocationError> {
     let form = parameters(body).map_err(|_| RevocationError::Malformed)?;
+    let authorization = authorization(headers).map_err(|_| ClientAuthError::MalformedHeader)?;
     let presented = Presented::read(authorization, &form)?;
     let token = form.get("token").ok_or(RevocationError::Malformed)?;
     state.revocation.revoke(presented, token).await

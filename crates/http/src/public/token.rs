@@ -3,14 +3,13 @@
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
 use axum::response::{IntoResponse, Response};
-use sluice_oauth::client_auth::Presented;
+use sluice_oauth::client_auth::{ClientAuthError, Presented};
 use sluice_oauth::grant_handler::TokenError;
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{ErrorCode, TokenRequest};
 
-use crate::extract::{form_bytes, parameters};
+use crate::extract::{authorization, form_bytes, parameters};
 use crate::respond::oauth_error::{no_store, refuse};
 use crate::state::PublicState;
 
@@ -32,7 +31,7 @@ pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> 
 
 async fn issue(state: &PublicState, headers: &HeaderMap, body: &[u8]) -> Result<TokenResponse, TokenError> {
     let form = parameters(body)?;
-    let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let authorization = authorization(headers).map_err(|_| ClientAuthError::MalformedHeader)?;
     let presented = Presented::read(authorization, &form)?;
     state.tokens.issue(presented, TokenRequest::read(&form)?).await
 }

@@ -25,6 +25,8 @@ pub(crate) struct ErrorView<'a> {
     pub(crate) code: ErrorCode,
     pub(crate) sentence: &'a str,
     pub(crate) way_out: Option<&'a str>,
+    /// Whether the flow took too long, or was completed before.
+    pub(crate) over: bool,
 }
 
 /// The error page: the configured one, told by its query (Hydra's `urls.error`), or our own.
@@ -39,8 +41,7 @@ pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
     }
     let stylesheet = crate::ui::stylesheet(config);
     let way_out = view.way_out.map(|url| WayOut { url, label: "Start again" });
-    let expired = view.code == ErrorCode::InvalidRequest && way_out.is_some();
-    let html = if expired {
+    let html = if view.over {
         ExpiredPage { stylesheet: &stylesheet, request_id: None, way_out }.render()
     } else {
         let page = ErrorPage {
@@ -54,7 +55,7 @@ pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
         };
         page.render()
     };
-    let mut response = (if expired { StatusCode::GONE } else { status(view.code) }, page(html, POLICY)).into_response();
+    let mut response = (if view.over { StatusCode::GONE } else { status(view.code) }, page(html, POLICY)).into_response();
     retry_after(view.code, &mut response);
     response
 }

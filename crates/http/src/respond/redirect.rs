@@ -3,6 +3,7 @@
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
+use form_urlencoded::Serializer;
 use sluice_oauth::authorization::Location;
 
 /// Sends the browser on; the address it comes from is told to nobody (sealed values are in it).
@@ -22,6 +23,13 @@ pub(crate) fn redirect(status: StatusCode, url: &str) -> Response {
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     ];
     (status, headers).into_response()
+}
+
+/// Asks for what was posted again with `GET`, at `endpoint`. The form is written anew: its bytes may be none that a header
+/// can hold.
+pub(crate) fn ask_again_with_get(endpoint: &str, form: &[u8]) -> Response {
+    let query = Serializer::new(String::new()).extend_pairs(form_urlencoded::parse(form)).finish();
+    redirect(StatusCode::SEE_OTHER, &format!("{endpoint}?{query}"))
 }
 
 /// The page that posts itself (Form Post Response Mode §2). Its one script is allowed by its hash.

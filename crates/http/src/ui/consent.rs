@@ -10,7 +10,7 @@ use sluice_protocol::Parameters;
 use url::Url;
 
 use super::UiState;
-use super::page::page;
+use super::page::{onward, page};
 use super::policy::Policy;
 use super::problem::Problem;
 use super::stylesheet;
@@ -36,7 +36,8 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let answer = ui.flows.consent(challenge).await?;
     if answer.flow.skip {
         let everything = answer.flow.request.scope.iter().map(str::to_owned).collect();
-        return accept(ui, challenge, &answer.flow, (everything, false)).await;
+        let next = accept(ui, challenge, &answer.flow, (everything, false)).await?;
+        return Ok(redirect(StatusCode::SEE_OTHER, &next));
     }
     visit.check_binding(&answer.flow.request, &answer)?;
     form(ui, (visit, challenge), &answer, (StatusCode::OK, None)).await
@@ -52,15 +53,14 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     match fields.get("decision") {
         Some("accept") => {
             let choice = (chosen(&answer.flow, &fields), fields.get("remember").is_some());
-            accept(ui, challenge, &answer.flow, choice).await
+            Ok(onward(&ui.config, &accept(ui, challenge, &answer.flow, choice).await?))
         }
         Some("reject") => {
             let rejection = RejectFlow {
                 description: "The user denied the request.".to_owned(),
                 ..RejectFlow::default()
             };
-            let next = ui.flows.reject_consent(challenge, rejection).await?;
-            Ok(redirect(StatusCode::SEE_OTHER, &next))
+            Ok(onward(&ui.config, &ui.flows.reject_consent(challenge, rejection).await?))
         }
         _ => {
             let again = (StatusCode::UNPROCESSABLE_ENTITY, Some("Choose whether to allow this."));
@@ -75,12 +75,13 @@ fn chosen(flow: &AwaitingConsent, fields: &Parameters<'_>) -> Vec<String> {
     flow.request.scope.iter().filter(|value| *value == "openid" || ticked(value)).map(str::to_owned).collect()
 }
 
+/// Accepts the flow; where the browser goes next.
 async fn accept(
     ui: &UiState,
     challenge: &str,
     flow: &AwaitingConsent,
     (grant_scope, remember): (Vec<String>, bool),
-) -> Result<Response, Problem> {
+) -> Result<String, Problem> {
     let wants_claims = grant_scope.iter().any(|scope| scope == "email" || scope == "profile");
     let email = if wants_claims { email(ui, flow).await? } else { None };
     let accept = AcceptConsent {
@@ -90,8 +91,7 @@ async fn accept(
         remember,
         ..AcceptConsent::default()
     };
-    let next = ui.flows.accept_consent(challenge, accept).await?;
-    Ok(redirect(StatusCode::SEE_OTHER, &next))
+    Ok(ui.flows.accept_consent(challenge, accept).await?)
 }
 
 /// What the granted scopes tell the client (OpenID Connect Core §5.4). Nobody has verified the address yet.
@@ -146,7 +146,7 @@ async fn form(
         remember: false,
         form_error,
     };
-    Ok(page(status, &view, &Policy::flow(&ui.config, request)))
+    Ok(page(status, &view, &Policy::form(&ui.config)))
 }
 
 /// Where the browser goes back to, as a person reads it: a host, or the scheme of a native application.

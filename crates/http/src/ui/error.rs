@@ -40,7 +40,7 @@ pub(super) async fn show(State(ui): State<UiState>, RawQuery(query): RawQuery) -
     let fields = Parameters::parse(query.as_bytes(), MAX_FORM, &[]).unwrap_or_default();
     let named = fields.get("error").and_then(|named| SHOWN.into_iter().find(|code| code.as_str() == named));
     let code = named.unwrap_or(ErrorCode::InvalidRequest);
-    own_page(&ui.config, &ErrorView { code, sentence: code.description(), way_out: None })
+    own_page(&ui.config, &ErrorView { code, sentence: code.description(), way_out: None, over: false })
 }
 
 /// Shows an error: on the page that is configured, or on our own.

@@ -11,7 +11,7 @@ use sluice_protocol::Parameters;
 use tracing::info;
 
 use super::UiState;
-use super::page::{page, retry_after};
+use super::page::{onward, page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
 use super::stylesheet;
@@ -126,7 +126,7 @@ pub(super) async fn accept(
         ..AcceptLogin::default()
     };
     let next = ui.flows.accept_login(challenge, accept).await?;
-    Ok(redirect(StatusCode::SEE_OTHER, &next))
+    Ok(onward(&ui.config, &next))
 }
 
 /// The browser has a session already.
@@ -153,5 +153,5 @@ fn form(
         password_error: typed.password_error,
         form_error: typed.form_error,
     };
-    Ok(page(status, &view, &Policy::flow(&ui.config, &answer.flow.request)))
+    Ok(page(status, &view, &Policy::form(&ui.config)))
 }

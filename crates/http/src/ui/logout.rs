@@ -6,15 +6,15 @@ use axum::response::Response;
 use sluice_identity::IdentityError;
 use sluice_oauth::logout::LogoutView;
 use sluice_primitives::IdentityId;
+use sluice_protocol::RedirectUri;
 
 use super::UiState;
-use super::page::page;
+use super::page::{onward, page};
 use super::policy::Policy;
 use super::problem::Problem;
 use super::stylesheet;
 use super::views::{LogoutPage, StillSignedInPage, WayOut};
 use super::visit::{Visit, challenge};
-use crate::respond::redirect::redirect;
 
 /// `GET /ui/logout`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -46,8 +46,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         return Err(problem.restarting_at(restart));
     }
     if fields.get("decision") == Some("accept") {
-        let next = ui.logout.accept(challenge).await?;
-        return Ok(redirect(StatusCode::SEE_OTHER, &next));
+        return Ok(onward(&ui.config, &ui.logout.accept(challenge).await?));
     }
     let asked = ui.logout.request(challenge).await?;
     ui.logout.reject(challenge).await?;
@@ -71,16 +70,34 @@ async fn form(
         client_name: asked.client.as_deref().map(super::client_name),
         account: account.as_deref(),
     };
-    let back = asked.logout.redirect_uri.as_ref().and_then(sluice_protocol::RedirectUri::url);
-    let onward = back.as_ref().into_iter().chain(ui.config.pages.post_logout_redirect.as_ref());
-    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config, onward)))
+    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
 }
 
 fn still_signed_in(ui: &UiState, asked: &LogoutView) -> Response {
-    let home = asked.client.as_deref().and_then(|client| super::web_url(&client.client_uri));
+    let home =
+        asked.client.as_deref().and_then(|client| super::web_url(&client.client_uri).map(str::to_owned));
+    let home = home.or_else(|| origin(asked.logout.redirect_uri.as_ref()?));
     let view = StillSignedInPage {
         stylesheet: &stylesheet(&ui.config),
-        way_out: home.map(|url| WayOut { url, label: "Back to the application" }),
+        way_out: home.as_deref().map(|url| WayOut { url, label: "Back to the application" }),
     };
     page(StatusCode::OK, &view, &Policy::no_form())
+}
+
+/// The start page of an application that does not say where it is: there is one at its origin, as a rule.
+fn origin(redirect_uri: &RedirectUri) -> Option<String> {
+    let url = redirect_uri.url().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    url.join("/").ok().map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_application_on_the_web_is_found_at_its_origin() {
+        let origin = |raw: &str| origin(&raw.parse().unwrap());
+        assert_eq!(origin("https://app.example:8443/out?a=b").as_deref(), Some("https://app.example:8443/"));
+        assert_eq!(origin("myapp://signed-out"), None);
+    }
 }

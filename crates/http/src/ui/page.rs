@@ -3,14 +3,17 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY, RETRY_AFTER,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY, REFRESH, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::response::{Html, IntoResponse, Response};
+use sluice_oauth::Config;
 use sluice_primitives::Lifetime;
 use tracing::error;
 
 use super::policy::Policy;
+use super::stylesheet;
+use super::views::OnwardPage;
 
 /// A page.
 pub(super) fn page(status: StatusCode, view: &impl Template, policy: &Policy) -> Response {
@@ -33,6 +36,18 @@ pub(super) fn page(status: StatusCode, view: &impl Template, policy: &Policy) ->
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
     (status, headers, Html(html)).into_response()
+}
+
+/// What a form leads to: a page that goes there by itself, not a redirect. Browsers hold `form-action` also against the
+/// redirects that follow a form, and where those of a client lead in the end nobody can know.
+pub(super) fn onward(config: &Config, url: &str) -> Response {
+    let view = OnwardPage { stylesheet: &stylesheet(config), url };
+    let mut response = page(StatusCode::OK, &view, &Policy::no_form());
+    match HeaderValue::try_from(format!("0;url={url}")) {
+        Ok(refresh) => response.headers_mut().insert(REFRESH, refresh),
+        Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    };
+    response
 }
 
 /// Says when to come again: in whole seconds, one at least.

@@ -1,7 +1,6 @@
 //! What a page may load, and where its form may lead (Content Security Policy Level 3).
 
 use sluice_oauth::Config;
-use sluice_oauth::flow::Request;
 use url::{Host, Url};
 
 /// The policy of one page: its own style sheet and nothing else, in no frame.
@@ -16,21 +15,11 @@ impl Policy {
         Self::default()
     }
 
-    /// A page whose form is posted to this server. Browsers hold `form-action` also against the redirects that follow,
-    /// so all places where these may lead have to be named.
-    pub(super) fn form<'a>(config: &'a Config, onward: impl IntoIterator<Item = &'a Url>) -> Self {
-        let mut policy = Self { form_targets: vec!["'self'".to_owned()] };
-        let onward = std::iter::once(config.issuer.url()).chain(onward).chain(config.pages.error.as_ref());
-        for url in onward {
-            push(&mut policy.form_targets, source(url));
-        }
-        policy
-    }
-
-    /// A page of a flow: it may lead to the consent page, and ends at the client.
-    pub(super) fn flow(config: &Config, request: &Request) -> Self {
-        let client = request.redirect_uri.url();
-        Self::form(config, std::iter::once(&config.pages.consent).chain(client.as_ref()))
+    /// A page whose form is posted to this server. Browsers hold `form-action` also against redirects: those to the
+    /// configured error page are the only ones that a form is answered with.
+    pub(super) fn form(config: &Config) -> Self {
+        let error = config.pages.error.as_ref().map(source);
+        Self { form_targets: std::iter::once("'self'".to_owned()).chain(error).collect() }
     }
 
     /// The value of the header.
@@ -40,12 +29,6 @@ impl Policy {
         format!(
             "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action {targets}"
         )
-    }
-}
-
-fn push(sources: &mut Vec<String>, source: String) {
-    if !sources.contains(&source) {
-        sources.push(source);
     }
 }
 

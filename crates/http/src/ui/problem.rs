@@ -68,7 +68,7 @@ impl Problem {
         if self.is_expired() {
             return expired_page(&ui.config, self.way_out());
         }
-        let view = ErrorView { code: self.code(), sentence: self.sentence(), way_out: self.way_out() };
+        let view = ErrorView { code: self.code(), sentence: self.sentence(), way_out: self.way_out(), over: false };
         error_page(&ui.config, &view)
     }
 
@@ -83,7 +83,6 @@ impl Problem {
             | Self::ForeignForm { .. }
             | Self::Logout(LogoutProblem::Unknown | LogoutProblem::Gone { .. }) => ErrorCode::InvalidRequest,
             Self::CrossSite => ErrorCode::AccessDenied,
-            Self::Flow(FlowProblem::Unknown(FlowError::QuotaReached)) => ErrorCode::TemporarilyUnavailable,
             Self::Flow(FlowProblem::Unknown(_) | FlowProblem::Gone { .. } | FlowProblem::Invalid(_)) => {
                 ErrorCode::InvalidRequest
             }
@@ -107,9 +106,6 @@ impl Problem {
             }
             Self::ForeignForm { .. } => {
                 "The form does not belong to this browser any more. Please start again."
-            }
-            Self::Flow(FlowProblem::Unknown(FlowError::QuotaReached)) => {
-                ErrorCode::TemporarilyUnavailable.description()
             }
             Self::Flow(FlowProblem::Unknown(_)) | Self::Logout(LogoutProblem::Unknown) => {
                 "This link is damaged or was made by another server."

@@ -121,5 +121,5 @@ fn form(
         password_error: typed.password_error,
         form_error: typed.form_error,
     };
-    Ok(page(status, &view, &Policy::flow(&ui.config, &answer.flow.request)))
+    Ok(page(status, &view, &Policy::form(&ui.config)))
 }

@@ -1,8 +1,8 @@
 //! Views: what each built-in page shows, as plain data; one struct per file in `templates/`.
 //!
 //! [`LoginPage`], [`RegistrationPage`], [`ConsentPage`], [`LogoutPage`]: the forms. [`LoggedOutPage`],
-//! [`StillSignedInPage`], [`ErrorPage`], [`ExpiredPage`]: where a flow ends. [`ScopeEntry`], [`WayOut`]:
-//! parts of them.
+//! [`StillSignedInPage`], [`ErrorPage`], [`ExpiredPage`]: where a flow ends. [`OnwardPage`]: from one to the next.
+//! [`ScopeEntry`], [`WayOut`]: parts of them.
 //!
 //! Nothing here decides anything. Every value is escaped by the template; the pages need no script and no inline style.
 //! URLs end up in `href` and `src`: pass only what was parsed as `http` or `https`.
@@ -135,6 +135,15 @@ pub(crate) struct LogoutPage<'a> {
     pub(crate) client_name: Option<&'a str>,
     /// How the logged-in person recognises the account.
     pub(crate) account: Option<&'a str>,
+}
+
+/// Shown for a moment between a form and where it leads.
+#[derive(Template)]
+#[template(path = "onward.html")]
+pub(crate) struct OnwardPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Where the browser goes next, by itself or by the "Continue" link.
+    pub(crate) url: &'a str,
 }
 
 /// Says that the logout is done, and tells clients so in hidden frames (OpenID Connect Front-Channel Logout 1.0).

@@ -168,13 +168,15 @@ async fn begins_with_tls(stream: &TcpStream) -> io::Result<bool> {
     Ok(read == 0 || first == [TLS_HANDSHAKE])
 }
 
-/// hyper's own timer for request heads stays off: it is made anew for each request (see `supervision`).
+/// hyper's own timer for request heads stays off: it is made anew for each request (see `supervision`). Names of headers
+/// are written as Go writes them (`Link`): some clients of Hydra's look them up by case.
 fn http_builder(limits: &Limits) -> HttpBuilder {
     let header_bytes = limits.max_header_bytes.max(LEAST_HEADER_BYTES);
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
         .header_read_timeout(None)
+        .title_case_headers(true)
         .max_buf_size(usize::try_from(header_bytes).unwrap_or(usize::MAX));
     builder.http2().max_header_list_size(header_bytes).max_concurrent_streams(limits.max_concurrent_streams);
     builder

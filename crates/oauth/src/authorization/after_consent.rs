@@ -32,7 +32,10 @@ impl AuthorizationService {
         let scope = grant.scope.to_string();
         let remember = remembered(&grant, &consent);
         match self.grants.insert(grant, remember, client.hears_logout()).await? {
-            Insertion::Inserted => self.spent.add(request.flow),
+            Insertion::Inserted => {
+                self.spent.add(request.flow);
+                self.metrics.granted.add();
+            }
             Insertion::Taken => return Err(ShownError::Spent { restart: request.url(&self.config) }.into()),
         }
         let code = AuthorizationCode::of(&request, now, self.config.lifetimes.code).seal(&self.sealer, &*self.rng);

@@ -40,6 +40,7 @@ impl AuthorizationService {
         let cookies = self.cookies(&request, &login, browser);
         let challenge =
             self.flows.seal_consent_challenge(&AwaitingConsent { request, login, skip }).await?;
+        self.metrics.logged_in.add();
         let mut page = self.config.pages.consent.clone();
         page.query_pairs_mut().append_pair("consent_challenge", &challenge);
         Ok(Step { location: Location::Redirect(page.into()), cookies })

@@ -30,10 +30,11 @@ impl AuthorizationService {
         let prompt = request.prompt;
         let now = self.clock.now();
         let session = known.as_ref().map_or_else(|| SessionId::generate(now, &*self.rng), |known| known.id);
-        let challenge = self.flows.seal_login_challenge(&AwaitingLogin { request, known, session }).await?;
+        let challenge = self.flows.seal_login_challenge(&AwaitingLogin { request, known, session }, browser.address).await?;
         let mut page =
             if prompt.create { self.config.pages.registration.clone() } else { self.config.pages.login.clone() };
         page.query_pairs_mut().append_pair("login_challenge", &challenge);
+        self.metrics.begun.add();
         let cookies = CookieChanges { binding, ..CookieChanges::default() };
         Ok(Step { location: Location::Redirect(page.into()), cookies })
     }

@@ -1,5 +1,7 @@
 //! What a browser presents, and what it is given.
 
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Lifetime, Rng, SessionId, Timestamp};
@@ -16,6 +18,8 @@ pub struct Browser {
     pub session: Option<String>,
     /// Whether the request comes from a frame: then no cookie is set.
     pub framed: bool,
+    /// Its address, as far as it is known.
+    pub address: Option<IpAddr>,
 }
 
 impl Browser {

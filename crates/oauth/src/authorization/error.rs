@@ -118,6 +118,11 @@ impl ShownError {
         }
     }
 
+    /// Whether the flow took too long, or was completed before.
+    pub const fn is_over(&self) -> bool {
+        matches!(self, Self::Expired { .. } | Self::Spent { .. })
+    }
+
     /// Where the browser can start again, if that helps.
     pub fn way_out(&self) -> Option<&str> {
         match self {

@@ -19,6 +19,7 @@ use crate::flow::{FlowSealer, KnownSession, Login, Rejection, Request, SpentFlow
 use crate::grant::GrantRepository;
 use crate::keys::KeyRing;
 use crate::login_session::LoginSessionRepository;
+use crate::metrics::OAuthMetrics;
 
 /// Where the browser goes next, and with which cookies.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ pub struct AuthorizationService {
     pub revocations: Arc<RevocationSet>,
     /// Flows that were completed here.
     pub spent: Arc<SpentFlows>,
+    /// What an operator sees.
+    pub metrics: Arc<OAuthMetrics>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.

@@ -10,6 +10,7 @@ use sluice_protocol::ClientId;
 
 use super::model::Client;
 use super::repository::ClientRepository;
+use crate::metrics::Counter;
 
 /// Clients by id, read through from the store. Key: the whole client id. Bound: `capacity` clients. Staleness: that of
 /// the change feed, none for changes of this node. Emptied by [`ClientDirectory::forget`], by whoever changes a client
@@ -19,12 +20,14 @@ pub struct ClientDirectory {
     clients: Cache<ClientId, Arc<Client>>,
     /// Grows with every `forget`. Held while an entry is put in, so that no `forget` comes in between.
     generation: Mutex<u64>,
+    hits: Counter,
+    misses: Counter,
 }
 
 impl ClientDirectory {
     /// A directory of at most `capacity` clients.
     pub fn new(repo: Arc<dyn ClientRepository>, capacity: usize) -> Self {
-        Self { repo, clients: Cache::new(capacity), generation: Mutex::new(0) }
+        Self { repo, clients: Cache::new(capacity), generation: Mutex::new(0), hits: Counter::default(), misses: Counter::default() }
     }
 
     /// The client with this id. Those who ask at once for a client that is not in memory share one read of the store.
@@ -33,9 +36,13 @@ impl ClientDirectory {
     /// The store's, if the client is not in memory.
     pub async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         let placeholder = match self.clients.get_value_or_guard_async(id).await {
-            Ok(client) => return Ok(Some(client)),
+            Ok(client) => {
+                self.hits.add();
+                return Ok(Some(client));
+            }
             Err(placeholder) => placeholder,
         };
+        self.misses.add();
         let before = *self.generation.lock();
         let Some(client) = self.repo.find(id).await?.map(Arc::new) else { return Ok(None) };
         let generation = self.generation.lock();
@@ -45,6 +52,21 @@ impl ClientDirectory {
         }
         drop(generation);
         Ok(Some(client))
+    }
+
+    /// How many clients are in memory.
+    pub fn len(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// Whether none is in memory.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many lookups were answered from memory, and how many were not.
+    pub fn lookups(&self) -> (u64, u64) {
+        (self.hits.get(), self.misses.get())
     }
 
     /// Forgets a client: it was changed or deleted.

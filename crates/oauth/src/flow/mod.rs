@@ -10,6 +10,7 @@ pub mod parked;
 pub mod sealed;
 pub mod service;
 pub mod state;
+mod park_limit;
 mod request_url;
 mod wire;
 

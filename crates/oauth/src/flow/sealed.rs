@@ -1,5 +1,6 @@
 //! Flow ⇄ URL parameter. What is too long for a URL is parked, and the URL carries a handle and what came later.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -10,12 +11,19 @@ use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng};
 use thiserror::Error;
 
+use super::park_limit::ParkLimit;
 use super::parked::{ParkedFlow, ParkedFlowRepository, ParkedHandle};
 use super::state::{AwaitingConsent, AwaitingLogin, ConsentAnswered, LoginAnswered, Request};
 use super::wire::{WireConsent, WireDecision, WireKnown, WireLogin, WireRequest};
 
 /// A longer challenge or verifier is parked, in characters: browsers and proxies still take what is shorter.
 pub const MAX_IN_URL: usize = 1_500;
+
+/// How many networks are counted at once.
+const NETWORKS: usize = 10_000;
+
+/// For so long an expired flow is still kept, so that it can tell where to start again.
+const WAY_OUT_KEPT: Lifetime = Lifetime::hours(1);
 
 /// Why a challenge or verifier does not lead to a flow.
 #[derive(Debug, Error)]
@@ -45,6 +53,7 @@ pub struct FlowSealer {
     clock: Arc<dyn Clock>,
     lifetime: Lifetime,
     quota: u64,
+    by_network: ParkLimit,
 }
 
 /// The first byte of the plaintext: where the request is.
@@ -68,12 +77,20 @@ impl FlowSealer {
         lifetime: Lifetime,
         quota: u64,
     ) -> Self {
-        Self { sealer, parked, rng, clock, lifetime, quota }
+        Self { sealer, parked, rng, clock, lifetime, quota, by_network: ParkLimit::new(NETWORKS) }
     }
 
-    /// Seals a flow for the login page.
-    pub async fn seal_login_challenge(&self, flow: &AwaitingLogin) -> Result<String, FlowError> {
+    /// Seals a flow for the login page. A flow that has to be parked counts for the network that asks for it: anybody can.
+    pub async fn seal_login_challenge(&self, flow: &AwaitingLogin, asked_by: Option<IpAddr>) -> Result<String, FlowError> {
         let rest = WireKnown::new(flow.session, flow.known.as_ref());
+        let wire = WireRequest::from(&flow.request);
+        let sealed = self.seal_bytes(Purpose::LoginChallenge, Place::Inline, &(&wire, &rest));
+        if sealed.len() <= MAX_IN_URL {
+            return Ok(sealed);
+        }
+        if asked_by.is_some_and(|address| !self.by_network.allows(address, self.clock.now())) {
+            return Err(FlowError::QuotaReached);
+        }
         self.seal(Purpose::LoginChallenge, &flow.request, &rest).await
     }
 
@@ -156,7 +173,7 @@ impl FlowSealer {
     async fn park(&self, bytes: &[u8]) -> Result<ParkedHandle, FlowError> {
         let handle = random_bytes(&*self.rng);
         let sealed = self.sealer.seal(Purpose::ParkedFlow, bytes, &*self.rng);
-        let expires_at = self.clock.now() + self.lifetime;
+        let expires_at = self.clock.now() + self.lifetime + WAY_OUT_KEPT;
         if self.parked.park(ParkedFlow { handle, sealed, expires_at }, self.quota).await? {
             Ok(handle)
         } else {

@@ -84,6 +84,7 @@ impl From<FlowError> for FlowProblem {
     fn from(error: FlowError) -> Self {
         match error {
             FlowError::Store(error) => Self::Store(error),
+            FlowError::QuotaReached => Self::Store(StoreError::Busy),
             other => Self::Unknown(other),
         }
     }

@@ -5,6 +5,7 @@ use sluice_primitives::secret::same_bytes;
 use sluice_primitives::{AttemptId, Timestamp};
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{CodeVerifier, GrantType};
+use tracing::warn;
 
 use super::{TokenError, TokenService};
 use crate::authorization::code::AuthorizationCode;
@@ -38,6 +39,7 @@ impl TokenService {
             Redemption::Redeemed(grant) => grant,
             Redemption::Replayed => {
                 self.apply_grant_marker(code.grant, now);
+                warn!(target: "sluice_audit", { grant.id = %code.grant, client.id = %client.id }, "code replayed: grant revoked");
                 return Err(TokenError::CodeReplayed(code.grant));
             }
             Redemption::Revoked => return Err(TokenError::Revoked(code.grant)),

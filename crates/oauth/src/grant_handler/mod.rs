@@ -22,6 +22,7 @@ use crate::client_auth::{ClientAuthenticator, Presented};
 use crate::config::{Config, LONGEST_ACCESS_TOKEN};
 use crate::grant::GrantRepository;
 use crate::issuing::TokenIssuer;
+use crate::metrics::OAuthMetrics;
 
 /// The token endpoint.
 pub struct TokenService {
@@ -37,6 +38,8 @@ pub struct TokenService {
     pub sealer: Arc<Sealer>,
     /// What was revoked.
     pub revocations: Arc<RevocationSet>,
+    /// What an operator sees.
+    pub metrics: Arc<OAuthMetrics>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -52,19 +55,22 @@ impl TokenService {
         let now = self.clock.now();
         let client = self.clients.authenticate(presented, now).await?;
         check_grant_type(&client, request.grant_type())?;
-        match request {
+        let (issued, counter) = match request {
             TokenRequest::AuthorizationCode { code, redirect_uri, code_verifier } => {
                 let exchange = authorization_code::Exchange { code, redirect_uri, code_verifier };
-                self.redeem_code(&client, exchange, now).await
+                (self.redeem_code(&client, exchange, now).await?, &self.metrics.redeemed)
             }
             TokenRequest::RefreshToken { refresh_token, scope, audience } => {
                 let exchange = refresh_token::Exchange { refresh_token, scope, audience };
-                self.refresh(&client, exchange, now).await
+                (self.refresh(&client, exchange, now).await?, &self.metrics.refreshed)
             }
             TokenRequest::ClientCredentials { scope, audience } => {
-                self.client_credentials(&client, scope, audience, now)
+                let issued = self.client_credentials(&client, scope, audience, now)?;
+                (issued, &self.metrics.client_credentials)
             }
-        }
+        };
+        counter.add();
+        Ok(issued)
     }
 
     /// A grant was revoked in the store: this node knows at once, the others by the feed.

@@ -4,6 +4,7 @@ use sluice_crypto::digest::sha256;
 use sluice_primitives::{AttemptId, Timestamp};
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{Audience, GrantType, Scope};
+use tracing::warn;
 
 use super::{TokenError, TokenService};
 use crate::client::Client;
@@ -59,8 +60,10 @@ impl TokenService {
             let grant = self.grants.find(token.grant).await?.ok_or(TokenError::UnknownGrant(token.grant))?;
             check_narrower(exchange, &grant)?;
         }
+        // However short its tokens live, the grant's id is not free before the flow's verifiers have expired.
         let life = lifetime::refresh_token(client, GrantType::RefreshToken, &self.config)
-            .max(lifetime::access_token(client, GrantType::RefreshToken, &self.config));
+            .max(lifetime::access_token(client, GrantType::RefreshToken, &self.config))
+            .max(self.config.lifetimes.flow);
         let rotate = RotateRefresh {
             grant: token.grant,
             attempt: AttemptId::generate(now, &*self.rng),
@@ -75,6 +78,7 @@ impl TokenService {
             Rotation::Stale => Err(TokenError::RefreshTokenStale(token.grant)),
             Rotation::Reused => {
                 self.apply_grant_marker(token.grant, now);
+                warn!(target: "sluice_audit", { grant.id = %token.grant, client.id = %client.id }, "refresh token reused: grant revoked");
                 Err(TokenError::RefreshTokenReused(token.grant))
             }
             Rotation::Revoked => Err(TokenError::Revoked(token.grant)),

@@ -69,7 +69,8 @@ impl TokenIssuer {
         let layout = JwtLayout {
             issuer: config.issuer.as_str().to_owned(),
             top_level: config.top_level_claims.clone(),
-            mirror: config.mirror_claims,
+            below_ext: config.below_ext,
+            not_before: config.not_before,
             scope_claim: config.scope_claim,
         };
         Self { config, layout, keys, sealer, rng }

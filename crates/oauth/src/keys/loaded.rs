@@ -37,8 +37,7 @@ impl Loaded {
     pub(super) fn parse(
         reading: u64,
         sealer: &KeySealer,
-        id_token: &[StoredKey],
-        access_token: &[StoredKey],
+        [id_token, access_token, further]: [&[StoredKey]; 3],
     ) -> Result<Self, KeyError> {
         let opened =
             |stored: &[StoredKey]| stored.iter().map(|key| sealer.open(key)).collect::<Result<Vec<_>, _>>();
@@ -47,10 +46,12 @@ impl Loaded {
             (LoadedSet::parse(id_token, &id_token_jwks), LoadedSet::parse(access_token, &access_token_jwks));
         let all = JwkSet { keys: id_token_jwks.into_iter().chain(access_token_jwks).collect() }.public();
         let verifying = VerifyingKey::usable_of(&all);
+        let further = JwkSet { keys: opened(further)? }.public();
         let mut algorithms: Vec<_> = all.keys.iter().filter_map(|key| key.signing_algorithm().ok()).collect();
         algorithms.sort_unstable();
         algorithms.dedup();
-        let public_jwks = serde_json::to_string(&all).unwrap_or_default().into();
+        let published = JwkSet { keys: all.keys.into_iter().chain(further.keys).collect() };
+        let public_jwks = serde_json::to_string(&published).unwrap_or_default().into();
         Ok(Self { reading, id_token, access_token, public_jwks, verifying, algorithms })
     }
 }

@@ -22,12 +22,14 @@ pub const ACCESS_TOKEN_SET: &str = "hydra.jwt.access-token";
 /// What there is a key for in both sets from the first start.
 const ALGORITHMS: [SigningAlgorithm; 2] = [SigningAlgorithm::RS256, SigningAlgorithm::ES256];
 
-/// The keys that this server signs with, in memory. Bound: what the two sets hold. Staleness: that of the change feed,
+/// The keys that this server signs with, in memory, and those that it publishes. Bound: what these sets hold. Staleness: that of the change feed,
 /// none for changes of this node; [`KeyRing::reload`] reads them again, and a slow reading never undoes a later one.
 pub struct KeyRing {
     repo: Arc<dyn KeyRepository>,
     sealer: KeySealer,
     clock: Arc<dyn Clock>,
+    /// Sets of others whose public keys are published too.
+    further: Vec<String>,
     loaded: ArcSwap<Loaded>,
     readings: AtomicU64,
 }
@@ -44,20 +46,36 @@ impl KeyRing {
         rng: Arc<dyn Rng>,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, KeyError> {
+        Self::start_publishing(repo, at_rest, rng, clock, Vec::new()).await
+    }
+
+    /// As [`KeyRing::start`], and publishes the public keys of `further` sets too (Hydra's
+    /// `webfinger.jwks.broadcast_keys`); nothing that they sign is accepted.
+    ///
+    /// # Errors
+    /// [`KeyError`] if the store cannot be read, or holds a key that does not open.
+    pub async fn start_publishing(
+        repo: Arc<dyn KeyRepository>,
+        at_rest: Arc<Sealer>,
+        rng: Arc<dyn Rng>,
+        clock: Arc<dyn Clock>,
+        mut further: Vec<String>,
+    ) -> Result<Arc<Self>, KeyError> {
+        further.retain(|set| !is_own(set));
         let sealer = KeySealer { at_rest, rng };
-        let empty = Loaded::parse(0, &sealer, &[], &[])?;
+        let empty = Loaded::parse(0, &sealer, [&[], &[], &[]])?;
         let loaded = ArcSwap::from_pointee(empty);
-        let started = Self { repo, sealer, clock, loaded, readings: AtomicU64::new(0) };
+        let started = Self { repo, sealer, clock, further, loaded, readings: AtomicU64::new(0) };
         started.create_missing().await?;
         Ok(Arc::new(started))
     }
 
-    /// Reads the keys again, if `set` is one of ours.
+    /// Reads the keys again, if `set` is one of those that are signed with or published.
     ///
     /// # Errors
     /// [`KeyError`]; then the keys that were read before stay.
     pub async fn reload(&self, set: &str) -> Result<(), KeyError> {
-        if is_own(set) { self.read().await } else { Ok(()) }
+        if self.holds(set) { self.read().await } else { Ok(()) }
     }
 
     /// Reads the keys; makes those that are missing.
@@ -97,7 +115,12 @@ impl KeyRing {
         self.loaded.load().access_token.signer(algorithm, self.clock.now())
     }
 
-    /// The public keys of both sets as a JWK set: what `/.well-known/jwks.json` answers.
+    /// Whether the keys of this set are in memory.
+    pub(super) fn holds(&self, set: &str) -> bool {
+        is_own(set) || self.further.iter().any(|further| further == set)
+    }
+
+    /// The public keys of the sets as a JWK set: what `/.well-known/jwks.json` answers.
     pub fn public_jwks(&self) -> Arc<str> {
         Arc::clone(&self.loaded.load().public_jwks)
     }
@@ -116,7 +139,11 @@ impl KeyRing {
         let reading = self.readings.fetch_add(1, Ordering::AcqRel) + 1;
         let (id_token, access_token) =
             (self.repo.set(ID_TOKEN_SET).await?, self.repo.set(ACCESS_TOKEN_SET).await?);
-        let fresh = Arc::new(Loaded::parse(reading, &self.sealer, &id_token, &access_token)?);
+        let mut further = Vec::new();
+        for set in &self.further {
+            further.extend(self.repo.set(set).await?);
+        }
+        let fresh = Arc::new(Loaded::parse(reading, &self.sealer, [&id_token, &access_token, &further])?);
         self.loaded.rcu(|current| {
             let newest = if current.reading > reading { current } else { &fresh };
             Arc::clone(newest)
@@ -135,7 +162,7 @@ impl KeyRing {
     }
 }
 
-/// Whether the ring holds the keys of this set.
+/// Whether this server signs with the keys of this set.
 pub(super) fn is_own(set: &str) -> bool {
     set == ID_TOKEN_SET || set == ACCESS_TOKEN_SET
 }

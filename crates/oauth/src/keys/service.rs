@@ -174,6 +174,8 @@ impl KeyService {
     async fn restored(&self, set: &str) -> Result<(), KeyServiceError> {
         if is_own(set) {
             self.ring.create_missing().await?;
+        } else {
+            self.ring.reload(set).await?;
         }
         Ok(())
     }

@@ -26,6 +26,8 @@ const MAX_REQUEST: usize = 16 * 1024;
 #[derive(Debug, Clone)]
 pub struct LogoutRequest {
     session: Option<(SessionId, Subject)>,
+    /// Whether an id token of this very session came along: then no other site sent the browser here.
+    proven: bool,
     client: Option<Arc<Client>>,
     redirect_uri: Option<RedirectUri>,
     state: Option<String>,
@@ -101,7 +103,8 @@ impl LogoutService {
             }
         };
         let id = GrantId::generate(now, &*self.rng);
-        let skip = request.client.as_ref().is_some_and(|client| client.skip_logout_consent);
+        // RP-Initiated Logout §2: the user must be asked if the id token is missing or of another session.
+        let skip = request.proven && request.client.as_ref().is_some_and(|client| client.skip_logout_consent);
         let logout = Logout {
             id,
             session,
@@ -206,9 +209,11 @@ impl LogoutService {
         let redirect_uri = trusted_redirect(parameters.get("post_logout_redirect_uri"), client.as_deref())?;
         let cookie = browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer));
         let hinted = hint.and_then(|hint| Some((hint.session?, hint.subject)));
-        let session = hinted.or_else(|| cookie.map(|cookie| (cookie.session, cookie.subject)));
+        let own = cookie.map(|cookie| (cookie.session, cookie.subject));
+        let proven = hinted.as_ref().zip(own.as_ref()).is_some_and(|((hinted, _), (own, _))| hinted == own);
+        let session = hinted.or(own);
         let state = parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned);
-        Ok(LogoutRequest { session, client, redirect_uri, state })
+        Ok(LogoutRequest { session, proven, client, redirect_uri, state })
     }
 }
 

@@ -7,10 +7,14 @@ use std::sync::Arc;
 use sluice_primitives::{Clock, Rng};
 use url::Url;
 
+use super::background::{JanitorKinds, janitor_round};
 use super::node::{Node, StartOptions, World};
 use super::stores::Stores;
 use crate::cli::Listeners;
 use crate::config::{Mode, Sources, load};
+
+/// How many rows of a kind one [`EmbeddedNode::tidy`] deletes at most.
+const TIDIED_AT_ONCE: u32 = 1_000;
 
 /// How a node is started.
 #[derive(Clone)]
@@ -26,6 +30,7 @@ pub struct EmbeddedOptions {
 /// A node that serves on two ports of this machine.
 pub struct EmbeddedNode {
     node: Node,
+    clock: Arc<dyn Clock>,
     public: String,
     admin: String,
 }
@@ -54,10 +59,10 @@ impl EmbeddedNode {
         let loaded = load(&sources)?;
         let options =
             StartOptions { listeners: Listeners::All, tls_self_signed: false, auto_migrate: true, data_dir };
-        let node = Node::start(&loaded.settings, &options, World { clock, rng }).await?;
+        let node = Node::start(&loaded.settings, &options, World { clock: Arc::clone(&clock), rng }).await?;
         let address = |of: &Option<String>| of.clone().unwrap_or_default();
         let (public, admin) = (address(&node.started.public), address(&node.started.admin));
-        Ok(Self { node, public, admin })
+        Ok(Self { node, clock, public, admin })
     }
 
     /// The public listener, as a base URL.
@@ -82,6 +87,14 @@ impl EmbeddedNode {
     /// The store's.
     pub async fn catch_up(&self) -> Result<(), sluice_commit::StoreError> {
         self.node.catch_up().await
+    }
+
+    /// Deletes what has expired now instead of soon; how many rows it was.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn tidy(&self) -> Result<u64, sluice_commit::StoreError> {
+        janitor_round(&*self.node.stores().repositories(), self.clock.now(), (JanitorKinds::ALL, TIDIED_AT_ONCE)).await
     }
 
     /// What the store has written since the start, by kind.

@@ -1,16 +1,17 @@
 //! Whether all of it can serve.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use sluice_commit::StoreError;
 use sluice_http::{Health, Ready};
-use sluice_primitives::Lifetime;
 use sluice_token::FeedFollower;
 
 use super::stores::Stores;
 
-/// A node that has not heard the feed for so long may hold revoked tokens for good.
-pub(crate) const FEED_TOO_OLD: Lifetime = Lifetime::secs(10);
+/// How long the store may take to answer, far less than for a request: who asks does not wait for long.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Ready when the store answers and the feed was heard lately.
 pub(crate) struct NodeHealth {
@@ -22,14 +23,21 @@ pub(crate) struct NodeHealth {
 impl Health for NodeHealth {
     async fn ready(&self) -> Ready {
         let mut reasons = Vec::new();
-        if let Err(error) = self.stores.ping().await {
+        if let Err(error) = self.ping().await {
             tracing::warn!(%error, "the store does not answer");
             reasons.push(("database", "the database does not answer".to_owned()));
         }
-        let age = self.follower.age();
-        if age > FEED_TOO_OLD {
-            reasons.push(("feed", format!("the feed was last heard {} ms ago", age.as_millis())));
+        if self.follower.is_stale() {
+            let age = self.follower.age().as_secs();
+            reasons.push(("feed", format!("revocations were last read {age} s ago")));
         }
         if reasons.is_empty() { Ready::Yes } else { Ready::No(reasons) }
+    }
+}
+
+impl NodeHealth {
+    async fn ping(&self) -> Result<(), StoreError> {
+        let answered = tokio::time::timeout(PATIENCE, self.stores.ping()).await;
+        answered.unwrap_or_else(|late| Err(StoreError::unavailable(late)))
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use sluice_http::{AdminState, PublicState, UiState};
 use sluice_net::TrustedProxies;
+use sluice_oauth::OAuthMetrics;
+use sluice_oauth::client::ClientDirectory;
 use sluice_primitives::{Clock, NodeId, OsRng, Rng, Secret, SystemClock};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,7 +21,7 @@ use super::secrets::KeyMaterial;
 use super::services::{Foundation, Services};
 use super::stores::{StartError, Stores};
 use crate::cli::Listeners;
-use crate::config::{Dsn, Settings};
+use crate::config::{DatabaseSettings, Dsn, Settings};
 use crate::observability::{Metrics, RequestLogLayer, RequestLogOptions, metrics, profiles};
 
 /// How long what is in flight may take once the node is told to stop.
@@ -165,10 +167,11 @@ impl Node {
             port.serve("public", router.layer(log("public", public.request_log_skips_health)), &self.tasks, &self.shutdown);
         }
         if let Some(port) = admin_port {
-            let mut router = sluice_http::admin(self.admin_state(settings)).merge(metrics::routes(Arc::clone(&metrics)));
+            let mut own = metrics::routes(Arc::clone(&metrics));
             if settings.serve.admin.profiling {
-                router = router.merge(profiles::routes());
+                own = own.merge(profiles::routes());
             }
+            let router = sluice_http::admin(self.admin_state(settings), own);
             self.started.admin = Some(port.address());
             port.serve("admin", router.layer(log("admin", admin.request_log_skips_health)), &self.tasks, &self.shutdown);
         }
@@ -234,6 +237,7 @@ impl Node {
             clients: Arc::clone(&services.clients),
             keys: Arc::clone(&services.keys),
             public_keys: Arc::clone(&services.ring),
+            cors: settings.serve.admin.listener.cors.as_ref().map(|cors| Arc::new(oauth_config::cors(cors))),
             health: self.health(),
             bearer: bearer.map(|token| Arc::new(Secret::new(token.expose().to_owned()))),
             version: crate::VERSION,
@@ -244,6 +248,17 @@ impl Node {
         let metrics = Metrics::new(BUILD);
         metrics.register_commit("hot", Arc::clone(self.stores.commit_metrics()));
         metrics.register_hash_pool(&self.services.pool);
+        count_flows(&metrics, &self.services.metrics);
+        let directory = |read: fn(&ClientDirectory) -> u64| {
+            let directory = Arc::clone(&self.services.directory);
+            Box::new(move || read(&directory)) as Box<dyn Fn() -> u64 + Send + Sync>
+        };
+        let readers = metrics::CacheReaders {
+            entries: directory(|clients| u64::try_from(clients.len()).unwrap_or(u64::MAX)),
+            hits_total: directory(|clients| clients.lookups().0),
+            misses_total: directory(|clients| clients.lookups().1),
+        };
+        metrics.register_cache("clients", readers);
         let set = Arc::clone(&self.services.revocations);
         metrics.register_gauge_fn("sluice_revocation_markers", "Live revocation markers in memory", move || {
             f64::from(u32::try_from(set.len()).unwrap_or(u32::MAX))
@@ -256,6 +271,24 @@ impl Node {
     }
 }
 
+/// Counts how far flows come.
+fn count_flows(metrics: &Metrics, flows: &Arc<OAuthMetrics>) {
+    let steps: [(&'static str, fn(&OAuthMetrics) -> u64); 8] = [
+        ("begun", |flows| flows.begun.get()),
+        ("logged_in", |flows| flows.logged_in.get()),
+        ("granted", |flows| flows.granted.get()),
+        ("redeemed", |flows| flows.redeemed.get()),
+        ("refreshed", |flows| flows.refreshed.get()),
+        ("client_credentials", |flows| flows.client_credentials.get()),
+        ("shown_errors", |flows| flows.shown_errors.get()),
+        ("redirected_errors", |flows| flows.redirected_errors.get()),
+    ];
+    for (step, read) in steps {
+        let flows = Arc::clone(flows);
+        metrics.register_flow_step(step, move || read(&flows));
+    }
+}
+
 /// Opens the store of a node: one of this version.
 async fn open(
     settings: &Settings,
@@ -264,7 +297,7 @@ async fn open(
 ) -> Result<Stores, StartError> {
     // A laptop's database and one that goes with the process are always of this version.
     let migrate = auto_migrate || settings.mode.is_development() || matches!(settings.database.dsn, Dsn::Memory);
-    let stores = open_store(&settings.database.dsn, migrate, sources).await?;
+    let stores = open_store(&settings.database, migrate, sources).await?;
     if !migrate && stores.migrations().await?.iter().any(|migration| migration.applied_at.is_none()) {
         return Err(StartError::NotMigrated);
     }
@@ -273,12 +306,12 @@ async fn open(
 
 /// Opens a store, and brings it to the schema of this version if told so.
 pub(crate) async fn open_store(
-    dsn: &Dsn,
+    database: &DatabaseSettings,
     migrate: bool,
     (clock, rng): (&Arc<dyn Clock>, &Arc<dyn Rng>),
 ) -> Result<Stores, StartError> {
     let id = NodeId::generate(clock.now(), &**rng);
-    let stores = Stores::open(dsn, id, (Arc::clone(clock), Arc::clone(rng))).await?;
+    let stores = Stores::open(database, id, (Arc::clone(clock), Arc::clone(rng))).await?;
     if migrate {
         stores.migrate_up().await?;
     }

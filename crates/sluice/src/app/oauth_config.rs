@@ -1,16 +1,17 @@
 //! Settings in the words of the domain.
 
 use sluice_http::{CookiePolicy, CorsPolicy};
-use sluice_oauth::client::{AccessTokenStrategy, RegistrationRules};
+use sluice_oauth::client::AccessTokenStrategy;
 use sluice_oauth::config::{
     Config, Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy,
 };
+use sluice_oauth::discovery::Announced;
 use sluice_primitives::Lifetime;
-use sluice_token::jwt::ScopeClaim;
+use sluice_token::jwt::{BelowExt, ScopeClaim};
 use url::Url;
 
 use super::stores::StartError;
-use crate::config::{self, CorsSettings, Settings};
+use crate::config::{self, CorsSettings, Settings, WebfingerSettings};
 
 /// How many flows may be parked at once.
 const PARKED_QUOTA: u64 = 100_000;
@@ -20,6 +21,7 @@ pub(crate) fn oauth(settings: &Settings) -> Result<Config, StartError> {
     let issuer: Issuer = settings.urls.issuer.parse().map_err(|error: sluice_oauth::config::InvalidIssuer| {
         StartError::Setting { key: "urls.self.issuer", reason: error.to_string() }
     })?;
+    let issuer = issuer.reached_at(settings.urls.public.clone());
     let claims = &settings.oauth2.claims;
     Ok(Config {
         pages: pages(settings, &issuer)?,
@@ -38,7 +40,12 @@ pub(crate) fn oauth(settings: &Settings) -> Result<Config, StartError> {
             config::PkcePolicy::Required => PkcePolicy { for_all: true, for_public: true },
         },
         top_level_claims: claims.allowed_top_level.clone(),
-        mirror_claims: claims.mirror_top_level,
+        below_ext: match (claims.mirror_top_level, claims.preserve_ext) {
+            (true, _) => BelowExt::All,
+            (false, true) => BelowExt::Rest,
+            (false, false) => BelowExt::Nothing,
+        },
+        not_before: !claims.exclude_not_before,
         scope_claim: match settings.strategies.jwt_scope_claim {
             config::ScopeClaim::List => ScopeClaim::List,
             config::ScopeClaim::String => ScopeClaim::Text,
@@ -46,9 +53,20 @@ pub(crate) fn oauth(settings: &Settings) -> Result<Config, StartError> {
         },
         default_client_scope: settings.oauth2.client_credentials_default_scope,
         parked_quota: PARKED_QUOTA,
-        extra_scopes: settings.webfinger.supported_scope.clone(),
+        announced: announced(&settings.webfinger),
         issuer,
     })
+}
+
+fn announced(webfinger: &WebfingerSettings) -> Announced {
+    Announced {
+        authorization_endpoint: webfinger.authorization_url.clone(),
+        token_endpoint: webfinger.token_url.clone(),
+        userinfo_endpoint: webfinger.userinfo_url.clone(),
+        jwks_uri: webfinger.jwks_url.clone(),
+        scopes: webfinger.supported_scope.clone(),
+        claims: webfinger.supported_claims.clone(),
+    }
 }
 
 fn pages(settings: &Settings, issuer: &Issuer) -> Result<Pages, StartError> {
@@ -84,12 +102,6 @@ fn lifetimes(settings: &Settings) -> Lifetimes {
     }
 }
 
-/// What clients may register.
-pub(crate) fn registration(settings: &Settings) -> RegistrationRules {
-    let _ = settings;
-    RegistrationRules::default()
-}
-
 /// How cookies are set.
 pub(crate) fn cookies(settings: &Settings, over_tls: bool) -> CookiePolicy {
     let cookies = &settings.serve.cookies;
@@ -103,6 +115,7 @@ pub(crate) fn cookies(settings: &Settings, over_tls: bool) -> CookiePolicy {
         same_site,
         session_name: cookies.session_name.clone(),
         domain: cookies.domain.clone(),
+        session_path: cookies.session_path.clone(),
     }
 }
 

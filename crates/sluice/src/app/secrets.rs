@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sluice_crypto::digest::{MacKey, derive_key, sha256};
 use sluice_crypto::secret_hash::FastHashKeys;
-use sluice_crypto::{Sealer, SystemSecret};
+use sluice_crypto::{Purpose, Sealer, SystemSecret};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{NetworkId, Rng, Secret};
 use thiserror::Error;
@@ -34,6 +34,8 @@ pub(crate) enum SecretsError {
 /// The secrets that are in force, first the one that seals.
 pub(crate) struct KeyMaterial {
     system: Vec<SystemSecret>,
+    /// Of session cookies; empty where they have none of their own.
+    cookie: Vec<SystemSecret>,
     storage: Vec<SystemSecret>,
 }
 
@@ -51,23 +53,22 @@ impl KeyMaterial {
         if system.is_empty() {
             system.push(development_secret(directory.ok_or(SecretsError::Missing)?, rng)?);
         }
-        let mut storage: Vec<_> = settings.storage.iter().map(bytes).collect();
-        if storage.is_empty() {
-            storage = system.iter().map(|secret| derived(secret, b"secrets.storage")).collect();
-        }
-        Ok(Self { system, storage })
+        // What was sealed before there was a secret for it goes on to open.
+        let derived = system.iter().map(|secret| derived(secret, b"secrets.storage"));
+        let storage = settings.storage.iter().map(bytes).chain(derived).collect();
+        Ok(Self { system, cookie: settings.cookie.iter().map(bytes).collect(), storage })
     }
 
     /// A secret that lives as long as this process.
     pub(crate) fn passing(rng: &dyn Rng) -> Self {
         let system = vec![Secret::new(random_bytes::<32>(rng).to_vec())];
         let storage = system.iter().map(|secret| derived(secret, b"secrets.storage")).collect();
-        Self { system, storage }
+        Self { system, cookie: Vec::new(), storage }
     }
 
     /// Seals what is in flight.
     pub(crate) fn in_flight(&self, network: NetworkId) -> Sealer {
-        Sealer::new(network, &self.system)
+        Sealer::new(network, &self.system).with_own_secrets(Purpose::SessionCookie, &self.cookie)
     }
 
     /// Seals what is at rest.
@@ -121,4 +122,40 @@ fn create(path: &Path, rng: &dyn Rng) -> std::io::Result<()> {
     let linked = fs::hard_link(&draft, path);
     fs::remove_file(&draft)?;
     linked
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_primitives::OsRng;
+
+    use super::*;
+    use crate::config::{Mode, Sources, load};
+
+    fn sealers(settings: &[(&str, &str)]) -> (Sealer, Sealer) {
+        let overrides = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let (files, environment, data_dir) = (Vec::new(), Vec::new(), PathBuf::from("."));
+        let sources = Sources { files, environment, overrides, mode: Mode::Development, data_dir };
+        let keys = KeyMaterial::of(&load(&sources).unwrap().settings.secrets, None, &OsRng).unwrap();
+        let network = NetworkId::from_bytes([1; 16]);
+        (keys.in_flight(network), keys.at_rest(network))
+    }
+
+    const SYSTEM: (&str, &str) = ("secrets.system", "a-system-secret-for-tests");
+
+    #[test]
+    fn a_secret_of_storage_may_be_set_later() {
+        let (_, before) = sealers(&[SYSTEM]);
+        let sealed = before.seal(Purpose::SigningKey, b"key", &OsRng);
+        let (_, after) = sealers(&[SYSTEM, ("secrets.storage", "a-storage-secret-for-tests")]);
+        assert!(after.open(Purpose::SigningKey, &sealed).is_ok());
+        let sealed = after.seal(Purpose::SigningKey, b"key", &OsRng);
+        assert!(before.open(Purpose::SigningKey, &sealed).is_err());
+    }
+
+    #[test]
+    fn what_is_at_rest_does_not_open_in_flight() {
+        let (in_flight, at_rest) = sealers(&[SYSTEM]);
+        let sealed = at_rest.seal(Purpose::SigningKey, b"key", &OsRng);
+        assert!(in_flight.open(Purpose::SigningKey, &sealed).is_err());
+    }
 }

@@ -7,10 +7,10 @@ use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_identity::{LoginService, PasswordHasher, RegistrationService};
 use sluice_net::{FetchPolicy, Fetcher, UrlPattern};
-use sluice_oauth::Config;
+use sluice_oauth::{Config, OAuthMetrics};
 use sluice_oauth::access_token_reader::AccessTokenReader;
 use sluice_oauth::authorization::AuthorizationService;
-use sluice_oauth::client::{ClientDirectory, ClientSecrets, ClientService, ClientServiceParts};
+use sluice_oauth::client::{ClientDirectory, ClientSecrets, ClientService, ClientServiceParts, RegistrationRules};
 use sluice_oauth::client_auth::{ClientAuthParts, ClientAuthenticator};
 use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::consent::ConsentService;
@@ -46,7 +46,6 @@ pub(crate) struct Foundation {
 }
 
 /// The services of a node.
-#[expect(missing_docs, reason = "each field is what its type says")]
 pub(crate) struct Services {
     pub(crate) config: Arc<Config>,
     pub(crate) authorization: Arc<AuthorizationService>,
@@ -67,6 +66,7 @@ pub(crate) struct Services {
     pub(crate) registration: Arc<RegistrationService>,
     pub(crate) revocations: Arc<RevocationSet>,
     pub(crate) follower: Arc<FeedFollower>,
+    pub(crate) metrics: Arc<OAuthMetrics>,
     pub(crate) pool: Arc<HashPool>,
 }
 
@@ -83,6 +83,8 @@ struct Shared {
     fetcher: Arc<Fetcher>,
     authenticator: Arc<ClientAuthenticator>,
     reader: Arc<AccessTokenReader>,
+    follower: Arc<FeedFollower>,
+    metrics: Arc<OAuthMetrics>,
     base: Foundation,
 }
 
@@ -114,7 +116,7 @@ impl Services {
             delivery: Arc::new(shared.delivery()),
             consents: Arc::new(shared.consents()),
             sessions: Arc::new(shared.sessions()),
-            clients: Arc::new(shared.clients(settings)),
+            clients: Arc::new(shared.clients()),
             keys: Arc::new(shared.keys()),
             login: Arc::new(LoginService::new(
                 Arc::clone(&store) as _,
@@ -123,7 +125,8 @@ impl Services {
                 Arc::clone(&clock),
             )),
             registration: Arc::new(RegistrationService::new(Arc::clone(&store) as _, hasher, Arc::clone(&clock), rng)),
-            follower: Arc::new(FeedFollower::new(store as _, Arc::clone(&shared.revocations), clock)),
+            follower: shared.follower,
+            metrics: shared.metrics,
             config: shared.config,
             directory: shared.directory,
             ring: shared.ring,
@@ -151,7 +154,9 @@ impl Shared {
         let directory = Arc::new(ClientDirectory::new(Arc::clone(&base.store) as _, CLIENTS_CACHED));
         let revocations = Arc::new(RevocationSet::default());
         let (clock, rng) = (Arc::clone(&base.clock), Arc::clone(&base.rng));
-        let ring = KeyRing::start(Arc::clone(&base.store) as _, Arc::clone(&at_rest), rng, clock).await?;
+        let further = settings.webfinger.broadcast_keys.clone();
+        let repo = Arc::clone(&base.store) as _;
+        let ring = KeyRing::start_publishing(repo, Arc::clone(&at_rest), rng, clock, further).await?;
         let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).map_err(StartError::HashPool)?);
         let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
         let issuer = &config.issuer;
@@ -161,10 +166,16 @@ impl Shared {
             pool: Arc::clone(&pool),
             replay: Arc::clone(&base.store) as _,
             key_sets: Arc::clone(&fetcher) as _,
-            audiences: vec![issuer.as_str().to_owned(), issuer.endpoint("/oauth2/token")],
+            audiences: [issuer.as_str().to_owned(), issuer.endpoint("/oauth2/token")]
+                .into_iter()
+                .chain(settings.webfinger.token_url.as_ref().map(ToString::to_string))
+                .collect(),
         };
         let authenticator = Arc::new(ClientAuthenticator::new(parts, &*base.rng));
-        let reader = AccessTokenReader::new(Arc::clone(&sealer), Arc::clone(&ring), Arc::clone(&revocations));
+        let feed = Arc::clone(&base.store) as _;
+        let follower = Arc::new(FeedFollower::new(feed, Arc::clone(&revocations), Arc::clone(&base.clock)));
+        let (sealed, known) = (Arc::clone(&sealer), Arc::clone(&revocations));
+        let reader = AccessTokenReader::new(sealed, Arc::clone(&ring), known, Arc::clone(&follower));
         Ok(Self {
             config,
             sealer,
@@ -177,6 +188,8 @@ impl Shared {
             fetcher,
             authenticator,
             reader: Arc::new(reader),
+            follower,
+            metrics: Arc::default(),
             base,
         })
     }
@@ -203,6 +216,7 @@ impl Shared {
             keys: Arc::clone(&self.ring),
             revocations: Arc::clone(&self.revocations),
             spent: Arc::clone(spent),
+            metrics: Arc::clone(&self.metrics),
             clock: Arc::clone(&self.base.clock),
             rng: Arc::clone(&self.base.rng),
         }
@@ -221,6 +235,7 @@ impl Shared {
             )),
             sealer: Arc::clone(&self.sealer),
             revocations: Arc::clone(&self.revocations),
+            metrics: Arc::clone(&self.metrics),
             clock: Arc::clone(&self.base.clock),
             rng: Arc::clone(&self.base.rng),
         }
@@ -303,7 +318,7 @@ impl Shared {
         }
     }
 
-    fn clients(&self, settings: &Settings) -> ClientService {
+    fn clients(&self) -> ClientService {
         ClientService::new(ClientServiceParts {
             repo: Arc::clone(&self.base.store) as _,
             directory: Arc::clone(&self.directory),
@@ -316,7 +331,7 @@ impl Shared {
             sealer: Arc::clone(&self.sealer),
             clock: Arc::clone(&self.base.clock),
             rng: Arc::clone(&self.base.rng),
-            rules: oauth_config::registration(settings),
+            rules: RegistrationRules::default(),
             marker_lifetime: LONGEST_ACCESS_TOKEN,
         })
     }

@@ -20,7 +20,7 @@ use sluice_token::Feed;
 use thiserror::Error;
 
 use super::secrets::SecretsError;
-use crate::config::Dsn;
+use crate::config::{DatabaseSettings, Dsn};
 
 /// Why the server does not start.
 #[derive(Debug, Error)]
@@ -79,11 +79,11 @@ pub(crate) enum Stores {
 impl Stores {
     /// Opens the store that the DSN names.
     pub(crate) async fn open(
-        dsn: &Dsn,
+        database: &DatabaseSettings,
         node: NodeId,
         (clock, rng): (Arc<dyn Clock>, Arc<dyn Rng>),
     ) -> Result<Self, StartError> {
-        match dsn {
+        match &database.dsn {
             Dsn::Memory => {
                 let options = sluice_store_sqlite::StoreOptions::new(node, clock, rng);
                 let store = SqliteStore::open(sluice_store_sqlite::SqlitePath::Temporary, options).await?;
@@ -96,7 +96,10 @@ impl Stores {
                 Ok(Self::Sqlite(Arc::new(SqliteStore::open(path, options).await?)))
             }
             Dsn::Postgres { url } => {
-                let options = sluice_store_postgres::StoreOptions::new(node, clock, rng);
+                let mut options = sluice_store_postgres::StoreOptions::new(node, clock, rng);
+                if let Some(most) = database.max_connections {
+                    options = options.with_connections(most);
+                }
                 Ok(Self::Postgres(Arc::new(PostgresStore::connect(url.expose(), options).await?)))
             }
         }

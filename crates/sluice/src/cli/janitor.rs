@@ -12,31 +12,31 @@ use super::value;
 pub(crate) struct JanitorCommand {
     #[command(flatten)]
     pub(crate) source: DataSourceArgs,
-    /// Delete expired tokens
+    /// Delete expired grants, and with them their codes and tokens, and expired login sessions
     #[arg(long)]
     tokens: bool,
-    /// Delete expired login and consent requests
+    /// Delete expired login and consent requests that were too long for a URL, and spent one-time ids
     #[arg(long)]
     requests: bool,
-    /// Delete expired trust relationships of the JWT bearer grant
+    /// The same as --tokens; Hydra's trust relationships of the JWT bearer grant do not exist here
     #[arg(long)]
     grants: bool,
     /// Keep what is younger than this, expired or not
     #[arg(long, value_name = "DURATION", value_parser = value::duration)]
     pub(crate) keep_if_younger: Option<Duration>,
-    /// How long access tokens last, instead of `ttl.access_token`
-    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
-    pub(crate) access_lifespan: Option<Duration>,
-    /// How long refresh tokens last, instead of `ttl.refresh_token`
-    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
-    pub(crate) refresh_lifespan: Option<Duration>,
-    /// How long login and consent requests last, instead of `ttl.login_consent_request`
-    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
-    pub(crate) consent_request_lifespan: Option<Duration>,
-    /// The most records to delete of each kind
+    /// Hydra's; every row says itself when it expires
+    #[arg(long, hide = true, value_name = "DURATION", value_parser = value::duration)]
+    access_lifespan: Option<Duration>,
+    /// Hydra's; every row says itself when it expires
+    #[arg(long, hide = true, value_name = "DURATION", value_parser = value::duration)]
+    refresh_lifespan: Option<Duration>,
+    /// Hydra's; every row says itself when it expires
+    #[arg(long, hide = true, value_name = "DURATION", value_parser = value::duration)]
+    consent_request_lifespan: Option<Duration>,
+    /// Stop once so many records are deleted
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
-    /// The most records to delete in one transaction
+    /// The most records of a kind to delete in one transaction
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch_size: u32,
 }

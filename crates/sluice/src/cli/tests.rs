@@ -164,6 +164,17 @@ fn no_secret_of_the_command_line_is_printed_for_debugging() {
 }
 
 #[test]
+fn a_secret_may_begin_with_a_hyphen_as_one_in_sixty_four_does() {
+    for line in [
+        "sluice perform client-credentials --client-id c --client-secret -R3Xw",
+        "sluice revoke token --client-id c --client-secret --x ory_at_x",
+        "sluice create client --secret -R3Xw",
+    ] {
+        parse(line);
+    }
+}
+
+#[test]
 fn the_help_does_not_show_the_secret_of_the_environment() {
     let mut perform = Cli::command();
     let perform =

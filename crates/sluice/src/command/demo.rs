@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::net::TcpListener;
 use std::sync::Arc;
 
 use sluice_primitives::{OsRng, SystemClock};
@@ -76,7 +77,11 @@ fn configure(
     environment: Vec<(OsString, OsString)>,
 ) -> Result<(Loaded, Sources), Box<dyn Error + Send + Sync>> {
     let is_set = |name: &str| environment.iter().any(|(own, value)| own == name && !value.is_empty());
-    let public = command.public_port.unwrap_or(PUBLIC_PORT);
+    let public = match command.public_port.unwrap_or(PUBLIC_PORT) {
+        // The issuer names the port, so it must be known before the server starts.
+        0 => TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
+        port => port,
+    };
     let admin = command.admin_port.unwrap_or(ADMIN_PORT);
     let mut overrides = vec![
         ("serve.public.host".to_owned(), "127.0.0.1".to_owned()),

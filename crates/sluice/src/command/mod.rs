@@ -65,8 +65,8 @@ pub(crate) async fn database(
     migrate: bool,
 ) -> Result<Stores, String> {
     let sources = source.sources(environment).ok_or_else(|| NO_DATA_SOURCE.to_owned())?;
-    let dsn = config::load_dsn(&sources).map_err(|error| error.to_string())?;
+    let database = config::load_database(&sources).map_err(|error| error.to_string())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let rng: Arc<dyn Rng> = Arc::new(OsRng);
-    open_store(&dsn, migrate, (&clock, &rng)).await.map_err(|error| chain(&error))
+    open_store(&database, migrate, (&clock, &rng)).await.map_err(|error| chain(&error))
 }

@@ -18,11 +18,11 @@ pub(crate) async fn run(
         ("secrets.system", secrets.system.len()),
         ("secrets.cookie", secrets.cookie.len()),
         ("secrets.storage", secrets.storage.len()),
-        ("secrets.pepper", secrets.pepper.len()),
     ];
     for (key, count) in lists {
         let line = match count {
             0 if key == "secrets.system" => format!("{key:<16} none (made at start in development mode)"),
+            0 if key == "secrets.cookie" => format!("{key:<16} none (secrets.system seals)"),
             0 => format!("{key:<16} none (derived from secrets.system)"),
             1 => format!("{key:<16} 1, seals and opens"),
             more => format!("{key:<16} {more}: the first seals, all open"),

@@ -11,8 +11,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "same_site_mode",
         Kind::Choice(names::<SameSite>),
-        "The SameSite attribute of the session cookie; with `--dev`, where cookies are not \
-         Secure, Lax stands for None.",
+        "The SameSite attribute of the session cookie; Lax stands for None where cookies are \
+         not Secure.",
     )
     .with_default("None"),
     Key::ignored(
@@ -38,7 +38,7 @@ pub(super) const KEYS: &[Key] = &[
 /// The attributes of cookies.
 #[derive(Debug, Clone)]
 pub(crate) struct CookieSettings {
-    /// Of the session cookie. Default: None; Lax in development unless cookies are Secure.
+    /// Of the session cookie. Default: None.
     pub(crate) same_site: SameSite,
     /// Of the session cookie; `None` is the host that sets it.
     pub(crate) domain: Option<String>,
@@ -66,12 +66,8 @@ impl Choice for SameSite {
 
 pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> CookieSettings {
     let secure = reader.boolean("serve.cookies.secure") || !mode.is_development();
-    let same_site = match reader.choice("serve.cookies.same_site_mode") {
-        SameSite::None if !secure => SameSite::Lax,
-        same_site => same_site,
-    };
     CookieSettings {
-        same_site,
+        same_site: reader.choice("serve.cookies.same_site_mode"),
         secure,
         domain: read_attribute(reader, "serve.cookies.domain"),
         session_name: read_name(reader, "serve.cookies.names.session"),

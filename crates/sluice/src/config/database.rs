@@ -4,6 +4,9 @@ use super::dsn::{self, Dsn};
 use super::key::{Key, Kind};
 use super::reader::Reader;
 
+/// One for reads, one for hot writes, one for other writes, one that listens to the feed.
+const FEWEST_CONNECTIONS: i64 = 4;
+
 pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "dsn",
@@ -13,8 +16,9 @@ pub(super) const KEYS: &[Key] = &[
     ),
     Key::own(
         "database.max_connections",
-        Kind::Integer { min: 1, max: 10_000 },
-        "How many connections to PostgreSQL may be open; `max_conns` in the DSN means the same.",
+        Kind::Integer { min: FEWEST_CONNECTIONS, max: 10_000 },
+        "How many connections to PostgreSQL this node may have open; `max_conns` in the DSN means the same. \
+         By default four and one for each CPU; more than two and three for each CPU are never opened.",
     ),
 ];
 
@@ -40,10 +44,11 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<DatabaseSettings> {
                 let names = parsed.dropped.join(", ");
                 reader.warn("dsn", format!("parameters without effect, ignored: {names}"));
             }
-            Some(DatabaseSettings {
-                dsn: parsed.dsn,
-                max_connections: max_connections.or(parsed.max_connections),
-            })
+            let max_connections = max_connections.or(parsed.max_connections);
+            if max_connections.is_some_and(|most| i64::from(most) < FEWEST_CONNECTIONS) {
+                reader.warn("dsn", format!("max_conns counts as {FEWEST_CONNECTIONS}, the fewest that will do"));
+            }
+            Some(DatabaseSettings { dsn: parsed.dsn, max_connections })
         }
         Err(reason) => {
             reader.refuse("dsn", reason);

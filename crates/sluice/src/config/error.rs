@@ -13,6 +13,7 @@ pub(crate) struct ConfigError {
 }
 
 impl ConfigError {
+    #[cfg(test)]
     pub(crate) fn problems(&self) -> &[Finding] {
         &self.problems
     }

@@ -82,9 +82,10 @@ impl Layers<'_> {
         }
     }
 
-    /// Says of every key that was given and does nothing, why.
+    /// Says of every key that was given and does nothing, why. What is switched off need not be said to be off.
     pub(super) fn warn_about_ignored(&mut self) {
-        for (path, _) in self.values.entries().filter(|(path, _)| self.values.is_given(path)) {
+        let given = self.values.entries().filter(|(path, _)| self.values.is_given(path));
+        for (path, _) in given.filter(|(_, entry)| entry.value != Value::Bool(false)) {
             if let Some(Status::WithoutEffect(reason)) = self.table.find(path).map(|key| key.status) {
                 self.findings.warn(path, format!("accepted without effect: {reason}"));
             }

@@ -12,12 +12,12 @@ mod cookies;
 mod cors;
 mod database;
 mod derived;
-mod device;
 mod dsn;
 mod duration;
 mod error;
 mod hook;
 mod key;
+mod later;
 mod layers;
 mod listener;
 mod log;
@@ -50,25 +50,20 @@ use std::path::PathBuf;
 pub(crate) use self::log::{LogFormat, LogLevel, LogSettings};
 pub(crate) use self::tracing::{OtlpSettings, TracingSettings};
 pub(crate) use clients::OutboundSettings;
-pub(crate) use cookies::{CookieSettings, SameSite};
-pub(crate) use cors::{CorsMethod, CorsSettings};
+pub(crate) use cookies::SameSite;
+pub(crate) use cors::CorsSettings;
 pub(crate) use database::DatabaseSettings;
-pub(crate) use device::{DeviceSettings, UserCodePreset, UserCodeSettings};
 pub(crate) use dsn::Dsn;
 pub(crate) use error::{ConfigError, Finding};
-pub(crate) use hook::{ApiKey, HookSettings, KeyPlace};
 pub(crate) use listener::{ListenAddress, ListenerSettings};
 pub(crate) use mode::Mode;
-pub(crate) use oauth2::{
-    AccessTokenClaimsSettings, ClientSecretHash, JwtBearerSettings, OAuth2Settings, PkcePolicy,
-};
-pub(crate) use oidc::{DynamicRegistrationSettings, OidcSettings, SubjectType};
+pub(crate) use oauth2::{OAuth2Settings, PkcePolicy};
 pub(crate) use reference::reference_markdown;
 pub(crate) use secret_string::SecretString;
 pub(crate) use secrets::SecretsSettings;
-pub(crate) use serve::{AdminSettings, ServeSettings};
+pub(crate) use serve::ServeSettings;
 pub(crate) use strategies::{AccessTokenFormat, ScopeClaim, ScopeStrategy, StrategySettings};
-pub(crate) use tls::{CertificateSettings, PemSource, TlsSettings};
+pub(crate) use tls::{PemSource, TlsSettings};
 pub(crate) use ttl::{RefreshTokenTtl, TtlSettings};
 pub(crate) use urls::UrlsSettings;
 pub(crate) use webfinger::WebfingerSettings;
@@ -90,7 +85,6 @@ pub(crate) struct Settings {
     pub(crate) ttl: TtlSettings,
     pub(crate) strategies: StrategySettings,
     pub(crate) oauth2: OAuth2Settings,
-    pub(crate) oidc: OidcSettings,
     pub(crate) webfinger: WebfingerSettings,
     pub(crate) outbound: OutboundSettings,
     pub(crate) log: LogSettings,
@@ -141,7 +135,7 @@ pub(crate) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
 ///
 /// # Errors
 /// [`ConfigError`] if none is, or it cannot be read.
-pub(crate) fn load_dsn(sources: &Sources) -> Result<Dsn, ConfigError> {
+pub(crate) fn load_database(sources: &Sources) -> Result<DatabaseSettings, ConfigError> {
     let table = Table::new();
     let mut layers = Layers { table: &table, values: Values::default(), findings: Findings::default() };
     layers.defaults();
@@ -153,7 +147,7 @@ pub(crate) fn load_dsn(sources: &Sources) -> Result<Dsn, ConfigError> {
     let mut reader = Reader::new(&table, &values, findings);
     let database = database::read(&mut reader);
     match database {
-        Some(database) => Ok(database.dsn),
+        Some(database) => Ok(database),
         None => Err(reader.into_findings().into_error()),
     }
 }
@@ -193,7 +187,7 @@ fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
     let ttl = ttl::read(reader);
     let strategies = strategies::read(reader);
     let oauth2 = oauth2::read(reader);
-    let oidc = oidc::read(reader);
+    oidc::check(reader);
     let webfinger = webfinger::read(reader, &base);
     let outbound = clients::read(reader);
     let log = log::read(reader);
@@ -207,7 +201,6 @@ fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
         ttl,
         strategies,
         oauth2,
-        oidc,
         webfinger,
         outbound,
         log,

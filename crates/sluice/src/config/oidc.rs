@@ -1,62 +1,27 @@
-//! `oidc`: OpenID Connect.
+//! `oidc`: OpenID Connect. Nothing of it can be chosen in this version; what is asked for in vain is said.
 
 use super::key::{Choice, Key, Kind, names};
+use super::later::{NO_DYNAMIC_CLIENTS, NO_PAIRWISE};
 use super::reader::Reader;
-use super::secret_string::SecretString;
 
-const SALT: &str = "oidc.subject_identifiers.pairwise.salt";
-
-/// The shortest salt, in characters; Hydra's rule.
-const SHORTEST_SALT: usize = 8;
+const SUBJECT_TYPES: &str = "oidc.subject_identifiers.supported_types";
 
 pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "subject_identifiers.supported_types",
         Kind::Choices(names::<SubjectType>),
-        "Which subjects clients may be shown (OpenID Connect Core §8).",
+        "Which subjects clients may be shown (OpenID Connect Core §8). Only `public` has an effect; `pairwise` \
+         is warned about.",
     )
     .with_default("public"),
-    Key::hydra(
-        "subject_identifiers.pairwise.salt",
-        Kind::Secret,
-        "The salt of pairwise subjects, at least 8 characters; to change it changes them all.",
-    ),
-    Key::hydra(
-        "dynamic_client_registration.enabled",
-        Kind::Boolean,
-        "Whether clients may register themselves.",
-    )
-    .with_default("false"),
-    Key::hydra(
-        "dynamic_client_registration.default_scope",
-        Kind::Texts,
-        "The scope of clients that register themselves and name none.",
-    )
-    .with_default("offline_access,offline,openid"),
+    Key::ignored("subject_identifiers.pairwise.salt", Kind::Secret, NO_PAIRWISE),
+    Key::ignored("dynamic_client_registration.enabled", Kind::Boolean, NO_DYNAMIC_CLIENTS),
+    Key::ignored("dynamic_client_registration.default_scope", Kind::Texts, NO_DYNAMIC_CLIENTS),
 ];
-
-/// OpenID Connect.
-#[derive(Debug, Clone)]
-pub(crate) struct OidcSettings {
-    /// Default: public. Never empty.
-    pub(crate) subject_types: Vec<SubjectType>,
-    /// There whenever `subject_types` has pairwise.
-    pub(crate) pairwise_salt: Option<SecretString>,
-    pub(crate) dynamic_registration: DynamicRegistrationSettings,
-}
-
-/// Dynamic client registration (RFC 7591).
-#[derive(Debug, Clone)]
-pub(crate) struct DynamicRegistrationSettings {
-    /// Default: no.
-    pub(crate) enabled: bool,
-    /// Of clients that name none. Default: `offline_access`, `offline`, `openid`.
-    pub(crate) default_scope: Vec<String>,
-}
 
 /// A kind of subject identifier (OpenID Connect Core §8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SubjectType {
+enum SubjectType {
     Public,
     Pairwise,
 }
@@ -66,27 +31,9 @@ impl Choice for SubjectType {
         &[("public", Self::Public), ("pairwise", Self::Pairwise)];
 }
 
-pub(super) fn read(reader: &mut Reader<'_>) -> OidcSettings {
-    let mut subject_types: Vec<SubjectType> = reader.choices("oidc.subject_identifiers.supported_types");
-    if subject_types.is_empty() {
-        subject_types.push(SubjectType::Public);
-    }
-    let pairwise_salt = reader.secret(SALT);
-    if subject_types.contains(&SubjectType::Pairwise) {
-        match &pairwise_salt {
-            None if !reader.has(SALT) => reader.refuse(SALT, "is required for pairwise subjects"),
-            Some(salt) if salt.expose().chars().count() < SHORTEST_SALT => {
-                reader.refuse(SALT, format!("is shorter than {SHORTEST_SALT} characters"));
-            }
-            _ => {}
-        }
-    }
-    OidcSettings {
-        subject_types,
-        pairwise_salt,
-        dynamic_registration: DynamicRegistrationSettings {
-            enabled: reader.boolean("oidc.dynamic_client_registration.enabled"),
-            default_scope: reader.texts("oidc.dynamic_client_registration.default_scope"),
-        },
+/// Refuses what is no kind of subject, and warns about the one that is not there yet.
+pub(super) fn check(reader: &mut Reader<'_>) {
+    if reader.choices(SUBJECT_TYPES).contains(&SubjectType::Pairwise) {
+        reader.warn(SUBJECT_TYPES, NO_PAIRWISE);
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn reference_markdown() -> String {
             page.push_str(&row(known));
         }
     }
-    page.push_str("\n## Accepted without effect\n\nThese keys of Hydra's load with a warning.\n\n");
+    page.push_str("\n## Accepted without effect\n\nThese keys load with a warning.\n\n");
     page.push_str("| key | reason |\n|---|---|\n");
     for known in table.keys() {
         if let Status::WithoutEffect(reason) = known.key.status {

@@ -1,6 +1,6 @@
 //! `secrets`: lists of secrets. The first seals, all of them open, so that they can be rotated.
 
-use super::key::{Key, Kind};
+use super::key::{Key, Kind, Owner};
 use super::mode::Mode;
 use super::reader::Reader;
 use super::secret_string::SecretString;
@@ -18,19 +18,19 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "cookie",
         Kind::Secrets,
-        "Seals session cookies; without it they are sealed with `secrets.system`.",
+        "Seals session cookies; without it they are sealed with `secrets.system`. To set it the first time \
+         ends the sessions that are in cookies already.",
     ),
     Key::own(
         "storage",
         Kind::Secrets,
-        "Seals what is at rest: signing keys, credentials, TOTP secrets. Without it, derived \
-         from `secrets.system`.",
+        "Seals the signing keys in the store, and keys the hashes of client secrets that Sluice made up. \
+         Without it, derived from `secrets.system`.",
     ),
-    Key::own(
-        "pepper",
-        Kind::Secrets,
-        "Keys the hashes of passwords. Without it, derived from `secrets.system`.",
-    ),
+    Key {
+        owner: Owner::Sluice,
+        ..Key::ignored("pepper", Kind::Secrets, "the hashes of passwords are salted, but not keyed, in this version")
+    },
     Key::ignored("pagination", Kind::Secrets, "page tokens are sealed with secrets.system"),
 ];
 
@@ -43,8 +43,6 @@ pub(crate) struct SecretsSettings {
     pub(crate) cookie: Vec<SecretString>,
     /// At rest. Empty: derive from `system`.
     pub(crate) storage: Vec<SecretString>,
-    /// Password hashes. Empty: derive from `system`.
-    pub(crate) pepper: Vec<SecretString>,
 }
 
 pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> SecretsSettings {
@@ -58,6 +56,5 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> SecretsSettings {
         system,
         cookie: reader.secrets("secrets.cookie", SHORTEST),
         storage: reader.secrets("secrets.storage", SHORTEST),
-        pepper: reader.secrets("secrets.pepper", SHORTEST),
     }
 }

@@ -148,10 +148,6 @@ fn the_environment_alone_can_configure_everything() {
         .variable("TTL_ACCESS_TOKEN", "1h30m")
         .variable("SERVE_PUBLIC_CORS_ENABLED", "true")
         .variable("LOG_LEVEL", "debug")
-        .variable(
-            "OAUTH2_TOKEN_HOOK",
-            r#"{"url": "http://hook/", "auth": {"type": "api_key", "config": {"name": "X", "value": "v"}}}"#,
-        )
         .settings();
     let Dsn::Postgres { url } = settings.database.dsn else { panic!("is not PostgreSQL") };
     assert_eq!(url.expose(), "postgres://u:p@db/sluice?sslmode=require");
@@ -160,7 +156,6 @@ fn the_environment_alone_can_configure_everything() {
     assert_eq!(settings.ttl.access_token, Duration::from_mins(90));
     assert_eq!(settings.serve.public.cors.unwrap().allowed_origins, ["*"]);
     assert_eq!(settings.log.level, LogLevel::Debug);
-    assert_eq!(settings.oauth2.token_hook.unwrap().api_key.unwrap().value.expose(), "v");
 }
 
 #[test]
@@ -226,7 +221,8 @@ fn dev_needs_nothing_and_allows_plain_http() {
     assert!(matches!(settings.database.dsn, Dsn::Sqlite { path } if *path == *"/var/lib/sluice/sluice.db"));
     assert_eq!(settings.urls.issuer, "http://127.0.0.1:4444/");
     assert!(settings.secrets.system.is_empty());
-    assert_eq!(settings.serve.cookies.same_site, SameSite::Lax);
+    assert_eq!(settings.serve.cookies.same_site, SameSite::None);
+    assert!(!settings.serve.cookies.secure);
     assert_eq!(given("dev: true").settings().mode, Mode::Development);
 }
 
@@ -243,10 +239,11 @@ fn the_issuer_is_kept_exactly_as_written() {
 #[test]
 fn a_url_for_a_hook_leaves_the_credentials_of_another_behind() {
     let yaml = "oauth2: {token_hook: {url: https://a/, auth: {type: api_key, config: {name: X, value: v}}}}";
-    let settings = given(MINIMAL).and_file(yaml).variable("OAUTH2_TOKEN_HOOK", "https://b/").settings();
-    let hook = settings.oauth2.token_hook.unwrap();
-    assert_eq!(hook.url.as_str(), "https://b/");
-    assert!(hook.api_key.is_none());
+    let loaded = given(MINIMAL).and_file(yaml).variable("OAUTH2_TOKEN_HOOK", "https://b/").loaded();
+    let shown = loaded.show();
+    assert!(shown.contains("url: \"https://b/\"") && !shown.contains("api_key"), "{shown}");
+    let warnings = lines(&loaded.warnings);
+    assert!(warnings.starts_with("oauth2.token_hook.url: accepted without effect: hooks come"), "{warnings}");
 }
 
 #[test]
@@ -266,12 +263,12 @@ fn show_prints_what_is_in_force_without_secrets() {
     let loaded = given(MINIMAL)
         .variable("DSN", "postgres://me:hunter2@db/x?sslpassword=hunter2")
         .variable("URLS_IDENTITY_PROVIDER_HEADERS", r#"{"Authorization": "hunter2"}"#)
-        .set("secrets.pepper", "hunter2-hunter2-hunter2")
+        .set("secrets.cookie", "hunter2-hunter2-hunter2")
         .loaded();
     let yaml = loaded.show();
     for line in [
         "dsn: \"postgres://me:[redacted]@db/x?sslpassword=[redacted]\"  # environment variable DSN\n",
-        "secrets:\n  pepper: [\"[redacted]\"]  # command line\n  system: [\"[redacted]\"]  # 1.yml\n",
+        "secrets:\n  cookie: [\"[redacted]\"]  # command line\n  system: [\"[redacted]\"]  # 1.yml\n",
         "    headers: {\"Authorization\":\"[redacted]\"}  # environment variable URLS_IDENTITY_PROVIDER_HEADERS, without effect\n",
         "  auth_code: \"60s\"\n",
     ] {

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
+use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
+use sluice_primitives::Lifetime;
+
 use super::key::{Key, Kind};
+use super::later::NO_DEVICES;
 use super::reader::Reader;
 
 /// What RFC 6749 §4.1.2 recommends as the longest life of a code.
@@ -13,7 +17,12 @@ pub(super) const KEYS: &[Key] = &[
         .with_default("30m"),
     Key::hydra("authentication_session", Kind::Duration, "How long a remembered login lasts.")
         .with_default("720h"),
-    Key::hydra("access_token", Kind::Duration, "How long access tokens are valid.").with_default("1h"),
+    Key::hydra(
+        "access_token",
+        Kind::Duration,
+        "How long access tokens are valid; at most 744h, for which revocations are remembered.",
+    )
+    .with_default("1h"),
     Key::hydra("refresh_token", Kind::Duration, "How long refresh tokens are valid; -1: for ever.")
         .with_default("720h"),
     Key::hydra("id_token", Kind::Duration, "How long id tokens are valid.").with_default("1h"),
@@ -23,8 +32,7 @@ pub(super) const KEYS: &[Key] = &[
         "How long authorization codes are valid; Hydra's default is 10m.",
     )
     .with_default("60s"),
-    Key::hydra("device_user_code", Kind::Duration, "How long device and user codes are valid.")
-        .with_default("10m"),
+    Key::ignored("device_user_code", Kind::Duration, NO_DEVICES),
 ];
 
 /// Lifetimes; each is at least one second.
@@ -42,8 +50,6 @@ pub(crate) struct TtlSettings {
     pub(crate) id_token: Duration,
     /// Default: 60 s (RFC 6749 §4.1.2 recommends ten minutes at most; more is warned about).
     pub(crate) auth_code: Duration,
-    /// Default: 10 min.
-    pub(crate) device_user_code: Duration,
 }
 
 /// How long a refresh token is valid.
@@ -59,14 +65,17 @@ pub(super) fn read(reader: &mut Reader<'_>) -> TtlSettings {
     if auth_code > LONGEST_RECOMMENDED_CODE {
         reader.warn("ttl.auth_code", "is more than the ten minutes that RFC 6749 §4.1.2 recommends at most");
     }
+    let access_token = reader.lifetime("ttl.access_token");
+    if Lifetime::from(access_token) > LONGEST_ACCESS_TOKEN {
+        reader.warn("ttl.access_token", "is shortened to 744h: revocations are not remembered for longer");
+    }
     TtlSettings {
         login_consent_request: reader.lifetime("ttl.login_consent_request"),
         authentication_session: reader.lifetime("ttl.authentication_session"),
-        access_token: reader.lifetime("ttl.access_token"),
+        access_token,
         refresh_token: read_refresh_token(reader),
         id_token: reader.lifetime("ttl.id_token"),
         auth_code,
-        device_user_code: reader.lifetime("ttl.device_user_code"),
     }
 }
 

@@ -3,6 +3,7 @@
 use url::Url;
 
 use super::key::{Key, Kind};
+use super::later::NO_DEVICES;
 use super::mode::Mode;
 use super::reader::Reader;
 
@@ -19,9 +20,10 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "self.public",
         Kind::Url,
-        "Where clients reach the public endpoints; `urls.self.issuer` by default.",
+        "Where browsers and clients reach the public endpoints; `urls.self.issuer` by default. Its path is \
+         part of the path of each.",
     ),
-    Key::hydra("self.admin", Kind::Url, "Where the admin endpoints are reached, for links in their answers."),
+    Key::ignored("self.admin", Kind::Url, "links in the answers of the admin endpoints name no host"),
     Key::hydra("login", Kind::UrlReference, "The login page; the built-in one by default."),
     Key::hydra(
         "registration",
@@ -30,16 +32,8 @@ pub(super) const KEYS: &[Key] = &[
     ),
     Key::hydra("consent", Kind::UrlReference, "The consent page; the built-in one by default."),
     Key::hydra("logout", Kind::UrlReference, "The logout page; the built-in one by default."),
-    Key::hydra(
-        "device.verification",
-        Kind::UrlReference,
-        "The page where a device's code is typed; built in by default.",
-    ),
-    Key::hydra(
-        "device.success",
-        Kind::UrlReference,
-        "The page shown when a device is logged in; built in by default.",
-    ),
+    Key::ignored("device.verification", Kind::UrlReference, NO_DEVICES),
+    Key::ignored("device.success", Kind::UrlReference, NO_DEVICES),
     Key::hydra(
         "error",
         Kind::UrlReference,
@@ -63,15 +57,11 @@ pub(crate) struct UrlsSettings {
     pub(crate) issuer: String,
     /// Where clients reach the public endpoints; what is relative is resolved against it.
     pub(crate) public: Url,
-    /// Where the admin endpoints are reached.
-    pub(crate) admin: Option<Url>,
     pub(crate) login: Option<Url>,
     /// The page for `prompt=registration`; `login` unless set.
     pub(crate) registration: Option<Url>,
     pub(crate) consent: Option<Url>,
     pub(crate) logout: Option<Url>,
-    pub(crate) device_verification: Option<Url>,
-    pub(crate) device_success: Option<Url>,
     pub(crate) error: Option<Url>,
     pub(crate) post_logout_redirect: Option<Url>,
 }
@@ -79,19 +69,15 @@ pub(crate) struct UrlsSettings {
 pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<UrlsSettings> {
     let issuer = read_issuer(reader, mode);
     let public = reader.url("urls.self.public");
-    let admin = reader.url("urls.self.admin");
     let base = public.clone().or_else(stand_in)?;
     let mut page = |key: &str| reader.url_reference(key, &base);
     let urls = UrlsSettings {
         issuer: issuer.clone().unwrap_or_default(),
         public: base.clone(),
-        admin,
         login: page("urls.login"),
         registration: page("urls.registration"),
         consent: page("urls.consent"),
         logout: page("urls.logout"),
-        device_verification: page("urls.device.verification"),
-        device_success: page("urls.device.success"),
         error: page("urls.error"),
         post_logout_redirect: page("urls.post_logout_redirect"),
     };

@@ -3,13 +3,14 @@
 use url::Url;
 
 use super::key::{Key, Kind};
+use super::later::{NO_DEVICES, NO_DYNAMIC_CLIENTS};
 use super::reader::Reader;
 
 pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "jwks.broadcast_keys",
         Kind::Texts,
-        "The key sets whose public keys are at `/.well-known/jwks.json`.",
+        "Key sets whose public keys are at `/.well-known/jwks.json`, besides the two that Sluice signs with.",
     )
     .with_default("hydra.openid.id-token"),
     Key::hydra("oidc_discovery.jwks_url", Kind::UrlReference, "Another address of the public keys."),
@@ -19,16 +20,8 @@ pub(super) const KEYS: &[Key] = &[
         Kind::UrlReference,
         "Another address of the authorization endpoint.",
     ),
-    Key::hydra(
-        "oidc_discovery.device_authorization_url",
-        Kind::UrlReference,
-        "Another address of the device authorization endpoint.",
-    ),
-    Key::hydra(
-        "oidc_discovery.client_registration_url",
-        Kind::UrlReference,
-        "The address where clients register.",
-    ),
+    Key::ignored("oidc_discovery.device_authorization_url", Kind::UrlReference, NO_DEVICES),
+    Key::ignored("oidc_discovery.client_registration_url", Kind::UrlReference, NO_DYNAMIC_CLIENTS),
     Key::hydra(
         "oidc_discovery.userinfo_url",
         Kind::UrlReference,
@@ -37,7 +30,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "oidc_discovery.supported_claims",
         Kind::Texts,
-        "The claims that discovery names, besides `sub`.",
+        "The claims that discovery names, besides those of every id token.",
     ),
     Key::hydra(
         "oidc_discovery.supported_scope",
@@ -55,15 +48,13 @@ pub(super) const KEYS: &[Key] = &[
 /// `urls.self.public`.
 #[derive(Debug, Clone)]
 pub(crate) struct WebfingerSettings {
-    /// Key sets whose public keys are published. Default: `hydra.openid.id-token`.
+    /// Key sets whose public keys are published, besides those that sign. Default: `hydra.openid.id-token`.
     pub(crate) broadcast_keys: Vec<String>,
     pub(crate) jwks_url: Option<Url>,
     pub(crate) token_url: Option<Url>,
     pub(crate) authorization_url: Option<Url>,
-    pub(crate) device_authorization_url: Option<Url>,
-    pub(crate) client_registration_url: Option<Url>,
     pub(crate) userinfo_url: Option<Url>,
-    /// Besides `sub`. Default: none.
+    /// Besides those of every id token. Default: none.
     pub(crate) supported_claims: Vec<String>,
     /// Besides `openid`, `offline` and `offline_access`. Default: none.
     pub(crate) supported_scope: Vec<String>,
@@ -76,8 +67,6 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Url) -> WebfingerSettings {
         jwks_url: address("jwks_url"),
         token_url: address("token_url"),
         authorization_url: address("auth_url"),
-        device_authorization_url: address("device_authorization_url"),
-        client_registration_url: address("client_registration_url"),
         userinfo_url: address("userinfo_url"),
         broadcast_keys: reader.texts("webfinger.jwks.broadcast_keys"),
         supported_claims: reader.texts("webfinger.oidc_discovery.supported_claims"),

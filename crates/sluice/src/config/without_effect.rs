@@ -5,7 +5,7 @@ use super::key::{Key, Kind};
 const NO_HSM: &str = "keys are sealed in the store; there is no PKCS#11 support";
 const NO_GO: &str = "Sluice is not a Go program; its threads follow the CPUs it is given";
 
-const ANY_INTEGER: Kind = Kind::Integer { min: i64::MIN, max: i64::MAX };
+pub(super) const ANY_INTEGER: Kind = Kind::Integer { min: i64::MIN, max: i64::MAX };
 
 pub(super) const KEYS: &[Key] = &[
     Key::ignored("hsm.enabled", Kind::Boolean, NO_HSM),

@@ -69,6 +69,7 @@ fn registration(callbacks: &Callbacks, client_secret: &str) -> Value {
     json!({
         "client_id": CLIENT_ID,
         "client_name": "Example app",
+        "client_uri": callbacks.home,
         "client_secret": client_secret,
         "token_endpoint_auth_method": "client_secret_basic",
         "redirect_uris": [callbacks.redirect_uri],

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sluice_crypto::jwk::{Jwk, JwkSet, RsaSize, SigningAlgorithm};
 use sluice_crypto::jws::SigningKey;
-use sluice_primitives::{Clock, ManualClock, SeededRng, Timestamp};
+use sluice_primitives::{ManualClock, SeededRng, Timestamp};
 use url::Url;
 
 use super::admin::Admin;

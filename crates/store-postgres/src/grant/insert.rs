@@ -67,7 +67,7 @@ impl Writer for InsertGrants {
 
     async fn commit(&mut self, batch: &[NewGrant]) -> Result<Vec<Insertion>, CommitFailure> {
         let inserted = self.insert(batch).await.map_err(Failure::into_commit_failure)?;
-        self.0.counters.count(Kind::GrantInsert, 1, batch.len());
+        self.0.counters.count(Kind::GrantInsert, 1, inserted);
         if inserted == batch.len() {
             return Ok(vec![Insertion::Inserted; batch.len()]);
         }

@@ -145,7 +145,7 @@ impl PostgresStore {
         now: Timestamp,
         slice: Slice,
     ) -> Result<crate::rounds::Done, StoreError> {
-        let rows = self.write(sql, &[&slice.after, &slice.rows, &now.as_millis(), &slice.limit]).await?;
+        let rows = self.upkeep(sql, &[&slice.after, &slice.rows, &now.as_millis(), &slice.limit]).await?;
         crate::rounds::Done::read(rows.first())
     }
 }

@@ -96,7 +96,7 @@ async fn attempt<S: Swap>(
     let params: Vec<&(dyn ToSql + Sync)> =
         values.iter().map(|values| -> &(dyn ToSql + Sync) { values.as_ref() }).collect();
     let rows = hot.link.query(sql, &params).await?;
-    hot.counters.count(S::KIND, 1, open.len());
+    hot.counters.count(S::KIND, 1, rows.len());
     answers.extend(rows.iter().filter_map(|found| {
         let answer = row::read(found).map(|stored| Swapped::Done(S::swapped(Box::new(stored.grant))));
         Some((id(found)?, answer.map_err(StoreError::from)))

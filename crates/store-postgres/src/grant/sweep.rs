@@ -50,7 +50,7 @@ pub(crate) async fn sweep_revoked(
     };
     let slice = |slice: crate::rounds::Slice| async move {
         let rows =
-            store.write(SWEEP_SLICE, &[&slice.after, &slice.rows, &now.as_millis(), &slice.limit]).await?;
+            store.upkeep(SWEEP_SLICE, &[&slice.after, &slice.rows, &now.as_millis(), &slice.limit]).await?;
         Done::read(rows.first())
     };
     let walked = walk(pass.place, limit, &mut { slice }).await?;
@@ -78,6 +78,7 @@ async fn begin(store: &PostgresStore, now: Timestamp) -> Result<Pass, StoreError
 async fn complete(store: &PostgresStore, pass: &Pass) -> Result<(), StoreError> {
     let begun_at = pass.begun_at.as_millis();
     let transaction = Transaction::new()
+        .upkeep()
         .then(SWEEP_FORGET, vec![&pass.origins, &pass.counters, &begun_at])
         .then(SWEEP_MARK, vec![&pass.origins, &pass.counters]);
     store.serial.commit(&transaction).await.map(drop)
@@ -89,6 +90,7 @@ async fn forget(store: &PostgresStore, now: Timestamp) -> Result<(), StoreError>
     let clock = store.clock.now();
     let (changes, nodes) = ((clock - CHANGES_LIVE).as_millis(), (clock - NODES_LIVE).as_millis());
     let transaction = Transaction::new()
+        .upkeep()
         .then(FORGET_GRANT_MARKERS, vec![&at])
         .then(FORGET_CHANGES, vec![&changes])
         .then(FORGET_NODES, vec![&nodes]);

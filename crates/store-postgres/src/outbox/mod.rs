@@ -24,7 +24,7 @@ impl OutboxRepository for PostgresStore {
         limit: u32,
     ) -> Result<Vec<LeasedNotice>, StoreError> {
         let until = (now + lease).as_millis();
-        let rows = self.write(LEASE, &[&now.as_millis(), &until, &i64::from(limit)]).await?;
+        let rows = self.upkeep(LEASE, &[&now.as_millis(), &until, &i64::from(limit)]).await?;
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
 

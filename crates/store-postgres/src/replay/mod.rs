@@ -27,7 +27,7 @@ impl ReplayRepository for PostgresStore {
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let purged = self.write(PURGE_EXPIRED, &[&now.as_millis(), &i64::from(limit)]).await?;
+        let purged = self.upkeep(PURGE_EXPIRED, &[&now.as_millis(), &i64::from(limit)]).await?;
         Ok(purged.len() as u64)
     }
 }

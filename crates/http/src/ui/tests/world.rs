@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::header::{CONTENT_TYPE, COOKIE, LOCATION};
+use axum::http::header::{CONTENT_TYPE, COOKIE, LOCATION, REFRESH};
 use axum::http::{HeaderMap, Request, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -21,6 +21,7 @@ use sluice_oauth::Config;
 use sluice_oauth::authorization::{Browser, SessionCookie};
 use sluice_oauth::client::{AccessTokenStrategy, Client, ClientDirectory, ClientRepository};
 use sluice_oauth::config::{Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy};
+use sluice_oauth::discovery::Announced;
 use sluice_oauth::flow::{
     AwaitingConsent, AwaitingLogin, BindingKey, BindingKeys, FlowSealer, FlowService, KnownSession, Login,
     Request as FlowRequest, SpentFlows,
@@ -33,7 +34,7 @@ use sluice_primitives::{
 use sluice_protocol::{Prompt, ResponseMode, ResponseType, Subject};
 use sluice_store_contract::{MemoryStore, given};
 use sluice_token::RevocationSet;
-use sluice_token::jwt::ScopeClaim;
+use sluice_token::jwt::{BelowExt, ScopeClaim};
 use tower::ServiceExt;
 
 use crate::cookies::{CookiePolicy, SameSite};
@@ -66,8 +67,12 @@ impl Answer {
 
     /// The value of this parameter in the address that the browser is sent to.
     pub(super) fn sent_with(&self, parameter: &str) -> String {
-        assert_eq!(self.status, StatusCode::SEE_OTHER, "{}", self.body);
-        let url: url::Url = self.header(LOCATION.as_str()).parse().unwrap();
+        let url = match self.status {
+            StatusCode::SEE_OTHER => self.header(LOCATION.as_str()),
+            StatusCode::OK => self.header(REFRESH.as_str()).strip_prefix("0;url=").unwrap(),
+            _ => panic!("{}", self.body),
+        };
+        let url: url::Url = url.parse().unwrap();
         url.query_pairs().find(|(name, _)| name == parameter).unwrap().1.into_owned()
     }
 
@@ -96,11 +101,12 @@ fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
         scopes: ScopeStrategy::Exact,
         pkce: PkcePolicy::default(),
         top_level_claims: Vec::new(),
-        mirror_claims: false,
+        below_ext: BelowExt::Nothing,
+        not_before: true,
         scope_claim: ScopeClaim::List,
         default_client_scope: false,
         parked_quota: 100,
-        extra_scopes: Vec::new(),
+        announced: Announced::default(),
     };
     pages(&mut config.pages);
     config
@@ -151,6 +157,7 @@ impl World {
                 same_site: SameSite::Lax,
                 session_name: "session".to_owned(),
                 domain: None,
+                session_path: "/".to_owned(),
             }),
             logout: Arc::new(LogoutService {
                 config: config.clone(),
@@ -264,7 +271,7 @@ impl World {
         let authenticated_at = self.now() - Lifetime::hours(1);
         let known = known.map(|subject| KnownSession { id: session, subject, authenticated_at });
         let sealed =
-            self.flows.seal_login_challenge(&AwaitingLogin { request, known, session }).await.unwrap();
+            self.flows.seal_login_challenge(&AwaitingLogin { request, known, session }, None).await.unwrap();
         format!("{page}?login_challenge={sealed}")
     }
 
@@ -294,7 +301,7 @@ impl World {
         let browser = Browser {
             keys: BindingKeys(vec![self.key.clone()]),
             session: Some(cookie.seal(&self.sealer, &OsRng)),
-            framed: false,
+            ..Browser::default()
         };
         match self.ui.logout.begin(b"", &browser).await.unwrap() {
             LogoutStep::Confirm { page, .. } => page.trim_start_matches("https://id.example").to_owned(),

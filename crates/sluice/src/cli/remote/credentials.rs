@@ -23,6 +23,7 @@ pub(crate) struct ClientCredentials {
         env = "OAUTH2_CLIENT_SECRET",
         hide_env_values = true,
         value_name = "SECRET",
+        allow_hyphen_values = true,
         value_parser = value::secret
     )]
     client_secret: Option<Secret<String>>,

@@ -22,6 +22,37 @@ fn keys_without_effect_are_warned_about_with_the_reason() {
 }
 
 #[test]
+fn what_comes_with_a_later_version_is_warned_about() {
+    let warnings = given(MINIMAL)
+        .and_file("oidc: {subject_identifiers: {supported_types: [public, pairwise]}}")
+        .and_file("oidc: {dynamic_client_registration: {enabled: true}}")
+        .variable("TTL_DEVICE_USER_CODE", "5m")
+        .warnings();
+    let expected = [
+        "oidc.dynamic_client_registration.enabled: accepted without effect: dynamic client registration comes with",
+        "ttl.device_user_code: accepted without effect: device authorization comes with a later version",
+        "oidc.subject_identifiers.supported_types: pairwise subjects come with a later version; every client",
+    ];
+    for (line, begin) in warnings.lines().zip(expected) {
+        assert!(line.starts_with(begin), "{line}");
+    }
+    assert_eq!(warnings.lines().count(), expected.len(), "{warnings}");
+}
+
+#[test]
+fn an_access_token_that_would_outlive_its_revocation_is_warned_about() {
+    let long = given(MINIMAL).variable("TTL_ACCESS_TOKEN", "745h").warnings();
+    assert_eq!(long, "ttl.access_token: is shortened to 744h: revocations are not remembered for longer");
+    assert_eq!(given(MINIMAL).variable("TTL_ACCESS_TOKEN", "744h").warnings(), "");
+}
+
+#[test]
+fn fewer_connections_than_will_do_are_warned_about() {
+    let few = given(MINIMAL).variable("DSN", "postgres://u@db/x?max_conns=2");
+    assert_eq!(few.warnings(), "dsn: max_conns counts as 4, the fewest that will do");
+}
+
+#[test]
 fn an_unknown_key_on_the_command_line_is_refused() {
     let problems = given(MINIMAL).set("ttl.acess_token", "1h").problems();
     assert_eq!(problems, "ttl.acess_token: unknown key (did you mean ttl.access_token?)");
@@ -36,7 +67,7 @@ urls: {self: {issuer: http://id.example.com?x}, login: 'https://u:hunter2@[bad'}
 serve: {public: {port: 70000, tls: {enabled: true}}, trusted_proxies: [10.0.0.0/33], admin: 5}
 ttl: {id_token: 1d, access_token: 0s}
 log: {level: loud}
-oidc: {subject_identifiers: {supported_types: [pairwise], pairwise: {salt: hunter}}}
+oidc: {subject_identifiers: {supported_types: [hunter?], pairwise: {salt: hunter}}}
 ",
     )
     .load()
@@ -56,7 +87,7 @@ oidc: {subject_identifiers: {supported_types: [pairwise], pairwise: {salt: hunte
   serve.trusted_proxies: "10.0.0.0/33" is not a CIDR block
   ttl.access_token: must be at least 1s
   ttl.id_token: must be a duration such as 1h30m, not "1d"
-  oidc.subject_identifiers.pairwise.salt: is shorter than 8 characters
+  oidc.subject_identifiers.supported_types: must be a list of public, pairwise
   log.level: must be one of panic, fatal, error, warn, info, debug, trace, not "loud""#;
     assert_eq!(error.to_string(), expected);
     assert!(!format!("{error:?}").contains("hunter"));

@@ -14,19 +14,30 @@ fn a_real_configuration_file_of_hydra_loads_with_warnings_only() {
     let settings = loaded.settings;
     assert_eq!(settings.urls.issuer, "https://auth.example.com/");
     assert_eq!(settings.urls.registration.unwrap().as_str(), "https://login.example.com/login");
-    assert_eq!(settings.oidc.subject_types, [SubjectType::Pairwise, SubjectType::Public]);
     assert_eq!(settings.serve.cookies.same_site, SameSite::Lax);
-    assert_eq!(settings.oauth2.client_secret_hash, ClientSecretHash::Bcrypt { cost: 12 });
+    assert_eq!(settings.database.max_connections, Some(20));
     assert_eq!(settings.tracing.otlp.unwrap().endpoint.as_str(), "http://collector:4318/");
     let warned: Vec<&str> = loaded.warnings.iter().map(|warning| warning.key.as_str()).collect();
     let expected = [
         "cgroups.v1.auto_max_procs_enabled",
-        "log.leak_sensitive_values",
+        "oauth2.grant.jwt.max_ttl",
+        "oauth2.hashers.algorithm",
+        "oauth2.hashers.bcrypt.cost",
+        "oauth2.refresh_token_hook.url",
         "oauth2.session.encrypt_at_rest",
+        "oauth2.token_hook.auth.config.in",
+        "oauth2.token_hook.auth.config.name",
+        "oauth2.token_hook.auth.config.value",
+        "oauth2.token_hook.auth.type",
+        "oauth2.token_hook.url",
+        "oidc.subject_identifiers.pairwise.salt",
         "sqa.opt_out",
+        "urls.device.verification",
+        "urls.self.admin",
         "version",
         "dsn",
         "serve.admin.host",
+        "oidc.subject_identifiers.supported_types",
     ];
     assert_eq!(warned, expected);
 }

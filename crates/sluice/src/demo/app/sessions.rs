@@ -46,9 +46,9 @@ impl Session {
         Self { csrf: random_text(rng), ..Self::default() }
     }
 
-    /// The session of somebody who just signed in.
-    pub(super) fn of_user(user: User, rng: &dyn Rng) -> Self {
-        Self { user: Some(user), ..Self::new(rng) }
+    /// The session of somebody who just signed in; other tabs of the browser may still be on their way.
+    pub(super) fn of_user(user: User, before: Self, rng: &dyn Rng) -> Self {
+        Self { user: Some(user), sign_ins: before.sign_ins, ..Self::new(rng) }
     }
 
     /// Whether a form was made for this browser.
@@ -112,10 +112,11 @@ impl Sessions {
         self.0.lock().by_key.get_mut(&key.0).map(change)
     }
 
-    pub(super) fn remove(&self, key: &SessionKey) {
+    /// Forgets a session; what it was.
+    pub(super) fn remove(&self, key: &SessionKey) -> Option<Session> {
         let mut kept = self.0.lock();
-        kept.by_key.remove(&key.0);
         kept.oldest_first.retain(|other| *other != key.0);
+        kept.by_key.remove(&key.0)
     }
 }
 

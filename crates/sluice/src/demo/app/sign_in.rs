@@ -51,8 +51,9 @@ pub(super) async fn finish(
     let code = code_of(&app, callback)?;
     let tokens = app.party.redeem(&code, &begun).await?;
     let user = signed_in(&app, tokens, &begun).await?;
-    app.sessions.remove(&key);
-    let key = app.sessions.add(Session::of_user(user, &*app.rng), &*app.rng); // a new key: the old one was known before
+    let before = app.sessions.remove(&key).unwrap_or_default();
+    let session = Session::of_user(user, before, &*app.rng);
+    let key = app.sessions.add(session, &*app.rng); // a new key: the old one was known before
     Ok((key.set_cookie(), Redirect::to("/")).into_response())
 }
 

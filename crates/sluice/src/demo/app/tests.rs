@@ -111,6 +111,16 @@ async fn an_answer_that_nobody_asked_for_signs_nobody_in() {
 }
 
 #[tokio::test]
+async fn two_tabs_come_back_one_after_the_other() {
+    let mut visit = Visit::of(&Stub::start().await).await;
+    let tabs = [visit.begin().await, visit.begin().await];
+    for tab in tabs.iter().rev() {
+        let response = visit.get(&format!("/callback?code={}&state={}", tab["nonce"], tab["state"])).await;
+        assert_eq!(location(&response).path(), "/");
+    }
+}
+
+#[tokio::test]
 async fn a_state_comes_back_once() {
     let mut visit = Visit::of(&Stub::start().await).await;
     let request = visit.begin().await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cookie::Cookie;
 use cookie::time::Duration;
-use http::header::{COOKIE, LOCATION, ORIGIN, SET_COOKIE};
+use http::header::{COOKIE, LOCATION, ORIGIN, REFRESH, SET_COOKIE};
 use http::{HeaderMap, Method, StatusCode};
 use url::Url;
 
@@ -72,6 +72,10 @@ impl Browser {
             let response = self.request(&url, form).await?;
             self.keep_cookies(response.headers());
             let status = response.status();
+            if let Some(next) = refreshed(response.headers()) {
+                (url, form) = (next, None);
+                continue;
+            }
             if !status.is_redirection() {
                 let html = response.text().await.map_err(|error| unreachable_at(&url, error))?;
                 return Ok(Landing::Page(Page { url, status, html }));
@@ -112,6 +116,12 @@ impl Browser {
             }
         }
     }
+}
+
+/// Where a page leads by itself, at once.
+fn refreshed(headers: &HeaderMap) -> Option<Url> {
+    let (_, next) = headers.get(REFRESH)?.to_str().ok()?.split_once("0;url=")?;
+    next.parse().ok()
 }
 
 /// The query is left out: it carries the flow.

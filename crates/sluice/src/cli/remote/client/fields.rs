@@ -14,7 +14,7 @@ pub(super) struct FieldArgs {
     #[arg(long)]
     name: Option<String>,
     /// The secret; made up if there is none
-    #[arg(long, value_parser = value::secret)]
+    #[arg(long, allow_hyphen_values = true, value_parser = value::secret)]
     secret: Option<Secret<String>>,
     /// The grant types it may use [default: `authorization_code`]
     #[arg(long, value_delimiter = ',')]

@@ -1,0 +1,1 @@
+../it/authorization_errors.rs

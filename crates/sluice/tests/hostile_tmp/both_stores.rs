@@ -1,0 +1,1 @@
+../it/both_stores.rs

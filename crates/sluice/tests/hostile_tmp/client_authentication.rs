@@ -1,0 +1,1 @@
+../it/client_authentication.rs

@@ -1,0 +1,1 @@
+../it/cross_origin.rs

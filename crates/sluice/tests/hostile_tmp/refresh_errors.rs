@@ -1,0 +1,1 @@
+../it/refresh_errors.rs

@@ -1,0 +1,1 @@
+../it/sealed_values.rs

@@ -1,0 +1,1 @@
+../it/token_errors.rs

@@ -1,0 +1,1 @@
+../it/userinfo.rs

@@ -1,0 +1,252 @@
+//! The command line: the program itself, run against a node within this process.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use sluice_testkit::{Authorize, Backend, TestSluice};
+use tokio::process::Command;
+
+/// What a run of the program left.
+struct Run {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Run {
+    /// What it printed; panics unless it ended well.
+    #[track_caller]
+    fn ok(self) -> String {
+        assert_eq!(self.code, Some(0), "{}", self.err);
+        self.out
+    }
+
+    /// What it printed, as JSON.
+    #[track_caller]
+    fn json(self) -> Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+
+    /// What it complained about; panics unless it failed, having understood the command.
+    #[track_caller]
+    fn failed(self) -> String {
+        assert_eq!(self.code, Some(1), "{}{}", self.out, self.err);
+        self.err
+    }
+}
+
+/// The program with an environment that is empty but for these variables.
+async fn run_with(variables: &[(&str, &str)], arguments: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_sluice"))
+        .args(arguments)
+        .env_clear()
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// A command that talks to the admin and public endpoints of this node.
+async fn ask(sluice: &TestSluice, arguments: &[&str]) -> Run {
+    let variables = [("SLUICE_ADMIN_URL", sluice.admin.as_str()), ("SLUICE_PUBLIC_URL", sluice.public.as_str())];
+    run_with(&variables, arguments).await
+}
+
+/// The value beside a name in a table of one record.
+fn cell<'a>(table: &'a str, name: &str) -> &'a str {
+    let line = table.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in {table}"));
+    line[name.len()..].trim()
+}
+
+const SERVICE: &[&str] = &["--name", "A service", "--grant-type", "client_credentials", "--scope", "read,write"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_is_created_shown_changed_and_deleted() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let create = [&["create", "client", "--id", "printer", "--secret", "a-secret-of-some-length"], SERVICE].concat();
+    let created = ask(&sluice, &create).await.ok();
+    assert_eq!(cell(&created, "CLIENT ID"), "printer");
+    assert_eq!(cell(&created, "CLIENT SECRET"), "a-secret-of-some-length");
+    assert_eq!(cell(&created, "SCOPE"), "read write");
+
+    let shown = ask(&sluice, &["get", "client", "printer", "--format", "json"]).await.json();
+    assert_eq!((&shown["client_name"], &shown["grant_types"]), (&json!("A service"), &json!(["client_credentials"])));
+    assert_eq!(shown["client_secret"], Value::Null);
+
+    let changed = ask(&sluice, &["update", "client", "printer", "--scope", "read", "--format", "json"]).await.json();
+    assert_eq!((&changed["scope"], &changed["client_name"]), (&json!("read"), &json!("A service")));
+
+    let listed = ask(&sluice, &["list", "clients", "--format", "json"]).await.json();
+    assert_eq!((&listed["items"][0]["client_id"], &listed["is_last_page"]), (&json!("printer"), &json!(true)));
+    let listed = ask(&sluice, &["list", "clients"]).await.ok();
+    assert!(listed.starts_with("CLIENT ID") && listed.contains("\nprinter"), "{listed}");
+    assert_eq!(ask(&sluice, &["list", "clients", "-q"]).await.ok(), "printer\n");
+
+    assert_eq!(ask(&sluice, &["delete", "client", "printer"]).await.ok(), "ID  printer\n");
+    let gone = ask(&sluice, &["get", "client", "printer"]).await.failed();
+    assert!(gone.contains("404"), "{gone}");
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_got_asked_about_and_revoked() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let create = [&["create", "client", "--format", "json"], SERVICE].concat();
+    let client = ask(&sluice, &create).await.json();
+    let (id, secret) = (client["client_id"].as_str().unwrap(), client["client_secret"].as_str().unwrap());
+    let perform = ["perform", "client-credentials", "--client-id", id, "--client-secret", secret, "--scope", "read"];
+    let table = ask(&sluice, &perform).await.ok();
+    let token = cell(&table, "ACCESS TOKEN");
+    assert_eq!(cell(&table, "REFRESH TOKEN"), "<empty>");
+
+    let said = ask(&sluice, &["introspect", "token", token, "--format", "json"]).await.json();
+    assert_eq!(
+        (&said["active"], &said["client_id"], &said["scope"]),
+        (&json!(true), &json!(id), &json!("read"))
+    );
+    assert_eq!(cell(&ask(&sluice, &["introspect", "token", token]).await.ok(), "ACTIVE"), "true");
+
+    let revoke = ["revoke", "token", token, "--client-id", id, "--client-secret", secret];
+    ask(&sluice, &revoke).await.ok();
+    assert_eq!(cell(&ask(&sluice, &["introspect", "token", token]).await.ok(), "ACTIVE"), "false");
+
+    let again = ask(&sluice, &[&perform[..], &["--format", "json"]].concat()).await.json();
+    let token = again["access_token"].as_str().unwrap();
+    ask(&sluice, &["delete", "access-tokens", id]).await.ok();
+    assert_eq!(cell(&ask(&sluice, &["introspect", "token", token]).await.ok(), "ACTIVE"), "false");
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_secret_is_refused_in_the_servers_words() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    let perform = ["perform", "client-credentials", "--client-id", &client.id, "--client-secret", "hunter2-hunter2"];
+    let said = ask(&sluice, &perform).await.failed();
+    assert!(said.contains("invalid_client") && said.contains("401"), "{said}");
+    assert!(!said.contains("hunter2"), "{said}");
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotated_secret_works_beside_the_old_one() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    let rotated = ask(&sluice, &["rotate", "client-secret", &client.id, "--format", "json"]).await.json();
+    let (old, new) = (client.secret.unwrap(), rotated["client_secret"].as_str().unwrap());
+    assert_ne!(old, new);
+    for secret in [old.as_str(), new] {
+        ask(&sluice, &["perform", "client-credentials", "--client-id", &client.id, "--client-secret", secret]).await.ok();
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_made_and_shown_without_what_is_private() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let made = ask(&sluice, &["create", "jwks", "printers", "key-1", "--alg", "ES256"]).await.ok();
+    assert!(made.starts_with("SET ID") && made.contains("printers") && made.contains("key-1"), "{made}");
+    let private = ask(&sluice, &["get", "jwks", "printers", "--format", "json"]).await.json();
+    assert!(private["d"].is_string(), "{private}");
+    let public = ask(&sluice, &["get", "jwks", "printers", "--public", "--format", "json"]).await.json();
+    assert_eq!((&public["kid"], &public["alg"], &public["d"]), (&json!("key-1"), &json!("ES256"), &Value::Null));
+    ask(&sluice, &["delete", "jwks", "printers"]).await.ok();
+    ask(&sluice, &["get", "jwks", "printers"]).await.failed();
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_challenge_says_what_it_is() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    let challenge = sluice.browser().begin(&client, &Authorize::default()).await;
+    let page = format!("https://login.example.org/login?login_challenge={challenge}");
+    for given in [challenge.as_str(), &page] {
+        let said = ask(&sluice, &["debug", "challenge", given]).await.ok();
+        assert_eq!((cell(&said, "CHALLENGE"), cell(&said, "STATE")), ("login", "open"));
+        assert_eq!(cell(&said, "CLIENT ID"), client.id);
+    }
+    let damaged = ask(&sluice, &["debug", "challenge", &challenge[1..]]).await.failed();
+    assert!(damaged.contains("no challenge of this server"), "{damaged}");
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_not_there_is_named() {
+    let said = run_with(&[("HYDRA_ADMIN_URL", "http://127.0.0.1:1/")], &["list", "clients"]).await.failed();
+    assert!(said.contains("no answer from http://127.0.0.1:1/"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_is_migrated_and_tidied() {
+    let directory = tempfile::tempdir().unwrap();
+    let dsn = format!("sqlite:{}", directory.path().join("sluice.db").display());
+    let pending = run_with(&[], &["migrate", "sql", "status", &dsn]).await.ok();
+    assert!(pending.lines().count() > 0 && pending.lines().all(|line| line.ends_with("pending")), "{pending}");
+    let applied = run_with(&[("DSN", &dsn)], &["migrate", "sql", "up", "-e", "--yes"]).await.ok();
+    assert_eq!(applied.lines().count(), pending.lines().count());
+    assert!(!applied.contains("pending"), "{applied}");
+    let tidied = run_with(&[], &["janitor", &dsn]).await.ok();
+    assert_eq!(tidied, "Deleted 0 expired rows.\n");
+    let unnamed = run_with(&[], &["janitor"]).await.failed();
+    assert!(unnamed.contains("name the database"), "{unnamed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_configuration_is_shown_without_secrets() {
+    let variables = [
+        ("DSN", "postgres://sluice:hunter2@db/sluice"),
+        ("SECRETS_SYSTEM", "hunter2-hunter2-hunter2"),
+        ("URLS_SELF_ISSUER", "https://id.example.com/"),
+        ("OAUTH2_HASHERS_ALGORITHM", "bcrypt"),
+    ];
+    let shown = run_with(&variables, &["config", "show", "--set", "ttl.access_token=5m"]).await;
+    assert!(shown.err.contains("oauth2.hashers.algorithm: accepted without effect"), "{}", shown.err);
+    assert!(!shown.err.contains("hunter2"), "{}", shown.err);
+    let shown = shown.ok();
+    for line in [
+        "dsn: \"postgres://sluice:[redacted]@db/sluice\"  # environment variable DSN\n",
+        "  system: [\"[redacted]\"]  # environment variable SECRETS_SYSTEM\n",
+        "  access_token: \"5m\"  # command line\n",
+    ] {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+    assert!(!shown.contains("hunter2"), "{shown}");
+    let refused = run_with(&[], &["config", "show"]).await.failed();
+    assert!(refused.contains("dsn: is required") && refused.contains("secrets.system: is required"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_counted_but_not_shown() {
+    let secrets = ("SECRETS_SYSTEM", "hunter2-hunter2-new,hunter2-hunter2-old");
+    let status = run_with(&[secrets], &["secrets", "status", "--dev"]).await.ok();
+    assert!(status.contains("secrets.system   2: the first seals, all open\n"), "{status}");
+    assert!(!status.contains("hunter2"), "{status}");
+}
+
+/// Renew the page with `cargo run -- config reference > docs/reference/configuration.md`.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reference_page_is_the_one_in_the_documentation() {
+    const PAGE: &str = include_str!("../../../../docs/reference/configuration.md");
+    let made = run_with(&[], &["config", "reference"]).await.ok();
+    let difference = made.lines().zip(PAGE.lines()).find(|(made, page)| made != page);
+    assert!(
+        made == PAGE,
+        "docs/reference/configuration.md is out of date (first difference: {difference:?}); renew it with\n\
+         cargo run -- config reference > docs/reference/configuration.md"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_program_tells_its_version_and_completes_its_command_line() {
+    let version = run_with(&[], &["version"]).await.ok();
+    assert!(version.starts_with(concat!("Version:    v", env!("CARGO_PKG_VERSION"), "\nGit Hash:   ")), "{version}");
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(run_with(&[], &["completion", shell]).await.ok().contains("introspect"), "{shell}");
+    }
+    assert_eq!(run_with(&[], &["frobnicate"]).await.code, Some(2));
+}

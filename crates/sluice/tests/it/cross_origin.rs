@@ -1,0 +1,118 @@
+//! Which pages of other origins may read an answer, and what they may send (Fetch §3.2).
+
+use reqwest::{Method, RequestBuilder};
+use serde_json::json;
+use sluice_testkit::{Backend, TestSluice};
+
+use crate::answer::{Answer, basic, http};
+
+const ENABLED: (&str, &str) = ("serve.public.cors.enabled", "true");
+const ORIGINS: &str = "serve.public.cors.allowed_origins";
+
+/// Asked by a page of this origin; which origin may read the answer, and whether with the user's cookies.
+async fn read_by(request: RequestBuilder, origin: &str) -> (Answer, Option<String>, bool) {
+    let answer = Answer::to(request.header("origin", origin)).await;
+    let allowed = Some(answer.header("access-control-allow-origin").to_owned()).filter(|origin| !origin.is_empty());
+    let credentials = answer.header("access-control-allow-credentials") == "true";
+    if let Some(allowed) = &allowed {
+        assert_eq!(allowed, origin);
+    }
+    assert!(allowed.is_some() || !credentials);
+    (answer, allowed, credentials)
+}
+
+/// A browser asks before it asks.
+fn preflight(sluice: &TestSluice, path: &str) -> RequestBuilder {
+    let request = http().request(Method::OPTIONS, sluice.public.join(path).unwrap());
+    request.header("access-control-request-method", "POST").header("access-control-request-headers", "authorization")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configured_origin_may_read_and_another_may_not() {
+    let settings = [ENABLED, (ORIGINS, "https://spa.test,https://*.apps.test"), ("serve.public.cors.max_age", "60")];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let paths = ["/.well-known/openid-configuration", "/.well-known/jwks.json", "/userinfo", "/oauth2/token"];
+    for path in paths {
+        let get = || http().get(sluice.public.join(path).unwrap());
+        for origin in ["https://spa.test", "https://one.apps.test"] {
+            let (answer, allowed, credentials) = read_by(get(), origin).await;
+            assert!(allowed.is_some() && credentials, "{path} {origin}");
+            assert_eq!(answer.header("access-control-expose-headers"), "Content-Type");
+            let (answer, allowed, _) = read_by(preflight(&sluice, path), origin).await;
+            assert_eq!((answer.status, answer.body.as_str(), allowed.as_deref()), (204, "", Some(origin)), "{path}");
+            assert!(answer.header("access-control-allow-methods").contains("POST"));
+            assert!(answer.header("access-control-allow-headers").contains("Authorization"));
+            assert_eq!(answer.header("access-control-max-age"), "60");
+        }
+        let others = ["https://evil.test", "http://spa.test", "https://spa.test:444", "https://spa.test.evil.test",
+            "https://apps.test", "https://evil.test/.apps.test", "null", "https://SPA.test"];
+        for origin in others {
+            let (answer, allowed, _) = read_by(get(), origin).await;
+            assert_eq!((allowed, answer.header("vary")), (None, "Origin"), "{path} {origin}");
+        }
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn anybody_may_read_with_a_wildcard_but_never_with_the_users_cookies() {
+    let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED]).await;
+    for path in ["/.well-known/openid-configuration", "/oauth2/auth"] {
+        let get = http().get(sluice.public.join(path).unwrap());
+        let (_, allowed, credentials) = read_by(get, "https://anybody.test").await;
+        assert_eq!((allowed.as_deref(), credentials), (Some("https://anybody.test"), false), "{path}");
+        let (_, allowed, credentials) = read_by(preflight(&sluice, path), "https://anybody.test").await;
+        assert!(allowed.is_some() && !credentials, "{path}");
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_may_read_unless_it_is_enabled() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let own = json!({"allowed_cors_origins": ["https://own.test"], "token_endpoint_auth_method": "none"});
+    let client = sluice.client(&own).await;
+    let url = sluice.public.join("/oauth2/token").unwrap();
+    let form = [("grant_type", "client_credentials"), ("client_id", &client.id)];
+    let (_, allowed, _) = read_by(http().post(url).form(&form), "https://own.test").await;
+    assert_eq!(allowed, None);
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_brings_origins_of_its_own() {
+    let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED, (ORIGINS, "https://elsewhere.test")]).await;
+    let own = json!({"allowed_cors_origins": ["https://own.test"]});
+    let client = sluice.client(&own).await;
+    let secret = client.secret.clone().unwrap();
+    let public = json!({"token_endpoint_auth_method": "none", "allowed_cors_origins": ["https://own.test"]});
+    let public = sluice.client(&public).await;
+    let stranger = sluice.client(&json!({"token_endpoint_auth_method": "none"})).await;
+    let code = sluice.browser().log_in(&sluice, &public, "alice").await.expect("code");
+    let url = |path: &str| sluice.public.join(path).unwrap();
+    // Named in the form, whose body still arrives; by HTTP Basic; by an access token.
+    let form = [("grant_type", "authorization_code"), ("client_id", &public.id), ("code", &code),
+        ("redirect_uri", &public.redirect_uri), ("code_verifier", sluice_testkit::VERIFIER)];
+    let (answer, allowed, credentials) = read_by(http().post(url("/oauth2/token")).form(&form), "https://own.test").await;
+    assert!(allowed.is_some() && credentials);
+    let token = answer.ok()["access_token"].as_str().unwrap().to_owned();
+    let by_basic = || {
+        let request = http().post(url("/oauth2/token")).header("authorization", basic(&client.id, &secret));
+        request.form(&[("grant_type", "client_credentials")])
+    };
+    assert!(read_by(by_basic(), "https://own.test").await.1.is_some());
+    let by_token = || http().get(url("/userinfo")).bearer_auth(&token);
+    assert!(read_by(by_token(), "https://own.test").await.1.is_some());
+    // The page of another client, or of none, may not read, and what it asks for is still done or refused as before.
+    assert_eq!(read_by(by_basic(), "https://evil.test").await.1, None);
+    assert_eq!(read_by(by_token(), "https://evil.test").await.1, None);
+    let foreign = [("grant_type", "refresh_token"), ("client_id", &stranger.id)];
+    let (answer, allowed, _) = read_by(http().post(url("/oauth2/token")).form(&foreign), "https://own.test").await;
+    assert_eq!((answer.status, allowed), (400, None));
+    // Which client will speak is not known yet, so any origin may ask whether it may ask.
+    let (answer, allowed, _) = read_by(preflight(&sluice, "/oauth2/token"), "https://own.test").await;
+    assert_eq!((answer.status, allowed.is_some()), (204, true));
+    let long = http().post(url("/oauth2/token")).form(&[("x", "x".repeat(70_000))]);
+    assert_eq!(read_by(long, "https://own.test").await.0.status, 413);
+    sluice.node.stop().await;
+}

@@ -1,0 +1,129 @@
+//! Cookies: one binds any number of flows to a browser, one is the login session.
+
+use reqwest::Method;
+use reqwest::header::SET_COOKIE;
+use serde_json::json;
+use sluice_testkit::{Authorize, Backend, TestSluice, accept_consent, accept_login};
+
+use crate::both_stores::on_both_stores;
+use crate::legs::{consent_challenge, login_verifier, token};
+
+on_both_stores! {
+    two_tabs_of_a_browser_log_in_at_once,
+    the_binding_cookie_is_new_at_login_and_tabs_opened_before_go_on,
+    frames_get_no_cookie,
+    an_authorization_request_by_post_is_asked_for_again_by_get,
+    cookies_are_kept_from_scripts_and_other_sites,
+}
+
+const BINDING: &str = "sluice_binding";
+
+async fn two_tabs_of_a_browser_log_in_at_once(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let (one, other) = (sluice.client(&json!({})).await, sluice.client(&json!({})).await);
+    let mut browser = sluice.browser();
+    let mut challenges = Vec::new();
+    for client in [&one, &one, &other] {
+        challenges.push(browser.begin(client, &Authorize::default()).await);
+    }
+    assert_eq!(browser.cookies.len(), 1, "one cookie, however many flows: {:?}", browser.cookies.keys());
+    let mut consents = Vec::new();
+    for challenge in challenges.iter().rev() {
+        let verifier = accept_login(&sluice, challenge, &json!({"subject": "alice"})).await;
+        consents.push(browser.visit(&verifier).await.expect("consent_challenge"));
+    }
+    assert_eq!(browser.cookies.len(), 2);
+    let clients = [&other, &one, &one];
+    for (challenge, client) in consents.iter().zip(clients) {
+        let verifier = accept_consent(&sluice, challenge, &json!({})).await;
+        client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    }
+    sluice.node.stop().await;
+}
+
+async fn the_binding_cookie_is_new_at_login_and_tabs_opened_before_go_on(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let waiting = login_verifier(&sluice, &client, &mut browser, "alice").await;
+    let planted = browser.clone();
+    let keys = |browser: &sluice_testkit::Browser| {
+        browser.cookies[BINDING].split('.').map(str::to_owned).collect::<Vec<_>>()
+    };
+    let before = keys(&browser);
+    browser.log_in(&sluice, &client, "alice").await.expect("code");
+    let after = keys(&browser);
+    assert_eq!((before.len(), after.len()), (1, 2));
+    assert_eq!(after[1], before[0]);
+    // A flow that begins after the login is not bound to what somebody may have planted before.
+    let later = login_verifier(&sluice, &client, &mut browser, "alice").await;
+    assert_eq!(planted.clone().visit(&later).await.status, 400);
+    browser.visit(&waiting).await.expect("consent_challenge");
+    browser.visit(&later).await.expect("consent_challenge");
+    for _ in 0..4 {
+        browser.log_in(&sluice, &client, "alice").await.expect("code");
+    }
+    assert_eq!(keys(&browser).len(), 4, "cookies do not pile up");
+    assert_eq!(browser.visit(&waiting).await.status, 400, "nor are old keys kept for ever");
+    sluice.node.stop().await;
+}
+
+async fn frames_get_no_cookie(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let url = client.authorize_url(&Authorize::default());
+    let framed = [("sec-fetch-dest", "iframe")];
+    let mut browser = sluice.browser();
+    let page = browser.request(Method::GET, &url, None, &framed).await;
+    assert!(!page.headers.contains_key(SET_COOKIE), "{:?}", page.headers);
+    let challenge = page.expect("login_challenge");
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    let page = browser.request(Method::GET, &verifier, None, &framed).await;
+    assert_eq!(page.status, 400, "a browser that blocks cookies has no flow");
+    // Nor does a login within a frame change those of a browser that has some.
+    let verifier = login_verifier(&sluice, &client, &mut browser, "alice").await;
+    let page = browser.request(Method::GET, &verifier, None, &framed).await;
+    page.expect("consent_challenge");
+    assert!(!page.headers.contains_key(SET_COOKIE), "{:?}", page.headers);
+    sluice.node.stop().await;
+}
+
+async fn an_authorization_request_by_post_is_asked_for_again_by_get(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let url = url::Url::parse(&client.authorize_url(&Authorize::default())).unwrap();
+    let pairs: Vec<_> = url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+    let form: Vec<_> = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let page = browser.submit("/oauth2/auth", &form).await;
+    assert_eq!(page.status, 303);
+    assert!(!page.headers.contains_key(SET_COOKIE), "{:?}", page.headers);
+    let again: Vec<_> = page.location().query_pairs().into_owned().collect();
+    assert_eq!((page.location().path(), again), ("/oauth2/auth", pairs));
+    let to = page.location().to_string();
+    browser.visit(&to).await.expect("login_challenge");
+    sluice.node.stop().await;
+}
+
+async fn cookies_are_kept_from_scripts_and_other_sites(backend: Backend) {
+    let settings = [("urls.self.issuer", "https://sluice.test/"), ("serve.cookies.same_site_mode", "Lax")];
+    let sluice = TestSluice::with(backend, &settings).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
+    assert!(browser.cookies.keys().all(|name| name.starts_with("__Host-")), "{:?}", browser.cookies.keys());
+    let verifier = login_verifier(&sluice, &client, &mut browser, "alice").await;
+    let page = browser.visit(&verifier).await;
+    let cookies: Vec<_> = page.headers.get_all(SET_COOKIE).iter().map(|value| value.to_str().unwrap()).collect();
+    assert_eq!(cookies.len(), 2);
+    for cookie in cookies {
+        for attribute in ["; HttpOnly", "; Secure", "; SameSite=Lax", "; Path=/"] {
+            assert!(cookie.contains(attribute), "{cookie}");
+        }
+        assert!(!cookie.contains("Domain") && !cookie.contains("alice"), "{cookie}");
+    }
+    let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
+    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
+    sluice.node.stop().await;
+}

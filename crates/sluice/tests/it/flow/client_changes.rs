@@ -1,0 +1,121 @@
+//! A client that is changed or deleted while a flow of it is under way.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use sluice_testkit::{Authorize, Backend, TestSluice, accept_consent, redirect_to};
+
+use crate::both_stores::on_both_stores;
+use crate::legs::{change_client, consent_challenge, consent_verifier, delete, login_verifier};
+
+on_both_stores! {
+    a_flow_whose_redirect_uri_was_removed_is_shown_here,
+    a_flow_whose_scope_was_removed_is_refused_to_the_client,
+    a_flow_goes_on_when_its_client_is_renamed,
+    a_flow_ends_when_its_client_is_deleted,
+    a_rotated_client_secret_works_until_it_is_forgotten,
+}
+
+async fn a_flow_whose_redirect_uri_was_removed_is_shown_here(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let login = login_verifier(&sluice, &client, &mut browser, "alice").await;
+    let consent = consent_verifier(&sluice, &client, &mut browser, "alice").await;
+    let rejection = {
+        let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
+        let path = format!("/admin/oauth2/auth/requests/consent/reject?consent_challenge={challenge}");
+        redirect_to(&sluice.ask_json(Method::PUT, &path, Some(&json!({})), 200).await)
+    };
+    change_client(&sluice, &client, "redirect_uris", json!(["https://moved.test/callback"])).await;
+    let before = sluice.written();
+    for verifier in [login, consent, rejection] {
+        let page = browser.visit(&verifier).await;
+        assert_eq!((page.status.as_u16(), page.location), (400, None), "nothing goes to the old address");
+    }
+    assert_eq!(sluice.written(), before);
+    sluice.node.stop().await;
+}
+
+async fn a_flow_whose_scope_was_removed_is_refused_to_the_client(backend: Backend) {
+    let changes: [(&str, Value); 3] = [
+        ("scope", json!("openid")),
+        ("response_types", json!(["token"])),
+        ("grant_types", json!(["client_credentials"])),
+    ];
+    let sluice = TestSluice::start(backend).await;
+    let mut browser = sluice.browser();
+    for (field, value) in changes {
+        let client = sluice.client(&json!({})).await;
+        let login = login_verifier(&sluice, &client, &mut browser, "alice").await;
+        let consent = consent_verifier(&sluice, &client, &mut browser, "alice").await;
+        change_client(&sluice, &client, field, value).await;
+        let before = sluice.written();
+        for verifier in [login, consent] {
+            let page = browser.visit(&verifier).await;
+            assert_eq!(page.location().host_str(), Some("app.test"), "{field}");
+            assert_eq!(page.expect("error"), "unauthorized_client", "{field}");
+            assert_eq!(page.expect("state"), Authorize::default().state);
+        }
+        assert_eq!(sluice.written(), before, "{field}");
+    }
+    sluice.node.stop().await;
+}
+
+async fn a_flow_goes_on_when_its_client_is_renamed(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
+    change_client(&sluice, &client, "client_name", json!("Another name")).await;
+    let path = format!("/admin/oauth2/auth/requests/consent?consent_challenge={challenge}");
+    let asked = sluice.ask_json(Method::GET, &path, None, 200).await;
+    assert_eq!(asked["client"]["client_name"], "Another name", "pages are told of the client as it is now");
+    let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
+    client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    sluice.node.stop().await;
+}
+
+async fn a_flow_ends_when_its_client_is_deleted(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(&client, &Authorize::default()).await;
+    let login = login_verifier(&sluice, &client, &mut browser, "alice").await;
+    let consent = consent_verifier(&sluice, &client, &mut browser, "alice").await;
+    let code = browser.log_in(&sluice, &client, "alice").await.expect("code");
+    delete(&sluice, &format!("/admin/clients/{}", client.id)).await;
+    let before = sluice.written();
+    for verifier in [&login, &consent] {
+        let page = browser.visit(verifier).await;
+        assert!(page.status.is_client_error() && page.location.is_none(), "{page:?}");
+    }
+    let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");
+    sluice.ask_json(Method::GET, &path, None, 404).await;
+    client.redeem(&code).await.refused_with("invalid_client");
+    assert_eq!(sluice.written(), before);
+    // Another client that takes the name takes over nothing.
+    let heir = sluice.client(&json!({"client_id": client.id, "client_secret": "the-secret-of-the-heir"})).await;
+    heir.redeem(&code).await.refused_with("invalid_grant");
+    sluice.node.stop().await;
+}
+
+async fn a_rotated_client_secret_works_until_it_is_forgotten(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let old = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let verifier = consent_verifier(&sluice, &old, &mut browser, "alice").await;
+    let path = format!("/admin/clients/{}/secrets/rotate", old.id);
+    let rotated = sluice.ask_json(Method::POST, &path, None, 200).await;
+    let mut new = old.clone();
+    new.secret = rotated["client_secret"].as_str().map(str::to_owned);
+    assert_ne!(new.secret, old.secret);
+    let tokens = old.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    let refresh_token = tokens["refresh_token"].as_str().unwrap();
+    let ask = [("grant_type", "client_credentials")];
+    new.token(&ask).await.ok();
+    sluice.ask_json(Method::DELETE, &path, None, 200).await;
+    old.token(&ask).await.refused_with("invalid_client");
+    old.refresh(refresh_token).await.refused_with("invalid_client");
+    new.refresh(refresh_token).await.ok();
+    sluice.node.stop().await;
+}

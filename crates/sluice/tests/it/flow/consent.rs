@@ -1,0 +1,165 @@
+//! Consent: remembered or asked for, given in part, or refused.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use sluice_primitives::Lifetime;
+use sluice_testkit::{
+    Authorize, Backend, Browser, ISSUER, TestClient, TestSluice, accept_consent, accept_login, redirect_to,
+};
+
+use crate::both_stores::on_both_stores;
+use crate::legs::{consent_challenge, consent_request, delete, token};
+
+on_both_stores! {
+    a_remembered_consent_is_skipped_as_far_as_it_goes,
+    a_remembered_consent_ends_with_its_time_and_when_it_is_revoked,
+    a_public_client_at_an_address_that_anyone_may_claim_is_asked_about_each_time,
+    only_what_was_granted_is_in_the_tokens,
+    a_refused_login_reaches_the_client,
+    a_refused_consent_reaches_the_client_and_leaves_nothing,
+}
+
+async fn remember(sluice: &TestSluice, client: &TestClient, with: &Authorize<'_>, remember_for: u32) {
+    let mut browser = sluice.browser();
+    let challenge = challenge(sluice, client, &mut browser, with).await;
+    let changes = json!({"remember": true, "remember_for": remember_for});
+    let verifier = accept_consent(sluice, &challenge, &changes).await;
+    browser.visit(&verifier).await.expect("code");
+}
+
+async fn challenge(sluice: &TestSluice, client: &TestClient, browser: &mut Browser, with: &Authorize<'_>) -> String {
+    let challenge = browser.begin(client, with).await;
+    let verifier = accept_login(sluice, &challenge, &json!({"subject": "alice"})).await;
+    browser.visit(&verifier).await.expect("consent_challenge")
+}
+
+async fn is_skipped(sluice: &TestSluice, client: &TestClient, with: &Authorize<'_>) -> bool {
+    let challenge = challenge(sluice, client, &mut sluice.browser(), with).await;
+    consent_request(sluice, &challenge).await["skip"] == json!(true)
+}
+
+async fn a_remembered_consent_is_skipped_as_far_as_it_goes(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let (client, other) = (sluice.client(&json!({})).await, sluice.client(&json!({})).await);
+    let asked = Authorize { scope: "openid email", ..Authorize::default() };
+    assert!(!is_skipped(&sluice, &client, &asked).await);
+    remember(&sluice, &client, &asked, 0).await;
+    assert!(is_skipped(&sluice, &client, &asked).await);
+    assert!(is_skipped(&sluice, &client, &Authorize { scope: "openid", ..asked.clone() }).await);
+    assert!(!is_skipped(&sluice, &client, &Authorize { scope: "openid email profile", ..asked.clone() }).await);
+    let audience = [("audience", "https://api.test")];
+    assert!(!is_skipped(&sluice, &client, &Authorize { more: &audience, ..asked.clone() }).await);
+    let again = [("prompt", "consent")];
+    assert!(!is_skipped(&sluice, &client, &Authorize { more: &again, ..asked.clone() }).await);
+    assert!(!is_skipped(&sluice, &other, &asked).await);
+    sluice.advance(Lifetime::hours(24 * 365));
+    assert!(is_skipped(&sluice, &client, &asked).await, "without end");
+    sluice.node.stop().await;
+}
+
+async fn a_remembered_consent_ends_with_its_time_and_when_it_is_revoked(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let asked = Authorize::default();
+    remember(&sluice, &client, &asked, 60).await;
+    sluice.advance(Lifetime::secs(59));
+    assert!(is_skipped(&sluice, &client, &asked).await);
+    sluice.advance(Lifetime::secs(1));
+    assert!(!is_skipped(&sluice, &client, &asked).await);
+    for revoked in [format!("client={}", client.id), "all=true".to_owned()] {
+        sluice.advance(Lifetime::secs(1));
+        remember(&sluice, &client, &asked, 60).await;
+        assert!(is_skipped(&sluice, &client, &asked).await);
+        sluice.advance(Lifetime::secs(1));
+        delete(&sluice, &format!("/admin/oauth2/auth/sessions/consent?subject=alice&{revoked}")).await;
+        assert!(!is_skipped(&sluice, &client, &asked).await, "{revoked}");
+    }
+    sluice.node.stop().await;
+}
+
+async fn a_public_client_at_an_address_that_anyone_may_claim_is_asked_about_each_time(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let redirect_uris = [("http://127.0.0.1/callback", false), ("com.example.app:/callback", false), ("https://app.test/callback", true)];
+    for (redirect_uri, skipped) in redirect_uris {
+        let metadata = json!({
+            "redirect_uris": [redirect_uri],
+            "token_endpoint_auth_method": "none",
+            "grant_types": ["authorization_code", "refresh_token"],
+        });
+        let client = sluice.client(&metadata).await;
+        remember(&sluice, &client, &Authorize::default(), 0).await;
+        assert_eq!(is_skipped(&sluice, &client, &Authorize::default()).await, skipped, "{redirect_uri}");
+    }
+    sluice.node.stop().await;
+}
+
+async fn only_what_was_granted_is_in_the_tokens(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let more = [("audience", "https://api.test")];
+    let with = Authorize { scope: "openid offline_access email profile", more: &more, ..Authorize::default() };
+    let challenge = challenge(&sluice, &client, &mut browser, &with).await;
+    let path = format!("/admin/oauth2/auth/requests/consent/accept?consent_challenge={challenge}");
+    for beyond in [
+        json!({"grant_scope": ["openid", "admin"]}),
+        json!({"grant_scope": ["openid"], "grant_access_token_audience": ["https://other.test"]}),
+    ] {
+        sluice.ask_json(Method::PUT, &path, Some(&beyond), 400).await;
+    }
+    let changes = json!({
+        "grant_scope": ["openid", "email"],
+        "grant_access_token_audience": [],
+        "session": {"id_token": {"email": "alice@example.com", "sub": "mallory"}, "access_token": {"tier": "gold"}},
+    });
+    let verifier = accept_consent(&sluice, &challenge, &changes).await;
+    let page = browser.visit(&verifier).await;
+    assert_eq!(page.expect("scope"), "openid email");
+    let tokens = client.redeem(&page.expect("code")).await.ok();
+    assert_eq!((&tokens["scope"], tokens.get("refresh_token")), (&json!("openid email"), None));
+    let introspected = sluice.introspect(token(&tokens, "access_token")).await;
+    assert_eq!((&introspected["scope"], &introspected["aud"]), (&json!("openid email"), &json!([])));
+    assert_eq!((&introspected["sub"], &introspected["ext"]), (&json!("alice"), &json!({"tier": "gold"})));
+    let (_, userinfo) = client.userinfo(token(&tokens, "access_token")).await;
+    assert_eq!(userinfo, json!({"sub": "alice", "email": "alice@example.com"}));
+    sluice.node.stop().await;
+}
+
+async fn reject(sluice: &TestSluice, kind: &str, challenge: &str, body: &Value) -> String {
+    let path = format!("/admin/oauth2/auth/requests/{kind}/reject?{kind}_challenge={challenge}");
+    redirect_to(&sluice.ask_json(Method::PUT, &path, Some(body), 200).await)
+}
+
+async fn a_refused_login_reaches_the_client(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let before = sluice.written();
+    let challenge = browser.begin(&client, &Authorize::default()).await;
+    let body = json!({"error": "login_required", "error_description": "The \"account\" is locked.", "error_debug": "secret"});
+    let page = browser.visit(&reject(&sluice, "login", &challenge, &body).await).await;
+    assert_eq!((page.location().host_str(), page.expect("error").as_str()), (Some("app.test"), "login_required"));
+    assert_eq!(page.expect("error_description"), "The account is locked.");
+    assert_eq!((page.expect("state").as_str(), page.expect("iss").as_str()), (Authorize::default().state, ISSUER));
+    assert_eq!((page.parameter("code"), page.location().as_str().contains("secret")), (None, false));
+    let page = sluice.browser().visit(&reject(&sluice, "login", &challenge, &body).await).await;
+    assert_eq!((page.status.as_u16(), page.location), (400, None), "but only its own browser carries it there");
+    assert_eq!(sluice.written(), before);
+    sluice.node.stop().await;
+}
+
+async fn a_refused_consent_reaches_the_client_and_leaves_nothing(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let before = sluice.written();
+    let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
+    let page = browser.visit(&reject(&sluice, "consent", &challenge, &json!({})).await).await;
+    assert_eq!((page.location().host_str(), page.expect("error").as_str()), (Some("app.test"), "access_denied"));
+    assert_eq!((page.expect("state").as_str(), page.expect("iss").as_str()), (Authorize::default().state, ISSUER));
+    assert_eq!(page.parameter("code"), None);
+    assert_eq!(sluice.written(), before);
+    let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
+    browser.visit(&verifier).await.expect("code");
+    sluice.node.stop().await;
+}

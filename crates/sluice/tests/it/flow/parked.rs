@@ -1,0 +1,90 @@
+//! Flows too long for a URL: their request is kept in the store, once, and the URL carries a handle.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use sluice_primitives::Lifetime;
+use sluice_testkit::{Authorize, Backend, TestSluice, accept_consent, accept_login};
+
+use crate::both_stores::on_both_stores;
+use crate::legs::{parameter, token};
+
+on_both_stores! {
+    a_flow_too_long_for_a_url_is_parked_once,
+    a_parked_flow_that_expired_has_a_way_out,
+    large_claims_of_the_consent_page_are_parked,
+}
+
+const SHORT: usize = 512;
+
+fn long_state() -> String {
+    "0123456789".repeat(180)
+}
+
+async fn a_flow_too_long_for_a_url_is_parked_once(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let (mut browser, state) = (sluice.browser(), long_state());
+    let before = sluice.written();
+    let with = Authorize { state: &state, ..Authorize::default() };
+    let login_challenge = browser.begin(&client, &with).await;
+    let parked = sluice.written();
+    assert!(parked.rows > before.rows && parked.grant_inserts == before.grant_inserts, "{parked:?}");
+    let verifier = accept_login(&sluice, &login_challenge, &json!({"subject": "alice"})).await;
+    let login_verifier = parameter(&verifier, "login_verifier");
+    let consent_challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let verifier = accept_consent(&sluice, &consent_challenge, &json!({})).await;
+    assert_eq!(sluice.written(), parked, "once per flow");
+    let consent_verifier = parameter(&verifier, "consent_verifier");
+    let sealed = [login_challenge, login_verifier, consent_challenge, consent_verifier];
+    let lengths = sealed.each_ref().map(String::len);
+    assert!(lengths.iter().all(|length| *length <= SHORT), "{lengths:?}");
+    let page = browser.visit(&verifier).await;
+    assert_eq!(page.expect("state"), state);
+    client.redeem(&page.expect("code")).await.ok();
+    assert_eq!(browser.visit(&verifier).await.status, 410, "works once, like any other");
+    sluice.node.stop().await;
+}
+
+async fn a_parked_flow_that_expired_has_a_way_out(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let (mut browser, state) = (sluice.browser(), long_state());
+    let challenge = browser.begin(&client, &Authorize { state: &state, ..Authorize::default() }).await;
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    sluice.advance(Lifetime::minutes(30));
+    let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");
+    let gone = sluice.ask_json(Method::GET, &path, None, 410).await;
+    assert_eq!(parameter(gone["redirect_to"].as_str().unwrap(), "state"), state);
+    let page = browser.visit(&verifier).await;
+    assert_eq!(page.status, 410);
+    assert!(page.body.contains(&state), "{}", page.body);
+    // Once the row is gone too, there is no way out to tell, but it is still an expired flow.
+    sluice.advance(Lifetime::hours(2));
+    assert_eq!(sluice.node.tidy().await.unwrap(), 1);
+    assert_eq!(browser.visit(&verifier).await.status, 410);
+    sluice.ask_json(Method::GET, &path, None, 404).await;
+    sluice.node.stop().await;
+}
+
+async fn large_claims_of_the_consent_page_are_parked(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(&client, &Authorize::default()).await;
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let groups: Vec<Value> = (0..400).map(|number| json!(format!("group-{number}"))).collect();
+    let session = json!({"session": {"id_token": {"groups": groups}, "access_token": {"groups": groups}}});
+    let verifier = accept_consent(&sluice, &challenge, &session).await;
+    assert!(parameter(&verifier, "consent_verifier").len() <= SHORT);
+    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    let access_token = token(&tokens, "access_token");
+    assert!(access_token.len() <= SHORT, "claims that are too large stay in the grant");
+    let (_, userinfo) = client.userinfo(access_token).await;
+    assert_eq!(userinfo["groups"].as_array().unwrap().len(), groups.len());
+    assert_eq!(sluice.introspect(access_token).await["ext"]["groups"].as_array().unwrap().len(), groups.len());
+    let too_large = json!({"session": {"id_token": {"blob": "x".repeat(64 * 1024)}}});
+    let path = format!("/admin/oauth2/auth/requests/consent/accept?consent_challenge={challenge}");
+    sluice.ask_json(Method::PUT, &path, Some(&too_large), 410).await;
+    sluice.node.stop().await;
+}

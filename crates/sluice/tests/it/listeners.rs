@@ -1,0 +1,138 @@
+//! The two listeners: who may use the admin one, an issuer with a path, and what watchers and browsers are told.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use sluice_testkit::{Authorize, Backend, TestSluice, VERIFIER, accept_consent, accept_login};
+
+use crate::answer::{Answer, http};
+
+const CREDENTIAL: &str = "an-admin-credential-of-some-length";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_admin_api_can_ask_for_a_credential() {
+    let settings = [("serve.admin.bearer_token", CREDENTIAL), ("serve.admin.profiling", "true")];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let asked = |method: Method, path: &str, header: &str| {
+        let request = http().request(method, sluice.admin.join(path).unwrap());
+        Answer::to(if header.is_empty() { request } else { request.header("authorization", header) })
+    };
+    let guarded = [
+        (Method::GET, "/admin/clients"),
+        (Method::POST, "/admin/clients"),
+        (Method::DELETE, "/admin/clients/x"),
+        (Method::GET, "/admin/oauth2/auth/requests/login?login_challenge=x"),
+        (Method::PUT, "/admin/oauth2/auth/requests/consent/accept?consent_challenge=x"),
+        (Method::DELETE, "/admin/oauth2/auth/sessions/login?subject=alice"),
+        (Method::POST, "/admin/oauth2/introspect"),
+        (Method::DELETE, "/admin/oauth2/tokens?client_id=x"),
+        (Method::GET, "/admin/keys/hydra.openid.id-token"),
+        (Method::GET, "/admin/metrics/prometheus"),
+        (Method::GET, "/admin/debug/pprof/heap"),
+    ];
+    let right = format!("Bearer {CREDENTIAL}");
+    let wrong = ["", "Bearer", "Bearer wrong", CREDENTIAL, &format!("Basic {CREDENTIAL}"), &right[..right.len() - 1],
+        &format!("{right}x"), &right.to_uppercase()];
+    for (method, path) in guarded {
+        for header in wrong {
+            let answer = asked(method.clone(), path, header).await;
+            assert_eq!((answer.status, answer.body.as_str()), (401, ""), "{path} {header}");
+            assert!(answer.header("www-authenticate").starts_with("Bearer"), "{path}");
+        }
+        let answer = asked(method.clone(), path, &right).await;
+        assert_ne!(answer.status, 401, "{path}");
+    }
+    for path in ["/health/alive", "/health/ready", "/version", "/.well-known/jwks.json"] {
+        assert_eq!(asked(Method::GET, path, "").await.status, 200, "{path}");
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_issuer_may_have_a_path() {
+    let issuer = "http://sluice.test/tenant/one";
+    let settings = [("urls.self.issuer", issuer), ("serve.public.cors.enabled", "true")];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let client = sluice.client(&json!({})).await;
+    let get = |path: &str| Answer::to(http().get(sluice.public.join(path).unwrap()).header("origin", "https://spa.test"));
+    // Found where both specifications look, and the same.
+    let by_oidc = get("/tenant/one/.well-known/openid-configuration").await;
+    let by_rfc_8414 = get("/.well-known/oauth-authorization-server/tenant/one").await;
+    assert_eq!(by_oidc.ok(), by_rfc_8414.ok());
+    for answer in [&by_oidc, &by_rfc_8414] {
+        assert_eq!(answer.header("access-control-allow-origin"), "https://spa.test");
+    }
+    let metadata = by_oidc.json();
+    assert_eq!(metadata["issuer"], issuer);
+    let endpoints: Vec<(&String, &Value)> =
+        metadata.as_object().unwrap().iter().filter(|(name, _)| name.ends_with("_endpoint") || *name == "jwks_uri").collect();
+    assert!(endpoints.len() >= 6, "{endpoints:?}");
+    for (name, url) in endpoints {
+        assert!(url.as_str().unwrap().starts_with("http://sluice.test/tenant/one/"), "{name} {url}");
+    }
+    assert_eq!(get("/tenant/one/.well-known/jwks.json").await.status, 200);
+    // The whole of a login below the path, and nothing beside it.
+    let mut browser = sluice.browser();
+    let url = client.authorize_url(&Authorize::default());
+    assert_eq!(browser.visit(&url).await.status.as_u16(), 404);
+    let page = browser.visit(&url.replace("/oauth2/", "/tenant/one/oauth2/")).await;
+    let cookie = page.headers["set-cookie"].to_str().unwrap();
+    assert!(cookie.contains("; Path=/;") || cookie.ends_with("; Path=/"), "{cookie}");
+    let verifier = accept_login(&sluice, &page.expect("login_challenge"), &json!({"subject": "alice"})).await;
+    assert!(verifier.starts_with("http://sluice.test/tenant/one/oauth2/auth?login_verifier="), "{verifier}");
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
+    let page = browser.visit(&verifier).await;
+    assert_eq!(page.expect("iss"), issuer);
+    let (code, uri) = (page.expect("code"), client.redirect_uri.as_str());
+    let form = [("grant_type", "authorization_code"), ("code", &code), ("redirect_uri", uri), ("code_verifier", VERIFIER)];
+    assert_eq!(client.token(&form).await.status, 404);
+    let tokens = client.post("/tenant/one/oauth2/token", &form).await.ok();
+    let userinfo = sluice.public.join("/tenant/one/userinfo").unwrap();
+    let request = http().get(userinfo).bearer_auth(tokens["access_token"].as_str().unwrap());
+    assert_eq!(Answer::to(request).await.ok()["sub"], "alice");
+    let revoked = client.post("/tenant/one/oauth2/revoke", &[("token", tokens["access_token"].as_str().unwrap())]).await;
+    assert_eq!(revoked.status, 200);
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn watchers_are_answered_on_both_listeners() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    for listener in [&sluice.public, &sluice.admin] {
+        let get = |path: &str| Answer::to(http().get(listener.join(path).unwrap()));
+        assert_eq!(get("/health/alive").await.ok(), json!({"status": "ok"}));
+        assert_eq!(get("/health/ready").await.ok(), json!({"status": "ok"}));
+        assert_eq!(get("/version").await.ok(), json!({"version": env!("CARGO_PKG_VERSION")}));
+    }
+    // What belongs to one listener is not on the other.
+    for (listener, path) in [(&sluice.public, "/admin/clients"), (&sluice.public, "/admin/metrics/prometheus"),
+        (&sluice.admin, "/oauth2/auth"), (&sluice.admin, "/userinfo")]
+    {
+        assert_eq!(Answer::to(http().get(listener.join(path).unwrap())).await.status, 404, "{path}");
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_and_a_redirect_tell_browsers_to_be_careful() {
+    let pages = [("urls.login", "/ui/login"), ("urls.consent", "/ui/consent"), ("urls.logout", "/ui/logout")];
+    let sluice = TestSluice::with(Backend::Sqlite, &pages).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let redirect = browser.visit(&client.authorize_url(&Authorize::default())).await;
+    for page in [&redirect, &browser.visit(redirect.location().as_str()).await, &browser.visit("/oauth2/auth").await] {
+        assert_eq!(page.headers["cache-control"], "no-store");
+        assert_eq!(page.headers["referrer-policy"], "no-referrer");
+    }
+    let login = browser.visit(redirect.location().as_str()).await;
+    for page in [&login, &browser.visit("/oauth2/auth").await] {
+        let policy = page.headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(page.headers["x-frame-options"], "DENY");
+        assert_eq!(page.headers["x-content-type-options"], "nosniff");
+    }
+    let cookie = redirect.headers["set-cookie"].to_str().unwrap();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
+    sluice.node.stop().await;
+}

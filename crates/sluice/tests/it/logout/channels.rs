@@ -1,0 +1,152 @@
+//! Who hears of the end of a session: by frames in the browser, and by requests from this server.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Form, State};
+use axum::http::StatusCode;
+use axum::routing::post;
+use reqwest::Method;
+use serde_json::json;
+use sluice_primitives::{Clock, Lifetime};
+use sluice_testkit::{Backend, ISSUER, TestSluice};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+use super::{log_in, log_out};
+use crate::both_stores::on_both_stores;
+use crate::jwt::verified;
+use crate::legs::{delete, token};
+
+on_both_stores! {
+    clients_of_a_session_are_told_in_frames,
+    a_session_that_is_not_remembered_tells_its_clients_by_the_back_channel,
+    an_administrator_who_ends_sessions_tells_their_clients,
+    a_notice_that_does_not_arrive_is_sent_again,
+}
+
+/// A client that listens at its back channel.
+struct Ear {
+    uri: String,
+    heard: mpsc::UnboundedReceiver<String>,
+}
+
+#[derive(Clone)]
+struct Answering {
+    tell: mpsc::UnboundedSender<String>,
+    answers: std::sync::Arc<parking_lot::Mutex<Vec<StatusCode>>>,
+}
+
+impl Ear {
+    /// Answers with these, from the last to the first, and then with 200.
+    async fn open(answers: Vec<StatusCode>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri = format!("http://{}/logout", listener.local_addr().unwrap());
+        let (tell, heard) = mpsc::unbounded_channel();
+        let answering = Answering { tell, answers: std::sync::Arc::new(parking_lot::Mutex::new(answers)) };
+        let router = Router::new().route("/logout", post(hear)).with_state(answering);
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { uri, heard }
+    }
+
+    /// The logout token of the next notice.
+    async fn next(&mut self) -> String {
+        let next = tokio::time::timeout(Duration::from_secs(20), self.heard.recv()).await;
+        next.expect("a notice arrives").expect("a notice")
+    }
+}
+
+async fn hear(State(answering): State<Answering>, Form(form): Form<Vec<(String, String)>>) -> StatusCode {
+    let token = form.iter().find(|(name, _)| name == "logout_token").map(|(_, value)| value.clone());
+    let answer = answering.answers.lock().pop().unwrap_or(StatusCode::OK);
+    answering.tell.send(token.unwrap_or_default()).unwrap();
+    answer
+}
+
+async fn clients_of_a_session_are_told_in_frames(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({"frontchannel_logout_uri": "https://app.test/out?x=1"})).await;
+    let other = sluice.client(&json!({"frontchannel_logout_uri": "https://other.test/out"})).await;
+    let silent = sluice.client(&json!({"redirect_uris": ["https://silent.test/callback"]})).await;
+    let absent = sluice.client(&json!({"frontchannel_logout_uri": "https://absent.test/out"})).await;
+    let (mut browser, mut elsewhere) = (sluice.browser(), sluice.browser());
+    let login = json!({"subject": "alice", "remember": true});
+    let tokens = log_in(&sluice, &client, &mut browser, &login).await;
+    for client in [&other, &silent] {
+        log_in(&sluice, client, &mut browser, &json!({"subject": "alice"})).await;
+    }
+    log_in(&sluice, &absent, &mut elsewhere, &login).await;
+    sluice.advance(Lifetime::secs(1));
+    let page = log_out(&sluice, &mut browser, &[("id_token_hint", token(&tokens, "id_token"))]).await;
+    assert_eq!(page.status, 200);
+    let sid = crate::jwt::claims(token(&tokens, "id_token"))["sid"].as_str().unwrap().to_owned();
+    for start in ["https://app.test/out?x=1", "https://other.test/out?iss="] {
+        let frame = page.body.lines().find(|line| line.contains("<iframe") && line.contains(start));
+        let frame = frame.unwrap_or_else(|| panic!("no frame of {start} in {}", page.body));
+        assert!(frame.contains(&sid) && frame.contains("iss=http%3A%2F%2Fsluice.test%2F"), "{frame}");
+    }
+    assert_eq!(page.body.matches("<iframe").count(), 2, "{}", page.body);
+    let policy = page.headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.contains("https://app.test") && policy.contains("https://other.test"), "{policy}");
+    sluice.node.stop().await;
+}
+
+async fn a_session_that_is_not_remembered_tells_its_clients_by_the_back_channel(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let mut ear = Ear::open(Vec::new()).await;
+    let client = sluice.client(&json!({"backchannel_logout_uri": ear.uri})).await;
+    let mut browser = sluice.browser();
+    let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": false})).await;
+    sluice.advance(Lifetime::secs(1));
+    log_out(&sluice, &mut browser, &[("id_token_hint", token(&tokens, "id_token"))]).await;
+    let notice = ear.next().await;
+    let said = verified(&sluice, &notice, "RS256").await;
+    let now = sluice.clock.now().as_secs();
+    assert_eq!((&said["iss"], &said["aud"], &said["iat"]), (&json!(ISSUER), &json!(client.id), &json!(now)));
+    assert_eq!(said["sid"], crate::jwt::claims(token(&tokens, "id_token"))["sid"]);
+    assert_eq!(said["events"], json!({"http://schemas.openid.net/event/backchannel-logout": {}}));
+    assert!(said["jti"].is_string() && said.get("nonce").is_none(), "{said}");
+    assert!(said["exp"].as_i64().unwrap() > now);
+    // Back-Channel Logout §4: a logout token must not pass for an id token.
+    let url = format!("/oauth2/sessions/logout?id_token_hint={notice}");
+    assert_eq!(browser.visit(&url).await.status, 400);
+    sluice.node.stop().await;
+}
+
+async fn an_administrator_who_ends_sessions_tells_their_clients(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let mut ear = Ear::open(Vec::new()).await;
+    let client = sluice.client(&json!({"backchannel_logout_uri": ear.uri})).await;
+    let login = json!({"subject": "alice"});
+    let mut sids = Vec::new();
+    for _ in 0..2 {
+        let tokens = log_in(&sluice, &client, &mut sluice.browser(), &login).await;
+        sids.push(crate::jwt::claims(token(&tokens, "id_token"))["sid"].as_str().unwrap().to_owned());
+    }
+    sluice.advance(Lifetime::secs(1));
+    delete(&sluice, "/admin/oauth2/auth/sessions/login?subject=alice").await;
+    let mut heard = Vec::new();
+    for _ in 0..2 {
+        let said = verified(&sluice, &ear.next().await, "RS256").await;
+        heard.push(said["sid"].as_str().unwrap().to_owned());
+    }
+    sids.sort_unstable();
+    heard.sort_unstable();
+    assert_eq!(heard, sids);
+    sluice.node.stop().await;
+}
+
+async fn a_notice_that_does_not_arrive_is_sent_again(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let mut ear = Ear::open(vec![StatusCode::BAD_GATEWAY]).await;
+    let client = sluice.client(&json!({"backchannel_logout_uri": ear.uri})).await;
+    let tokens = log_in(&sluice, &client, &mut sluice.browser(), &json!({"subject": "alice"})).await;
+    let sid = crate::jwt::claims(token(&tokens, "id_token"))["sid"].clone();
+    sluice.advance(Lifetime::secs(1));
+    let path = format!("/admin/oauth2/auth/sessions/login?sid={}", sid.as_str().unwrap());
+    assert_eq!(sluice.ask(Method::DELETE, &path, None).await.status(), 204);
+    assert_eq!(verified(&sluice, &ear.next().await, "RS256").await["sid"], sid);
+    sluice.advance(Lifetime::minutes(5));
+    assert_eq!(verified(&sluice, &ear.next().await, "RS256").await["sid"], sid);
+    sluice.node.stop().await;
+}

@@ -1,0 +1,165 @@
+//! RP-Initiated Logout.
+
+use reqwest::Method;
+use serde_json::json;
+use sluice_primitives::Lifetime;
+use sluice_testkit::{Backend, TestSluice};
+
+use super::{ask, confirm, log_in, log_out};
+use crate::both_stores::on_both_stores;
+use crate::legs::{login_request, token};
+
+on_both_stores! {
+    a_logout_ends_the_session_and_its_tokens,
+    a_logout_goes_back_only_to_a_registered_address_of_the_client_that_asks,
+    a_logout_is_confirmed_once_in_its_own_browser_and_in_time,
+    a_user_who_does_not_confirm_stays,
+    another_site_cannot_end_a_session_without_the_user,
+    a_logout_without_a_session_asks_nobody,
+}
+
+const BACK: &str = "https://app.test/goodbye";
+
+fn metadata() -> serde_json::Value {
+    json!({"post_logout_redirect_uris": [BACK]})
+}
+
+async fn a_logout_ends_the_session_and_its_tokens(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&metadata()).await;
+    for remember in [false, true] {
+        let (mut browser, mut elsewhere) = (sluice.browser(), sluice.browser());
+        let login = json!({"subject": "alice", "remember": remember});
+        let tokens = log_in(&sluice, &client, &mut browser, &login).await;
+        let other_session = log_in(&sluice, &client, &mut elsewhere, &login).await;
+        sluice.advance(Lifetime::secs(1));
+        let asked = [
+            ("id_token_hint", token(&tokens, "id_token")),
+            ("post_logout_redirect_uri", BACK),
+            ("state", "a state & more"),
+        ];
+        let challenge = ask(&mut browser, &asked).await.expect("logout_challenge");
+        let path = format!("/admin/oauth2/auth/requests/logout?logout_challenge={challenge}");
+        let request = sluice.ask_json(Method::GET, &path, None, 200).await;
+        assert_eq!((&request["subject"], &request["rp_initiated"]), (&json!("alice"), &json!(true)));
+        assert_eq!(request["client"]["client_id"], client.id);
+        assert!(sluice.is_active(token(&tokens, "access_token")).await, "asking ends nothing");
+        let verifier = confirm(&sluice, &challenge).await;
+        let page = browser.visit(&verifier).await;
+        assert_eq!(page.location().as_str(), "https://app.test/goodbye?state=a+state+%26+more");
+        assert!(browser.cookies.keys().all(|name| name.contains("binding")), "{:?}", browser.cookies.keys());
+        assert!(!sluice.is_active(token(&tokens, "access_token")).await, "remembered: {remember}");
+        client.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");
+        assert!(sluice.is_active(token(&other_session, "access_token")).await);
+        client.refresh(token(&other_session, "refresh_token")).await.ok();
+        let known = login_request(&sluice, &client, &mut browser, &sluice_testkit::Authorize::default()).await;
+        assert_eq!(known["skip"], false);
+    }
+    sluice.node.stop().await;
+}
+
+async fn a_logout_goes_back_only_to_a_registered_address_of_the_client_that_asks(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let (client, other) = (sluice.client(&metadata()).await, sluice.client(&json!({})).await);
+    let mut browser = sluice.browser();
+    let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice"})).await;
+    let hint = token(&tokens, "id_token");
+    let refused: [&[(&str, &str)]; 7] = [
+        &[("id_token_hint", hint), ("post_logout_redirect_uri", "https://evil.test/")],
+        &[("id_token_hint", hint), ("post_logout_redirect_uri", "https://app.test/goodbye/more")],
+        &[("id_token_hint", hint), ("post_logout_redirect_uri", "not a URL")],
+        &[("post_logout_redirect_uri", BACK)],
+        &[("client_id", &other.id), ("post_logout_redirect_uri", BACK)],
+        &[("id_token_hint", hint), ("client_id", &other.id), ("post_logout_redirect_uri", BACK)],
+        &[("id_token_hint", token(&tokens, "access_token")), ("post_logout_redirect_uri", BACK)],
+    ];
+    for parameters in refused {
+        let page = ask(&mut browser, parameters).await;
+        assert_eq!((page.status.as_u16(), page.location), (400, None), "{parameters:?}");
+    }
+    let page = log_out(&sluice, &mut browser, &[("client_id", &client.id), ("post_logout_redirect_uri", BACK)]).await;
+    assert_eq!(page.location().as_str(), BACK);
+    // An expired id token still tells whose session it was (RP-Initiated Logout §4).
+    let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice"})).await;
+    sluice.advance(Lifetime::hours(5));
+    let asked = [("id_token_hint", token(&tokens, "id_token")), ("post_logout_redirect_uri", BACK)];
+    assert_eq!(log_out(&sluice, &mut browser, &asked).await.location().as_str(), BACK);
+    sluice.node.stop().await;
+}
+
+async fn a_logout_is_confirmed_once_in_its_own_browser_and_in_time(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&metadata()).await;
+    let mut browser = sluice.browser();
+    let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice"})).await;
+    sluice.advance(Lifetime::secs(1));
+    let late = ask(&mut browser, &[]).await.expect("logout_challenge");
+    let challenge = ask(&mut browser, &[]).await.expect("logout_challenge");
+    let verifier = confirm(&sluice, &challenge).await;
+    assert_eq!(sluice.browser().visit(&verifier).await.status, 400);
+    assert_eq!(browser.visit(&verifier.replace("logout_verifier=", "logout_verifier=A")).await.status, 400);
+    assert_eq!(browser.visit(&format!("/oauth2/sessions/logout?logout_verifier={challenge}")).await.status, 400);
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
+    assert_eq!(browser.visit(&verifier).await.status, 200, "nowhere to go: a page says so");
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    assert_eq!(browser.visit(&verifier).await.status, 400, "once");
+    let late_verifier = confirm(&sluice, &late).await;
+    sluice.advance(Lifetime::minutes(30));
+    assert_eq!(browser.visit(&late_verifier).await.status, 400);
+    let path = format!("/admin/oauth2/auth/requests/logout?logout_challenge={late}");
+    let gone = sluice.ask_json(Method::GET, &path, None, 410).await;
+    assert!(gone["redirect_to"].is_string(), "{gone}");
+    sluice.node.stop().await;
+}
+
+async fn a_user_who_does_not_confirm_stays(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&metadata()).await;
+    let mut browser = sluice.browser();
+    let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": true})).await;
+    sluice.advance(Lifetime::secs(1));
+    let challenge = ask(&mut browser, &[]).await.expect("logout_challenge");
+    let path = format!("/admin/oauth2/auth/requests/logout/reject?logout_challenge={challenge}");
+    sluice.ask_json(Method::PUT, &path, None, 204).await;
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
+    let known = login_request(&sluice, &client, &mut browser, &sluice_testkit::Authorize::default()).await;
+    assert_eq!(known["skip"], true);
+    sluice.node.stop().await;
+}
+
+/// RP-Initiated Logout §2: without an id token of this session the user must be asked, whatever the client skips.
+async fn another_site_cannot_end_a_session_without_the_user(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let mut metadata = metadata();
+    metadata["skip_logout_consent"] = json!(true);
+    let client = sluice.client(&metadata).await;
+    let (mut browser, mut of_mallory) = (sluice.browser(), sluice.browser());
+    let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice"})).await;
+    let foreign = log_in(&sluice, &client, &mut of_mallory, &json!({"subject": "mallory"})).await;
+    sluice.advance(Lifetime::secs(1));
+    let forged: [&[(&str, &str)]; 3] = [
+        &[],
+        &[("client_id", &client.id), ("post_logout_redirect_uri", BACK)],
+        &[("id_token_hint", token(&foreign, "id_token")), ("post_logout_redirect_uri", BACK)],
+    ];
+    for parameters in forged {
+        ask(&mut browser, parameters).await.expect("logout_challenge");
+        assert!(sluice.is_active(token(&tokens, "access_token")).await, "{parameters:?}");
+    }
+    let own = [("id_token_hint", token(&tokens, "id_token")), ("post_logout_redirect_uri", BACK)];
+    assert_eq!(ask(&mut browser, &own).await.location().as_str(), BACK, "the client vouches for its user");
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    sluice.node.stop().await;
+}
+
+async fn a_logout_without_a_session_asks_nobody(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&metadata()).await;
+    let mut browser = sluice.browser();
+    assert_eq!(ask(&mut browser, &[]).await.status, 200);
+    let asked = [("client_id", client.id.as_str()), ("post_logout_redirect_uri", BACK), ("state", "s")];
+    assert_eq!(ask(&mut browser, &asked).await.location().as_str(), "https://app.test/goodbye?state=s");
+    let page = browser.submit("/oauth2/sessions/logout", &asked).await;
+    assert_eq!((page.status.as_u16(), page.location().path()), (303, "/oauth2/sessions/logout"));
+    sluice.node.stop().await;
+}

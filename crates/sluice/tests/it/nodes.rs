@@ -1,0 +1,108 @@
+//! Several processes on one database: what one knows, the others know.
+
+use std::time::Duration;
+
+use sluice_testkit::Backend;
+use tokio::time::Instant;
+
+use crate::application::Application;
+use crate::load::Load;
+use crate::process::{Process, Site, until};
+
+/// A revocation is heard by the other nodes within a second; more on a busy machine.
+const HEARD: Duration = Duration::from_secs(10);
+
+async fn two_nodes(backend: Backend) -> (Site, Process, Process) {
+    let site = Site::fresh(backend).await;
+    let (one, other) = (site.start().await, site.start().await);
+    (site, one, other)
+}
+
+/// Every request goes to the other node than the one before.
+async fn a_login_goes_from_node_to_node(backend: Backend) {
+    let (_site, one, other) = two_nodes(backend).await;
+    let both = Application::register(&[&one, &other]).await;
+    let code = both.log_in("alice").await.expect("a code");
+    let tokens = both.redeem(&code).await.expect("tokens");
+    assert!(both.at(&[&one]).is_active(&tokens).await.unwrap());
+    assert!(both.at(&[&other]).is_active(&tokens).await.unwrap());
+    let refreshed = both.refresh(&tokens).await.expect("refreshed");
+
+    both.at(&[&one]).revoke(&refreshed).await.expect("revoked");
+    let revoked = Instant::now();
+    let asked = both.at(&[&other]);
+    until("heard by the other node", async || !asked.is_active(&refreshed).await.unwrap()).await;
+    println!("{backend:?}: a revocation was heard by the other node after {:.1?}", revoked.elapsed());
+    assert!(revoked.elapsed() < HEARD, "heard after {:?}", revoked.elapsed());
+    assert!(asked.refresh(&refreshed).await.is_err_and(|error| error.is("invalid_grant")));
+    one.kill().await;
+    other.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_goes_from_node_to_node_on_sqlite() {
+    a_login_goes_from_node_to_node(Backend::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_goes_from_node_to_node_on_postgres() {
+    a_login_goes_from_node_to_node(Backend::Postgres).await;
+}
+
+/// Under load both nodes write; nobody is refused for it, and nothing is lost.
+async fn two_nodes_write_at_once(backend: Backend) {
+    let (_site, one, other) = two_nodes(backend).await;
+    let both = Application::register(&[&one, &other]).await;
+    let mut load = Load::start(&both);
+    load.more_logins(60).await;
+    let ledger = load.stop().await;
+    let tally = both.tally();
+    assert!(tally.statuses.keys().all(|status| [200, 201, 302, 303].contains(status)), "{tally:?}");
+    ledger.check(&both).await;
+    one.kill().await;
+    other.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_write_at_once_on_sqlite() {
+    two_nodes_write_at_once(Backend::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_write_at_once_on_postgres() {
+    two_nodes_write_at_once(Backend::Postgres).await;
+}
+
+/// Whoever is first makes the schema, the secret and the keys; all others find them.
+async fn started_at_once_on_an_empty_database(backend: Backend, count: usize) {
+    let site = Site::fresh(backend).await;
+    let begun = Instant::now();
+    let nodes = site.start_at_once(count).await;
+    println!("{backend:?}: {count} nodes ready after {:.1?}", begun.elapsed());
+    let all = Application::register(&nodes.iter().collect::<Vec<_>>()).await;
+    let keys = all.at(&[&nodes[0]]).public_keys().await.expect("public keys");
+    let algorithms: Vec<_> = keys.iter().map(|(algorithm, _)| algorithm.as_str()).collect();
+    let one_each = ["ES256", "ES256", "RS256", "RS256"];
+    assert_eq!(algorithms, one_each, "one key of each kind for id tokens, and one for access tokens");
+    for node in &nodes {
+        assert_eq!(all.at(&[node]).public_keys().await.expect("public keys"), keys);
+    }
+    let code = all.log_in("alice").await.expect("every node opens what another sealed");
+    let tokens = all.redeem(&code).await.expect("tokens");
+    for node in &nodes {
+        assert!(all.at(&[node]).is_active(&tokens).await.unwrap());
+    }
+    for node in nodes {
+        node.kill().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_nodes_start_at_once_on_an_empty_postgres_database() {
+    started_at_once_on_an_empty_database(Backend::Postgres, 10).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_nodes_start_at_once_on_an_empty_sqlite_file() {
+    started_at_once_on_an_empty_database(Backend::Sqlite, 5).await;
+}

@@ -1,0 +1,207 @@
+//! The program itself, as a process: started on a database, asked over HTTP, killed or told to stop.
+//!
+//! [`Site`]: what outlives a process: the database and the directory of the development secret. [`Process`]: one run.
+
+use std::collections::VecDeque;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use reqwest::StatusCode;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use sluice_testkit::{Backend, Database, ISSUER};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, Command};
+use tokio::time::{Instant, sleep, timeout};
+use url::Url;
+
+use crate::application::http_client;
+
+/// How long anything may take that must happen at all: generous, for a machine with other things to do.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(90);
+/// The pause between two looks at something that will happen.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How many of the last lines of a log are kept for a failure's message.
+const LOG_LINES: usize = 40;
+/// No request, no code and no retry of a refresh expires while a test runs on a busy machine.
+const SETTINGS: &[(&str, &str)] = &[
+    ("serve.public.host", "127.0.0.1"),
+    ("serve.public.port", "0"),
+    ("serve.admin.port", "0"),
+    ("urls.self.issuer", ISSUER),
+    ("urls.login", "http://login.test/login"),
+    ("urls.consent", "http://login.test/consent"),
+    ("log.format", "json"),
+    ("ttl.auth_code", "10m"),
+    ("oauth2.grant.refresh_token.rotation_grace_period", "5m"),
+];
+
+/// Waits until `ready` says so.
+pub(crate) async fn until(what: &str, mut ready: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !ready().await {
+        assert!(Instant::now() < deadline, "not within {DEADLINE:?}: {what}");
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+/// A database and what the processes on it share.
+pub(crate) struct Site {
+    database: Option<Database>,
+    dsn: String,
+    directory: TempDir,
+}
+
+impl Site {
+    /// On a fresh, empty database.
+    pub(crate) async fn fresh(backend: Backend) -> Self {
+        let database = Database::fresh(backend).await;
+        Self { database: Some(database), ..Self::on(String::new()) }
+    }
+
+    /// On this database.
+    pub(crate) fn on(dsn: String) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        Self { database: None, dsn, directory }
+    }
+
+    /// A process on this database, ready to serve.
+    pub(crate) async fn start(&self) -> Process {
+        let process = self.launch().await;
+        until("ready", async || process.readiness().await == Some(StatusCode::OK)).await;
+        process
+    }
+
+    /// Several processes, started at the same time.
+    pub(crate) async fn start_at_once(&self, count: usize) -> Vec<Process> {
+        let children: Vec<_> = (0..count).map(|_| self.spawn()).collect();
+        let mut processes = Vec::new();
+        for child in children {
+            processes.push(Process::listening(child).await);
+        }
+        for process in &processes {
+            until("ready", async || process.readiness().await == Some(StatusCode::OK)).await;
+        }
+        processes
+    }
+
+    /// A process on this database that listens.
+    async fn launch(&self) -> Process {
+        Process::listening(self.spawn()).await
+    }
+
+    /// A process of which nothing is known yet.
+    pub(crate) fn spawn(&self) -> Child {
+        let dsn = self.database.as_ref().map_or(&self.dsn, |database| &database.dsn);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
+        command.args(["serve", "all", "--dev", "--auto-migrate", "--data-dir"]).arg(self.directory.path());
+        for (key, value) in SETTINGS.iter().copied().chain([("dsn", dsn.as_str())]) {
+            command.args(["--set", &format!("{key}={value}")]);
+        }
+        command.env_clear().env("SLUICE_LOG", "warn,sluice::app=info");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        command.spawn().expect("the program starts")
+    }
+}
+
+/// A running server. It is killed when this is dropped.
+pub(crate) struct Process {
+    child: Child,
+    /// The public listener.
+    pub(crate) public: Url,
+    /// The admin listener.
+    pub(crate) admin: Url,
+    log: Arc<Mutex<VecDeque<String>>>,
+    http: reqwest::Client,
+}
+
+impl Process {
+    /// Reads from the log where it listens.
+    async fn listening(mut child: Child) -> Self {
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let log = Arc::new(Mutex::new(VecDeque::new()));
+        let (public, admin) = match timeout(DEADLINE, addresses(&mut lines, &log)).await {
+            Ok(Some(addresses)) => addresses,
+            ended => panic!("the server does not listen ({:?}): {:#?}", ended.is_ok(), log.lock()),
+        };
+        let kept = Arc::clone(&log);
+        tokio::spawn(async move { while next_line(&mut lines, &kept).await.is_some() {} });
+        Self { child, public, admin, log, http: http_client() }
+    }
+
+    /// What `/health/ready` says; nothing if nobody answers.
+    pub(crate) async fn readiness(&self) -> Option<StatusCode> {
+        let url = self.admin.join("/health/ready").expect("a URL");
+        Some(self.http.get(url).send().await.ok()?.status())
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().expect("a running process")
+    }
+
+    /// Ends it at once, as by `kill -9`.
+    pub(crate) async fn kill(mut self) {
+        self.child.kill().await.expect("it was running");
+        self.has_not_panicked();
+    }
+
+    /// Tells it to stop (SIGTERM).
+    pub(crate) fn tell_to_stop(&self) {
+        let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw).expect("a process id");
+        kill_process(pid, Signal::TERM).expect("it is running");
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) async fn ended(mut self) -> ExitStatus {
+        let ended = timeout(DEADLINE, self.child.wait()).await;
+        self.has_not_panicked();
+        ended.unwrap_or_else(|_| panic!("it does not stop: {:#?}", self.log.lock())).expect("a status")
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("a status").is_none()
+    }
+
+    /// A panic of the server is a failure whatever was answered.
+    pub(crate) fn has_not_panicked(&self) {
+        let log = self.log.lock();
+        assert!(!log.iter().any(|line| line.contains("panicked at")), "the server panicked: {log:#?}");
+    }
+}
+
+type LogLines = Lines<BufReader<ChildStderr>>;
+
+async fn next_line(lines: &mut LogLines, log: &Mutex<VecDeque<String>>) -> Option<String> {
+    let line = lines.next_line().await.ok().flatten()?;
+    let mut log = log.lock();
+    // What tells of a panic stays.
+    if log.len() == LOG_LINES && log.pop_front().is_some_and(|first| first.contains("panicked at")) {
+        log.push_front("panicked at an earlier moment".to_owned());
+    }
+    log.push_back(line.clone());
+    Some(line)
+}
+
+async fn addresses(lines: &mut LogLines, log: &Mutex<VecDeque<String>>) -> Option<(Url, Url)> {
+    let (mut public, mut admin) = (None, None);
+    loop {
+        let line = next_line(lines, log).await?;
+        let event: Value = serde_json::from_str(&line).unwrap_or_default();
+        if event["message"] != "listening" {
+            continue;
+        }
+        let url: Option<Url> = format!("http://{}/", event["address"].as_str()?).parse().ok();
+        match event["listener"].as_str()? {
+            "public" => public = url,
+            _ => admin = url,
+        }
+        if let (Some(public), Some(admin)) = (&public, &admin) {
+            return Some((public.clone(), admin.clone()));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! SIGTERM: what is in flight is answered, the process ends well, and the next one goes on where it was.
+
+use std::time::Duration;
+
+use sluice_testkit::Backend;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+use url::Url;
+
+use crate::application::{Application, Failure};
+use crate::load::Load;
+use crate::process::{DEADLINE, Site, until};
+
+/// The server's own grace for what is in flight, and some time for a busy machine.
+const GRACE: Duration = Duration::from_secs(30 + 15);
+
+fn address(url: &Url) -> (String, u16) {
+    (url.host_str().unwrap().to_owned(), url.port().unwrap())
+}
+
+/// A token request of which the server has read the head and waits for the body.
+async fn half_sent(public: &Url, body: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address(public)).await.unwrap();
+    let head = format!(
+        "POST /oauth2/token HTTP/1.1\r\nHost: sluice.test\r\nExpect: 100-continue\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut go_on = [0; 25];
+    timeout(DEADLINE, stream.read_exact(&mut go_on)).await.unwrap().unwrap();
+    assert_eq!(go_on, *b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream
+}
+
+async fn stopped_under_load(backend: Backend) {
+    let site = Site::fresh(backend).await;
+    let process = site.start().await;
+    let application = Application::register(&[&process]).await;
+    let mut load = Load::start(&application);
+    load.more_logins(20).await;
+    let body = application.client_credentials_form();
+    let mut in_flight = half_sent(&process.public, &body).await;
+
+    process.tell_to_stop();
+    let told = Instant::now();
+    let public = address(&process.public);
+    until("no new connections", async || TcpStream::connect(&public).await.is_err()).await;
+    in_flight.write_all(body.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(DEADLINE, in_flight.read_to_string(&mut answer)).await.unwrap().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("access_token"), "{answer}");
+
+    let ended = process.ended().await;
+    assert_eq!(ended.code(), Some(0));
+    assert!(told.elapsed() < GRACE, "stopped after {:?}", told.elapsed());
+    let ledger = load.stop().await;
+    let tally = application.tally();
+    assert!(tally.statuses.keys().all(|status| [200, 201, 302, 303].contains(status)), "{tally:?}");
+    let again = site.start().await;
+    ledger.check(&application.at(&[&again])).await;
+    again.tell_to_stop();
+    assert_eq!(again.ended().await.code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn told_to_stop_under_load_it_answers_what_is_in_flight_on_sqlite() {
+    stopped_under_load(Backend::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn told_to_stop_under_load_it_answers_what_is_in_flight_on_postgres() {
+    stopped_under_load(Backend::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_has_stopped_answers_nobody() {
+    let site = Site::fresh(Backend::Sqlite).await;
+    let process = site.start().await;
+    let application = Application::register(&[&process]).await;
+    process.tell_to_stop();
+    assert_eq!(process.ended().await.code(), Some(0));
+    assert_eq!(application.log_in("alice").await, Err(Failure::Lost));
+}

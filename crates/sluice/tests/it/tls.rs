@@ -1,0 +1,130 @@
+//! TLS at the public listener, and proxies that end it before.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use reqwest::tls::TlsInfo;
+use reqwest::{StatusCode, Version};
+use serde_json::json;
+use sluice_net::{SelfSigned, self_signed};
+use sluice_primitives::{Clock, SystemClock};
+use sluice_testkit::{Authorize, Backend, TestSluice};
+use url::Url;
+
+use crate::answer::http_with;
+
+const AT_MOST: Duration = Duration::from_secs(60);
+
+fn certificate() -> SelfSigned {
+    self_signed(&["127.0.0.1".to_owned()], SystemClock.now()).unwrap()
+}
+
+/// Puts a certificate into the files of a listener.
+fn install(directory: &Path, certificate: &SelfSigned) {
+    fs::write(directory.join("key.pem"), certificate.private_key.expose()).unwrap();
+    fs::write(directory.join("cert.pem"), &certificate.certificate).unwrap();
+}
+
+async fn over_tls(directory: &Path, more: &[(&str, &str)]) -> (TestSluice, Url) {
+    let (cert, key) = (directory.join("cert.pem"), directory.join("key.pem"));
+    let mut settings = vec![
+        ("serve.public.tls.enabled", "true"),
+        ("serve.public.tls.cert.path", cert.to_str().unwrap()),
+        ("serve.public.tls.key.path", key.to_str().unwrap()),
+    ];
+    settings.extend_from_slice(more);
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let mut url = sluice.public.clone();
+    url.set_scheme("https").unwrap();
+    (sluice, url)
+}
+
+/// A client that trusts this certificate and no other.
+fn trusting(certificate: &SelfSigned) -> reqwest::Client {
+    let certificate = reqwest::Certificate::from_pem(certificate.certificate.as_bytes()).unwrap();
+    // Each request is a new connection: one that is open keeps the certificate it began with.
+    http_with(|builder| builder.tls_certs_only([certificate]).tls_info(true).pool_max_idle_per_host(0))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_changes_on_disk_is_used_for_new_connections() {
+    let directory = tempfile::tempdir().unwrap();
+    let (first, second) = (certificate(), certificate());
+    install(directory.path(), &first);
+    let (sluice, url) = over_tls(directory.path(), &[]).await;
+    let alive = url.join("/health/alive").unwrap();
+    let answer = trusting(&first).get(alive.clone()).send().await.unwrap();
+    assert_eq!((answer.status(), answer.version()), (StatusCode::OK, Version::HTTP_2), "h2 by ALPN");
+    let shown = answer.extensions().get::<TlsInfo>().unwrap().peer_certificate().unwrap().to_vec();
+    assert!(!shown.is_empty());
+    let old = http_with(|builder| {
+        let certificate = reqwest::Certificate::from_pem(first.certificate.as_bytes()).unwrap();
+        builder.tls_certs_only([certificate]).http1_only()
+    });
+    assert_eq!(old.get(alive.clone()).send().await.unwrap().version(), Version::HTTP_11);
+    assert!(trusting(&second).get(alive.clone()).send().await.is_err());
+    // Half a change is no certificate: the old one stays in force until both files fit.
+    install(directory.path(), &second);
+    let deadline = Instant::now() + AT_MOST;
+    let fresh = trusting(&second);
+    while fresh.get(alive.clone()).send().await.is_err() {
+        assert!(Instant::now() < deadline, "the new certificate is not used");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(trusting(&first).get(alive).send().await.is_err(), "the old certificate is gone");
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cookies_are_secure_over_tls() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = certificate();
+    install(directory.path(), &own);
+    let (sluice, url) = over_tls(directory.path(), &[]).await;
+    let client = sluice.client(&json!({})).await;
+    let asked: Url = client.authorize_url(&Authorize::default()).parse().unwrap();
+    let mut begin = url.join("/oauth2/auth").unwrap();
+    begin.set_query(asked.query());
+    let answer = trusting(&own).get(begin).send().await.unwrap();
+    let cookie = answer.headers()["set-cookie"].to_str().unwrap();
+    assert!(cookie.starts_with("__Host-") && cookie.contains("; Secure") && !cookie.contains("Domain"), "{cookie}");
+    // Plain http is not spoken here.
+    assert!(http_with(|builder| builder).get(sluice.public.join("/version").unwrap()).send().await.is_err());
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_that_ended_tls_says_so_and_is_believed_by_its_address() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = certificate();
+    install(directory.path(), &own);
+    let termination = "serve.public.tls.allow_termination_from";
+    let (with_tls, _) = over_tls(directory.path(), &[(termination, "127.0.0.0/8")]).await;
+    let without = TestSluice::with(Backend::Sqlite, &[(termination, "127.0.0.0/8")]).await;
+    let elsewhere = TestSluice::with(Backend::Sqlite, &[(termination, "10.0.0.0/8")]).await;
+    let http = http_with(|builder| builder);
+    let asked = async |sluice: &TestSluice, path: &str, headers: &[(&str, &str)]| {
+        let request = http.get(sluice.public.join(path).unwrap());
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        request.send().await.unwrap().status().as_u16()
+    };
+    let discovery = "/.well-known/openid-configuration";
+    let (https, plain) = (("x-forwarded-proto", "https"), ("x-forwarded-proto", "http"));
+    for sluice in [&with_tls, &without] {
+        assert_eq!(asked(sluice, discovery, &[https]).await, 200);
+        assert_eq!(asked(sluice, discovery, &[plain]).await, 502);
+        assert_eq!(asked(sluice, discovery, &[https, plain]).await, 502);
+        assert_eq!(asked(sluice, discovery, &[]).await, 502);
+    }
+    for headers in [&[https][..], &[https, ("x-forwarded-for", "10.0.0.1")]] {
+        assert_eq!(asked(&elsewhere, discovery, headers).await, 502, "an address that anybody may write counts nothing");
+    }
+    for sluice in [&with_tls, &without, &elsewhere] {
+        assert_eq!(asked(sluice, "/health/alive", &[]).await, 200);
+        assert_eq!(asked(sluice, "/health/ready", &[]).await, 200);
+    }
+    for sluice in [with_tls, without, elsewhere] {
+        sluice.node.stop().await;
+    }
+}

@@ -1,0 +1,99 @@
+//! Userinfo: where its token may be, and what is said when it is not good (RFC 6750 §2, §3).
+
+use reqwest::Method;
+use serde_json::json;
+use sluice_testkit::{Authorize, Backend, TestSluice};
+
+use crate::answer::{Answer, http};
+
+/// A node, and an access token with this scope.
+async fn given(scope: &str) -> (TestSluice, String) {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    let with = Authorize { scope, ..Authorize::default() };
+    let code = sluice.browser().log_in_with(&sluice, &client, &with, &json!({"subject": "alice"})).await.expect("code");
+    let token = client.redeem(&code).await.ok()["access_token"].as_str().unwrap().to_owned();
+    (sluice, token)
+}
+
+#[track_caller]
+fn refused(answer: &Answer, status: u16, error: &str) {
+    assert_eq!((answer.status, answer.json()["error"].as_str()), (status, Some(error)), "{}", answer.body);
+    assert_eq!(answer.header("cache-control"), "no-store");
+    let challenge = answer.header("www-authenticate");
+    assert!(challenge.starts_with("Bearer realm="), "{challenge}");
+    assert!(challenge.contains(&format!("error=\"{error}\"")), "{challenge}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_token_is_in_the_header_or_in_the_form() {
+    let (sluice, token) = given("openid").await;
+    let url = sluice.public.join("/userinfo").unwrap();
+    for request in [
+        http().get(url.clone()).bearer_auth(&token),
+        http().post(url.clone()).bearer_auth(&token),
+        http().get(url.clone()).header("authorization", format!("bearer {token}")),
+        http().get(url.clone()).header("authorization", format!("BEARER   {token}")),
+        http().post(url.clone()).form(&[("access_token", &token)]),
+        http().post(url.clone()).bearer_auth(&token).form(&[("something", "else")]),
+        http().post(url.clone()).bearer_auth(&token).json(&json!({"access_token": token})),
+    ] {
+        let answer = Answer::to(request).await;
+        assert_eq!(answer.ok(), json!({"sub": "alice"}));
+        assert_eq!(answer.header("cache-control"), "no-store");
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_brings_no_token_is_told_how_and_who_brings_two_is_refused() {
+    let (sluice, token) = given("openid").await;
+    let url = sluice.public.join("/userinfo").unwrap();
+    let mut in_query = url.clone();
+    in_query.query_pairs_mut().append_pair("access_token", &token);
+    for request in [
+        http().get(url.clone()),
+        http().post(url.clone()),
+        http().get(in_query),
+        http().get(url.clone()).header("authorization", "Bearer"),
+        http().get(url.clone()).header("authorization", format!("Basic {token}")),
+        http().get(url.clone()).header("authorization", token.clone()),
+        http().post(url.clone()).form(&[("access_token", "")]),
+        http().post(url.clone()).json(&json!({"access_token": token})),
+        http().get(url.clone()).form(&[("access_token", &token)]),
+    ] {
+        let answer = Answer::to(request).await;
+        assert_eq!((answer.status, answer.body.as_str()), (401, ""));
+        assert_eq!(answer.header("www-authenticate"), "Bearer realm=\"sluice\"");
+    }
+    let both = http().post(url.clone()).bearer_auth(&token).form(&[("access_token", &token)]);
+    refused(&Answer::to(both).await, 400, "invalid_request");
+    let twice = http().post(url.clone()).form(&[("access_token", &token), ("access_token", &token)]);
+    refused(&Answer::to(twice).await, 400, "invalid_request");
+    let headers = http().get(url.clone()).bearer_auth(&token).bearer_auth("another");
+    refused(&Answer::to(headers).await, 400, "invalid_request");
+    let long = http().post(url.clone()).form(&[("access_token", &token), ("x", &"x".repeat(70_000))]);
+    refused(&Answer::to(long).await, 400, "invalid_request");
+    for method in [Method::PUT, Method::DELETE, Method::PATCH] {
+        let answer = Answer::to(http().request(method, url.clone()).bearer_auth(&token)).await;
+        assert_eq!(answer.status, 405);
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_does_not_hold_or_reach_is_refused() {
+    let (sluice, token) = given("email").await;
+    let url = sluice.public.join("/userinfo").unwrap();
+    refused(&Answer::to(http().get(url.clone()).bearer_auth(&token)).await, 403, "insufficient_scope");
+    let long = "x".repeat(20_000);
+    for bad in ["x", "ory_at_", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.", long.as_str(), "a b", "\"><script>"] {
+        refused(&Answer::to(http().get(url.clone()).bearer_auth(bad)).await, 401, "invalid_token");
+    }
+    // A token of a client for itself speaks for no user.
+    let machine = sluice.client(&json!({})).await;
+    let form = [("grant_type", "client_credentials"), ("scope", "openid")];
+    let own = machine.token(&form).await.ok()["access_token"].as_str().unwrap().to_owned();
+    refused(&Answer::to(http().get(url.clone()).bearer_auth(&own)).await, 401, "invalid_token");
+    sluice.node.stop().await;
+}
