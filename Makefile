@@ -83,6 +83,7 @@ browser: server $(CACHE)/node.stamp
 soak: rust
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture crash::
 
+# What is found beyond the committed corpus is kept in the cache; what is worth it goes into fuzz/corpus by hand.
 .PHONY: fuzz
 fuzz: rust
 	@[ -d fuzz/fuzz_targets ] || { echo "there are no fuzz targets: fuzz/fuzz_targets is missing"; exit 1; }
@@ -90,5 +91,7 @@ fuzz: rust
 	@rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
 	@set -e; for target in $$(cargo +nightly fuzz list); do \
 	  echo "== $$target"; \
-	  cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS); \
+	  mkdir -p $(CACHE)/fuzz/$$target; \
+	  cargo +nightly fuzz run $$target $(CACHE)/fuzz/$$target fuzz/corpus/$$target -- \
+	    -max_total_time=$(FUZZ_SECONDS) -max_len=20000 -timeout=10; \
 	done

@@ -104,7 +104,10 @@ pub struct Sealer {
 
 impl std::fmt::Debug for Sealer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sealer").field("network", &self.network).field("keys", &self.key_sets.len()).finish_non_exhaustive()
+        f.debug_struct("Sealer")
+            .field("network", &self.network)
+            .field("keys", &self.key_sets.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -155,7 +158,9 @@ impl Sealer {
         let [VERSION, key_id, nonce @ ..] = header else { return Err(OpenError::Malformed) };
         let mut answer = OpenError::UnknownKey;
         for set in self.key_sets(purpose).iter().filter(|set| set.id == *key_id) {
-            let (Some(key), Ok(nonce)) = (set.key(purpose), Nonce::try_assume_unique_for_key(nonce)) else { continue };
+            let (Some(key), Ok(nonce)) = (set.key(purpose), Nonce::try_assume_unique_for_key(nonce)) else {
+                continue;
+            };
             let mut buffer = body.to_vec();
             let aad = Aad::from(self.associated_data(purpose));
             if let Ok(plain) = key.open_in_place(nonce, aad, &mut buffer) {

@@ -49,7 +49,8 @@ impl CookiePolicy {
     }
 
     fn session_name(&self) -> String {
-        let prefix = if self.secure && self.domain.is_none() && self.session_path == "/" { "__Host-" } else { "" };
+        let prefix =
+            if self.secure && self.domain.is_none() && self.session_path == "/" { "__Host-" } else { "" };
         format!("{prefix}{}", self.session_name)
     }
 
@@ -98,7 +99,8 @@ impl CookiePolicy {
             SameSite::None if self.secure => cookie::SameSite::None,
             SameSite::None => cookie::SameSite::Lax,
         };
-        let cookie = self.base(self.session_name(), value).path(self.session_path.clone()).same_site(same_site);
+        let cookie =
+            self.base(self.session_name(), value).path(self.session_path.clone()).same_site(same_site);
         match &self.domain {
             Some(domain) => cookie.domain(domain.clone()),
             None => cookie,

@@ -7,8 +7,8 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
-    AUTHORIZATION, CONTENT_TYPE, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_TYPE, HeaderValue, ORIGIN, VARY,
 };
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
@@ -55,8 +55,11 @@ pub(crate) async fn layer(State(cors): State<Cors>, request: Request, next: Next
         request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
     // A preflight does not say which client will speak: the origin of any client may ask, the answer is checked again.
     let allowed = cors.allows(&origin, client.as_ref(), preflight).await;
-    let mut response =
-        if preflight { (StatusCode::NO_CONTENT, Body::empty()).into_response() } else { next.run(request).await };
+    let mut response = if preflight {
+        (StatusCode::NO_CONTENT, Body::empty()).into_response()
+    } else {
+        next.run(request).await
+    };
     response.headers_mut().append(VARY, HeaderValue::from_static("Origin"));
     if let Some(allowed) = allowed {
         cors.policy.mark(response.headers_mut(), (origin, allowed), preflight);
@@ -65,12 +68,19 @@ pub(crate) async fn layer(State(cors): State<Cors>, request: Request, next: Next
 }
 
 impl Cors {
-    async fn allows(&self, origin: &HeaderValue, client: Option<&ClientId>, preflight: bool) -> Option<Allowed> {
+    async fn allows(
+        &self,
+        origin: &HeaderValue,
+        client: Option<&ClientId>,
+        preflight: bool,
+    ) -> Option<Allowed> {
         let origin = origin.to_str().ok()?;
         if let Some(allowed) = allowed_by(&self.policy.allowed_origins, origin) {
             return Some(allowed);
         }
-        let Some(id) = client else { return (preflight && self.clients.is_some()).then_some(Allowed::ByName) };
+        let Some(id) = client else {
+            return (preflight && self.clients.is_some()).then_some(Allowed::ByName);
+        };
         let client = self.clients.as_ref()?.find(id).await.ok().flatten()?;
         allowed_by(&client.allowed_cors_origins, origin)
     }
@@ -175,7 +185,10 @@ mod tests {
         assert!(!matches("https://a.example", "https://a.example:444"));
         let patterns = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
         assert_eq!(allowed_by(&patterns(&["*"]), "https://anything"), Some(Allowed::AsAnybody));
-        assert_eq!(allowed_by(&patterns(&["*", "https://a.example"]), "https://a.example"), Some(Allowed::ByName));
+        assert_eq!(
+            allowed_by(&patterns(&["*", "https://a.example"]), "https://a.example"),
+            Some(Allowed::ByName)
+        );
         assert_eq!(allowed_by(&patterns(&["https://a.example"]), "https://b.example"), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Requests in, responses out. No rules.
 //!
-//! [`public`]: what browsers and clients use. [`admin`]: Hydra's admin API. [`ui`]: the built-in pages. [`extract`],
-//! [`respond`]: what handlers share. [`cookies`]: a browser's cookies. [`cors`]: who may read answers. [`router`]: which
+//! [`public`]: what browsers and clients use. [`admin`]: Hydra's admin API. `ui`: the built-in pages. `extract`,
+//! `respond`: what handlers share. `cookies`: a browser's cookies. `cors`: who may read answers. `router`: which
 //! path leads where.
 
 mod admin;

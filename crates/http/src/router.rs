@@ -53,7 +53,9 @@ pub fn public(state: PublicState) -> Router {
     // RFC 8414 §3.1: with a path in the issuer, it follows the well-known part.
     let inserted = match state.config.issuer.own_path() {
         "" => Router::new(),
-        own => Router::new().route(&format!("/.well-known/oauth-authorization-server{own}"), get(discovery::get)),
+        own => {
+            Router::new().route(&format!("/.well-known/oauth-authorization-server{own}"), get(discovery::get))
+        }
     };
     let inserted = across_origins(inserted.with_state(state));
     if path.is_empty() {
@@ -69,6 +71,7 @@ pub fn admin(state: AdminState, beside: Router) -> Router {
     let bearer = state.bearer.clone();
     let cors = state.cors.clone();
     let public_keys = Arc::clone(&state.public_keys);
+    let (clients, keys) = (clients::routes(state.clients.clone()), keys::routes(state.keys.clone()));
     let mut guarded = Router::new()
         .route(&format!("{requests}/login"), get(flows::login))
         .route(&format!("{requests}/login/accept"), put(flows::accept_login))
@@ -86,16 +89,18 @@ pub fn admin(state: AdminState, beside: Router) -> Router {
         )
         .route("/admin/oauth2/introspect", post(tokens::introspect))
         .route("/admin/oauth2/tokens", delete(tokens::delete))
-        .with_state(state.clone())
-        .merge(clients::routes(state.clients.clone()))
-        .merge(keys::routes(state.keys.clone()))
+        .with_state(state)
+        .merge(clients)
+        .merge(keys)
         .layer(DefaultBodyLimit::max(MAX_ADMIN_BODY))
         .merge(beside);
     if let Some(expected) = bearer {
         guarded = guarded.layer(from_fn_with_state(expected, check_bearer));
     }
-    let mut routes =
-        Router::new().route("/.well-known/jwks.json", get(move || jwks::admin(Arc::clone(&public_keys)))).merge(guarded);
+    let mut routes = Router::new()
+        .route("/.well-known/jwks.json", get(jwks::admin))
+        .with_state(public_keys)
+        .merge(guarded);
     // Outermost: a preflight bears no credential.
     if let Some(policy) = cors {
         routes = routes.layer(from_fn_with_state(Cors { policy, clients: None, tokens: None }, cors::layer));

@@ -159,7 +159,9 @@ fn wildcard(pattern: &str, asked: &str) -> bool {
             (Some("*"), Some(part)) if !part.is_empty() => last_was_star = true,
             (Some(own), Some(part)) if own == part => last_was_star = false,
             (None, None) => return true,
-            (None, Some(part)) => return last_was_star && !part.is_empty() && parts.all(|part| !part.is_empty()),
+            (None, Some(part)) => {
+                return last_was_star && !part.is_empty() && parts.all(|part| !part.is_empty());
+            }
             _ => return false,
         }
     }

@@ -26,9 +26,11 @@ pub struct Announced {
 pub fn metadata(config: &Config) -> Metadata {
     let endpoint = |path: &str| config.issuer.endpoint(path);
     let signing = vec!["RS256", "ES256"];
-    let assertion = vec!["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
+    let assertion =
+        vec!["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
     let announced = &config.announced;
-    let address = |told: &Option<Url>, path: &str| told.as_ref().map_or_else(|| endpoint(path), Url::to_string);
+    let address =
+        |told: &Option<Url>, path: &str| told.as_ref().map_or_else(|| endpoint(path), Url::to_string);
     let methods = vec!["client_secret_basic", "client_secret_post", "private_key_jwt", "none"];
     Metadata {
         issuer: config.issuer.as_str().to_owned(),

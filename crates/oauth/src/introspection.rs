@@ -35,7 +35,11 @@ pub struct IntrospectionService {
 
 impl IntrospectionService {
     /// What is known about a token. With `required`, a token that does not cover that scope is inactive (Hydra).
-    pub async fn introspect(&self, token: &str, required: Option<&Scope>) -> Result<IntrospectionResponse, StoreError> {
+    pub async fn introspect(
+        &self,
+        token: &str,
+        required: Option<&Scope>,
+    ) -> Result<IntrospectionResponse, StoreError> {
         self.reader.check_knowledge()?;
         let now = self.clock.now();
         if let Ok(claims) = self.reader.active(token, now) {
@@ -44,7 +48,9 @@ impl IntrospectionService {
             }
             return self.access_token(claims).await;
         }
-        let Ok(refresh) = RefreshToken::open(token, &self.sealer) else { return Ok(IntrospectionResponse::default()) };
+        let Ok(refresh) = RefreshToken::open(token, &self.sealer) else {
+            return Ok(IntrospectionResponse::default());
+        };
         self.refresh_token(&refresh, required, now).await
     }
 
@@ -107,7 +113,9 @@ impl IntrospectionService {
             token_use: Some("refresh_token"),
             jti: None,
             sid: grant.session.map(|session| session.to_string()),
-            ext: serde_json::value::to_raw_value(&grant.claims.access_token).ok().filter(|raw| raw.get() != "{}"),
+            ext: serde_json::value::to_raw_value(&grant.claims.access_token)
+                .ok()
+                .filter(|raw| raw.get() != "{}"),
         })
     }
 

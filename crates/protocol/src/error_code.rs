@@ -81,16 +81,24 @@ impl ErrorCode {
     /// The sentence that the client reads.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::InvalidRequest => "The request lacks a parameter, repeats one, or one of them is malformed.",
-            Self::InvalidClient => "Client authentication failed: unknown client, wrong credentials, or a method that is not registered.",
-            Self::InvalidGrant => "The code or refresh token is invalid, expired, revoked, used before, or was issued to another client or redirect URI.",
+            Self::InvalidRequest => {
+                "The request lacks a parameter, repeats one, or one of them is malformed."
+            }
+            Self::InvalidClient => {
+                "Client authentication failed: unknown client, wrong credentials, or a method that is not registered."
+            }
+            Self::InvalidGrant => {
+                "The code or refresh token is invalid, expired, revoked, used before, or was issued to another client or redirect URI."
+            }
             Self::UnauthorizedClient => "The client is not registered for this way of asking.",
             Self::UnsupportedGrantType => "This server does not support the grant type.",
             Self::UnsupportedResponseType => "This server does not support the response type.",
             Self::InvalidScope => "The scope is malformed, or goes beyond what the client may ask for.",
             Self::AccessDenied => "The user or this server denied the request.",
             Self::ServerError => "This server could not answer because of a fault of its own.",
-            Self::TemporarilyUnavailable => "This server is busy or its store cannot be reached. Try again later.",
+            Self::TemporarilyUnavailable => {
+                "This server is busy or its store cannot be reached. Try again later."
+            }
             Self::InvalidTarget => "The audience or resource is not one that the client may ask for.",
             Self::LoginRequired => "The user has to log in, but the request forbids asking.",
             Self::ConsentRequired => "The user has to consent, but the request forbids asking.",
@@ -101,7 +109,9 @@ impl ErrorCode {
             Self::InvalidToken => "The access token is malformed, expired or revoked.",
             Self::InsufficientScope => "The access token does not cover what was asked for.",
             Self::UnsupportedTokenType => "Tokens of this type cannot be revoked.",
-            Self::InvalidClientMetadata => "The value of one of the Client Metadata fields is invalid and the server has rejected this request. Note that an Authorization Server MAY choose to substitute a valid value for any requested parameter of a Client's Metadata.",
+            Self::InvalidClientMetadata => {
+                "The value of one of the Client Metadata fields is invalid and the server has rejected this request. Note that an Authorization Server MAY choose to substitute a valid value for any requested parameter of a Client's Metadata."
+            }
             Self::InvalidRedirectUri => "The value of one or more redirect_uris is invalid.",
         }
     }

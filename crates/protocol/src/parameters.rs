@@ -57,7 +57,11 @@ impl<'a> Parameters<'a> {
 
     /// The value of `name`, unless it is missing or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_ref()).filter(|value| !value.is_empty())
+        self.0
+            .iter()
+            .find(|(own, _)| own == name)
+            .map(|(_, value)| value.as_ref())
+            .filter(|value| !value.is_empty())
     }
 
     /// All values of `name`, empty ones left out.

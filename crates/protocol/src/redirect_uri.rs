@@ -133,7 +133,15 @@ mod tests {
 
     #[test]
     fn what_is_no_redirect_uri_is_refused() {
-        for raw in ["", "/cb", "https://a.example/#x", "javascript:alert(1)", "https://a.example\\@b.example", "https://a b", "https://ä.example/"] {
+        for raw in [
+            "",
+            "/cb",
+            "https://a.example/#x",
+            "javascript:alert(1)",
+            "https://a.example\\@b.example",
+            "https://a b",
+            "https://ä.example/",
+        ] {
             assert!(raw.parse::<RedirectUri>().is_err(), "{raw}");
         }
     }

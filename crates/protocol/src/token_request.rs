@@ -57,7 +57,8 @@ impl TokenRequest {
     /// [`InvalidTokenRequest`] says what is wrong.
     pub fn read(form: &Parameters<'_>) -> Result<Self, InvalidTokenRequest> {
         let required = |name: &'static str| form.get(name).ok_or(InvalidTokenRequest::Missing(name));
-        let grant_type = required("grant_type")?.parse().map_err(|_| InvalidTokenRequest::UnsupportedGrantType)?;
+        let grant_type =
+            required("grant_type")?.parse().map_err(|_| InvalidTokenRequest::UnsupportedGrantType)?;
         match grant_type {
             GrantType::AuthorizationCode => Ok(Self::AuthorizationCode {
                 code: required("code")?.to_owned(),

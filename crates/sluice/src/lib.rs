@@ -1,7 +1,7 @@
 //! Sluice: an authorization server for the minute when everybody arrives at once.
 //!
-//! [`cli`]: what can be asked for. [`config`]: files and environment. [`app`]: the composition root. [`command`]: what
-//! `serve`, `migrate`, `janitor` and `secrets` do. [`demo`]: the example application. [`observability`]: logs, metrics,
+//! `cli`: what can be asked for. `config`: files and environment. `app`: the composition root. `command`: what
+//! `serve`, `migrate`, `janitor` and `secrets` do. `demo`: the example application. `observability`: logs, metrics,
 //! traces, profiles.
 
 pub mod app;
@@ -46,7 +46,7 @@ async fn run(command: Commands) -> Exit {
         Commands::Migrate(migrate) => command::migrate::run(migrate, environment(), &mut console).await,
         Commands::Config(config) => config.run(environment(), &mut console),
         Commands::Janitor(janitor) => command::janitor::run(janitor, environment(), &mut console).await,
-        Commands::Secrets(secrets) => command::secrets::run(secrets, environment(), &mut console).await,
+        Commands::Secrets(secrets) => command::secrets::run(secrets, environment(), &mut console),
         Commands::Version => command::print(&mut console, &cli::version()),
         Commands::Completion(completion) => match completion.run(console.out) {
             Ok(()) => Exit::Success,

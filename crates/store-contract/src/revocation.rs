@@ -34,9 +34,10 @@ async fn mark(store: &impl Stores, target: &Target) {
         Target::Subject(subject) => {
             store.end(EndSessions::Subject(subject), now, expires_at, Vec::new()).await
         }
-        Target::SubjectClient(subject, client) => {
-            store.forget(Forget { subject, client: Some(client), now, marker_expires_at: expires_at }).await.map(drop)
-        }
+        Target::SubjectClient(subject, client) => store
+            .forget(Forget { subject, client: Some(client), now, marker_expires_at: expires_at })
+            .await
+            .map(drop),
         Target::Client(client) => store.revoke_grants(&client, now, expires_at).await,
     };
     marked.unwrap();

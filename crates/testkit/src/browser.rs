@@ -45,7 +45,8 @@ impl Page {
 
     /// A parameter that must be there.
     pub fn expect(&self, name: &str) -> String {
-        self.parameter(name).unwrap_or_else(|| panic!("no `{name}` in {:?} ({}): {}", self.location, self.status, self.body))
+        self.parameter(name)
+            .unwrap_or_else(|| panic!("no `{name}` in {:?} ({}): {}", self.location, self.status, self.body))
     }
 }
 
@@ -59,7 +60,8 @@ pub struct Browser {
 }
 
 impl Browser {
-    pub(crate) fn new(public: Url) -> Self {
+    /// A browser that has never been at this public listener.
+    pub fn of(public: Url) -> Self {
         Self { public, http: without_redirects(), cookies: BTreeMap::new() }
     }
 

@@ -68,7 +68,8 @@ impl TokenAnswer {
 }
 
 impl TestClient {
-    pub(crate) fn new(public: Url, made: &Value) -> Self {
+    /// The application behind the client that `POST /admin/clients` answered with, at this public listener.
+    pub fn of(public: Url, made: &Value) -> Self {
         let text = |name: &str| made[name].as_str().map(str::to_owned);
         Self {
             id: text("client_id").expect("a client_id"),
@@ -136,7 +137,8 @@ impl TestClient {
         let mut request = self.http.post(url);
         match (self.method.as_str(), &self.secret) {
             ("client_secret_basic", Some(secret)) => {
-                let encode = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+                let encode =
+                    |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
                 let pair = STANDARD.encode(format!("{}:{}", encode(&self.id), encode(secret)));
                 request = request.header(AUTHORIZATION, format!("Basic {pair}"));
             }

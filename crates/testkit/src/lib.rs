@@ -1,7 +1,17 @@
 //! What tests share.
 //!
-//! [`postgres`]: a private PostgreSQL cluster for one test process. With the feature `node`: [`node`], a server within the
-//! process; [`browser`], a browser without windows; [`client`], the application behind a registered client.
+//! [`postgres`]: a private PostgreSQL cluster for one test process. With the feature `node`: `node`, a server within the
+//! process; `browser`, a browser without windows; `client`, the application behind a registered client.
+
+#![cfg_attr(
+    feature = "node",
+    expect(
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::missing_panics_doc,
+        reason = "for tests, which end where something is not as it must be"
+    )
+)]
 
 #[cfg(feature = "node")]
 pub mod browser;

@@ -114,7 +114,7 @@ impl TestSluice {
 
     /// A browser that has never been here.
     pub fn browser(&self) -> Browser {
-        Browser::new(self.public.clone())
+        Browser::of(self.public.clone())
     }
 
     /// What the store has written since the start.
@@ -156,7 +156,7 @@ impl TestSluice {
             metadata.extend(changes.clone());
         }
         let made = self.ask_json(Method::POST, "/admin/clients", Some(&metadata), 201).await;
-        TestClient::new(self.public.clone(), &made)
+        TestClient::of(self.public.clone(), &made)
     }
 
     /// Introspects a token.

@@ -91,7 +91,8 @@ pub fn write(
 ) -> Result<String, sluice_crypto::jws::SignError> {
     let subject = claims.subject.as_ref().map_or(claims.client.as_str(), |subject| subject.as_str());
     let top_level = layout.top_level.iter().filter(|name| !is_reserved(name));
-    let top_level: Map<_, _> = top_level.filter_map(|name| Some((name.clone(), extra.get(name)?.clone()))).collect();
+    let top_level: Map<_, _> =
+        top_level.filter_map(|name| Some((name.clone(), extra.get(name)?.clone()))).collect();
     let public = Public {
         iss: &layout.issuer,
         sub: subject,
@@ -125,18 +126,39 @@ pub fn read(verified_payload: &[u8], sealer: &Sealer) -> Result<AccessTokenClaim
     decode(&sealer.open(Purpose::TokenFacts, &facts.slc)?)
 }
 
-fn below_ext(which: BelowExt, extra: &Map<String, Value>, top_level: &Map<String, Value>) -> Map<String, Value> {
+fn below_ext(
+    which: BelowExt,
+    extra: &Map<String, Value>,
+    top_level: &Map<String, Value>,
+) -> Map<String, Value> {
     let is_below = |name: &String| match which {
         BelowExt::All => true,
         BelowExt::Rest => !top_level.contains_key(name),
         BelowExt::Nothing => false,
     };
-    extra.iter().filter(|(name, _)| is_below(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    extra
+        .iter()
+        .filter(|(name, _)| is_below(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// Whether a consent claim may not stand at the top level, because the server speaks there.
 pub fn is_reserved(name: &str) -> bool {
-    const RESERVED: [&str; 13] =
-        ["iss", "sub", "aud", "exp", "iat", "nbf", "jti", "client_id", "scope", "scp", "ext", "auth_time", FACTS];
+    const RESERVED: [&str; 13] = [
+        "iss",
+        "sub",
+        "aud",
+        "exp",
+        "iat",
+        "nbf",
+        "jti",
+        "client_id",
+        "scope",
+        "scp",
+        "ext",
+        "auth_time",
+        FACTS,
+    ];
     RESERVED.contains(&name)
 }

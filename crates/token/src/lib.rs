@@ -9,4 +9,6 @@ pub mod revocation;
 pub mod sealed;
 
 pub use claims::{AccessTokenClaims, TokenId};
-pub use revocation::{Change, Facts, Feed, FeedBatch, FeedFollower, FeedPosition, Marker, RevocationSet, Target};
+pub use revocation::{
+    Change, Facts, Feed, FeedBatch, FeedFollower, FeedPosition, Marker, RevocationSet, Target,
+};

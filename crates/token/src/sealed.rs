@@ -66,7 +66,7 @@ pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
         id: *claims.id.as_bytes(),
         grant: *claims.grant.as_bytes(),
         client: claims.client.as_str(),
-        subject: claims.subject.as_ref().map(|subject| subject.as_str()),
+        subject: claims.subject.as_ref().map(sluice_protocol::Subject::as_str),
         session: claims.session.map(|session| *session.as_bytes()),
         scope: claims.scope.as_str(),
         audience: claims.audience.iter().map(String::as_str).collect(),

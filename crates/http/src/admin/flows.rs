@@ -11,7 +11,8 @@ use sluice_protocol::Parameters;
 
 use super::json_body::read_json;
 use super::wire::flow::{
-    AcceptConsentBody, AcceptLoginBody, ConsentRequestBody, LoginRequestBody, LogoutRequestBody, RedirectTo, RejectBody,
+    AcceptConsentBody, AcceptLoginBody, ConsentRequestBody, LoginRequestBody, LogoutRequestBody, RedirectTo,
+    RejectBody,
 };
 use crate::respond::AdminError;
 use crate::state::AdminState;
@@ -26,14 +27,22 @@ pub(crate) async fn login(State(state): State<AdminState>, RawQuery(query): RawQ
 }
 
 /// `PUT …/login/accept`.
-pub(crate) async fn accept_login(State(state): State<AdminState>, RawQuery(query): RawQuery, body: Bytes) -> Answer {
+pub(crate) async fn accept_login(
+    State(state): State<AdminState>,
+    RawQuery(query): RawQuery,
+    body: Bytes,
+) -> Answer {
     let challenge = challenge(query.as_deref(), "login_challenge")?;
     let accept: AcceptLoginBody = json(&body)?;
     redirect(state.flows.accept_login(&challenge, accept.into()).await)
 }
 
 /// `PUT …/login/reject`.
-pub(crate) async fn reject_login(State(state): State<AdminState>, RawQuery(query): RawQuery, body: Bytes) -> Answer {
+pub(crate) async fn reject_login(
+    State(state): State<AdminState>,
+    RawQuery(query): RawQuery,
+    body: Bytes,
+) -> Answer {
     let challenge = challenge(query.as_deref(), "login_challenge")?;
     let reject: RejectBody = json_or_default(&body)?;
     redirect(state.flows.reject_login(&challenge, reject.into()).await)
@@ -47,14 +56,22 @@ pub(crate) async fn consent(State(state): State<AdminState>, RawQuery(query): Ra
 }
 
 /// `PUT …/consent/accept`.
-pub(crate) async fn accept_consent(State(state): State<AdminState>, RawQuery(query): RawQuery, body: Bytes) -> Answer {
+pub(crate) async fn accept_consent(
+    State(state): State<AdminState>,
+    RawQuery(query): RawQuery,
+    body: Bytes,
+) -> Answer {
     let challenge = challenge(query.as_deref(), "consent_challenge")?;
     let accept: AcceptConsentBody = json_or_default(&body)?;
     redirect(state.flows.accept_consent(&challenge, accept.into()).await)
 }
 
 /// `PUT …/consent/reject`.
-pub(crate) async fn reject_consent(State(state): State<AdminState>, RawQuery(query): RawQuery, body: Bytes) -> Answer {
+pub(crate) async fn reject_consent(
+    State(state): State<AdminState>,
+    RawQuery(query): RawQuery,
+    body: Bytes,
+) -> Answer {
     let challenge = challenge(query.as_deref(), "consent_challenge")?;
     let reject: RejectBody = json_or_default(&body)?;
     redirect(state.flows.reject_consent(&challenge, reject.into()).await)
@@ -119,7 +136,9 @@ impl IntoResponse for Refusal {
         match self {
             Self::Error(error) => error.into_response(),
             // Hydra answers `oAuth2RedirectTo`; the browser can start again there.
-            Self::Gone { redirect_to } => (StatusCode::GONE, Json(RedirectTo { redirect_to })).into_response(),
+            Self::Gone { redirect_to } => {
+                (StatusCode::GONE, Json(RedirectTo { redirect_to })).into_response()
+            }
         }
     }
 }

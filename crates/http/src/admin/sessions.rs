@@ -47,7 +47,8 @@ pub(crate) async fn list_consents(State(state): State<AdminState>, RawQuery(quer
         Some(Err(_)) => return Ok(Json(Vec::<()>::new()).into_response()),
         None => None,
     };
-    let size = parameters.get("page_size").and_then(|size| size.parse().ok()).unwrap_or(PAGE).clamp(1, MAX_PAGE);
+    let size =
+        parameters.get("page_size").and_then(|size| size.parse().ok()).unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let page = state.consents.list(subject, session, (parameters.get("page_token"), size)).await;
     let page = page.map_err(|error| match error {
         InvalidPageToken::Token => AdminError::malformed(error.to_string()),
@@ -57,7 +58,8 @@ pub(crate) async fn list_consents(State(state): State<AdminState>, RawQuery(quer
         page.grants.iter().map(|(grant, client)| ConsentSessionBody::new(grant, client.as_deref())).collect();
     let mut response = Json(body).into_response();
     if let Some(next) = page.next {
-        let link = format!("</admin/oauth2/auth/sessions/consent?page_size={size}&page_token={next}>; rel=\"next\"");
+        let link =
+            format!("</admin/oauth2/auth/sessions/consent?page_size={size}&page_token={next}>; rel=\"next\"");
         if let Ok(link) = HeaderValue::from_str(&link) {
             response.headers_mut().insert(LINK, link);
         }
@@ -89,7 +91,10 @@ fn of_subject(subject: Subject, parameters: &Parameters<'_>) -> Result<Revoke, A
     match (parameters.get("client"), parameters.get("all")) {
         (Some(client), _) => {
             let client = client.parse();
-            Ok(Revoke::Client(subject, client.map_err(|_| AdminError::malformed("`client` is malformed.".to_owned()))?))
+            Ok(Revoke::Client(
+                subject,
+                client.map_err(|_| AdminError::malformed("`client` is malformed.".to_owned()))?,
+            ))
         }
         (None, Some("true")) => Ok(Revoke::All(subject)),
         _ => Err(AdminError::malformed("Either `client` or `all=true` is required.".to_owned())),
@@ -97,7 +102,8 @@ fn of_subject(subject: Subject, parameters: &Parameters<'_>) -> Result<Revoke, A
 }
 
 fn parse(query: &str) -> Result<Parameters<'_>, AdminError> {
-    Parameters::parse(query.as_bytes(), 16 * 1024, &[]).map_err(|error| AdminError::malformed(error.to_string()))
+    Parameters::parse(query.as_bytes(), 16 * 1024, &[])
+        .map_err(|error| AdminError::malformed(error.to_string()))
 }
 
 fn subject(raw: &str) -> Result<Subject, AdminError> {

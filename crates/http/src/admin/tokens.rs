@@ -28,7 +28,8 @@ pub(crate) async fn introspect(State(state): State<AdminState>, request: Request
     match state.introspection.introspect(token, scope.as_ref()).await {
         Ok(answer) => Json(answer).into_response(),
         Err(error) => {
-            let code = if error.is_temporary() { ErrorCode::TemporarilyUnavailable } else { ErrorCode::ServerError };
+            let code =
+                if error.is_temporary() { ErrorCode::TemporarilyUnavailable } else { ErrorCode::ServerError };
             refuse("introspection", code, &error)
         }
     }
@@ -43,7 +44,8 @@ pub(crate) async fn delete(
     let parameters = Parameters::parse(query.as_bytes(), 16 * 1024, &[])
         .map_err(|error| AdminError::malformed(error.to_string()))?;
     let client = parameters.get("client_id").and_then(|id| id.parse().ok());
-    let client = client.ok_or_else(|| AdminError::malformed("The query parameter `client_id` is missing.".to_owned()))?;
+    let client = client
+        .ok_or_else(|| AdminError::malformed("The query parameter `client_id` is missing.".to_owned()))?;
     state.clients.revoke_tokens(&client).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -10,9 +10,9 @@ use sluice_protocol::Parameters;
 
 use crate::extract::form_bytes;
 use crate::respond::oauth_error::log;
+use crate::respond::page::{ErrorView, error_page};
 use crate::respond::redirect;
 use crate::state::PublicState;
-use crate::respond::page::{ErrorView, error_page};
 
 /// `GET /oauth2/auth`: any of the three legs of a flow.
 pub(crate) async fn get(
@@ -22,7 +22,8 @@ pub(crate) async fn get(
     headers: HeaderMap,
 ) -> Response {
     let query = query.unwrap_or_default();
-    let address = peer.map(|Extension(PeerAddress(peer))| state.ui.proxies.client_address(peer.ip(), &headers));
+    let address =
+        peer.map(|Extension(PeerAddress(peer))| state.ui.proxies.client_address(peer.ip(), &headers));
     let browser = Browser { address, ..state.cookies.browser(&headers) };
     // Only the verifier of a later leg counts: the request is rebuilt from what was sealed.
     let legs = Parameters::parse(query.as_bytes(), 64 * 1024, &["resource", "audience"]).unwrap_or_default();
@@ -41,9 +42,7 @@ pub(crate) async fn get(
 /// `SameSite=Lax` come along. No cookie is read before.
 pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
     match form_bytes(request).await {
-        Ok((_, bytes)) => {
-            redirect::ask_again_with_get(&state.config.issuer.endpoint("/oauth2/auth"), &bytes)
-        }
+        Ok((_, bytes)) => redirect::ask_again_with_get(&state.config.issuer.endpoint("/oauth2/auth"), &bytes),
         Err(error) => {
             tracing::info!(reason = %error, "authorization request refused");
             let cause = sluice_protocol::parameters::InvalidParameters::NotUtf8;
@@ -62,7 +61,11 @@ fn refuse(state: &PublicState, error: AuthorizationError) -> Response {
     match error {
         AuthorizationError::Redirected(error) => {
             state.authorization.metrics.redirected_errors.add();
-            tracing::info!(error.code = error.error, reason = error.description, "authorization request refused");
+            tracing::info!(
+                error.code = error.error,
+                reason = error.description,
+                "authorization request refused"
+            );
             redirect::go(&error.location(state.config.issuer.as_str()))
         }
         AuthorizationError::Shown(error) => {

@@ -19,14 +19,16 @@ pub(crate) async fn ready(health: Arc<dyn Health>) -> Response {
     match health.ready().await {
         Ready::Yes => Json(json!({"status": "ok"})).into_response(),
         Ready::No(reasons) => {
-            let errors: Map<String, Value> =
-                reasons.into_iter().map(|(component, reason)| (component.to_owned(), Value::String(reason))).collect();
+            let errors: Map<String, Value> = reasons
+                .into_iter()
+                .map(|(component, reason)| (component.to_owned(), Value::String(reason)))
+                .collect();
             (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"errors": errors}))).into_response()
         }
     }
 }
 
 /// `GET /version`.
-pub(crate) async fn version(version: &'static str) -> Response {
-    Json(json!({"version": version})).into_response()
+pub(crate) fn version(version: &'static str) -> std::future::Ready<Response> {
+    std::future::ready(Json(json!({"version": version})).into_response())
 }

@@ -11,11 +11,15 @@ use crate::state::PublicState;
 
 /// `GET /.well-known/jwks.json`.
 pub(crate) async fn get(State(state): State<PublicState>) -> Response {
-    admin(state.keys).await
+    answer(&state.keys)
 }
 
 /// The same on the admin port (Hydra serves it on both).
-pub(crate) async fn admin(keys: Arc<KeyRing>) -> Response {
+pub(crate) async fn admin(State(keys): State<Arc<KeyRing>>) -> Response {
+    answer(&keys)
+}
+
+fn answer(keys: &KeyRing) -> Response {
     let body = keys.public_jwks().to_string();
     ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "public, max-age=300")], body).into_response()
 }

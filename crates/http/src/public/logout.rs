@@ -9,12 +9,16 @@ use sluice_protocol::Parameters;
 
 use crate::extract::form_bytes;
 use crate::respond::oauth_error::log;
+use crate::respond::page::{ErrorView, error_page, logged_out_page};
 use crate::respond::redirect::{ask_again_with_get, redirect};
 use crate::state::PublicState;
-use crate::respond::page::{ErrorView, error_page, logged_out_page};
 
 /// `GET /oauth2/sessions/logout`: a client asks, or the logout page sends the browser back.
-pub(crate) async fn get(State(state): State<PublicState>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
+pub(crate) async fn get(
+    State(state): State<PublicState>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
     answer(&state, query.unwrap_or_default().as_bytes(), &headers).await
 }
 
@@ -24,7 +28,9 @@ pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> 
         Ok((_, bytes)) => {
             ask_again_with_get(&state.config.issuer.endpoint("/oauth2/sessions/logout"), &bytes)
         }
-        Err(_) => refuse(&state, &LogoutError::Parameters(sluice_protocol::parameters::InvalidParameters::NotUtf8)),
+        Err(_) => {
+            refuse(&state, &LogoutError::Parameters(sluice_protocol::parameters::InvalidParameters::NotUtf8))
+        }
     }
 }
 
@@ -38,7 +44,9 @@ async fn answer(state: &PublicState, query: &[u8], headers: &HeaderMap) -> Respo
     match step {
         Ok(LogoutStep::Confirm { page, binding }) => {
             let mut response = redirect(StatusCode::FOUND, &page);
-            state.cookies.apply(&CookieChanges { binding, ..CookieChanges::default() }, response.headers_mut());
+            state
+                .cookies
+                .apply(&CookieChanges { binding, ..CookieChanges::default() }, response.headers_mut());
             response
         }
         Ok(LogoutStep::Done { frames, continue_to }) => done(state, &frames, continue_to.as_deref()),

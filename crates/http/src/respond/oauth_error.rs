@@ -4,8 +4,8 @@
 use std::error::Error;
 
 use axum::Json;
-use axum::http::header::{CACHE_CONTROL, HeaderValue, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, HeaderValue, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use sluice_protocol::ErrorCode;
@@ -41,7 +41,9 @@ pub(crate) fn log(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 
     let reason = chain(cause);
     match code {
         ErrorCode::ServerError => error!(endpoint, error.code = %code, reason, "request failed"),
-        ErrorCode::TemporarilyUnavailable => warn!(endpoint, error.code = %code, reason, "request turned away"),
+        ErrorCode::TemporarilyUnavailable => {
+            warn!(endpoint, error.code = %code, reason, "request turned away")
+        }
         _ => info!(endpoint, error.code = %code, reason, "request refused"),
     }
 }

@@ -1,11 +1,11 @@
 //! Pages that public handlers answer with: errors, the end of a session, a form that posts itself.
 
 use askama::Template;
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
-};
 use axum::http::StatusCode;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -55,7 +55,8 @@ pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
         };
         page.render()
     };
-    let mut response = (if view.over { StatusCode::GONE } else { status(view.code) }, page(html, POLICY)).into_response();
+    let mut response =
+        (if view.over { StatusCode::GONE } else { status(view.code) }, page(html, POLICY)).into_response();
     retry_after(view.code, &mut response);
     response
 }

@@ -1,7 +1,7 @@
 //! Answers that send the browser on.
 
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY};
 use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY};
 use axum::response::{Html, IntoResponse, Response};
 use form_urlencoded::Serializer;
 use sluice_oauth::authorization::Location;
@@ -16,7 +16,9 @@ pub(crate) fn go(location: &Location) -> Response {
 
 /// A redirect with this status.
 pub(crate) fn redirect(status: StatusCode, url: &str) -> Response {
-    let Ok(location) = HeaderValue::from_str(url) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let Ok(location) = HeaderValue::from_str(url) else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
     let headers = [
         (LOCATION, location),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),

@@ -68,7 +68,8 @@ impl Problem {
         if self.is_expired() {
             return expired_page(&ui.config, self.way_out());
         }
-        let view = ErrorView { code: self.code(), sentence: self.sentence(), way_out: self.way_out(), over: false };
+        let view =
+            ErrorView { code: self.code(), sentence: self.sentence(), way_out: self.way_out(), over: false };
         error_page(&ui.config, &view)
     }
 

@@ -38,7 +38,8 @@ impl AuthorizationService {
             }
             Insertion::Taken => return Err(ShownError::Spent { restart: request.url(&self.config) }.into()),
         }
-        let code = AuthorizationCode::of(&request, now, self.config.lifetimes.code).seal(&self.sealer, &*self.rng);
+        let code =
+            AuthorizationCode::of(&request, now, self.config.lifetimes.code).seal(&self.sealer, &*self.rng);
         let answer = [("code", code.as_str()), ("scope", &scope)];
         let location = ResponseTarget::of(&request).respond(&answer, self.config.issuer.as_str());
         Ok(Step { location, cookies: CookieChanges::default() })

@@ -38,15 +38,19 @@ impl AuthorizationService {
         }
         self.keep_session(&request, &client, &login).await?;
         let cookies = self.cookies(&request, &login, browser);
-        let challenge =
-            self.flows.seal_consent_challenge(&AwaitingConsent { request, login, skip }).await?;
+        let challenge = self.flows.seal_consent_challenge(&AwaitingConsent { request, login, skip }).await?;
         self.metrics.logged_in.add();
         let mut page = self.config.pages.consent.clone();
         page.query_pairs_mut().append_pair("consent_challenge", &challenge);
         Ok(Step { location: Location::Redirect(page.into()), cookies })
     }
 
-    async fn keep_session(&self, request: &Request, client: &Client, login: &Login) -> Result<(), AuthorizationError> {
+    async fn keep_session(
+        &self,
+        request: &Request,
+        client: &Client,
+        login: &Login,
+    ) -> Result<(), AuthorizationError> {
         let now = self.clock.now();
         if login.skipped {
             let until = login.remember.filter(|_| login.extend).map(|span| now + span);
@@ -63,7 +67,11 @@ impl AuthorizationService {
             last_seen_at: now,
             expires_at: self.session_end(login, now),
             remembered: login.remember.is_some(),
-            idle: if login.remember.is_some() { self.config.lifetimes.session_idle } else { Lifetime::FOREVER },
+            idle: if login.remember.is_some() {
+                self.config.lifetimes.session_idle
+            } else {
+                Lifetime::FOREVER
+            },
             acr: login.acr.clone(),
             amr: login.amr.clone(),
             provider_session: login.provider_session.clone(),
@@ -78,7 +86,9 @@ impl AuthorizationService {
     /// A session that is not remembered is kept as long as tokens of it may be alive.
     fn session_end(&self, login: &Login, now: Timestamp) -> Timestamp {
         let lifetimes = &self.config.lifetimes;
-        login.remember.map_or_else(|| now + lifetimes.refresh_token.max(Lifetime::hours(24)), |span| now + span)
+        login
+            .remember
+            .map_or_else(|| now + lifetimes.refresh_token.max(Lifetime::hours(24)), |span| now + span)
     }
 
     /// Whether the consent page may be skipped: the client needs none, or a remembered decision covers the request.
@@ -129,7 +139,11 @@ fn check_login(request: &Request, login: &Login) -> Result<(), AuthorizationErro
         return Err(refused(request, ErrorCode::LoginRequired, ""));
     }
     if request.hinted_subject.as_ref().is_some_and(|hinted| *hinted != login.subject) {
-        return Err(refused(request, ErrorCode::LoginRequired, "Another user logged in than the `id_token_hint` names."));
+        return Err(refused(
+            request,
+            ErrorCode::LoginRequired,
+            "Another user logged in than the `id_token_hint` names.",
+        ));
     }
     Ok(())
 }

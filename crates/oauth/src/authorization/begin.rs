@@ -1,8 +1,8 @@
 //! The first leg: a client sends a browser. Nothing is written; the client is cached.
 
+use sluice_primitives::Lifetime;
 use sluice_primitives::{GrantId, SessionId};
 use sluice_protocol::{ErrorCode, RawAuthorizationRequest, Subject};
-use sluice_primitives::Lifetime;
 
 use super::browser::{Browser, CookieChanges};
 use super::checks::{self, Parsed, TrustedRedirect};
@@ -30,9 +30,15 @@ impl AuthorizationService {
         let prompt = request.prompt;
         let now = self.clock.now();
         let session = known.as_ref().map_or_else(|| SessionId::generate(now, &*self.rng), |known| known.id);
-        let challenge = self.flows.seal_login_challenge(&AwaitingLogin { request, known, session }, browser.address).await?;
-        let mut page =
-            if prompt.create { self.config.pages.registration.clone() } else { self.config.pages.login.clone() };
+        let challenge = self
+            .flows
+            .seal_login_challenge(&AwaitingLogin { request, known, session }, browser.address)
+            .await?;
+        let mut page = if prompt.create {
+            self.config.pages.registration.clone()
+        } else {
+            self.config.pages.login.clone()
+        };
         page.query_pairs_mut().append_pair("login_challenge", &challenge);
         self.metrics.begun.add();
         let cookies = CookieChanges { binding, ..CookieChanges::default() };
@@ -46,7 +52,8 @@ impl AuthorizationService {
         target: &ResponseTarget,
     ) -> Result<Option<Subject>, AuthorizationError> {
         let Some(hint) = raw.get("id_token_hint") else { return Ok(None) };
-        let subject = self.keys.verify_id_token_hint(hint, self.config.issuer.as_str()).map(|hint| hint.subject);
+        let subject =
+            self.keys.verify_id_token_hint(hint, self.config.issuer.as_str()).map(|hint| hint.subject);
         subject.map(Some).ok_or_else(|| {
             let hint = "The `id_token_hint` is not an id token of this server.";
             RedirectedError::new(target.clone(), ErrorCode::InvalidRequest, hint).into()
@@ -66,7 +73,9 @@ impl AuthorizationService {
         let now = self.clock.now();
         let known = self.known_session(browser).await?;
         Ok(known
-            .filter(|known| parsed.max_age.is_none_or(|age| now < known.authenticated_at + Lifetime::secs(age)))
+            .filter(|known| {
+                parsed.max_age.is_none_or(|age| now < known.authenticated_at + Lifetime::secs(age))
+            })
             .filter(|known| hinted.is_none_or(|hinted| *hinted == known.subject)))
     }
 

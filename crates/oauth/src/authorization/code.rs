@@ -47,7 +47,9 @@ impl AuthorizationCode {
         Self {
             grant: request.flow,
             client: request.client.clone(),
-            redirect_uri: request.redirect_uri_named.then(|| sha256(request.redirect_uri.as_str().as_bytes())),
+            redirect_uri: request
+                .redirect_uri_named
+                .then(|| sha256(request.redirect_uri.as_str().as_bytes())),
             challenge: request.code_challenge,
             nonce: request.nonce.clone(),
             expires_at: now + lifetime,

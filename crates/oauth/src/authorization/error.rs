@@ -91,7 +91,9 @@ impl ShownError {
     /// The error value.
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::Parameters(_) | Self::ClientId | Self::RedirectUri(_) | Self::Verifier(_) => ErrorCode::InvalidRequest,
+            Self::Parameters(_) | Self::ClientId | Self::RedirectUri(_) | Self::Verifier(_) => {
+                ErrorCode::InvalidRequest
+            }
             Self::WrongBrowser | Self::Expired { .. } | Self::Spent { .. } => ErrorCode::InvalidRequest,
             Self::UnknownClient => ErrorCode::InvalidClient,
             Self::SessionEnded { .. } => ErrorCode::LoginRequired,
@@ -103,10 +105,14 @@ impl ShownError {
     /// What the user reads.
     pub const fn sentence(&self) -> &'static str {
         match self {
-            Self::Parameters(_) => "The sign-in request is malformed: a parameter is repeated, too long or unreadable.",
+            Self::Parameters(_) => {
+                "The sign-in request is malformed: a parameter is repeated, too long or unreadable."
+            }
             Self::ClientId => "The sign-in request does not name an application.",
             Self::UnknownClient => "The application that sent you here is not registered.",
-            Self::RedirectUri(_) => "The application asked to send you back to an address that is not registered for it.",
+            Self::RedirectUri(_) => {
+                "The application asked to send you back to an address that is not registered for it."
+            }
             Self::Verifier(_) => "This link is damaged or was made by another server.",
             Self::WrongBrowser => {
                 "This sign-in began in another browser, or cookies are blocked. Start again from the application."

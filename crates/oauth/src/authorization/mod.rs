@@ -1,6 +1,6 @@
 //! The authorization endpoint (RFC 6749 §3.1): three legs of one flow.
 //!
-//! [`service`]: what the legs share; [`begin`], [`after_login`], [`after_consent`]: the legs. [`browser`]: what a browser presents and is given. [`checks`]: what is checked of a request, in
+//! [`service`]: what the legs share; `begin`, `after_login`, `after_consent`: the legs. [`browser`]: what a browser presents and is given. [`checks`]: what is checked of a request, in
 //! order. [`response`]: how an answer travels. [`code`]: authorization codes. [`error`]: whom an error may reach.
 
 mod after_consent;

@@ -93,7 +93,10 @@ impl AuthorizationService {
     }
 
     /// The session that the browser's cookie names, if it still lets login be skipped.
-    pub(super) async fn known_session(&self, browser: &Browser) -> Result<Option<KnownSession>, AuthorizationError> {
+    pub(super) async fn known_session(
+        &self,
+        browser: &Browser,
+    ) -> Result<Option<KnownSession>, AuthorizationError> {
         let Some(value) = browser.session.as_deref() else { return Ok(None) };
         let Some(cookie) = SessionCookie::open(value, &self.sealer).filter(|cookie| cookie.remembered) else {
             return Ok(None);

@@ -27,7 +27,13 @@ pub struct ClientDirectory {
 impl ClientDirectory {
     /// A directory of at most `capacity` clients.
     pub fn new(repo: Arc<dyn ClientRepository>, capacity: usize) -> Self {
-        Self { repo, clients: Cache::new(capacity), generation: Mutex::new(0), hits: Counter::default(), misses: Counter::default() }
+        Self {
+            repo,
+            clients: Cache::new(capacity),
+            generation: Mutex::new(0),
+            hits: Counter::default(),
+            misses: Counter::default(),
+        }
     }
 
     /// The client with this id. Those who ask at once for a client that is not in memory share one read of the store.

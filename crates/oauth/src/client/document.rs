@@ -107,7 +107,8 @@ pub fn decode(
     (created_at, updated_at): (Timestamp, Timestamp),
     text: &str,
 ) -> Result<Client, UnreadableClient> {
-    let unreadable = |cause: &dyn std::fmt::Display| UnreadableClient { id: id.to_owned(), cause: cause.to_string() };
+    let unreadable =
+        |cause: &dyn std::fmt::Display| UnreadableClient { id: id.to_owned(), cause: cause.to_string() };
     let document: Document = serde_json::from_str(text).map_err(|cause| unreadable(&cause))?;
     let uris = |raw: &[String]| raw.iter().map(|uri| uri.parse()).collect::<Result<Vec<_>, _>>();
     Ok(Client {
@@ -116,7 +117,8 @@ pub fn decode(
         name: name.to_owned(),
         owner: owner.to_owned(),
         redirect_uris: uris(&document.redirect_uris).map_err(|cause| unreadable(&cause))?,
-        post_logout_redirect_uris: uris(&document.post_logout_redirect_uris).map_err(|cause| unreadable(&cause))?,
+        post_logout_redirect_uris: uris(&document.post_logout_redirect_uris)
+            .map_err(|cause| unreadable(&cause))?,
         scope: document.scope.parse().map_err(|cause| unreadable(&cause))?,
         secret_hashes: document.secret_hashes,
         secret_expires_at: document.secret_expires_at,
@@ -153,7 +155,8 @@ pub fn decode(
 }
 
 fn encode_lifespans(lifespans: &Lifespans) -> Vec<[Option<i64>; 3]> {
-    let millis = |span: Option<Lifetime>| span.map(|span| if span.is_forever() { -1 } else { span.as_millis() });
+    let millis =
+        |span: Option<Lifetime>| span.map(|span| if span.is_forever() { -1 } else { span.as_millis() });
     let one = |of: &GrantLifespans| [millis(of.access_token), millis(of.id_token), millis(of.refresh_token)];
     vec![
         one(&lifespans.authorization_code),
@@ -166,10 +169,12 @@ fn encode_lifespans(lifespans: &Lifespans) -> Vec<[Option<i64>; 3]> {
 }
 
 fn decode_lifespans(stored: &[[Option<i64>; 3]]) -> Lifespans {
-    let span = |millis: Option<i64>| millis.map(|millis| match u64::try_from(millis) {
-        Ok(millis) => Lifetime::from(std::time::Duration::from_millis(millis)),
-        Err(_) => Lifetime::FOREVER,
-    });
+    let span = |millis: Option<i64>| {
+        millis.map(|millis| match u64::try_from(millis) {
+            Ok(millis) => Lifetime::from(std::time::Duration::from_millis(millis)),
+            Err(_) => Lifetime::FOREVER,
+        })
+    };
     let one = |place: usize| {
         let [access_token, id_token, refresh_token] = stored.get(place).copied().unwrap_or_default();
         GrantLifespans {

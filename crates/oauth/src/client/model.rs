@@ -9,7 +9,10 @@ use url::Url;
 
 /// A registered application. Wire names are Hydra's; see Hydra's API document for what each means.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the fields are the client metadata values of RFC 7591 §2 and Hydra's of the same name")]
+#[expect(
+    missing_docs,
+    reason = "the fields are the client metadata values of RFC 7591 §2 and Hydra's of the same name"
+)]
 pub struct Client {
     pub id: ClientId,
     /// Grows by one with every change.

@@ -1,8 +1,8 @@
 //! Client authentication (RFC 6749 §2.3): which client speaks, and does it?
 //!
-//! [`presented`]: what a request brings. [`client_secret`]: secrets, in constant time. [`private_key_jwt`]: assertions;
-//! [`client_keys`] and [`remote_keys`]: the keys they are checked with. [`failure_limit`]: what keeps guesses from
-//! costing us hashes. [`error`]: refusals.
+//! `presented`: what a request brings. `client_secret`: secrets, in constant time. `private_key_jwt`: assertions;
+//! `client_keys` and `remote_keys`: the keys they are checked with. `failure_limit`: what keeps guesses from
+//! costing us hashes. `error`: refusals.
 //!
 //! The registered method is the only one that is accepted. A refusal does not tell an unknown client from a wrong secret.
 

@@ -72,14 +72,16 @@ impl ConsentService {
         (token, size): (Option<&str>, u32),
     ) -> Result<ConsentPage, InvalidPageToken> {
         let before = token.map(|token| self.open(token).ok_or(InvalidPageToken::Token)).transpose()?;
-        let page = GrantPage { subject, session, before, limit: size.saturating_add(1), now: self.clock.now() };
+        let page =
+            GrantPage { subject, session, before, limit: size.saturating_add(1), now: self.clock.now() };
         let mut grants = self.grants.list(page).await?;
         let wanted = usize::try_from(size).unwrap_or(usize::MAX);
         let more = grants.len() > wanted;
         grants.truncate(wanted);
-        let next = grants.last().filter(|_| more).map(|last| {
-            self.sealer.seal(Purpose::PageToken, last.id.as_bytes(), &*self.rng)
-        });
+        let next = grants
+            .last()
+            .filter(|_| more)
+            .map(|last| self.sealer.seal(Purpose::PageToken, last.id.as_bytes(), &*self.rng));
         let mut with_clients = Vec::with_capacity(grants.len());
         for grant in grants {
             let client = self.clients.find(&grant.client).await?;
@@ -104,7 +106,8 @@ impl ConsentService {
                 self.revocations.apply(&Marker { target, at: now, expires_at });
             }
             Revoke::All(subject) => {
-                let forget = Forget { subject: subject.clone(), client: None, now, marker_expires_at: expires_at };
+                let forget =
+                    Forget { subject: subject.clone(), client: None, now, marker_expires_at: expires_at };
                 for client in self.consents.forget(forget).await? {
                     let target = Target::SubjectClient(subject.clone(), client);
                     self.revocations.apply(&Marker { target, at: now, expires_at });

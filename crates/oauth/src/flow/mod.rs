@@ -6,12 +6,12 @@
 //! Nothing here touches a store but [`parked`]: until consent is given, a flow lives in the URL only.
 
 pub mod binding;
+mod park_limit;
 pub mod parked;
+mod request_url;
 pub mod sealed;
 pub mod service;
 pub mod state;
-mod park_limit;
-mod request_url;
 mod wire;
 
 pub use binding::{Binding, BindingKey, BindingKeys};
@@ -19,6 +19,6 @@ pub use parked::{ParkedFlow, ParkedFlowRepository, ParkedHandle};
 pub use sealed::{FlowError, FlowSealer};
 pub use service::{AcceptConsent, AcceptLogin, FlowAnswer, FlowProblem, FlowService, RejectFlow, SpentFlows};
 pub use state::{
-    AwaitingConsent, AwaitingLogin, Consent, ConsentAnswered, Decision, KnownSession, Login, LoginAnswered, Rejection,
-    Request,
+    AwaitingConsent, AwaitingLogin, Consent, ConsentAnswered, Decision, KnownSession, Login, LoginAnswered,
+    Rejection, Request,
 };

@@ -27,7 +27,8 @@ impl ParkLimit {
     pub(super) fn allows(&self, address: IpAddr, now: Timestamp) -> bool {
         let network = network(address);
         let _turn = self.turn.lock();
-        let (since, count) = self.counts.get(&network).filter(|(since, _)| now < *since + WINDOW).unwrap_or((now, 0));
+        let (since, count) =
+            self.counts.get(&network).filter(|(since, _)| now < *since + WINDOW).unwrap_or((now, 0));
         self.counts.insert(network, (since, count.saturating_add(1)));
         count < MOST
     }

@@ -81,7 +81,11 @@ impl FlowSealer {
     }
 
     /// Seals a flow for the login page. A flow that has to be parked counts for the network that asks for it: anybody can.
-    pub async fn seal_login_challenge(&self, flow: &AwaitingLogin, asked_by: Option<IpAddr>) -> Result<String, FlowError> {
+    pub async fn seal_login_challenge(
+        &self,
+        flow: &AwaitingLogin,
+        asked_by: Option<IpAddr>,
+    ) -> Result<String, FlowError> {
         let rest = WireKnown::new(flow.session, flow.known.as_ref());
         let wire = WireRequest::from(&flow.request);
         let sealed = self.seal_bytes(Purpose::LoginChallenge, Place::Inline, &(&wire, &rest));
@@ -122,7 +126,8 @@ impl FlowSealer {
 
     /// Opens what the consent page presents.
     pub async fn open_consent_challenge(&self, sealed: &str) -> Result<AwaitingConsent, FlowError> {
-        let (request, (login, skip)): (_, (WireLogin, bool)) = self.open(Purpose::ConsentChallenge, sealed).await?;
+        let (request, (login, skip)): (_, (WireLogin, bool)) =
+            self.open(Purpose::ConsentChallenge, sealed).await?;
         Ok(AwaitingConsent { request, login: login.into_login().ok_or(FlowError::Content)?, skip })
     }
 
@@ -136,11 +141,17 @@ impl FlowSealer {
     pub async fn open_consent_verifier(&self, sealed: &str) -> Result<ConsentAnswered, FlowError> {
         let (request, (login, answer)): (Request, (WireLogin, WireDecision<WireConsent>)) =
             self.open(Purpose::ConsentVerifier, sealed).await?;
-        let answer = answer.into_decision(|consent| consent.into_consent(&request)).ok_or(FlowError::Content)?;
+        let answer =
+            answer.into_decision(|consent| consent.into_consent(&request)).ok_or(FlowError::Content)?;
         Ok(ConsentAnswered { login: login.into_login().ok_or(FlowError::Content)?, request, answer })
     }
 
-    async fn seal<R: Serialize + Sync>(&self, purpose: Purpose, request: &Request, rest: &R) -> Result<String, FlowError> {
+    async fn seal<R: Serialize + Sync>(
+        &self,
+        purpose: Purpose,
+        request: &Request,
+        rest: &R,
+    ) -> Result<String, FlowError> {
         let wire = WireRequest::from(request);
         if let Some(handle) = request.parked {
             return self.seal_beside(purpose, handle, (&wire, rest)).await;
@@ -169,7 +180,6 @@ impl FlowSealer {
         Ok(self.seal_bytes(purpose, Place::AllParked, &handle))
     }
 
-
     async fn park(&self, bytes: &[u8]) -> Result<ParkedHandle, FlowError> {
         let handle = random_bytes(&*self.rng);
         let sealed = self.sealer.seal(Purpose::ParkedFlow, bytes, &*self.rng);
@@ -186,7 +196,11 @@ impl FlowSealer {
         self.sealer.seal(purpose, &bytes, &*self.rng)
     }
 
-    async fn open<R: DeserializeOwned>(&self, purpose: Purpose, sealed: &str) -> Result<(Request, R), FlowError> {
+    async fn open<R: DeserializeOwned>(
+        &self,
+        purpose: Purpose,
+        sealed: &str,
+    ) -> Result<(Request, R), FlowError> {
         let bytes = self.sealer.open(purpose, sealed)?;
         let Some((place, body)) = bytes.split_first() else { return Err(FlowError::Content) };
         let content = |_| FlowError::Content;

@@ -161,7 +161,7 @@ impl FlowService {
     /// Rejects a login; where the browser goes next.
     pub async fn reject_login(&self, challenge: &str, reject: RejectFlow) -> Result<String, FlowProblem> {
         let FlowAnswer { flow, .. } = self.login(challenge).await?;
-        let verifier = self.sealer.seal_login_verifier(&flow.reject(rejection(reject))).await?;
+        let verifier = self.sealer.seal_login_verifier(&flow.reject(rejection(&reject))).await?;
         Ok(self.verifier_url("login_verifier", &verifier))
     }
 
@@ -173,7 +173,11 @@ impl FlowService {
     }
 
     /// Accepts a consent; where the browser goes next. May be repeated: the first verifier that comes back wins.
-    pub async fn accept_consent(&self, challenge: &str, accept: AcceptConsent) -> Result<String, FlowProblem> {
+    pub async fn accept_consent(
+        &self,
+        challenge: &str,
+        accept: AcceptConsent,
+    ) -> Result<String, FlowProblem> {
         let FlowAnswer { flow, client, .. } = self.consent(challenge).await?;
         let consent = read_consent(&flow.request, &client, accept, self.clock.now())?;
         let verifier = self.sealer.seal_consent_verifier(&flow.accept(consent)).await?;
@@ -183,7 +187,7 @@ impl FlowService {
     /// Rejects a consent; where the browser goes next.
     pub async fn reject_consent(&self, challenge: &str, reject: RejectFlow) -> Result<String, FlowProblem> {
         let FlowAnswer { flow, .. } = self.consent(challenge).await?;
-        let verifier = self.sealer.seal_consent_verifier(&flow.reject(rejection(reject))).await?;
+        let verifier = self.sealer.seal_consent_verifier(&flow.reject(rejection(&reject))).await?;
         Ok(self.verifier_url("consent_verifier", &verifier))
     }
 
@@ -216,7 +220,10 @@ impl FlowService {
         Ok(Login {
             subject,
             session: flow.session,
-            authenticated_at: flow.known.as_ref().map_or_else(|| self.clock.now(), |known| known.authenticated_at),
+            authenticated_at: flow
+                .known
+                .as_ref()
+                .map_or_else(|| self.clock.now(), |known| known.authenticated_at),
             skipped: flow.known.is_some(),
             remember: accept.remember.then_some(for_secs),
             extend: accept.extend_session_lifespan,
@@ -277,7 +284,7 @@ fn span(secs: i64) -> Option<Lifetime> {
     u32::try_from(secs).ok().filter(|secs| *secs > 0).map(Lifetime::secs)
 }
 
-fn rejection(reject: RejectFlow) -> Rejection {
+fn rejection(reject: &RejectFlow) -> Rejection {
     // RFC 6749 §4.1.2.1: %x20-21 / %x23-5B / %x5D-7E, so that no text can break out of the parameter.
     let clean = |text: &str, max: usize| -> String {
         text.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\')).take(max).collect()
@@ -286,5 +293,15 @@ fn rejection(reject: RejectFlow) -> Rejection {
     Rejection {
         error: if error.is_empty() { "access_denied".to_owned() } else { error },
         description: clean(&reject.description, 512),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_can_park_no_more_is_busy() {
+        assert!(matches!(FlowProblem::from(FlowError::QuotaReached), FlowProblem::Store(StoreError::Busy)));
     }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 use sluice_primitives::{GrantId, Lifetime, SessionId, Timestamp};
-use sluice_protocol::{Audience, ClientId, CodeChallenge, Prompt, RedirectUri, ResponseMode, ResponseType, Scope, Subject};
+use sluice_protocol::{
+    Audience, ClientId, CodeChallenge, Prompt, RedirectUri, ResponseMode, ResponseType, Scope, Subject,
+};
 
 use super::binding::Binding;
 use super::parked::ParkedHandle;

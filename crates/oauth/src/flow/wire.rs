@@ -185,7 +185,9 @@ impl<T> WireDecision<T> {
     pub(super) fn of<D>(decision: &Decision<D>, wire: impl FnOnce(&D) -> T) -> Self {
         match decision {
             Decision::Accepted(accepted) => Self::Accepted(wire(accepted)),
-            Decision::Rejected(rejection) => Self::Rejected(rejection.error.clone(), rejection.description.clone()),
+            Decision::Rejected(rejection) => {
+                Self::Rejected(rejection.error.clone(), rejection.description.clone())
+            }
         }
     }
 
@@ -220,7 +222,7 @@ impl From<&Login> for WireLogin {
             subject: Text::of(login.subject.as_str()),
             session: *login.session.as_bytes(),
             authenticated_at: login.authenticated_at.as_millis(),
-            flags: u8::from(login.skipped) * SKIPPED | u8::from(login.extend) * EXTEND,
+            flags: (u8::from(login.skipped) * SKIPPED) | (u8::from(login.extend) * EXTEND),
             remember: login.remember.map(Lifetime::as_millis),
             acr: login.acr.clone(),
             amr: login.amr.clone(),

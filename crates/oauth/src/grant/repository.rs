@@ -89,7 +89,12 @@ pub trait GrantRepository: Send + Sync {
 
     /// Revokes a grant and appends its marker, which nodes may forget at `marker_expires_at`. Whether or not a row with
     /// this id exists: client-credentials tokens have none.
-    async fn revoke(&self, grant: GrantId, now: Timestamp, marker_expires_at: Timestamp) -> Result<(), StoreError>;
+    async fn revoke(
+        &self,
+        grant: GrantId,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<(), StoreError>;
 
     /// The living grants of a subject, newest first: neither revoked (by themselves or by a wide marker) nor expired,
     /// their code redeemed or not.

@@ -68,7 +68,12 @@ impl TokenService {
     }
 }
 
-fn check(code: &AuthorizationCode, client: &Client, exchange: &Exchange, now: Timestamp) -> Result<(), TokenError> {
+fn check(
+    code: &AuthorizationCode,
+    client: &Client,
+    exchange: &Exchange,
+    now: Timestamp,
+) -> Result<(), TokenError> {
     if code.client != client.id {
         return Err(TokenError::OtherClient);
     }
@@ -84,13 +89,15 @@ fn check(code: &AuthorizationCode, client: &Client, exchange: &Exchange, now: Ti
     }
     match (&code.challenge, exchange.code_verifier.as_deref()) {
         (None, None) => Ok(()),
-        (None, Some(_)) => Err(TokenError::Pkce("a verifier without a challenge in the authorization request")),
+        (None, Some(_)) => {
+            Err(TokenError::Pkce("a verifier without a challenge in the authorization request"))
+        }
         (Some(_), None) => Err(TokenError::Pkce("the verifier is missing")),
         (Some(challenge), Some(verifier)) => {
-            let verifier: CodeVerifier = verifier.parse().map_err(|_| TokenError::Pkce("the verifier is malformed"))?;
+            let verifier: CodeVerifier =
+                verifier.parse().map_err(|_| TokenError::Pkce("the verifier is malformed"))?;
             let matches = same_bytes(challenge.as_bytes(), &sha256(verifier.as_str().as_bytes()));
             matches.then_some(()).ok_or(TokenError::Pkce("the verifier is wrong"))
         }
     }
 }
-

@@ -1,6 +1,6 @@
 //! The token endpoint (RFC 6749 §3.2), one file per grant type. The client is authenticated first, whatever it asks for.
 //!
-//! [`authorization_code`], [`refresh_token`], [`client_credentials`]; [`error`]: what may go wrong.
+//! `authorization_code`, `refresh_token`, `client_credentials`; [`error`]: what may go wrong.
 
 mod authorization_code;
 mod client_credentials;
@@ -51,7 +51,11 @@ impl TokenService {
     ///
     /// # Errors
     /// [`TokenError`] says why not.
-    pub async fn issue(&self, presented: Presented, request: TokenRequest) -> Result<TokenResponse, TokenError> {
+    pub async fn issue(
+        &self,
+        presented: Presented,
+        request: TokenRequest,
+    ) -> Result<TokenResponse, TokenError> {
         let now = self.clock.now();
         let client = self.clients.authenticate(presented, now).await?;
         check_grant_type(&client, request.grant_type())?;

@@ -9,8 +9,22 @@ use sluice_crypto::jwk::SigningAlgorithm;
 
 /// Claims that the consent page cannot set: the server speaks here.
 const RESERVED: [&str; 16] = [
-    "iss", "sub", "aud", "exp", "iat", "nbf", "jti", "auth_time", "nonce", "acr", "amr", "azp", "sid", "at_hash",
-    "c_hash", "rat",
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "iat",
+    "nbf",
+    "jti",
+    "auth_time",
+    "nonce",
+    "acr",
+    "amr",
+    "azp",
+    "sid",
+    "at_hash",
+    "c_hash",
+    "rat",
 ];
 
 /// What an id token says.

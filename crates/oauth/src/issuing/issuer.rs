@@ -82,7 +82,7 @@ impl TokenIssuer {
     /// [`IssueError`] if a key is missing or does not sign.
     pub fn issue(&self, issue: &Issue<'_>) -> Result<TokenResponse, IssueError> {
         let life = lifetime::access_token(issue.client, issue.grant_type, &self.config);
-        let claims = self.claims(issue, issue.issued_at + life);
+        let claims = Self::claims(issue, issue.issued_at + life);
         let access_token = self.access_token(issue.client, &claims, &issue.grant.claims.access_token)?;
         let id_token = if issue.grant.scope.contains("openid") {
             Some(self.id_token(issue, &access_token)?)
@@ -113,7 +113,7 @@ impl TokenIssuer {
         access_token::write(strategy, claims, extra, &self.layout, (&self.keys, &self.sealer, &*self.rng))
     }
 
-    fn claims(&self, issue: &Issue<'_>, expires_at: Timestamp) -> AccessTokenClaims {
+    fn claims(issue: &Issue<'_>, expires_at: Timestamp) -> AccessTokenClaims {
         let grant = issue.grant;
         AccessTokenClaims {
             id: TokenId::derive(grant.id, grant.generation.0),

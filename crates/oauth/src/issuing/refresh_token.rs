@@ -49,7 +49,8 @@ impl RefreshToken {
     /// # Errors
     /// [`OpenError`] for anything that this installation did not issue as a refresh token.
     pub fn open(presented: &str, sealer: &Sealer) -> Result<Self, OpenError> {
-        let bytes = sealer.open(Purpose::RefreshToken, presented.strip_prefix(PREFIX).unwrap_or(presented))?;
+        let bytes =
+            sealer.open(Purpose::RefreshToken, presented.strip_prefix(PREFIX).unwrap_or(presented))?;
         let wire: Wire<'_> = postcard::from_bytes(&bytes).map_err(|_| OpenError::Malformed)?;
         Ok(Self {
             grant: GrantId::from_bytes(wire.grant),

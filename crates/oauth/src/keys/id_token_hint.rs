@@ -43,7 +43,8 @@ impl KeyRing {
     /// What an id token of this server tells; none if it is not one.
     pub fn verify_id_token_hint(&self, token: &str, issuer: &str) -> Option<IdTokenHint> {
         let verified = self.verify_own(token).ok()?;
-        if verified.header.typ.as_deref() == Some(sluice_token::jwt::TYPE) {
+        // Access tokens and logout tokens say what they are; an id token is a plain JWT.
+        if !matches!(verified.header.typ.as_deref(), None | Some("JWT")) {
             return None;
         }
         let claims: Claims = serde_json::from_slice(&verified.payload).ok()?;

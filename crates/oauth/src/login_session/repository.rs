@@ -72,7 +72,12 @@ pub trait LoginSessionRepository: Send + Sync {
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError>;
 
     /// Notes that a session was used and, with `expires_at`, moves its end.
-    async fn touch(&self, session: SessionId, now: Timestamp, expires_at: Option<Timestamp>) -> Result<(), StoreError>;
+    async fn touch(
+        &self,
+        session: SessionId,
+        now: Timestamp,
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), StoreError>;
 
     /// Who would hear of the end of these sessions, without ending them.
     async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError>;

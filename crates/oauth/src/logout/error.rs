@@ -50,8 +50,12 @@ impl LogoutError {
     pub const fn sentence(&self) -> &'static str {
         match self {
             Self::Parameters(_) => "The sign-out request is malformed.",
-            Self::Hint | Self::ClientMismatch => "The application that sent you here did not say who you are.",
-            Self::RedirectUri => "The application asked to send you back to an address that is not registered for it.",
+            Self::Hint | Self::ClientMismatch => {
+                "The application that sent you here did not say who you are."
+            }
+            Self::RedirectUri => {
+                "The application asked to send you back to an address that is not registered for it."
+            }
             Self::Verifier => "This sign-out link is damaged, was used before, or has expired.",
             Self::WrongBrowser => "This sign-out began in another browser.",
             Self::Store(_) => "The service is busy at the moment. Please try again.",

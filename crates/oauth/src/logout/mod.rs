@@ -2,7 +2,7 @@
 //! 1.0).
 //!
 //! [`service`]: from the request to the end of the session. [`state`]: a logout on its way. [`error`]: refusals.
-//! [`notice`]: who hears of it. [`outbox`]: back-channel notices that must arrive. [`delivery`]: how they do.
+//! `notice`: who hears of it. [`outbox`]: back-channel notices that must arrive. [`delivery`]: how they do.
 
 pub mod delivery;
 pub mod error;

@@ -34,7 +34,12 @@ pub struct LeasedNotice {
 #[async_trait]
 pub trait OutboxRepository: Send + Sync {
     /// Takes at most `limit` notices that are due; no other node gets them before `lease` has passed.
-    async fn lease(&self, now: Timestamp, lease: Lifetime, limit: u32) -> Result<Vec<LeasedNotice>, StoreError>;
+    async fn lease(
+        &self,
+        now: Timestamp,
+        lease: Lifetime,
+        limit: u32,
+    ) -> Result<Vec<LeasedNotice>, StoreError>;
 
     /// The notice has arrived.
     async fn delivered(&self, id: uuid::Uuid) -> Result<(), StoreError>;

@@ -95,12 +95,11 @@ impl LogoutService {
             return Ok(LogoutStep::Done { frames: Vec::new(), continue_to: self.destination(&request) });
         };
         let now = self.clock.now();
-        let (key, binding) = match browser.binding_keys().0.into_iter().next() {
-            Some(key) => (key, None),
-            None => {
-                let key = BindingKey::generate(&*self.rng);
-                (key.clone(), Some(BindingKeys(vec![key])))
-            }
+        let (key, binding) = if let Some(key) = browser.binding_keys().0.into_iter().next() {
+            (key, None)
+        } else {
+            let key = BindingKey::generate(&*self.rng);
+            (key.clone(), Some(BindingKeys(vec![key])))
         };
         let id = GrantId::generate(now, &*self.rng);
         // RP-Initiated Logout §2: the user must be asked if the id token is missing or of another session.
@@ -126,7 +125,8 @@ impl LogoutService {
 
     /// What a logout page is shown.
     pub async fn request(&self, challenge: &str) -> Result<LogoutView, LogoutProblem> {
-        let logout = Logout::open(Purpose::LogoutChallenge, challenge, &self.sealer).ok_or(LogoutProblem::Unknown)?;
+        let logout =
+            Logout::open(Purpose::LogoutChallenge, challenge, &self.sealer).ok_or(LogoutProblem::Unknown)?;
         let expires_at = logout.requested_at + self.config.lifetimes.flow;
         let request_url = self.config.issuer.endpoint("/oauth2/sessions/logout");
         if self.clock.now() >= expires_at {
@@ -153,7 +153,8 @@ impl LogoutService {
 
     /// The logout page sends the browser back: the session ends.
     pub async fn finish(&self, verifier: &str, browser: &Browser) -> Result<LogoutStep, LogoutError> {
-        let logout = Logout::open(Purpose::LogoutVerifier, verifier, &self.sealer).ok_or(LogoutError::Verifier)?;
+        let logout =
+            Logout::open(Purpose::LogoutVerifier, verifier, &self.sealer).ok_or(LogoutError::Verifier)?;
         if !browser.binding_keys().hold(logout.id, &logout.binding) {
             return Err(LogoutError::WrongBrowser);
         }
@@ -178,7 +179,8 @@ impl LogoutService {
         self.sessions.end(which, now, expires_at, notices).await?;
         self.revocations.apply(&Marker { target: Target::Session(logout.session), at: now, expires_at });
         let target = logout.redirect_uri.as_ref().map(|uri| with_state(uri, logout.state.as_deref()));
-        let continue_to = target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string));
+        let continue_to =
+            target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string));
         Ok(LogoutStep::Done { frames, continue_to })
     }
 
@@ -196,8 +198,11 @@ impl LogoutService {
             }
             None => None,
         };
-        let named: Option<ClientId> =
-            parameters.get("client_id").map(str::parse).transpose().map_err(|_| LogoutError::ClientMismatch)?;
+        let named: Option<ClientId> = parameters
+            .get("client_id")
+            .map(str::parse)
+            .transpose()
+            .map_err(|_| LogoutError::ClientMismatch)?;
         let hinted = hint.as_ref().and_then(|hint| hint.client.clone());
         if named.is_some() && hinted.is_some() && named != hinted {
             return Err(LogoutError::ClientMismatch);
@@ -217,7 +222,10 @@ impl LogoutService {
     }
 }
 
-fn trusted_redirect(named: Option<&str>, client: Option<&Client>) -> Result<Option<RedirectUri>, LogoutError> {
+fn trusted_redirect(
+    named: Option<&str>,
+    client: Option<&Client>,
+) -> Result<Option<RedirectUri>, LogoutError> {
     let Some(named) = named else { return Ok(None) };
     let uri: RedirectUri = named.parse().map_err(|_| LogoutError::RedirectUri)?;
     let registered = client.is_some_and(|client| client.post_logout_redirect_uris.contains(&uri));

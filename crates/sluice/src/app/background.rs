@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_oauth::client::ClientDirectory;
-use sluice_oauth::keys::KeyRing;
-use sluice_oauth::logout::LogoutDelivery;
 use sluice_oauth::flow::ParkedFlowRepository;
 use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::keys::KeyRing;
 use sluice_oauth::login_session::LoginSessionRepository;
+use sluice_oauth::logout::LogoutDelivery;
 use sluice_oauth::replay::ReplayRepository;
 use sluice_primitives::{Clock, Timestamp};
 use sluice_token::{Change, FeedFollower};
@@ -20,7 +20,7 @@ use tracing::warn;
 use super::stores::Repositories;
 
 /// How often expired rows are looked for.
-const JANITOR_EVERY: Duration = Duration::from_secs(60);
+const JANITOR_EVERY: Duration = Duration::from_mins(1);
 /// How many rows one deletion takes at most.
 const JANITOR_ROWS: u32 = 1_000;
 /// How often the outbox is looked into.
@@ -36,7 +36,12 @@ pub(crate) struct Background {
 
 impl Background {
     /// Follows the feed: revocations into memory, changes to caches.
-    pub(crate) fn follow_feed(&self, follower: Arc<FeedFollower>, clients: Arc<ClientDirectory>, keys: Arc<KeyRing>) {
+    pub(crate) fn follow_feed(
+        &self,
+        follower: Arc<FeedFollower>,
+        clients: Arc<ClientDirectory>,
+        keys: Arc<KeyRing>,
+    ) {
         let shutdown = self.shutdown.clone();
         self.tasks.spawn(async move {
             let following = async {
@@ -62,7 +67,9 @@ impl Background {
         self.every(JANITOR_EVERY, move || {
             let (store, clock) = (Arc::clone(&store), Arc::clone(&clock));
             async move {
-                if let Err(error) = janitor_round(&*store, clock.now(), (JanitorKinds::ALL, JANITOR_ROWS)).await {
+                if let Err(error) =
+                    janitor_round(&*store, clock.now(), (JanitorKinds::ALL, JANITOR_ROWS)).await
+                {
                     warn!(%error, "expired rows could not be deleted");
                 }
             }

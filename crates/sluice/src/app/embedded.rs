@@ -94,7 +94,12 @@ impl EmbeddedNode {
     /// # Errors
     /// The store's.
     pub async fn tidy(&self) -> Result<u64, sluice_commit::StoreError> {
-        janitor_round(&*self.node.stores().repositories(), self.clock.now(), (JanitorKinds::ALL, TIDIED_AT_ONCE)).await
+        janitor_round(
+            &*self.node.stores().repositories(),
+            self.clock.now(),
+            (JanitorKinds::ALL, TIDIED_AT_ONCE),
+        )
+        .await
     }
 
     /// What the store has written since the start, by kind.

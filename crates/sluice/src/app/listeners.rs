@@ -67,15 +67,24 @@ impl Port {
     }
 
     /// Serves it until `shutdown`, and then what is in flight.
-    pub(crate) fn serve(self, name: &'static str, router: Router, tasks: &TaskTracker, shutdown: &CancellationToken) {
+    pub(crate) fn serve(
+        self,
+        name: &'static str,
+        router: Router,
+        tasks: &TaskTracker,
+        shutdown: &CancellationToken,
+    ) {
         let address = self.address();
         if let Some(tls) = &self.tls {
             tasks.spawn(tls.clone().reload_when_changed(RELOAD_EVERY, shutdown.clone()));
         }
         // Without TLS and without a list of proxies that end it, plain http is what was asked for.
         let strict = self.tls.is_some() || !self.terminated_at.is_empty();
-        let router =
-            if strict { router.layer(from_fn_with_state(self.terminated_at, check_transport)) } else { router };
+        let router = if strict {
+            router.layer(from_fn_with_state(self.terminated_at, check_transport))
+        } else {
+            router
+        };
         info!(listener = name, %address, tls = self.tls.is_some(), "listening");
         let shutdown = shutdown.clone();
         tasks.spawn(async move {

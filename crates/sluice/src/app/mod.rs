@@ -1,8 +1,8 @@
 //! The composition root: everything meets here, nothing is decided here.
 //!
-//! [`secrets`]: keys from secrets. [`stores`]: which database. [`oauth_config`]: settings in the words of the domain.
-//! [`services`]: who works with what. [`health`]: whether all of it can serve. [`background`]: what goes on by itself.
-//! [`listeners`]: ports. [`node`]: the whole, started and stopped. [`embedded`]: a node
+//! `secrets`: keys from secrets. `stores`: which database. `oauth_config`: settings in the words of the domain.
+//! `services`: who works with what. `health`: whether all of it can serve. `background`: what goes on by itself.
+//! `listeners`: ports. `node`: the whole, started and stopped. `embedded`: a node
 //! within another process.
 
 mod background;
@@ -15,7 +15,7 @@ mod secrets;
 mod services;
 mod stores;
 
-pub use embedded::{EmbeddedNode, EmbeddedOptions, Written};
 pub(crate) use background::{JanitorKinds, janitor_round};
+pub use embedded::{EmbeddedNode, EmbeddedOptions, Written};
 pub(crate) use node::{Node, StartOptions, World, open_store};
 pub(crate) use stores::{StartError, Stores};

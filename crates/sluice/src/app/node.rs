@@ -153,18 +153,25 @@ impl Node {
             RequestLogLayer::new(options, metrics.http(), Arc::clone(rng))
         };
         // Both ports are bound before either is served: a node never starts by half.
-        let public_port = match options.listeners.has_public() {
-            true => Some(Port::bind(public, options.tls_self_signed, clock).await?),
-            false => None,
+        let public_port = if options.listeners.has_public() {
+            Some(Port::bind(public, options.tls_self_signed, clock).await?)
+        } else {
+            None
         };
-        let admin_port = match options.listeners.has_admin() {
-            true => Some(Port::bind(admin, options.tls_self_signed, clock).await?),
-            false => None,
+        let admin_port = if options.listeners.has_admin() {
+            Some(Port::bind(admin, options.tls_self_signed, clock).await?)
+        } else {
+            None
         };
         if let Some(port) = public_port {
             let router = sluice_http::public(self.public_state(settings, port.has_tls()));
             self.started.public = Some(port.address());
-            port.serve("public", router.layer(log("public", public.request_log_skips_health)), &self.tasks, &self.shutdown);
+            port.serve(
+                "public",
+                router.layer(log("public", public.request_log_skips_health)),
+                &self.tasks,
+                &self.shutdown,
+            );
         }
         if let Some(port) = admin_port {
             let mut own = metrics::routes(Arc::clone(&metrics));
@@ -173,7 +180,12 @@ impl Node {
             }
             let router = sluice_http::admin(self.admin_state(settings), own);
             self.started.admin = Some(port.address());
-            port.serve("admin", router.layer(log("admin", admin.request_log_skips_health)), &self.tasks, &self.shutdown);
+            port.serve(
+                "admin",
+                router.layer(log("admin", admin.request_log_skips_health)),
+                &self.tasks,
+                &self.shutdown,
+            );
         }
         Ok(())
     }
@@ -260,9 +272,11 @@ impl Node {
         };
         metrics.register_cache("clients", readers);
         let set = Arc::clone(&self.services.revocations);
-        metrics.register_gauge_fn("sluice_revocation_markers", "Live revocation markers in memory", move || {
-            f64::from(u32::try_from(set.len()).unwrap_or(u32::MAX))
-        });
+        metrics.register_gauge_fn(
+            "sluice_revocation_markers",
+            "Live revocation markers in memory",
+            move || f64::from(u32::try_from(set.len()).unwrap_or(u32::MAX)),
+        );
         let follower = Arc::clone(&self.services.follower);
         metrics.register_gauge_fn("sluice_feed_age_seconds", "How long ago the feed was heard", move || {
             follower.age().as_duration().as_secs_f64()
@@ -271,9 +285,12 @@ impl Node {
     }
 }
 
+/// Reads one of the counters.
+type ReadCounter = fn(&OAuthMetrics) -> u64;
+
 /// Counts how far flows come.
 fn count_flows(metrics: &Metrics, flows: &Arc<OAuthMetrics>) {
-    let steps: [(&'static str, fn(&OAuthMetrics) -> u64); 8] = [
+    let steps: [(&'static str, ReadCounter); 8] = [
         ("begun", |flows| flows.begun.get()),
         ("logged_in", |flows| flows.logged_in.get()),
         ("granted", |flows| flows.granted.get()),
@@ -296,7 +313,8 @@ async fn open(
     sources: (&Arc<dyn Clock>, &Arc<dyn Rng>),
 ) -> Result<Stores, StartError> {
     // A laptop's database and one that goes with the process are always of this version.
-    let migrate = auto_migrate || settings.mode.is_development() || matches!(settings.database.dsn, Dsn::Memory);
+    let migrate =
+        auto_migrate || settings.mode.is_development() || matches!(settings.database.dsn, Dsn::Memory);
     let stores = open_store(&settings.database, migrate, sources).await?;
     if !migrate && stores.migrations().await?.iter().any(|migration| migration.applied_at.is_none()) {
         return Err(StartError::NotMigrated);
@@ -318,7 +336,11 @@ pub(crate) async fn open_store(
     Ok(stores)
 }
 
-fn key_material(settings: &Settings, options: &StartOptions, rng: &dyn Rng) -> Result<KeyMaterial, StartError> {
+fn key_material(
+    settings: &Settings,
+    options: &StartOptions,
+    rng: &dyn Rng,
+) -> Result<KeyMaterial, StartError> {
     if settings.secrets.system.is_empty() && matches!(settings.database.dsn, Dsn::Memory) {
         return Ok(KeyMaterial::passing(rng));
     }

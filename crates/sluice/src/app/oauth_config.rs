@@ -2,9 +2,7 @@
 
 use sluice_http::{CookiePolicy, CorsPolicy};
 use sluice_oauth::client::AccessTokenStrategy;
-use sluice_oauth::config::{
-    Config, Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy,
-};
+use sluice_oauth::config::{Config, Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy};
 use sluice_oauth::discovery::Announced;
 use sluice_primitives::Lifetime;
 use sluice_token::jwt::{BelowExt, ScopeClaim};
@@ -18,9 +16,10 @@ const PARKED_QUOTA: u64 = 100_000;
 
 /// What the authorization server is told.
 pub(crate) fn oauth(settings: &Settings) -> Result<Config, StartError> {
-    let issuer: Issuer = settings.urls.issuer.parse().map_err(|error: sluice_oauth::config::InvalidIssuer| {
-        StartError::Setting { key: "urls.self.issuer", reason: error.to_string() }
-    })?;
+    let issuer: Issuer =
+        settings.urls.issuer.parse().map_err(|error: sluice_oauth::config::InvalidIssuer| {
+            StartError::Setting { key: "urls.self.issuer", reason: error.to_string() }
+        })?;
     let issuer = issuer.reached_at(settings.urls.public.clone());
     let claims = &settings.oauth2.claims;
     Ok(Config {

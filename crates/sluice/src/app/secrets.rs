@@ -132,7 +132,8 @@ mod tests {
     use crate::config::{Mode, Sources, load};
 
     fn sealers(settings: &[(&str, &str)]) -> (Sealer, Sealer) {
-        let overrides = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let overrides =
+            settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let (files, environment, data_dir) = (Vec::new(), Vec::new(), PathBuf::from("."));
         let sources = Sources { files, environment, overrides, mode: Mode::Development, data_dir };
         let keys = KeyMaterial::of(&load(&sources).unwrap().settings.secrets, None, &OsRng).unwrap();

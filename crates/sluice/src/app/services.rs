@@ -7,10 +7,11 @@ use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_identity::{LoginService, PasswordHasher, RegistrationService};
 use sluice_net::{FetchPolicy, Fetcher, UrlPattern};
-use sluice_oauth::{Config, OAuthMetrics};
 use sluice_oauth::access_token_reader::AccessTokenReader;
 use sluice_oauth::authorization::AuthorizationService;
-use sluice_oauth::client::{ClientDirectory, ClientSecrets, ClientService, ClientServiceParts, RegistrationRules};
+use sluice_oauth::client::{
+    ClientDirectory, ClientSecrets, ClientService, ClientServiceParts, RegistrationRules,
+};
 use sluice_oauth::client_auth::{ClientAuthParts, ClientAuthenticator};
 use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::consent::ConsentService;
@@ -23,6 +24,7 @@ use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::{LogoutDelivery, LogoutService};
 use sluice_oauth::revocation::RevocationService;
 use sluice_oauth::userinfo::UserinfoService;
+use sluice_oauth::{Config, OAuthMetrics};
 use sluice_primitives::{Clock, NetworkId, Rng};
 use sluice_token::{FeedFollower, RevocationSet};
 
@@ -124,7 +126,12 @@ impl Services {
                 &identity.lockout,
                 Arc::clone(&clock),
             )),
-            registration: Arc::new(RegistrationService::new(Arc::clone(&store) as _, hasher, Arc::clone(&clock), rng)),
+            registration: Arc::new(RegistrationService::new(
+                Arc::clone(&store) as _,
+                hasher,
+                Arc::clone(&clock),
+                rng,
+            )),
             follower: shared.follower,
             metrics: shared.metrics,
             config: shared.config,

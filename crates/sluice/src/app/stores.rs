@@ -27,7 +27,9 @@ use crate::config::{DatabaseSettings, Dsn};
 pub(crate) enum StartError {
     #[error("the database: {0}")]
     Store(#[from] StoreError),
-    #[error("the database lacks migrations of this version: run `sluice migrate sql up`, or start with --auto-migrate")]
+    #[error(
+        "the database lacks migrations of this version: run `sluice migrate sql up`, or start with --auto-migrate"
+    )]
     NotMigrated,
     #[error(transparent)]
     Secrets(#[from] SecretsError),
@@ -174,7 +176,9 @@ pub(crate) struct AppliedMigration {
 }
 
 fn make_directory(path: &std::path::Path) -> Result<(), StartError> {
-    let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) else { return Ok(()) };
+    let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) else {
+        return Ok(());
+    };
     std::fs::create_dir_all(directory)
         .map_err(|cause| StartError::Directory { path: directory.to_owned(), cause })
 }

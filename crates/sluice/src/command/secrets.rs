@@ -6,7 +6,7 @@ use super::{load, print};
 use crate::cli::{Console, Exit, SecretsCommand};
 
 /// Shows how many secrets there are for each purpose; never the secrets.
-pub(crate) async fn run(
+pub(crate) fn run(
     secrets: SecretsCommand,
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,

@@ -46,7 +46,10 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<DatabaseSettings> {
             }
             let max_connections = max_connections.or(parsed.max_connections);
             if max_connections.is_some_and(|most| i64::from(most) < FEWEST_CONNECTIONS) {
-                reader.warn("dsn", format!("max_conns counts as {FEWEST_CONNECTIONS}, the fewest that will do"));
+                reader.warn(
+                    "dsn",
+                    format!("max_conns counts as {FEWEST_CONNECTIONS}, the fewest that will do"),
+                );
             }
             Some(DatabaseSettings { dsn: parsed.dsn, max_connections })
         }

@@ -7,8 +7,7 @@ pub(super) const NO_DEVICES: &str = "device authorization comes with a later ver
 pub(super) const NO_JWT_BEARER: &str = "the JWT bearer grant comes with a later version";
 
 /// RFC 7591.
-pub(super) const NO_DYNAMIC_CLIENTS: &str =
-    "dynamic client registration comes with a later version; clients are registered through the admin endpoints";
+pub(super) const NO_DYNAMIC_CLIENTS: &str = "dynamic client registration comes with a later version; clients are registered through the admin endpoints";
 
 /// OpenID Connect Core §8.1.
 pub(super) const NO_PAIRWISE: &str =

@@ -30,8 +30,12 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Texts,
         "Claims of the session that may stand at the top of a JWT access token.",
     ),
-    Key::hydra("mirror_top_level_claims", Kind::Boolean, "Whether `ext` of a JWT access token has all claims of the session.")
-        .with_default("true"),
+    Key::hydra(
+        "mirror_top_level_claims",
+        Kind::Boolean,
+        "Whether `ext` of a JWT access token has all claims of the session.",
+    )
+    .with_default("true"),
     Key::hydra(
         "preserve_ext_claims",
         Kind::Boolean,

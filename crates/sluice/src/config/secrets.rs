@@ -29,7 +29,11 @@ pub(super) const KEYS: &[Key] = &[
     ),
     Key {
         owner: Owner::Sluice,
-        ..Key::ignored("pepper", Kind::Secrets, "the hashes of passwords are salted, but not keyed, in this version")
+        ..Key::ignored(
+            "pepper",
+            Kind::Secrets,
+            "the hashes of passwords are salted, but not keyed, in this version",
+        )
     },
     Key::ignored("pagination", Kind::Secrets, "page tokens are sealed with secrets.system"),
 ];

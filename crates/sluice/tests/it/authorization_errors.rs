@@ -252,7 +252,9 @@ async fn a_state_that_is_too_long_is_not_sent_back() {
 async fn an_error_travels_as_the_response_mode_says() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let client = sluice.client(&json!({})).await;
-    let visit = |mode| asked(&client, &[With("response_mode", mode), With("prompt", "none"), With("state", "\"><b>")]);
+    let visit = |mode| {
+        asked(&client, &[With("response_mode", mode), With("prompt", "none"), With("state", "\"><b>")])
+    };
     let page = sluice.browser().visit(&visit("fragment")).await;
     assert_eq!(page.location().query(), None);
     let fragment = page.location().fragment().unwrap();
@@ -301,7 +303,8 @@ async fn a_redirect_uri_is_registered_as_it_travels_in_ascii() {
     }
     let client = sluice.client(&json!({"redirect_uris": ["https://xn--mnchen-3ya.test/r%C3%BCck"]})).await;
     goes_to_client(&sluice, &client, ("login_required", &[With("prompt", "none")])).await;
-    is_shown(&sluice, &asked(&client, &[With("redirect_uri", "https://m\u{fc}nchen.test/r\u{fc}ck")]), 400).await;
+    is_shown(&sluice, &asked(&client, &[With("redirect_uri", "https://m\u{fc}nchen.test/r\u{fc}ck")]), 400)
+        .await;
     sluice.node.stop().await;
 }
 
@@ -327,7 +330,8 @@ async fn a_posted_request_is_asked_for_again_with_get() {
     let again: Url = answer.header("location").parse().unwrap();
     let state = again.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
     assert_eq!(state, "\u{fc}\r\nSet-Cookie: evil=1");
-    let json = http().post(sluice.public.join("/oauth2/auth").unwrap()).json(&json!({"client_id": client.id}));
+    let json =
+        http().post(sluice.public.join("/oauth2/auth").unwrap()).json(&json!({"client_id": client.id}));
     assert_eq!(Answer::to(json).await.status, 400);
     let big = send(format!("client_id={}&state={}", client.id, "s".repeat(70_000))).await;
     assert_eq!((big.status, big.header("location")), (400, ""));

@@ -52,36 +52,47 @@ async fn run_with(variables: &[(&str, &str)], arguments: &[&str]) -> Run {
 
 /// A command that talks to the admin and public endpoints of this node.
 async fn ask(sluice: &TestSluice, arguments: &[&str]) -> Run {
-    let variables = [("SLUICE_ADMIN_URL", sluice.admin.as_str()), ("SLUICE_PUBLIC_URL", sluice.public.as_str())];
+    let variables =
+        [("SLUICE_ADMIN_URL", sluice.admin.as_str()), ("SLUICE_PUBLIC_URL", sluice.public.as_str())];
     run_with(&variables, arguments).await
 }
 
 /// The value beside a name in a table of one record.
 fn cell<'a>(table: &'a str, name: &str) -> &'a str {
-    let line = table.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in {table}"));
+    let line =
+        table.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in {table}"));
     line[name.len()..].trim()
 }
 
-const SERVICE: &[&str] = &["--name", "A service", "--grant-type", "client_credentials", "--scope", "read,write"];
+const SERVICE: &[&str] =
+    &["--name", "A service", "--grant-type", "client_credentials", "--scope", "read,write"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_is_created_shown_changed_and_deleted() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
-    let create = [&["create", "client", "--id", "printer", "--secret", "a-secret-of-some-length"], SERVICE].concat();
+    let create =
+        [&["create", "client", "--id", "printer", "--secret", "a-secret-of-some-length"], SERVICE].concat();
     let created = ask(&sluice, &create).await.ok();
     assert_eq!(cell(&created, "CLIENT ID"), "printer");
     assert_eq!(cell(&created, "CLIENT SECRET"), "a-secret-of-some-length");
     assert_eq!(cell(&created, "SCOPE"), "read write");
 
     let shown = ask(&sluice, &["get", "client", "printer", "--format", "json"]).await.json();
-    assert_eq!((&shown["client_name"], &shown["grant_types"]), (&json!("A service"), &json!(["client_credentials"])));
+    assert_eq!(
+        (&shown["client_name"], &shown["grant_types"]),
+        (&json!("A service"), &json!(["client_credentials"]))
+    );
     assert_eq!(shown["client_secret"], Value::Null);
 
-    let changed = ask(&sluice, &["update", "client", "printer", "--scope", "read", "--format", "json"]).await.json();
+    let changed =
+        ask(&sluice, &["update", "client", "printer", "--scope", "read", "--format", "json"]).await.json();
     assert_eq!((&changed["scope"], &changed["client_name"]), (&json!("read"), &json!("A service")));
 
     let listed = ask(&sluice, &["list", "clients", "--format", "json"]).await.json();
-    assert_eq!((&listed["items"][0]["client_id"], &listed["is_last_page"]), (&json!("printer"), &json!(true)));
+    assert_eq!(
+        (&listed["items"][0]["client_id"], &listed["is_last_page"]),
+        (&json!("printer"), &json!(true))
+    );
     let listed = ask(&sluice, &["list", "clients"]).await.ok();
     assert!(listed.starts_with("CLIENT ID") && listed.contains("\nprinter"), "{listed}");
     assert_eq!(ask(&sluice, &["list", "clients", "-q"]).await.ok(), "printer\n");
@@ -98,7 +109,8 @@ async fn a_token_is_got_asked_about_and_revoked() {
     let create = [&["create", "client", "--format", "json"], SERVICE].concat();
     let client = ask(&sluice, &create).await.json();
     let (id, secret) = (client["client_id"].as_str().unwrap(), client["client_secret"].as_str().unwrap());
-    let perform = ["perform", "client-credentials", "--client-id", id, "--client-secret", secret, "--scope", "read"];
+    let perform =
+        ["perform", "client-credentials", "--client-id", id, "--client-secret", secret, "--scope", "read"];
     let table = ask(&sluice, &perform).await.ok();
     let token = cell(&table, "ACCESS TOKEN");
     assert_eq!(cell(&table, "REFRESH TOKEN"), "<empty>");
@@ -125,7 +137,8 @@ async fn a_token_is_got_asked_about_and_revoked() {
 async fn a_wrong_secret_is_refused_in_the_servers_words() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let client = sluice.client(&json!({})).await;
-    let perform = ["perform", "client-credentials", "--client-id", &client.id, "--client-secret", "hunter2-hunter2"];
+    let perform =
+        ["perform", "client-credentials", "--client-id", &client.id, "--client-secret", "hunter2-hunter2"];
     let said = ask(&sluice, &perform).await.failed();
     assert!(said.contains("invalid_client") && said.contains("401"), "{said}");
     assert!(!said.contains("hunter2"), "{said}");
@@ -140,7 +153,12 @@ async fn a_rotated_secret_works_beside_the_old_one() {
     let (old, new) = (client.secret.unwrap(), rotated["client_secret"].as_str().unwrap());
     assert_ne!(old, new);
     for secret in [old.as_str(), new] {
-        ask(&sluice, &["perform", "client-credentials", "--client-id", &client.id, "--client-secret", secret]).await.ok();
+        ask(
+            &sluice,
+            &["perform", "client-credentials", "--client-id", &client.id, "--client-secret", secret],
+        )
+        .await
+        .ok();
     }
     sluice.node.stop().await;
 }
@@ -153,7 +171,10 @@ async fn keys_are_made_and_shown_without_what_is_private() {
     let private = ask(&sluice, &["get", "jwks", "printers", "--format", "json"]).await.json();
     assert!(private["d"].is_string(), "{private}");
     let public = ask(&sluice, &["get", "jwks", "printers", "--public", "--format", "json"]).await.json();
-    assert_eq!((&public["kid"], &public["alg"], &public["d"]), (&json!("key-1"), &json!("ES256"), &Value::Null));
+    assert_eq!(
+        (&public["kid"], &public["alg"], &public["d"]),
+        (&json!("key-1"), &json!("ES256"), &Value::Null)
+    );
     ask(&sluice, &["delete", "jwks", "printers"]).await.ok();
     ask(&sluice, &["get", "jwks", "printers"]).await.failed();
     sluice.node.stop().await;
@@ -186,7 +207,10 @@ async fn a_database_is_migrated_and_tidied() {
     let directory = tempfile::tempdir().unwrap();
     let dsn = format!("sqlite:{}", directory.path().join("sluice.db").display());
     let pending = run_with(&[], &["migrate", "sql", "status", &dsn]).await.ok();
-    assert!(pending.lines().count() > 0 && pending.lines().all(|line| line.ends_with("pending")), "{pending}");
+    assert!(
+        pending.lines().count() > 0 && pending.lines().all(|line| line.ends_with("pending")),
+        "{pending}"
+    );
     let applied = run_with(&[("DSN", &dsn)], &["migrate", "sql", "up", "-e", "--yes"]).await.ok();
     assert_eq!(applied.lines().count(), pending.lines().count());
     assert!(!applied.contains("pending"), "{applied}");
@@ -217,7 +241,10 @@ async fn the_configuration_is_shown_without_secrets() {
     }
     assert!(!shown.contains("hunter2"), "{shown}");
     let refused = run_with(&[], &["config", "show"]).await.failed();
-    assert!(refused.contains("dsn: is required") && refused.contains("secrets.system: is required"), "{refused}");
+    assert!(
+        refused.contains("dsn: is required") && refused.contains("secrets.system: is required"),
+        "{refused}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -244,7 +271,10 @@ async fn the_reference_page_is_the_one_in_the_documentation() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_program_tells_its_version_and_completes_its_command_line() {
     let version = run_with(&[], &["version"]).await.ok();
-    assert!(version.starts_with(concat!("Version:    v", env!("CARGO_PKG_VERSION"), "\nGit Hash:   ")), "{version}");
+    assert!(
+        version.starts_with(concat!("Version:    v", env!("CARGO_PKG_VERSION"), "\nGit Hash:   ")),
+        "{version}"
+    );
     for shell in ["bash", "zsh", "fish"] {
         assert!(run_with(&[], &["completion", shell]).await.ok().contains("introspect"), "{shell}");
     }

@@ -79,7 +79,8 @@ async fn wrong_credentials_are_refused_and_write_nothing(backend: Backend) {
         asks(&sluice, header, form).await.refused_with(400, "invalid_request");
     }
     let twice = http().post(sluice.public.join("/oauth2/token").unwrap()).header("authorization", &good);
-    Answer::to(twice.header("authorization", basic(&other.id, &secret(&other))).form(MACHINE)).await
+    Answer::to(twice.header("authorization", basic(&other.id, &secret(&other))).form(MACHINE))
+        .await
         .refused_with(400, "invalid_request");
     assert_eq!(sluice.written(), before);
     asks(&sluice, &good, &[]).await.ok();
@@ -118,7 +119,9 @@ async fn ids_and_secrets_with_special_characters_are_form_encoded() {
     let plain = sluice.client(&plain).await;
     asks(&sluice, &plain_basic(&plain.id, "half:encoded%secret-100%"), &[]).await.ok();
     let plus = sluice.client(&json!({"client_id": "plus", "client_secret": "a+secret+of+some+length"})).await;
-    asks(&sluice, &plain_basic(&plus.id, "a+secret+of+some+length"), &[]).await.refused_with(401, "invalid_client");
+    asks(&sluice, &plain_basic(&plus.id, "a+secret+of+some+length"), &[])
+        .await
+        .refused_with(401, "invalid_client");
     asks(&sluice, &basic(&plus.id, "a+secret+of+some+length"), &[]).await.ok();
     sluice.node.stop().await;
 }
@@ -162,7 +165,8 @@ impl Signer {
     }
 
     fn sign(&self, header: &Header, claims: &Value) -> String {
-        encode(header, claims, &EncodingKey::from_ec_pem(self.key.serialize_pem().as_bytes()).unwrap()).unwrap()
+        encode(header, claims, &EncodingKey::from_ec_pem(self.key.serialize_pem().as_bytes()).unwrap())
+            .unwrap()
     }
 }
 
@@ -242,13 +246,22 @@ async fn a_hostile_assertion_is_refused_and_writes_nothing() {
     let signed = other.sign(&Signer::header(), &good);
     hostile.push(format!("{}.{}", none(&embedded), signed.split_once('.').unwrap().1));
     let signed = signer.sign(&Signer::header(), &good);
-    hostile.extend([signed[..signed.len() - 4].to_owned(), format!("{signed}."), "..".to_owned(), "a".repeat(40_000)]);
+    hostile.extend([
+        signed[..signed.len() - 4].to_owned(),
+        format!("{signed}."),
+        "..".to_owned(),
+        "a".repeat(40_000),
+    ]);
     for assertion in hostile {
         asserts(&sluice, &assertion).await.refused_with(401, "invalid_client");
     }
     assert_eq!(sluice.written(), before);
     // Named beside the assertion is the same client, or none.
-    let named = [("client_assertion_type", JWT_BEARER), ("client_assertion", signed.as_str()), ("client_id", &other.id)];
+    let named = [
+        ("client_assertion_type", JWT_BEARER),
+        ("client_assertion", signed.as_str()),
+        ("client_id", &other.id),
+    ];
     asks(&sluice, "", &named).await.refused_with(400, "invalid_request");
     asserts(&sluice, &signed).await.ok();
     sluice.node.stop().await;

@@ -12,7 +12,8 @@ const ORIGINS: &str = "serve.public.cors.allowed_origins";
 /// Asked by a page of this origin; which origin may read the answer, and whether with the user's cookies.
 async fn read_by(request: RequestBuilder, origin: &str) -> (Answer, Option<String>, bool) {
     let answer = Answer::to(request.header("origin", origin)).await;
-    let allowed = Some(answer.header("access-control-allow-origin").to_owned()).filter(|origin| !origin.is_empty());
+    let allowed =
+        Some(answer.header("access-control-allow-origin").to_owned()).filter(|origin| !origin.is_empty());
     let credentials = answer.header("access-control-allow-credentials") == "true";
     if let Some(allowed) = &allowed {
         assert_eq!(allowed, origin);
@@ -24,12 +25,15 @@ async fn read_by(request: RequestBuilder, origin: &str) -> (Answer, Option<Strin
 /// A browser asks before it asks.
 fn preflight(sluice: &TestSluice, path: &str) -> RequestBuilder {
     let request = http().request(Method::OPTIONS, sluice.public.join(path).unwrap());
-    request.header("access-control-request-method", "POST").header("access-control-request-headers", "authorization")
+    request
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "authorization")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configured_origin_may_read_and_another_may_not() {
-    let settings = [ENABLED, (ORIGINS, "https://spa.test,https://*.apps.test"), ("serve.public.cors.max_age", "60")];
+    let settings =
+        [ENABLED, (ORIGINS, "https://spa.test,https://*.apps.test"), ("serve.public.cors.max_age", "60")];
     let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
     let paths = ["/.well-known/openid-configuration", "/.well-known/jwks.json", "/userinfo", "/oauth2/token"];
     for path in paths {
@@ -39,13 +43,25 @@ async fn a_configured_origin_may_read_and_another_may_not() {
             assert!(allowed.is_some() && credentials, "{path} {origin}");
             assert_eq!(answer.header("access-control-expose-headers"), "Content-Type");
             let (answer, allowed, _) = read_by(preflight(&sluice, path), origin).await;
-            assert_eq!((answer.status, answer.body.as_str(), allowed.as_deref()), (204, "", Some(origin)), "{path}");
+            assert_eq!(
+                (answer.status, answer.body.as_str(), allowed.as_deref()),
+                (204, "", Some(origin)),
+                "{path}"
+            );
             assert!(answer.header("access-control-allow-methods").contains("POST"));
             assert!(answer.header("access-control-allow-headers").contains("Authorization"));
             assert_eq!(answer.header("access-control-max-age"), "60");
         }
-        let others = ["https://evil.test", "http://spa.test", "https://spa.test:444", "https://spa.test.evil.test",
-            "https://apps.test", "https://evil.test/.apps.test", "null", "https://SPA.test"];
+        let others = [
+            "https://evil.test",
+            "http://spa.test",
+            "https://spa.test:444",
+            "https://spa.test.evil.test",
+            "https://apps.test",
+            "https://evil.test/.apps.test",
+            "null",
+            "https://SPA.test",
+        ];
         for origin in others {
             let (answer, allowed, _) = read_by(get(), origin).await;
             assert_eq!((allowed, answer.header("vary")), (None, "Origin"), "{path} {origin}");
@@ -91,9 +107,15 @@ async fn a_client_brings_origins_of_its_own() {
     let code = sluice.browser().log_in(&sluice, &public, "alice").await.expect("code");
     let url = |path: &str| sluice.public.join(path).unwrap();
     // Named in the form, whose body still arrives; by HTTP Basic; by an access token.
-    let form = [("grant_type", "authorization_code"), ("client_id", &public.id), ("code", &code),
-        ("redirect_uri", &public.redirect_uri), ("code_verifier", sluice_testkit::VERIFIER)];
-    let (answer, allowed, credentials) = read_by(http().post(url("/oauth2/token")).form(&form), "https://own.test").await;
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("client_id", &public.id),
+        ("code", &code),
+        ("redirect_uri", &public.redirect_uri),
+        ("code_verifier", sluice_testkit::VERIFIER),
+    ];
+    let (answer, allowed, credentials) =
+        read_by(http().post(url("/oauth2/token")).form(&form), "https://own.test").await;
     assert!(allowed.is_some() && credentials);
     let token = answer.ok()["access_token"].as_str().unwrap().to_owned();
     let by_basic = || {
@@ -107,7 +129,8 @@ async fn a_client_brings_origins_of_its_own() {
     assert_eq!(read_by(by_basic(), "https://evil.test").await.1, None);
     assert_eq!(read_by(by_token(), "https://evil.test").await.1, None);
     let foreign = [("grant_type", "refresh_token"), ("client_id", &stranger.id)];
-    let (answer, allowed, _) = read_by(http().post(url("/oauth2/token")).form(&foreign), "https://own.test").await;
+    let (answer, allowed, _) =
+        read_by(http().post(url("/oauth2/token")).form(&foreign), "https://own.test").await;
     assert_eq!((answer.status, allowed), (400, None));
     // Which client will speak is not known yet, so any origin may ask whether it may ask.
     let (answer, allowed, _) = read_by(preflight(&sluice, "/oauth2/token"), "https://own.test").await;

@@ -30,6 +30,11 @@ pub(crate) fn claims(token: &str) -> Value {
     part(token, 1)
 }
 
+/// The header of a JWT.
+pub(crate) fn header(token: &str) -> Value {
+    part(token, 0)
+}
+
 /// What a JWT says that was signed with a published key by this algorithm.
 pub(crate) async fn verified(sluice: &TestSluice, token: &str, algorithm: &str) -> Value {
     let page = sluice.browser().visit("/.well-known/jwks.json").await;
@@ -43,7 +48,8 @@ pub(crate) async fn verified(sluice: &TestSluice, token: &str, algorithm: &str) 
 async fn an_id_token_is_signed_with_rs256_unless_its_client_registered_es256(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     for (registered, expected) in [(None, "RS256"), (Some("RS256"), "RS256"), (Some("ES256"), "ES256")] {
-        let client = sluice.client(&json!({"id_token_signed_response_alg": registered.unwrap_or_default()})).await;
+        let client =
+            sluice.client(&json!({"id_token_signed_response_alg": registered.unwrap_or_default()})).await;
         let tokens = tokens_of(&sluice, &client, "alice").await;
         let said = verified(&sluice, token(&tokens, "id_token"), expected).await;
         assert_eq!(said["aud"], json!([client.id]));
@@ -63,7 +69,10 @@ async fn an_id_token_tells_of_the_login(backend: Backend) {
     assert_eq!((&said["iss"], &said["sub"]), (&json!(ISSUER), &json!("alice")));
     assert_eq!(said["nonce"], "a-nonce-of-some-length");
     assert_eq!((&said["acr"], &said["amr"]), (&json!("urn:level:2"), &json!(["pwd", "otp"])));
-    assert_eq!((&said["iat"], &said["exp"], &said["auth_time"]), (&json!(now), &json!(now + 3600), &json!(now - 30)));
+    assert_eq!(
+        (&said["iat"], &said["exp"], &said["auth_time"]),
+        (&json!(now), &json!(now + 3600), &json!(now - 30))
+    );
     let access_token = token(&tokens, "access_token");
     assert_eq!(said["at_hash"], URL_SAFE_NO_PAD.encode(&sha256(access_token.as_bytes())[..16]));
     assert_eq!(said["sid"], sluice.introspect(access_token).await["sid"]);
@@ -84,7 +93,7 @@ async fn a_jwt_access_token_says_what_rfc_9068_asks_for(backend: Backend) {
     let page = sluice.browser().log_in_with(&sluice, &client, &with, &json!({"subject": "alice"})).await;
     let tokens = client.redeem(&page.expect("code")).await.ok();
     let access_token = token(&tokens, "access_token");
-    assert_eq!(part(access_token, 0)["typ"], "at+jwt");
+    assert_eq!(header(access_token)["typ"], "at+jwt");
     let said = verified(&sluice, access_token, "RS256").await;
     let now = sluice.clock.now().as_secs();
     let expected = [
@@ -116,7 +125,10 @@ async fn a_jwt_access_token_is_introspected_and_revoked_like_any_other(backend: 
     assert_eq!(client.userinfo(access_token).await.0, 200);
     let signature = access_token.rfind('.').unwrap() + 20;
     let mut tampered = access_token.to_owned();
-    tampered.replace_range(signature..=signature, if &tampered[signature..=signature] == "A" { "B" } else { "A" });
+    tampered.replace_range(
+        signature..=signature,
+        if &tampered[signature..=signature] == "A" { "B" } else { "A" },
+    );
     assert!(!sluice.is_active(&tampered).await);
     client.revoke(access_token).await;
     assert!(!sluice.is_active(access_token).await);
@@ -140,7 +152,10 @@ async fn an_id_token_is_no_access_token(backend: Backend) {
     assert!(!sluice.is_active(id_token).await);
     assert_eq!(client.userinfo(id_token).await.0, 401);
     let with = [("id_token_hint", token(&tokens, "access_token"))];
-    let page = sluice.browser().visit(&client.authorize_url(&Authorize { more: &with, ..Authorize::default() })).await;
+    let page = sluice
+        .browser()
+        .visit(&client.authorize_url(&Authorize { more: &with, ..Authorize::default() }))
+        .await;
     assert_eq!(page.expect("error"), "invalid_request", "nor is an access token an id token");
     assert_eq!(client.userinfo(token(&tokens, "refresh_token")).await.0, 401);
     sluice.node.stop().await;

@@ -30,8 +30,16 @@ async fn the_admin_api_can_ask_for_a_credential() {
         (Method::GET, "/admin/debug/pprof/heap"),
     ];
     let right = format!("Bearer {CREDENTIAL}");
-    let wrong = ["", "Bearer", "Bearer wrong", CREDENTIAL, &format!("Basic {CREDENTIAL}"), &right[..right.len() - 1],
-        &format!("{right}x"), &right.to_uppercase()];
+    let wrong = [
+        "",
+        "Bearer",
+        "Bearer wrong",
+        CREDENTIAL,
+        &format!("Basic {CREDENTIAL}"),
+        &right[..right.len() - 1],
+        &format!("{right}x"),
+        &right.to_uppercase(),
+    ];
     for (method, path) in guarded {
         for header in wrong {
             let answer = asked(method.clone(), path, header).await;
@@ -53,7 +61,9 @@ async fn an_issuer_may_have_a_path() {
     let settings = [("urls.self.issuer", issuer), ("serve.public.cors.enabled", "true")];
     let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
     let client = sluice.client(&json!({})).await;
-    let get = |path: &str| Answer::to(http().get(sluice.public.join(path).unwrap()).header("origin", "https://spa.test"));
+    let get = |path: &str| {
+        Answer::to(http().get(sluice.public.join(path).unwrap()).header("origin", "https://spa.test"))
+    };
     // Found where both specifications look, and the same.
     let by_oidc = get("/tenant/one/.well-known/openid-configuration").await;
     let by_rfc_8414 = get("/.well-known/oauth-authorization-server/tenant/one").await;
@@ -63,8 +73,12 @@ async fn an_issuer_may_have_a_path() {
     }
     let metadata = by_oidc.json();
     assert_eq!(metadata["issuer"], issuer);
-    let endpoints: Vec<(&String, &Value)> =
-        metadata.as_object().unwrap().iter().filter(|(name, _)| name.ends_with("_endpoint") || *name == "jwks_uri").collect();
+    let endpoints: Vec<(&String, &Value)> = metadata
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(name, _)| name.ends_with("_endpoint") || *name == "jwks_uri")
+        .collect();
     assert!(endpoints.len() >= 6, "{endpoints:?}");
     for (name, url) in endpoints {
         assert!(url.as_str().unwrap().starts_with("http://sluice.test/tenant/one/"), "{name} {url}");
@@ -84,13 +98,20 @@ async fn an_issuer_may_have_a_path() {
     let page = browser.visit(&verifier).await;
     assert_eq!(page.expect("iss"), issuer);
     let (code, uri) = (page.expect("code"), client.redirect_uri.as_str());
-    let form = [("grant_type", "authorization_code"), ("code", &code), ("redirect_uri", uri), ("code_verifier", VERIFIER)];
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", &code),
+        ("redirect_uri", uri),
+        ("code_verifier", VERIFIER),
+    ];
     assert_eq!(client.token(&form).await.status, 404);
     let tokens = client.post("/tenant/one/oauth2/token", &form).await.ok();
     let userinfo = sluice.public.join("/tenant/one/userinfo").unwrap();
     let request = http().get(userinfo).bearer_auth(tokens["access_token"].as_str().unwrap());
     assert_eq!(Answer::to(request).await.ok()["sub"], "alice");
-    let revoked = client.post("/tenant/one/oauth2/revoke", &[("token", tokens["access_token"].as_str().unwrap())]).await;
+    let revoked = client
+        .post("/tenant/one/oauth2/revoke", &[("token", tokens["access_token"].as_str().unwrap())])
+        .await;
     assert_eq!(revoked.status, 200);
     sluice.node.stop().await;
 }
@@ -105,9 +126,12 @@ async fn watchers_are_answered_on_both_listeners() {
         assert_eq!(get("/version").await.ok(), json!({"version": env!("CARGO_PKG_VERSION")}));
     }
     // What belongs to one listener is not on the other.
-    for (listener, path) in [(&sluice.public, "/admin/clients"), (&sluice.public, "/admin/metrics/prometheus"),
-        (&sluice.admin, "/oauth2/auth"), (&sluice.admin, "/userinfo")]
-    {
+    for (listener, path) in [
+        (&sluice.public, "/admin/clients"),
+        (&sluice.public, "/admin/metrics/prometheus"),
+        (&sluice.admin, "/oauth2/auth"),
+        (&sluice.admin, "/userinfo"),
+    ] {
         assert_eq!(Answer::to(http().get(listener.join(path).unwrap())).await.status, 404, "{path}");
     }
     sluice.node.stop().await;
@@ -120,14 +144,19 @@ async fn a_page_and_a_redirect_tell_browsers_to_be_careful() {
     let client = sluice.client(&json!({})).await;
     let mut browser = sluice.browser();
     let redirect = browser.visit(&client.authorize_url(&Authorize::default())).await;
-    for page in [&redirect, &browser.visit(redirect.location().as_str()).await, &browser.visit("/oauth2/auth").await] {
+    for page in
+        [&redirect, &browser.visit(redirect.location().as_str()).await, &browser.visit("/oauth2/auth").await]
+    {
         assert_eq!(page.headers["cache-control"], "no-store");
         assert_eq!(page.headers["referrer-policy"], "no-referrer");
     }
     let login = browser.visit(redirect.location().as_str()).await;
     for page in [&login, &browser.visit("/oauth2/auth").await] {
         let policy = page.headers["content-security-policy"].to_str().unwrap();
-        assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
         assert!(!policy.contains("unsafe"), "{policy}");
         assert_eq!(page.headers["x-frame-options"], "DENY");
         assert_eq!(page.headers["x-content-type-options"], "nosniff");

@@ -171,14 +171,23 @@ async fn nobody_refreshes_what_was_revoked(backend: Backend) {
         (format!("{admin}/login?sid={}", said["sid"].as_str().unwrap()), by_session),
         (format!("{admin}/login?subject=bob"), tokens_of(&sluice, &client, "bob").await),
         (format!("{admin}/consent?subject=carol&all=true"), tokens_of(&sluice, &client, "carol").await),
-        (format!("{admin}/consent?subject=dave&client={}", client.id), tokens_of(&sluice, &client, "dave").await),
+        (
+            format!("{admin}/consent?subject=dave&client={}", client.id),
+            tokens_of(&sluice, &client, "dave").await,
+        ),
     ];
     for (path, tokens) in revoked {
         refused_everywhere(&sluice, (&client, &other), &path, &tokens).await;
     }
     client.refresh(token(&bystander, "refresh_token")).await.ok();
     let erin = tokens_of(&sluice, &client, "erin").await;
-    refused_everywhere(&sluice, (&client, &other), &format!("/admin/oauth2/tokens?client_id={}", client.id), &erin).await;
+    refused_everywhere(
+        &sluice,
+        (&client, &other),
+        &format!("/admin/oauth2/tokens?client_id={}", client.id),
+        &erin,
+    )
+    .await;
     client.refresh(token(&bystander, "refresh_token")).await.refused_with("invalid_grant");
     other.node.stop().await;
     sluice.node.stop().await;

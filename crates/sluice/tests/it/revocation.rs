@@ -131,7 +131,10 @@ async fn a_token_of_a_client_for_itself_can_be_revoked(backend: Backend) {
     assert_eq!(sluice.written(), before, "nothing is written for them");
     assert_eq!(tokens[0].get("refresh_token"), None);
     let said = sluice.introspect(token(&tokens[0], "access_token")).await;
-    assert_eq!((&said["sub"], &said["client_id"], &said["scope"]), (&json!(client.id), &json!(client.id), &json!("email")));
+    assert_eq!(
+        (&said["sub"], &said["client_id"], &said["scope"]),
+        (&json!(client.id), &json!(client.id), &json!("email"))
+    );
     client.revoke(token(&tokens[0], "access_token")).await;
     for node in [&sluice, &other] {
         node.node.catch_up().await.unwrap();
@@ -196,7 +199,8 @@ async fn the_tokens_of_a_deleted_client_hold_no_more(backend: Backend) {
     client.at(&other).refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_client");
     // Another client that takes the name is given nothing of its predecessor's.
     sluice.advance(Lifetime::secs(1));
-    let heir = sluice.client(&json!({"client_id": client.id, "client_secret": "the-secret-of-the-heir"})).await;
+    let heir =
+        sluice.client(&json!({"client_id": client.id, "client_secret": "the-secret-of-the-heir"})).await;
     assert_eq!(is_active(&sluice, &tokens).await, [false, false]);
     heir.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");
     other.node.stop().await;
@@ -207,6 +211,7 @@ async fn a_revoked_consent_is_listed_no_more(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({})).await;
     let tokens = tokens_of(&sluice, &client, "alice").await;
+    sluice.advance(Lifetime::millis(1));
     let kept = tokens_of(&sluice, &client, "alice").await;
     let path = "/admin/oauth2/auth/sessions/consent";
     let list = format!("{path}?subject=alice");

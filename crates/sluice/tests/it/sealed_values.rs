@@ -43,7 +43,12 @@ fn spoilt(value: &str) -> Vec<String> {
             .collect();
     let (half, _) = value.split_at(value.len() / 2);
     spoilt.extend([value[..value.len() - 1].to_owned(), value[1..].to_owned(), half.to_owned()]);
-    spoilt.extend([format!("{value}A"), format!("{value}AAAA"), format!("{value}="), format!("{value}{value}")]);
+    spoilt.extend([
+        format!("{value}A"),
+        format!("{value}AAAA"),
+        format!("{value}="),
+        format!("{value}{value}"),
+    ]);
     spoilt.extend(["A".to_owned(), "ory_ac_".to_owned(), "ory_rt_x".to_owned(), value.to_lowercase()]);
     spoilt.extend(["A".repeat(20), "....".to_owned(), "A".repeat(4096)]);
     spoilt
@@ -73,7 +78,9 @@ async fn a_value_made_for_something_else_is_refused_everywhere_and_writes_nothin
         for other in KINDS.into_iter().filter(|other| *other != kind) {
             let value = given.value(other);
             let bare = value.get(7..).filter(|_| value.starts_with("ory_")).unwrap_or(value);
-            for value in [value, bare, &format!("ory_rt_{bare}"), &format!("ory_ac_{bare}"), &format!("ory_at_{bare}")] {
+            for value in
+                [value, bare, &format!("ory_rt_{bare}"), &format!("ory_ac_{bare}"), &format!("ory_at_{bare}")]
+            {
                 given.is_refused(&sluice, kind, value).await;
             }
         }
@@ -128,12 +135,16 @@ async fn an_expired_value_is_refused_everywhere_and_writes_nothing(backend: Back
     given.is_refused(&sluice, Kind::Code, given.value(Kind::Code)).await;
     sluice.advance(Lifetime::minutes(29));
     let before = sluice.written();
-    for (page, kind) in
-        [("login", Kind::LoginChallenge), ("consent", Kind::ConsentChallenge), ("logout", Kind::LogoutChallenge)]
-    {
+    for (page, kind) in [
+        ("login", Kind::LoginChallenge),
+        ("consent", Kind::ConsentChallenge),
+        ("logout", Kind::LogoutChallenge),
+    ] {
         given.page_gets(&sluice, page, given.value(kind), 410).await;
     }
-    for (kind, status) in [(Kind::LoginVerifier, 410), (Kind::ConsentVerifier, 410), (Kind::LogoutVerifier, 400)] {
+    for (kind, status) in
+        [(Kind::LoginVerifier, 410), (Kind::ConsentVerifier, 410), (Kind::LogoutVerifier, 400)]
+    {
         shown(&given.comes_back(kind, given.value(kind)).await, status, "expired");
     }
     let page = given.comes_back(Kind::ConsentVerifier, given.value(Kind::ConsentVerifier)).await;

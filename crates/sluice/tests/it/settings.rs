@@ -45,7 +45,8 @@ async fn claims_of_the_session_stand_where_they_are_told_to() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn access_tokens_say_since_when_they_hold_unless_told_not_to() {
-    let (sluice, claims, token) = jwt_claims(&[("oauth2.exclude_not_before_claim", "true")], &json!({})).await;
+    let (sluice, claims, token) =
+        jwt_claims(&[("oauth2.exclude_not_before_claim", "true")], &json!({})).await;
     assert_eq!((&claims["nbf"], claims["iat"].is_number()), (&Value::Null, true));
     let said = sluice.introspect(&token).await;
     assert_eq!((&said["active"], &said["nbf"]), (&json!(true), &Value::Null));
@@ -80,7 +81,9 @@ async fn discovery_says_what_it_is_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn key_sets_of_others_are_published_when_they_are_named() {
-    let sluice = TestSluice::with(Backend::Sqlite, &[("webfinger.jwks.broadcast_keys", "hydra.openid.id-token,mine")]).await;
+    let sluice =
+        TestSluice::with(Backend::Sqlite, &[("webfinger.jwks.broadcast_keys", "hydra.openid.id-token,mine")])
+            .await;
     let kids = async || {
         let keys = public_json(&sluice, "/.well-known/jwks.json").await;
         let kids = keys["keys"].as_array().unwrap().iter().map(|key| key["kid"].as_str().unwrap().to_owned());
@@ -150,7 +153,8 @@ async fn the_session_cookie_is_named_and_placed_as_told() {
     let challenge = browser.begin(&client, &Authorize::default()).await;
     let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice", "remember": true})).await;
     let page = browser.visit(&verifier).await;
-    let cookies: Vec<_> = page.headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap()).collect();
+    let cookies: Vec<_> =
+        page.headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap()).collect();
     let cookie = cookies.iter().find(|cookie| cookie.starts_with("my_session=")).expect("a session cookie");
     for attribute in ["; Path=/oauth2", "; Domain=sluice.test", "; SameSite=Strict", "; HttpOnly"] {
         assert!(cookie.contains(attribute), "{attribute} in {cookie}");
@@ -167,7 +171,8 @@ async fn browsers_of_other_origins_reach_the_admin_port_only_if_told() {
     ];
     let open = TestSluice::with(Backend::Sqlite, &settings).await;
     let preflight = async |sluice: &TestSluice, origin: &str| {
-        let request = reqwest::Client::new().request(Method::OPTIONS, sluice.admin.join("/admin/clients").unwrap());
+        let request =
+            reqwest::Client::new().request(Method::OPTIONS, sluice.admin.join("/admin/clients").unwrap());
         let request = request.header("origin", origin).header("access-control-request-method", "GET");
         let answer = request.send().await.unwrap();
         answer.headers().get("access-control-allow-origin").map(|origin| origin.to_str().unwrap().to_owned())

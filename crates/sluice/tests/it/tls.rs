@@ -64,7 +64,6 @@ async fn a_certificate_that_changes_on_disk_is_used_for_new_connections() {
     });
     assert_eq!(old.get(alive.clone()).send().await.unwrap().version(), Version::HTTP_11);
     assert!(trusting(&second).get(alive.clone()).send().await.is_err());
-    // Half a change is no certificate: the old one stays in force until both files fit.
     install(directory.path(), &second);
     let deadline = Instant::now() + AT_MOST;
     let fresh = trusting(&second);
@@ -88,7 +87,10 @@ async fn cookies_are_secure_over_tls() {
     begin.set_query(asked.query());
     let answer = trusting(&own).get(begin).send().await.unwrap();
     let cookie = answer.headers()["set-cookie"].to_str().unwrap();
-    assert!(cookie.starts_with("__Host-") && cookie.contains("; Secure") && !cookie.contains("Domain"), "{cookie}");
+    assert!(
+        cookie.starts_with("__Host-") && cookie.contains("; Secure") && !cookie.contains("Domain"),
+        "{cookie}"
+    );
     // Plain http is not spoken here.
     assert!(http_with(|builder| builder).get(sluice.public.join("/version").unwrap()).send().await.is_err());
     sluice.node.stop().await;
@@ -118,7 +120,11 @@ async fn a_proxy_that_ended_tls_says_so_and_is_believed_by_its_address() {
         assert_eq!(asked(sluice, discovery, &[]).await, 502);
     }
     for headers in [&[https][..], &[https, ("x-forwarded-for", "10.0.0.1")]] {
-        assert_eq!(asked(&elsewhere, discovery, headers).await, 502, "an address that anybody may write counts nothing");
+        assert_eq!(
+            asked(&elsewhere, discovery, headers).await,
+            502,
+            "an address that anybody may write counts nothing"
+        );
     }
     for sluice in [&with_tls, &without, &elsewhere] {
         assert_eq!(asked(sluice, "/health/alive", &[]).await, 200);

@@ -46,7 +46,8 @@ async fn a_code_of_another_client_is_refused_and_not_consumed(backend: Backend) 
 
 async fn a_code_is_refused_with_another_verifier_or_redirect_uri_and_not_consumed(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
-    let client = sluice.client(&json!({"redirect_uris": ["https://app.test/callback", "https://app.test/2"]})).await;
+    let client =
+        sluice.client(&json!({"redirect_uris": ["https://app.test/callback", "https://app.test/2"]})).await;
     let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
     let before = sluice.written();
     let (here, another) = ("https://app.test/callback", "another-code-verifier-of-at-least-43-characters");
@@ -55,7 +56,13 @@ async fn a_code_is_refused_with_another_verifier_or_redirect_uri_and_not_consume
     for verifier in ["", another, short, &umlauts, &long, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"] {
         client.token(&exchange(&code, here, verifier)).await.refused_with("invalid_grant");
     }
-    for uri in ["", "https://app.test/2", "https://app.test/callback/", "https://APP.test/callback", "https://evil.test/"] {
+    for uri in [
+        "",
+        "https://app.test/2",
+        "https://app.test/callback/",
+        "https://APP.test/callback",
+        "https://evil.test/",
+    ] {
         client.token(&exchange(&code, uri, VERIFIER)).await.refused_with("invalid_grant");
     }
     assert_eq!(sluice.written(), before);
@@ -70,7 +77,8 @@ async fn a_refresh_token_of_another_client_is_refused_and_not_consumed(backend: 
     let alice = json!({"subject": "alice"});
     let code = sluice.browser().log_in_with(&sluice, &client, &narrow, &alice).await.expect("code");
     let tokens = client.redeem(&code).await.ok();
-    let (access, refresh) = (tokens["access_token"].as_str().unwrap(), tokens["refresh_token"].as_str().unwrap());
+    let (access, refresh) =
+        (tokens["access_token"].as_str().unwrap(), tokens["refresh_token"].as_str().unwrap());
     let before = sluice.written();
     thief.refresh(refresh).await.refused_with("invalid_grant");
     for token in [access, refresh] {
@@ -81,7 +89,8 @@ async fn a_refresh_token_of_another_client_is_refused_and_not_consumed(backend: 
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh), wide];
         client.token(&form).await.refused_with("invalid_scope");
     }
-    let form = [("grant_type", "refresh_token"), ("refresh_token", refresh), ("audience", "https://evil.test")];
+    let form =
+        [("grant_type", "refresh_token"), ("refresh_token", refresh), ("audience", "https://evil.test")];
     client.token(&form).await.refused_with("invalid_target");
     assert_eq!(sluice.written(), before);
     assert!(sluice.is_active(access).await);
@@ -105,7 +114,10 @@ async fn a_malformed_token_request_is_refused_and_writes_nothing(backend: Backen
         ("invalid_request", format!("{redeem}&code_verifier={VERIFIER}&code={code}")),
         ("invalid_request", format!("{redeem}&code_verifier={VERIFIER}&grant_type=authorization_code")),
         ("invalid_request", format!("{redeem}&code_verifier={VERIFIER}&code_verifier={VERIFIER}")),
-        ("invalid_request", format!("{redeem}&code_verifier={VERIFIER}&client_id={0}&client_id={0}", client.id)),
+        (
+            "invalid_request",
+            format!("{redeem}&code_verifier={VERIFIER}&client_id={0}&client_id={0}", client.id),
+        ),
         ("invalid_request", format!("{redeem}&code_verifier={VERIFIER}&x=1&x=2")),
         ("invalid_request", format!("{redeem}&code_verifier={VERIFIER}&x=%ff")),
         ("invalid_request", format!("{redeem}&code_verifier={VERIFIER}&x={}", "x".repeat(65 * 1024))),
@@ -123,7 +135,8 @@ async fn a_malformed_token_request_is_refused_and_writes_nothing(backend: Backen
     for (error, body) in refused {
         sent(&sluice, ("/oauth2/token", &client), body).await.refused_with(400, error);
     }
-    let foreign = sent(&sluice, ("/oauth2/token", &machine), format!("{redeem}&code_verifier={VERIFIER}")).await;
+    let foreign =
+        sent(&sluice, ("/oauth2/token", &machine), format!("{redeem}&code_verifier={VERIFIER}")).await;
     foreign.refused_with(400, "unauthorized_client");
     assert_eq!(sluice.written(), before);
     client.redeem(&code).await.ok();
@@ -138,13 +151,20 @@ async fn a_malformed_revocation_is_refused_and_writes_nothing(backend: Backend) 
     let refresh = tokens["refresh_token"].as_str().unwrap();
     let before = sluice.written();
     let too_long = format!("token={refresh}&x={}", "x".repeat(70_000));
-    for body in ["", "token=", "token_type_hint=refresh_token", &format!("token={refresh}&token={refresh}"), &too_long] {
+    for body in [
+        "",
+        "token=",
+        "token_type_hint=refresh_token",
+        &format!("token={refresh}&token={refresh}"),
+        &too_long,
+    ] {
         sent(&sluice, ("/oauth2/revoke", &client), body).await.refused_with(400, "invalid_request");
     }
     let url = sluice.public.join("/oauth2/revoke").unwrap();
     let alone = http().post(url.clone()).form(&[("token", refresh)]);
     assert!(Answer::to(alone).await.status >= 400);
-    let wrong = http().post(url).header("authorization", basic(&client.id, "wrong")).form(&[("token", refresh)]);
+    let wrong =
+        http().post(url).header("authorization", basic(&client.id, "wrong")).form(&[("token", refresh)]);
     Answer::to(wrong).await.refused_with(401, "invalid_client");
     // What is not known, or is no token, is as revoked as can be (RFC 7009 §2.2), whatever it is said to be.
     for token in ["unknown", "ory_at_x", "a.b.c", "%00"] {
@@ -165,17 +185,23 @@ async fn a_form_comes_as_a_form_and_by_post() {
     let credentials = basic(&client.id, client.secret.as_deref().unwrap());
     let asked = |listener: &url::Url, path: &str, content_type: &str| {
         let request = http().post(listener.join(path).unwrap()).header("authorization", &credentials);
-        let request = if content_type.is_empty() { request } else { request.header("content-type", content_type) };
+        let request =
+            if content_type.is_empty() { request } else { request.header("content-type", content_type) };
         Answer::to(request.body("grant_type=client_credentials&token=x"))
     };
-    let json_or_less = ["application/json", "text/plain", "multipart/form-data; boundary=x", "", "application/x-www-form"];
-    for (listener, path) in
-        [(&sluice.public, "/oauth2/token"), (&sluice.public, "/oauth2/revoke"), (&sluice.admin, "/admin/oauth2/introspect")]
-    {
+    let json_or_less =
+        ["application/json", "text/plain", "multipart/form-data; boundary=x", "", "application/x-www-form"];
+    for (listener, path) in [
+        (&sluice.public, "/oauth2/token"),
+        (&sluice.public, "/oauth2/revoke"),
+        (&sluice.admin, "/admin/oauth2/introspect"),
+    ] {
         for content_type in json_or_less {
             asked(listener, path, content_type).await.refused_with(400, "invalid_request");
         }
-        for content_type in [FORM, "application/x-www-form-urlencoded; charset=UTF-8", "Application/X-WWW-Form-URLencoded"] {
+        for content_type in
+            [FORM, "application/x-www-form-urlencoded; charset=UTF-8", "Application/X-WWW-Form-URLencoded"]
+        {
             assert_eq!(asked(listener, path, content_type).await.status, 200, "{path} {content_type}");
         }
         for method in [Method::GET, Method::PUT, Method::DELETE] {
@@ -197,13 +223,26 @@ async fn introspection_tells_nothing_of_what_it_does_not_know() {
     };
     let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
     let token = client.redeem(&code).await.ok()["access_token"].as_str().unwrap().to_owned();
-    for body in [String::new(), "token=".to_owned(), format!("token={token}&token={token}"), format!("token={token}&scope=%22")] {
+    for body in [
+        String::new(),
+        "token=".to_owned(),
+        format!("token={token}&token={token}"),
+        format!("token={token}&scope=%22"),
+    ] {
         asked(body).await.refused_with(400, "invalid_request");
     }
-    for body in [format!("token={code}"), "token=x".to_owned(), format!("token={token}&scope=admin"), format!("token={token}+")] {
+    for body in [
+        format!("token={code}"),
+        "token=x".to_owned(),
+        format!("token={token}&scope=admin"),
+        format!("token={token}+"),
+    ] {
         assert_eq!(asked(body.clone()).await.ok(), json!({"active": false}), "{body}");
     }
-    assert_eq!(asked(format!("token={token}&scope=openid&token_type_hint=refresh_token")).await.ok()["active"], true);
+    assert_eq!(
+        asked(format!("token={token}&scope=openid&token_type_hint=refresh_token")).await.ok()["active"],
+        true
+    );
     sluice.node.stop().await;
 }
 

@@ -11,7 +11,11 @@ async fn given(scope: &str) -> (TestSluice, String) {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let client = sluice.client(&json!({})).await;
     let with = Authorize { scope, ..Authorize::default() };
-    let code = sluice.browser().log_in_with(&sluice, &client, &with, &json!({"subject": "alice"})).await.expect("code");
+    let code = sluice
+        .browser()
+        .log_in_with(&sluice, &client, &with, &json!({"subject": "alice"}))
+        .await
+        .expect("code");
     let token = client.redeem(&code).await.ok()["access_token"].as_str().unwrap().to_owned();
     (sluice, token)
 }
@@ -87,7 +91,9 @@ async fn a_token_that_does_not_hold_or_reach_is_refused() {
     let url = sluice.public.join("/userinfo").unwrap();
     refused(&Answer::to(http().get(url.clone()).bearer_auth(&token)).await, 403, "insufficient_scope");
     let long = "x".repeat(20_000);
-    for bad in ["x", "ory_at_", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.", long.as_str(), "a b", "\"><script>"] {
+    for bad in
+        ["x", "ory_at_", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.", long.as_str(), "a b", "\"><script>"]
+    {
         refused(&Answer::to(http().get(url.clone()).bearer_auth(bad)).await, 401, "invalid_token");
     }
     // A token of a client for itself speaks for no user.

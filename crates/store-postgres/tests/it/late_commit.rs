@@ -72,7 +72,7 @@ async fn the_counters_of_one_origin_are_given_in_the_order_of_commits() {
 #[tokio::test]
 async fn a_wait_is_ended_by_another_node_long_before_the_poll() {
     let fixture = PostgresFixture::start().await;
-    let never = StoreOptions { feed_poll: Duration::from_secs(3600), ..options() };
+    let never = StoreOptions { feed_poll: Duration::from_hours(1), ..options() };
     let reader = PostgresStore::connect(fixture.dsn(), never).await.unwrap();
     reader.wait().await; // the listener is there, and says so
     let writer = fixture.store();

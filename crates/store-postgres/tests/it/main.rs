@@ -1,7 +1,7 @@
 //! The contract on PostgreSQL, and what only PostgreSQL can get wrong. Each process has a cluster of its own, each test
 //! a database.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests may unwrap")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may fail loudly")]
 
 mod cut;
 mod fixture;

@@ -59,11 +59,7 @@ pub(super) fn examine(
 
 /// Revokes a grant for the misuse of its code or refresh token, and appends its marker. No token of the grant outlives
 /// the grant, so the marker need not either.
-pub(super) fn punish(
-    write: &mut Write<'_>,
-    grant: &Grant,
-    now: Timestamp,
-) -> Result<(), SqliteError> {
+pub(super) fn punish(write: &mut Write<'_>, grant: &Grant, now: Timestamp) -> Result<(), SqliteError> {
     write.update("oauth_grant", PUNISH, (grant.id.as_bytes(), now.as_millis()))?;
     let expires_at = now + LONGEST_ACCESS_TOKEN;
     write.mark(&Marker { target: Target::Grant(grant.id), at: now, expires_at })

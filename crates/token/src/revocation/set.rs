@@ -37,7 +37,8 @@ pub struct Facts<'a> {
 }
 
 fn covers(markers: &HashMap<Target, Entry>, facts: &Facts<'_>) -> bool {
-    let not_later = |target: Target, time: Timestamp| markers.get(&target).is_some_and(|entry| time <= entry.at);
+    let not_later =
+        |target: Target, time: Timestamp| markers.get(&target).is_some_and(|entry| time <= entry.at);
     if markers.is_empty() {
         return false;
     }
@@ -60,7 +61,9 @@ impl RevocationSet {
     /// Adds a marker; a later one for the same target wins.
     pub fn apply(&self, marker: &Marker) {
         let mut markers = self.0.write();
-        let entry = markers.entry(marker.target.clone()).or_insert(Entry { at: marker.at, expires_at: marker.expires_at });
+        let entry = markers
+            .entry(marker.target.clone())
+            .or_insert(Entry { at: marker.at, expires_at: marker.expires_at });
         entry.at = entry.at.max(marker.at);
         entry.expires_at = entry.expires_at.max(marker.expires_at);
     }

@@ -22,6 +22,7 @@ pub(crate) struct ConsentSessionBody<'a> {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the fields are Hydra's")]
 struct ConsentRequest<'a> {
     challenge: String,
     consent_request_id: String,

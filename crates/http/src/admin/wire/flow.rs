@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use sluice_oauth::flow::{AcceptConsent, AcceptLogin, AwaitingConsent, AwaitingLogin, FlowAnswer, RejectFlow, Request};
+use sluice_oauth::flow::{
+    AcceptConsent, AcceptLogin, AwaitingConsent, AwaitingLogin, FlowAnswer, RejectFlow, Request,
+};
 use sluice_oauth::logout::LogoutView;
 
 use super::client::{ClientBody, rfc3339};
@@ -91,7 +93,10 @@ fn oidc_context(request: &Request) -> Value {
     };
     put("acr_values", words(&request.acr_values).map(Value::from));
     put("display", request.display.clone().map(Value::from));
-    put("id_token_hint_claims", request.hinted_subject.as_ref().map(|subject| json!({"sub": subject.as_str()})));
+    put(
+        "id_token_hint_claims",
+        request.hinted_subject.as_ref().map(|subject| json!({"sub": subject.as_str()})),
+    );
     put("login_hint", request.login_hint.clone().map(Value::from));
     put("ui_locales", words(&request.ui_locales).map(Value::from));
     Value::Object(context)
@@ -175,7 +180,8 @@ pub(crate) struct RejectBody {
 impl From<RejectBody> for RejectFlow {
     fn from(body: RejectBody) -> Self {
         let parts = [body.error_description, body.error_hint];
-        let description = parts.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+        let description =
+            parts.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
         Self { error: body.error.unwrap_or_default(), description }
     }
 }

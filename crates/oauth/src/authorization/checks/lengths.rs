@@ -15,7 +15,8 @@ pub(super) fn check(checked: &Checked<'_>) -> Result<(), Refusal> {
     if too_long("state", STATE) {
         return Err((ErrorCode::InvalidRequest, "The parameter `state` is longer than 2048 bytes."));
     }
-    if ["nonce", "login_hint", "acr_values", "ui_locales", "display"].iter().any(|name| too_long(name, OTHER)) {
+    if ["nonce", "login_hint", "acr_values", "ui_locales", "display"].iter().any(|name| too_long(name, OTHER))
+    {
         return Err((ErrorCode::InvalidRequest, "A parameter is longer than 1024 bytes."));
     }
     Ok(())

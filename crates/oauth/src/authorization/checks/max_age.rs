@@ -6,5 +6,7 @@ use super::{Checked, Refusal};
 
 pub(super) fn check(checked: &Checked<'_>) -> Result<Option<u32>, Refusal> {
     let Some(raw) = checked.raw.get("max_age") else { return Ok(None) };
-    raw.parse().map(Some).map_err(|_| (ErrorCode::InvalidRequest, "The `max_age` is not a number of seconds."))
+    raw.parse()
+        .map(Some)
+        .map_err(|_| (ErrorCode::InvalidRequest, "The `max_age` is not a number of seconds."))
 }

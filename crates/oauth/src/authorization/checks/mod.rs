@@ -12,7 +12,9 @@ mod response_type;
 mod scope;
 mod unsupported;
 
-use sluice_protocol::{Audience, CodeChallenge, ErrorCode, Prompt, RawAuthorizationRequest, ResponseType, Scope};
+use sluice_protocol::{
+    Audience, CodeChallenge, ErrorCode, Prompt, RawAuthorizationRequest, ResponseType, Scope,
+};
 
 pub use redirect_uri::{TrustedRedirect, trust_redirect};
 

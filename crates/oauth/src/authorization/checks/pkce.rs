@@ -9,10 +9,16 @@ use crate::config::Config;
 pub(super) fn check(checked: &Checked<'_>) -> Result<Option<CodeChallenge>, Refusal> {
     let Some(raw) = checked.raw.get("code_challenge") else {
         if checked.raw.get("code_challenge_method").is_some() {
-            return Err((ErrorCode::InvalidRequest, "There is a `code_challenge_method` but no `code_challenge`."));
+            return Err((
+                ErrorCode::InvalidRequest,
+                "There is a `code_challenge_method` but no `code_challenge`.",
+            ));
         }
         if is_required(checked.client, checked.config) {
-            return Err((ErrorCode::InvalidRequest, "The client must use PKCE: `code_challenge` is missing."));
+            return Err((
+                ErrorCode::InvalidRequest,
+                "The client must use PKCE: `code_challenge` is missing.",
+            ));
         }
         return Ok(None);
     };

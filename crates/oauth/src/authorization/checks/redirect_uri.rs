@@ -19,7 +19,10 @@ pub struct TrustedRedirect {
 ///
 /// # Errors
 /// [`ShownError::RedirectUri`]: from here no error may leave this server.
-pub fn trust_redirect(raw: &RawAuthorizationRequest<'_>, client: &Client) -> Result<TrustedRedirect, ShownError> {
+pub fn trust_redirect(
+    raw: &RawAuthorizationRequest<'_>,
+    client: &Client,
+) -> Result<TrustedRedirect, ShownError> {
     match raw.get("redirect_uri") {
         Some(text) => {
             let uri: RedirectUri = text.parse().map_err(|_| ShownError::RedirectUri("is malformed"))?;

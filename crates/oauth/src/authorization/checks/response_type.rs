@@ -13,7 +13,10 @@ pub(super) fn check(checked: &Checked<'_>) -> Result<ResponseType, Refusal> {
         return Err((ErrorCode::UnsupportedResponseType, ""));
     }
     if !is_allowed(response_type, checked.client) {
-        return Err((ErrorCode::UnauthorizedClient, "The client is not registered for this `response_type`."));
+        return Err((
+            ErrorCode::UnauthorizedClient,
+            "The client is not registered for this `response_type`.",
+        ));
     }
     Ok(response_type)
 }

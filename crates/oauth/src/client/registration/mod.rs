@@ -1,8 +1,8 @@
 //! Registration: what an application asks to be, held against the rules, becomes a [`Client`] (RFC 7591 §2, OpenID
 //! Connect Registration §2, and Hydra's additions).
 //!
-//! [`metadata`]: what is asked for, unchecked. [`credentials`]: how the client will authenticate. [`uris`]: where it may
-//! send users and what it shows them. [`error`]: what a refusal says.
+//! `metadata`: what is asked for, unchecked. `credentials`: how the client will authenticate. `uris`: where it may
+//! send users and what it shows them. `error`: what a refusal says.
 //!
 //! Secrets are not made here: a registered client has no secret hashes yet.
 

@@ -1,6 +1,6 @@
 //! What an administrator may do with clients: Hydra's admin API without HTTP.
 //!
-//! [`error`]: refusals. [`listing`]: pages and their sealed tokens. [`secrets`]: which secrets a changed client has. [`tokens`]: what it was granted.
+//! `error`: refusals. `listing`: pages and their sealed tokens. `secrets`: which secrets a changed client has. `tokens`: what it was granted.
 //!
 //! A change reads the client, edits it and replaces it if its revision is still the same, else starts again.
 

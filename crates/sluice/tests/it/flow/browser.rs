@@ -93,7 +93,8 @@ async fn an_authorization_request_by_post_is_asked_for_again_by_get(backend: Bac
     let client = sluice.client(&json!({})).await;
     let mut browser = sluice.browser();
     let url = url::Url::parse(&client.authorize_url(&Authorize::default())).unwrap();
-    let pairs: Vec<_> = url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+    let pairs: Vec<_> =
+        url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
     let form: Vec<_> = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let page = browser.submit("/oauth2/auth", &form).await;
     assert_eq!(page.status, 303);
@@ -114,7 +115,8 @@ async fn cookies_are_kept_from_scripts_and_other_sites(backend: Backend) {
     assert!(browser.cookies.keys().all(|name| name.starts_with("__Host-")), "{:?}", browser.cookies.keys());
     let verifier = login_verifier(&sluice, &client, &mut browser, "alice").await;
     let page = browser.visit(&verifier).await;
-    let cookies: Vec<_> = page.headers.get_all(SET_COOKIE).iter().map(|value| value.to_str().unwrap()).collect();
+    let cookies: Vec<_> =
+        page.headers.get_all(SET_COOKIE).iter().map(|value| value.to_str().unwrap()).collect();
     assert_eq!(cookies.len(), 2);
     for cookie in cookies {
         for attribute in ["; HttpOnly", "; Secure", "; SameSite=Lax", "; Path=/"] {

@@ -94,7 +94,8 @@ async fn a_flow_ends_when_its_client_is_deleted(backend: Backend) {
     client.redeem(&code).await.refused_with("invalid_client");
     assert_eq!(sluice.written(), before);
     // Another client that takes the name takes over nothing.
-    let heir = sluice.client(&json!({"client_id": client.id, "client_secret": "the-secret-of-the-heir"})).await;
+    let heir =
+        sluice.client(&json!({"client_id": client.id, "client_secret": "the-secret-of-the-heir"})).await;
     heir.redeem(&code).await.refused_with("invalid_grant");
     sluice.node.stop().await;
 }

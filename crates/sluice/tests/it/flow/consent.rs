@@ -27,7 +27,12 @@ async fn remember(sluice: &TestSluice, client: &TestClient, with: &Authorize<'_>
     browser.visit(&verifier).await.expect("code");
 }
 
-async fn challenge(sluice: &TestSluice, client: &TestClient, browser: &mut Browser, with: &Authorize<'_>) -> String {
+async fn challenge(
+    sluice: &TestSluice,
+    client: &TestClient,
+    browser: &mut Browser,
+    with: &Authorize<'_>,
+) -> String {
     let challenge = browser.begin(client, with).await;
     let verifier = accept_login(sluice, &challenge, &json!({"subject": "alice"})).await;
     browser.visit(&verifier).await.expect("consent_challenge")
@@ -46,7 +51,9 @@ async fn a_remembered_consent_is_skipped_as_far_as_it_goes(backend: Backend) {
     remember(&sluice, &client, &asked, 0).await;
     assert!(is_skipped(&sluice, &client, &asked).await);
     assert!(is_skipped(&sluice, &client, &Authorize { scope: "openid", ..asked.clone() }).await);
-    assert!(!is_skipped(&sluice, &client, &Authorize { scope: "openid email profile", ..asked.clone() }).await);
+    assert!(
+        !is_skipped(&sluice, &client, &Authorize { scope: "openid email profile", ..asked.clone() }).await
+    );
     let audience = [("audience", "https://api.test")];
     assert!(!is_skipped(&sluice, &client, &Authorize { more: &audience, ..asked.clone() }).await);
     let again = [("prompt", "consent")];
@@ -79,7 +86,11 @@ async fn a_remembered_consent_ends_with_its_time_and_when_it_is_revoked(backend:
 
 async fn a_public_client_at_an_address_that_anyone_may_claim_is_asked_about_each_time(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
-    let redirect_uris = [("http://127.0.0.1/callback", false), ("com.example.app:/callback", false), ("https://app.test/callback", true)];
+    let redirect_uris = [
+        ("http://127.0.0.1/callback", false),
+        ("com.example.app:/callback", false),
+        ("https://app.test/callback", true),
+    ];
     for (redirect_uri, skipped) in redirect_uris {
         let metadata = json!({
             "redirect_uris": [redirect_uri],
@@ -98,7 +109,8 @@ async fn only_what_was_granted_is_in_the_tokens(backend: Backend) {
     let client = sluice.client(&json!({})).await;
     let mut browser = sluice.browser();
     let more = [("audience", "https://api.test")];
-    let with = Authorize { scope: "openid offline_access email profile", more: &more, ..Authorize::default() };
+    let with =
+        Authorize { scope: "openid offline_access email profile", more: &more, ..Authorize::default() };
     let challenge = challenge(&sluice, &client, &mut browser, &with).await;
     let path = format!("/admin/oauth2/auth/requests/consent/accept?consent_challenge={challenge}");
     for beyond in [
@@ -138,12 +150,22 @@ async fn a_refused_login_reaches_the_client(backend: Backend) {
     let challenge = browser.begin(&client, &Authorize::default()).await;
     let body = json!({"error": "login_required", "error_description": "The \"account\" is locked.", "error_debug": "secret"});
     let page = browser.visit(&reject(&sluice, "login", &challenge, &body).await).await;
-    assert_eq!((page.location().host_str(), page.expect("error").as_str()), (Some("app.test"), "login_required"));
+    assert_eq!(
+        (page.location().host_str(), page.expect("error").as_str()),
+        (Some("app.test"), "login_required")
+    );
     assert_eq!(page.expect("error_description"), "The account is locked.");
-    assert_eq!((page.expect("state").as_str(), page.expect("iss").as_str()), (Authorize::default().state, ISSUER));
+    assert_eq!(
+        (page.expect("state").as_str(), page.expect("iss").as_str()),
+        (Authorize::default().state, ISSUER)
+    );
     assert_eq!((page.parameter("code"), page.location().as_str().contains("secret")), (None, false));
     let page = sluice.browser().visit(&reject(&sluice, "login", &challenge, &body).await).await;
-    assert_eq!((page.status.as_u16(), page.location), (400, None), "but only its own browser carries it there");
+    assert_eq!(
+        (page.status.as_u16(), page.location),
+        (400, None),
+        "but only its own browser carries it there"
+    );
     assert_eq!(sluice.written(), before);
     sluice.node.stop().await;
 }
@@ -155,8 +177,14 @@ async fn a_refused_consent_reaches_the_client_and_leaves_nothing(backend: Backen
     let before = sluice.written();
     let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
     let page = browser.visit(&reject(&sluice, "consent", &challenge, &json!({})).await).await;
-    assert_eq!((page.location().host_str(), page.expect("error").as_str()), (Some("app.test"), "access_denied"));
-    assert_eq!((page.expect("state").as_str(), page.expect("iss").as_str()), (Authorize::default().state, ISSUER));
+    assert_eq!(
+        (page.location().host_str(), page.expect("error").as_str()),
+        (Some("app.test"), "access_denied")
+    );
+    assert_eq!(
+        (page.expect("state").as_str(), page.expect("iss").as_str()),
+        (Authorize::default().state, ISSUER)
+    );
     assert_eq!(page.parameter("code"), None);
     assert_eq!(sluice.written(), before);
     let verifier = accept_consent(&sluice, &challenge, &json!({})).await;

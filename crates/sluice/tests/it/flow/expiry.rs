@@ -20,7 +20,10 @@ fn assert_way_out(redirect_to: &Value, client: &str) {
     let url = redirect_to.as_str().unwrap();
     let with = Authorize::default();
     assert!(url.starts_with("http://sluice.test/oauth2/auth?"), "{url}");
-    assert_eq!((parameter(url, "client_id").as_str(), parameter(url, "state").as_str()), (client, with.state));
+    assert_eq!(
+        (parameter(url, "client_id").as_str(), parameter(url, "state").as_str()),
+        (client, with.state)
+    );
     assert_eq!((parameter(url, "scope").as_str(), parameter(url, "code_challenge").len()), (with.scope, 43));
 }
 
@@ -44,7 +47,8 @@ async fn an_expired_flow_is_gone_and_has_a_way_out(backend: Backend) {
         (Method::PUT, format!("{requests}/consent/reject?consent_challenge={consent}")),
     ] {
         let body = json!({"subject": "alice"});
-        let gone = sluice.ask_json(method.clone(), &path, (method == Method::PUT).then_some(&body), 410).await;
+        let gone =
+            sluice.ask_json(method.clone(), &path, (method == Method::PUT).then_some(&body), 410).await;
         assert_way_out(&gone["redirect_to"], &client.id);
     }
     for verifier in [login_verifier, consent_verifier] {
@@ -92,7 +96,8 @@ async fn what_was_not_sealed_here_is_unknown(backend: Backend) {
     let mut browser = sluice.browser();
     let login = browser.begin(&client, &Authorize::default()).await;
     let damaged = format!("{}A{}", &login[..40], &login[41..]);
-    let verifier = parameter(&accept_login(&sluice, &login, &json!({"subject": "alice"})).await, "login_verifier");
+    let verifier =
+        parameter(&accept_login(&sluice, &login, &json!({"subject": "alice"})).await, "login_verifier");
     // Purposes do not mix, and another installation with the same secret has another network id.
     for challenge in [damaged.as_str(), verifier.as_str(), &login[..login.len() - 1], "x", ""] {
         let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");

@@ -12,6 +12,7 @@ on_both_stores! {
     a_flow_too_long_for_a_url_is_parked_once,
     a_parked_flow_that_expired_has_a_way_out,
     large_claims_of_the_consent_page_are_parked,
+    a_network_that_parks_too_many_flows_is_turned_away_for_a_while,
 }
 
 const SHORT: usize = 512;
@@ -82,9 +83,31 @@ async fn large_claims_of_the_consent_page_are_parked(backend: Backend) {
     assert!(access_token.len() <= SHORT, "claims that are too large stay in the grant");
     let (_, userinfo) = client.userinfo(access_token).await;
     assert_eq!(userinfo["groups"].as_array().unwrap().len(), groups.len());
-    assert_eq!(sluice.introspect(access_token).await["ext"]["groups"].as_array().unwrap().len(), groups.len());
+    assert_eq!(
+        sluice.introspect(access_token).await["ext"]["groups"].as_array().unwrap().len(),
+        groups.len()
+    );
     let too_large = json!({"session": {"id_token": {"blob": "x".repeat(64 * 1024)}}});
     let path = format!("/admin/oauth2/auth/requests/consent/accept?consent_challenge={challenge}");
     sluice.ask_json(Method::PUT, &path, Some(&too_large), 410).await;
+    sluice.node.stop().await;
+}
+
+async fn a_network_that_parks_too_many_flows_is_turned_away_for_a_while(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let (mut browser, state) = (sluice.browser(), long_state());
+    let long = client.authorize_url(&Authorize { state: &state, ..Authorize::default() });
+    for _ in 0..100 {
+        browser.visit(&long).await.expect("login_challenge");
+    }
+    let full = sluice.written();
+    let page = browser.visit(&long).await;
+    assert_eq!((page.status.as_u16(), page.location), (503, None));
+    assert!(page.headers.contains_key("retry-after"), "{:?}", page.headers);
+    assert_eq!(sluice.written(), full);
+    browser.log_in(&sluice, &client, "alice").await.expect("code");
+    sluice.advance(Lifetime::minutes(10));
+    browser.visit(&long).await.expect("login_challenge");
     sluice.node.stop().await;
 }

@@ -58,8 +58,7 @@ async fn prompt_none_with_a_session_leads_to_a_code(backend: Backend) {
     browser.cookies.retain(|name, _| !name.contains("binding"));
     for mut browser in [with_both_cookies, browser] {
         let before = browser.cookies.clone();
-        let page =
-            browser.log_in_with(&sluice, &client, &asking(NONE), &json!({"subject": "alice"})).await;
+        let page = browser.log_in_with(&sluice, &client, &asking(NONE), &json!({"subject": "alice"})).await;
         let tokens = client.redeem(&page.expect("code")).await.ok();
         assert_eq!(browser.cookies, before, "no cookie is set");
         let of = |tokens: &Value| crate::jwt::claims(token(tokens, "id_token"));
@@ -77,7 +76,10 @@ async fn prompt_none_without_consent_is_refused_to_the_client(backend: Backend) 
     let challenge = browser.begin(&client, &asking(NONE)).await;
     let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
     let page = browser.visit(&verifier).await;
-    assert_eq!((page.expect("error").as_str(), page.location().host_str()), ("consent_required", Some("app.test")));
+    assert_eq!(
+        (page.expect("error").as_str(), page.location().host_str()),
+        ("consent_required", Some("app.test"))
+    );
     sluice.node.stop().await;
 }
 
@@ -93,7 +95,8 @@ async fn prompt_login_asks_a_user_who_has_a_session(backend: Backend) {
     let more = [("prompt", "login")];
     let page = browser.log_in_with(&sluice, &client, &asking(&more), &json!({"subject": "bob"})).await;
     let tokens = client.redeem(&page.expect("code")).await.ok();
-    let (then, now) = (crate::jwt::claims(token(&first, "id_token")), crate::jwt::claims(token(&tokens, "id_token")));
+    let (then, now) =
+        (crate::jwt::claims(token(&first, "id_token")), crate::jwt::claims(token(&tokens, "id_token")));
     assert_ne!((&now["sub"], &now["sid"]), (&then["sub"], &then["sid"]));
     assert_eq!(now["auth_time"].as_i64().unwrap() - then["auth_time"].as_i64().unwrap(), 10);
     sluice.node.stop().await;

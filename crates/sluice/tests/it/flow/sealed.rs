@@ -27,7 +27,8 @@ async fn challenges_and_verifiers_of_an_ordinary_request_have_at_most_512_charac
     let with = Authorize { scope: "openid offline_access profile email", state: STATE, more: &[] };
     let url = client.authorize_url(&with).replace("a-nonce-of-some-length", NONCE);
     let login_challenge = browser.visit(&url).await.expect("login_challenge");
-    let login = json!({"subject": "8f14e45f-ceea-467f-ab0c-1d8f3b2a9c77", "remember": true, "remember_for": 3600});
+    let login =
+        json!({"subject": "8f14e45f-ceea-467f-ab0c-1d8f3b2a9c77", "remember": true, "remember_for": 3600});
     let to = accept_login(&sluice, &login_challenge, &login).await;
     let login_verifier = parameter(&to, "login_verifier");
     let consent_challenge = browser.visit(&to).await.expect("consent_challenge");
@@ -91,7 +92,8 @@ async fn what_is_too_long_is_refused_at_the_first_leg(backend: Backend) {
     let mut browser = sluice.browser();
     let before = sluice.written();
     let long = "s".repeat(2049);
-    let page = browser.visit(&client.authorize_url(&Authorize { state: &long, ..Authorize::default() })).await;
+    let page =
+        browser.visit(&client.authorize_url(&Authorize { state: &long, ..Authorize::default() })).await;
     assert_eq!((page.expect("error").as_str(), page.parameter("state")), ("invalid_request", None));
     let hint = "h".repeat(1025);
     let more = [("login_hint", hint.as_str())];

@@ -53,7 +53,13 @@ async fn remember_for_is_enforced_by_the_server(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({})).await;
     let mut browser = sluice.browser();
-    log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": true, "remember_for": 60})).await;
+    log_in(
+        &sluice,
+        &client,
+        &mut browser,
+        &json!({"subject": "alice", "remember": true, "remember_for": 60}),
+    )
+    .await;
     sluice.advance(Lifetime::secs(59));
     assert!(is_known(&sluice, &client, &mut browser).await);
     sluice.advance(Lifetime::secs(1));
@@ -89,7 +95,8 @@ async fn a_session_can_be_extended(backend: Backend) {
     log_in(&sluice, &client, &mut browser, &login).await;
     sluice.advance(Lifetime::secs(90));
     log_in(&sluice, &client, &mut browser, &login).await;
-    let extend = json!({"subject": "alice", "remember": true, "remember_for": 100, "extend_session_lifespan": true});
+    let extend =
+        json!({"subject": "alice", "remember": true, "remember_for": 100, "extend_session_lifespan": true});
     log_in(&sluice, &client, &mut browser, &extend).await;
     sluice.advance(Lifetime::secs(99));
     assert!(is_known(&sluice, &client, &mut browser).await);

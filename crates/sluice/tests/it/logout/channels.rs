@@ -96,7 +96,8 @@ async fn a_session_that_is_not_remembered_tells_its_clients_by_the_back_channel(
     let mut ear = Ear::open(Vec::new()).await;
     let client = sluice.client(&json!({"backchannel_logout_uri": ear.uri})).await;
     let mut browser = sluice.browser();
-    let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": false})).await;
+    let tokens =
+        log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": false})).await;
     sluice.advance(Lifetime::secs(1));
     log_out(&sluice, &mut browser, &[("id_token_hint", token(&tokens, "id_token"))]).await;
     let notice = ear.next().await;

@@ -52,7 +52,8 @@ async fn a_logout_ends_the_session_and_its_tokens(backend: Backend) {
         client.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");
         assert!(sluice.is_active(token(&other_session, "access_token")).await);
         client.refresh(token(&other_session, "refresh_token")).await.ok();
-        let known = login_request(&sluice, &client, &mut browser, &sluice_testkit::Authorize::default()).await;
+        let known =
+            login_request(&sluice, &client, &mut browser, &sluice_testkit::Authorize::default()).await;
         assert_eq!(known["skip"], false);
     }
     sluice.node.stop().await;
@@ -77,7 +78,9 @@ async fn a_logout_goes_back_only_to_a_registered_address_of_the_client_that_asks
         let page = ask(&mut browser, parameters).await;
         assert_eq!((page.status.as_u16(), page.location), (400, None), "{parameters:?}");
     }
-    let page = log_out(&sluice, &mut browser, &[("client_id", &client.id), ("post_logout_redirect_uri", BACK)]).await;
+    let page =
+        log_out(&sluice, &mut browser, &[("client_id", &client.id), ("post_logout_redirect_uri", BACK)])
+            .await;
     assert_eq!(page.location().as_str(), BACK);
     // An expired id token still tells whose session it was (RP-Initiated Logout §4).
     let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice"})).await;
@@ -98,7 +101,10 @@ async fn a_logout_is_confirmed_once_in_its_own_browser_and_in_time(backend: Back
     let verifier = confirm(&sluice, &challenge).await;
     assert_eq!(sluice.browser().visit(&verifier).await.status, 400);
     assert_eq!(browser.visit(&verifier.replace("logout_verifier=", "logout_verifier=A")).await.status, 400);
-    assert_eq!(browser.visit(&format!("/oauth2/sessions/logout?logout_verifier={challenge}")).await.status, 400);
+    assert_eq!(
+        browser.visit(&format!("/oauth2/sessions/logout?logout_verifier={challenge}")).await.status,
+        400
+    );
     assert!(sluice.is_active(token(&tokens, "access_token")).await);
     assert_eq!(browser.visit(&verifier).await.status, 200, "nowhere to go: a page says so");
     assert!(!sluice.is_active(token(&tokens, "access_token")).await);

@@ -2,7 +2,9 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sluice_testkit::{Authorize, Browser, Page, TestClient, TestSluice, accept_consent, accept_login, redirect_to};
+use sluice_testkit::{
+    Authorize, Browser, Page, TestClient, TestSluice, accept_consent, accept_login, redirect_to,
+};
 
 use crate::answer::{Answer, http};
 
@@ -99,9 +101,16 @@ impl Given {
             Kind::AccessToken => {
                 let url = sluice.public.join("/userinfo").unwrap();
                 let answer = Answer::to(http().get(url).bearer_auth(value)).await;
-                assert_eq!((answer.status, &answer.json()["error"]), (401, &json!("invalid_token")), "{value}");
+                assert_eq!(
+                    (answer.status, &answer.json()["error"]),
+                    (401, &json!("invalid_token")),
+                    "{value}"
+                );
                 let challenge = answer.header("www-authenticate");
-                assert!(challenge.starts_with("Bearer ") && challenge.contains("invalid_token"), "{challenge}");
+                assert!(
+                    challenge.starts_with("Bearer ") && challenge.contains("invalid_token"),
+                    "{challenge}"
+                );
             }
         }
         assert_eq!(sluice.written(), before, "{kind:?} {value}");
@@ -117,7 +126,8 @@ impl Given {
 
     /// What a login, consent or logout page is told about a challenge, whatever it asks; the last answer.
     pub(super) async fn page_gets(&self, sluice: &TestSluice, page: &str, challenge: &str, status: u16) {
-        let path = |verb: &str| format!("/admin/oauth2/auth/requests/{page}{verb}?{page}_challenge={challenge}");
+        let path =
+            |verb: &str| format!("/admin/oauth2/auth/requests/{page}{verb}?{page}_challenge={challenge}");
         let accept = json!({"subject": "mallory", "grant_scope": ["openid"]});
         let asked = [
             sluice.ask_json(Method::GET, &path(""), None, status).await,
@@ -126,7 +136,10 @@ impl Given {
         ];
         for answer in asked {
             match status {
-                410 => assert!(answer["redirect_to"].as_str().unwrap().starts_with("http://sluice.test/"), "{answer}"),
+                410 => assert!(
+                    answer["redirect_to"].as_str().unwrap().starts_with("http://sluice.test/"),
+                    "{answer}"
+                ),
                 _ => assert!(answer["error"].is_string() && answer.get("redirect_to").is_none(), "{answer}"),
             }
         }

@@ -1,1 +1,0 @@
-../it/authorization_errors.rs

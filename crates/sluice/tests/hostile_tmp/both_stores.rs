@@ -1,1 +1,0 @@
-../it/both_stores.rs

@@ -1,1 +1,0 @@
-../it/client_authentication.rs

@@ -1,1 +1,0 @@
-../it/cross_origin.rs

@@ -1,1 +1,0 @@
-../it/program.rs

@@ -1,1 +1,0 @@
-../it/refresh_errors.rs

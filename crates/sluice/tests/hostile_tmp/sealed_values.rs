@@ -1,1 +1,0 @@
-../it/sealed_values.rs

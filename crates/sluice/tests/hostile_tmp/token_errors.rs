@@ -1,1 +1,0 @@
-../it/token_errors.rs
