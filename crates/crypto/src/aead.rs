@@ -19,7 +19,7 @@ const VERSION: u8 = 1;
 const HEADER: usize = 2 + NONCE_LEN;
 const TAG: usize = 16;
 /// Longer input is refused before it is decoded, in characters.
-const MAX_SEALED: usize = 64 * 1024;
+const MAX_SEALED: usize = 512 * 1024;
 
 /// What a sealed value is for. A value sealed for one purpose does not open for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

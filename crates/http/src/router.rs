@@ -1,11 +1,12 @@
 //! Which path leads where.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::StatusCode;
-use axum::middleware::{Next, from_fn_with_state};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use sluice_primitives::Secret;
@@ -19,6 +20,8 @@ use crate::ui;
 
 /// A larger body is refused by the admin API, in bytes.
 const MAX_ADMIN_BODY: usize = 1024 * 1024;
+/// How long a request may take, its body included. A store answers, or gives up, long before.
+const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 
 /// The public API, below the path that it is reached at.
 pub fn public(state: PublicState) -> Router {
@@ -93,10 +96,14 @@ pub fn admin(state: AdminState, beside: Router) -> Router {
         .merge(clients)
         .merge(keys)
         .layer(DefaultBodyLimit::max(MAX_ADMIN_BODY))
+        .layer(from_fn(bounded))
         .merge(beside);
-    if let Some(expected) = bearer {
-        guarded = guarded.layer(from_fn_with_state(expected, check_bearer));
-    }
+    guarded = match bearer {
+        Some(expected) => guarded.layer(from_fn_with_state(expected, check_bearer)),
+        // With CORS configured, other sites are meant to speak.
+        None if cors.is_none() => guarded.layer(from_fn(refuse_other_sites)),
+        None => guarded,
+    };
     let mut routes = Router::new()
         .route("/.well-known/jwks.json", get(jwks::admin))
         .with_state(public_keys)
@@ -109,6 +116,22 @@ pub fn admin(state: AdminState, beside: Router) -> Router {
         .route("/health/alive", get(health::alive))
         .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
         .route("/version", get(move || health::version(version)))
+}
+
+/// However slowly a body comes, a request ends: what waits holds a connection.
+async fn bounded(request: Request, next: Next) -> Response {
+    match tokio::time::timeout(LONGEST_REQUEST, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => (StatusCode::REQUEST_TIMEOUT, [("connection", "close")]).into_response(),
+    }
+}
+
+/// A page of another site must not speak for the operator whose browser can reach an open admin port (Fetch Metadata §2.3).
+async fn refuse_other_sites(request: Request, next: Next) -> Response {
+    match request.headers().get("sec-fetch-site").map(HeaderValue::as_bytes) {
+        Some(b"cross-site" | b"same-site") => StatusCode::FORBIDDEN.into_response(),
+        _ => next.run(request).await,
+    }
 }
 
 /// The admin port's own credential (RFC 6750), compared in constant time.

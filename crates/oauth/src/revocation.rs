@@ -73,6 +73,9 @@ impl RevocationService {
         if owner != client.id {
             return Err(RevocationError::OtherClient);
         }
+        if self.revocations.holds_grant(grant) {
+            return Ok(());
+        }
         let marker = Marker { target: Target::Grant(grant), at: now, expires_at: now + LONGEST_ACCESS_TOKEN };
         self.grants.revoke(grant, now, marker.expires_at).await?;
         self.revocations.apply(&marker);

@@ -63,7 +63,8 @@ impl FromStr for Prompt {
                 "login" => prompt.login = true,
                 "consent" => prompt.consent = true,
                 "select_account" => prompt.select_account = true,
-                "create" => prompt.create = true,
+                // Hydra says `registration`.
+                "create" | "registration" => prompt.create = true,
                 _ => return Err(InvalidPrompt::Unknown),
             }
         }
@@ -83,6 +84,11 @@ mod tests {
         assert!("none".parse::<Prompt>().unwrap().none);
         assert_eq!("none login".parse::<Prompt>(), Err(InvalidPrompt::NoneNotAlone));
         assert_eq!("sometimes".parse::<Prompt>(), Err(InvalidPrompt::Unknown));
+    }
+
+    #[test]
+    fn hydras_registration_is_the_standards_create() {
+        assert_eq!("registration".parse::<Prompt>(), "create".parse());
     }
 
     #[test]

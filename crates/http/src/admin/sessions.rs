@@ -57,12 +57,8 @@ pub(crate) async fn list_consents(State(state): State<AdminState>, RawQuery(quer
     let body: Vec<_> =
         page.grants.iter().map(|(grant, client)| ConsentSessionBody::new(grant, client.as_deref())).collect();
     let mut response = Json(body).into_response();
-    if let Some(next) = page.next {
-        let link =
-            format!("</admin/oauth2/auth/sessions/consent?page_size={size}&page_token={next}>; rel=\"next\"");
-        if let Ok(link) = HeaderValue::from_str(&link) {
-            response.headers_mut().insert(LINK, link);
-        }
+    if let Ok(links) = HeaderValue::from_str(&links(&parameters, size, page.next.as_deref())) {
+        response.headers_mut().insert(LINK, links);
     }
     Ok(response)
 }
@@ -85,6 +81,21 @@ pub(crate) async fn revoke_consents(State(state): State<AdminState>, RawQuery(qu
     };
     state.consents.revoke(revoke).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// The first and the next page of the same listing (RFC 8288).
+fn links(parameters: &Parameters<'_>, size: u32, next: Option<&str>) -> String {
+    let link = |token: Option<&str>, relation: &str| {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for name in ["subject", "login_session_id"] {
+            query.extend_pairs(parameters.get(name).map(|value| (name, value)));
+        }
+        query.append_pair("page_size", &size.to_string());
+        query.extend_pairs(token.map(|token| ("page_token", token)));
+        format!("</admin/oauth2/auth/sessions/consent?{}>; rel=\"{relation}\"", query.finish())
+    };
+    let first = link(None, "first");
+    next.map_or(first.clone(), |next| format!("{first},{}", link(Some(next), "next")))
 }
 
 fn of_subject(subject: Subject, parameters: &Parameters<'_>) -> Result<Revoke, AdminError> {

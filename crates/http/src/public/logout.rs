@@ -49,19 +49,23 @@ async fn answer(state: &PublicState, query: &[u8], headers: &HeaderMap) -> Respo
                 .apply(&CookieChanges { binding, ..CookieChanges::default() }, response.headers_mut());
             response
         }
-        Ok(LogoutStep::Done { frames, continue_to }) => done(state, &frames, continue_to.as_deref()),
+        Ok(LogoutStep::Done { frames, continue_to, ends_cookie }) => {
+            let mut response = done(state, &frames, continue_to.as_deref());
+            if ends_cookie {
+                let changes = CookieChanges { session: CookieChange::Remove, ..CookieChanges::default() };
+                state.cookies.apply(&changes, response.headers_mut());
+            }
+            response
+        }
         Err(error) => refuse(state, &error),
     }
 }
 
 fn done(state: &PublicState, frames: &[url::Url], continue_to: Option<&str>) -> Response {
-    let mut response = match continue_to {
+    match continue_to {
         Some(url) if frames.is_empty() => redirect(StatusCode::FOUND, url),
         _ => logged_out_page(&state.config, frames, continue_to).into_response(),
-    };
-    let changes = CookieChanges { session: CookieChange::Remove, ..CookieChanges::default() };
-    state.cookies.apply(&changes, response.headers_mut());
-    response
+    }
 }
 
 fn refuse(state: &PublicState, error: &LogoutError) -> Response {

@@ -42,7 +42,7 @@ pub(crate) fn log(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 
     match code {
         ErrorCode::ServerError => error!(endpoint, error.code = %code, reason, "request failed"),
         ErrorCode::TemporarilyUnavailable => {
-            warn!(endpoint, error.code = %code, reason, "request turned away")
+            warn!(endpoint, error.code = %code, reason, "request turned away");
         }
         _ => info!(endpoint, error.code = %code, reason, "request refused"),
     }

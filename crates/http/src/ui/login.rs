@@ -56,11 +56,12 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "login_challenge")?;
     let answer = ui.flows.login(challenge).await?;
+    // Accepting makes a sealed value, which may have to be parked: not for everybody who found the address.
+    visit.check_binding(&answer.flow.request, &answer)?;
     if let Some(known) = &answer.flow.known {
         let next = ui.flows.accept_login(challenge, recognised(known)).await?;
         return Ok(redirect(StatusCode::SEE_OTHER, &next));
     }
-    visit.check_binding(&answer.flow.request, &answer)?;
     let email = answer.flow.request.login_hint.as_deref().unwrap_or_default();
     form(ui, (visit, challenge), &answer, (StatusCode::OK, &Typed { email, ..Typed::default() }))
 }

@@ -58,7 +58,9 @@ async fn form(
     (visit, challenge): (&Visit, &str),
     asked: &LogoutView,
 ) -> Result<Response, Problem> {
+    // Whoever holds an id token can ask for its session; only the browser of that session is told whose it is.
     let account = match asked.logout.subject.as_str().parse::<IdentityId>() {
+        Ok(_) if !ui.logout.is_session_of(&visit.browser, asked.logout.session) => None,
         Ok(id) => ui.identities.find(id).await.map_err(IdentityError::from)?.map(|identity| identity.email),
         Err(_) => None,
     };

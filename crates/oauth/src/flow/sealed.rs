@@ -19,6 +19,8 @@ use super::wire::{WireConsent, WireDecision, WireKnown, WireLogin, WireRequest};
 /// A longer challenge or verifier is parked, in characters: browsers and proxies still take what is shorter.
 pub const MAX_IN_URL: usize = 1_500;
 
+/// What later legs may add to a flow, in characters: one that would have to be parked then is parked, and counted, now.
+const LATER_LEGS: usize = 200;
 /// How many networks are counted at once.
 const NETWORKS: usize = 10_000;
 
@@ -89,13 +91,14 @@ impl FlowSealer {
         let rest = WireKnown::new(flow.session, flow.known.as_ref());
         let wire = WireRequest::from(&flow.request);
         let sealed = self.seal_bytes(Purpose::LoginChallenge, Place::Inline, &(&wire, &rest));
-        if sealed.len() <= MAX_IN_URL {
+        if sealed.len() <= MAX_IN_URL - LATER_LEGS {
             return Ok(sealed);
         }
         if asked_by.is_some_and(|address| !self.by_network.allows(address, self.clock.now())) {
             return Err(FlowError::QuotaReached);
         }
-        self.seal(Purpose::LoginChallenge, &flow.request, &rest).await
+        let handle = self.park(&postcard::to_stdvec(&wire).map_err(|_| FlowError::Content)?).await?;
+        self.seal_beside(Purpose::LoginChallenge, handle, (&wire, &rest)).await
     }
 
     /// Opens what the login page presents.

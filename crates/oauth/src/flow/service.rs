@@ -210,6 +210,7 @@ impl FlowService {
                 "The field `subject` must be the subject of the session when login is skipped.",
             ));
         }
+        check_span(accept.remember_for)?;
         check_size([accept.context.as_ref()], &[])?;
         let short = |text: &String| text.len() <= 255 && !text.contains('\0');
         let texts = [&accept.acr, &accept.force_subject_identifier, &accept.identity_provider_session_id];
@@ -258,6 +259,7 @@ fn read_consent(
             "The field `grant_access_token_audience` holds an audience that the client may not ask for.",
         ));
     }
+    check_span(accept.remember_for)?;
     check_size([accept.context.as_ref()], &[&accept.id_token, &accept.access_token])?;
     Ok(Consent {
         scope,
@@ -275,6 +277,16 @@ fn check_size(values: [Option<&Value>; 1], maps: &[&Map<String, Value>]) -> Resu
     let maps = maps.iter().map(|map| serde_json::to_string(map).map_or(usize::MAX, |text| text.len()));
     if values.chain(maps).fold(0, usize::saturating_add) > MAX_CLAIMS {
         return Err(FlowProblem::Invalid("The claims and the context are longer than 64 KiB together."));
+    }
+    Ok(())
+}
+
+/// How long something is remembered is a number of seconds that has not passed yet.
+fn check_span(secs: i64) -> Result<(), FlowProblem> {
+    if u32::try_from(secs).is_err() {
+        return Err(FlowProblem::Invalid(
+            "The field `remember_for` is negative, or more than 4294967295 seconds.",
+        ));
     }
     Ok(())
 }

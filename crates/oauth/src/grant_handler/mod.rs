@@ -9,11 +9,12 @@ mod refresh_token;
 
 use std::sync::Arc;
 
+use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
 use sluice_primitives::{Clock, Rng, Timestamp};
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{GrantType, TokenRequest};
-use sluice_token::{Marker, RevocationSet, Target};
+use sluice_token::{FeedFollower, Marker, RevocationSet, Target};
 
 pub use error::TokenError;
 
@@ -36,6 +37,8 @@ pub struct TokenService {
     pub issuer: Arc<TokenIssuer>,
     /// Opens codes and refresh tokens.
     pub sealer: Arc<Sealer>,
+    /// How much this node knows of what was revoked and changed.
+    pub follower: Arc<FeedFollower>,
     /// What was revoked.
     pub revocations: Arc<RevocationSet>,
     /// What an operator sees.
@@ -56,6 +59,10 @@ impl TokenService {
         presented: Presented,
         request: TokenRequest,
     ) -> Result<TokenResponse, TokenError> {
+        // A node that missed changes must not issue to a client that was deleted, or whose secret was rotated, meanwhile.
+        if self.follower.is_stale() {
+            return Err(StoreError::Unavailable(None).into());
+        }
         let now = self.clock.now();
         let client = self.clients.authenticate(presented, now).await?;
         check_grant_type(&client, request.grant_type())?;

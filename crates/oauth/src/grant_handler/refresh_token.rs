@@ -33,7 +33,10 @@ impl TokenService {
             return Err(TokenError::Expired);
         }
         let grant = self.rotate(client, &token, &exchange, now).await?;
-        let scope = exchange.scope.as_ref().unwrap_or(&grant.scope);
+        let asked = exchange.scope.as_ref().unwrap_or(&grant.scope);
+        // What the client lost meanwhile, its new tokens lack.
+        let kept = asked.iter().filter(|value| self.config.scopes.allows(&client.scope, value));
+        let scope = &Scope::from_values(kept).unwrap_or_default();
         let audience = Audience::from_values(exchange.audience);
         let audience = if audience.is_empty() { grant.audience.as_slice() } else { audience.as_slice() };
         Ok(self.issuer.issue(&Issue {
@@ -63,6 +66,7 @@ impl TokenService {
         // However short its tokens live, the grant's id is not free before the flow's verifiers have expired.
         let life = lifetime::refresh_token(client, GrantType::RefreshToken, &self.config)
             .max(lifetime::access_token(client, GrantType::RefreshToken, &self.config))
+            .max(lifetime::access_token(client, GrantType::AuthorizationCode, &self.config))
             .max(self.config.lifetimes.flow);
         let rotate = RotateRefresh {
             grant: token.grant,

@@ -20,7 +20,7 @@ use crate::keys::KeyRing;
 /// A notice that has failed so often is a dead letter: after about a day.
 const ATTEMPTS: u32 = 12;
 /// How long this node may take for what it leased.
-const LEASE: Lifetime = Lifetime::secs(60);
+const LEASE: Lifetime = Lifetime::secs(120);
 /// How many notices are sent at once.
 const AT_ONCE: u32 = 16;
 

@@ -49,6 +49,8 @@ pub enum LogoutStep {
         frames: Vec<Url>,
         /// Where the browser goes in the end; the page of this server if none.
         continue_to: Option<String>,
+        /// Whether the session that its cookie names is over: one that goes on must still be there to be ended.
+        ends_cookie: bool,
     },
 }
 
@@ -92,7 +94,8 @@ impl LogoutService {
     pub async fn begin(&self, query: &[u8], browser: &Browser) -> Result<LogoutStep, LogoutError> {
         let request = self.read(query, browser).await?;
         let Some((session, subject)) = request.session else {
-            return Ok(LogoutStep::Done { frames: Vec::new(), continue_to: self.destination(&request) });
+            let continue_to = self.destination(&request);
+            return Ok(LogoutStep::Done { frames: Vec::new(), continue_to, ends_cookie: false });
         };
         let now = self.clock.now();
         let (key, binding) = if let Some(key) = browser.binding_keys().0.into_iter().next() {
@@ -115,7 +118,7 @@ impl LogoutService {
             binding: key.bind(id),
         };
         if skip {
-            return self.end(&logout).await;
+            return self.end(&logout, browser).await;
         }
         let mut page = self.config.pages.logout.clone();
         let challenge = logout.seal(Purpose::LogoutChallenge, &self.sealer, &*self.rng);
@@ -167,10 +170,16 @@ impl LogoutService {
         if !first {
             return Err(LogoutError::Verifier);
         }
-        self.end(&logout).await
+        self.end(&logout, browser).await
     }
 
-    async fn end(&self, logout: &Logout) -> Result<LogoutStep, LogoutError> {
+    /// Whether the browser's cookie names this session.
+    pub fn is_session_of(&self, browser: &Browser, session: SessionId) -> bool {
+        let own = browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer));
+        own.is_some_and(|own| own.session == session)
+    }
+
+    async fn end(&self, logout: &Logout, browser: &Browser) -> Result<LogoutStep, LogoutError> {
         let now = self.clock.now();
         let which = EndSessions::One(logout.session);
         let ended = self.sessions.participants(&which).await?;
@@ -181,7 +190,8 @@ impl LogoutService {
         let target = logout.redirect_uri.as_ref().map(|uri| with_state(uri, logout.state.as_deref()));
         let continue_to =
             target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string));
-        Ok(LogoutStep::Done { frames, continue_to })
+        let ends_cookie = self.is_session_of(browser, logout.session);
+        Ok(LogoutStep::Done { frames, continue_to, ends_cookie })
     }
 
     fn destination(&self, request: &LogoutRequest) -> Option<String> {

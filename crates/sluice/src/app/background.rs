@@ -23,6 +23,8 @@ use super::stores::Repositories;
 const JANITOR_EVERY: Duration = Duration::from_mins(1);
 /// How many rows one deletion takes at most.
 const JANITOR_ROWS: u32 = 1_000;
+/// How many rounds follow each other at most.
+const JANITOR_ROUNDS: usize = 1_000;
 /// How often the outbox is looked into.
 const OUTBOX_EVERY: Duration = Duration::from_secs(1);
 /// How long the feed is left alone after it could not be read.
@@ -67,10 +69,16 @@ impl Background {
         self.every(JANITOR_EVERY, move || {
             let (store, clock) = (Arc::clone(&store), Arc::clone(&clock));
             async move {
-                if let Err(error) =
-                    janitor_round(&*store, clock.now(), (JanitorKinds::ALL, JANITOR_ROWS)).await
-                {
-                    warn!(%error, "expired rows could not be deleted");
+                // As long as a round finds as much as it may take, there is more.
+                for _ in 0..JANITOR_ROUNDS {
+                    match janitor_round(&*store, clock.now(), (JanitorKinds::ALL, JANITOR_ROWS)).await {
+                        Ok(deleted) if deleted >= u64::from(JANITOR_ROWS) => {}
+                        Ok(_) => break,
+                        Err(error) => {
+                            warn!(%error, "expired rows could not be deleted");
+                            break;
+                        }
+                    }
                 }
             }
         });

@@ -241,6 +241,7 @@ impl Shared {
                 Arc::clone(&self.base.rng),
             )),
             sealer: Arc::clone(&self.sealer),
+            follower: Arc::clone(&self.follower),
             revocations: Arc::clone(&self.revocations),
             metrics: Arc::clone(&self.metrics),
             clock: Arc::clone(&self.base.clock),

@@ -18,6 +18,12 @@ const LOG_FILTER: &str = "SLUICE_LOG";
 pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsString)>) -> Exit {
     let sources = serve.configuration.sources(environment);
     let Some(loaded) = load(&sources) else { return Exit::Failure };
+    if serve.tls_self_signed && !loaded.settings.mode.is_development() {
+        eprintln!(
+            "--tls-self-signed is for development: use it with --dev, or name a certificate (serve.tls)"
+        );
+        return Exit::Usage;
+    }
     let (guard, traces) = match observe(&loaded) {
         Ok(observed) => observed,
         Err(error) => {

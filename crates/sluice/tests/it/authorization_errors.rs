@@ -103,7 +103,7 @@ async fn what_cannot_be_trusted_is_shown_here_and_writes_nothing(backend: Backen
         is_shown(&sluice, &asked(&client, changes), *status).await;
     }
     is_shown(&sluice, &(asked(&client, &[]) + "&login_hint=%ff%fe"), 400).await;
-    let many: String = (0..70).map(|n| format!("&p{n}=1")).collect();
+    let many = (0..70).map(|n| format!("&p{n}=1")).collect::<Vec<_>>().concat();
     is_shown(&sluice, &(asked(&client, &[]) + &many), 400).await;
     is_shown(&sluice, "/oauth2/auth", 400).await;
     sluice.node.stop().await;

@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::answer::http_with;
 
-const AT_MOST: Duration = Duration::from_secs(60);
+const AT_MOST: Duration = Duration::from_mins(1);
 
 fn certificate() -> SelfSigned {
     self_signed(&["127.0.0.1".to_owned()], SystemClock.now()).unwrap()

@@ -48,7 +48,8 @@ fn covers(markers: &HashMap<Target, Entry>, facts: &Facts<'_>) -> bool {
     if not_later(Target::Client(facts.client.clone()), facts.consented_at) {
         return true;
     }
-    if facts.session.is_some_and(|session| not_later(Target::Session(session), facts.authenticated_at)) {
+    // A session authenticates once: whatever the clocks of two nodes say, its end comes after.
+    if facts.session.is_some_and(|session| markers.contains_key(&Target::Session(session))) {
         return true;
     }
     facts.subject.is_some_and(|subject| {
@@ -88,6 +89,11 @@ impl RevocationSet {
     /// Whether the grant with these facts was revoked.
     pub fn covers_grant(&self, facts: &Facts<'_>) -> bool {
         covers(&self.0.read(), facts)
+    }
+
+    /// Whether the grant itself was revoked, whatever wide markers say.
+    pub fn holds_grant(&self, grant: GrantId) -> bool {
+        self.0.read().contains_key(&Target::Grant(grant))
     }
 
     /// Whether a login of `subject` in `session` was signed out after it happened.

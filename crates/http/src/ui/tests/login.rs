@@ -89,7 +89,13 @@ async fn a_browser_that_is_known_sees_no_page() {
     let subject = "some subject".parse().unwrap();
     let page = world.at_with("/ui/login", world.request(), Some(subject)).await;
     // As for `prompt=none`, in a frame: nothing may forbid that.
-    let answer = world.send_without_cookie(Request::get(page).body(Body::empty()).unwrap()).await;
+    let unbound = world.send_without_cookie(Request::get(&page).body(Body::empty()).unwrap()).await;
+    assert_eq!(
+        unbound.status,
+        StatusCode::BAD_REQUEST,
+        "nothing is sealed for a browser that the flow is not of"
+    );
+    let answer = world.get(&page).await;
     assert_eq!((answer.header("x-frame-options"), answer.header("content-security-policy")), ("", ""));
     let login = world.accepted(&answer).await;
     assert_eq!((login.subject.as_str(), login.skipped), ("some subject", true));

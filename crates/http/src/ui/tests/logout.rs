@@ -9,8 +9,9 @@ use super::world::{ALICE, World, form};
 async fn a_person_signs_out_or_stays() {
     let world = World::new().await;
     let alice = world.register_alice().await.to_string().parse().unwrap();
-    let page = world.at_logout(alice).await;
-    assert!(world.get(&page).await.body.contains(ALICE));
+    let (page, session) = world.at_logout_of_session(alice).await;
+    assert!(world.get_with(&page, &session).await.body.contains(ALICE));
+    assert!(!world.get(&page).await.body.contains(ALICE), "an id token alone does not tell whose it is");
     let stays = world.fill_in(&page, &[("decision", "reject")]).await;
     assert_eq!(stays.status, StatusCode::OK);
     assert!(stays.body.contains("You are still signed in"));

@@ -191,6 +191,13 @@ impl World {
         self.send_without_cookie(request).await
     }
 
+    /// Sends a request with the cookie that binds flows, and another.
+    pub(super) async fn get_with(&self, target: &str, cookie: &str) -> Answer {
+        let binding = format!("__Host-sluice_binding={}", URL_SAFE_NO_PAD.encode(self.key.expose()));
+        let request = Request::get(target).header(COOKIE, format!("{binding}; {cookie}"));
+        self.send_without_cookie(request.body(Body::empty()).unwrap()).await
+    }
+
     pub(super) async fn send_without_cookie(&self, request: Request<Body>) -> Answer {
         let response = self.app().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
@@ -296,15 +303,24 @@ impl World {
 
     /// A logout page's address.
     pub(super) async fn at_logout(&self, subject: Subject) -> String {
+        self.at_logout_of_session(subject).await.0
+    }
+
+    /// A logout page's address, and the cookie of the session that it is about.
+    pub(super) async fn at_logout_of_session(&self, subject: Subject) -> (String, String) {
         let session = SessionId::generate(self.now(), &OsRng);
         let cookie = SessionCookie { session, subject, authenticated_at: self.now(), remembered: true };
+        let sealed = cookie.seal(&self.sealer, &OsRng);
         let browser = Browser {
             keys: BindingKeys(vec![self.key.clone()]),
-            session: Some(cookie.seal(&self.sealer, &OsRng)),
+            session: Some(sealed.clone()),
             ..Browser::default()
         };
         match self.ui.logout.begin(b"", &browser).await.unwrap() {
-            LogoutStep::Confirm { page, .. } => page.trim_start_matches("https://id.example").to_owned(),
+            LogoutStep::Confirm { page, .. } => {
+                let page = page.trim_start_matches("https://id.example").to_owned();
+                (page, format!("__Host-session={sealed}"))
+            }
             LogoutStep::Done { .. } => panic!("there is a session to end"),
         }
     }

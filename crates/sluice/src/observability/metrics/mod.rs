@@ -113,7 +113,7 @@ impl Metrics {
         self.sampled.add(Kind::Counter, (name.trim_end_matches("_total"), help), labels, read);
     }
 
-    /// How many flows reached `step` (`login_requested`, `login_accepted`, `code_issued`, …).
+    /// How many flows reached `step` (`begun`, `logged_in`, `granted`, …).
     pub(crate) fn register_flow_step(
         &self,
         step: &'static str,

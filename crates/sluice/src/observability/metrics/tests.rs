@@ -14,7 +14,7 @@ fn metrics_with_everything() -> Metrics {
     let readers =
         CacheReaders { entries: Box::new(|| 3), hits_total: Box::new(|| 20), misses_total: Box::new(|| 1) };
     metrics.register_cache("client", readers);
-    metrics.register_flow_step("login_requested", || 2);
+    metrics.register_flow_step("begun", || 2);
     metrics.register_flow_step("code_issued", || 1);
     metrics.register_gauge_fn("sluice_revocation_feed_age_seconds", "How old", || 0.25);
     metrics
@@ -113,7 +113,7 @@ fn a_made_up_method_makes_no_series_of_its_own() {
 #[test]
 fn a_name_registered_twice_is_one_family_with_two_samples() {
     let encoded = metrics_with_everything().encode();
-    assert!(encoded.contains(r#"sluice_flows_total{step="login_requested"} 2.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_flows_total{step="begun"} 2.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_flows_total{step="code_issued"} 1.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_cache_hits_total{cache="client"} 20.0"#), "{encoded}");
     assert!(
