@@ -127,6 +127,20 @@ pub async fn a_code_redeemed_by_64_at_once_is_redeemed_by_one_and_revoked(fixtur
     assert!(given::is_marked(&*nodes[1], &Target::Grant(grant.id)).await);
 }
 
+/// The same when the engine stands still until all 64 wait, so that they are taken together.
+pub async fn a_code_redeemed_64_times_in_one_batch_is_redeemed_by_one_and_revoked(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let grant = given::inserted(&*store, given::grant()).await;
+    let stall = fixture.stall().await;
+    let redemptions = join_all((0..64).map(|_| redeem(&*store, grant.id, 20)));
+    let release = async { drop(stall) };
+    let (outcomes, ()) = tokio::join!(redemptions, release);
+    let count = |wanted: fn(&Redemption) -> bool| outcomes.iter().filter(|outcome| wanted(outcome)).count();
+    assert_eq!(count(|outcome| matches!(outcome, Redemption::Redeemed(_))), 1);
+    assert_eq!(count(|outcome| matches!(outcome, Redemption::Replayed | Redemption::Revoked)), 63);
+    assert!(find(&*store, grant.id).await.unwrap().revoked_at.is_some());
+}
+
 /// A retry after a lost answer finds its own work, and is no replay.
 pub async fn a_redemption_retried_by_its_own_attempt_is_a_success(fixture: &impl Fixture) {
     let nodes = [fixture.store(), fixture.second_node().await];

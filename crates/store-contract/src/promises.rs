@@ -44,6 +44,7 @@ macro_rules! store_contract {
                 a_code_is_redeemed,
                 a_code_redeemed_twice_revokes_its_grant,
                 a_code_redeemed_by_64_at_once_is_redeemed_by_one_and_revoked,
+                a_code_redeemed_64_times_in_one_batch_is_redeemed_by_one_and_revoked,
                 a_redemption_retried_by_its_own_attempt_is_a_success,
                 only_a_living_grant_is_redeemed,
                 redemptions_in_opposite_order_from_two_nodes_each_get_an_outcome,
@@ -135,6 +136,7 @@ macro_rules! store_contract {
                 an_expired_marker_goes_after_its_sweep_and_revives_nothing,
                 an_expired_marker_stays_until_its_sweep_is_complete,
                 a_grant_that_comes_after_the_sweep_of_its_marker_stays_revoked,
+                a_grant_that_was_revoked_in_flight_is_inserted_revoked,
                 a_feed_goes_on_after_its_markers_went,
             }
         }

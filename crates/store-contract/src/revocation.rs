@@ -242,6 +242,15 @@ pub async fn a_grant_that_comes_after_the_sweep_of_its_marker_stays_revoked(fixt
     }
 }
 
+/// A grant that was revoked before the flow that was in flight inserts it is revoked from the start.
+pub async fn a_grant_that_was_revoked_in_flight_is_inserted_revoked(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let grant = given::grant();
+    mark(&*store, &Target::Grant(grant.id)).await;
+    given::inserted(&*fixture.second_node().await, grant.clone()).await;
+    assert_eq!(store.redeem_code(given::redeem(grant.id, 20)).await.unwrap(), Redemption::Revoked);
+}
+
 /// A reader that starts after a marker went reads on without it.
 pub async fn a_feed_goes_on_after_its_markers_went(fixture: &impl Fixture) {
     let store = fixture.store();

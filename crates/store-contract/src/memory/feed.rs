@@ -23,6 +23,7 @@ impl Data {
     pub(super) fn covers(&self, grant: &Grant) -> bool {
         let (subject, client) = (grant.subject.clone(), grant.client.clone());
         grant.session.is_some_and(|session| self.is_marked(&Target::Session(session), grant.authenticated_at))
+            || self.is_marked(&Target::Grant(grant.id), Timestamp::from_millis(0))
             || self.is_marked(&Target::Subject(subject.clone()), grant.authenticated_at)
             || self.is_marked(&Target::SubjectClient(subject, client.clone()), grant.consented_at)
             || self.is_marked(&Target::Client(client), grant.consented_at)

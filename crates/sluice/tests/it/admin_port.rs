@@ -1,0 +1,86 @@
+//! What the admin port answers to whom, and how its listings go on.
+
+use reqwest::Method;
+use serde_json::json;
+use sluice_testkit::{Backend, TestSluice};
+
+use crate::both_stores::on_both_stores;
+
+on_both_stores! {
+    a_list_of_consents_goes_on_where_its_link_leads,
+    a_client_that_is_registered_again_inherits_no_flow,
+    a_token_that_is_revoked_again_writes_nothing,
+}
+
+async fn a_list_of_consents_goes_on_where_its_link_leads(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    for _ in 0..3 {
+        sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
+    }
+    let mut path = "/admin/oauth2/auth/sessions/consent?subject=alice&page_size=2".to_owned();
+    let mut seen = Vec::new();
+    loop {
+        let answer = sluice.ask(Method::GET, &path, None).await;
+        assert_eq!(answer.status().as_u16(), 200);
+        let links = answer.headers()["link"].to_str().unwrap().to_owned();
+        let page: Vec<serde_json::Value> = answer.json().await.unwrap();
+        seen.extend(page.into_iter().map(|consent| consent["consent_request_id"].to_string()));
+        let Some((_, next)) = links.split_once(',') else { break };
+        path = next.split_once('>').unwrap().0.trim_start_matches('<').to_owned();
+    }
+    assert_eq!(seen.len(), 3);
+    seen.dedup();
+    assert_eq!(seen.len(), 3);
+    sluice.node.stop().await;
+}
+
+async fn a_client_that_is_registered_again_inherits_no_flow(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let old = sluice.client(&json!({"client_id": "app"})).await;
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(&old, &Default::default()).await;
+    let verifier = sluice_testkit::accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    sluice.ask_json(Method::DELETE, "/admin/clients/app", None, 204).await;
+    sluice.advance(sluice_primitives::Lifetime::secs(1));
+    sluice.client(&json!({"client_id": "app", "redirect_uris": ["https://new.test/callback"]})).await;
+    let page = browser.visit(&verifier).await;
+    assert_eq!((page.status.as_u16(), page.location), (400, None));
+    sluice.node.stop().await;
+}
+
+async fn a_token_that_is_revoked_again_writes_nothing(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
+    let tokens = client.redeem(&code).await.ok();
+    let token = tokens["access_token"].as_str().unwrap();
+    client.revoke(token).await.ok();
+    let before = sluice.written();
+    client.revoke(token).await.ok();
+    assert_eq!(sluice.written(), before);
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_another_site_cannot_speak_to_an_open_admin_port() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let http = reqwest::Client::new();
+    for (site, status) in [("cross-site", 403), ("same-site", 403), ("none", 201), ("same-origin", 201)] {
+        let request = http.post(sluice.admin.join("/admin/clients").unwrap()).header("sec-fetch-site", site);
+        let answer = request.body(r#"{"client_name":"evil"}"#).send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{site}");
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_span_that_cannot_be_is_refused() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    let challenge = sluice.browser().begin(&client, &Default::default()).await;
+    let path = format!("/admin/oauth2/auth/requests/login/accept?login_challenge={challenge}");
+    let body = json!({"subject": "alice", "remember": true, "remember_for": -1});
+    sluice.ask_json(Method::PUT, &path, Some(&body), 400).await;
+    sluice.node.stop().await;
+}
