@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::json;
-use sluice_testkit::{Backend, TestSluice};
+use sluice_testkit::{Authorize, Backend, TestSluice};
 
 use crate::both_stores::on_both_stores;
 
@@ -39,7 +39,7 @@ async fn a_client_that_is_registered_again_inherits_no_flow(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let old = sluice.client(&json!({"client_id": "app"})).await;
     let mut browser = sluice.browser();
-    let challenge = browser.begin(&old, &Default::default()).await;
+    let challenge = browser.begin(&old, &Authorize::default()).await;
     let verifier = sluice_testkit::accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
     sluice.ask_json(Method::DELETE, "/admin/clients/app", None, 204).await;
     sluice.advance(sluice_primitives::Lifetime::secs(1));
@@ -78,7 +78,7 @@ async fn a_page_of_another_site_cannot_speak_to_an_open_admin_port() {
 async fn a_span_that_cannot_be_is_refused() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let client = sluice.client(&json!({})).await;
-    let challenge = sluice.browser().begin(&client, &Default::default()).await;
+    let challenge = sluice.browser().begin(&client, &Authorize::default()).await;
     let path = format!("/admin/oauth2/auth/requests/login/accept?login_challenge={challenge}");
     let body = json!({"subject": "alice", "remember": true, "remember_for": -1});
     sluice.ask_json(Method::PUT, &path, Some(&body), 400).await;
