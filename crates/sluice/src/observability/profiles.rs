@@ -2,8 +2,9 @@
 //!
 //! `GET /admin/debug/pprof/profile?seconds=10`: CPU, as pprof reads it, or with `format=svg` as a flame graph.
 //! The first one makes the profiler's tables, some 300 MB, which stay until the process ends.
-//! `GET /admin/debug/pprof/heap`: memory. The allocator keeps no record of who allocated what, so this is what the kernel
-//! knows of the process's memory, as JSON, and not a profile by call stack.
+//! `GET /admin/debug/pprof/heap`: memory. A build with the feature `heap-profile`, started with
+//! `_RJEM_MALLOC_CONF=prof:true`, answers a profile by call stack, as pprof reads it. Otherwise the allocator keeps no record
+//! of who allocated what, and the answer is what the kernel knows of the process's memory, as JSON.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -116,10 +117,39 @@ struct HeapBody {
     mappings: BTreeMap<String, u64>,
 }
 
-const HEAP_NOTE: &str = "The allocator keeps no record of call stacks; this is the memory of the process as the kernel accounts it.";
+const HEAP_NOTE: &str = "The allocator keeps no record of call stacks; this is the memory of the process as the kernel accounts it. A build with the feature heap-profile, started with _RJEM_MALLOC_CONF=prof:true, keeps one.";
 
 /// `GET /admin/debug/pprof/heap`.
 async fn heap() -> Response {
+    match by_call_stack().await {
+        Some(profile) => profile,
+        None => by_the_kernel(),
+    }
+}
+
+/// Who holds memory, sampled by the allocator since the process began; none if it does not sample.
+#[cfg(feature = "heap-profile")]
+async fn by_call_stack() -> Option<Response> {
+    let control = jemalloc_pprof::PROF_CTL.as_ref()?;
+    let profile = control.lock().await.dump_pprof();
+    Some(match profile {
+        Ok(body) => {
+            let disposition = r#"attachment; filename="heap.pb.gz""#;
+            ([(CONTENT_TYPE, "application/octet-stream"), (CONTENT_DISPOSITION, disposition)], body).into_response()
+        }
+        Err(cause) => {
+            error!(error = %cause, "no heap profile was taken");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    })
+}
+
+#[cfg(not(feature = "heap-profile"))]
+fn by_call_stack() -> std::future::Ready<Option<Response>> {
+    std::future::ready(None)
+}
+
+fn by_the_kernel() -> Response {
     let Some(process) = ProcessFacts::read() else {
         return (StatusCode::NOT_IMPLEMENTED, "This system does not tell about processes.").into_response();
     };
