@@ -135,7 +135,8 @@ async fn by_call_stack() -> Option<Response> {
     Some(match profile {
         Ok(body) => {
             let disposition = r#"attachment; filename="heap.pb.gz""#;
-            ([(CONTENT_TYPE, "application/octet-stream"), (CONTENT_DISPOSITION, disposition)], body).into_response()
+            ([(CONTENT_TYPE, "application/octet-stream"), (CONTENT_DISPOSITION, disposition)], body)
+                .into_response()
         }
         Err(cause) => {
             error!(error = %cause, "no heap profile was taken");
