@@ -7,6 +7,7 @@ FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 600
 CACHE := .cache
 VENV := $(CACHE)/interop-venv
+CONTRACT_VENV := $(CACHE)/contract-venv
 # tests/deps may have put a newer Node or Go here than the distribution has.
 export PATH := $(CURDIR)/$(CACHE)/bin:$(HOME)/.cargo/bin:$(PATH)
 
@@ -17,6 +18,7 @@ help:
 	@echo "make check     formatting, lints, documentation, dependency arrows"
 	@echo "make unit      every Rust test, on SQLite and on a private PostgreSQL"
 	@echo "make interop   real OAuth software against the server, on both databases"
+	@echo "make contract  every operation of Hydra's OpenAPI document, on both databases, and generated requests"
 	@echo "make browser   Chromium on the pages"
 	@echo "make soak      long runs: SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
@@ -27,6 +29,7 @@ test:
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory interop
+	@$(MAKE) --no-print-directory contract
 	@$(MAKE) --no-print-directory browser
 
 .PHONY: demo
@@ -62,6 +65,11 @@ $(CACHE)/python.stamp: tests/interop/python/requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
+$(CACHE)/contract.stamp: tests/contract/requirements.txt
+	python3 -m venv --clear $(CONTRACT_VENV)
+	$(CONTRACT_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
 $(CACHE)/go.stamp: tests/interop/go/go.mod tests/interop/go/go.sum
 	cd tests/interop/go && go mod download
 	@mkdir -p $(CACHE) && touch $@
@@ -73,6 +81,10 @@ server: rust
 .PHONY: interop
 interop: server $(CACHE)/node.stamp $(CACHE)/python.stamp $(CACHE)/go.stamp
 	tests/interop/run sqlite postgres
+
+.PHONY: contract
+contract: server $(CACHE)/contract.stamp
+	tests/contract/run sqlite postgres
 
 .PHONY: browser
 browser: server $(CACHE)/node.stamp

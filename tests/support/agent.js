@@ -8,6 +8,8 @@ export const ADMIN = process.env.SLUICE_ADMIN_URL
 /** Nothing listens here: the agent stops when it is sent there. */
 export const CALLBACK = 'http://127.0.0.1:9/callback'
 export const AFTER_LOGOUT = 'http://127.0.0.1:9/signed-out'
+export const AFTER_DEVICE = 'http://127.0.0.1:9/device-signed-in'
+const ENDS = [CALLBACK, AFTER_LOGOUT, AFTER_DEVICE]
 
 const MOST_HOPS = 12
 
@@ -36,13 +38,15 @@ export class Agent {
       const location = response.headers.get('location')
       if (!location) return { status: response.status, body: await response.text() }
       next = new URL(location, next)
-      if (next.href.startsWith(CALLBACK) || next.href.startsWith(AFTER_LOGOUT)) return next
+      if (ENDS.some((end) => next.href.startsWith(end))) return next
       next = (await this.#answer(next, decisions)) ?? next
     }
     throw new Error(`still redirected after ${MOST_HOPS} hops: ${next.origin}${next.pathname}`)
   }
 
   async #answer(url, decisions) {
+    const typed = url.searchParams.get('device_challenge')
+    if (typed) return new URL(await typeCode(typed, url.searchParams.get('user_code')))
     for (const kind of ['login', 'consent', 'logout']) {
       const challenge = url.searchParams.get(`${kind}_challenge`)
       if (challenge) return new URL(await decide(kind, challenge, decisions[kind] ?? {}))
@@ -60,6 +64,13 @@ export class Agent {
     if (gone) this.#cookies.delete(name)
     else this.#cookies.set(name, pair.slice(pair.indexOf('=') + 1))
   }
+}
+
+/** What the page for devices does with the code that a person typed. */
+async function typeCode(challenge, code) {
+  const query = `?device_challenge=${encodeURIComponent(challenge)}`
+  const accepted = await admin('PUT', `/admin/oauth2/auth/requests/device/accept${query}`, { user_code: code })
+  return accepted.redirect_to
 }
 
 /** What the login and consent app does: reads the request, accepts or rejects it, gives where to go next. */

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { atExit, freePorts } from './process.js'
 import { removeFolder, temporaryFolder } from './sluice.js'
 
-/** Starts a cluster with one empty database; `dsn` leads to it, `stop` ends and removes it. */
+/** Starts a cluster with two empty databases; `dsn` and `secondDsn` lead to them, `stop` ends and removes it. */
 export async function privatePostgres() {
   const folder = temporaryFolder('postgres')
   const [port] = await freePorts(1)
@@ -20,9 +20,13 @@ export async function privatePostgres() {
   run('pg_ctl', ['-D', data, '-o', options, '-l', path.join(folder, 'log'), '-w', 'start'])
   const stop = () => run('pg_ctl', ['-D', data, '-m', 'immediate', '-w', 'stop'])
   const stopped = atExit(stop)
-  run('createdb', ['-h', folder, '-p', String(port), '-U', 'sluice', 'sluice'], { PGPASSWORD: password })
+  const [dsn, secondDsn] = ['sluice', 'second'].map((database) => {
+    run('createdb', ['-h', folder, '-p', String(port), '-U', 'sluice', database], { PGPASSWORD: password })
+    return `postgres://sluice:${password}@127.0.0.1:${port}/${database}?sslmode=disable`
+  })
   return {
-    dsn: `postgres://sluice:${password}@127.0.0.1:${port}/sluice?sslmode=disable`,
+    dsn,
+    secondDsn,
     async stop() {
       stopped()
       stop()

@@ -150,6 +150,20 @@ impl Sealer {
     /// # Errors
     /// [`OpenError`] for anything that this installation did not seal for this purpose.
     pub fn open(&self, purpose: Purpose, sealed: &str) -> Result<Vec<u8>, OpenError> {
+        self.open_with(purpose, sealed).map(|(_, opened)| opened)
+    }
+
+    /// Which secret opens what was sealed for `purpose`, counted from 0: the first is the one that seals.
+    ///
+    /// # Errors
+    /// As [`Sealer::open`].
+    pub fn secret_of(&self, purpose: Purpose, sealed: &str) -> Result<usize, OpenError> {
+        let (place, opened) = self.open_with(purpose, sealed)?;
+        drop(zeroize::Zeroizing::new(opened));
+        Ok(place)
+    }
+
+    fn open_with(&self, purpose: Purpose, sealed: &str) -> Result<(usize, Vec<u8>), OpenError> {
         if sealed.len() > MAX_SEALED {
             return Err(OpenError::Malformed);
         }
@@ -157,7 +171,8 @@ impl Sealer {
         let Some((header, body)) = bytes.split_at_checked(HEADER) else { return Err(OpenError::Malformed) };
         let [VERSION, key_id, nonce @ ..] = header else { return Err(OpenError::Malformed) };
         let mut answer = OpenError::UnknownKey;
-        for set in self.key_sets(purpose).iter().filter(|set| set.id == *key_id) {
+        let named = self.key_sets(purpose).iter().enumerate().filter(|(_, set)| set.id == *key_id);
+        for (place, set) in named {
             let (Some(key), Ok(nonce)) = (set.key(purpose), Nonce::try_assume_unique_for_key(nonce)) else {
                 continue;
             };
@@ -166,7 +181,7 @@ impl Sealer {
             if let Ok(plain) = key.open_in_place(nonce, aad, &mut buffer) {
                 let length = plain.len();
                 buffer.truncate(length);
-                return Ok(buffer);
+                return Ok((place, buffer));
             }
             answer = OpenError::NotAuthentic;
         }
@@ -242,6 +257,14 @@ mod tests {
         let sealed = sealer(1, &["old"]).seal(Purpose::AccessToken, b"payload", &OsRng);
         assert!(sealer(1, &["new", "old"]).open(Purpose::AccessToken, &sealed).is_ok());
         assert!(sealer(1, &["new"]).open(Purpose::AccessToken, &sealed).is_err());
+    }
+
+    #[test]
+    fn it_is_known_which_secret_sealed_a_value() {
+        let sealed = sealer(1, &["old"]).seal(Purpose::SigningKey, b"payload", &OsRng);
+        let place = |secrets: &[&str]| sealer(1, secrets).secret_of(Purpose::SigningKey, &sealed);
+        assert_eq!((place(&["old"]), place(&["new", "old"])), (Ok(0), Ok(1)));
+        assert_eq!(place(&["new"]), Err(OpenError::UnknownKey));
     }
 
     #[test]

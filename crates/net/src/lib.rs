@@ -1,21 +1,29 @@
 //! What every listener and every outbound request shares.
 //!
 //! [`listen`]: sockets, connections and their end. [`tls`]: certificates, also renewed ones. [`client_address`]: who
-//! is asking, behind proxies. [`tls_termination`]: whether plain http may be believed to have been https.
+//! is asking, behind proxies. [`client_certificate`](mod@client_certificate): which certificate the client proved to
+//! hold, behind proxies too. [`tls_termination`]: whether plain http may be believed to have been https.
 //! [`fetch`]: the one guarded HTTP client.
 //!
 //! Nothing here knows a route: whose requests these are is the business of `http` and `gateway`.
 
 pub mod client_address;
+pub mod client_certificate;
 pub mod fetch;
 pub mod listen;
+mod quoted_list;
 pub mod tls;
 pub mod tls_termination;
 
 pub use client_address::TrustedProxies;
-pub use fetch::{FetchError, FetchPolicy, Fetched, Fetcher, UrlPattern};
+pub use client_certificate::{
+    CertificateHeader, CertificateHeaderFormat, ClientCertificate, ClientCertificateSource,
+    ForwardedCertificatePolicy, UnreadableCertificate, client_certificate,
+};
+pub use fetch::{FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, UrlPattern};
 pub use listen::{
-    BindAddress, Drained, Limits, ListenError, Listener, LocalAddress, PeerAddress, Transport, serve,
+    BindAddress, Drained, Limits, ListenError, Listener, LocalAddress, PeerAddress, PeerCertificates,
+    Transport, serve,
 };
 pub use tls::{PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, self_signed};
 pub use tls_termination::{NotTerminated, is_tls_terminated};

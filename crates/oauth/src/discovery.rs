@@ -18,6 +18,8 @@ pub struct Announced {
     pub token_endpoint: Option<Url>,
     pub userinfo_endpoint: Option<Url>,
     pub jwks_uri: Option<Url>,
+    pub device_authorization_endpoint: Option<Url>,
+    pub registration_endpoint: Option<Url>,
     pub scopes: Vec<String>,
     pub claims: Vec<String>,
 }
@@ -36,7 +38,10 @@ pub fn metadata(config: &Config) -> Metadata {
         issuer: config.issuer.as_str().to_owned(),
         authorization_endpoint: address(&announced.authorization_endpoint, "/oauth2/auth"),
         token_endpoint: address(&announced.token_endpoint, "/oauth2/token"),
-        device_authorization_endpoint: endpoint("/oauth2/device/auth"),
+        device_authorization_endpoint: address(
+            &announced.device_authorization_endpoint,
+            "/oauth2/device/auth",
+        ),
         jwks_uri: address(&announced.jwks_uri, "/.well-known/jwks.json"),
         userinfo_endpoint: address(&announced.userinfo_endpoint, "/userinfo"),
         revocation_endpoint: endpoint("/oauth2/revoke"),

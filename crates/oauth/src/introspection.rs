@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
 use sluice_primitives::{Clock, Timestamp};
 use sluice_protocol::Scope;
 use sluice_protocol::introspection::IntrospectionResponse;
-use sluice_token::RevocationSet;
 use sluice_token::claims::{AccessTokenClaims, Extra};
+use sluice_token::{Confirmation, RevocationSet};
 
 use crate::access_token_reader::AccessTokenReader;
 use crate::config::Config;
@@ -74,10 +75,16 @@ impl IntrospectionService {
             nbf: self.config.not_before.then(|| claims.issued_at.as_secs()),
             aud: Some(claims.audience),
             iss: Some(self.config.issuer.as_str().to_owned()),
-            token_type: Some("Bearer"),
+            token_type: Some(match claims.rare.confirmation {
+                Some(Confirmation::Jkt(_)) => "DPoP",
+                Some(Confirmation::X5tS256(_)) | None => "Bearer",
+            }),
             token_use: Some("access_token"),
             jti: Some(claims.id.to_string()),
             sid: claims.session.map(|session| session.to_string()),
+            cnf: claims.rare.confirmation.map(|confirmation| confirmation.to_json()),
+            act: raw(claims.rare.actor),
+            authorization_details: raw(claims.rare.authorization_details),
             ext,
         })
     }
@@ -113,6 +120,9 @@ impl IntrospectionService {
             token_use: Some("refresh_token"),
             jti: None,
             sid: grant.session.map(|session| session.to_string()),
+            cnf: token.confirmation.map(|confirmation| confirmation.to_json()),
+            act: None,
+            authorization_details: raw(grant.claims.authorization_details.as_ref().map(Value::to_string)),
             ext: serde_json::value::to_raw_value(&grant.claims.access_token)
                 .ok()
                 .filter(|raw| raw.get() != "{}"),
@@ -125,4 +135,9 @@ impl IntrospectionService {
         let in_window = grant.rotated_at.is_some_and(|rotated_at| now < rotated_at + window);
         generation == grant.generation || (in_window && generation.next() == grant.generation)
     }
+}
+
+/// JSON that was checked when it was granted.
+fn raw(text: Option<String>) -> Option<Box<RawValue>> {
+    text.and_then(|text| RawValue::from_string(text).ok())
 }

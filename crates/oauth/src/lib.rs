@@ -1,16 +1,18 @@
 //! The authorization server: rules. No HTTP, no SQL.
 //!
-//! Who asks: [`client`], [`client_auth`]. What is asked: [`authorization`], [`flow`], [`login_session`], [`consent`],
-//! [`logout`]. What comes of it: [`grant`], [`grant_handler`], [`issuing`], [`keys`]. What tokens are worth:
-//! [`access_token_reader`], [`introspection`], [`revocation`], [`userinfo`]. [`discovery`] tells clients of it all,
-//! [`metrics`] tell the operator.
+//! Who asks: [`client`], [`client_auth`], [`caller`], [`sender_constraint`], [`trust`]. What is asked: [`authorization`],
+//! [`device`], [`flow`], [`login_session`], [`consent`], [`logout`]. What comes of it: [`grant`], [`grant_handler`],
+//! [`issuing`], [`keys`]. What tokens are worth: [`access_token_reader`], [`introspection`], [`revocation`],
+//! [`userinfo`]. [`discovery`] tells clients of it all, [`metrics`] tell the operator.
 
 pub mod access_token_reader;
 pub mod authorization;
+pub mod caller;
 pub mod client;
 pub mod client_auth;
 pub mod config;
 pub mod consent;
+pub mod device;
 pub mod discovery;
 pub mod flow;
 pub mod grant;
@@ -23,6 +25,8 @@ pub mod logout;
 pub mod metrics;
 pub mod replay;
 pub mod revocation;
+pub mod sender_constraint;
+pub mod trust;
 pub mod userinfo;
 
 pub use config::Config;

@@ -10,6 +10,7 @@ use sluice_token::{Marker, RevocationSet, Target};
 use thiserror::Error;
 
 use crate::access_token_reader::AccessTokenReader;
+use crate::caller::Caller;
 use crate::client_auth::{ClientAuthError, ClientAuthenticator, Presented};
 use crate::config::LONGEST_ACCESS_TOKEN;
 use crate::grant::GrantRepository;
@@ -66,9 +67,14 @@ impl RevocationService {
     ///
     /// # Errors
     /// [`RevocationError`] says why not.
-    pub async fn revoke(&self, presented: Presented, token: &str) -> Result<(), RevocationError> {
+    pub async fn revoke(
+        &self,
+        presented: Presented,
+        caller: &Caller,
+        token: &str,
+    ) -> Result<(), RevocationError> {
         let now = self.clock.now();
-        let client = self.clients.authenticate(presented, now).await?;
+        let client = self.clients.authenticate(presented, caller, now).await?;
         let Some((grant, owner)) = self.grant_of(token) else { return Ok(()) };
         if owner != client.id {
             return Err(RevocationError::OtherClient);

@@ -72,7 +72,7 @@ impl UserinfoService {
             return Err(NotActive::Revoked.into());
         }
         let mut userinfo = permitted(&grant.claims.id_token);
-        let subject = grant.claims.forced_subject.unwrap_or_else(|| grant.subject.to_string());
+        let subject = grant.claims.shown_subject.unwrap_or_else(|| grant.subject.to_string());
         userinfo.insert("sub".to_owned(), Value::String(subject));
         Ok(userinfo)
     }

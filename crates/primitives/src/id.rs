@@ -88,6 +88,10 @@ typed_id! {
     /// One running process, as the origin of what it appends to the feeds.
     NodeId
 }
+typed_id! {
+    /// The trust in one key of an issuer of assertions.
+    TrustId
+}
 
 #[cfg(test)]
 mod tests {

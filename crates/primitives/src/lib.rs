@@ -10,7 +10,7 @@ pub mod secret;
 pub mod time;
 
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use id::{AttemptId, GrantId, IdentityId, NetworkId, NodeId, SessionId};
+pub use id::{AttemptId, GrantId, IdentityId, NetworkId, NodeId, SessionId, TrustId};
 pub use rng::{OsRng, Rng, SeededRng};
 pub use secret::Secret;
 pub use time::{Lifetime, Timestamp};

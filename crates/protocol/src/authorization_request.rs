@@ -22,6 +22,16 @@ impl<'a> RawAuthorizationRequest<'a> {
         Parameters::parse(raw, MAX_REQUEST, &REPEATABLE).map(Self)
     }
 
+    /// A request that came in another way than as a query: pushed, or as claims of a signed request.
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> RawAuthorizationRequest<'static> {
+        RawAuthorizationRequest(Parameters::from_pairs(pairs))
+    }
+
+    /// All parameters, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter()
+    }
+
     /// The value of a parameter that may stand once.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name)

@@ -47,6 +47,30 @@ pub enum ErrorCode {
     InvalidClientMetadata,
     /// RFC 7591 §3.2.2.
     InvalidRedirectUri,
+    /// RFC 8628 §3.5.
+    AuthorizationPending,
+    /// RFC 8628 §3.5.
+    SlowDown,
+    /// RFC 8628 §3.5.
+    ExpiredToken,
+    /// RFC 9449 §5.
+    InvalidDpopProof,
+    /// RFC 9449 §8.
+    UseDpopNonce,
+    /// OpenID Connect Core §3.1.2.6.
+    InvalidRequestUri,
+    /// OpenID Connect Core §3.1.2.6.
+    InvalidRequestObject,
+    /// OpenID Connect Core §3.1.2.6.
+    AccountSelectionRequired,
+    /// OpenID Connect Core Unmet Authentication Requirements §2.
+    UnmetAuthenticationRequirements,
+    /// RFC 9396 §5.
+    InvalidAuthorizationDetails,
+    /// RFC 7591 §3.2.2.
+    InvalidSoftwareStatement,
+    /// RFC 7591 §3.2.2.
+    UnapprovedSoftwareStatement,
 }
 
 impl ErrorCode {
@@ -75,6 +99,18 @@ impl ErrorCode {
             Self::UnsupportedTokenType => "unsupported_token_type",
             Self::InvalidClientMetadata => "invalid_client_metadata",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
+            Self::AuthorizationPending => "authorization_pending",
+            Self::SlowDown => "slow_down",
+            Self::ExpiredToken => "expired_token",
+            Self::InvalidDpopProof => "invalid_dpop_proof",
+            Self::UseDpopNonce => "use_dpop_nonce",
+            Self::InvalidRequestUri => "invalid_request_uri",
+            Self::InvalidRequestObject => "invalid_request_object",
+            Self::AccountSelectionRequired => "account_selection_required",
+            Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
+            Self::InvalidAuthorizationDetails => "invalid_authorization_details",
+            Self::InvalidSoftwareStatement => "invalid_software_statement",
+            Self::UnapprovedSoftwareStatement => "unapproved_software_statement",
         }
     }
 
@@ -113,6 +149,32 @@ impl ErrorCode {
                 "The value of one of the Client Metadata fields is invalid and the server has rejected this request. Note that an Authorization Server MAY choose to substitute a valid value for any requested parameter of a Client's Metadata."
             }
             Self::InvalidRedirectUri => "The value of one or more redirect_uris is invalid.",
+            Self::AuthorizationPending => "The user has not decided yet.",
+            Self::SlowDown => "The device asks too often: five seconds more between requests.",
+            Self::ExpiredToken => "The device code has expired.",
+            Self::InvalidDpopProof => {
+                "The DPoP proof is missing, malformed, used before, or does not fit the request."
+            }
+            Self::UseDpopNonce => "The DPoP proof must carry the nonce of the `DPoP-Nonce` header.",
+            Self::InvalidRequestUri => {
+                "The `request_uri` is unknown, expired, not allowed, or could not be read."
+            }
+            Self::InvalidRequestObject => {
+                "The request object is malformed, not signed as registered, or does not hold."
+            }
+            Self::AccountSelectionRequired => {
+                "The user has to pick an account, but the request forbids asking."
+            }
+            Self::UnmetAuthenticationRequirements => {
+                "The user could not be authenticated in the way that the request requires."
+            }
+            Self::InvalidAuthorizationDetails => {
+                "The `authorization_details` are malformed, or of a type that the client may not ask for."
+            }
+            Self::InvalidSoftwareStatement => {
+                "The software statement is malformed or its signature is wrong."
+            }
+            Self::UnapprovedSoftwareStatement => "The software statement is not approved for use here.",
         }
     }
 

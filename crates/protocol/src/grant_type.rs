@@ -15,6 +15,12 @@ pub enum GrantType {
     ClientCredentials,
     /// RFC 6749 §4.2: named in a client's registration only.
     Implicit,
+    /// RFC 8628 §3.4.
+    DeviceCode,
+    /// RFC 7523 §2.1.
+    JwtBearer,
+    /// RFC 8693 §2.1.
+    TokenExchange,
 }
 
 /// The text names no grant type that Sluice knows.
@@ -23,6 +29,17 @@ pub enum GrantType {
 pub struct UnknownGrantType;
 
 impl GrantType {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::AuthorizationCode,
+        Self::RefreshToken,
+        Self::ClientCredentials,
+        Self::Implicit,
+        Self::DeviceCode,
+        Self::JwtBearer,
+        Self::TokenExchange,
+    ];
+
     /// The registered name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -30,6 +47,9 @@ impl GrantType {
             Self::RefreshToken => "refresh_token",
             Self::ClientCredentials => "client_credentials",
             Self::Implicit => "implicit",
+            Self::DeviceCode => "urn:ietf:params:oauth:grant-type:device_code",
+            Self::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
+            Self::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
         }
     }
 }
@@ -37,12 +57,6 @@ impl GrantType {
 impl FromStr for GrantType {
     type Err = UnknownGrantType;
     fn from_str(raw: &str) -> Result<Self, UnknownGrantType> {
-        match raw {
-            "authorization_code" => Ok(Self::AuthorizationCode),
-            "refresh_token" => Ok(Self::RefreshToken),
-            "client_credentials" => Ok(Self::ClientCredentials),
-            "implicit" => Ok(Self::Implicit),
-            _ => Err(UnknownGrantType),
-        }
+        Self::ALL.into_iter().find(|known| known.as_str() == raw).ok_or(UnknownGrantType)
     }
 }

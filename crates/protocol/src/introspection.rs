@@ -44,6 +44,15 @@ pub struct IntrospectionResponse {
     /// The login session it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sid: Option<String>,
+    /// To which key the token is bound (RFC 8705 §3.2, RFC 9449 §6.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cnf: Option<serde_json::Value>,
+    /// Who acts for the subject (RFC 8693 §4.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub act: Option<Box<RawValue>>,
+    /// What was granted in detail (RFC 9396 §9.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorization_details: Option<Box<RawValue>>,
     /// What the consent page added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ext: Option<Box<RawValue>>,

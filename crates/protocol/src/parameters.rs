@@ -55,6 +55,11 @@ impl<'a> Parameters<'a> {
         Ok(Self(kept))
     }
 
+    /// Parameters that came in another way than as a form: as claims of a signed request, say. Nothing repeats there.
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(pairs.into_iter().map(|(name, value)| (Cow::Owned(name), Cow::Owned(value))).collect())
+    }
+
     /// The value of `name`, unless it is missing or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0

@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::response_mode::ResponseMode;
+
 /// The `response_type` parameter as a set (OAuth 2.0 Multiple Response Type Encoding Practices §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ResponseType {
@@ -23,6 +25,17 @@ pub struct UnknownResponseType;
 impl ResponseType {
     /// `code` alone.
     pub const CODE: Self = Self { code: true, token: false, id_token: false };
+
+    /// Whether anything but a code is answered: then the fragment carries the answer unless the request says otherwise,
+    /// and never the query (Multiple Response Types §5).
+    pub const fn has_front_channel_tokens(self) -> bool {
+        self.token || self.id_token
+    }
+
+    /// The mode of a request that names none (Multiple Response Types §2.1, §5).
+    pub const fn default_mode(self) -> ResponseMode {
+        if self.has_front_channel_tokens() { ResponseMode::Fragment } else { ResponseMode::Query }
+    }
 }
 
 impl FromStr for ResponseType {

@@ -1,5 +1,6 @@
 //! A request to the token endpoint (RFC 6749 §4.1.3, §4.4.2, §6), without the client's credentials.
 
+use sluice_primitives::Secret;
 use thiserror::Error;
 
 use crate::grant_type::GrantType;
@@ -33,7 +34,44 @@ pub enum TokenRequest {
         scope: Option<Scope>,
         /// The audience, if named.
         audience: Vec<String>,
+        /// `authorization_details` (RFC 9396 §6), as sent.
+        authorization_details: Option<String>,
     },
+    /// A device asks whether its user has decided (RFC 8628 §3.4).
+    DeviceCode {
+        /// The sealed device code.
+        device_code: String,
+    },
+    /// An assertion of another issuer is exchanged (RFC 7523 §2.1).
+    JwtBearer {
+        /// The assertion.
+        assertion: Secret<String>,
+        /// The scope, if named.
+        scope: Option<Scope>,
+        /// The audience, if named.
+        audience: Vec<String>,
+    },
+    /// A token is exchanged for another one (RFC 8693 §2.1).
+    TokenExchange(Box<TokenExchangeRequest>),
+}
+
+/// A token exchange (RFC 8693 §2.1), as sent.
+#[derive(Debug, Clone)]
+pub struct TokenExchangeRequest {
+    /// On whose behalf.
+    pub subject_token: Secret<String>,
+    /// What kind of token that is.
+    pub subject_token_type: String,
+    /// Who acts, if somebody else does.
+    pub actor_token: Option<Secret<String>>,
+    /// What kind of token that is.
+    pub actor_token_type: Option<String>,
+    /// What kind of token is asked for.
+    pub requested_token_type: Option<String>,
+    /// The scope, if named.
+    pub scope: Option<Scope>,
+    /// The audience and resources, if named.
+    pub audience: Vec<String>,
 }
 
 /// Why a token request could not be read.
@@ -70,8 +108,21 @@ impl TokenRequest {
                 scope: scope(form)?,
                 audience: audience(form),
             }),
-            GrantType::ClientCredentials => {
-                Ok(Self::ClientCredentials { scope: scope(form)?, audience: audience(form) })
+            GrantType::ClientCredentials => Ok(Self::ClientCredentials {
+                scope: scope(form)?,
+                audience: audience(form),
+                authorization_details: form.get("authorization_details").map(str::to_owned),
+            }),
+            GrantType::DeviceCode => {
+                Ok(Self::DeviceCode { device_code: required("device_code")?.to_owned() })
+            }
+            GrantType::JwtBearer => Ok(Self::JwtBearer {
+                assertion: Secret::new(required("assertion")?.to_owned()),
+                scope: scope(form)?,
+                audience: audience(form),
+            }),
+            GrantType::TokenExchange => {
+                TokenExchangeRequest::read(form).map(Box::new).map(Self::TokenExchange)
             }
             GrantType::Implicit => Err(InvalidTokenRequest::UnsupportedGrantType),
         }
@@ -83,7 +134,31 @@ impl TokenRequest {
             Self::AuthorizationCode { .. } => GrantType::AuthorizationCode,
             Self::RefreshToken { .. } => GrantType::RefreshToken,
             Self::ClientCredentials { .. } => GrantType::ClientCredentials,
+            Self::DeviceCode { .. } => GrantType::DeviceCode,
+            Self::JwtBearer { .. } => GrantType::JwtBearer,
+            Self::TokenExchange(_) => GrantType::TokenExchange,
         }
+    }
+}
+
+impl TokenExchangeRequest {
+    fn read(form: &Parameters<'_>) -> Result<Self, InvalidTokenRequest> {
+        let required = |name: &'static str| form.get(name).ok_or(InvalidTokenRequest::Missing(name));
+        let secret = |text: &str| Secret::new(text.to_owned());
+        let request = Self {
+            subject_token: secret(required("subject_token")?),
+            subject_token_type: required("subject_token_type")?.to_owned(),
+            actor_token: form.get("actor_token").map(secret),
+            actor_token_type: form.get("actor_token_type").map(str::to_owned),
+            requested_token_type: form.get("requested_token_type").map(str::to_owned),
+            scope: scope(form)?,
+            audience: audience(form),
+        };
+        // RFC 8693 §2.1: the type stands if and only if the token does.
+        if request.actor_token.is_some() != request.actor_token_type.is_some() {
+            return Err(InvalidTokenRequest::Missing("actor_token_type"));
+        }
+        Ok(request)
     }
 }
 

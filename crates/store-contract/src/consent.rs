@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
 use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
-use sluice_oauth::grant::{Grant, GrantRepository, Redemption};
+use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Redemption};
 use sluice_primitives::Timestamp;
 use sluice_token::Target;
 
@@ -81,36 +81,60 @@ pub async fn forgetting_about_a_client_revokes_its_grants_only(fixture: &impl Fi
     assert_eq!(markers.iter().map(|marker| &marker.target).collect::<Vec<_>>(), [&target]);
 }
 
-/// Forgetting all leaves one marker for each client of which there is a decision or a living grant.
-pub async fn forgetting_all_marks_each_client_once(fixture: &impl Fixture) {
+/// Forgetting all revokes what the subject granted to any client, by one marker however many clients there are.
+pub async fn forgetting_all_leaves_one_marker(fixture: &impl Fixture) {
     let store = fixture.store();
-    remember(&*store, given::decision()).await;
+    let shop = remember(&*store, given::decision()).await;
     let bank = Grant { client: given::client_id("bank"), ..given::grant() };
-    given::inserted(&*store, bank.clone()).await;
-    given::inserted(&*store, Grant { id: given::grant_id(), ..bank.clone() }).await;
-    given::inserted(
-        &*store,
-        Grant { client: given::client_id("gone"), expires_at: given::at(15), ..given::grant() },
-    )
-    .await;
-    given::inserted(&*store, Grant { subject: given::subject("bob"), ..given::grant() }).await;
+    let bank = given::inserted(&*store, bank).await;
+    let bob = Grant { subject: given::subject("bob"), ..given::grant() };
+    let bob = given::inserted(&*store, bob).await;
     store.forget(forget(None, 20)).await.unwrap();
-    let mut marked: Vec<String> =
-        given::markers(&*store).await.iter().map(|marker| marker.target.key()).collect();
-    marked.sort();
-    assert_eq!(marked, ["bank\nalice", "shop\nalice"]);
+    let expected = Target::SubjectConsents(given::subject("alice"));
+    let markers = given::markers(&*fixture.second_node().await).await;
+    assert_eq!(markers.iter().map(|marker| &marker.target).collect::<Vec<_>>(), [&expected]);
     assert_eq!(find(&*store, 21).await, None);
-    assert_eq!(store.redeem_code(given::redeem(bank.id, 21)).await.unwrap(), Redemption::Revoked);
+    for grant in [shop, bank] {
+        assert_eq!(store.redeem_code(given::redeem(grant.id, 21)).await.unwrap(), Redemption::Revoked);
+    }
+    assert!(matches!(store.redeem_code(given::redeem(bob.id, 21)).await.unwrap(), Redemption::Redeemed(_)));
 }
 
-/// Consent that was accepted after the forgetting holds.
+/// A subject of whom nothing is known yet: its first consent, accepted before all were forgotten, is caught on its way.
+pub async fn a_first_consent_in_flight_is_forgotten_with_all(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    other.forget(forget(None, 20)).await.unwrap();
+    let grant = remember(&*store, given::decision()).await;
+    assert_eq!(find(&*store, 21).await, None);
+    assert_eq!(store.redeem_code(given::redeem(grant.id, 21)).await.unwrap(), Redemption::Revoked);
+}
+
+/// Grants that are revoked by the forgetting of all are not listed, and swept like others.
+pub async fn forgotten_grants_are_neither_listed_nor_missed_by_the_sweep(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let grant = given::inserted(&*store, given::grant()).await;
+    store.forget(forget(None, 20)).await.unwrap();
+    let page =
+        GrantPage { subject: grant.subject, session: None, before: None, limit: 9, now: given::at(21) };
+    assert_eq!(GrantRepository::list(&*store, page).await.unwrap(), []);
+    assert_eq!(store.sweep_revoked(given::at(22), 9).await.unwrap(), 1);
+    let swept = GrantRepository::find(&*store, grant.id).await.unwrap().unwrap();
+    assert_eq!(swept.revoked_at, Some(given::at(22)));
+}
+
+/// Consent that was accepted after the forgetting holds, whether of one client or of all.
 pub async fn a_later_grant_is_not_touched_by_forgetting(fixture: &impl Fixture) {
     let store = fixture.store();
-    store.forget(forget(Some("shop"), 20)).await.unwrap();
-    let later = RememberedConsent { decided_at: given::at(21), ..given::decision() };
-    let grant = remember(&*store, later.clone()).await;
-    assert_eq!(find(&*store, 22).await, Some(later));
-    assert!(matches!(store.redeem_code(given::redeem(grant.id, 22)).await.unwrap(), Redemption::Redeemed(_)));
+    for (client, now) in [(Some("shop"), 20), (None, 30)] {
+        store.forget(forget(client, now)).await.unwrap();
+        let later = RememberedConsent { decided_at: given::at(now + 1), ..given::decision() };
+        let grant = remember(&*store, later.clone()).await;
+        assert_eq!(find(&*store, now + 2).await, Some(later.clone()));
+        store.forget(forget(client, now)).await.unwrap();
+        assert_eq!(find(&*store, now + 2).await, Some(later), "a forgetting that arrives late");
+        let outcome = store.redeem_code(given::redeem(grant.id, now + 2)).await.unwrap();
+        assert!(matches!(outcome, Redemption::Redeemed(_)), "{outcome:?}");
+    }
 }
 
 /// A flow that was in flight while its decision was forgotten does not bring it back.

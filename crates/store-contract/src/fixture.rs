@@ -7,12 +7,14 @@ use std::time::Duration;
 use sluice_identity::identity::IdentityRepository;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::ConsentRepository;
+use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::flow::ParkedFlowRepository;
 use sluice_oauth::grant::GrantRepository;
 use sluice_oauth::keys::KeyRepository;
 use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
+use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::GrantId;
 use sluice_token::Feed;
 
@@ -20,6 +22,7 @@ use sluice_token::Feed;
 pub trait Stores:
     ClientRepository
     + ConsentRepository
+    + DeviceCodeRepository
     + Feed
     + GrantRepository
     + IdentityRepository
@@ -28,6 +31,7 @@ pub trait Stores:
     + OutboxRepository
     + ParkedFlowRepository
     + ReplayRepository
+    + TrustedIssuerRepository
     + 'static
 {
 }
@@ -35,6 +39,7 @@ pub trait Stores:
 impl<S> Stores for S where
     S: ClientRepository
         + ConsentRepository
+        + DeviceCodeRepository
         + Feed
         + GrantRepository
         + IdentityRepository
@@ -43,6 +48,7 @@ impl<S> Stores for S where
         + OutboxRepository
         + ParkedFlowRepository
         + ReplayRepository
+        + TrustedIssuerRepository
         + 'static
 {
 }

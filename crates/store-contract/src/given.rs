@@ -2,16 +2,22 @@
 
 use serde_json::{Map, json};
 use sluice_commit::StoreError;
+use sluice_crypto::jwk::{Jwk, PrivateMember};
 use sluice_identity::identity::{Identity, IdentityStatus};
-use sluice_oauth::client::{AuthMethod, Client, Lifespans};
+use sluice_oauth::client::{
+    AuthMethod, Client, ClientSecurity, Lifespans, RequestDefaults, ResponseFormats, Software,
+    TokenExchangePolicy,
+};
 use sluice_oauth::consent::RememberedConsent;
+use sluice_oauth::device::DeviceCode;
 use sluice_oauth::grant::{
     Generation, Grant, GrantClaims, GrantRepository, Insertion, RedeemCode, Redemption, RotateRefresh,
     Rotation,
 };
 use sluice_oauth::login_session::LoginSession;
+use sluice_oauth::trust::TrustedIssuer;
 use sluice_primitives::rng::random_bytes;
-use sluice_primitives::{AttemptId, GrantId, IdentityId, Lifetime, OsRng, SessionId, Timestamp};
+use sluice_primitives::{AttemptId, GrantId, IdentityId, Lifetime, OsRng, SessionId, Timestamp, TrustId};
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use sluice_token::{Feed, FeedPosition, Marker, Target};
 
@@ -38,6 +44,11 @@ pub fn session_id() -> SessionId {
 /// A new grant id.
 pub fn grant_id() -> GrantId {
     GrantId::generate(at(0), &OsRng)
+}
+
+/// A new id of a trust.
+pub fn trust_id() -> TrustId {
+    TrustId::generate(at(0), &OsRng)
 }
 
 /// A subject.
@@ -90,7 +101,9 @@ pub fn claims() -> GrantClaims {
         id_token: object("id"),
         access_token: object("access"),
         context: Some(json!({"from": "the login page"})),
-        forced_subject: Some("pairwise".to_owned()),
+        shown_subject: Some("pairwise".to_owned()),
+        claims_request: Some(json!({"userinfo": {"email": null}})),
+        authorization_details: Some(json!([{"type": "payment"}])),
         remember_for: Some(0),
     }
 }
@@ -169,6 +182,45 @@ pub fn random_hash() -> [u8; 32] {
     random_bytes(&OsRng)
 }
 
+/// A code of `shop`, made at second 0 and alive until second 600.
+pub fn device_code() -> DeviceCode {
+    DeviceCode {
+        id: grant_id(),
+        user_code: random_hash(),
+        client: client_id("shop"),
+        sealed: "the sealed request".to_owned(),
+        created_at: at(0),
+        expires_at: at(600),
+    }
+}
+
+/// The trust in one key of an issuer for any subject, from second 0 to second 3600.
+pub fn trusted_issuer(issuer: &str) -> TrustedIssuer {
+    TrustedIssuer {
+        id: trust_id(),
+        issuer: issuer.to_owned(),
+        subject: None,
+        scope: scope("read write"),
+        key_id: "the key".to_owned(),
+        jwk: private_jwk().public(),
+        created_at: at(0),
+        expires_at: at(3600),
+    }
+}
+
+/// A key with a private part.
+pub fn private_jwk() -> Jwk {
+    let part = |name: &str| Some(name.to_owned());
+    Jwk {
+        kty: "OKP".to_owned(),
+        kid: part("the key"),
+        crv: part("Ed25519"),
+        x: part("the public part"),
+        d: Some(PrivateMember::encode(b"the private part")),
+        ..Jwk::default()
+    }
+}
+
 /// A confidential client of `owner`.
 pub fn client(id: &str, owner: &str) -> Client {
     Client {
@@ -207,6 +259,12 @@ pub fn client(id: &str, owner: &str) -> Client {
         skip_logout_consent: false,
         metadata: json!({"tier": 1}),
         lifespans: Lifespans::default(),
+        security: ClientSecurity::default(),
+        formats: ResponseFormats::default(),
+        defaults: RequestDefaults::default(),
+        software: Software::default(),
+        authorization_details_types: Vec::new(),
+        token_exchange: TokenExchangePolicy::default(),
         registration_token_hash: None,
         created_at: at(0),
         updated_at: at(1),

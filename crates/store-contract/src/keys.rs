@@ -9,6 +9,7 @@
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
 use sluice_oauth::keys::{KeyRepository, KeyState, StoredKey};
+use sluice_primitives::Lifetime;
 use sluice_token::{Change, Feed, FeedPosition};
 
 use crate::{Fixture, given};
@@ -24,6 +25,10 @@ fn key(kid: &str, algorithm: &str, created_at: i64) -> StoredKey {
         state: KeyState::Active,
         created_at: given::at(created_at),
     }
+}
+
+fn retiring(key: StoredKey) -> StoredKey {
+    StoredKey { state: KeyState::Retiring, ..key }
 }
 
 async fn kids(store: &impl KeyRepository) -> Vec<String> {
@@ -104,16 +109,89 @@ pub async fn keys_and_sets_are_deleted_once(fixture: &impl Fixture) {
     assert_eq!(kids(&*store).await, Vec::<String>::new());
 }
 
+/// Ten nodes that rotate at once end with one successor, and tell of it.
+pub async fn ten_nodes_that_rotate_at_once_end_with_one_successor(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    nodes[0].add(vec![key("old", "RS256", 0), key("other", "ES256", 9)]).await.unwrap();
+    let position = nodes[1].read(&FeedPosition::default()).await.unwrap().position;
+    let rotations = (0..10).map(|node| {
+        let made = key(&format!("new-{node}"), "RS256", 5);
+        nodes[node % 2].add_successor(made, "old")
+    });
+    let added = join_all(rotations).await.into_iter().filter(|added| *added.as_ref().unwrap()).count();
+    assert_eq!(added, 1);
+    let keys = nodes[0].set(SET).await.unwrap();
+    let rsa: Vec<_> = keys.iter().filter(|key| key.algorithm == "RS256").map(|key| key.created_at).collect();
+    assert_eq!(rsa, [given::at(5), given::at(0)]);
+    let told = nodes[1].read(&position).await.unwrap().changes;
+    assert_eq!(told, [Change::Keys(SET.to_owned())]);
+}
+
+/// A key that is not the newest of its algorithm, or not there, is not succeeded.
+pub async fn only_the_newest_key_has_a_successor(fixture: &impl Fixture) {
+    let store = fixture.store();
+    store.add(vec![key("b", "RS256", 5), key("a", "RS256", 5), key("old", "RS256", 0)]).await.unwrap();
+    for predecessor in ["old", "b", "no such key"] {
+        assert!(!store.add_successor(key("new", "RS256", 9), predecessor).await.unwrap(), "{predecessor}");
+    }
+    assert!(
+        !store.add_successor(StoredKey { set: "other".into(), ..key("new", "RS256", 9) }, "a").await.unwrap()
+    );
+    assert!(store.add_successor(key("new", "RS256", 9), "a").await.unwrap());
+    assert_eq!(kids(&*store).await, ["new", "a", "b", "old"]);
+}
+
+/// A node whose clock is behind makes a successor that is the newest all the same.
+pub async fn a_successor_is_newer_than_its_predecessor_whatever_the_clock_says(fixture: &impl Fixture) {
+    let store = fixture.store();
+    store.add(vec![key("old", "RS256", 50)]).await.unwrap();
+    assert!(store.add_successor(key("new", "RS256", 9), "old").await.unwrap());
+    assert_eq!(kids(&*store).await, ["new", "old"]);
+    assert_eq!(store.set(SET).await.unwrap()[0].created_at, given::at(50) + Lifetime::millis(1));
+}
+
+/// Of a key that was read, seal and state are replaced, and nothing else.
+pub async fn a_key_is_replaced_only_if_it_is_still_as_it_was_read(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let (read, beside) = (key("a", "RS256", 5), key("b", "RS256", 5));
+    store.add(vec![read.clone(), beside.clone()]).await.unwrap();
+    let retired = retiring(StoredKey { created_at: given::at(99), ..read.clone() });
+    assert!(store.replace(&read, retired.clone()).await.unwrap());
+    assert_eq!(other.set(SET).await.unwrap(), [retiring(read.clone()), beside]);
+    assert!(!other.replace(&read, retired).await.unwrap(), "its state has changed");
+    let read = retiring(read);
+    let resealed = StoredKey { sealed: "resealed".to_owned(), ..read.clone() };
+    assert!(other.replace(&read, resealed.clone()).await.unwrap());
+    assert!(!store.replace(&read, read.clone()).await.unwrap(), "its seal has changed");
+    assert_eq!(store.set(SET).await.unwrap()[0], resealed);
+    assert!(KeyRepository::delete(&*store, SET, "a").await.unwrap());
+    assert!(!store.replace(&resealed, read).await.unwrap(), "it is gone, and does not come back");
+    assert_eq!(kids(&*store).await, ["b"]);
+}
+
+/// Sets are known by the keys in them.
+pub async fn the_names_of_all_sets_are_listed(fixture: &impl Fixture) {
+    let store = fixture.store();
+    assert_eq!(store.sets().await.unwrap(), Vec::<String>::new());
+    let other = StoredKey { set: "another".into(), ..key("a", "RS256", 0) };
+    store.add(vec![key("a", "RS256", 0), key("b", "RS256", 0), other]).await.unwrap();
+    assert_eq!(store.sets().await.unwrap(), ["another", SET]);
+    store.delete_set(SET).await.unwrap();
+    assert_eq!(store.sets().await.unwrap(), ["another"]);
+}
+
 /// Caches on every node learn of each write.
 pub async fn every_write_of_a_key_is_in_the_feed(fixture: &impl Fixture) {
     let (store, reader) = (fixture.store(), fixture.second_node().await);
     let mut position = FeedPosition::default();
-    for step in 0..5 {
+    for step in 0..7 {
         match step {
             0 => store.create_missing(vec![key("a", "RS256", 0)]).await.unwrap(),
             1 => store.add(vec![key("b", "RS256", 0)]).await.unwrap(),
             2 => store.replace_set(SET, vec![key("c", "RS256", 0), key("d", "RS256", 0)]).await.unwrap(),
-            3 => assert!(KeyRepository::delete(&*store, SET, "c").await.unwrap()),
+            3 => assert!(store.add_successor(key("e", "RS256", 1), "c").await.unwrap()),
+            4 => assert!(store.replace(&key("d", "RS256", 0), retiring(key("d", "RS256", 0))).await.unwrap()),
+            5 => assert!(KeyRepository::delete(&*store, SET, "c").await.unwrap()),
             _ => assert!(store.delete_set(SET).await.unwrap()),
         }
         let batch = reader.read(&position).await.unwrap();

@@ -8,6 +8,7 @@
 
 pub mod client;
 pub mod consent;
+pub mod device;
 pub mod feed;
 pub mod given;
 pub mod grant;
@@ -21,6 +22,7 @@ pub mod parked_flow;
 pub mod refresh;
 pub mod replay;
 pub mod revocation;
+pub mod trust;
 
 mod fixture;
 mod promises;

@@ -24,9 +24,26 @@ macro_rules! store_contract {
                 a_later_decision_replaces_the_earlier_one,
                 a_decision_expires,
                 forgetting_about_a_client_revokes_its_grants_only,
-                forgetting_all_marks_each_client_once,
+                forgetting_all_leaves_one_marker,
+                a_first_consent_in_flight_is_forgotten_with_all,
+                forgotten_grants_are_neither_listed_nor_missed_by_the_sweep,
                 a_later_grant_is_not_touched_by_forgetting,
                 a_forgotten_decision_does_not_come_back,
+            }
+            device {
+                a_device_code_is_found_by_its_user_code_until_it_expires,
+                a_user_code_belongs_to_one_living_code,
+                an_expired_code_gives_its_user_code_free,
+                concurrent_inserts_of_one_user_code_have_one_winner,
+                a_device_waits_until_its_grant_is_there,
+                a_grant_that_was_revoked_is_still_given,
+                a_refused_device_is_told_so,
+                an_expired_or_unknown_code_is_not_decided_about,
+                an_impatient_device_is_slowed_down,
+                a_granted_code_is_answered_however_fast_its_device_asks,
+                of_concurrent_polls_one_is_in_time,
+                expired_codes_are_purged_in_bounded_steps,
+                a_code_with_text_that_cannot_be_stored_is_refused,
             }
             feed {
                 a_marker_is_read_as_it_was_appended,
@@ -69,6 +86,11 @@ macro_rules! store_contract {
                 an_added_key_replaces_one_with_the_same_kid,
                 a_replaced_set_holds_the_new_keys_only,
                 keys_and_sets_are_deleted_once,
+                ten_nodes_that_rotate_at_once_end_with_one_successor,
+                only_the_newest_key_has_a_successor,
+                a_successor_is_newer_than_its_predecessor_whatever_the_clock_says,
+                a_key_is_replaced_only_if_it_is_still_as_it_was_read,
+                the_names_of_all_sets_are_listed,
                 every_write_of_a_key_is_in_the_feed,
                 a_key_with_text_that_cannot_be_stored_is_refused,
             }
@@ -138,6 +160,17 @@ macro_rules! store_contract {
                 a_grant_that_comes_after_the_sweep_of_its_marker_stays_revoked,
                 a_grant_that_was_revoked_in_flight_is_inserted_revoked,
                 a_feed_goes_on_after_its_markers_went,
+            }
+            trust {
+                a_trusted_issuer_is_found_as_it_was_inserted,
+                an_issuer_is_trusted_once_for_a_subject_and_key,
+                concurrent_inserts_of_one_trust_have_one_winner,
+                an_expired_trust_gives_way_to_a_new_one,
+                the_keys_of_an_issuer_are_found_while_they_hold,
+                trusted_issuers_are_listed_in_pages,
+                a_trusted_issuer_is_deleted_once,
+                expired_trusts_are_purged_in_bounded_steps,
+                a_trust_with_text_that_cannot_be_stored_is_refused,
             }
         }
     };

@@ -22,6 +22,7 @@ fn wide(grant: &Grant) -> Vec<Target> {
         Target::Subject(grant.subject.clone()),
         Target::SubjectClient(grant.subject.clone(), grant.client.clone()),
         Target::Client(grant.client.clone()),
+        Target::SubjectConsents(grant.subject.clone()),
     ]
 }
 
@@ -34,10 +35,12 @@ async fn mark(store: &impl Stores, target: &Target) {
         Target::Subject(subject) => {
             store.end(EndSessions::Subject(subject), now, expires_at, Vec::new()).await
         }
-        Target::SubjectClient(subject, client) => store
-            .forget(Forget { subject, client: Some(client), now, marker_expires_at: expires_at })
-            .await
-            .map(drop),
+        Target::SubjectClient(subject, client) => {
+            store.forget(Forget { subject, client: Some(client), now, marker_expires_at: expires_at }).await
+        }
+        Target::SubjectConsents(subject) => {
+            store.forget(Forget { subject, client: None, now, marker_expires_at: expires_at }).await
+        }
         Target::Client(client) => store.revoke_grants(&client, now, expires_at).await,
     };
     marked.unwrap();
@@ -59,7 +62,7 @@ fn own(name: &str, authenticated_at: i64, consented_at: i64) -> Grant {
 fn cases() -> Vec<(Grant, Target, bool)> {
     let (before, same, after) = (MARKED * 1000 - 1, MARKED * 1000, MARKED * 1000 + 1);
     let mut cases = Vec::new();
-    for kind in 0..4 {
+    for kind in 0..5 {
         for time in [before, same, after] {
             let by_authentication = kind < 2;
             // The time that does not count lies on the other side of the marker.
@@ -73,7 +76,8 @@ fn cases() -> Vec<(Grant, Target, bool)> {
     cases
 }
 
-/// `sid` and `subject` hold by authentication, `client` and (`subject`, `client`) by consent: redemption obeys.
+/// `sid` and `subject` hold by authentication, `client`, (`subject`, `client`) and the consents of a subject by consent:
+/// redemption obeys.
 pub async fn wide_markers_stop_redemption_by_the_time_that_counts(fixture: &impl Fixture) {
     let (store, other) = (fixture.store(), fixture.second_node().await);
     for (grant, target, covered) in cases() {

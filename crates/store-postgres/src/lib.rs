@@ -15,6 +15,7 @@ pub mod statistics;
 mod client;
 mod connection;
 mod consent;
+mod device;
 mod dsn;
 mod error;
 mod feed;
@@ -31,6 +32,7 @@ mod signing_key;
 mod storable;
 mod store;
 mod tls;
+mod trust;
 
 pub use migrate::MigrationStatus;
 pub use statistics::{StoreStatistics, WriteCount};

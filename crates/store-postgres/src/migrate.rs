@@ -14,7 +14,10 @@ use crate::retry::Tries;
 /// How long one migration may take.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 
-const MIGRATIONS: &[(i32, &str, &str)] = &[(1, "initial", include_str!("migrations/0001_initial.sql"))];
+const MIGRATIONS: &[(i32, &str, &str)] = &[
+    (1, "initial", include_str!("migrations/0001_initial.sql")),
+    (2, "device_and_trust", include_str!("migrations/0002_device_and_trust.sql")),
+];
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
     version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";
 const CLAIM: &str = "INSERT INTO schema_migration (version, name, applied_at) VALUES ($1, $2, $3)";

@@ -76,11 +76,6 @@ impl<'a> Transaction<'a> {
 }
 
 impl Committed {
-    /// The rows that the statement in this place returned, counted from 0.
-    pub(crate) fn rows_of(&self, place: usize) -> &[Row] {
-        self.rows.get(place).map_or(&[], Vec::as_slice)
-    }
-
     /// The rows that the last statement returned.
     pub(crate) fn last(&self) -> &[Row] {
         self.rows.last().map_or(&[], Vec::as_slice)

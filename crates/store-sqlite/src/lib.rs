@@ -10,6 +10,7 @@
 mod client;
 mod connection;
 mod consent;
+mod device;
 mod error;
 mod feed;
 mod grant;
@@ -25,6 +26,7 @@ mod row;
 mod signing_key;
 mod statistics;
 mod store;
+mod trust;
 mod work_queue;
 mod writer;
 

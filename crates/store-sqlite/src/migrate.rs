@@ -23,8 +23,14 @@ const MAKE_NETWORK: &str = include_str!("migrations/make_network.sql");
 const NETWORK: &str = include_str!("migrations/network.sql");
 const MAKE_NODE: &str = include_str!("migrations/make_node.sql");
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "initial", sql: include_str!("migrations/0001_initial.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "initial", sql: include_str!("migrations/0001_initial.sql") },
+    Migration {
+        version: 2,
+        name: "device_and_trust",
+        sql: include_str!("migrations/0002_device_and_trust.sql"),
+    },
+];
 
 struct Migration {
     version: u32,

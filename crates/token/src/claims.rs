@@ -4,6 +4,8 @@ use sluice_crypto::digest::sha256;
 use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Scope, Subject};
 
+use crate::confirmation::Confirmation;
+
 /// The id of a token (`jti`). Derived, not drawn: the same grant and generation yield the same id, so that a repeated
 /// refresh answers with the same pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,6 +79,29 @@ pub struct AccessTokenClaims {
     pub consented_at: Timestamp,
     /// Claims of the consent page as a JSON object.
     pub extra: Extra,
+    /// What few tokens say.
+    pub rare: RareClaims,
+}
+
+/// What few access tokens say, together: one byte where nothing is said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RareClaims {
+    /// To which key the token is bound.
+    pub confirmation: Option<Confirmation>,
+    /// The `sub` that this client sees, if it is another than the subject: pairwise (OpenID Connect Core §8.1) or forced.
+    pub shown_subject: Option<String>,
+    /// Who acts for the subject, as a JSON object (RFC 8693 §4.1).
+    pub actor: Option<String>,
+    /// What was granted in detail, as a JSON array (RFC 9396).
+    pub authorization_details: Option<String>,
+}
+
+impl AccessTokenClaims {
+    /// The `sub` that this client and its resource servers see: the client itself if there is no subject.
+    pub fn visible_subject(&self) -> &str {
+        let real = || self.subject.as_ref().map_or(self.client.as_str(), Subject::as_str);
+        self.rare.shown_subject.as_deref().unwrap_or_else(real)
+    }
 }
 
 /// Where the consent page's claims are.

@@ -2,6 +2,7 @@
 //! acts on: so a JWT is revoked and introspected like any other token, although nothing of it is stored.
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sluice_crypto::jws::SigningKey;
 use sluice_crypto::{Purpose, Sealer};
@@ -72,6 +73,12 @@ struct Public<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     auth_time: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    cnf: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    act: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authorization_details: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     ext: Option<Map<String, Value>>,
     slc: String,
     #[serde(flatten)]
@@ -89,13 +96,13 @@ pub fn write(
     key: &SigningKey,
     (sealer, rng): (&Sealer, &dyn Rng),
 ) -> Result<String, sluice_crypto::jws::SignError> {
-    let subject = claims.subject.as_ref().map_or(claims.client.as_str(), |subject| subject.as_str());
+    let raw = |text: &Option<String>| text.clone().and_then(|text| RawValue::from_string(text).ok());
     let top_level = layout.top_level.iter().filter(|name| !is_reserved(name));
     let top_level: Map<_, _> =
         top_level.filter_map(|name| Some((name.clone(), extra.get(name)?.clone()))).collect();
     let public = Public {
         iss: &layout.issuer,
-        sub: subject,
+        sub: claims.visible_subject(),
         aud: &claims.audience,
         client_id: claims.client.as_str(),
         exp: claims.expires_at.as_secs(),
@@ -105,6 +112,9 @@ pub fn write(
         scope: (layout.scope_claim != ScopeClaim::List).then(|| claims.scope.as_str()),
         scp: (layout.scope_claim != ScopeClaim::Text).then(|| claims.scope.iter().collect()),
         auth_time: claims.subject.as_ref().map(|_| claims.authenticated_at.as_secs()),
+        cnf: claims.rare.confirmation.map(|confirmation| confirmation.to_json()),
+        act: raw(&claims.rare.actor),
+        authorization_details: raw(&claims.rare.authorization_details),
         ext: Some(below_ext(layout.below_ext, extra, &top_level)).filter(|ext| !ext.is_empty()),
         slc: sealer.seal(Purpose::TokenFacts, &encode(claims), rng),
         top_level,
@@ -145,7 +155,7 @@ fn below_ext(
 
 /// Whether a consent claim may not stand at the top level, because the server speaks there.
 pub fn is_reserved(name: &str) -> bool {
-    const RESERVED: [&str; 13] = [
+    const RESERVED: [&str; 17] = [
         "iss",
         "sub",
         "aud",
@@ -158,6 +168,10 @@ pub fn is_reserved(name: &str) -> bool {
         "scp",
         "ext",
         "auth_time",
+        "cnf",
+        "act",
+        "may_act",
+        "authorization_details",
         FACTS,
     ];
     RESERVED.contains(&name)

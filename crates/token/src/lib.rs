@@ -1,14 +1,16 @@
 //! What an access token says and whether it still holds. Used by the issuer and by the gateway.
 //!
-//! [`claims`]: the facts in a token. [`sealed`], [`jwt`]: one file per format, write and read. [`revocation`]: markers,
+//! [`claims`]: the facts in a token. [`confirmation`]: to which key it is bound. [`sealed`], [`jwt`]: one file per format, write and read. [`revocation`]: markers,
 //! the set of them in memory, and the feed that fills it.
 
 pub mod claims;
+pub mod confirmation;
 pub mod jwt;
 pub mod revocation;
 pub mod sealed;
 
 pub use claims::{AccessTokenClaims, TokenId};
+pub use confirmation::Confirmation;
 pub use revocation::{
     Change, Facts, Feed, FeedBatch, FeedFollower, FeedPosition, Marker, RevocationSet, Target,
 };

@@ -5,7 +5,8 @@ use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{GrantId, Rng, SessionId, Timestamp};
 use thiserror::Error;
 
-use crate::claims::{AccessTokenClaims, Extra, TokenId};
+use crate::claims::{AccessTokenClaims, Extra, RareClaims, TokenId};
+use crate::confirmation::Confirmation;
 
 /// What Hydra puts before its access tokens; secret scanners know it.
 const PREFIX: &str = "ory_at_";
@@ -38,6 +39,39 @@ struct Wire<'a> {
     consented_at: i64,
     extra: u8,
     inline: Option<&'a str>,
+    #[serde(borrow)]
+    rare: Option<WireRare<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireRare<'a> {
+    confirmation: Option<Confirmation>,
+    shown_subject: Option<&'a str>,
+    actor: Option<&'a str>,
+    authorization_details: Option<&'a str>,
+}
+
+impl<'a> WireRare<'a> {
+    fn of(rare: &'a RareClaims) -> Self {
+        Self {
+            confirmation: rare.confirmation,
+            shown_subject: rare.shown_subject.as_deref(),
+            actor: rare.actor.as_deref(),
+            authorization_details: rare.authorization_details.as_deref(),
+        }
+    }
+}
+
+impl From<WireRare<'_>> for RareClaims {
+    fn from(wire: WireRare<'_>) -> Self {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Self {
+            confirmation: wire.confirmation,
+            shown_subject: owned(wire.shown_subject),
+            actor: owned(wire.actor),
+            authorization_details: owned(wire.authorization_details),
+        }
+    }
 }
 
 /// Writes an opaque token.
@@ -76,6 +110,7 @@ pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
         consented_at: claims.consented_at.as_millis(),
         extra,
         inline,
+        rare: (claims.rare != RareClaims::default()).then(|| WireRare::of(&claims.rare)),
     };
     postcard::to_stdvec(&wire).unwrap_or_default()
 }
@@ -103,5 +138,6 @@ pub fn decode(bytes: &[u8]) -> Result<AccessTokenClaims, NotAToken> {
             (2, _) => Extra::InGrant,
             _ => Extra::None,
         },
+        rare: wire.rare.map(RareClaims::from).unwrap_or_default(),
     })
 }

@@ -2,58 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as client from 'openid-client'
-import { AFTER_LOGOUT, Agent, CALLBACK, ISSUER, createClient, introspect } from '../../support/agent.js'
-
-/** What openid-client knows about a registered client; id token signatures are checked against the key set. */
-async function relyingParty(metadata = {}, authentication) {
-  const registered = await createClient(metadata)
-  const configuration = await client.discovery(
-    new URL(ISSUER),
-    registered.client_id,
-    { client_secret: registered.client_secret },
-    authentication ?? client.ClientSecretBasic(registered.client_secret),
-    { execute: [client.allowInsecureRequests] },
-  )
-  client.enableNonRepudiationChecks(configuration)
-  return configuration
-}
-
-/** An authorization request as an application sends it, and what is needed to check the answer. */
-async function authorizationRequest(configuration, parameters = {}) {
-  const checks = {
-    pkceCodeVerifier: client.randomPKCECodeVerifier(),
-    expectedState: client.randomState(),
-    expectedNonce: client.randomNonce(),
-    idTokenExpected: true,
-  }
-  const url = client.buildAuthorizationUrl(configuration, {
-    redirect_uri: CALLBACK,
-    scope: 'openid offline_access',
-    code_challenge: await client.calculatePKCECodeChallenge(checks.pkceCodeVerifier),
-    code_challenge_method: 'S256',
-    state: checks.expectedState,
-    nonce: checks.expectedNonce,
-    ...parameters,
-  })
-  return { url, checks }
-}
-
-async function signIn(configuration, { agent = new Agent(), decisions, parameters } = {}) {
-  const { url, checks } = await authorizationRequest(configuration, parameters)
-  const callback = await agent.walk(url, decisions)
-  return client.authorizationCodeGrant(configuration, callback, checks)
-}
-
-async function assertUsable(configuration, tokens) {
-  assert.equal(tokens.claims().sub, 'alice')
-  assert.equal(tokens.claims().aud.includes(configuration.clientMetadata().client_id), true)
-  const userinfo = await client.fetchUserInfo(configuration, tokens.access_token, 'alice')
-  assert.equal(userinfo.sub, 'alice')
-  const facts = await introspect(tokens.access_token)
-  assert.equal(facts.active, true)
-  assert.equal(facts.sub, 'alice')
-  assert.equal(facts.iss, configuration.serverMetadata().issuer)
-}
+import { AFTER_LOGOUT, Agent, CALLBACK, ISSUER, introspect } from '../../support/agent.js'
+import { assertUsable, authorizationRequest, clientKey, relyingParty, signIn } from '../../support/relying-party.js'
 
 test('discovery names every endpoint and method of the code flow', async () => {
   const metadata = (await relyingParty()).serverMetadata()
@@ -103,22 +53,17 @@ test('a public client needs PKCE and nothing else', async () => {
 
 for (const [named, audience] of [['issuer', (server) => server.issuer], ['token endpoint', (server) => server.token_endpoint]]) {
   test(`private_key_jwt addressed to the ${named}`, async () => {
-    const pair = await signingKeys()
-    const jwk = { ...(await crypto.subtle.exportKey('jwk', pair.publicKey)), kid: 'k1', use: 'sig', alg: 'ES256' }
+    const key = await clientKey()
     const authentication = client.PrivateKeyJwt(
-      { key: pair.privateKey, kid: 'k1' },
+      key.signing,
       { [client.modifyAssertion]: (header, payload) => (payload.aud = audience(configuration.serverMetadata())) },
     )
     const configuration = await relyingParty(
-      { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256', jwks: { keys: [jwk] } },
+      { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256', jwks: key.jwks },
       authentication,
     )
     await assertUsable(configuration, await signIn(configuration))
   })
-}
-
-function signingKeys() {
-  return crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])
 }
 
 test('client credentials', async () => {

@@ -6,7 +6,8 @@ use aws_lc_rs::signature::{EcdsaKeyPair, Ed25519KeyPair};
 use sluice_primitives::Rng;
 use zeroize::Zeroizing;
 
-use super::{Jwk, JwkError, MacAlgorithm, PrivateMember, SigningAlgorithm};
+use super::{Curve, Jwk, JwkError, MacAlgorithm, PrivateMember, SigningAlgorithm};
+use crate::jwe::KeyManagement;
 
 /// The length of an RSA modulus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,16 +29,8 @@ impl Jwk {
     /// [`JwkError::NotGenerated`] if the cryptography library fails.
     pub fn generate(algorithm: SigningAlgorithm, kid: String, rsa: RsaSize) -> Result<Self, JwkError> {
         let made = match (algorithm.curve(), algorithm.is_rsa()) {
-            (Some(curve), _) => {
-                let pair = EcdsaKeyPair::generate(curve.signing()).map_err(|_| JwkError::NotGenerated)?;
-                let der = pair.to_pkcs8v1().map_err(|_| JwkError::NotGenerated)?;
-                Self::from_pkcs8(der.as_ref())?
-            }
-            (None, true) => {
-                let pair = KeyPair::generate(rsa.into()).map_err(|_| JwkError::NotGenerated)?;
-                let der: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| JwkError::NotGenerated)?;
-                Self::from_pkcs8(der.as_ref())?
-            }
+            (Some(curve), _) => on_curve(curve)?,
+            (None, true) => rsa_pair(rsa)?,
             (None, false) => {
                 let pair = Ed25519KeyPair::generate().map_err(|_| JwkError::NotGenerated)?;
                 let der = pair.to_pkcs8v1().map_err(|_| JwkError::NotGenerated)?;
@@ -46,6 +39,21 @@ impl Jwk {
         };
         let alg = Some(algorithm.as_str().to_owned());
         Ok(Self { kid: Some(kid), alg, key_use: Some("sig".to_owned()), ..made })
+    }
+
+    /// A new private key to decrypt with, with `use` = `enc`: RSA, or on P-256. What [`Jwk::generate`] says about `rsa`
+    /// holds here too.
+    ///
+    /// # Errors
+    /// [`JwkError::NotGenerated`] if the cryptography library fails.
+    pub fn generate_encryption(
+        algorithm: KeyManagement,
+        kid: String,
+        rsa: RsaSize,
+    ) -> Result<Self, JwkError> {
+        let made = if algorithm.is_rsa() { rsa_pair(rsa)? } else { on_curve(Curve::P256)? };
+        let alg = Some(algorithm.as_str().to_owned());
+        Ok(Self { kid: Some(kid), alg, key_use: Some("enc".to_owned()), ..made })
     }
 
     /// A new symmetric key, as long as the hash.
@@ -61,6 +69,18 @@ impl Jwk {
             ..Self::default()
         }
     }
+}
+
+fn on_curve(curve: Curve) -> Result<Jwk, JwkError> {
+    let pair = EcdsaKeyPair::generate(curve.signing()).map_err(|_| JwkError::NotGenerated)?;
+    let der = pair.to_pkcs8v1().map_err(|_| JwkError::NotGenerated)?;
+    Jwk::from_pkcs8(der.as_ref())
+}
+
+fn rsa_pair(size: RsaSize) -> Result<Jwk, JwkError> {
+    let pair = KeyPair::generate(size.into()).map_err(|_| JwkError::NotGenerated)?;
+    let der: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| JwkError::NotGenerated)?;
+    Jwk::from_pkcs8(der.as_ref())
 }
 
 impl From<RsaSize> for KeySize {

@@ -1,6 +1,6 @@
 //! Keys from PEM and DER: PKCS#8 (RFC 5958), PKCS#1 (RFC 8017 §A.1), SEC 1 (RFC 5915) and SPKI (RFC 5280 §4.1).
 //!
-//! Encrypted keys and certificates are not read.
+//! Of a certificate (RFC 5280) the public key is taken. Encrypted keys are not read.
 
 use aws_lc_rs::encoding::AsBigEndian;
 use aws_lc_rs::signature::{EcdsaKeyPair, Ed25519KeyPair, KeyPair};
@@ -12,13 +12,15 @@ use pkcs8::{ObjectIdentifier, PrivateKeyInfoRef, SubjectPublicKeyInfoRef};
 use sec1::EcPrivateKey;
 
 use super::{Curve, Jwk, JwkError, PrivateMember};
+use crate::certificate::ClientCertificate;
 
 /// `id-Ed25519` (RFC 8410 §3).
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
 impl Jwk {
-    /// The key in a PEM text: `PRIVATE KEY`, `RSA PRIVATE KEY`, `EC PRIVATE KEY`, `PUBLIC KEY` or `RSA PUBLIC KEY`. It
-    /// has no `kid`, and no `alg` unless its curve tells.
+    /// The key in a PEM text: `PRIVATE KEY`, `RSA PRIVATE KEY`, `EC PRIVATE KEY`, `PUBLIC KEY`, `RSA PUBLIC
+    /// KEY` or `CERTIFICATE`. It has no `kid`, and no `alg` unless its curve tells; from a certificate it has `x5c` and
+    /// `x5t#S256`.
     ///
     /// # Errors
     /// [`JwkError`] if there is no such key.
@@ -31,6 +33,7 @@ impl Jwk {
             "EC PRIVATE KEY" => from_sec1(der),
             "PUBLIC KEY" => Self::from_spki(der),
             "RSA PUBLIC KEY" => from_pkcs1_public(der),
+            "CERTIFICATE" => ClientCertificate::from_der(der).map_err(|_| JwkError::Invalid)?.to_jwk(),
             _ => Err(JwkError::NotPem),
         }
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sluice_primitives::Secret;
 use zeroize::Zeroizing;
@@ -83,4 +84,9 @@ pub(crate) fn decode_private(
 ) -> Result<Zeroizing<Vec<u8>>, JwkError> {
     let text = value.ok_or(JwkError::MissingMember(name))?.expose();
     URL_SAFE_NO_PAD.decode(text).map(Zeroizing::new).map_err(|_| JwkError::MalformedMember(name))
+}
+
+/// Whether a member is there at all, whatever it holds, `null` included.
+pub(crate) fn is_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(deserializer).map(|_| true)
 }

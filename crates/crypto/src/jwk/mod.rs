@@ -10,6 +10,7 @@ mod generate;
 mod import;
 pub(crate) mod member;
 
+use aws_lc_rs::rsa::PublicKeyComponents;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,11 @@ pub use generate::RsaSize;
 pub use member::PrivateMember;
 
 use crate::digest::sha256;
+
+/// The modulus of an RSA key, in bytes: 2048 to 8192 bits.
+const RSA_MODULUS: std::ops::RangeInclusive<usize> = 256..=1024;
+/// The public exponent of an RSA key is no longer, in bytes: a long one makes verifying as dear as signing.
+const MAX_RSA_EXPONENT: usize = 8;
 
 /// What is wrong with a key. Never tells what is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -43,6 +49,9 @@ pub enum JwkError {
     /// `use` or `key_ops` forbids signatures.
     #[error("the key is not meant for signatures")]
     NotForSignatures,
+    /// `use` or `key_ops` forbids encryption.
+    #[error("the key is not meant for encryption")]
+    NotForEncryption,
     /// An RSA modulus below 2048 or above 8192 bits.
     #[error("an RSA key has 2048 to 8192 bits")]
     RsaSize,
@@ -173,6 +182,14 @@ impl Jwk {
     /// # Errors
     /// [`JwkError`] for an unknown type, or if a required member is not there.
     pub fn thumbprint(&self) -> Result<String, JwkError> {
+        self.thumbprint_bytes().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// The thumbprint before it is encoded.
+    ///
+    /// # Errors
+    /// As [`Jwk::thumbprint`].
+    pub fn thumbprint_bytes(&self) -> Result<[u8; 32], JwkError> {
         #[derive(Serialize)]
         struct Required<'a> {
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,7 +226,7 @@ impl Jwk {
             _ => return Err(JwkError::UnknownKeyType),
         }
         let json = zeroize::Zeroizing::new(serde_json::to_vec(&required).map_err(|_| JwkError::NotAKey)?);
-        Ok(URL_SAFE_NO_PAD.encode(sha256(&json)))
+        Ok(sha256(&json))
     }
 
     /// The curve of an `EC` key.
@@ -225,6 +242,21 @@ impl Jwk {
         Ok([&[4_u8], x.as_slice(), y.as_slice()].concat())
     }
 
+    /// Modulus and public exponent of an `RSA` key.
+    pub(crate) fn rsa_public(&self) -> Result<PublicKeyComponents<Vec<u8>>, JwkError> {
+        let n = member::decode_integer("n", self.n.as_ref())?;
+        if !RSA_MODULUS.contains(&n.len()) {
+            return Err(JwkError::RsaSize);
+        }
+        let e = member::decode_integer("e", self.e.as_ref())?;
+        let odd = e.last().is_some_and(|last| last % 2 == 1);
+        if odd && e != [1] && e.len() <= MAX_RSA_EXPONENT {
+            Ok(PublicKeyComponents { n, e })
+        } else {
+            Err(JwkError::Invalid)
+        }
+    }
+
     /// Refuses a key that `use` or `key_ops` keeps from `operation` (RFC 7517 §4.2, §4.3).
     pub(crate) fn allows(&self, operation: &str) -> Result<(), JwkError> {
         let by_use = self.key_use.as_deref().is_none_or(|named| named == "sig");
@@ -233,6 +265,16 @@ impl Jwk {
             operations.iter().any(|named| named == operation || (operation == "verify" && named == "sign"))
         });
         if by_use && by_operations { Ok(()) } else { Err(JwkError::NotForSignatures) }
+    }
+
+    /// Refuses a key that `use` keeps from encryption, or whose `key_ops` has none of `operations`.
+    pub(crate) fn allows_encryption(&self, operations: &[&str]) -> Result<(), JwkError> {
+        let by_use = self.key_use.as_deref().is_none_or(|named| named == "enc");
+        let by_operations = self
+            .key_ops
+            .as_deref()
+            .is_none_or(|named| named.iter().any(|name| operations.contains(&name.as_str())));
+        if by_use && by_operations { Ok(()) } else { Err(JwkError::NotForEncryption) }
     }
 }
 

@@ -3,8 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, Deserializer, IgnoredAny};
+use serde::de::DeserializeOwned;
 use thiserror::Error;
+
+use crate::jwk::member::is_present;
 
 /// A longer token is refused unread, in bytes.
 pub const MAX_TOKEN: usize = 16 * 1024;
@@ -30,9 +32,16 @@ pub enum VerifyError {
     /// No key that could have made the signature did.
     #[error("the signature of the token is wrong")]
     WrongSignature,
+    /// `typ` is not what the token must be.
+    #[error("the token is of another type")]
+    WrongType,
+    /// The header must bring a public key and brings none, or one that cannot be used.
+    #[error("the token brings no usable public key")]
+    UnusableKey,
 }
 
-/// The members of a header that count. `jku`, `x5u`, `jwk` and `x5c` do not: a token never brings its own key.
+/// The members of a header that count. `jku`, `x5u` and `x5c` do not, and `jwk` does in a proof of possession only
+/// ([`super::verify_with_embedded_key`]): no other token brings its own key.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Header {
     /// The algorithm, as written.
@@ -98,6 +107,8 @@ pub(super) struct Parts<'a> {
     pub(super) header: Header,
     pub(super) signed: &'a str,
     pub(super) signature: Vec<u8>,
+    /// The header again, decoded, for those who want more of it.
+    pub(super) header_json: Vec<u8>,
     payload: &'a str,
 }
 
@@ -111,11 +122,12 @@ impl<'a> Parts<'a> {
         if payload.contains('.') {
             return Err(VerifyError::Malformed);
         }
-        let header: Header = serde_json::from_slice(&decode(header)?).map_err(|_| VerifyError::Malformed)?;
+        let header_json = decode(header)?;
+        let header: Header = serde_json::from_slice(&header_json).map_err(|_| VerifyError::Malformed)?;
         if header.critical {
             return Err(VerifyError::CriticalHeader);
         }
-        Ok(Self { header, signed, signature: decode(signature)?, payload })
+        Ok(Self { header, signed, signature: decode(signature)?, header_json, payload })
     }
 
     pub(super) fn payload(&self) -> Result<Vec<u8>, VerifyError> {
@@ -129,9 +141,4 @@ impl<'a> Parts<'a> {
 
 fn decode(part: &str) -> Result<Vec<u8>, VerifyError> {
     URL_SAFE_NO_PAD.decode(part).map_err(|_| VerifyError::Malformed)
-}
-
-/// Whether the member is there at all, whatever it holds, `null` included.
-fn is_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    IgnoredAny::deserialize(deserializer).map(|_| true)
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use aws_lc_rs::hmac;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::{self, KeyPairComponents, PublicKeyComponents};
 use aws_lc_rs::signature::{
@@ -13,8 +14,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use thiserror::Error;
 
+use super::verify::mac_key;
 use crate::jwk::member::{decode_integer, decode_private, decode_sized};
-use crate::jwk::{Curve, Jwk, JwkError, SigningAlgorithm};
+use crate::jwk::{Curve, Jwk, JwkError, MacAlgorithm, SigningAlgorithm};
 
 /// The `typ`s whose header is encoded beforehand; any other works too, for one more allocation.
 const USUAL_TYPES: [Option<&str>; 4] = [None, Some("JWT"), Some("at+jwt"), Some("logout+jwt")];
@@ -53,7 +55,7 @@ impl SigningKey {
             (None, None) => PrivateKey::Ed25519(ed25519_key(jwk)?),
         };
         let kid = jwk.kid.clone();
-        let headers = USUAL_TYPES.iter().map(|typ| encode_header(algorithm, kid.as_deref(), *typ));
+        let headers = USUAL_TYPES.iter().map(|typ| encode_header(algorithm.as_str(), kid.as_deref(), *typ));
         let headers = headers.collect::<Result<_, _>>().map_err(|_| JwkError::Invalid)?;
         Ok(Self { algorithm, kid, key, headers })
     }
@@ -78,7 +80,7 @@ impl SigningKey {
         let header = if let Some((_, header)) = usual {
             header
         } else {
-            made = encode_header(self.algorithm, self.kid(), typ)?;
+            made = encode_header(self.algorithm.as_str(), self.kid(), typ)?;
             &made
         };
         let length = header.len() + payload_json.len() + self.key.signature_length();
@@ -129,16 +131,33 @@ impl PrivateKey {
     }
 }
 
+/// Signs `payload_json` with a secret, as [`super::verify_hmac`] checks it.
+///
+/// # Errors
+/// [`SignError`] for an empty secret.
+pub fn sign_hmac(
+    typ: Option<&str>,
+    payload_json: &[u8],
+    secret: &[u8],
+    algorithm: MacAlgorithm,
+) -> Result<String, SignError> {
+    if secret.is_empty() {
+        return Err(SignError);
+    }
+    let mut token = encode_header(algorithm.as_str(), None, typ)?;
+    token.push('.');
+    URL_SAFE_NO_PAD.encode_string(payload_json, &mut token);
+    let signature = hmac::sign(&mac_key(algorithm, secret), token.as_bytes());
+    append(&mut token, signature.as_ref());
+    Ok(token)
+}
+
 fn append(token: &mut String, signature: &[u8]) {
     token.push('.');
     URL_SAFE_NO_PAD.encode_string(signature, token);
 }
 
-fn encode_header(
-    algorithm: SigningAlgorithm,
-    kid: Option<&str>,
-    typ: Option<&str>,
-) -> Result<String, SignError> {
+fn encode_header(alg: &str, kid: Option<&str>, typ: Option<&str>) -> Result<String, SignError> {
     #[derive(Serialize)]
     struct Written<'a> {
         alg: &'a str,
@@ -147,11 +166,12 @@ fn encode_header(
         #[serde(skip_serializing_if = "Option::is_none")]
         typ: Option<&'a str>,
     }
-    let json = serde_json::to_vec(&Written { alg: algorithm.as_str(), kid, typ }).map_err(|_| SignError)?;
+    let json = serde_json::to_vec(&Written { alg, kid, typ }).map_err(|_| SignError)?;
     Ok(URL_SAFE_NO_PAD.encode(json))
 }
 
-fn rsa_key(jwk: &Jwk) -> Result<rsa::KeyPair, JwkError> {
+/// The private key of an RSA pair.
+pub(crate) fn rsa_key(jwk: &Jwk) -> Result<rsa::KeyPair, JwkError> {
     let components = KeyPairComponents {
         public_key: PublicKeyComponents {
             n: zeroize::Zeroizing::new(decode_integer("n", jwk.n.as_ref())?),

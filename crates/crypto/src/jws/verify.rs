@@ -3,7 +3,6 @@
 use std::fmt;
 
 use aws_lc_rs::hmac;
-use aws_lc_rs::rsa::PublicKeyComponents;
 use aws_lc_rs::signature::{
     ED25519, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
     RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512,
@@ -11,14 +10,11 @@ use aws_lc_rs::signature::{
 };
 
 use super::read::{Parts, VerifiedJws, VerifyError};
-use crate::jwk::member::{decode_integer, decode_sized};
+use crate::jwk::member::decode_sized;
 use crate::jwk::{Jwk, JwkError, JwkSet, MacAlgorithm, SigningAlgorithm};
 
 /// So many keys are tried for one token at most.
 pub const MAX_CANDIDATES: usize = 8;
-
-/// The modulus of an RSA key, in bytes: 2048 to 8192 bits.
-const RSA_MODULUS: std::ops::RangeInclusive<usize> = 256..=1024;
 
 /// A public key, ready to verify.
 pub struct VerifyingKey {
@@ -49,7 +45,7 @@ impl VerifyingKey {
         self.kid.as_deref()
     }
 
-    fn for_algorithm(&self, algorithm: SigningAlgorithm) -> Option<&ParsedPublicKey> {
+    pub(super) fn for_algorithm(&self, algorithm: SigningAlgorithm) -> Option<&ParsedPublicKey> {
         self.parsed.iter().find(|(known, _)| *known == algorithm).map(|(_, key)| key)
     }
 }
@@ -102,27 +98,25 @@ pub fn verify_hmac(token: &str, secret: &[u8], allowed: &[MacAlgorithm]) -> Resu
     if secret.is_empty() {
         return Err(VerifyError::UnknownKey);
     }
+    hmac::verify(&mac_key(algorithm, secret), parts.signed.as_bytes(), &parts.signature)
+        .map_err(|_| VerifyError::WrongSignature)?;
+    parts.verified()
+}
+
+/// The key of an HMAC.
+pub(super) fn mac_key(algorithm: MacAlgorithm, secret: &[u8]) -> hmac::Key {
     let hash = match algorithm {
         MacAlgorithm::HS256 => hmac::HMAC_SHA256,
         MacAlgorithm::HS384 => hmac::HMAC_SHA384,
         MacAlgorithm::HS512 => hmac::HMAC_SHA512,
     };
-    hmac::verify(&hmac::Key::new(hash, secret), parts.signed.as_bytes(), &parts.signature)
-        .map_err(|_| VerifyError::WrongSignature)?;
-    parts.verified()
+    hmac::Key::new(hash, secret)
 }
 
 fn parse(jwk: &Jwk, algorithm: SigningAlgorithm) -> Result<ParsedPublicKey, JwkError> {
     let parsed = match (algorithm.curve(), rsa_parameters(algorithm)) {
         (Some(curve), _) => ParsedPublicKey::new(curve.verification(), jwk.point(curve)?),
-        (None, Some(parameters)) => {
-            let n = decode_integer("n", jwk.n.as_ref())?;
-            if !RSA_MODULUS.contains(&n.len()) {
-                return Err(JwkError::RsaSize);
-            }
-            PublicKeyComponents { n, e: decode_integer("e", jwk.e.as_ref())? }
-                .to_parsed_public_key(parameters)
-        }
+        (None, Some(parameters)) => jwk.rsa_public()?.to_parsed_public_key(parameters),
         (None, None) => ParsedPublicKey::new(&ED25519, decode_sized("x", jwk.x.as_ref(), 32)?),
     };
     parsed.map_err(|_| JwkError::Invalid)

@@ -1,13 +1,21 @@
 //! Integration tests of `sluice-crypto`: vectors of the RFCs, other implementations as oracles, properties.
 
 #[cfg(test)]
+mod certificate;
+#[cfg(test)]
 mod hash_pool;
+#[cfg(test)]
+mod jwe;
+#[cfg(test)]
+mod jwe_attacks;
 #[cfg(test)]
 mod jwk;
 #[cfg(test)]
 mod jws;
 #[cfg(test)]
 mod jws_attacks;
+#[cfg(test)]
+mod jws_embedded;
 #[cfg(test)]
 mod jws_oracle;
 #[cfg(test)]
@@ -16,3 +24,5 @@ mod keys;
 mod password_hash;
 #[cfg(test)]
 mod secret_hash;
+#[cfg(test)]
+mod zz_dump;

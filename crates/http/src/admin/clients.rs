@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
+use axum::extract::{DefaultBodyLimit, RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
@@ -13,6 +13,7 @@ use sluice_oauth::client::{ClientPage, ClientService, ListClients, RefusedPatch}
 use sluice_protocol::ClientId;
 
 use super::json_body::{JsonBody, MAX_BODY};
+use super::path::Path;
 use super::wire::client::ClientBody;
 use super::wire::client_form::{patch_client, read_client};
 use super::wire::lifespans::LifespansBody;

@@ -4,12 +4,11 @@ use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use sluice_oauth::flow::FlowProblem;
 use sluice_oauth::logout::LogoutProblem;
 use sluice_protocol::Parameters;
 
-use super::json_body::read_json;
+use super::json_body::JsonBody;
 use super::wire::flow::{
     AcceptConsentBody, AcceptLoginBody, ConsentRequestBody, LoginRequestBody, LogoutRequestBody, RedirectTo,
     RejectBody,
@@ -30,10 +29,10 @@ pub(crate) async fn login(State(state): State<AdminState>, RawQuery(query): RawQ
 pub(crate) async fn accept_login(
     State(state): State<AdminState>,
     RawQuery(query): RawQuery,
-    body: Bytes,
+    body: JsonBody,
 ) -> Answer {
     let challenge = challenge(query.as_deref(), "login_challenge")?;
-    let accept: AcceptLoginBody = json(&body)?;
+    let accept: AcceptLoginBody = body.read()?;
     redirect(state.flows.accept_login(&challenge, accept.into()).await)
 }
 
@@ -41,10 +40,10 @@ pub(crate) async fn accept_login(
 pub(crate) async fn reject_login(
     State(state): State<AdminState>,
     RawQuery(query): RawQuery,
-    body: Bytes,
+    body: JsonBody,
 ) -> Answer {
     let challenge = challenge(query.as_deref(), "login_challenge")?;
-    let reject: RejectBody = json_or_default(&body)?;
+    let reject: RejectBody = body.read_or_default()?;
     redirect(state.flows.reject_login(&challenge, reject.into()).await)
 }
 
@@ -59,10 +58,10 @@ pub(crate) async fn consent(State(state): State<AdminState>, RawQuery(query): Ra
 pub(crate) async fn accept_consent(
     State(state): State<AdminState>,
     RawQuery(query): RawQuery,
-    body: Bytes,
+    body: JsonBody,
 ) -> Answer {
     let challenge = challenge(query.as_deref(), "consent_challenge")?;
-    let accept: AcceptConsentBody = json_or_default(&body)?;
+    let accept: AcceptConsentBody = body.read_or_default()?;
     redirect(state.flows.accept_consent(&challenge, accept.into()).await)
 }
 
@@ -70,10 +69,10 @@ pub(crate) async fn accept_consent(
 pub(crate) async fn reject_consent(
     State(state): State<AdminState>,
     RawQuery(query): RawQuery,
-    body: Bytes,
+    body: JsonBody,
 ) -> Answer {
     let challenge = challenge(query.as_deref(), "consent_challenge")?;
-    let reject: RejectBody = json_or_default(&body)?;
+    let reject: RejectBody = body.read_or_default()?;
     redirect(state.flows.reject_consent(&challenge, reject.into()).await)
 }
 
@@ -104,14 +103,6 @@ fn challenge(query: Option<&str>, name: &str) -> Result<String, AdminError> {
         .map_err(|error| AdminError::malformed(error.to_string()))?;
     let challenge = parameters.get(name).or_else(|| parameters.get("challenge")).map(str::to_owned);
     challenge.ok_or_else(|| AdminError::malformed(format!("The query parameter `{name}` is missing.")))
-}
-
-fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, AdminError> {
-    read_json(body).map_err(AdminError::malformed)
-}
-
-fn json_or_default<T: serde::de::DeserializeOwned + Default>(body: &[u8]) -> Result<T, AdminError> {
-    if body.is_empty() { Ok(T::default()) } else { json(body) }
 }
 
 fn redirect(answer: Result<String, FlowProblem>) -> Answer {

@@ -19,6 +19,11 @@ impl JsonBody {
         read_json(&self.0).map_err(AdminError::malformed)
     }
 
+    /// As [`Self::read`]; without a body, the default.
+    pub(crate) fn read_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, AdminError> {
+        if self.0.is_empty() { Ok(T::default()) } else { self.read() }
+    }
+
     /// The JSON of the body as `T`, whatever JSON that is.
     pub(crate) fn read_any<T: DeserializeOwned>(&self) -> Result<T, AdminError> {
         read_any(&self.0).map_err(AdminError::malformed)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
@@ -10,10 +10,11 @@ use http::StatusCode;
 use http::header::LOCATION;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sluice_crypto::jwk::{Jwk, JwkSet};
-use sluice_oauth::keys::KeyService;
+use sluice_oauth::keys::{KeyService, KeyServiceError};
 
 use super::json_body::{JsonBody, MAX_BODY};
-use super::wire::jwks::{KeySetBody, NewKeyBody};
+use super::path::Path;
+use super::wire::jwks::{KeySetBody, NewKeyBody, RotateBody, SigningKeysBody};
 use crate::respond::AdminError;
 
 type Keys = State<Arc<KeyService>>;
@@ -21,10 +22,25 @@ type Keys = State<Arc<KeyService>>;
 /// The routes below `/admin/keys`.
 pub(crate) fn routes(keys: Arc<KeyService>) -> Router {
     Router::new()
+        .route("/admin/keys", get(list).post(rotate))
         .route("/admin/keys/{set}", get(find_set).post(create).put(replace_set).delete(delete_set))
         .route("/admin/keys/{set}/{kid}", get(find_key).put(put_key).delete(delete_key))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(keys)
+}
+
+/// The keys that this server signs with, where each is in its life, and nothing that is in it.
+async fn list(State(keys): Keys) -> Result<Json<SigningKeysBody>, AdminError> {
+    Ok(Json(keys.signing_keys().await?.into()))
+}
+
+async fn rotate(
+    State(keys): Keys,
+    body: JsonBody,
+) -> Result<(StatusCode, Json<SigningKeysBody>), AdminError> {
+    let body: RotateBody = body.read()?;
+    let asked = body.asked().map_err(|_| KeyServiceError::Algorithm)?;
+    Ok((StatusCode::CREATED, Json(keys.rotate(&body.set, asked).await?.into())))
 }
 
 async fn create(State(keys): Keys, Path(set): Path<String>, body: JsonBody) -> Result<Response, AdminError> {

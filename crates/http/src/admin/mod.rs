@@ -1,11 +1,13 @@
 //! The admin API: Hydra's paths, status codes and JSON.
 //!
-//! [`clients`], [`keys`], [`flows`], [`sessions`], [`tokens`]: one file per resource. [`wire`]: the JSON. [`json_body`]: how bodies are read.
+//! [`clients`], [`keys`], [`flows`], [`sessions`], [`tokens`]: one file per resource. [`wire`]: the JSON. [`json_body`], [`path`]: how
+//! bodies and paths are read.
 
 pub(crate) mod clients;
 pub(crate) mod flows;
 pub(crate) mod json_body;
 pub(crate) mod keys;
+pub(crate) mod path;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 pub(crate) mod wire;

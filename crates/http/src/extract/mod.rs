@@ -1,9 +1,13 @@
 //! What handlers take out of a request.
 
+mod caller;
+
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, Request};
 use bytes::Bytes;
+use sluice_net::TrustedProxies;
+use sluice_oauth::caller::Caller;
 use sluice_protocol::Parameters;
 use sluice_protocol::parameters::InvalidParameters;
 use thiserror::Error;
@@ -20,6 +24,23 @@ pub(crate) enum InvalidForm {
     /// The body is too long or broke off.
     #[error("the body is too long or broke off")]
     Body,
+}
+
+/// A request of a client: its form, and what it brings beside it.
+pub(crate) struct ClientCall {
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) caller: Caller,
+}
+
+/// The form of a client's request and the client's own traits.
+pub(crate) async fn client_call(
+    request: Request<Body>,
+    proxies: &TrustedProxies,
+) -> Result<ClientCall, InvalidForm> {
+    let caller = caller::caller(request.headers(), request.extensions(), proxies);
+    let (headers, body) = form_bytes(request).await?;
+    Ok(ClientCall { headers, body, caller })
 }
 
 /// The bytes of a form, at most [`MAX_FORM`].

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use sluice_oauth::keys::KeyRing;
+use sluice_oauth::keys::{JWKS_MAX_AGE, KeyRing};
 
 use crate::state::PublicState;
 
@@ -21,5 +21,7 @@ pub(crate) async fn admin(State(keys): State<Arc<KeyRing>>) -> Response {
 
 fn answer(keys: &KeyRing) -> Response {
     let body = keys.public_jwks().to_string();
-    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "public, max-age=300")], body).into_response()
+    // Keys are announced for longer than that before they sign.
+    let cached = format!("public, max-age={}", JWKS_MAX_AGE.as_secs());
+    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, &cached)], body).into_response()
 }

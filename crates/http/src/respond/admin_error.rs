@@ -123,7 +123,8 @@ impl From<KeyServiceError> for AdminError {
             }
             KeyServiceError::NoSuchKey => Self::not_found(),
             KeyServiceError::Algorithm => bad_request("Unsupported key algorithm".to_owned()),
-            KeyServiceError::NoKid
+            KeyServiceError::NotOwn
+            | KeyServiceError::NoKid
             | KeyServiceError::SameKid
             | KeyServiceError::Name
             | KeyServiceError::Invalid(_)
@@ -138,7 +139,8 @@ impl From<KeyError> for AdminError {
     fn from(error: KeyError) -> Self {
         match error {
             KeyError::Store(error) => error.into(),
-            KeyError::Sealed { .. } | KeyError::Unreadable { .. } | KeyError::Jwk(_) | KeyError::NotMade => {
+            KeyError::NotOwn(_)
+            | KeyError::Sealed { .. } | KeyError::Unreadable { .. } | KeyError::Jwk(_) | KeyError::NotMade => {
                 Self::fault(&error, false)
             }
         }

@@ -6,6 +6,7 @@ use http::HeaderMap;
 use http::header::FORWARDED;
 
 use super::parse_node;
+use crate::quoted_list::split_unquoted;
 
 /// The `for` of each element, nearest last; `None` where it is missing, hidden or malformed. Nothing if there is no
 /// such header. A line that breaks the grammar is one element whose `for` is unknown.
@@ -45,29 +46,6 @@ fn hop_of_element(element: &str) -> Option<Option<IpAddr>> {
         }
     }
     Some(node.and_then(parse_node))
-}
-
-/// The trimmed parts between separators outside quotes. `None`: a quote is left open.
-fn split_unquoted(text: &str, separator: u8) -> Option<Vec<&str>> {
-    let (mut parts, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            _ if byte == separator && !quoted => {
-                parts.push(trimmed(text.get(start..at)?));
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(trimmed(text.get(start..)?));
-    (!quoted).then_some(parts)
-}
-
-fn trimmed(part: &str) -> &str {
-    part.trim_matches([' ', '\t'])
 }
 
 /// RFC 9110 §5.6.2.

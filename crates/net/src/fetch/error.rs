@@ -11,6 +11,9 @@ pub enum FetchError {
     /// Only http and https are spoken.
     #[error("the URL is neither http nor https")]
     UnsupportedScheme,
+    /// The call demands https.
+    #[error("the URL is not https")]
+    NotHttps,
     /// User name or password in the URL.
     #[error("the URL holds credentials")]
     Credentials,

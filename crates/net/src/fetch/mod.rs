@@ -1,6 +1,7 @@
 //! The one HTTP client for outbound requests: `jwks_uri`, back-channel logout, hooks.
 //!
-//! [`Fetcher`]: fetches. [`FetchPolicy`]: where to and how much. [`UrlPattern`]: exceptions. `public_address`: which
+//! [`Fetcher`]: fetches. [`FetchPolicy`]: where to and how much. [`FetchLimits`]: how much for one call.
+//! [`UrlPattern`]: exceptions. `public_address`: which
 //! addresses are public. `resolver`: connects to these only. `cache_control`: how long an answer may be kept.
 //! `roots`: whom TLS trusts. [`FetchError`]: what went wrong.
 //!
@@ -11,28 +12,33 @@
 mod body;
 mod cache_control;
 mod error;
+mod limits;
 mod policy;
 mod public_address;
 mod resolver;
 mod roots;
+#[cfg(test)]
+mod tests;
 mod url_pattern;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use reqwest::{Client, Response, redirect};
+use reqwest::{Client, RequestBuilder, Response, redirect};
 use rustls::ClientConfig;
 use tokio::time::timeout;
 use url::{Host, Url};
 
 pub use error::FetchError;
+pub use limits::FetchLimits;
 pub use policy::FetchPolicy;
 pub use public_address::is_public;
 pub use url_pattern::UrlPattern;
 
-use resolver::{Reach, Resolver};
+use resolver::{Lookup, Reach, Resolver, SystemLookup};
 
 const USER_AGENT: &str = concat!("Sluice/", env!("CARGO_PKG_VERSION"));
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -70,9 +76,19 @@ impl Fetcher {
     /// # Errors
     /// [`FetchError::ExtraCa`] if the policy's file of certificates is no good.
     pub fn new(policy: FetchPolicy) -> Result<Self, FetchError> {
+        Self::with_lookup(policy, &(Arc::new(SystemLookup) as Arc<dyn Lookup>))
+    }
+
+    fn with_lookup(policy: FetchPolicy, lookup: &Arc<dyn Lookup>) -> Result<Self, FetchError> {
         let tls = roots::client_config(policy.extra_ca_file.as_deref())?;
-        let guarded = client(Reach::PublicOnly, tls.clone())?;
-        Ok(Self { guarded, open: client(Reach::Anything, tls)?, policy })
+        let resolver = |reach| Resolver { reach, lookup: lookup.clone() };
+        let guarded = client(resolver(Reach::PublicOnly), tls.clone())?;
+        Ok(Self { guarded, open: client(resolver(Reach::Anything), tls)?, policy })
+    }
+
+    /// What the policy grants each call, to be changed for one.
+    pub fn limits(&self) -> FetchLimits {
+        FetchLimits::from(&self.policy)
     }
 
     /// `GET`, following as many redirects as the policy permits.
@@ -80,9 +96,22 @@ impl Fetcher {
     /// # Errors
     /// [`FetchError`]; a status that is no success is not one.
     pub async fn get(&self, url: &Url, accept: &str) -> Result<Fetched, FetchError> {
+        self.get_with(url, accept, self.limits()).await
+    }
+
+    /// `GET` with limits of its own.
+    ///
+    /// # Errors
+    /// [`FetchError`]; a status that is no success is not one.
+    pub async fn get_with(
+        &self,
+        url: &Url,
+        accept: &str,
+        limits: FetchLimits,
+    ) -> Result<Fetched, FetchError> {
         let accept = HeaderValue::from_str(accept).map_err(|_| FetchError::InvalidHeader)?;
         let headers = HeaderMap::from_iter([(ACCEPT, accept)]);
-        self.in_time(self.get_through_redirects(url, headers)).await
+        in_time(limits, self.get_through_redirects(url, headers, limits)).await
     }
 
     /// `POST` of a form. Redirects are answers.
@@ -92,8 +121,9 @@ impl Fetcher {
     pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<Fetched, FetchError> {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, FORM)]);
-        self.in_time(async { self.read(self.send(Method::POST, url, headers, body.into()).await?).await })
-            .await
+        let limits = self.limits();
+        let request = self.request(Method::POST, url, limits)?.headers(headers).body(body);
+        in_time(limits, answer(request, limits)).await
     }
 
     /// `POST` of JSON, already written, with further `headers`, such as what a hook is authenticated by. Redirects
@@ -102,26 +132,39 @@ impl Fetcher {
     /// # Errors
     /// [`FetchError`]; a status that is no success is not one.
     pub async fn post_json(&self, url: &Url, json: Bytes, headers: HeaderMap) -> Result<Fetched, FetchError> {
-        let mut headers = headers;
+        self.post_json_with(url, json, headers, self.limits()).await
+    }
+
+    /// `POST` of JSON with limits of its own.
+    ///
+    /// # Errors
+    /// [`FetchError`]; a status that is no success is not one.
+    pub async fn post_json_with(
+        &self,
+        url: &Url,
+        json: Bytes,
+        mut headers: HeaderMap,
+        limits: FetchLimits,
+    ) -> Result<Fetched, FetchError> {
         headers.insert(CONTENT_TYPE, JSON);
         headers.entry(ACCEPT).or_insert(JSON);
-        self.in_time(async { self.read(self.send(Method::POST, url, headers, json).await?).await }).await
+        let request = self.request(Method::POST, url, limits)?.headers(headers).body(json);
+        in_time(limits, answer(request, limits)).await
     }
 
-    async fn in_time(
+    async fn get_through_redirects(
         &self,
-        fetching: impl Future<Output = Result<Fetched, FetchError>>,
+        url: &Url,
+        headers: HeaderMap,
+        limits: FetchLimits,
     ) -> Result<Fetched, FetchError> {
-        timeout(self.policy.timeout, fetching).await.unwrap_or(Err(FetchError::TimedOut))
-    }
-
-    async fn get_through_redirects(&self, url: &Url, headers: HeaderMap) -> Result<Fetched, FetchError> {
         let mut url = url.clone();
-        let mut redirects_left = self.policy.redirects();
+        let mut redirects_left = limits.redirects();
         loop {
-            let response = self.send(Method::GET, &url, headers.clone(), Bytes::new()).await?;
+            let request = self.request(Method::GET, &url, limits)?.headers(headers.clone());
+            let response = send(request).await?;
             let Some(target) = redirect_target(&url, &response)? else {
-                return self.read(response).await;
+                return read(response, limits).await;
             };
             redirects_left = redirects_left.checked_sub(1).ok_or(FetchError::TooManyRedirects)?;
             if url.scheme() == "https" && target.scheme() != "https" {
@@ -131,16 +174,13 @@ impl Fetcher {
         }
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        url: &Url,
-        headers: HeaderMap,
-        body: Bytes,
-    ) -> Result<Response, FetchError> {
+    /// A request that may be sent.
+    fn request(&self, method: Method, url: &Url, limits: FetchLimits) -> Result<RequestBuilder, FetchError> {
         let client = self.client_for(url)?;
-        let request = client.request(method, url.clone()).headers(headers).body(body);
-        request.send().await.map_err(FetchError::of)
+        if limits.https_only && url.scheme() != "https" && !self.policy.exempts_from_https(url) {
+            return Err(FetchError::NotHttps);
+        }
+        Ok(client.request(method, url.clone()))
     }
 
     /// Checks what can be told from the URL, and chooses the client that checks the rest.
@@ -165,22 +205,43 @@ impl Fetcher {
             _ => Ok(&self.guarded),
         }
     }
-
-    async fn read(&self, response: Response) -> Result<Fetched, FetchError> {
-        let status = response.status();
-        let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let content_type = content_type.map(str::to_owned);
-        let max_age = cache_control::max_age(response.headers());
-        let body = body::read(response, self.policy.max_body_bytes).await?;
-        Ok(Fetched { status, body, content_type, max_age })
-    }
 }
 
-fn client(reach: Reach, tls: ClientConfig) -> Result<Client, FetchError> {
+async fn in_time(
+    limits: FetchLimits,
+    fetching: impl Future<Output = Result<Fetched, FetchError>>,
+) -> Result<Fetched, FetchError> {
+    timeout(limits.timeout, fetching).await.unwrap_or(Err(FetchError::TimedOut))
+}
+
+async fn answer(request: RequestBuilder, limits: FetchLimits) -> Result<Fetched, FetchError> {
+    read(send(request).await?, limits).await
+}
+
+async fn send(request: RequestBuilder) -> Result<Response, FetchError> {
+    request.send().await.map_err(FetchError::of)
+}
+
+async fn read(response: Response, limits: FetchLimits) -> Result<Fetched, FetchError> {
+    let status = response.status();
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = content_type.map(str::to_owned);
+    let max_age = cache_control::max_age(response.headers());
+    let body = body::read(response, limits.max_bytes).await?;
+    Ok(Fetched { status, body, content_type, max_age })
+}
+
+/// Decompression is turned off by name: another crate could turn it on by a feature, and a small answer would become a
+/// large one.
+fn client(resolver: Resolver, tls: ClientConfig) -> Result<Client, FetchError> {
     let client = Client::builder()
         .tls_backend_preconfigured(tls)
-        .dns_resolver(Resolver(reach))
+        .dns_resolver(resolver)
         .redirect(redirect::Policy::none())
+        .no_gzip()
+        .no_brotli()
+        .no_deflate()
+        .no_zstd()
         .no_proxy()
         .referer(false)
         .user_agent(USER_AGENT)

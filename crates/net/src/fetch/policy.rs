@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use url::Url;
+use url::{Host, Url};
 
 use super::UrlPattern;
 
-/// The most redirects that can be permitted.
-const MOST_REDIRECTS: u8 = 3;
+/// A name that always means this machine (RFC 6761 §6.3).
+const LOCALHOST: &str = "localhost";
 
 /// Where outbound requests may go, and how much they may take.
 #[derive(Debug, Clone)]
@@ -52,7 +52,14 @@ impl FetchPolicy {
             || self.exempt_urls.iter().any(|pattern| pattern.matches(url))
     }
 
-    pub(super) fn redirects(&self) -> u8 {
-        self.max_redirects.min(MOST_REDIRECTS)
+    /// Whether `url` may be plain http although https is demanded: it stays on this machine.
+    pub(super) fn exempts_from_https(&self, url: &Url) -> bool {
+        let is_loopback = match url.host() {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(name)) => name == LOCALHOST,
+            None => false,
+        };
+        is_loopback && self.exempts(url)
     }
 }

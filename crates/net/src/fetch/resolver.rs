@@ -1,7 +1,11 @@
 //! Resolves names to addresses that may be connected to, and gives the connector no others.
 
+use std::fmt::Debug;
+use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::net::lookup_host;
 
@@ -14,9 +18,28 @@ pub(super) enum Reach {
     Anything,
 }
 
-/// Resolves by the system, then filters.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Resolver(pub(super) Reach);
+/// Whom to ask for the addresses of a name.
+pub(super) trait Lookup: Debug + Send + Sync {
+    /// All addresses of `name`, with port 0, which stands for that of the URL.
+    fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>>;
+}
+
+/// The system's resolver.
+#[derive(Debug)]
+pub(super) struct SystemLookup;
+
+impl Lookup for SystemLookup {
+    fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
+        Box::pin(async move { Ok(lookup_host((name, 0)).await?.collect()) })
+    }
+}
+
+/// Asks once for each connection, then filters: what is connected to is what was checked.
+#[derive(Debug, Clone)]
+pub(super) struct Resolver {
+    pub(super) reach: Reach,
+    pub(super) lookup: Arc<dyn Lookup>,
+}
 
 /// The name has addresses perhaps, but none that is public.
 #[derive(Debug, thiserror::Error)]
@@ -25,11 +48,11 @@ pub(super) struct NoPublicAddress;
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let reach = self.0;
+        let reach = self.reach;
+        let looking_up = self.lookup.lookup(name.as_str().to_owned());
         Box::pin(async move {
-            let found = lookup_host((name.as_str(), 0)).await?;
-            let permitted: Vec<SocketAddr> =
-                found.filter(|address| reach == Reach::Anything || is_public(address.ip())).collect();
+            let mut permitted = looking_up.await?;
+            permitted.retain(|address| reach == Reach::Anything || is_public(address.ip()));
             if permitted.is_empty() {
                 return Err(NoPublicAddress.into());
             }

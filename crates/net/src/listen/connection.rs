@@ -21,7 +21,7 @@ use tracing::debug;
 
 use super::BoxError;
 use super::limits::Limits;
-use super::request_facts::{PeerAddress, Stamped, Transport};
+use super::request_facts::{ConnectionFacts, PeerAddress, Stamped};
 use super::supervision::{Drainable, Supervision};
 use crate::tls::{ALPN_HTTP_2, TlsAcceptorHandle};
 
@@ -108,16 +108,18 @@ where
     /// Serves a TCP connection to its end.
     pub(super) async fn serve_tcp(&self, stream: TcpStream, peer: PeerAddress) {
         let Some(tls) = &self.tls else {
-            return self.serve(&self.builders.any, stream, peer, Transport { tls: false }).await;
+            return self.serve(&self.builders.any, stream, ConnectionFacts::plain(peer)).await;
         };
         match self.handshake(tls, stream).await {
             Some(MaybeTls::Plain(stream)) => {
-                self.serve(&self.builders.any, stream, peer, Transport { tls: false }).await;
+                self.serve(&self.builders.any, stream, ConnectionFacts::plain(peer)).await;
             }
             Some(MaybeTls::Tls(stream)) => {
-                let is_http2 = stream.get_ref().1.alpn_protocol() == Some(ALPN_HTTP_2);
+                let (_, session) = stream.get_ref();
+                let is_http2 = session.alpn_protocol() == Some(ALPN_HTTP_2);
+                let facts = ConnectionFacts::encrypted(peer, session.peer_certificates());
                 let builder = if is_http2 { &self.builders.http2 } else { &self.builders.http1 };
-                self.serve(builder, stream, peer, Transport { tls: true }).await;
+                self.serve(builder, stream, facts).await;
             }
             None => {}
         }
@@ -125,15 +127,15 @@ where
 
     /// Serves a connection of a Unix socket to its end.
     pub(super) async fn serve_unix(&self, stream: UnixStream) {
-        self.serve(&self.builders.any, stream, PeerAddress::UNIX, Transport { tls: false }).await;
+        self.serve(&self.builders.any, stream, ConnectionFacts::plain(PeerAddress::UNIX)).await;
     }
 
-    async fn serve<I>(&self, builder: &HttpBuilder, stream: I, peer: PeerAddress, transport: Transport)
+    async fn serve<I>(&self, builder: &HttpBuilder, stream: I, facts: ConnectionFacts)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let member = self.supervision.enter();
-        let service = Stamped { inner: self.service.clone(), peer, transport, record: member.record.clone() };
+        let service = Stamped { inner: self.service.clone(), facts, record: member.record.clone() };
         let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
         match member.record.supervise(pin!(connection)).await {
             Some(Ok(())) => {}

@@ -29,7 +29,7 @@ use tower::Service;
 use tracing::{info, warn};
 
 pub use limits::Limits;
-pub use request_facts::{PeerAddress, Transport};
+pub use request_facts::{PeerAddress, PeerCertificates, Transport};
 pub use socket::{BindAddress, ListenError, Listener, LocalAddress};
 
 use accept::Acceptor;
@@ -51,7 +51,8 @@ pub struct Drained {
 /// Serves `service` on `listener` until `shutdown`, then stops accepting and lets what is in flight finish, for
 /// [`Limits::drain_grace`] at most.
 ///
-/// Requests carry [`PeerAddress`] and [`Transport`] in their extensions. HTTP/2 is spoken by ALPN, or when a client
+/// Requests carry [`PeerAddress`] and [`Transport`] in their extensions, and [`PeerCertificates`] if their peer showed
+/// any. HTTP/2 is spoken by ALPN, or when a client
 /// begins with it. `tls` does not apply to a Unix socket.
 pub async fn serve<S, B>(
     listener: Listener,

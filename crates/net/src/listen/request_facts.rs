@@ -1,10 +1,12 @@
 //! What a request is told about its connection.
 
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use http::Request;
 use hyper::body::Incoming;
+use rustls::pki_types::CertificateDer;
 use tower::util::Oneshot;
 use tower::{Service, ServiceExt};
 
@@ -27,11 +29,51 @@ pub struct Transport {
     pub tls: bool,
 }
 
+/// The certificates that the peer showed in its handshake, leaf first, DER, in the extensions of each request of a
+/// peer that showed any. It proved to hold the leaf's key; nothing else was verified. Behind a proxy they are the
+/// proxy's: [`client_certificate`](crate::client_certificate()) tells whose count.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PeerCertificates(pub Arc<[Vec<u8>]>);
+
+impl PeerCertificates {
+    /// `None`: there are none.
+    pub(crate) fn of(chain: Option<&[CertificateDer<'_>]>) -> Option<Self> {
+        let chain = chain.filter(|chain| !chain.is_empty())?;
+        Some(Self(chain.iter().map(|certificate| certificate.to_vec()).collect()))
+    }
+}
+
+impl fmt::Debug for PeerCertificates {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "PeerCertificates({})", self.0.len())
+    }
+}
+
+/// What is true of a connection from its first request to its last.
+#[derive(Debug, Clone)]
+pub(crate) struct ConnectionFacts {
+    pub(crate) peer: PeerAddress,
+    pub(crate) transport: Transport,
+    pub(crate) certificates: Option<PeerCertificates>,
+}
+
+impl ConnectionFacts {
+    /// Of a connection that is not encrypted.
+    pub(crate) fn plain(peer: PeerAddress) -> Self {
+        Self { peer, transport: Transport { tls: false }, certificates: None }
+    }
+
+    /// Of an encrypted connection whose peer showed `certificates`.
+    pub(crate) fn encrypted(peer: PeerAddress, certificates: Option<&[CertificateDer<'_>]>) -> Self {
+        let certificates = PeerCertificates::of(certificates);
+        Self { peer, transport: Transport { tls: true }, certificates }
+    }
+}
+
 /// The service of one connection: tells each request where it came from, and counts it.
 pub(crate) struct Stamped<S> {
     pub(crate) inner: S,
-    pub(crate) peer: PeerAddress,
-    pub(crate) transport: Transport,
+    pub(crate) facts: ConnectionFacts,
     pub(crate) record: Arc<Record>,
 }
 
@@ -46,8 +88,11 @@ where
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         self.record.count_request();
         let extensions = request.extensions_mut();
-        extensions.insert(self.peer);
-        extensions.insert(self.transport);
+        extensions.insert(self.facts.peer);
+        extensions.insert(self.facts.transport);
+        if let Some(certificates) = &self.facts.certificates {
+            extensions.insert(certificates.clone());
+        }
         self.inner.clone().oneshot(request)
     }
 }

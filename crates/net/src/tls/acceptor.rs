@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use rustls::ServerConfig;
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ConfigBuilder, ServerConfig, WantsVerifier};
 use sluice_primitives::Secret;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::client_certificates::AnyClientCertificate;
 use super::{ALPN_HTTP_1_1, ALPN_HTTP_2, PemSource, TlsError};
 
 /// What a listener accepts TLS with. Clones share the configuration: one reload is seen by all.
@@ -23,15 +24,25 @@ use super::{ALPN_HTTP_1_1, ALPN_HTTP_2, PemSource, TlsError};
 pub struct TlsAcceptorHandle {
     shared: Arc<Shared>,
     plain_http: bool,
+    client_certificates: bool,
 }
 
 #[derive(Debug)]
 struct Shared {
     chain: PemSource,
     private_key: PemSource,
-    current: ArcSwap<ServerConfig>,
+    current: ArcSwap<Configs>,
     /// What was last tried, in force or not: a bad file is tried, and complained about, once.
     last_tried: Mutex<Fingerprint>,
+}
+
+/// One certificate, met with in two ways. Each has its own tickets: a session that began without being asked for a
+/// certificate is not resumed where one is.
+#[derive(Debug)]
+struct Configs {
+    silent: Arc<ServerConfig>,
+    /// Asks for the client's certificate.
+    asking: Arc<ServerConfig>,
 }
 
 /// What looking at the files came to.
@@ -54,9 +65,10 @@ impl TlsAcceptorHandle {
     /// [`TlsError`]: they cannot be read, or do not belong together.
     pub fn load(chain: PemSource, private_key: PemSource) -> Result<Self, TlsError> {
         let pem = Pem::read(&chain, &private_key)?;
-        let current = ArcSwap::from_pointee(pem.server_config()?);
+        let current = ArcSwap::from_pointee(pem.configs()?);
         let last_tried = Mutex::new(pem.fingerprint());
-        Ok(Self { shared: Arc::new(Shared { chain, private_key, current, last_tried }), plain_http: false })
+        let shared = Arc::new(Shared { chain, private_key, current, last_tried });
+        Ok(Self { shared, plain_http: false, client_certificates: false })
     }
 
     /// Lets clients speak plain http on the same port, for proxies that end TLS themselves. Whether such a request
@@ -64,6 +76,14 @@ impl TlsAcceptorHandle {
     #[must_use]
     pub fn accepting_plain_http(mut self) -> Self {
         self.plain_http = true;
+        self
+    }
+
+    /// Asks each client for a certificate and requires none (RFC 8705). Any certificate is taken, whoever issued it, if
+    /// the client proves to hold its key; requests carry it as [`PeerCertificates`](crate::PeerCertificates).
+    #[must_use]
+    pub fn requesting_client_certificates(mut self) -> Self {
+        self.client_certificates = true;
         self
     }
 
@@ -79,7 +99,7 @@ impl TlsAcceptorHandle {
             return Ok(Reload::Unchanged);
         }
         *last_tried = fingerprint;
-        self.shared.current.store(Arc::new(pem.server_config()?));
+        self.shared.current.store(Arc::new(pem.configs()?));
         Ok(Reload::Replaced)
     }
 
@@ -109,7 +129,8 @@ impl TlsAcceptorHandle {
 
     /// The configuration in force.
     pub(crate) fn server_config(&self) -> Arc<ServerConfig> {
-        self.shared.current.load_full()
+        let current = self.shared.current.load();
+        if self.client_certificates { current.asking.clone() } else { current.silent.clone() }
     }
 
     pub(crate) fn accepts_plain_http(&self) -> bool {
@@ -135,7 +156,7 @@ impl Pem {
         Fingerprint(hasher.finish())
     }
 
-    fn server_config(&self) -> Result<ServerConfig, TlsError> {
+    fn configs(&self) -> Result<Configs, TlsError> {
         let chain = CertificateDer::pem_slice_iter(self.chain.expose())
             .collect::<Result<Vec<_>, _>>()
             .map_err(TlsError::NotPem)?;
@@ -144,14 +165,27 @@ impl Pem {
         }
         let private_key =
             PrivateKeyDer::from_pem_slice(self.private_key.expose()).map_err(TlsError::NotPem)?;
-        let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(TlsError::Unusable)?
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let any = AnyClientCertificate::new(provider.signature_verification_algorithms);
+        let silent = builder(&provider)?
             .with_no_client_auth()
             .with_single_cert(chain, private_key)
             .map_err(TlsError::Unusable)?;
-        config.alpn_protocols = vec![ALPN_HTTP_2.to_vec(), ALPN_HTTP_1_1.to_vec()];
-        config.ticketer = aws_lc_rs::Ticketer::new().map_err(TlsError::Unusable)?;
-        Ok(config)
+        let asking = builder(&provider)?
+            .with_client_cert_verifier(Arc::new(any))
+            .with_cert_resolver(silent.cert_resolver.clone());
+        Ok(Configs { silent: finished(silent)?, asking: finished(asking)? })
     }
+}
+
+fn builder(provider: &Arc<CryptoProvider>) -> Result<ConfigBuilder<ServerConfig, WantsVerifier>, TlsError> {
+    ServerConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(TlsError::Unusable)
+}
+
+fn finished(mut config: ServerConfig) -> Result<Arc<ServerConfig>, TlsError> {
+    config.alpn_protocols = vec![ALPN_HTTP_2.to_vec(), ALPN_HTTP_1_1.to_vec()];
+    config.ticketer = aws_lc_rs::Ticketer::new().map_err(TlsError::Unusable)?;
+    Ok(Arc::new(config))
 }

@@ -4,6 +4,7 @@
 //! files change. [`self_signed`]: a certificate for a laptop.
 
 mod acceptor;
+mod client_certificates;
 mod pem_source;
 mod self_signed;
 

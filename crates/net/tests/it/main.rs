@@ -3,11 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "tests may unwrap")]
 
 mod client_address;
+mod client_certificate;
 mod fetch;
 mod fetch_addresses;
+mod fetch_limits;
 mod given;
 mod listen;
 mod listen_drain;
 mod listen_unix;
 mod tls;
+mod tls_client_certificates;
 mod tls_termination;

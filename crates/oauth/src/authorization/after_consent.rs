@@ -1,6 +1,7 @@
 //! The last leg: the consent page sends the browser back, and the grant is inserted, once. The first write of an ordinary
 //! login.
 
+use serde_json::Value;
 use sluice_primitives::{AttemptId, Lifetime, Timestamp};
 use sluice_protocol::ErrorCode;
 
@@ -69,11 +70,21 @@ impl AuthorizationService {
                 id_token: consent.id_token.clone(),
                 access_token: consent.access_token.clone(),
                 context: consent.context.clone(),
-                forced_subject: login.forced_subject,
+                shown_subject: login.forced_subject,
+                claims_request: parsed(request.details.claims.as_deref()),
+                authorization_details: consent
+                    .authorization_details
+                    .clone()
+                    .or_else(|| parsed(request.details.authorization_details.as_deref())),
                 remember_for: consent.remember.map(|span| if span.is_forever() { 0 } else { span.as_secs() }),
             },
         }
     }
+}
+
+/// What was checked to be JSON when the request came.
+fn parsed(text: Option<&str>) -> Option<Value> {
+    text.and_then(|text| serde_json::from_str(text).ok())
 }
 
 fn remembered(grant: &Grant, consent: &Consent) -> Option<RememberedConsent> {

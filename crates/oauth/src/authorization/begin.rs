@@ -116,6 +116,7 @@ impl AuthorizationService {
             ui_locales: text("ui_locales"),
             display: text("display"),
             hinted_subject,
+            details: parsed.details,
             requested_at: now,
             binding: key.bind(flow),
             parked: None,

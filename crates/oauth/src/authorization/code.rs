@@ -28,6 +28,8 @@ pub struct AuthorizationCode {
     pub expires_at: Timestamp,
     /// When the authorization request arrived.
     pub requested_at: Timestamp,
+    /// The thumbprint of the DPoP key that redeems it, if it is bound to one (RFC 9449 §10).
+    pub dpop_jkt: Option<[u8; 32]>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -39,6 +41,7 @@ struct Wire<'a> {
     nonce: Option<&'a str>,
     expires_at: i64,
     requested_at: i64,
+    dpop_jkt: Option<[u8; 32]>,
 }
 
 impl AuthorizationCode {
@@ -54,6 +57,7 @@ impl AuthorizationCode {
             nonce: request.nonce.clone(),
             expires_at: now + lifetime,
             requested_at: request.requested_at,
+            dpop_jkt: request.details.dpop_jkt,
         }
     }
 
@@ -67,6 +71,7 @@ impl AuthorizationCode {
             nonce: self.nonce.as_deref(),
             expires_at: self.expires_at.as_millis(),
             requested_at: self.requested_at.as_millis(),
+            dpop_jkt: self.dpop_jkt,
         };
         let bytes = postcard::to_stdvec(&wire).unwrap_or_default();
         format!("{PREFIX}{}", sealer.seal(Purpose::AuthorizationCode, &bytes, rng))
@@ -88,6 +93,7 @@ impl AuthorizationCode {
             nonce: wire.nonce.map(str::to_owned),
             expires_at: Timestamp::from_millis(wire.expires_at),
             requested_at: Timestamp::from_millis(wire.requested_at),
+            dpop_jkt: wire.dpop_jkt,
         })
     }
 }

@@ -44,13 +44,13 @@ impl ResponseTarget {
     pub fn respond(&self, parameters: &[(&str, &str)], issuer: &str) -> Location {
         let all = parameters.iter().copied();
         let all = all.chain(self.state.as_deref().map(|state| ("state", state))).chain([("iss", issuer)]);
-        if self.mode == ResponseMode::FormPost {
+        if self.mode.signed(false) == ResponseMode::FormPost {
             let fields = all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
             return Location::FormPost { action: self.redirect_uri.to_string(), fields };
         }
         let encoded = Serializer::new(String::new()).extend_pairs(all).finish();
         let uri = self.redirect_uri.as_str();
-        let joint = match self.mode {
+        let joint = match self.mode.signed(false) {
             ResponseMode::Fragment => "#",
             _ if uri.ends_with('?') || uri.ends_with('&') => "",
             _ if uri.contains('?') => "&",

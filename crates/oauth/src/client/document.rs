@@ -10,6 +10,7 @@ use thiserror::Error;
 use url::Url;
 
 use super::model::{AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri};
+use super::profile::{ClientSecurity, RequestDefaults, ResponseFormats, Software, TokenExchangePolicy};
 
 /// A stored client that this version cannot read.
 #[derive(Debug, Error)]
@@ -57,6 +58,12 @@ struct Document {
     /// Milliseconds, three to a grant type, in the order of [`Lifespans`]; -1 stands for "without end".
     lifespans: Vec<[Option<i64>; 3]>,
     registration_token_hash: Option<String>,
+    security: ClientSecurity,
+    formats: ResponseFormats,
+    defaults: RequestDefaults,
+    software: Software,
+    authorization_details_types: Vec<String>,
+    token_exchange: TokenExchangePolicy,
 }
 
 /// The text of a client.
@@ -94,6 +101,12 @@ pub fn encode(client: &Client) -> String {
         metadata: Some(client.metadata.clone()),
         lifespans: encode_lifespans(&client.lifespans),
         registration_token_hash: client.registration_token_hash.clone(),
+        security: client.security.clone(),
+        formats: client.formats.clone(),
+        defaults: client.defaults.clone(),
+        software: client.software.clone(),
+        authorization_details_types: client.authorization_details_types.clone(),
+        token_exchange: client.token_exchange.clone(),
     };
     serde_json::to_string(&document).unwrap_or_default()
 }
@@ -149,6 +162,12 @@ pub fn decode(
         metadata: document.metadata.unwrap_or_else(|| Value::Object(serde_json::Map::new())),
         lifespans: decode_lifespans(&document.lifespans),
         registration_token_hash: document.registration_token_hash,
+        security: document.security,
+        formats: document.formats,
+        defaults: document.defaults,
+        software: document.software,
+        authorization_details_types: document.authorization_details_types,
+        token_exchange: document.token_exchange,
         created_at,
         updated_at,
     })

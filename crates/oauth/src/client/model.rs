@@ -7,6 +7,8 @@ use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::{Audience, ClientId, RedirectUri, Scope};
 use url::Url;
 
+use super::profile::{ClientSecurity, RequestDefaults, ResponseFormats, Software, TokenExchangePolicy};
+
 /// A registered application. Wire names are Hydra's; see Hydra's API document for what each means.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
@@ -53,6 +55,13 @@ pub struct Client {
     /// Free JSON of the administrator; `{}` if never set.
     pub metadata: Value,
     pub lifespans: Lifespans,
+    pub security: ClientSecurity,
+    pub formats: ResponseFormats,
+    pub defaults: RequestDefaults,
+    pub software: Software,
+    /// Types of `authorization_details` that the client may ask for (RFC 9396 §10).
+    pub authorization_details_types: Vec<String>,
+    pub token_exchange: TokenExchangePolicy,
     /// Hash of the registration access token (RFC 7592).
     pub registration_token_hash: Option<String>,
     pub created_at: Timestamp,
@@ -79,19 +88,44 @@ pub enum AuthMethod {
     ClientSecretBasic,
     /// Secret in the form (RFC 6749 §2.3.1).
     ClientSecretPost,
+    /// Assertion signed with the secret (OpenID Connect Core §9).
+    ClientSecretJwt,
     /// Signed assertion (RFC 7523 §2.2).
     PrivateKeyJwt,
+    /// A certificate of a known authority, by its name (RFC 8705 §2.1).
+    TlsClientAuth,
+    /// A certificate whose key the client registered (RFC 8705 §2.2).
+    SelfSignedTlsClientAuth,
     /// Not at all: a public client.
     None,
 }
 
 impl AuthMethod {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::ClientSecretBasic,
+        Self::ClientSecretPost,
+        Self::ClientSecretJwt,
+        Self::PrivateKeyJwt,
+        Self::TlsClientAuth,
+        Self::SelfSignedTlsClientAuth,
+        Self::None,
+    ];
+
+    /// Whether the client has a secret.
+    pub const fn uses_secret(self) -> bool {
+        matches!(self, Self::ClientSecretBasic | Self::ClientSecretPost | Self::ClientSecretJwt)
+    }
+
     /// The registered name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ClientSecretBasic => "client_secret_basic",
             Self::ClientSecretPost => "client_secret_post",
+            Self::ClientSecretJwt => "client_secret_jwt",
             Self::PrivateKeyJwt => "private_key_jwt",
+            Self::TlsClientAuth => "tls_client_auth",
+            Self::SelfSignedTlsClientAuth => "self_signed_tls_client_auth",
             Self::None => "none",
         }
     }

@@ -26,6 +26,7 @@ pub use error::{AssertionError, ClientAuthError};
 pub use presented::Presented;
 pub use remote_keys::{FetchedKeySet, KeySetSource, KeysNotFetched};
 
+use crate::caller::Caller;
 use crate::client::{AuthMethod, Client, ClientDirectory};
 use crate::replay::ReplayRepository;
 use client_secret::SecretVerifier;
@@ -70,6 +71,7 @@ impl ClientAuthenticator {
     pub async fn authenticate(
         &self,
         presented: Presented,
+        _caller: &Caller,
         now: Timestamp,
     ) -> Result<Arc<Client>, ClientAuthError> {
         match presented {

@@ -16,6 +16,7 @@ use sluice_primitives::{Secret, SeededRng};
 use url::Url;
 
 use super::*;
+use crate::caller::Caller;
 use crate::client::fake::FakeClients;
 use crate::client::{ClientMetadata, ClientSecrets, RegistrationRules};
 use crate::replay::ReplayKind;
@@ -115,6 +116,6 @@ impl Given {
     async fn basic(&self, secret: &str) -> Result<Arc<Client>, ClientAuthError> {
         let presented =
             Presented::Basic { client: "app".parse().unwrap(), secret: Secret::new(secret.to_owned()) };
-        self.authenticator.authenticate(presented, NOW).await
+        self.authenticator.authenticate(presented, &Caller::default(), NOW).await
     }
 }

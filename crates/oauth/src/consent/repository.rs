@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_primitives::Timestamp;
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
+use sluice_token::{Marker, Target};
 
 use crate::grant::GrantClaims;
 
@@ -39,6 +40,18 @@ pub struct Forget {
     pub marker_expires_at: Timestamp,
 }
 
+impl Forget {
+    /// The marker of it.
+    pub fn marker(&self) -> Marker {
+        let subject = self.subject.clone();
+        let target = match self.client.clone() {
+            Some(client) => Target::SubjectClient(subject, client),
+            None => Target::SubjectConsents(subject),
+        };
+        Marker { target, at: self.now, expires_at: self.marker_expires_at }
+    }
+}
+
 /// Remembered decisions. Every method is one transaction.
 #[async_trait]
 pub trait ConsentRepository: Send + Sync {
@@ -50,8 +63,8 @@ pub trait ConsentRepository: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<RememberedConsent>, StoreError>;
 
-    /// Forgets decisions and revokes what was granted by them: with a client, a marker for (subject, client); without,
-    /// one marker for each client of which the subject has a decision or a living grant. Grants whose consent was
-    /// accepted later are not touched. Answers with the clients that got a marker.
-    async fn forget(&self, forget: Forget) -> Result<Vec<ClientId>, StoreError>;
+    /// Forgets decisions and revokes what was granted by them, or will be by flows under way: one marker for (subject,
+    /// client), or without a client for all consents of the subject, however many there are. Grants whose consent was
+    /// accepted later are not touched.
+    async fn forget(&self, forget: Forget) -> Result<(), StoreError>;
 }

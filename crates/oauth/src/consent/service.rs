@@ -100,20 +100,22 @@ impl ConsentService {
                 self.revocations.apply(&Marker { target: Target::Grant(grant), at: now, expires_at });
             }
             Revoke::Client(subject, client) => {
-                let target = Target::SubjectClient(subject.clone(), client.clone());
                 let forget = Forget { subject, client: Some(client), now, marker_expires_at: expires_at };
-                self.consents.forget(forget).await?;
-                self.revocations.apply(&Marker { target, at: now, expires_at });
+                self.forget(forget).await?;
             }
             Revoke::All(subject) => {
-                let forget =
-                    Forget { subject: subject.clone(), client: None, now, marker_expires_at: expires_at };
-                for client in self.consents.forget(forget).await? {
-                    let target = Target::SubjectClient(subject.clone(), client);
-                    self.revocations.apply(&Marker { target, at: now, expires_at });
-                }
+                let forget = Forget { subject, client: None, now, marker_expires_at: expires_at };
+                self.forget(forget).await?;
             }
         }
+        Ok(())
+    }
+
+    /// The other nodes hear of it by the feed.
+    async fn forget(&self, forget: Forget) -> Result<(), StoreError> {
+        let marker = forget.marker();
+        self.consents.forget(forget).await?;
+        self.revocations.apply(&marker);
         Ok(())
     }
 

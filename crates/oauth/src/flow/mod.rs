@@ -20,5 +20,5 @@ pub use sealed::{FlowError, FlowSealer};
 pub use service::{AcceptConsent, AcceptLogin, FlowAnswer, FlowProblem, FlowService, RejectFlow, SpentFlows};
 pub use state::{
     AwaitingConsent, AwaitingLogin, Consent, ConsentAnswered, Decision, KnownSession, Login, LoginAnswered,
-    Rejection, Request,
+    Rejection, Request, RequestDetails,
 };

@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sluice_protocol::{Prompt, ResponseMode, ResponseType};
+use sluice_protocol::{Prompt, ResponseType};
 use url::form_urlencoded::Serializer;
 
 use super::state::Request;
@@ -18,10 +18,8 @@ impl Request {
         if self.redirect_uri_named {
             query.append_pair("redirect_uri", self.redirect_uri.as_str());
         }
-        match self.response_mode {
-            ResponseMode::Query => {}
-            ResponseMode::Fragment => _ = query.append_pair("response_mode", "fragment"),
-            ResponseMode::FormPost => _ = query.append_pair("response_mode", "form_post"),
+        if self.response_mode != self.response_type.default_mode() {
+            query.append_pair("response_mode", self.response_mode.as_str());
         }
         if !self.scope.is_empty() {
             query.append_pair("scope", self.scope.as_str());
@@ -36,6 +34,8 @@ impl Request {
             ("acr_values", &self.acr_values),
             ("ui_locales", &self.ui_locales),
             ("display", &self.display),
+            ("claims", &self.details.claims),
+            ("authorization_details", &self.details.authorization_details),
         ];
         for (name, value) in optional {
             if let Some(value) = value {
@@ -45,6 +45,9 @@ impl Request {
         if let Some(challenge) = &self.code_challenge {
             query.append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(challenge.as_bytes()));
             query.append_pair("code_challenge_method", "S256");
+        }
+        if let Some(thumbprint) = &self.details.dpop_jkt {
+            query.append_pair("dpop_jkt", &URL_SAFE_NO_PAD.encode(thumbprint));
         }
         if let Some(max_age) = self.max_age {
             query.append_pair("max_age", &max_age.to_string());

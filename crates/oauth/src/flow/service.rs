@@ -46,6 +46,8 @@ pub struct AcceptConsent {
     pub id_token: Map<String, Value>,
     pub access_token: Map<String, Value>,
     pub context: Option<Value>,
+    /// A JSON array (RFC 9396); what was asked for if none.
+    pub authorization_details: Option<Value>,
 }
 
 /// How a page rejects; what is empty has a default.
@@ -268,6 +270,7 @@ fn read_consent(
         id_token: accept.id_token,
         access_token: accept.access_token,
         context: accept.context.filter(|context| !context.is_null()),
+        authorization_details: accept.authorization_details.filter(|details| !details.is_null()),
         accepted_at: now,
     })
 }

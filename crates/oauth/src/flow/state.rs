@@ -50,12 +50,30 @@ pub struct Request {
     pub display: Option<String>,
     /// The subject of the `id_token_hint`.
     pub hinted_subject: Option<Subject>,
+    /// What few requests say.
+    pub details: RequestDetails,
     /// When the request arrived, in milliseconds.
     pub requested_at: Timestamp,
     /// To which browser the flow belongs.
     pub binding: Binding,
     /// Where the request is kept, if it is too long for a URL.
     pub parked: Option<ParkedHandle>,
+}
+
+/// What few authorization requests say. JSON is kept as text: it was checked when the request came.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestDetails {
+    /// The `claims` parameter (OpenID Connect Core §5.5), a JSON object.
+    pub claims: Option<String>,
+    /// `authorization_details` (RFC 9396 §2), a JSON array.
+    pub authorization_details: Option<String>,
+    /// The thumbprint of the DPoP key that the code is bound to (RFC 9449 §10).
+    pub dpop_jkt: Option<[u8; 32]>,
+    /// Whether the request was pushed (RFC 9126): then its flow's id was made when it was.
+    pub pushed: bool,
+    /// Whether a device waits for the answer (RFC 8628): then the flow's id is the device code's, and there is no client
+    /// that the browser could be sent to.
+    pub device: bool,
 }
 
 /// A session that the browser already had.
@@ -184,6 +202,8 @@ pub struct Consent {
     pub access_token: Map<String, Value>,
     /// Handed through to the list of consents.
     pub context: Option<Value>,
+    /// What was granted in detail (RFC 9396), a JSON array; what was asked for if none.
+    pub authorization_details: Option<Value>,
     /// When, in milliseconds.
     pub accepted_at: Timestamp,
 }

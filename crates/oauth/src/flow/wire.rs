@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use sluice_primitives::{GrantId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::{Audience, CodeChallenge, Prompt, ResponseMode, ResponseType};
 
-use super::state::{Consent, Decision, KnownSession, Login, Rejection, Request};
+use super::state::{Consent, Decision, KnownSession, Login, Rejection, Request, RequestDetails};
 
 /// A text, shorter where it is a UUID in its usual spelling.
 #[derive(Serialize, Deserialize)]
@@ -40,6 +40,11 @@ struct Rare {
     ui_locales: Option<String>,
     display: Option<String>,
     hinted_subject: Option<String>,
+    claims: Option<String>,
+    authorization_details: Option<String>,
+    dpop_jkt: Option<[u8; 32]>,
+    pushed: bool,
+    device: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -65,6 +70,7 @@ const TOKEN: u8 = 4;
 const ID_TOKEN: u8 = 8;
 const FRAGMENT: u8 = 16;
 const FORM_POST: u8 = 32;
+const SIGNED: u8 = 64;
 
 impl From<&Request> for WireRequest {
     fn from(request: &Request) -> Self {
@@ -77,6 +83,11 @@ impl From<&Request> for WireRequest {
             ui_locales: request.ui_locales.clone(),
             display: request.display.clone(),
             hinted_subject: request.hinted_subject.as_ref().map(text),
+            claims: request.details.claims.clone(),
+            authorization_details: request.details.authorization_details.clone(),
+            dpop_jkt: request.details.dpop_jkt,
+            pushed: request.details.pushed,
+            device: request.details.device,
         };
         Self {
             flow: *request.flow.as_bytes(),
@@ -110,10 +121,13 @@ const fn flags(request: &Request) -> u8 {
     if request.response_type.id_token {
         flags |= ID_TOKEN;
     }
-    match request.response_mode {
-        ResponseMode::Query => {}
+    match request.response_mode.signed(false) {
         ResponseMode::Fragment => flags |= FRAGMENT,
         ResponseMode::FormPost => flags |= FORM_POST,
+        _ => {}
+    }
+    if request.response_mode.is_signed() {
+        flags |= SIGNED;
     }
     flags
 }
@@ -133,7 +147,8 @@ impl WireRequest {
                 (true, _) => ResponseMode::Fragment,
                 (_, true) => ResponseMode::FormPost,
                 _ => ResponseMode::Query,
-            },
+            }
+            .signed(has(SIGNED)),
             scope: self.scope.parse().ok()?,
             audience: Audience::from_values(rare.audience),
             state: self.state,
@@ -146,6 +161,13 @@ impl WireRequest {
             ui_locales: rare.ui_locales,
             display: rare.display,
             hinted_subject: rare.hinted_subject.map(|subject| subject.parse()).transpose().ok()?,
+            details: RequestDetails {
+                claims: rare.claims,
+                authorization_details: rare.authorization_details,
+                dpop_jkt: rare.dpop_jkt,
+                pushed: rare.pushed,
+                device: rare.device,
+            },
             requested_at: Timestamp::from_millis(self.requested_at),
             binding: self.binding,
             parked: None,
@@ -267,6 +289,7 @@ pub(super) struct WireConsent {
     id_token: Option<String>,
     access_token: Option<String>,
     context: Option<String>,
+    authorization_details: Option<String>,
     accepted_at: i64,
 }
 
@@ -282,6 +305,7 @@ impl WireConsent {
             id_token: claims(&consent.id_token),
             access_token: claims(&consent.access_token),
             context: consent.context.as_ref().map(Value::to_string),
+            authorization_details: consent.authorization_details.as_ref().map(Value::to_string),
             accepted_at: consent.accepted_at.as_millis(),
         }
     }
@@ -301,6 +325,11 @@ impl WireConsent {
             id_token: claims(self.id_token)?,
             access_token: claims(self.access_token)?,
             context: self.context.map(|text| serde_json::from_str(&text)).transpose().ok()?,
+            authorization_details: self
+                .authorization_details
+                .map(|text| serde_json::from_str(&text))
+                .transpose()
+                .ok()?,
             accepted_at: Timestamp::from_millis(self.accepted_at),
         })
     }

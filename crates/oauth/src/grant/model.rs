@@ -86,9 +86,16 @@ pub struct GrantClaims {
     /// What the login page handed to the consent page; kept for the list of consents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
-    /// Another `sub` for this client's id tokens (Hydra's `force_subject_identifier`).
+    /// The `sub` that this client sees, if it is another than the subject: pairwise (OpenID Connect Core §8.1), or forced
+    /// by the login page (Hydra's `force_subject_identifier`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub forced_subject: Option<String>,
+    pub shown_subject: Option<String>,
+    /// The `claims` parameter of the authorization request (OpenID Connect Core §5.5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claims_request: Option<Value>,
+    /// What was granted in detail (RFC 9396 §2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorization_details: Option<Value>,
     /// Whether the consent page asked to remember the decision, and for how many seconds (0: without end).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remember_for: Option<i64>,

@@ -7,7 +7,7 @@ use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{CodeVerifier, GrantType};
 use tracing::warn;
 
-use super::{TokenError, TokenService};
+use super::{Call, TokenError, TokenService};
 use crate::authorization::code::AuthorizationCode;
 use crate::client::Client;
 use crate::grant::{RedeemCode, Redemption};
@@ -23,10 +23,10 @@ pub(super) struct Exchange {
 impl TokenService {
     pub(super) async fn redeem_code(
         &self,
-        client: &Client,
+        call: &Call<'_>,
         exchange: Exchange,
-        now: Timestamp,
     ) -> Result<TokenResponse, TokenError> {
+        let Call { client, confirmation, now } = *call;
         let code = AuthorizationCode::open(&exchange.code, &self.sealer)?;
         check(&code, client, &exchange, now)?;
         let redeem = RedeemCode {
@@ -54,6 +54,7 @@ impl TokenService {
             issued_at: grant.rotated_at.unwrap_or(now).floor_to_secs(),
             nonce: code.nonce.as_deref(),
             requested_at: Some(code.requested_at),
+            confirmation,
         })?)
     }
 

@@ -1,23 +1,29 @@
 //! A client asks for itself (RFC 6749 §4.4). Nothing is written: the token has a grant of its own that no store knows.
 
-use sluice_primitives::{GrantId, Timestamp};
+use sluice_primitives::GrantId;
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{Audience, GrantType, Scope};
-use sluice_token::claims::Extra;
+use sluice_token::claims::{Extra, RareClaims};
 use sluice_token::{AccessTokenClaims, TokenId};
 
-use super::{TokenError, TokenService};
-use crate::client::Client;
+use super::{Call, TokenError, TokenService};
+use crate::issuing::issuer::token_type;
 use crate::issuing::lifetime;
+
+/// What is asked for.
+pub(super) struct Asked {
+    pub(super) scope: Option<Scope>,
+    pub(super) audience: Vec<String>,
+    pub(super) authorization_details: Option<String>,
+}
 
 impl TokenService {
     pub(super) fn client_credentials(
         &self,
-        client: &Client,
-        scope: Option<Scope>,
-        audience: Vec<String>,
-        now: Timestamp,
+        call: &Call<'_>,
+        Asked { scope, audience, authorization_details: _ }: Asked,
     ) -> Result<TokenResponse, TokenError> {
+        let Call { client, confirmation, now } = *call;
         if client.is_public() {
             return Err(TokenError::PublicClient);
         }
@@ -47,6 +53,7 @@ impl TokenService {
             authenticated_at: now,
             consented_at: now,
             extra: Extra::None,
+            rare: RareClaims { confirmation, ..RareClaims::default() },
             scope,
         };
         let access_token = self.issuer.access_token(client, &claims, &serde_json::Map::new())?;
@@ -56,7 +63,9 @@ impl TokenService {
             id_token: None,
             refresh_token: None,
             scope: claims.scope.to_string(),
-            token_type: "bearer",
+            token_type: token_type(confirmation),
+            issued_token_type: None,
+            authorization_details: None,
         })
     }
 }

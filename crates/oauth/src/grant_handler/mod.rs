@@ -12,18 +12,21 @@ use std::sync::Arc;
 use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
 use sluice_primitives::{Clock, Rng, Timestamp};
+use sluice_protocol::token_request::InvalidTokenRequest;
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{GrantType, TokenRequest};
-use sluice_token::{FeedFollower, Marker, RevocationSet, Target};
+use sluice_token::{Confirmation, FeedFollower, Marker, RevocationSet, Target};
 
 pub use error::TokenError;
 
+use crate::caller::Caller;
 use crate::client::Client;
 use crate::client_auth::{ClientAuthenticator, Presented};
 use crate::config::{Config, LONGEST_ACCESS_TOKEN};
 use crate::grant::GrantRepository;
 use crate::issuing::TokenIssuer;
 use crate::metrics::OAuthMetrics;
+use crate::sender_constraint::SenderConstraint;
 
 /// The token endpoint.
 pub struct TokenService {
@@ -31,6 +34,8 @@ pub struct TokenService {
     pub config: Arc<Config>,
     /// Who speaks.
     pub clients: Arc<ClientAuthenticator>,
+    /// To which key tokens are bound.
+    pub constraint: Arc<SenderConstraint>,
     /// Grants.
     pub grants: Arc<dyn GrantRepository>,
     /// Issues tokens.
@@ -49,6 +54,13 @@ pub struct TokenService {
     pub rng: Arc<dyn Rng>,
 }
 
+/// Who asks, bound to which key, and when.
+struct Call<'a> {
+    client: &'a Client,
+    confirmation: Option<Confirmation>,
+    now: Timestamp,
+}
+
 impl TokenService {
     /// Answers a token request.
     ///
@@ -57,6 +69,7 @@ impl TokenService {
     pub async fn issue(
         &self,
         presented: Presented,
+        caller: &Caller,
         request: TokenRequest,
     ) -> Result<TokenResponse, TokenError> {
         // A node that missed changes must not issue to a client that was deleted, or whose secret was rotated, meanwhile.
@@ -64,20 +77,27 @@ impl TokenService {
             return Err(StoreError::Unavailable(None).into());
         }
         let now = self.clock.now();
-        let client = self.clients.authenticate(presented, now).await?;
+        let client = self.clients.authenticate(presented, caller, now).await?;
         check_grant_type(&client, request.grant_type())?;
+        let confirmation = self.constraint.of(&client, caller, now).await?;
+        let call = Call { client: &client, confirmation, now };
         let (issued, counter) = match request {
             TokenRequest::AuthorizationCode { code, redirect_uri, code_verifier } => {
                 let exchange = authorization_code::Exchange { code, redirect_uri, code_verifier };
-                (self.redeem_code(&client, exchange, now).await?, &self.metrics.redeemed)
+                (self.redeem_code(&call, exchange).await?, &self.metrics.redeemed)
             }
             TokenRequest::RefreshToken { refresh_token, scope, audience } => {
                 let exchange = refresh_token::Exchange { refresh_token, scope, audience };
-                (self.refresh(&client, exchange, now).await?, &self.metrics.refreshed)
+                (self.refresh(&call, exchange).await?, &self.metrics.refreshed)
             }
-            TokenRequest::ClientCredentials { scope, audience } => {
-                let issued = self.client_credentials(&client, scope, audience, now)?;
-                (issued, &self.metrics.client_credentials)
+            TokenRequest::ClientCredentials { scope, audience, authorization_details } => {
+                let asked = client_credentials::Asked { scope, audience, authorization_details };
+                (self.client_credentials(&call, asked)?, &self.metrics.client_credentials)
+            }
+            TokenRequest::DeviceCode { .. }
+            | TokenRequest::JwtBearer { .. }
+            | TokenRequest::TokenExchange(_) => {
+                return Err(InvalidTokenRequest::UnsupportedGrantType.into());
             }
         };
         counter.add();

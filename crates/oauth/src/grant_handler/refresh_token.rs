@@ -6,7 +6,7 @@ use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{Audience, GrantType, Scope};
 use tracing::warn;
 
-use super::{TokenError, TokenService};
+use super::{Call, TokenError, TokenService};
 use crate::client::Client;
 use crate::grant::{Grant, RefreshRequest, RotateRefresh, Rotation};
 use crate::issuing::{Issue, RefreshToken, lifetime};
@@ -21,10 +21,10 @@ pub(super) struct Exchange {
 impl TokenService {
     pub(super) async fn refresh(
         &self,
-        client: &Client,
+        call: &Call<'_>,
         exchange: Exchange,
-        now: Timestamp,
     ) -> Result<TokenResponse, TokenError> {
+        let Call { client, confirmation, now } = *call;
         let token = RefreshToken::open(&exchange.refresh_token, &self.sealer)?;
         if token.client != client.id {
             return Err(TokenError::OtherClient);
@@ -48,6 +48,7 @@ impl TokenService {
             issued_at: grant.rotated_at.unwrap_or(now).floor_to_secs(),
             nonce: None,
             requested_at: None,
+            confirmation,
         })?)
     }
 

@@ -7,10 +7,11 @@ use sluice_crypto::Sealer;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::jws::SignError;
 use sluice_primitives::{Rng, Timestamp};
-use sluice_protocol::token_response::TokenResponse;
+use sluice_protocol::token_response::{TokenResponse, TokenType};
 use sluice_protocol::{GrantType, Scope};
+use sluice_token::claims::RareClaims;
 use sluice_token::jwt::JwtLayout;
-use sluice_token::{AccessTokenClaims, TokenId};
+use sluice_token::{AccessTokenClaims, Confirmation, TokenId};
 use thiserror::Error;
 
 use super::access_token;
@@ -41,6 +42,8 @@ pub struct Issue<'a> {
     pub nonce: Option<&'a str>,
     /// When the authorization request arrived.
     pub requested_at: Option<Timestamp>,
+    /// The key that the tokens are bound to.
+    pub confirmation: Option<Confirmation>,
 }
 
 /// Why nothing could be issued.
@@ -95,7 +98,9 @@ impl TokenIssuer {
             expires_in: life.as_secs(),
             id_token,
             scope: issue.scope.to_string(),
-            token_type: "bearer",
+            token_type: token_type(issue.confirmation),
+            issued_token_type: None,
+            authorization_details: issue.grant.claims.authorization_details.clone(),
         })
     }
 
@@ -128,6 +133,12 @@ impl TokenIssuer {
             authenticated_at: grant.authenticated_at,
             consented_at: grant.consented_at,
             extra: access_token::extra(&grant.claims.access_token, true),
+            rare: RareClaims {
+                confirmation: issue.confirmation,
+                shown_subject: grant.claims.shown_subject.clone(),
+                actor: None,
+                authorization_details: grant.claims.authorization_details.as_ref().map(Value::to_string),
+            },
         }
     }
 
@@ -138,6 +149,7 @@ impl TokenIssuer {
             client: issue.grant.client.clone(),
             generation: issue.grant.generation,
             expires_at: issue.issued_at + life,
+            confirmation: issue.confirmation.filter(|_| issue.client.is_public()),
         };
         token.seal(&self.sealer, &*self.rng)
     }
@@ -152,7 +164,7 @@ impl TokenIssuer {
         let life = lifetime::id_token(issue.client, issue.grant_type, &self.config);
         let claims = IdTokenClaims {
             iss: self.config.issuer.as_str(),
-            sub: grant.claims.forced_subject.as_deref().unwrap_or(grant.subject.as_str()),
+            sub: grant.claims.shown_subject.as_deref().unwrap_or(grant.subject.as_str()),
             aud: [grant.client.as_str()],
             exp: (issue.issued_at + life).as_secs(),
             iat: issue.issued_at.as_secs(),
@@ -168,6 +180,14 @@ impl TokenIssuer {
         };
         let payload = serde_json::to_vec(&claims).unwrap_or_default();
         Ok(key.sign(Some("JWT"), &payload)?)
+    }
+}
+
+/// How a token bound to this key is presented: a certificate needs no word about it (RFC 8705 §3).
+pub const fn token_type(confirmation: Option<Confirmation>) -> TokenType {
+    match confirmation {
+        Some(Confirmation::Jkt(_)) => TokenType::Dpop,
+        Some(Confirmation::X5tS256(_)) | None => TokenType::Bearer,
     }
 }
 

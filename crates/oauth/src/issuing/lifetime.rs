@@ -6,12 +6,19 @@ use sluice_protocol::GrantType;
 use crate::client::{Client, GrantLifespans};
 use crate::config::{Config, LONGEST_ACCESS_TOKEN};
 
+/// Nothing is set.
+const UNSET: GrantLifespans = GrantLifespans { access_token: None, id_token: None, refresh_token: None };
+
 const fn of(client: &Client, grant_type: GrantType) -> &GrantLifespans {
     match grant_type {
         GrantType::AuthorizationCode => &client.lifespans.authorization_code,
         GrantType::RefreshToken => &client.lifespans.refresh_token,
         GrantType::ClientCredentials => &client.lifespans.client_credentials,
         GrantType::Implicit => &client.lifespans.implicit,
+        GrantType::DeviceCode => &client.lifespans.device_authorization,
+        GrantType::JwtBearer => &client.lifespans.jwt_bearer,
+        // Hydra has none for it: what is configured holds.
+        GrantType::TokenExchange => &UNSET,
     }
 }
 

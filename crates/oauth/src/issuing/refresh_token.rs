@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sluice_crypto::{OpenError, Purpose, Sealer};
 use sluice_primitives::{GrantId, Rng, Timestamp};
 use sluice_protocol::ClientId;
+use sluice_token::Confirmation;
 
 use crate::grant::Generation;
 
@@ -21,6 +22,8 @@ pub struct RefreshToken {
     pub generation: Generation,
     /// Until when it may be used; [`Timestamp::NEVER`] if without end.
     pub expires_at: Timestamp,
+    /// The key that must be proven with it: of a public client whose access tokens are bound (RFC 9449 §5, RFC 8705 §7.1).
+    pub confirmation: Option<Confirmation>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -29,6 +32,7 @@ struct Wire<'a> {
     client: &'a str,
     generation: u32,
     expires_at: i64,
+    confirmation: Option<Confirmation>,
 }
 
 impl RefreshToken {
@@ -39,6 +43,7 @@ impl RefreshToken {
             client: self.client.as_str(),
             generation: self.generation.0,
             expires_at: self.expires_at.as_millis(),
+            confirmation: self.confirmation,
         };
         let bytes = postcard::to_stdvec(&wire).unwrap_or_default();
         format!("{PREFIX}{}", sealer.seal(Purpose::RefreshToken, &bytes, rng))
@@ -57,6 +62,7 @@ impl RefreshToken {
             client: wire.client.parse().map_err(|_| OpenError::Malformed)?,
             generation: Generation(wire.generation),
             expires_at: Timestamp::from_millis(wire.expires_at),
+            confirmation: wire.confirmation,
         })
     }
 }

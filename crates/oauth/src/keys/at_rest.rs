@@ -17,7 +17,10 @@ pub(super) const MAX_JWK: usize = 32 * 1024;
 #[derive(Debug, Clone, Error)]
 pub enum KeyError {
     /// A stored key does not open: the secret that sealed it is not configured any more.
-    #[error("the key `{kid}` of the set `{set}` cannot be opened: {cause}")]
+    #[error(
+        "the key `{kid}` of the set `{set}` cannot be opened: {cause}. Put the secret that sealed it back, behind the new \
+         one in its list (secrets.system or secrets.storage), and run `sluice secrets reseal` before you remove it again"
+    )]
     Sealed {
         /// The set.
         set: String,
@@ -37,6 +40,9 @@ pub enum KeyError {
     /// A key could not be made, or is not valid.
     #[error(transparent)]
     Jwk(#[from] JwkError),
+    /// The set is not one that this server signs with.
+    #[error("this server does not sign with the keys of the set `{0}`")]
+    NotOwn(String),
     /// The thread that made keys ended early.
     #[error("the keys were not made")]
     NotMade,
@@ -65,6 +71,11 @@ impl KeySealer {
             state,
             created_at,
         }
+    }
+
+    /// Which secret sealed a row, counted from 0: the first is the one that seals.
+    pub(super) fn secret_of(&self, stored: &StoredKey) -> Result<usize, OpenError> {
+        self.at_rest.secret_of(Purpose::SigningKey, &stored.sealed)
     }
 
     /// The key of a row.

@@ -1,8 +1,11 @@
 //! A key repository for the tests of this crate.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
+use sluice_primitives::Lifetime;
 
 use super::repository::{KeyRepository, StoredKey};
 
@@ -26,6 +29,28 @@ impl KeyRepository for FakeKeys {
             }
         }
         Ok(())
+    }
+
+    async fn add_successor(&self, key: StoredKey, predecessor: &str) -> Result<bool, StoreError> {
+        let same = self.set(&key.set).await?.into_iter().filter(|row| row.algorithm == key.algorithm);
+        let Some(newest) = same.into_iter().next().filter(|row| row.kid == predecessor) else {
+            return Ok(false);
+        };
+        let created_at = key.created_at.max(newest.created_at + Lifetime::millis(1));
+        self.0.lock().push(StoredKey { created_at, ..key });
+        Ok(true)
+    }
+
+    async fn replace(&self, read: &StoredKey, by: StoredKey) -> Result<bool, StoreError> {
+        let mut rows = self.0.lock();
+        let Some(row) = rows.iter_mut().find(|row| *row == read) else { return Ok(false) };
+        *row = by;
+        Ok(true)
+    }
+
+    async fn sets(&self) -> Result<Vec<String>, StoreError> {
+        let sets: BTreeSet<_> = self.0.lock().iter().map(|key| key.set.clone()).collect();
+        Ok(sets.into_iter().collect())
     }
 
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {

@@ -1,35 +1,49 @@
 //! The keys of this server as they were read last: parsed once, ready to sign, verify and publish.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_crypto::jwk::{Jwk, JwkSet, SigningAlgorithm};
+use sluice_crypto::jwk::{Jwk, JwkSet, RsaSize, SigningAlgorithm};
 use sluice_crypto::jws::{SigningKey, VerifyingKey};
-use sluice_primitives::{Lifetime, Timestamp};
+use sluice_primitives::Timestamp;
 
 use super::at_rest::{KeyError, KeySealer};
-use super::repository::{KeyState, StoredKey};
+use super::encryption::EncryptionKeys;
+use super::life::{Life, lives, signs_from};
+use super::repository::StoredKey;
+use super::ring::{ACCESS_TOKEN_SET, ID_TOKEN_SET};
+use super::rotation::RotationPolicy;
 
-/// An announced key signs from this age on: by then those who keep our key set have read it again.
-pub(super) const ANNOUNCED_FOR: Lifetime = Lifetime::hours(1);
+/// The rows of the sets that are in memory.
+#[derive(Default)]
+pub(super) struct Rows {
+    pub(super) id_token: Vec<StoredKey>,
+    pub(super) access_token: Vec<StoredKey>,
+    pub(super) request_object: Vec<StoredKey>,
+    /// Of sets that are published and nothing else.
+    pub(super) further: Vec<StoredKey>,
+}
 
-/// All keys that sign or are published.
+/// All keys that sign, decrypt or are published.
 pub(super) struct Loaded {
     /// When reading began, in the order of readings: a slow one does not undo a later one.
     pub(super) reading: u64,
     pub(super) id_token: LoadedSet,
     pub(super) access_token: LoadedSet,
+    pub(super) request_object: EncryptionKeys,
     pub(super) public_jwks: Arc<str>,
     pub(super) verifying: Vec<VerifyingKey>,
     pub(super) algorithms: Vec<SigningAlgorithm>,
 }
 
-/// The keys of one set that sign, newest first.
+/// The keys of a set that this server signs with, newest first.
 #[derive(Default)]
-pub(super) struct LoadedSet(Vec<Signer>);
+pub(super) struct LoadedSet(Vec<LoadedKey>);
 
-struct Signer {
-    key: Arc<SigningKey>,
-    /// None for a key that signs no more.
+struct LoadedKey {
+    stored: StoredKey,
+    /// None for one that cannot sign: symmetric, public, for encryption. It may be kept and published all the same.
+    signer: Option<Arc<SigningKey>>,
     signs_from: Option<Timestamp>,
 }
 
@@ -37,51 +51,109 @@ impl Loaded {
     pub(super) fn parse(
         reading: u64,
         sealer: &KeySealer,
-        [id_token, access_token, further]: [&[StoredKey]; 3],
+        policy: &RotationPolicy,
+        rows: Rows,
     ) -> Result<Self, KeyError> {
         let opened =
             |stored: &[StoredKey]| stored.iter().map(|key| sealer.open(key)).collect::<Result<Vec<_>, _>>();
-        let (id_token_jwks, access_token_jwks) = (opened(id_token)?, opened(access_token)?);
-        let (id_token, access_token) =
-            (LoadedSet::parse(id_token, &id_token_jwks), LoadedSet::parse(access_token, &access_token_jwks));
-        let all = JwkSet { keys: id_token_jwks.into_iter().chain(access_token_jwks).collect() }.public();
-        let verifying = VerifyingKey::usable_of(&all);
-        let further = JwkSet { keys: opened(further)? }.public();
-        let mut algorithms: Vec<_> = all.keys.iter().filter_map(|key| key.signing_algorithm().ok()).collect();
+        let (id_token_jwks, access_token_jwks) = (opened(&rows.id_token)?, opened(&rows.access_token)?);
+        let id_token = LoadedSet::parse(rows.id_token, &id_token_jwks, policy);
+        let access_token = LoadedSet::parse(rows.access_token, &access_token_jwks, policy);
+        let signing = JwkSet { keys: id_token_jwks.into_iter().chain(access_token_jwks).collect() }.public();
+        let verifying = VerifyingKey::usable_of(&signing);
+        let request_object = EncryptionKeys::parse(&opened(&rows.request_object)?);
+        let further = JwkSet { keys: opened(&rows.further)? }.public();
+        let mut algorithms: Vec<_> =
+            signing.keys.iter().filter_map(|key| key.signing_algorithm().ok()).collect();
         algorithms.sort_unstable();
         algorithms.dedup();
-        let published = JwkSet { keys: all.keys.into_iter().chain(further.keys).collect() };
+        let others = request_object.public.iter().cloned().chain(further.keys);
+        let published = JwkSet { keys: signing.keys.into_iter().chain(others).collect() };
         let public_jwks = serde_json::to_string(&published).unwrap_or_default().into();
-        Ok(Self { reading, id_token, access_token, public_jwks, verifying, algorithms })
+        Ok(Self { reading, id_token, access_token, request_object, public_jwks, verifying, algorithms })
+    }
+
+    /// One of the sets that this server signs with.
+    pub(super) fn own(&self, name: &str) -> Option<&LoadedSet> {
+        match name {
+            ID_TOKEN_SET => Some(&self.id_token),
+            ACCESS_TOKEN_SET => Some(&self.access_token),
+            _ => None,
+        }
     }
 }
 
 impl LoadedSet {
-    /// Keys that cannot sign (symmetric, public, for encryption) are left out: they may be kept and published all the
-    /// same.
-    fn parse(stored: &[StoredKey], jwks: &[Jwk]) -> Self {
-        let signers = stored.iter().zip(jwks).filter_map(|(stored, jwk)| {
-            let key = Arc::new(SigningKey::from_jwk(jwk).ok()?);
-            let signs_from = match stored.state {
-                KeyState::Active => Some(stored.created_at),
-                KeyState::Announced => Some(stored.created_at + ANNOUNCED_FOR),
-                KeyState::Retiring => None,
-            };
-            Some(Signer { key, signs_from })
+    fn parse(stored: Vec<StoredKey>, jwks: &[Jwk], policy: &RotationPolicy) -> Self {
+        let keys = stored.into_iter().zip(jwks).map(|(stored, jwk)| {
+            let signer = SigningKey::from_jwk(jwk).ok().map(Arc::new);
+            let signs_from = signs_from(stored.state, stored.created_at, policy);
+            LoadedKey { stored, signer, signs_from }
         });
-        Self(signers.collect())
+        Self(keys.collect())
     }
 
     /// The newest key of this algorithm that signs at `now`; an announced one if there is no other.
     pub(super) fn signer(&self, algorithm: SigningAlgorithm, now: Timestamp) -> Option<Arc<SigningKey>> {
-        let mut possible = self.0.iter().filter(|signer| signer.key.algorithm() == algorithm);
-        let signing = possible.clone().find(|signer| signer.signs_from.is_some_and(|from| from <= now));
-        let signer = signing.or_else(|| possible.find(|signer| signer.signs_from.is_some()))?;
-        Some(Arc::clone(&signer.key))
+        let mut possible = self.0.iter().filter_map(|key| {
+            let signer = key.signer.as_ref().filter(|signer| signer.algorithm() == algorithm)?;
+            Some((signer, key.signs_from?))
+        });
+        let signing = possible.clone().find(|(_, from)| *from <= now);
+        let (signer, _) = signing.or_else(|| possible.next())?;
+        Some(Arc::clone(signer))
     }
 
     /// Whether a key of this algorithm signs, now or when it has been announced for long enough.
     pub(super) fn has_signer(&self, algorithm: SigningAlgorithm) -> bool {
-        self.0.iter().any(|signer| signer.key.algorithm() == algorithm && signer.signs_from.is_some())
+        self.0.iter().any(|key| {
+            key.signs_from.is_some()
+                && key.signer.as_ref().is_some_and(|signer| signer.algorithm() == algorithm)
+        })
+    }
+
+    /// The algorithms that there are private keys for.
+    pub(super) fn algorithms(&self) -> BTreeSet<SigningAlgorithm> {
+        self.0.iter().filter_map(|key| Some(key.signer.as_ref()?.algorithm())).collect()
+    }
+
+    /// The private keys of an algorithm, newest first.
+    pub(super) fn signers(
+        &self,
+        algorithm: SigningAlgorithm,
+    ) -> impl Iterator<Item = (&StoredKey, &SigningKey)> {
+        self.0.iter().filter_map(move |key| {
+            let signer = key.signer.as_deref().filter(|signer| signer.algorithm() == algorithm)?;
+            Some((&key.stored, signer))
+        })
+    }
+
+    /// The private keys of an algorithm, newest first, each with its life.
+    pub(super) fn lives(
+        &self,
+        algorithm: SigningAlgorithm,
+        policy: &RotationPolicy,
+        now: Timestamp,
+    ) -> Vec<(&StoredKey, Life)> {
+        let keys: Vec<_> = self.signers(algorithm).map(|(stored, _)| stored).collect();
+        let lives = lives(keys.iter().map(|key| (key.state, key.created_at)), policy, now);
+        keys.into_iter().zip(lives).collect()
+    }
+
+    /// The newest key that is stored for an algorithm, private or not.
+    pub(super) fn newest(&self, algorithm: SigningAlgorithm) -> Option<&StoredKey> {
+        self.0.iter().map(|key| &key.stored).find(|stored| stored.algorithm == algorithm.as_str())
+    }
+
+    /// How long the newest RSA key of an algorithm is: its successor is no shorter.
+    pub(super) fn rsa_size(&self, algorithm: SigningAlgorithm, sealer: &KeySealer) -> RsaSize {
+        let newest = self.signers(algorithm).next().and_then(|(stored, _)| sealer.open(stored).ok());
+        // Six bits a character.
+        let bits = newest.and_then(|jwk| jwk.n).map_or(0, |modulus| modulus.len() * 6);
+        match bits {
+            0..=2_100 => RsaSize::Bits2048,
+            2_101..=3_100 => RsaSize::Bits3072,
+            _ => RsaSize::Bits4096,
+        }
     }
 }

@@ -1,19 +1,30 @@
-//! Signing keys.
+//! Signing keys, and those that request objects are encrypted with.
 //!
-//! [`ring`]: the keys that this server signs with, in memory; `loaded` is one reading of them. [`service`]: what an
-//! administrator may do with key sets. `at_rest`: how keys are sealed. [`repository`]: stored keys.
+//! [`ring`]: the keys that this server uses, in memory; `loaded` is one reading of them, `encryption` those that are not
+//! for signatures. [`rotation`]: how signing keys come and go; `life` says by times alone where one is. [`service`]: what
+//! an administrator may do with key sets; `on_demand` rotates at his word. `at_rest`: how keys are sealed; [`reseal`]:
+//! with another secret. [`repository`]: stored keys.
 
 mod at_rest;
+mod encryption;
 #[cfg(test)]
 pub(crate) mod fake;
 mod id_token_hint;
+mod life;
 mod loaded;
+mod on_demand;
 pub mod repository;
+pub mod reseal;
 pub mod ring;
+pub mod rotation;
 pub mod service;
 
 pub use at_rest::KeyError;
+pub use encryption::REQUEST_OBJECT_SET;
 pub use id_token_hint::IdTokenHint;
+pub use on_demand::{KeyStatus, Rotate};
 pub use repository::{KeyRepository, KeyState, StoredKey};
-pub use ring::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyRing};
+pub use reseal::{Resealed, SealedKeys};
+pub use ring::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyRing, RingOptions};
+pub use rotation::{JWKS_MAX_AGE, KeyRotation, Rotated, RotationPolicy, RotationPolicyError};
 pub use service::{KeyService, KeyServiceError, NewKey};

@@ -62,6 +62,18 @@ pub trait KeyRepository: Send + Sync {
     /// key per algorithm. Writes nothing and appends nothing if none was missing.
     async fn create_missing(&self, keys: Vec<StoredKey>) -> Result<(), StoreError>;
 
+    /// Adds a key to its set, unless there is a newer key of its algorithm than the one called `predecessor`, or that one
+    /// is not there; whether it was added. Of ten nodes that do so at once, one succeeds. A key that would not be newer
+    /// than its predecessor, because clocks differ, is stored as made a millisecond after it.
+    async fn add_successor(&self, key: StoredKey, predecessor: &str) -> Result<bool, StoreError>;
+
+    /// Replaces what is sealed, and the state, of the key that was read as `read`, unless either has changed or the key
+    /// is gone; whether it was replaced.
+    async fn replace(&self, read: &StoredKey, by: StoredKey) -> Result<bool, StoreError>;
+
+    /// The names of all sets, in order.
+    async fn sets(&self) -> Result<Vec<String>, StoreError>;
+
     /// Adds keys to a set; one with the same kid is replaced.
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError>;
 

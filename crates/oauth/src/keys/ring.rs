@@ -6,30 +6,47 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use sluice_crypto::Sealer;
-use sluice_crypto::jwk::{Jwk, JwkError, RsaSize, SigningAlgorithm};
+use sluice_crypto::jwk::{Jwk, RsaSize, SigningAlgorithm};
 use sluice_crypto::jws::{SigningKey, VerifiedJws, VerifyError, verify};
 use sluice_primitives::rng::random_bytes;
-use sluice_primitives::{Clock, Rng, Timestamp};
+use sluice_primitives::{Clock, Rng};
 
 use super::at_rest::{KeyError, KeySealer};
-use super::loaded::Loaded;
+use super::encryption::REQUEST_OBJECT_SET;
+use super::loaded::{Loaded, Rows};
 use super::repository::{KeyRepository, KeyState, StoredKey};
+use super::rotation::RotationPolicy;
 
 /// The set of the keys that sign id tokens and logout tokens.
 pub const ID_TOKEN_SET: &str = "hydra.openid.id-token";
 /// The set of the keys that sign JWT access tokens.
 pub const ACCESS_TOKEN_SET: &str = "hydra.jwt.access-token";
+/// The sets that this server signs with.
+pub(super) const OWN_SETS: [&str; 2] = [ID_TOKEN_SET, ACCESS_TOKEN_SET];
 /// What there is a key for in both sets from the first start.
 const ALGORITHMS: [SigningAlgorithm; 2] = [SigningAlgorithm::RS256, SigningAlgorithm::ES256];
 
-/// The keys that this server signs with, in memory, and those that it publishes. Bound: what these sets hold. Staleness: that of the change feed,
-/// none for changes of this node; [`KeyRing::reload`] reads them again, and a slow reading never undoes a later one.
+/// A set that this server signs with, and an algorithm.
+pub(super) type Wanted = (&'static str, SigningAlgorithm);
+
+/// What can be chosen about a ring.
+#[derive(Debug, Clone, Default)]
+pub struct RingOptions {
+    /// Sets of others whose public keys are published too (Hydra's `webfinger.jwks.broadcast_keys`); nothing that they
+    /// sign is accepted.
+    pub further: Vec<String>,
+    /// When signing keys change.
+    pub rotation: RotationPolicy,
+}
+
+/// The keys that this server signs and decrypts with, in memory, and those that it publishes. Bound: what these sets hold.
+/// Staleness: that of the change feed, none for changes of this node; [`KeyRing::reload`] reads them again, and a slow
+/// reading never undoes a later one.
 pub struct KeyRing {
-    repo: Arc<dyn KeyRepository>,
-    sealer: KeySealer,
-    clock: Arc<dyn Clock>,
-    /// Sets of others whose public keys are published too.
-    further: Vec<String>,
+    pub(super) repo: Arc<dyn KeyRepository>,
+    pub(super) sealer: KeySealer,
+    pub(super) clock: Arc<dyn Clock>,
+    options: RingOptions,
     loaded: ArcSwap<Loaded>,
     readings: AtomicU64,
 }
@@ -46,31 +63,30 @@ impl KeyRing {
         rng: Arc<dyn Rng>,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, KeyError> {
-        Self::start_publishing(repo, at_rest, rng, clock, Vec::new()).await
+        Self::start_with(repo, at_rest, rng, clock, RingOptions::default()).await
     }
 
-    /// As [`KeyRing::start`], and publishes the public keys of `further` sets too (Hydra's
-    /// `webfinger.jwks.broadcast_keys`); nothing that they sign is accepted.
+    /// As [`KeyRing::start`], with options.
     ///
     /// # Errors
     /// [`KeyError`] if the store cannot be read, or holds a key that does not open.
-    pub async fn start_publishing(
+    pub async fn start_with(
         repo: Arc<dyn KeyRepository>,
         at_rest: Arc<Sealer>,
         rng: Arc<dyn Rng>,
         clock: Arc<dyn Clock>,
-        mut further: Vec<String>,
+        mut options: RingOptions,
     ) -> Result<Arc<Self>, KeyError> {
-        further.retain(|set| !is_own(set));
+        options.further.retain(|set| !is_own(set) && set != REQUEST_OBJECT_SET);
         let sealer = KeySealer { at_rest, rng };
-        let empty = Loaded::parse(0, &sealer, [&[], &[], &[]])?;
+        let empty = Loaded::parse(0, &sealer, &options.rotation, Rows::default())?;
         let loaded = ArcSwap::from_pointee(empty);
-        let started = Self { repo, sealer, clock, further, loaded, readings: AtomicU64::new(0) };
-        started.create_missing().await?;
+        let started = Self { repo, sealer, clock, options, loaded, readings: AtomicU64::new(0) };
+        started.create_missing(Vec::new()).await?;
         Ok(Arc::new(started))
     }
 
-    /// Reads the keys again, if `set` is one of those that are signed with or published.
+    /// Reads the keys again, if `set` is one of those that are used or published.
     ///
     /// # Errors
     /// [`KeyError`]; then the keys that were read before stay.
@@ -78,23 +94,49 @@ impl KeyRing {
         if self.holds(set) { self.read().await } else { Ok(()) }
     }
 
-    /// Reads the keys; makes those that are missing.
-    pub(super) async fn create_missing(&self) -> Result<(), KeyError> {
-        self.read().await?;
-        let missing = self.missing();
-        if missing.is_empty() {
+    /// Makes a key of this algorithm that signs at once, unless the set has one that signs. `set` is [`ID_TOKEN_SET`] or
+    /// [`ACCESS_TOKEN_SET`]. Nodes that do so at once end with the same key.
+    ///
+    /// # Errors
+    /// [`KeyError::NotOwn`] for another set.
+    pub async fn ensure(&self, set: &str, algorithm: SigningAlgorithm) -> Result<(), KeyError> {
+        let set = own(set).ok_or_else(|| KeyError::NotOwn(set.to_owned()))?;
+        if self.missing(&[(set, algorithm)]).is_empty() {
             return Ok(());
         }
-        let (sealer, now) = (self.sealer.clone(), self.clock.now());
-        let generate =
-            move || missing.into_iter().map(|(set, algorithm)| make(&sealer, set, algorithm, now)).collect();
-        let generated: Result<Vec<StoredKey>, JwkError> =
-            tokio::task::spawn_blocking(generate).await.map_err(|_| KeyError::NotMade)?;
-        let mut generated = generated?;
+        self.create(vec![(set, algorithm)]).await
+    }
+
+    /// What there are private keys for.
+    pub(super) fn in_use(&self) -> Vec<Wanted> {
+        let loaded = self.loaded.load();
+        let sets = OWN_SETS.into_iter().filter_map(|name| Some((name, loaded.own(name)?)));
+        sets.flat_map(|(name, set)| set.algorithms().into_iter().map(move |algorithm| (name, algorithm)))
+            .collect()
+    }
+
+    /// Reads the keys; makes those that are missing, of those that there always are and of `wanted`.
+    pub(super) async fn create_missing(&self, mut wanted: Vec<Wanted>) -> Result<(), KeyError> {
+        let always = OWN_SETS.into_iter().flat_map(|set| ALGORITHMS.map(|algorithm| (set, algorithm)));
+        wanted.extend(always);
+        wanted.sort_unstable();
+        wanted.dedup();
+        self.create(wanted).await
+    }
+
+    async fn create(&self, wanted: Vec<Wanted>) -> Result<(), KeyError> {
+        self.read().await?;
+        let mut generated = Vec::new();
+        for wanted in self.missing(&wanted) {
+            generated.push(self.make_key(wanted, KeyState::Active, RsaSize::Bits2048).await?);
+        }
+        if generated.is_empty() {
+            return Ok(());
+        }
         self.repo.create_missing(generated.clone()).await?;
         self.read().await?;
         // A set may hold a key of the algorithm that cannot sign, such as somebody else's public key.
-        let missing = self.missing();
+        let missing = self.missing(&wanted);
         generated.retain(|key| {
             missing.iter().any(|(set, algorithm)| key.set == *set && key.algorithm == algorithm.as_str())
         });
@@ -103,6 +145,19 @@ impl KeyRing {
         }
         self.repo.add(generated).await?;
         self.read().await
+    }
+
+    /// A new key. RSA keys take a while, so all are made away from the async threads.
+    pub(super) async fn make_key(
+        &self,
+        (set, algorithm): Wanted,
+        state: KeyState,
+        rsa: RsaSize,
+    ) -> Result<StoredKey, KeyError> {
+        let kid = new_kid(&*self.sealer.rng);
+        let made = tokio::task::spawn_blocking(move || Jwk::generate(algorithm, kid, rsa)).await;
+        let jwk = made.map_err(|_| KeyError::NotMade)??;
+        Ok(self.sealer.seal(set, &jwk, state, self.clock.now()))
     }
 
     /// The newest active key for id tokens and logout tokens.
@@ -117,7 +172,17 @@ impl KeyRing {
 
     /// Whether the keys of this set are in memory.
     pub(super) fn holds(&self, set: &str) -> bool {
-        is_own(set) || self.further.iter().any(|further| further == set)
+        is_own(set) || set == REQUEST_OBJECT_SET || self.options.further.iter().any(|further| further == set)
+    }
+
+    /// When signing keys change.
+    pub const fn policy(&self) -> &RotationPolicy {
+        &self.options.rotation
+    }
+
+    /// The keys as they were read last.
+    pub(super) fn loaded(&self) -> Arc<Loaded> {
+        self.loaded.load_full()
     }
 
     /// The public keys of the sets as a JWK set: what `/.well-known/jwks.json` answers.
@@ -125,7 +190,7 @@ impl KeyRing {
         Arc::clone(&self.loaded.load().public_jwks)
     }
 
-    /// Checks that a token was signed by one of our keys, retiring ones included. What it says (`typ`, `iss`, `exp`) is
+    /// Checks that a token was signed by one of our keys, retiring ones included, those for encryption not. What it says (`typ`, `iss`, `exp`) is
     /// the caller's to judge.
     ///
     /// # Errors
@@ -135,15 +200,18 @@ impl KeyRing {
         verify(token, &loaded.verifying, &loaded.algorithms)
     }
 
-    async fn read(&self) -> Result<(), KeyError> {
+    pub(super) async fn read(&self) -> Result<(), KeyError> {
         let reading = self.readings.fetch_add(1, Ordering::AcqRel) + 1;
-        let (id_token, access_token) =
-            (self.repo.set(ID_TOKEN_SET).await?, self.repo.set(ACCESS_TOKEN_SET).await?);
-        let mut further = Vec::new();
-        for set in &self.further {
-            further.extend(self.repo.set(set).await?);
+        let mut rows = Rows {
+            id_token: self.repo.set(ID_TOKEN_SET).await?,
+            access_token: self.repo.set(ACCESS_TOKEN_SET).await?,
+            request_object: self.repo.set(REQUEST_OBJECT_SET).await?,
+            further: Vec::new(),
+        };
+        for set in &self.options.further {
+            rows.further.extend(self.repo.set(set).await?);
         }
-        let fresh = Arc::new(Loaded::parse(reading, &self.sealer, [&id_token, &access_token, &further])?);
+        let fresh = Arc::new(Loaded::parse(reading, &self.sealer, self.policy(), rows)?);
         self.loaded.rcu(|current| {
             let newest = if current.reading > reading { current } else { &fresh };
             Arc::clone(newest)
@@ -151,35 +219,28 @@ impl KeyRing {
         Ok(())
     }
 
-    fn missing(&self) -> Vec<(&'static str, SigningAlgorithm)> {
+    fn missing(&self, wanted: &[Wanted]) -> Vec<Wanted> {
         let loaded = self.loaded.load();
-        let sets = [(ID_TOKEN_SET, &loaded.id_token), (ACCESS_TOKEN_SET, &loaded.access_token)];
-        let missing = sets.into_iter().flat_map(|(name, set)| {
-            let wanted = ALGORITHMS.into_iter().filter(|algorithm| !set.has_signer(*algorithm));
-            wanted.map(move |algorithm| (name, algorithm))
-        });
-        missing.collect()
+        let is_missing = |(set, algorithm): &&Wanted| {
+            loaded.own(set).is_some_and(|set| !set.has_signer(*algorithm))
+        };
+        wanted.iter().filter(is_missing).copied().collect()
     }
+}
+
+/// The name of a set that this server signs with.
+pub(super) fn own(set: &str) -> Option<&'static str> {
+    OWN_SETS.into_iter().find(|own| *own == set)
 }
 
 /// Whether this server signs with the keys of this set.
 pub(super) fn is_own(set: &str) -> bool {
-    set == ID_TOKEN_SET || set == ACCESS_TOKEN_SET
+    own(set).is_some()
 }
 
 /// A new random name for a key (UUID v4).
 pub(super) fn new_kid(rng: &dyn Rng) -> String {
     uuid::Builder::from_random_bytes(random_bytes(rng)).into_uuid().to_string()
-}
-
-fn make(
-    sealer: &KeySealer,
-    set: &str,
-    algorithm: SigningAlgorithm,
-    now: Timestamp,
-) -> Result<StoredKey, JwkError> {
-    let jwk = Jwk::generate(algorithm, new_kid(&*sealer.rng), RsaSize::Bits2048)?;
-    Ok(sealer.seal(set, &jwk, KeyState::Active, now))
 }
 
 impl fmt::Debug for KeyRing {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
+use sluice_crypto::jwe::KeyManagement;
 use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, MacAlgorithm, RsaSize, SigningAlgorithm};
-use sluice_primitives::{Clock, Rng};
+use sluice_primitives::{Clock, Lifetime, Rng};
 use thiserror::Error;
 
 use super::at_rest::{KeyError, KeySealer, MAX_JWK};
 use super::repository::{KeyRepository, KeyState, StoredKey};
-use super::ring::{KeyRing, is_own, new_kid};
+use super::ring::{KeyRing, Wanted, is_own, new_kid};
 
 /// A longer name of a set or key is refused, in bytes.
 const MAX_NAME: usize = 255;
@@ -28,6 +29,9 @@ pub enum KeyServiceError {
     /// Keys of this algorithm are not made here.
     #[error("the algorithm is not supported")]
     Algorithm,
+    /// This server does not sign with the keys of this set.
+    #[error("this server does not sign with the keys of this set")]
+    NotOwn,
     /// A key has no `kid`.
     #[error("the key has no kid")]
     NoKid,
@@ -54,11 +58,11 @@ pub enum KeyServiceError {
 /// A key that is to be made.
 #[derive(Debug, Clone)]
 pub struct NewKey {
-    /// `alg`: a signature algorithm, or HS256 to HS512.
+    /// `alg`: a signature algorithm, HS256 to HS512, or one that encrypts, such as RSA-OAEP-256 or ECDH-ES.
     pub algorithm: String,
     /// `kid`; random if empty.
     pub kid: String,
-    /// `use`; `sig` if empty.
+    /// `use`; what the algorithm is for if empty.
     pub key_use: String,
 }
 
@@ -66,8 +70,8 @@ pub struct NewKey {
 pub struct KeyService {
     repo: Arc<dyn KeyRepository>,
     sealer: KeySealer,
-    clock: Arc<dyn Clock>,
-    ring: Arc<KeyRing>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) ring: Arc<KeyRing>,
 }
 
 impl KeyService {
@@ -92,7 +96,9 @@ impl KeyService {
         let kid = if asked.kid.is_empty() { new_kid(&*self.sealer.rng) } else { asked.kid };
         check_name(&kid)?;
         let mut jwk = self.make(&asked.algorithm, kid).await?;
-        jwk.key_use = Some(if asked.key_use.is_empty() { "sig".to_owned() } else { asked.key_use });
+        if !asked.key_use.is_empty() {
+            jwk.key_use = Some(asked.key_use);
+        }
         let state =
             if self.has_predecessor(set, &jwk).await? { KeyState::Announced } else { KeyState::Active };
         self.repo.add(vec![self.sealed(set, &jwk, state)?]).await?;
@@ -123,25 +129,37 @@ impl KeyService {
         Ok(JwkSet { keys: vec![self.sealer.open(found)?] })
     }
 
-    /// Replaces a whole set by these keys.
+    /// Replaces a whole set by these keys, the first of which counts as the newest. A key that was in the set keeps its
+    /// age and state.
     ///
     /// # Errors
     /// [`KeyServiceError`] says what is wrong with which key.
     pub async fn replace_set(&self, set: &str, keys: JwkSet) -> Result<JwkSet, KeyServiceError> {
         check_name(set)?;
-        let stored = keys.keys.iter().map(|jwk| self.checked(set, jwk)).collect::<Result<Vec<_>, _>>()?;
+        let mut stored = keys.keys.iter().map(|jwk| self.checked(set, jwk)).collect::<Result<Vec<_>, _>>()?;
         let mut names: Vec<_> = stored.iter().map(|key| key.kid.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         if names.len() != stored.len() {
             return Err(KeyServiceError::SameKid);
         }
+        let before = self.repo.set(set).await?;
+        let mut created_at = self.clock.now();
+        for (key, jwk) in stored.iter_mut().zip(&keys.keys) {
+            match before.iter().find(|old| old.kid == key.kid && self.is_same(old, jwk)) {
+                Some(old) => (key.state, key.created_at) = (old.state, old.created_at),
+                None => key.created_at = created_at,
+            }
+            created_at = created_at - Lifetime::millis(1);
+        }
+        let in_use = self.ring.in_use();
         self.repo.replace_set(set, stored).await?;
-        self.restored(set).await?;
+        self.restored(set, in_use).await?;
         Ok(keys)
     }
 
-    /// Adds a key to a set under its own `kid`; one with the same is replaced.
+    /// Adds a key to a set under its own `kid`; one with the same is replaced. In a set that this server signs with, it
+    /// signs at once: whoever brings a key along is expected to have told of it.
     ///
     /// # Errors
     /// [`KeyServiceError`] says what is wrong with it.
@@ -157,8 +175,9 @@ impl KeyService {
     /// # Errors
     /// The store's.
     pub async fn delete_set(&self, set: &str) -> Result<(), KeyServiceError> {
+        let in_use = self.ring.in_use();
         self.repo.delete_set(set).await?;
-        self.restored(set).await
+        self.restored(set, in_use).await
     }
 
     /// Deletes a key, if it is there. If this server signs with it and has no other, it gets a new one at once.
@@ -166,14 +185,15 @@ impl KeyService {
     /// # Errors
     /// The store's.
     pub async fn delete_key(&self, set: &str, kid: &str) -> Result<(), KeyServiceError> {
+        let in_use = self.ring.in_use();
         self.repo.delete(set, kid).await?;
-        self.restored(set).await
+        self.restored(set, in_use).await
     }
 
-    /// Tells the ring of keys that went.
-    async fn restored(&self, set: &str) -> Result<(), KeyServiceError> {
+    /// Tells the ring of keys that went; what was signed with before goes on.
+    async fn restored(&self, set: &str, in_use: Vec<Wanted>) -> Result<(), KeyServiceError> {
         if is_own(set) {
-            self.ring.create_missing().await?;
+            self.ring.create_missing(in_use).await?;
         } else {
             self.ring.reload(set).await?;
         }
@@ -185,10 +205,19 @@ impl KeyService {
         if let Ok(algorithm) = algorithm.parse::<MacAlgorithm>() {
             return Ok(Jwk::generate_symmetric(algorithm, kid, &*self.sealer.rng));
         }
-        let algorithm: SigningAlgorithm = algorithm.parse().map_err(|_| KeyServiceError::Algorithm)?;
-        let made =
-            tokio::task::spawn_blocking(move || Jwk::generate(algorithm, kid, RsaSize::Bits2048)).await;
-        Ok(made.map_err(|_| KeyError::NotMade)??)
+        let name = algorithm.to_owned();
+        let generate = move || match (name.parse::<SigningAlgorithm>(), name.parse::<KeyManagement>()) {
+            (Ok(algorithm), _) => Ok(Jwk::generate(algorithm, kid, RsaSize::Bits2048)?),
+            (_, Ok(algorithm)) => Ok(Jwk::generate_encryption(algorithm, kid, RsaSize::Bits2048)?),
+            _ => Err(KeyServiceError::Algorithm),
+        };
+        tokio::task::spawn_blocking(generate).await.map_err(|_| KeyError::NotMade)?
+    }
+
+    /// Whether this is the key of a row, whatever is said about it besides.
+    fn is_same(&self, stored: &StoredKey, jwk: &Jwk) -> bool {
+        let same = |old: Jwk| old.thumbprint() == jwk.thumbprint() && old.is_private() == jwk.is_private();
+        self.sealer.open(stored).is_ok_and(same)
     }
 
     async fn has_predecessor(&self, set: &str, jwk: &Jwk) -> Result<bool, StoreError> {

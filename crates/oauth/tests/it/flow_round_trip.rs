@@ -12,7 +12,7 @@ use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
 use sluice_oauth::flow::{
     AwaitingConsent, AwaitingLogin, Consent, ConsentAnswered, Decision, FlowSealer, KnownSession, Login,
-    LoginAnswered, ParkedFlow, ParkedFlowRepository, ParkedHandle, Rejection, Request,
+    LoginAnswered, ParkedFlow, ParkedFlowRepository, ParkedHandle, Rejection, Request, RequestDetails,
 };
 use sluice_primitives::{GrantId, Lifetime, ManualClock, NetworkId, OsRng, Secret, SessionId, Timestamp};
 use sluice_protocol::{Audience, CodeChallenge, Prompt, ResponseMode, ResponseType};
@@ -86,15 +86,25 @@ fn span() -> impl Strategy<Value = Option<Lifetime>> {
 }
 
 prop_compose! {
+    fn details()(
+        (claims, authorization_details) in (text(300), text(300)),
+        (dpop_jkt, pushed, device) in (of(any::<[u8; 32]>()), any::<bool>(), any::<bool>()),
+    ) -> RequestDetails {
+        RequestDetails { claims, authorization_details, dpop_jkt, pushed, device }
+    }
+}
+
+prop_compose! {
     fn request()(
         (flow, client, client_revision) in (id(), name(), any::<i64>()),
         (path, redirect_uri_named) in ("[a-zA-Z0-9/?=&.-]{0,60}", any::<bool>()),
-        (code, token, id_token, mode) in (any::<bool>(), any::<bool>(), any::<bool>(), 0..3_usize),
+        (code, token, id_token, mode) in (any::<bool>(), any::<bool>(), any::<bool>(), 0..6_usize),
         (scope, audience) in (scope(), vec("[!-~]{1,30}", 0..3)),
         (state, nonce, code_challenge) in (text(2048), text(1024), of(any::<[u8; 32]>())),
         (prompt, max_age) in (0..32_u8, of(any::<u32>())),
         (login_hint, acr_values, ui_locales, display) in (text(1024), text(60), text(60), text(60)),
         (hinted_subject, requested_at, binding) in (of(name()), time(), id()),
+        details in details(),
     ) -> Request {
         Request {
             flow: GrantId::from_bytes(flow),
@@ -103,7 +113,7 @@ prop_compose! {
             redirect_uri: format!("https://app.example/{path}").parse().unwrap(),
             redirect_uri_named,
             response_type: ResponseType { code, token, id_token },
-            response_mode: [ResponseMode::Query, ResponseMode::Fragment, ResponseMode::FormPost][mode],
+            response_mode: ResponseMode::ALL[mode],
             scope: scope.parse().unwrap(),
             audience: Audience::from_values(audience),
             state,
@@ -116,6 +126,7 @@ prop_compose! {
             ui_locales,
             display,
             hinted_subject: hinted_subject.map(|subject| subject.parse().unwrap()),
+            details,
             requested_at,
             binding,
             parked: None,
@@ -140,9 +151,10 @@ prop_compose! {
     fn consent()(
         (scope, audience, remember) in (scope(), vec("[!-~]{1,30}", 0..3), span()),
         (id_token, access_token, context, accepted_at) in (claims(), claims(), of(value()), time()),
+        authorization_details in of(value()),
     ) -> Consent {
         let (scope, audience) = (scope.parse().unwrap(), Audience::from_values(audience));
-        Consent { scope, audience, remember, id_token, access_token, context, accepted_at }
+        Consent { scope, audience, remember, id_token, access_token, context, authorization_details, accepted_at }
     }
 }
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_oauth::client::ClientDirectory;
+use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::flow::ParkedFlowRepository;
 use sluice_oauth::grant::GrantRepository;
 use sluice_oauth::keys::KeyRing;
 use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::LogoutDelivery;
 use sluice_oauth::replay::ReplayRepository;
+use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::{Clock, Timestamp};
 use sluice_token::{Change, FeedFollower};
 use tokio_util::sync::CancellationToken;
@@ -124,9 +126,9 @@ pub(crate) async fn forget(changes: &[Change], clients: &ClientDirectory, keys: 
 /// What the janitor looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JanitorKinds {
-    /// Grants and login sessions.
+    /// Grants, login sessions and trust in issuers.
     pub(crate) grants: bool,
-    /// Parked flows and spent ids.
+    /// Parked flows, device codes and spent ids.
     pub(crate) flows: bool,
 }
 
@@ -146,9 +148,11 @@ pub(crate) async fn janitor_round(
         GrantRepository::sweep_revoked(store, before, limit).await?;
         deleted += GrantRepository::purge_expired(store, before, limit).await?;
         deleted += LoginSessionRepository::purge_expired(store, before, limit).await?;
+        deleted += TrustedIssuerRepository::purge_expired(store, before, limit).await?;
     }
     if kinds.flows {
         deleted += ParkedFlowRepository::purge_expired(store, before, limit).await?;
+        deleted += DeviceCodeRepository::purge_expired(store, before, limit).await?;
         deleted += ReplayRepository::purge_expired(store, before, limit).await?;
     }
     Ok(deleted)

@@ -11,6 +11,7 @@ mod health;
 mod listeners;
 mod node;
 mod oauth_config;
+mod policies;
 mod secrets;
 mod services;
 mod stores;

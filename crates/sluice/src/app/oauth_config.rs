@@ -8,6 +8,7 @@ use sluice_primitives::Lifetime;
 use sluice_token::jwt::{BelowExt, ScopeClaim};
 use url::Url;
 
+use super::policies;
 use super::stores::StartError;
 use crate::config::{self, CorsSettings, Settings, WebfingerSettings};
 
@@ -53,6 +54,7 @@ pub(crate) fn oauth(settings: &Settings) -> Result<Config, StartError> {
         default_client_scope: settings.oauth2.client_credentials_default_scope,
         parked_quota: PARKED_QUOTA,
         announced: announced(&settings.webfinger),
+        policies: policies::policies(settings)?,
         issuer,
     })
 }
@@ -65,6 +67,8 @@ fn announced(webfinger: &WebfingerSettings) -> Announced {
         jwks_uri: webfinger.jwks_url.clone(),
         scopes: webfinger.supported_scope.clone(),
         claims: webfinger.supported_claims.clone(),
+        device_authorization_endpoint: webfinger.device_authorization_url.clone(),
+        registration_endpoint: webfinger.client_registration_url.clone(),
     }
 }
 
@@ -79,6 +83,8 @@ fn pages(settings: &Settings, issuer: &Issuer) -> Result<Pages, StartError> {
         registration: or_own(&settings.urls.registration, "/ui/registration")?,
         consent: or_own(&settings.urls.consent, "/ui/consent")?,
         logout: or_own(&settings.urls.logout, "/ui/logout")?,
+        device_verification: or_own(&settings.urls.device_verification, "/ui/device")?,
+        device_success: or_own(&settings.urls.device_success, "/ui/device/success")?,
         error: settings.urls.error.clone(),
         post_logout_redirect: settings.urls.post_logout_redirect.clone(),
     })
@@ -128,4 +134,16 @@ pub(crate) fn cors(settings: &CorsSettings) -> CorsPolicy {
         allow_credentials: settings.allow_credentials,
         max_age: settings.max_age,
     }
+}
+
+/// The subject types that clients may choose, the default first.
+pub(crate) fn subject_types(settings: &Settings) -> Vec<String> {
+    let subjects = &settings.oidc.subjects;
+    let others = subjects.supported.iter().filter(|other| **other != subjects.default);
+    let all = std::iter::once(&subjects.default).chain(others);
+    all.map(|one| match one {
+        config::SubjectType::Public => "public".to_owned(),
+        config::SubjectType::Pairwise => "pairwise".to_owned(),
+    })
+    .collect()
 }

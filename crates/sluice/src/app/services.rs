@@ -19,7 +19,7 @@ use sluice_oauth::flow::{FlowSealer, FlowService, SpentFlows};
 use sluice_oauth::grant_handler::TokenService;
 use sluice_oauth::introspection::IntrospectionService;
 use sluice_oauth::issuing::TokenIssuer;
-use sluice_oauth::keys::{KeyRing, KeyService};
+use sluice_oauth::keys::{KeyRing, KeyService, RingOptions};
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::{LogoutDelivery, LogoutService};
 use sluice_oauth::revocation::RevocationService;
@@ -87,6 +87,8 @@ struct Shared {
     reader: Arc<AccessTokenReader>,
     follower: Arc<FeedFollower>,
     metrics: Arc<OAuthMetrics>,
+    /// Those that clients may choose, the default first.
+    subject_types: Vec<String>,
     base: Foundation,
 }
 
@@ -163,7 +165,8 @@ impl Shared {
         let (clock, rng) = (Arc::clone(&base.clock), Arc::clone(&base.rng));
         let further = settings.webfinger.broadcast_keys.clone();
         let repo = Arc::clone(&base.store) as _;
-        let ring = KeyRing::start_publishing(repo, Arc::clone(&at_rest), rng, clock, further).await?;
+        let options = RingOptions { further, ..RingOptions::default() };
+        let ring = KeyRing::start_with(repo, Arc::clone(&at_rest), rng, clock, options).await?;
         let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).map_err(StartError::HashPool)?);
         let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
         let issuer = &config.issuer;
@@ -197,6 +200,7 @@ impl Shared {
             reader: Arc::new(reader),
             follower,
             metrics: Arc::default(),
+            subject_types: oauth_config::subject_types(settings),
             base,
         })
     }
@@ -233,6 +237,7 @@ impl Shared {
         TokenService {
             config: Arc::clone(&self.config),
             clients: Arc::clone(&self.authenticator),
+            constraint: Arc::default(),
             grants: Arc::clone(&self.base.store) as _,
             issuer: Arc::new(TokenIssuer::new(
                 Arc::clone(&self.config),
@@ -339,7 +344,10 @@ impl Shared {
             sealer: Arc::clone(&self.sealer),
             clock: Arc::clone(&self.base.clock),
             rng: Arc::clone(&self.base.rng),
-            rules: RegistrationRules::default(),
+            rules: RegistrationRules {
+                subject_types: self.subject_types.clone(),
+                ..RegistrationRules::default()
+            },
             marker_lifetime: LONGEST_ACCESS_TOKEN,
         })
     }
@@ -360,6 +368,10 @@ fn fetch_policy(settings: &Settings) -> FetchPolicy {
     FetchPolicy {
         allow_private: !settings.outbound.disallow_private_ip_ranges,
         exempt_urls: exempt.filter_map(|url| url.parse::<UrlPattern>().ok()).collect(),
+        extra_ca_file: settings.outbound.ca_file.clone(),
+        timeout: settings.outbound.timeout,
+        max_body_bytes: settings.outbound.max_bytes,
+        max_redirects: u8::try_from(settings.outbound.max_redirects).unwrap_or(u8::MAX),
         ..FetchPolicy::default()
     }
 }

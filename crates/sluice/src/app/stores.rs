@@ -7,12 +7,14 @@ use sluice_commit::{CommitMetrics, StoreError};
 use sluice_identity::IdentityRepository;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::ConsentRepository;
+use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::flow::ParkedFlowRepository;
 use sluice_oauth::grant::GrantRepository;
 use sluice_oauth::keys::KeyRepository;
 use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
+use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::{Clock, NetworkId, NodeId, Rng};
 use sluice_store_postgres::PostgresStore;
 use sluice_store_sqlite::SqliteStore;
@@ -57,6 +59,7 @@ pub(crate) enum StartError {
 pub(crate) trait Repositories:
     ClientRepository
     + ConsentRepository
+    + DeviceCodeRepository
     + Feed
     + GrantRepository
     + IdentityRepository
@@ -65,6 +68,7 @@ pub(crate) trait Repositories:
     + OutboxRepository
     + ParkedFlowRepository
     + ReplayRepository
+    + TrustedIssuerRepository
 {
 }
 

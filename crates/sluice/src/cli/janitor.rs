@@ -12,13 +12,13 @@ use super::value;
 pub(crate) struct JanitorCommand {
     #[command(flatten)]
     pub(crate) source: DataSourceArgs,
-    /// Delete expired grants, and with them their codes and tokens, and expired login sessions
+    /// Delete expired grants, and with them their codes and tokens, expired login sessions, and expired trust in issuers
     #[arg(long)]
     tokens: bool,
-    /// Delete expired login and consent requests that were too long for a URL, and spent one-time ids
+    /// Delete expired login and consent requests that were too long for a URL, device codes, and spent one-time ids
     #[arg(long)]
     requests: bool,
-    /// The same as --tokens; Hydra's trust relationships of the JWT bearer grant do not exist here
+    /// The same as --tokens: expired trust in issuers of the JWT bearer grant goes with them
     #[arg(long)]
     grants: bool,
     /// Keep what is younger than this, expired or not

@@ -34,6 +34,14 @@ pub(super) fn parse(text: &str) -> Option<Duration> {
     u64::try_from(nanos).ok().map(Duration::from_nanos)
 }
 
+/// The duration in whole units, the longest that will do: `10m`, `90s`.
+pub(super) fn format(duration: Duration) -> String {
+    let units = [("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000)];
+    let nanos = duration.as_nanos();
+    let whole = units.iter().find(|(_, unit)| nanos >= *unit && nanos.is_multiple_of(*unit));
+    whole.map_or_else(|| format!("{nanos}ns"), |(name, unit)| format!("{}{name}", nanos / unit))
+}
+
 /// Splits `30m10s` into the nanoseconds of `30m`, and `10s`.
 fn leading_part(text: &str) -> Option<(u128, &str)> {
     let (number, rest) = text.split_at_checked(text.find(|c: char| !c.is_ascii_digit() && c != '.')?)?;

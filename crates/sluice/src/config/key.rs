@@ -42,6 +42,8 @@ pub(crate) enum Kind {
     /// An absolute URL, or one relative to `urls.self.public`.
     UrlReference,
     Path,
+    /// A file, or an absolute URL to fetch.
+    PathOrUrl,
     /// What a listener is bound to; empty is every interface.
     Host,
     /// CIDR blocks or single addresses.
@@ -137,6 +139,7 @@ impl Kind {
             Self::Url => "an absolute URL".to_owned(),
             Self::UrlReference => "a URL, or a path below urls.self.public".to_owned(),
             Self::Path => "a file path".to_owned(),
+            Self::PathOrUrl => "a file path, or an absolute URL".to_owned(),
             Self::Host => "an address, or unix:<path>".to_owned(),
             Self::Networks => "a list of CIDR blocks".to_owned(),
             Self::Secret => "a secret text".to_owned(),

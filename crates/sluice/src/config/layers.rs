@@ -16,7 +16,8 @@ use super::table::Table;
 use super::values::{Origin, Values};
 
 /// Environment variables that begin so are meant for us: an unknown one is a mistake.
-const OWN_ROOTS: &[&str] = &["SERVE_", "URLS_", "SECRETS_", "TTL_", "OAUTH2_", "OIDC_", "STRATEGIES_"];
+const OWN_ROOTS: &[&str] =
+    &["SERVE_", "URLS_", "SECRETS_", "TTL_", "OAUTH2_", "OIDC_", "STRATEGIES_", "KEYS_ROTATION_"];
 
 /// Writes the layers of one configuration.
 pub(super) struct Layers<'a> {

@@ -12,21 +12,28 @@ mod cookies;
 mod cors;
 mod database;
 mod derived;
+mod device;
+mod dpop;
 mod dsn;
 mod duration;
 mod error;
 mod hook;
+mod jwt_bearer;
 mod key;
-mod later;
 mod layers;
 mod listener;
 mod log;
+mod metadata_documents;
 mod mode;
+mod mtls;
 mod oauth2;
 mod oidc;
 mod reader;
 mod redact;
 mod reference;
+mod registration;
+mod requests;
+mod rotation;
 mod secret_string;
 mod secrets;
 mod serve;
@@ -58,6 +65,7 @@ pub(crate) use error::{ConfigError, Finding};
 pub(crate) use listener::{ListenAddress, ListenerSettings};
 pub(crate) use mode::Mode;
 pub(crate) use oauth2::{OAuth2Settings, PkcePolicy};
+pub(crate) use oidc::OidcSettings;
 pub(crate) use reference::reference_markdown;
 pub(crate) use secret_string::SecretString;
 pub(crate) use secrets::SecretsSettings;
@@ -67,6 +75,19 @@ pub(crate) use tls::{PemSource, TlsSettings};
 pub(crate) use ttl::{RefreshTokenTtl, TtlSettings};
 pub(crate) use urls::UrlsSettings;
 pub(crate) use webfinger::WebfingerSettings;
+
+pub(crate) use self::{
+    device::{DeviceSettings, UserCodeSettings},
+    dpop::DpopSettings,
+    hook::{HookAuth, HookKeyPlace, HookSettings, HooksSettings},
+    jwt_bearer::JwtBearerSettings,
+    metadata_documents::MetadataDocumentSettings,
+    mtls::{CertificateHeader, MtlsSettings},
+    registration::{KeySetSource, RegistrationSettings, SoftwareStatements},
+    requests::{PushedRequestSettings, RequestObjectSettings, RequestSettings},
+    rotation::KeyRotationSettings,
+};
+pub(crate) use oidc::{IdTokenAlgorithm, SubjectSettings, SubjectType};
 
 use error::Findings;
 use layers::Layers;
@@ -85,6 +106,8 @@ pub(crate) struct Settings {
     pub(crate) ttl: TtlSettings,
     pub(crate) strategies: StrategySettings,
     pub(crate) oauth2: OAuth2Settings,
+    pub(crate) oidc: OidcSettings,
+    pub(crate) key_rotation: KeyRotationSettings,
     pub(crate) webfinger: WebfingerSettings,
     pub(crate) outbound: OutboundSettings,
     pub(crate) log: LogSettings,
@@ -187,7 +210,8 @@ fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
     let ttl = ttl::read(reader);
     let strategies = strategies::read(reader);
     let oauth2 = oauth2::read(reader);
-    oidc::check(reader);
+    let oidc = oidc::read(reader);
+    let key_rotation = rotation::read(reader, &ttl);
     let webfinger = webfinger::read(reader, &base);
     let outbound = clients::read(reader);
     let log = log::read(reader);
@@ -201,6 +225,8 @@ fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
         ttl,
         strategies,
         oauth2,
+        oidc,
+        key_rotation,
         webfinger,
         outbound,
         log,

@@ -2,9 +2,14 @@
 
 use std::time::Duration;
 
+use super::device::{self, DeviceSettings};
+use super::dpop::{self, DpopSettings};
+use super::hook::{self, HooksSettings};
+use super::jwt_bearer::{self, JwtBearerSettings};
 use super::key::{Key, Kind};
-use super::later::{NO_DEVICES, NO_HOOKS, NO_JWT_BEARER};
+use super::mtls::{self, MtlsSettings};
 use super::reader::Reader;
+use super::requests::{self, RequestSettings};
 use super::without_effect::ANY_INTEGER;
 
 /// Hydra's bounds of the grace period: without a count of reuses, and with one.
@@ -71,16 +76,19 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Duration,
         "it is called oauth2.grant.refresh_token.rotation_grace_period",
     ),
-    Key::ignored("grant.jwt.jti_optional", Kind::Boolean, NO_JWT_BEARER),
-    Key::ignored("grant.jwt.iat_optional", Kind::Boolean, NO_JWT_BEARER),
-    Key::ignored("grant.jwt.max_ttl", Kind::Duration, NO_JWT_BEARER),
-    Key::ignored("grant.jwt.omit_assertion_audience", Kind::Boolean, NO_JWT_BEARER),
-    Key::ignored("device_authorization.token_polling_interval", Kind::Duration, NO_DEVICES),
-    Key::ignored("device_authorization.user_code.entropy_preset", Kind::Text, NO_DEVICES),
-    Key::ignored("device_authorization.user_code.length", ANY_INTEGER, NO_DEVICES),
-    Key::ignored("device_authorization.user_code.character_set", Kind::Text, NO_DEVICES),
-    Key::ignored("token_hook", Kind::Hook, NO_HOOKS),
-    Key::ignored("refresh_token_hook", Kind::Hook, NO_HOOKS),
+    Key::hydra(
+        "token_hook",
+        Kind::Hook,
+        "A service that is asked before tokens are issued, whatever the grant type; it may add claims or refuse. One \
+         that does not answer refuses.",
+    ),
+    Key::hydra(
+        "refresh_token_hook",
+        Kind::Hook,
+        "A service that is asked before a refresh token is answered, before `oauth2.token_hook`. One that does not \
+         answer refuses.",
+    ),
+    Key::own("hook_timeout", Kind::Duration, "How long a hook may take; from 1s to 30s.").with_default("5s"),
     Key::ignored("session.encrypt_at_rest", Kind::Boolean, "what is at rest is always sealed"),
     Key::ignored("include_legacy_error_fields", Kind::Boolean, "the fields of Hydra 1 are not sent"),
 ];
@@ -96,6 +104,12 @@ pub(crate) struct OAuth2Settings {
     /// days when
     /// Hydra's count of reuses is set.
     pub(crate) refresh_token_grace: Duration,
+    pub(crate) device: DeviceSettings,
+    pub(crate) jwt_bearer: JwtBearerSettings,
+    pub(crate) hooks: HooksSettings,
+    pub(crate) requests: RequestSettings,
+    pub(crate) dpop: DpopSettings,
+    pub(crate) mtls: MtlsSettings,
 }
 
 /// What is in an access token beyond what the standards ask for.
@@ -131,6 +145,12 @@ pub(super) fn read(reader: &mut Reader<'_>) -> OAuth2Settings {
         client_credentials_default_scope: reader
             .boolean("oauth2.client_credentials.default_grant_allowed_scope"),
         refresh_token_grace: read_grace(reader),
+        device: device::read(reader),
+        jwt_bearer: jwt_bearer::read(reader),
+        hooks: hook::read(reader),
+        requests: requests::read(reader),
+        dpop: dpop::read(reader),
+        mtls: mtls::read(reader),
     }
 }
 

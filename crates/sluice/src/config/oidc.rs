@@ -1,29 +1,78 @@
-//! `oidc`: OpenID Connect. Nothing of it can be chosen in this version; what is asked for in vain is said.
+//! `oidc`: OpenID Connect.
 
 use super::key::{Choice, Key, Kind, names};
-use super::later::{NO_DYNAMIC_CLIENTS, NO_PAIRWISE};
+use super::metadata_documents::{self, MetadataDocumentSettings};
 use super::reader::Reader;
+use super::registration::{self, RegistrationSettings};
+use super::secret_string::SecretString;
 
 const SUBJECT_TYPES: &str = "oidc.subject_identifiers.supported_types";
+const SALT: &str = "oidc.subject_identifiers.pairwise.salt";
+
+/// The shortest salt that is accepted, in characters; Hydra's rule.
+const SHORTEST_SALT: usize = 8;
 
 pub(super) const KEYS: &[Key] = &[
+    Key::own(
+        "default_id_token_signing_alg",
+        Kind::Choice(names::<IdTokenAlgorithm>),
+        "What signs the id tokens of clients that registered no algorithm.",
+    )
+    .with_default("RS256"),
     Key::hydra(
         "subject_identifiers.supported_types",
         Kind::Choices(names::<SubjectType>),
-        "Which subjects clients may be shown (OpenID Connect Core §8). Only `public` has an effect; `pairwise` \
-         is warned about.",
+        "Which subjects clients may be shown (OpenID Connect Core §8); the first is what clients get that registered \
+         none.",
     )
     .with_default("public"),
-    Key::ignored("subject_identifiers.pairwise.salt", Kind::Secret, NO_PAIRWISE),
-    Key::ignored("dynamic_client_registration.enabled", Kind::Boolean, NO_DYNAMIC_CLIENTS),
-    Key::ignored("dynamic_client_registration.default_scope", Kind::Texts, NO_DYNAMIC_CLIENTS),
+    Key::hydra(
+        "subject_identifiers.pairwise.salt",
+        Kind::Secret,
+        "What pairwise subjects are made with, 8 characters or more; required when `pairwise` is supported. To change \
+         it gives every user another subject.",
+    ),
 ];
 
+/// OpenID Connect.
+#[derive(Debug, Clone)]
+pub(crate) struct OidcSettings {
+    /// Default: RS256.
+    pub(crate) default_id_token_algorithm: IdTokenAlgorithm,
+    pub(crate) subjects: SubjectSettings,
+    /// `None`: clients cannot register themselves. The default.
+    pub(crate) registration: Option<RegistrationSettings>,
+    /// `None`: a client id that is a URL is like any other. The default.
+    pub(crate) metadata_documents: Option<MetadataDocumentSettings>,
+}
+
+/// Which subjects clients may be shown.
+#[derive(Debug, Clone)]
+pub(crate) struct SubjectSettings {
+    /// One at least. Default: public.
+    pub(crate) supported: Vec<SubjectType>,
+    /// What clients get that registered none: the first of them.
+    pub(crate) default: SubjectType,
+    /// There when `supported` has pairwise.
+    pub(crate) pairwise_salt: Option<SecretString>,
+}
+
 /// A kind of subject identifier (OpenID Connect Core §8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SubjectType {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum SubjectType {
+    #[default]
     Public,
     Pairwise,
+}
+
+/// What an id token may be signed with by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum IdTokenAlgorithm {
+    #[default]
+    Rs256,
+    Es256,
+    Ps256,
+    EdDsa,
 }
 
 impl Choice for SubjectType {
@@ -31,9 +80,35 @@ impl Choice for SubjectType {
         &[("public", Self::Public), ("pairwise", Self::Pairwise)];
 }
 
-/// Refuses what is no kind of subject, and warns about the one that is not there yet.
-pub(super) fn check(reader: &mut Reader<'_>) {
-    if reader.choices(SUBJECT_TYPES).contains(&SubjectType::Pairwise) {
-        reader.warn(SUBJECT_TYPES, NO_PAIRWISE);
+impl Choice for IdTokenAlgorithm {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("RS256", Self::Rs256), ("ES256", Self::Es256), ("PS256", Self::Ps256), ("EdDSA", Self::EdDsa)];
+}
+
+pub(super) fn read(reader: &mut Reader<'_>) -> OidcSettings {
+    OidcSettings {
+        default_id_token_algorithm: reader.choice("oidc.default_id_token_signing_alg"),
+        subjects: read_subjects(reader),
+        registration: registration::read(reader),
+        metadata_documents: metadata_documents::read(reader),
     }
+}
+
+fn read_subjects(reader: &mut Reader<'_>) -> SubjectSettings {
+    let mut supported = reader.choices(SUBJECT_TYPES);
+    if supported.is_empty() {
+        supported.push(SubjectType::default());
+    }
+    let pairwise_salt = reader.secret(SALT);
+    if supported.contains(&SubjectType::Pairwise) {
+        match &pairwise_salt {
+            None => reader.refuse(SALT, "is required when pairwise subjects are supported"),
+            Some(salt) if salt.expose().chars().count() < SHORTEST_SALT => {
+                reader.refuse(SALT, format!("is shorter than {SHORTEST_SALT} characters"));
+            }
+            Some(_) => {}
+        }
+    }
+    let default = supported.first().copied().unwrap_or_default();
+    SubjectSettings { supported, default, pairwise_salt }
 }

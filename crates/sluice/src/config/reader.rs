@@ -5,9 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use http::HeaderName;
 use ipnet::IpNet;
 use serde_json::Value;
 use url::Url;
@@ -59,6 +61,11 @@ impl<'a> Reader<'a> {
 
     pub(super) fn has(&self, key: &str) -> bool {
         self.values.get(key).is_some()
+    }
+
+    /// Whether the key of another section is true; what is wrong with it is said there.
+    pub(super) fn is_true(&self, key: &str) -> bool {
+        self.values.get(key).and_then(Value::as_bool).unwrap_or_default()
     }
 
     pub(super) fn boolean(&mut self, key: &str) -> bool {
@@ -154,6 +161,26 @@ impl<'a> Reader<'a> {
             self.refuse(key, "must be at least 1s");
         }
         lifetime
+    }
+
+    /// A duration in a range, both ends included.
+    pub(super) fn duration_within(&mut self, key: &str, range: RangeInclusive<Duration>) -> Duration {
+        let problems = self.problem_count();
+        let span = self.duration(key);
+        if !range.contains(&span) && self.problem_count() == problems {
+            let (shortest, longest) = (duration::format(*range.start()), duration::format(*range.end()));
+            self.refuse(key, format!("must be from {shortest} to {longest}"));
+        }
+        span
+    }
+
+    /// The name of a header, which is one for a cookie too (RFC 9110 §5.6.2).
+    pub(super) fn header_name(&mut self, key: &str) -> Option<String> {
+        let name = self.text(key)?;
+        if name.parse::<HeaderName>().is_err() {
+            self.refuse(key, "has characters that the name of a header or cookie must not have");
+        }
+        Some(name)
     }
 
     /// An absolute http or https URL.

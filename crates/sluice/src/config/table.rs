@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use super::key::{Environment, Key};
 use super::{
-    clients, cookies, cors, database, hook, listener, log, mode, oauth2, oidc, secrets, serve, strategies,
-    tls, tracing, ttl, urls, webfinger, without_effect,
+    clients, cookies, cors, database, device, dpop, hook, jwt_bearer, listener, log, metadata_documents,
+    mode, mtls, oauth2, oidc, registration, requests, rotation, secrets, serve, strategies, tls, tracing,
+    ttl, urls, webfinger, without_effect,
 };
 
 /// The sections in the order of the reference page.
@@ -32,7 +33,15 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("oauth2.", oauth2::KEYS),
     ("oauth2.token_hook", hook::KEYS),
     ("oauth2.refresh_token_hook", hook::KEYS),
+    ("oauth2.grant.jwt.", jwt_bearer::KEYS),
+    ("oauth2.device_authorization.", device::KEYS),
+    ("oauth2.", requests::KEYS),
+    ("oauth2.dpop.", dpop::KEYS),
+    ("oauth2.mtls.", mtls::KEYS),
     ("oidc.", oidc::KEYS),
+    ("oidc.dynamic_client_registration.", registration::KEYS),
+    ("oidc.client_id_metadata_documents.", metadata_documents::KEYS),
+    ("keys.", rotation::KEYS),
     ("webfinger.", webfinger::KEYS),
     ("clients.", clients::KEYS),
     ("log.", log::KEYS),

@@ -1,6 +1,7 @@
 //! What the configuration promises. Files are given as texts; one test reads a real one.
 
 mod findings;
+mod protocols;
 mod table;
 
 use std::time::Duration;
@@ -242,8 +243,8 @@ fn a_url_for_a_hook_leaves_the_credentials_of_another_behind() {
     let loaded = given(MINIMAL).and_file(yaml).variable("OAUTH2_TOKEN_HOOK", "https://b/").loaded();
     let shown = loaded.show();
     assert!(shown.contains("url: \"https://b/\"") && !shown.contains("api_key"), "{shown}");
-    let warnings = lines(&loaded.warnings);
-    assert!(warnings.starts_with("oauth2.token_hook.url: accepted without effect: hooks come"), "{warnings}");
+    let hook = loaded.settings.oauth2.hooks.token.unwrap();
+    assert!(hook.url.as_str() == "https://b/" && hook.auth.is_none());
 }
 
 #[test]

@@ -6,7 +6,6 @@ use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_primitives::Lifetime;
 
 use super::key::{Key, Kind};
-use super::later::NO_DEVICES;
 use super::reader::Reader;
 
 /// What RFC 6749 §4.1.2 recommends as the longest life of a code.
@@ -32,7 +31,8 @@ pub(super) const KEYS: &[Key] = &[
         "How long authorization codes are valid; Hydra's default is 10m.",
     )
     .with_default("60s"),
-    Key::ignored("device_user_code", Kind::Duration, NO_DEVICES),
+    Key::hydra("device_user_code", Kind::Duration, "How long the codes of a device authorization are valid.")
+        .with_default("10m"),
 ];
 
 /// Lifetimes; each is at least one second.
@@ -50,6 +50,8 @@ pub(crate) struct TtlSettings {
     pub(crate) id_token: Duration,
     /// Default: 60 s (RFC 6749 §4.1.2 recommends ten minutes at most; more is warned about).
     pub(crate) auth_code: Duration,
+    /// Of the device code and of the user code. Default: 10 min.
+    pub(crate) device_user_code: Duration,
 }
 
 /// How long a refresh token is valid.
@@ -76,6 +78,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> TtlSettings {
         refresh_token: read_refresh_token(reader),
         id_token: reader.lifetime("ttl.id_token"),
         auth_code,
+        device_user_code: reader.lifetime("ttl.device_user_code"),
     }
 }
 

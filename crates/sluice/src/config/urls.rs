@@ -3,7 +3,6 @@
 use url::Url;
 
 use super::key::{Key, Kind};
-use super::later::NO_DEVICES;
 use super::mode::Mode;
 use super::reader::Reader;
 
@@ -32,8 +31,16 @@ pub(super) const KEYS: &[Key] = &[
     ),
     Key::hydra("consent", Kind::UrlReference, "The consent page; the built-in one by default."),
     Key::hydra("logout", Kind::UrlReference, "The logout page; the built-in one by default."),
-    Key::ignored("device.verification", Kind::UrlReference, NO_DEVICES),
-    Key::ignored("device.success", Kind::UrlReference, NO_DEVICES),
+    Key::hydra(
+        "device.verification",
+        Kind::UrlReference,
+        "The page where people type the code of a device; built in by default.",
+    ),
+    Key::hydra(
+        "device.success",
+        Kind::UrlReference,
+        "The page that says that the device is let in; built in by default.",
+    ),
     Key::hydra(
         "error",
         Kind::UrlReference,
@@ -62,6 +69,10 @@ pub(crate) struct UrlsSettings {
     pub(crate) registration: Option<Url>,
     pub(crate) consent: Option<Url>,
     pub(crate) logout: Option<Url>,
+    /// Where people type the code of a device.
+    pub(crate) device_verification: Option<Url>,
+    /// What says that the device is let in.
+    pub(crate) device_success: Option<Url>,
     pub(crate) error: Option<Url>,
     pub(crate) post_logout_redirect: Option<Url>,
 }
@@ -78,6 +89,8 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<UrlsSettings> 
         registration: page("urls.registration"),
         consent: page("urls.consent"),
         logout: page("urls.logout"),
+        device_verification: page("urls.device.verification"),
+        device_success: page("urls.device.success"),
         error: page("urls.error"),
         post_logout_redirect: page("urls.post_logout_redirect"),
     };

@@ -3,7 +3,6 @@
 use url::Url;
 
 use super::key::{Key, Kind};
-use super::later::{NO_DEVICES, NO_DYNAMIC_CLIENTS};
 use super::reader::Reader;
 
 pub(super) const KEYS: &[Key] = &[
@@ -20,8 +19,16 @@ pub(super) const KEYS: &[Key] = &[
         Kind::UrlReference,
         "Another address of the authorization endpoint.",
     ),
-    Key::ignored("oidc_discovery.device_authorization_url", Kind::UrlReference, NO_DEVICES),
-    Key::ignored("oidc_discovery.client_registration_url", Kind::UrlReference, NO_DYNAMIC_CLIENTS),
+    Key::hydra(
+        "oidc_discovery.device_authorization_url",
+        Kind::UrlReference,
+        "Another address of the device authorization endpoint.",
+    ),
+    Key::hydra(
+        "oidc_discovery.client_registration_url",
+        Kind::UrlReference,
+        "Another address of the client registration endpoint.",
+    ),
     Key::hydra(
         "oidc_discovery.userinfo_url",
         Kind::UrlReference,
@@ -53,6 +60,8 @@ pub(crate) struct WebfingerSettings {
     pub(crate) jwks_url: Option<Url>,
     pub(crate) token_url: Option<Url>,
     pub(crate) authorization_url: Option<Url>,
+    pub(crate) device_authorization_url: Option<Url>,
+    pub(crate) client_registration_url: Option<Url>,
     pub(crate) userinfo_url: Option<Url>,
     /// Besides those of every id token. Default: none.
     pub(crate) supported_claims: Vec<String>,
@@ -67,6 +76,8 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Url) -> WebfingerSettings {
         jwks_url: address("jwks_url"),
         token_url: address("token_url"),
         authorization_url: address("auth_url"),
+        device_authorization_url: address("device_authorization_url"),
+        client_registration_url: address("client_registration_url"),
         userinfo_url: address("userinfo_url"),
         broadcast_keys: reader.texts("webfinger.jwks.broadcast_keys"),
         supported_claims: reader.texts("webfinger.oidc_discovery.supported_claims"),

@@ -25,7 +25,8 @@ impl Data {
         grant.session.is_some_and(|session| self.is_marked(&Target::Session(session), grant.authenticated_at))
             || self.is_marked(&Target::Grant(grant.id), Timestamp::from_millis(0))
             || self.is_marked(&Target::Subject(subject.clone()), grant.authenticated_at)
-            || self.is_marked(&Target::SubjectClient(subject, client.clone()), grant.consented_at)
+            || self.is_marked(&Target::SubjectClient(subject.clone(), client.clone()), grant.consented_at)
+            || self.is_marked(&Target::SubjectConsents(subject), grant.consented_at)
             || self.is_marked(&Target::Client(client), grant.consented_at)
     }
 }

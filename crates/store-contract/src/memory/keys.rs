@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_oauth::keys::{KeyRepository, StoredKey};
+use sluice_primitives::Lifetime;
 use sluice_token::Change;
 
 use super::{MemoryStore, check};
@@ -39,6 +40,45 @@ impl KeyRepository for MemoryStore {
             }
         })
         .await
+    }
+
+    async fn add_successor(&self, key: StoredKey, predecessor: &str) -> Result<bool, StoreError> {
+        check_keys(std::slice::from_ref(&key))?;
+        check([predecessor])?;
+        self.write(|data| {
+            let same = data.keys.values().filter(|row| row.set == key.set && row.algorithm == key.algorithm);
+            let newest = same.min_by_key(|row| (Reverse(row.created_at), row.kid.clone()));
+            let Some(newest) = newest.filter(|row| row.kid == predecessor) else { return false };
+            let created_at = key.created_at.max(newest.created_at + Lifetime::millis(1));
+            let (set, kid) = (key.set.clone(), key.kid.clone());
+            if data.keys.contains_key(&(set.clone(), kid.clone())) {
+                return false;
+            }
+            data.keys.insert((set.clone(), kid), StoredKey { created_at, ..key });
+            data.change(self.node, Change::Keys(set));
+            true
+        })
+        .await
+    }
+
+    async fn replace(&self, read: &StoredKey, by: StoredKey) -> Result<bool, StoreError> {
+        check_keys(std::slice::from_ref(&by))?;
+        self.write(|data| {
+            let Some(row) = data.keys.get_mut(&(read.set.clone(), read.kid.clone())) else { return false };
+            if (&row.sealed, row.state) != (&read.sealed, read.state) {
+                return false;
+            }
+            (row.sealed, row.state) = (by.sealed, by.state);
+            data.change(self.node, Change::Keys(read.set.clone()));
+            true
+        })
+        .await
+    }
+
+    async fn sets(&self) -> Result<Vec<String>, StoreError> {
+        let sets: BTreeSet<String> =
+            self.read(|data| data.keys.values().map(|key| key.set.clone()).collect());
+        Ok(sets.into_iter().collect())
     }
 
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {

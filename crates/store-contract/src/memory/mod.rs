@@ -5,6 +5,7 @@
 
 mod client;
 mod consent;
+mod device;
 mod feed;
 mod grant;
 mod identity;
@@ -13,6 +14,7 @@ mod login_session;
 mod outbox;
 mod parked_flow;
 mod replay;
+mod trust;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -22,10 +24,12 @@ use sluice_commit::StoreError;
 use sluice_identity::identity::{Identity, LoginNameHash};
 use sluice_oauth::client::Client;
 use sluice_oauth::consent::RememberedConsent;
+use sluice_oauth::device::UserCodeHash;
 use sluice_oauth::flow::{ParkedFlow, ParkedHandle};
 use sluice_oauth::keys::StoredKey;
 use sluice_oauth::login_session::LoginSession;
-use sluice_primitives::{GrantId, IdentityId, NodeId, OsRng, SessionId, Timestamp};
+use sluice_oauth::trust::TrustedIssuer;
+use sluice_primitives::{GrantId, IdentityId, NodeId, OsRng, SessionId, Timestamp, TrustId};
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::{Change, Marker};
 use tokio::sync::{Notify, OwnedRwLockWriteGuard, RwLock, Semaphore};
@@ -63,6 +67,7 @@ struct Data {
     clients: BTreeMap<ClientId, Client>,
     grants: BTreeMap<GrantId, grant::Row>,
     consents: BTreeMap<(Subject, ClientId), RememberedConsent>,
+    device_codes: BTreeMap<UserCodeHash, device::Row>,
     sessions: BTreeMap<SessionId, LoginSession>,
     session_clients: BTreeSet<(SessionId, ClientId)>,
     parked: BTreeMap<ParkedHandle, ParkedFlow>,
@@ -74,6 +79,7 @@ struct Data {
     counters: BTreeMap<NodeId, i64>,
     markers: BTreeMap<(NodeId, i64), Marker>,
     changes: BTreeMap<(NodeId, i64), Change>,
+    trusted: BTreeMap<TrustId, TrustedIssuer>,
     poisoned: HashSet<GrantId>,
 }
 

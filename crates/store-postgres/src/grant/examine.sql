@@ -8,6 +8,8 @@ SELECT g.grant_id, g.client_id, g.subject, g.sid, g.scope, g.audience, g.claims,
     OR COALESCE((SELECT TRUE FROM revocation AS m
       WHERE m.kind = 4 AND m.key = g.client_id || E'\n' || g.subject AND m.at >= g.consented_at LIMIT 1), FALSE)
     OR COALESCE((SELECT TRUE FROM revocation AS m
-      WHERE m.kind = 5 AND m.key = g.client_id AND m.at >= g.consented_at LIMIT 1), FALSE) AS covered
+      WHERE m.kind = 5 AND m.key = g.client_id AND m.at >= g.consented_at LIMIT 1), FALSE)
+    OR COALESCE((SELECT TRUE FROM revocation AS m
+      WHERE m.kind = 6 AND m.key = g.subject AND m.at >= g.consented_at LIMIT 1), FALSE) AS covered
 FROM oauth_grant AS g
 WHERE g.grant_id = ANY($1)

@@ -39,6 +39,8 @@ remembered AS (
           WHERE m.kind = 4 AND m.key = d.client_id || E'\n' || d.subject AND m.at >= d.decided_at LIMIT 1), FALSE)
       AND NOT COALESCE((SELECT TRUE FROM revocation AS m
           WHERE m.kind = 5 AND m.key = d.client_id AND m.at >= d.decided_at LIMIT 1), FALSE)
+      AND NOT COALESCE((SELECT TRUE FROM revocation AS m
+          WHERE m.kind = 6 AND m.key = d.subject AND m.at >= d.decided_at LIMIT 1), FALSE)
     ORDER BY d.subject, d.client_id, d.decided_at DESC, d.place DESC
     ON CONFLICT (subject, client_id) DO UPDATE
     SET scope = EXCLUDED.scope, audience = EXCLUDED.audience, claims = EXCLUDED.claims,

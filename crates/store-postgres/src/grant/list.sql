@@ -14,5 +14,7 @@ WHERE g.subject = $1
       WHERE m.kind = 4 AND m.key = g.client_id || E'\n' || g.subject AND m.at >= g.consented_at LIMIT 1), FALSE)
   AND NOT COALESCE((SELECT TRUE FROM revocation AS m
       WHERE m.kind = 5 AND m.key = g.client_id AND m.at >= g.consented_at LIMIT 1), FALSE)
+  AND NOT COALESCE((SELECT TRUE FROM revocation AS m
+      WHERE m.kind = 6 AND m.key = g.subject AND m.at >= g.consented_at LIMIT 1), FALSE)
 ORDER BY g.grant_id DESC
 LIMIT $5

@@ -1,5 +1,6 @@
 -- A complete pass has begun after these markers were appended and had expired. Sessions that one of them ended go with
--- it, or they would come back: an insert that overlapped with the end may have left one.
+-- it, or they would come back: an insert that overlapped with the end may have left one. So do decisions that were
+-- forgotten.
 WITH passed AS (
     SELECT r.origin, r.counter, r.kind, r.key, r.at
     FROM revocation AS r
@@ -20,6 +21,20 @@ sessions AS (
 ),
 participants AS (
     DELETE FROM session_client AS c USING ended AS e WHERE c.sid = e.sid
+),
+forgotten AS (
+    SELECT c.subject, c.client_id, m.at
+    FROM passed AS m
+    JOIN consent AS c ON m.kind = 4 AND c.client_id = split_part(m.key, E'\n', 1)
+        AND c.subject = split_part(m.key, E'\n', 2) AND c.decided_at <= m.at
+    UNION
+    SELECT c.subject, c.client_id, m.at
+    FROM passed AS m
+    JOIN consent AS c ON m.kind = 6 AND c.subject = m.key AND c.decided_at <= m.at
+),
+decisions AS (
+    DELETE FROM consent AS c USING forgotten AS f
+    WHERE c.subject = f.subject AND c.client_id = f.client_id AND c.decided_at <= f.at
 )
 DELETE FROM revocation AS r USING passed AS m
 WHERE r.origin = m.origin AND r.counter = m.counter

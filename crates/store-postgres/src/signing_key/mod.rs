@@ -18,10 +18,15 @@ use crate::storable;
 
 const SET: &str = include_str!("set.sql");
 const CREATE_MISSING: &str = include_str!("create_missing.sql");
+const ADD_SUCCESSOR: &str = include_str!("add_successor.sql");
+const REPLACE: &str = include_str!("replace.sql");
+const WRITTEN: &str = include_str!("written.sql");
+const SETS: &str = include_str!("sets.sql");
 const ADD: &str = include_str!("add.sql");
 const DELETE: &str = include_str!("delete.sql");
 const DELETE_SET: &str = include_str!("delete_set.sql");
 const APPEND_CHANGES_IF_WRITTEN: &str = include_str!("append_changes_if_written.sql");
+const APPEND_CHANGE_IF_WRITTEN: &str = include_str!("append_change_if_written.sql");
 const APPEND_CHANGE_IF_KNOWN: &str = include_str!("append_change_if_known.sql");
 
 #[async_trait]
@@ -36,6 +41,33 @@ impl KeyRepository for PostgresStore {
         // Serializable, because no constraint says that a set has one key of an algorithm: later it may have two.
         let transaction = keys.write(Transaction::serializable(), CREATE_MISSING);
         self.serial.commit(&keys.append_changes(transaction)).await.map(drop)
+    }
+
+    async fn add_successor(&self, key: StoredKey, predecessor: &str) -> Result<bool, StoreError> {
+        check(&key)?;
+        storable::text("the id of a key", predecessor)?;
+        let StoredKey { set, kid, algorithm, sealed, state, created_at } = &key;
+        let (attempt, state, created_at) = (self.attempt(), state.as_str(), created_at.as_millis());
+        // Serializable, because no constraint says that a key has one successor.
+        let transaction = Transaction::serializable().then(
+            ADD_SUCCESSOR,
+            vec![set, kid, algorithm, sealed, &state, &created_at, &attempt, &predecessor],
+        );
+        self.commit_if_written(transaction, (set, kid), attempt).await
+    }
+
+    async fn replace(&self, read: &StoredKey, by: StoredKey) -> Result<bool, StoreError> {
+        check(read)?;
+        storable::text("a sealed key", &by.sealed)?;
+        let (attempt, before, after) = (self.attempt(), read.state.as_str(), by.state.as_str());
+        let transaction = Transaction::new()
+            .then(REPLACE, vec![&read.set, &read.kid, &read.sealed, &before, &by.sealed, &after, &attempt]);
+        self.commit_if_written(transaction, (&read.set, &read.kid), attempt).await
+    }
+
+    async fn sets(&self) -> Result<Vec<String>, StoreError> {
+        let rows = self.read(SETS, &[]).await?;
+        Ok(rows.iter().map(|row| column(row, 0)).collect::<Result<_, _>>()?)
     }
 
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
@@ -61,7 +93,30 @@ impl KeyRepository for PostgresStore {
     }
 }
 
+fn check(key: &StoredKey) -> Result<(), StoreError> {
+    storable::text("the name of a key set", &key.set)?;
+    storable::text("the id of a key", &key.kid)?;
+    storable::text("the algorithm of a key", &key.algorithm)?;
+    storable::text("a sealed key", &key.sealed)
+}
+
 impl PostgresStore {
+    /// Commits what may have written a key, with a change if it has; whether it has.
+    async fn commit_if_written(
+        &self,
+        transaction: Transaction<'_>,
+        (set, kid): (&String, &String),
+        attempt: Uuid,
+    ) -> Result<bool, StoreError> {
+        let counted = Counted::new(self, 1, self.clock.now());
+        let kind = change_kind(&Change::Keys(String::new()));
+        let transaction = counted
+            .for_changes(transaction)
+            .then(APPEND_CHANGE_IF_WRITTEN, vec![&counted.node, &counted.at, &kind, set, kid, &attempt])
+            .then(WRITTEN, vec![set, kid, &attempt]);
+        Ok(self.serial.commit(&transaction).await?.row().is_some())
+    }
+
     async fn delete_keys(&self, set: &str, kid: Option<&str>) -> Result<bool, StoreError> {
         storable::texts(&[("the name of a key set", Some(set)), ("the id of a key", kid)])?;
         let changed = Changed::new(self, self.clock.now(), &Change::Keys(set.to_owned()));
@@ -95,12 +150,7 @@ struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     fn new(store: &PostgresStore, keys: &'a [StoredKey]) -> Result<Self, StoreError> {
-        for key in keys {
-            storable::text("the name of a key set", &key.set)?;
-            storable::text("the id of a key", &key.kid)?;
-            storable::text("the algorithm of a key", &key.algorithm)?;
-            storable::text("a sealed key", &key.sealed)?;
-        }
+        keys.iter().try_for_each(check)?;
         let changing: BTreeSet<&str> = keys.iter().map(|key| key.set.as_str()).collect();
         Ok(Self {
             sets: keys.iter().map(|key| key.set.as_str()).collect(),

@@ -6,8 +6,11 @@ use futures_util::future::join_all;
 use sluice_identity::identity::{IdentityRepository, Registration};
 use sluice_oauth::client::{ClientRepository, Replacement};
 use sluice_oauth::consent::ConsentRepository;
+use sluice_oauth::device::{DeviceCodeRepository, DevicePoll};
 use sluice_oauth::grant::{Grant, GrantRepository, Insertion, Redemption, Rotation};
 use sluice_oauth::replay::{ReplayKind, ReplayRepository};
+use sluice_oauth::trust::TrustedIssuerRepository;
+use sluice_primitives::Lifetime;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::PostgresStore;
 
@@ -135,4 +138,35 @@ async fn a_client_whose_writes_were_not_answered_is_written_once() {
     assert!(deleted.unwrap());
     assert_eq!(cut.proxy.cuts(), 3);
     assert_eq!(given::markers(&*cut.store).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_was_not_answered_is_not_told_to_slow_down() {
+    let cut = Cut::start().await;
+    let code = given::device_code();
+    cut.proxy.cut_after("INSERT INTO device_code");
+    assert!(DeviceCodeRepository::insert(&*cut.store, code.clone(), given::at(0)).await.unwrap());
+    let poll = async |now| cut.store.poll(code.id, given::at(now), Lifetime::secs(5)).await.unwrap();
+    cut.proxy.cut_after("polled_by = $5");
+    assert_eq!(poll(5).await, DevicePoll::Pending);
+    assert_eq!(poll(10).await, DevicePoll::Pending, "the interval has not grown");
+    cut.proxy.cut_after("polled_by = $5");
+    assert_eq!(poll(11).await, DevicePoll::TooFast);
+    assert_eq!(poll(21).await, DevicePoll::Pending, "the interval has grown once");
+    cut.proxy.cut_after("SET denied_by");
+    assert!(cut.store.deny(code.id, given::at(22)).await.unwrap());
+    assert!(!cut.store.deny(code.id, given::at(22)).await.unwrap());
+    assert_eq!(cut.proxy.cuts(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_trusted_issuer_whose_writes_were_not_answered_is_written_once() {
+    let cut = Cut::start().await;
+    let trusted = given::trusted_issuer("https://issuer.example");
+    cut.proxy.cut_after("INSERT INTO trusted_issuer");
+    assert!(TrustedIssuerRepository::insert(&*cut.store, &trusted).await.unwrap());
+    cut.proxy.cut_after("DELETE FROM trusted_issuer");
+    assert!(TrustedIssuerRepository::delete(&*cut.store, trusted.id).await.unwrap());
+    assert!(!TrustedIssuerRepository::delete(&*cut.store, trusted.id).await.unwrap());
+    assert_eq!(cut.proxy.cuts(), 2);
 }

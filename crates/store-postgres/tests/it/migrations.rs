@@ -2,9 +2,12 @@
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
+use sluice_oauth::consent::{ConsentRepository, Forget};
+use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
+use sluice_store_contract::given;
 use sluice_testkit::PrivateCluster;
 
-use crate::fixture::node;
+use crate::fixture::{connection, node};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_nodes_that_migrate_at_once_share_one_schema_and_one_network_id() {
@@ -37,4 +40,28 @@ async fn two_databases_have_different_network_ids() {
     one.migrate_up().await.unwrap();
     other.migrate_up().await.unwrap();
     assert_ne!(one.network_id().await.unwrap(), other.network_id().await.unwrap());
+}
+
+/// Nodes are replaced one by one: those of this version serve logins before their migrations ran, and go on afterwards.
+#[tokio::test]
+async fn logins_go_on_while_the_first_schema_is_brought_up_to_date() {
+    let dsn = PrivateCluster::shared().await.database().await;
+    let client = connection(&dsn).await;
+    client.batch_execute(include_str!("../../src/migrations/0001_initial.sql")).await.unwrap();
+    let note = "CREATE TABLE schema_migration (
+            version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL);
+        INSERT INTO schema_migration VALUES (1, 'initial', 0)";
+    client.batch_execute(note).await.unwrap();
+    let store = node(&dsn).await;
+    let old = given::redeemed(&*store, given::grant()).await;
+    let old = given::rotated(&*store, given::rotate(old.id, 0, 21)).await;
+    store.migrate_up().await.unwrap();
+    let all = store.migrate_status().await.unwrap();
+    assert!(all.iter().all(|migration| migration.applied_at.is_some()), "{all:?}");
+    let new = Grant { consented_at: given::at(41), ..given::grant() };
+    let new = given::redeemed(&*store, new).await;
+    let (subject, now, marker_expires_at) = (given::subject("alice"), given::at(40), given::at(9000));
+    store.forget(Forget { subject, client: None, now, marker_expires_at }).await.unwrap();
+    assert_eq!(store.rotate_refresh(given::rotate(old.id, 1, 50)).await.unwrap(), Rotation::Revoked);
+    given::rotated(&*store, given::rotate(new.id, 0, 50)).await;
 }

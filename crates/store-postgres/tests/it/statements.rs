@@ -1,7 +1,10 @@
 //! How many statements writes cost, and how they are planned.
 
 use futures_util::future::join_all;
+use sluice_oauth::consent::{ConsentRepository, Forget};
+use sluice_oauth::device::{DeviceCodeRepository, DevicePoll};
 use sluice_oauth::grant::{Grant, GrantRepository, Redemption};
+use sluice_primitives::Lifetime;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{StoreStatistics, WriteCount};
 
@@ -19,6 +22,43 @@ async fn a_login_and_a_refresh_are_one_statement_a_step() {
     assert_eq!(store.statistics(), login);
     given::rotated(&*store, given::rotate(grant.id, 0, 30)).await;
     assert_eq!(store.statistics(), StoreStatistics { rotations: ONE, others: NONE, ..login });
+}
+
+#[tokio::test]
+async fn a_poll_of_a_device_is_one_statement() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let code = given::device_code();
+    assert!(DeviceCodeRepository::insert(&*store, code.clone(), given::at(0)).await.unwrap());
+    let before = store.statistics();
+    let polled = store.poll(code.id, given::at(5), Lifetime::secs(5)).await.unwrap();
+    assert_eq!(polled, DevicePoll::Pending);
+    let others = WriteCount {
+        statements: before.others.statements + 1,
+        commits: before.others.commits + 1,
+        rows: before.others.rows + 1,
+    };
+    assert_eq!(store.statistics(), StoreStatistics { others, ..before });
+}
+
+#[tokio::test]
+async fn to_forget_all_consents_takes_the_same_statements_however_many_there_are() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    for client in 0..50 {
+        let client = given::client_id(&format!("client {client}"));
+        given::inserted(&*store, Grant { client, ..given::grant() }).await;
+    }
+    let before = store.statistics();
+    let (subject, now, marker_expires_at) = (given::subject("alice"), given::at(20), given::at(9000));
+    store.forget(Forget { subject, client: None, now, marker_expires_at }).await.unwrap();
+    let after = store.statistics();
+    assert_eq!(
+        (after.others.commits - before.others.commits, after.grant_inserts),
+        (1, before.grant_inserts)
+    );
+    assert_eq!(after.others.statements - before.others.statements, 3, "counter, marker, decisions");
+    assert_eq!(given::markers(&*store).await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -68,7 +108,7 @@ async fn hot_writes_find_rows_by_their_keys_and_join_by_hashing() {
     let redeem = include_str!("../../src/grant/redeem_code.sql");
     let plan = explain(&client, "redeem", redeem, "'{}','{}','{}','{}'").await;
     assert!(plan.contains("Index Scan using oauth_grant_pkey"), "{plan}");
-    assert_eq!(plan.matches("revocation_target").count(), 4, "{plan}");
+    assert_eq!(plan.matches("revocation_target").count(), 5, "{plan}");
     assert!(!plan.contains("Seq Scan"), "{plan}");
     let register = include_str!("../../src/identity/register.sql");
     let plan = explain(&client, "register", register, "'{}','{}','{}','{}','{}','{}','{}'").await;
@@ -77,6 +117,50 @@ async fn hot_writes_find_rows_by_their_keys_and_join_by_hashing() {
     let plan = explain(&client, "insert", insert, &vec!["'{}'"; 24].join(",")).await;
     assert!(!plan.contains("Seq Scan"), "{plan}");
     assert_eq!(plan.matches("Hash Join").count() + plan.matches("Merge Join").count(), 2, "{plan}");
+}
+
+#[tokio::test]
+async fn device_codes_and_trusted_issuers_are_found_by_their_keys() {
+    let fixture = PostgresFixture::start().await;
+    let client = connection(fixture.dsn()).await;
+    client.batch_execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off").await.unwrap();
+    let poll = include_str!("../../src/device/poll.sql");
+    let plan = explain(&client, "poll", poll, "NULL,0,0,0,NULL").await;
+    assert!(plan.contains("device_code_id") && plan.contains("oauth_grant_pkey"), "{plan}");
+    assert!(!plan.contains("Seq Scan"), "{plan}");
+    let find = include_str!("../../src/device/find_by_user_code.sql");
+    let plan = explain(&client, "find", find, "'',0").await;
+    assert!(plan.contains("device_code_pkey") && plan.contains("oauth_grant_pkey"), "{plan}");
+    let find_for = include_str!("../../src/trust/find_for.sql");
+    let plan = explain(&client, "find_for", find_for, "'','',0").await;
+    assert!(plan.contains("trusted_issuer_pkey"), "{plan}");
+}
+
+/// A decision that was stored while all were forgotten, unseen: it must not come back when the marker goes.
+#[tokio::test]
+async fn a_forgotten_decision_goes_with_its_marker() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let client = connection(fixture.dsn()).await;
+    let (alice, bob, shop) = (given::subject("alice"), given::subject("bob"), given::client_id("shop"));
+    for (subject, about) in [(&alice, None), (&bob, Some(shop.clone()))] {
+        let (subject, now, marker_expires_at) = (subject.clone(), given::at(20), given::at(9000));
+        store.forget(Forget { subject, client: about, now, marker_expires_at }).await.unwrap();
+    }
+    let late = "INSERT INTO consent VALUES ($1, $2, 'openid', '', '{}', $3, $4)";
+    let decided = |secs| given::at(secs).as_millis();
+    for (subject, about, at) in [("alice", "shop", 10), ("alice", "bank", 21), ("bob", "shop", 10)] {
+        client.execute(late, &[&subject, &about, &decided(at), &i64::MAX]).await.unwrap();
+    }
+    assert_eq!(ConsentRepository::find(&*store, &alice, &shop, given::at(30)).await.unwrap(), None);
+    assert_eq!(ConsentRepository::find(&*store, &bob, &shop, given::at(30)).await.unwrap(), None);
+    for _ in 0..3 {
+        store.sweep_revoked(given::at(9001), 10).await.unwrap();
+    }
+    assert_eq!(given::markers(&*store).await, []);
+    let left = client.query("SELECT subject, client_id FROM consent", &[]).await.unwrap();
+    let left: Vec<(&str, &str)> = left.iter().map(|row| (row.get(0), row.get(1))).collect();
+    assert_eq!(left, [("alice", "bank")]);
 }
 
 async fn explain(client: &tokio_postgres::Client, name: &str, sql: &str, values: &str) -> String {

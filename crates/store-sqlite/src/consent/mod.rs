@@ -6,7 +6,7 @@ use sluice_commit::StoreError;
 use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
 use sluice_primitives::Timestamp;
 use sluice_protocol::{ClientId, Subject};
-use sluice_token::{Marker, Target};
+use sluice_token::Target;
 
 use crate::error::SqliteError;
 use crate::row;
@@ -15,8 +15,8 @@ use crate::writer::Write;
 
 const REMEMBER: &str = include_str!("remember.sql");
 const FIND: &str = include_str!("find.sql");
-const FORGET: &str = include_str!("forget.sql");
-const CLIENTS: &str = include_str!("clients.sql");
+const FORGET_ONE: &str = include_str!("forget_one.sql");
+const FORGET_ALL: &str = include_str!("forget_all.sql");
 
 /// A decision with all that needs no connection done.
 pub(crate) struct Decision {
@@ -76,24 +76,15 @@ impl ConsentRepository for SqliteStore {
             .await
     }
 
-    async fn forget(&self, forget: Forget) -> Result<Vec<ClientId>, StoreError> {
+    async fn forget(&self, forget: Forget) -> Result<(), StoreError> {
         self.write(move |write| {
-            let clients = match &forget.client {
-                Some(client) => vec![client.clone()],
-                None => clients_of(write, &forget.subject, forget.now)?,
+            let (subject, now) = (forget.subject.as_str(), forget.now.as_millis());
+            match &forget.client {
+                Some(client) => write.delete("consent", FORGET_ONE, (subject, client.as_str(), now))?,
+                None => write.delete("consent", FORGET_ALL, (subject, now))?,
             };
-            for client in &clients {
-                write.delete("consent", FORGET, (forget.subject.as_str(), client.as_str()))?;
-                let target = Target::SubjectClient(forget.subject.clone(), client.clone());
-                write.mark(&Marker { target, at: forget.now, expires_at: forget.marker_expires_at })?;
-            }
-            Ok(clients)
+            write.mark(&forget.marker())
         })
         .await
     }
-}
-
-/// The clients of which the subject has a decision or a living grant.
-fn clients_of(write: &Write<'_>, subject: &Subject, now: Timestamp) -> Result<Vec<ClientId>, SqliteError> {
-    write.rows(CLIENTS, (subject.as_str(), now.as_millis()), |row| row::parsed(row, 0))
 }

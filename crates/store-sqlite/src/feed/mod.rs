@@ -26,7 +26,7 @@ impl Feed for SqliteStore {
         SqliteStore::read(self, move |read| {
             for (origin, counter, marker) in read.rows(READ_REVOCATIONS, [revocations], marker)? {
                 batch.position.revocations.insert(origin, counter);
-                batch.markers.push(marker);
+                batch.markers.extend(marker);
             }
             for (origin, counter, change) in read.rows(READ_CHANGES, [changes], change)? {
                 batch.position.changes.insert(origin, counter);
@@ -50,9 +50,11 @@ fn by_origin(positions: &BTreeMap<NodeId, i64>) -> String {
     serde_json::Value::Object(entries).to_string()
 }
 
-fn marker(row: &rusqlite::Row<'_>) -> Result<(NodeId, i64, Marker), SqliteError> {
-    let target = Target::parse(row.get(2)?, &row.get::<_, String>(3)?).map_err(SqliteError::unreadable)?;
-    let marker = Marker { target, at: row::time(row, 4)?, expires_at: row::time(row, 5)? };
+/// A marker; none if a newer version marks something that this one does not know.
+fn marker(row: &rusqlite::Row<'_>) -> Result<(NodeId, i64, Option<Marker>), SqliteError> {
+    let (at, expires_at) = (row::time(row, 4)?, row::time(row, 5)?);
+    let target = Target::parse(row.get(2)?, &row.get::<_, String>(3)?).ok();
+    let marker = target.map(|target| Marker { target, at, expires_at });
     Ok((NodeId::from_bytes(row.get(0)?), row.get(1)?, marker))
 }
 

@@ -11,7 +11,8 @@ SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
         (SELECT m.at FROM revocation AS m WHERE m.kind = 2 AND m.key = ?17 AND m.at >= ?8 LIMIT 1),
         (SELECT m.at FROM revocation AS m WHERE m.kind = 3 AND m.key = ?18 AND m.at >= ?8 LIMIT 1),
         (SELECT m.at FROM revocation AS m WHERE m.kind = 4 AND m.key = ?19 AND m.at >= ?9 LIMIT 1),
-        (SELECT m.at FROM revocation AS m WHERE m.kind = 5 AND m.key = ?2 AND m.at >= ?9 LIMIT 1)
+        (SELECT m.at FROM revocation AS m WHERE m.kind = 5 AND m.key = ?2 AND m.at >= ?9 LIMIT 1),
+        (SELECT m.at FROM revocation AS m WHERE m.kind = 6 AND m.key = ?18 AND m.at >= ?9 LIMIT 1)
     ),
     ?13, ?14, ?15
 WHERE true

@@ -15,6 +15,9 @@ use crate::writer::Write;
 
 const SET: &str = include_str!("set.sql");
 const CREATE_MISSING: &str = include_str!("create_missing.sql");
+const ADD_SUCCESSOR: &str = include_str!("add_successor.sql");
+const REPLACE: &str = include_str!("replace.sql");
+const SETS: &str = include_str!("sets.sql");
 const ADD: &str = include_str!("add.sql");
 const DELETE: &str = include_str!("delete.sql");
 const DELETE_SET: &str = include_str!("delete_set.sql");
@@ -76,6 +79,43 @@ impl KeyRepository for SqliteStore {
             tell(write, changed)
         })
         .await
+    }
+
+    async fn add_successor(&self, key: StoredKey, predecessor: &str) -> Result<bool, StoreError> {
+        check(std::slice::from_ref(&key))?;
+        row::check("kid", predecessor)?;
+        let predecessor = predecessor.to_owned();
+        self.write(move |write| {
+            let StoredKey { set, kid, algorithm, sealed, state, created_at } = &key;
+            let (state, created_at) = (state.as_str(), created_at.as_millis());
+            let values = params![set, kid, algorithm, sealed, state, created_at, predecessor];
+            let is_added = write.insert("signing_key", ADD_SUCCESSOR, values)? == 1;
+            if is_added {
+                write.change(&Change::Keys(set.clone()))?;
+            }
+            Ok(is_added)
+        })
+        .await
+    }
+
+    async fn replace(&self, read: &StoredKey, by: StoredKey) -> Result<bool, StoreError> {
+        check(std::slice::from_ref(read))?;
+        row::check("key", &by.sealed)?;
+        let read = read.clone();
+        self.write(move |write| {
+            let (before, after) = ((&read.sealed, read.state.as_str()), (&by.sealed, by.state.as_str()));
+            let values = params![read.set, read.kid, before.0, before.1, after.0, after.1];
+            let is_replaced = write.update("signing_key", REPLACE, values)? == 1;
+            if is_replaced {
+                write.change(&Change::Keys(read.set.clone()))?;
+            }
+            Ok(is_replaced)
+        })
+        .await
+    }
+
+    async fn sets(&self) -> Result<Vec<String>, StoreError> {
+        self.read(|read| read.rows(SETS, [], |row| Ok(row.get(0)?))).await
     }
 
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {

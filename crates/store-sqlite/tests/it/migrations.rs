@@ -1,8 +1,12 @@
 //! Migrations: once each, whoever starts when.
 
 use futures_util::future::join_all;
+use rusqlite::Connection;
+use sluice_oauth::consent::{ConsentRepository, Forget};
+use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::{Fixture, given};
 use sluice_store_sqlite::{SqlitePath, SqliteStore};
+use sluice_token::{Feed, FeedPosition};
 use tempfile::TempDir;
 
 use crate::fixture::{SqliteFixture, options};
@@ -16,7 +20,8 @@ async fn ten_processes_that_migrate_at_once_migrate_once() {
         (store.migrate_up().await.unwrap(), store.network_id().await.unwrap())
     }))
     .await;
-    assert_eq!(starts.iter().map(|(applied, _)| applied).sum::<usize>(), 1);
+    let known = SqliteStore::open(path, options()).await.unwrap().migrate_status().await.unwrap().len();
+    assert_eq!(starts.iter().map(|(applied, _)| applied).sum::<usize>(), known);
     assert!(starts.iter().all(|(_, network)| *network == starts[0].1));
 }
 
@@ -71,4 +76,39 @@ async fn a_shut_down_store_has_written_what_it_took_and_takes_no_more() {
     assert!(store.ping().await.is_err());
     let found = sluice_oauth::grant::GrantRepository::find(&*fixture.store(), grant.id).await.unwrap();
     assert_eq!(found, Some(grant));
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_version_is_brought_up_to_date_under_a_running_store() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("sluice.db");
+    let file = Connection::open(&path).unwrap();
+    file.execute_batch(include_str!("../../src/migrations/schema_migration.sql")).unwrap();
+    file.execute_batch(include_str!("../../src/migrations/0001_initial.sql")).unwrap();
+    file.execute("INSERT INTO schema_migration VALUES (1, 'initial', 0)", []).unwrap();
+    drop(file);
+    let store = SqliteStore::open(SqlitePath::File(path), options()).await.unwrap();
+    let old = given::redeemed(&store, given::grant()).await;
+    let old = given::rotated(&store, given::rotate(old.id, 0, 21)).await;
+    let known = store.migrate_status().await.unwrap().len();
+    assert_eq!(store.migrate_up().await.unwrap(), known - 1);
+    let new = Grant { consented_at: given::at(41), ..given::grant() };
+    let new = given::redeemed(&store, new).await;
+    let (subject, now, marker_expires_at) = (given::subject("alice"), given::at(40), given::at(9000));
+    store.forget(Forget { subject, client: None, now, marker_expires_at }).await.unwrap();
+    assert_eq!(store.rotate_refresh(given::rotate(old.id, 1, 50)).await.unwrap(), Rotation::Revoked);
+    given::rotated(&store, given::rotate(new.id, 0, 50)).await;
+}
+
+/// A newer version may mark what this one does not know: its readers pass it over and go on.
+#[tokio::test]
+async fn a_marker_of_a_later_version_is_passed_over() {
+    let fixture = SqliteFixture::start().await;
+    let file = Connection::open(fixture.path()).unwrap();
+    let later = "INSERT INTO revocation VALUES (zeroblob(16), 7, 99, 'what', 20, 9000, 0)";
+    file.execute(later, []).unwrap();
+    let store = fixture.store();
+    let batch = store.read(&FeedPosition::default()).await.unwrap();
+    assert_eq!(batch.markers, []);
+    assert_eq!(batch.position.revocations.values().collect::<Vec<_>>(), [&7]);
 }

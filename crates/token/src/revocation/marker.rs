@@ -17,6 +17,8 @@ pub enum Target {
     SubjectClient(Subject, ClientId),
     /// Every grant of a client whose consent was accepted not later than the marker.
     Client(ClientId),
+    /// Every grant of a subject, whatever the client, whose consent was accepted not later than the marker.
+    SubjectConsents(Subject),
 }
 
 /// A stored target of a kind that this program does not know.
@@ -28,7 +30,8 @@ pub struct UnknownTarget {
 }
 
 impl Target {
-    /// The kind as stores keep it: 1 grant, 2 session, 3 subject, 4 subject and client, 5 client.
+    /// The kind as stores keep it: 1 grant, 2 session, 3 subject, 4 subject and client, 5 client, 6 consents of a
+    /// subject.
     pub const fn kind(&self) -> i16 {
         match self {
             Self::Grant(_) => 1,
@@ -36,6 +39,7 @@ impl Target {
             Self::Subject(_) => 3,
             Self::SubjectClient(..) => 4,
             Self::Client(_) => 5,
+            Self::SubjectConsents(_) => 6,
         }
     }
 
@@ -44,7 +48,7 @@ impl Target {
         match self {
             Self::Grant(grant) => grant.to_string(),
             Self::Session(session) => session.to_string(),
-            Self::Subject(subject) => subject.to_string(),
+            Self::Subject(subject) | Self::SubjectConsents(subject) => subject.to_string(),
             Self::SubjectClient(subject, client) => format!("{client}\n{subject}"),
             Self::Client(client) => client.to_string(),
         }
@@ -66,6 +70,7 @@ impl Target {
                 Ok(Self::SubjectClient(subject, client.parse().map_err(|_| unknown())?))
             }
             5 => key.parse().map(Self::Client).map_err(|_| unknown()),
+            6 => key.parse().map(Self::SubjectConsents).map_err(|_| unknown()),
             _ => Err(unknown()),
         }
     }
@@ -85,4 +90,28 @@ pub struct Marker {
     pub at: Timestamp,
     /// When the last token it covers will have expired by itself, so that nodes may forget it.
     pub expires_at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_read_back_as_it_was_kept() {
+        let subject = || "alice".parse::<Subject>().unwrap();
+        let client = || "shop".parse::<ClientId>().unwrap();
+        let targets = [
+            Target::Grant(GrantId::from_bytes([1; 16])),
+            Target::Session(SessionId::from_bytes([2; 16])),
+            Target::Subject(subject()),
+            Target::SubjectClient(subject(), client()),
+            Target::Client(client()),
+            Target::SubjectConsents(subject()),
+        ];
+        for (kind, target) in (1..).zip(targets) {
+            assert_eq!((target.kind(), target.is_wide()), (kind, kind > 1));
+            assert_eq!(Target::parse(kind, &target.key()), Ok(target));
+        }
+        assert_eq!(Target::parse(7, "alice"), Err(UnknownTarget { kind: 7 }));
+    }
 }

@@ -55,6 +55,7 @@ fn covers(markers: &HashMap<Target, Entry>, facts: &Facts<'_>) -> bool {
     facts.subject.is_some_and(|subject| {
         not_later(Target::Subject(subject.clone()), facts.authenticated_at)
             || not_later(Target::SubjectClient(subject.clone(), facts.client.clone()), facts.consented_at)
+            || not_later(Target::SubjectConsents(subject.clone()), facts.consented_at)
     })
 }
 
@@ -116,5 +117,35 @@ impl RevocationSet {
     /// Whether nothing is revoked.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn consents_of_a_subject_are_told_apart_by_when_they_were_accepted() {
+        let (alice, bob): (Subject, Subject) = ("alice".parse().unwrap(), "bob".parse().unwrap());
+        let set = RevocationSet::default();
+        let at = Timestamp::from_secs(50);
+        let target = Target::SubjectConsents(alice.clone());
+        set.apply(&Marker { target, at, expires_at: Timestamp::from_secs(90) });
+        let client: ClientId = "shop".parse().unwrap();
+        let covers = |subject: Option<&Subject>, consented_at| {
+            set.covers_grant(&Facts {
+                grant: GrantId::from_bytes([1; 16]),
+                client: &client,
+                subject,
+                session: None,
+                authenticated_at: Timestamp::from_secs(0),
+                consented_at: Timestamp::from_secs(consented_at),
+            })
+        };
+        assert!(covers(Some(&alice), 49) && covers(Some(&alice), 50));
+        assert!(!covers(Some(&alice), 51), "a consent after the revocation holds");
+        assert!(!covers(Some(&bob), 49) && !covers(None, 49));
+        set.forget_expired(Timestamp::from_secs(90));
+        assert!(!covers(Some(&alice), 49));
     }
 }

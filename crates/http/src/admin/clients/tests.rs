@@ -155,3 +155,10 @@ async fn a_listing_links_to_its_next_page() {
     assert_eq!(ids(&ask(&admin, "GET", "/admin/clients?client_name=nobody", "").await), Vec::<String>::new());
     assert_eq!(ask(&admin, "GET", "/admin/clients?page_token=made-up", "").await.status, 400);
 }
+
+#[tokio::test]
+async fn a_path_that_is_not_text_is_refused_in_the_shape_of_all_errors() {
+    let answer = ask(&admin(), "GET", "/admin/clients/%FF", "").await;
+    assert_eq!(answer.status, 400);
+    assert_eq!(answer.json["error_description"], "The path is not valid UTF-8 once percent-decoded.");
+}

@@ -74,3 +74,28 @@ async fn refusals_look_like_hydras() {
         assert!(json["error_description"].as_str().unwrap().ends_with('.'), "{json}");
     }
 }
+
+#[tokio::test]
+async fn signing_keys_are_rotated_and_listed_without_their_parts() {
+    let admin = admin().await;
+    let body = json!({"set": "hydra.openid.id-token", "alg": "ES256"}).to_string();
+    let (status, made) = ask(&admin, "POST", "/admin/keys", &body).await;
+    let key = &made["keys"][0];
+    assert_eq!((status, made["keys"].as_array().unwrap().len()), (201, 1));
+    assert_eq!((&key["state"], &key["alg"]), (&json!("announced"), &json!("ES256")));
+    assert_eq!((&key["created_at"], &key["signs_from"]), (&json!("1970-01-12T13:46:40.001Z"), &json!("1970-01-12T15:46:40.001Z")));
+    let (status, listed) = ask(&admin, "GET", "/admin/keys", "").await;
+    let listed = listed["keys"].as_array().unwrap();
+    assert_eq!((status, listed.len()), (200, 5));
+    assert!(listed.contains(key) && listed.iter().all(|key| key["d"].is_null() && key["n"].is_null()));
+    let succeeded = listed.iter().find(|other| other["alg"] == "ES256" && other["set"] == key["set"] && *other != key);
+    assert_eq!((&succeeded.unwrap()["state"], succeeded.unwrap()["gone_at"].is_string()), (&json!("active"), true));
+}
+
+#[tokio::test]
+async fn only_sets_that_are_signed_with_are_rotated() {
+    let admin = admin().await;
+    for body in [json!({"set": "mine"}), json!({"set": "hydra.openid.id-token", "alg": "none"}), json!({})] {
+        assert_eq!(ask(&admin, "POST", "/admin/keys", &body.to_string()).await.0, 400, "{body}");
+    }
+}

@@ -8,6 +8,7 @@ use sluice_primitives::{Secret, Timestamp};
 use sluice_protocol::RedirectUri;
 use url::Url;
 
+use super::client_extensions::ExtensionsBody;
 use super::lifespans::LifespansBody;
 
 /// A client that is sent. `client_secret` is there when it was made or set by this request, and never again.
@@ -57,6 +58,8 @@ pub(crate) struct ClientBody<'a> {
     skip_logout_consent: bool,
     #[serde(flatten)]
     lifespans: LifespansBody,
+    #[serde(flatten)]
+    extensions: ExtensionsBody,
 }
 
 /// `{}` for a client without keys.
@@ -125,6 +128,7 @@ impl<'a> From<&'a Client> for ClientBody<'a> {
             skip_consent: client.skip_consent,
             skip_logout_consent: client.skip_logout_consent,
             lifespans: LifespansBody::from(&client.lifespans),
+            extensions: ExtensionsBody::from(client),
         }
     }
 }

@@ -7,6 +7,7 @@ use sluice_oauth::client::{Client, ClientMetadata};
 use sluice_primitives::Secret;
 
 use super::client::ClientBody;
+use super::client_extensions::ExtensionsBody;
 use super::lifespans::LifespansBody;
 use crate::admin::json_body::read_json;
 
@@ -59,7 +60,10 @@ struct JwksForm {
 pub(crate) fn read_client(json: &[u8]) -> Result<ClientMetadata, String> {
     let form: ClientForm = read_json(json)?;
     let lifespans: LifespansBody = read_json(json)?;
-    Ok(ClientMetadata { lifespans: lifespans.into(), ..form.into() })
+    let extensions: ExtensionsBody = read_json(json)?;
+    let mut metadata = ClientMetadata { lifespans: lifespans.into(), ..form.into() };
+    extensions.apply(&mut metadata)?;
+    Ok(metadata)
 }
 
 /// Applies a JSON patch (RFC 6902) to a client as it is sent. Like in Hydra, `replace` may name a member that is not
@@ -148,7 +152,7 @@ impl From<ClientForm> for ClientMetadata {
             skip_consent: form.skip_consent.unwrap_or_default(),
             skip_logout_consent: form.skip_logout_consent.unwrap_or_default(),
             metadata: form.metadata,
-            lifespans: sluice_oauth::client::Lifespans::default(),
+            ..Self::default()
         }
     }
 }

@@ -43,6 +43,9 @@ impl<'a> LoginRequestBody<'a> {
 /// `oAuth2ConsentRequest`.
 #[derive(Serialize)]
 pub(crate) struct ConsentRequestBody<'a> {
+    /// What is asked for in detail (RFC 9396 §2); beyond Hydra, so there only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requested_authorization_details: Option<Value>,
     challenge: &'a str,
     consent_request_id: String,
     requested_scope: Vec<&'a str>,
@@ -62,7 +65,9 @@ pub(crate) struct ConsentRequestBody<'a> {
 impl<'a> ConsentRequestBody<'a> {
     pub(crate) fn new(challenge: &'a str, answer: &'a FlowAnswer<AwaitingConsent>) -> Self {
         let FlowAnswer { flow, client, request_url } = answer;
+        let details = flow.request.details.authorization_details.as_deref();
         Self {
+            requested_authorization_details: details.and_then(|text| serde_json::from_str(text).ok()),
             challenge,
             consent_request_id: flow.request.flow.to_string(),
             requested_scope: flow.request.scope.iter().collect(),
@@ -143,6 +148,8 @@ pub(crate) struct AcceptConsentBody {
     remember_for: i64,
     session: Option<SessionBody>,
     context: Option<Value>,
+    /// What is granted in detail (RFC 9396 §2); beyond Hydra.
+    authorization_details: Option<Value>,
 }
 
 /// `acceptOAuth2ConsentRequestSession`.
@@ -164,6 +171,7 @@ impl From<AcceptConsentBody> for AcceptConsent {
             id_token: session.id_token.unwrap_or_default(),
             access_token: session.access_token.unwrap_or_default(),
             context: body.context,
+            authorization_details: body.authorization_details,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! what a subject granted.
 
 pub(crate) mod client;
+mod client_extensions;
 pub(crate) mod client_form;
 pub(crate) mod consent_session;
 pub(crate) mod flow;

@@ -20,11 +20,11 @@ use sluice_net::TrustedProxies;
 use sluice_oauth::Config;
 use sluice_oauth::authorization::{Browser, SessionCookie};
 use sluice_oauth::client::{AccessTokenStrategy, Client, ClientDirectory, ClientRepository};
-use sluice_oauth::config::{Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy};
+use sluice_oauth::config::{Issuer, Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::flow::{
     AwaitingConsent, AwaitingLogin, BindingKey, BindingKeys, FlowSealer, FlowService, KnownSession, Login,
-    Request as FlowRequest, SpentFlows,
+    Request as FlowRequest, RequestDetails, SpentFlows,
 };
 use sluice_oauth::keys::KeyRing;
 use sluice_oauth::logout::{LogoutService, LogoutStep};
@@ -92,6 +92,8 @@ fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
             registration: own("/ui/registration"),
             consent: own("/ui/consent"),
             logout: own("/ui/logout"),
+            device_verification: own("/ui/device"),
+            device_success: own("/ui/device/success"),
             error: None,
             post_logout_redirect: None,
         },
@@ -107,6 +109,7 @@ fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
         default_client_scope: false,
         parked_quota: 100,
         announced: Announced::default(),
+        policies: Policies::default(),
     };
     pages(&mut config.pages);
     config
@@ -258,6 +261,7 @@ impl World {
             ui_locales: None,
             display: None,
             hinted_subject: None,
+            details: RequestDetails::default(),
             requested_at: self.now(),
             binding: self.key.bind(flow),
             parked: None,

@@ -22,6 +22,7 @@ use super::error::RedirectedError;
 use super::response::ResponseTarget;
 use crate::client::Client;
 use crate::config::Config;
+use crate::flow::RequestDetails;
 
 /// What one check may look at.
 pub(crate) struct Checked<'a> {
@@ -43,6 +44,7 @@ pub struct Parsed {
     pub code_challenge: Option<CodeChallenge>,
     pub prompt: Prompt,
     pub max_age: Option<u32>,
+    pub details: RequestDetails,
 }
 
 /// Where an error goes from here on: response mode and `state` are read first, so that even a refused request is answered
@@ -78,7 +80,8 @@ fn parse(checked: &Checked<'_>) -> Result<Parsed, Refusal> {
     let prompt = prompt::check(checked)?;
     let max_age = max_age::check(checked)?;
     hints::check(checked)?;
-    Ok(Parsed { response_type, scope, audience, code_challenge, prompt, max_age })
+    let details = RequestDetails::default();
+    Ok(Parsed { response_type, scope, audience, code_challenge, prompt, max_age, details })
 }
 
 /// Whether the redirect URI of a request is still one of the client's: no error may go there otherwise.

@@ -5,6 +5,9 @@ use sluice_crypto::jwk::JwkSet;
 use sluice_primitives::Secret;
 
 use crate::client::model::Lifespans;
+use crate::client::profile::{
+    ClientSecurity, RequestDefaults, ResponseFormats, Software, TokenExchangePolicy,
+};
 
 /// Client metadata as it was sent: texts where nothing was checked yet, empty where nothing was said.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +54,12 @@ pub struct ClientMetadata {
     pub skip_logout_consent: bool,
     pub metadata: Option<Value>,
     pub lifespans: Lifespans,
+    pub security: ClientSecurity,
+    pub formats: ResponseFormats,
+    pub defaults: RequestDefaults,
+    pub software: Software,
+    pub authorization_details_types: Vec<String>,
+    pub token_exchange: TokenExchangePolicy,
 }
 
 /// A logout URI as it was sent, under the name it was sent by.

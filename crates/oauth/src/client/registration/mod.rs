@@ -2,12 +2,13 @@
 //! Connect Registration §2, and Hydra's additions).
 //!
 //! `metadata`: what is asked for, unchecked. `credentials`: how the client will authenticate. `uris`: where it may
-//! send users and what it shows them. `error`: what a refusal says.
+//! send users and what it shows them. `extensions`: what it registers beyond that. `error`: what a refusal says.
 //!
 //! Secrets are not made here: a registered client has no secret hashes yet.
 
 mod credentials;
 mod error;
+mod extensions;
 mod metadata;
 mod uris;
 
@@ -75,6 +76,12 @@ pub fn register(
         access_token_strategy: access_token_strategy(&metadata)?,
         userinfo_signed_response_alg: userinfo_alg(&metadata)?,
         id_token_signed_response_alg: id_token_alg(&metadata)?,
+        security: extensions::security(&metadata)?,
+        formats: extensions::formats(&metadata)?,
+        defaults: extensions::defaults(&metadata)?,
+        software: extensions::software(&metadata)?,
+        authorization_details_types: extensions::authorization_details_types(&metadata)?,
+        token_exchange: metadata.token_exchange.clone(),
         metadata: free_metadata(metadata.metadata)?,
         lifespans: metadata.lifespans,
         name: metadata.client_name,

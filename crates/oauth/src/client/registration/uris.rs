@@ -115,6 +115,6 @@ pub(super) fn check_links(metadata: &ClientMetadata) -> Result<(), RegistrationE
     }
 }
 
-fn web_url(raw: &str) -> Option<Url> {
+pub(super) fn web_url(raw: &str) -> Option<Url> {
     Url::parse(raw).ok().filter(|uri| matches!(uri.scheme(), "https" | "http"))
 }

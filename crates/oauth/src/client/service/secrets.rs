@@ -3,7 +3,7 @@
 use sluice_primitives::Secret;
 
 use super::ClientServiceError;
-use crate::client::model::{AuthMethod, Client};
+use crate::client::model::Client;
 use crate::client::registration::RegistrationError;
 use crate::client::secret::ClientSecrets;
 
@@ -62,8 +62,5 @@ pub(super) fn rotate(client: &mut Client, hash: &str) -> Result<(), Registration
 }
 
 fn uses_secret(client: &Client) -> bool {
-    match client.auth_method {
-        AuthMethod::ClientSecretBasic | AuthMethod::ClientSecretPost => true,
-        AuthMethod::PrivateKeyJwt | AuthMethod::None => false,
-    }
+    client.auth_method.uses_secret()
 }

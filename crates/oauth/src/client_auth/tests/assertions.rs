@@ -48,7 +48,7 @@ fn served(keys: &[&Jwk], max_age: Option<Lifetime>) -> FetchedKeySet {
 }
 
 async fn answer(given: &Given, presented: Presented, now: Timestamp) -> Result<(), ClientAuthError> {
-    given.authenticator.authenticate(presented, now).await.map(|_| ())
+    given.authenticator.authenticate(presented, &Caller::default(), now).await.map(|_| ())
 }
 
 #[tokio::test]

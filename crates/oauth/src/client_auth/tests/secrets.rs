@@ -110,7 +110,7 @@ async fn the_registered_method_is_the_only_one() {
         let metadata = ClientMetadata { token_endpoint_auth_method: registered.to_owned(), ..asking() };
         given.client(metadata, vec![hash.clone()]);
         for (way, presented) in ways() {
-            let answer = given.authenticator.authenticate(presented, NOW).await;
+            let answer = given.authenticator.authenticate(presented, &Caller::default(), NOW).await;
             assert_eq!(answer.is_ok(), way == registered, "{registered} by {way}");
         }
     }

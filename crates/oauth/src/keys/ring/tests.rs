@@ -1,7 +1,8 @@
 use super::*;
 use crate::keys::fake::FakeKeys;
-use crate::keys::loaded::ANNOUNCED_FOR;
+use sluice_crypto::jwe::{ContentEncryption, EncryptionKey, decrypt, encrypt};
 use sluice_crypto::jwk::JwkSet;
+use sluice_crypto::jws::VerifyingKey;
 use sluice_primitives::{Lifetime, ManualClock, NetworkId, OsRng, Secret, Timestamp};
 
 fn at_rest(secret: &str) -> Arc<Sealer> {
@@ -85,7 +86,7 @@ async fn an_announced_key_is_published_at_once_and_signs_later() {
     ring.reload(ID_TOKEN_SET).await.unwrap();
     assert!(ring.public_jwks().contains("\"next\""));
     assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), old);
-    clock.advance(ANNOUNCED_FOR);
+    clock.advance(ring.policy().announce_for);
     assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), "next");
 }
 
@@ -113,4 +114,59 @@ async fn a_key_that_does_not_open_stops_the_start() {
     start(&repo, &clock).await;
     let refused = KeyRing::start(repo, at_rest("another"), Arc::new(OsRng), clock).await.unwrap_err();
     assert!(matches!(refused, KeyError::Sealed { .. }));
+}
+
+#[tokio::test]
+async fn a_key_of_another_algorithm_is_made_when_it_is_first_needed() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let (one, other) = (start(&repo, &clock).await, start(&repo, &clock).await);
+    for algorithm in [SigningAlgorithm::PS256, SigningAlgorithm::EdDSA, SigningAlgorithm::ES384] {
+        let (first, second) =
+            tokio::join!(one.ensure(ID_TOKEN_SET, algorithm), other.ensure(ID_TOKEN_SET, algorithm));
+        first.and(second).unwrap();
+        one.reload(ID_TOKEN_SET).await.unwrap();
+        let token = one.id_token_signer(algorithm).unwrap().sign(None, b"{}").unwrap();
+        assert!(other.verify_own(&token).is_ok());
+        assert_eq!(kid(one.id_token_signer(algorithm)), kid(other.id_token_signer(algorithm)));
+        assert!(one.access_token_signer(algorithm).is_none());
+    }
+    assert_eq!(repo.0.lock().len(), 7);
+    let foreign = one.ensure("mine", SigningAlgorithm::PS256).await;
+    assert!(matches!(foreign, Err(KeyError::NotOwn(_))));
+}
+
+#[tokio::test]
+async fn keys_for_request_objects_are_made_once_and_published_for_encryption() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let (one, other) = (start(&repo, &clock).await, start(&repo, &clock).await);
+    assert!(one.request_object_keys().is_empty());
+    let (first, second) = tokio::join!(one.ensure_request_object_keys(), other.ensure_request_object_keys());
+    first.and(second).unwrap();
+    one.reload(REQUEST_OBJECT_SET).await.unwrap();
+    assert_eq!(one.public_jwks(), other.public_jwks());
+    let published: JwkSet = serde_json::from_str(&one.public_jwks()).unwrap();
+    let public: Vec<_> = published.keys.iter().filter(|key| key.key_use.as_deref() == Some("enc")).collect();
+    let mut algorithms: Vec<_> = public.iter().filter_map(|key| key.alg.as_deref()).collect();
+    algorithms.sort_unstable();
+    assert_eq!(algorithms, ["ECDH-ES", "RSA-OAEP-256"]);
+    for jwk in public {
+        let key = EncryptionKey::from_jwk(jwk).unwrap();
+        let token = encrypt(b"{}", &key, ContentEncryption::A128Gcm, None).unwrap();
+        assert_eq!(decrypt(&token, &other.request_object_keys()).unwrap().payload.as_slice(), b"{}");
+        assert!(!jwk.is_private() && VerifyingKey::from_jwk(jwk).is_err());
+    }
+}
+
+#[tokio::test]
+async fn what_a_key_for_encryption_signed_is_not_ours() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let ring = start(&repo, &clock).await;
+    for (set, key_use) in [(ID_TOKEN_SET, Some("enc")), (REQUEST_OBJECT_SET, Some("enc")), (REQUEST_OBJECT_SET, None)] {
+        let made = Jwk::generate(SigningAlgorithm::ES256, "enc".to_owned(), RsaSize::default()).unwrap();
+        let token = SigningKey::from_jwk(&made).unwrap().sign(None, b"{}").unwrap();
+        let kept = Jwk { key_use: key_use.map(str::to_owned), ..made };
+        repo.add(vec![ring.sealer.seal(set, &kept, KeyState::Active, clock.now())]).await.unwrap();
+        ring.reload(set).await.unwrap();
+        assert_eq!(ring.verify_own(&token).unwrap_err(), VerifyError::UnknownKey, "{set} {key_use:?}");
+    }
 }

@@ -114,3 +114,43 @@ async fn the_server_never_runs_out_of_signing_keys() {
     service.replace_set(ID_TOKEN_SET, JwkSet::default()).await.unwrap();
     assert!(ring.id_token_signer(SigningAlgorithm::ES256).is_some());
 }
+
+#[tokio::test]
+async fn what_was_signed_with_before_a_set_went_is_signed_with_after() {
+    let (service, ring, _) = given().await;
+    ring.ensure(ID_TOKEN_SET, SigningAlgorithm::EdDSA).await.unwrap();
+    service.delete_set(ID_TOKEN_SET).await.unwrap();
+    assert!(ring.id_token_signer(SigningAlgorithm::EdDSA).is_some());
+}
+
+#[tokio::test]
+async fn a_set_that_is_put_back_as_it_was_read_stays_as_it_was() {
+    let (service, ring, repo) = given().await;
+    service.create(ID_TOKEN_SET, asking("ES256", "next")).await.unwrap();
+    let (rows, published) = (repo.set(ID_TOKEN_SET).await.unwrap(), ring.public_jwks());
+    let keys = service.set(ID_TOKEN_SET).await.unwrap();
+    service.replace_set(ID_TOKEN_SET, keys).await.unwrap();
+    let facts = |rows: Vec<StoredKey>| -> Vec<_> {
+        rows.into_iter().map(|row| (row.kid, row.state, row.created_at)).collect()
+    };
+    assert_eq!(facts(repo.set(ID_TOKEN_SET).await.unwrap()), facts(rows));
+    assert_eq!(ring.public_jwks(), published);
+}
+
+#[tokio::test]
+async fn the_first_of_the_keys_that_replace_a_set_signs() {
+    let (service, ring, _) = given().await;
+    let made = ["z", "a", "m"].map(|kid| Jwk::generate(SigningAlgorithm::ES256, kid.into(), RsaSize::default()).unwrap());
+    service.replace_set(ID_TOKEN_SET, JwkSet { keys: made.to_vec() }).await.unwrap();
+    assert_eq!(ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid(), Some("z"));
+}
+
+#[tokio::test]
+async fn keys_for_encryption_are_made_too() {
+    let (service, ring, _) = given().await;
+    for algorithm in ["RSA-OAEP-256", "ECDH-ES"] {
+        let made = service.create(crate::keys::REQUEST_OBJECT_SET, asking(algorithm, algorithm)).await.unwrap();
+        assert_eq!((made.keys[0].key_use.as_deref(), made.keys[0].alg.as_deref()), (Some("enc"), Some(algorithm)));
+        assert!(ring.request_object_keys().iter().any(|key| key.kid() == Some(algorithm)));
+    }
+}

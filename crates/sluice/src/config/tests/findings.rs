@@ -22,24 +22,6 @@ fn keys_without_effect_are_warned_about_with_the_reason() {
 }
 
 #[test]
-fn what_comes_with_a_later_version_is_warned_about() {
-    let warnings = given(MINIMAL)
-        .and_file("oidc: {subject_identifiers: {supported_types: [public, pairwise]}}")
-        .and_file("oidc: {dynamic_client_registration: {enabled: true}}")
-        .variable("TTL_DEVICE_USER_CODE", "5m")
-        .warnings();
-    let expected = [
-        "oidc.dynamic_client_registration.enabled: accepted without effect: dynamic client registration comes with",
-        "ttl.device_user_code: accepted without effect: device authorization comes with a later version",
-        "oidc.subject_identifiers.supported_types: pairwise subjects come with a later version; every client",
-    ];
-    for (line, begin) in warnings.lines().zip(expected) {
-        assert!(line.starts_with(begin), "{line}");
-    }
-    assert_eq!(warnings.lines().count(), expected.len(), "{warnings}");
-}
-
-#[test]
 fn an_access_token_that_would_outlive_its_revocation_is_warned_about() {
     let long = given(MINIMAL).variable("TTL_ACCESS_TOKEN", "745h").warnings();
     assert_eq!(long, "ttl.access_token: is shortened to 744h: revocations are not remembered for longer");

@@ -1,9 +1,16 @@
 //! What the authorization server is told. If a [`Config`] exists, it is right.
 
+mod policy;
+
 use sluice_primitives::Lifetime;
 use sluice_token::jwt::{BelowExt, ScopeClaim};
 use thiserror::Error;
 use url::Url;
+
+pub use policy::{
+    AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, MetadataDocumentPolicy, MtlsPolicy,
+    Policies, PushedRequestPolicy, RequestObjectPolicy, SoftwareStatements, StatementKeys, SubjectPolicy,
+};
 
 use crate::client::AccessTokenStrategy;
 use crate::discovery::Announced;
@@ -82,6 +89,10 @@ pub struct Pages {
     pub registration: Url,
     pub consent: Url,
     pub logout: Url,
+    /// Where a user types the code of a device.
+    pub device_verification: Url,
+    /// Where a user goes who has decided about a device.
+    pub device_success: Url,
     pub error: Option<Url>,
     pub post_logout_redirect: Option<Url>,
 }
@@ -199,6 +210,8 @@ pub struct Config {
     pub parked_quota: u64,
     /// What discovery is told to say.
     pub announced: Announced,
+    /// What the extensions are told.
+    pub policies: Policies,
 }
 
 #[cfg(test)]

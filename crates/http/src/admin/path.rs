@@ -1,0 +1,23 @@
+//! Path parameters of the admin API: axum's, but what is refused is refused in the shape that all errors here have.
+
+use axum::extract::{FromRequestParts, Path as AnyPath};
+use http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::respond::AdminError;
+
+/// The parameters of the path, percent-decoded.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = AdminError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, AdminError> {
+        match AnyPath::from_request_parts(parts, state).await {
+            Ok(AnyPath(parameters)) => Ok(Self(parameters)),
+            Err(_) => {
+                Err(AdminError::malformed("The path is not valid UTF-8 once percent-decoded.".to_owned()))
+            }
+        }
+    }
+}

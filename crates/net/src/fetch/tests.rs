@@ -1,0 +1,89 @@
+//! Names that change their mind: the address that is checked is the address that is connected to.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use reqwest::dns::{Name, Resolve};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::resolver::NoPublicAddress;
+use super::*;
+
+/// Gives each answer once, in order.
+#[derive(Debug)]
+struct Scripted(Mutex<VecDeque<Vec<SocketAddr>>>);
+
+impl Scripted {
+    fn new(answers: &[&[&str]]) -> Arc<Self> {
+        let address = |text: &&str| SocketAddr::new(text.parse::<IpAddr>().unwrap(), 0);
+        let answers = answers.iter().map(|answer| answer.iter().map(address).collect());
+        Arc::new(Self(Mutex::new(answers.collect())))
+    }
+
+    fn unasked(&self) -> usize {
+        self.0.lock().len()
+    }
+}
+
+impl Lookup for Scripted {
+    fn lookup(&self, _: String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
+        let answer = self.0.lock().pop_front().unwrap();
+        Box::pin(async { Ok(answer) })
+    }
+}
+
+fn fetcher(policy: FetchPolicy, names: &Arc<Scripted>) -> Fetcher {
+    Fetcher::with_lookup(policy, &(names.clone() as Arc<dyn Lookup>)).unwrap()
+}
+
+/// Answers one request with `body`, at 127.0.0.1.
+async fn answering(body: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let bound = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    });
+    bound
+}
+
+#[tokio::test]
+async fn a_name_is_resolved_once_and_what_it_was_resolved_to_is_connected_to() {
+    let first = answering("first").await;
+    let names = Scripted::new(&[&["127.0.0.1"], &["10.0.0.1"]]);
+    let policy = FetchPolicy { exempt_hosts: vec!["rebind.test".into()], ..FetchPolicy::default() };
+    let url = Url::parse(&format!("http://rebind.test:{}/", first.port())).unwrap();
+    let fetched = fetcher(policy, &names).get(&url, "*/*").await.unwrap();
+    assert_eq!((fetched.body, names.unasked()), (Bytes::from_static(b"first"), 1));
+}
+
+#[tokio::test]
+async fn a_name_of_private_addresses_is_refused_and_not_asked_about_again() {
+    let names = Scripted::new(&[&["10.0.0.1", "::1", "::ffff:127.0.0.1"], &["127.0.0.1"]]);
+    let url = Url::parse("http://rebind.test/").unwrap();
+    let refused = fetcher(FetchPolicy::default(), &names).get(&url, "*/*").await;
+    assert!(matches!(refused, Err(FetchError::PrivateAddress)), "{refused:?}");
+    assert_eq!(names.unasked(), 1);
+}
+
+#[tokio::test]
+async fn of_the_addresses_of_a_name_only_public_ones_are_connected_to() {
+    let name = || "mixed.test".parse::<Name>().unwrap();
+    let names = Scripted::new(&[&["127.0.0.1", "1.1.1.1", "169.254.169.254", "2606:4700::1111", "::1"]]);
+    let resolver = Resolver { reach: Reach::PublicOnly, lookup: names };
+    let addresses: Vec<String> =
+        resolver.resolve(name()).await.unwrap().map(|address| address.ip().to_string()).collect();
+    assert_eq!(addresses, ["1.1.1.1", "2606:4700::1111"]);
+    let resolver = Resolver { reach: Reach::PublicOnly, lookup: Scripted::new(&[&["127.0.0.1"]]) };
+    let refused = resolver.resolve(name()).await.err().unwrap();
+    assert!(refused.is::<NoPublicAddress>());
+}

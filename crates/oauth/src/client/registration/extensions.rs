@@ -1,0 +1,74 @@
+//! What a client registers beyond RFC 7591, held against what this server can do.
+
+use sluice_crypto::jwk::SigningAlgorithm;
+
+use super::uris::web_url;
+use super::{ClientMetadata, RegistrationError};
+use crate::client::profile::{ClientSecurity, RequestDefaults, ResponseFormats, Software};
+
+/// Longer texts are refused, in bytes.
+const MAX_TEXT: usize = 1024;
+
+/// How the client proves who it is and binds what it holds. The sealed secret is never taken from outside.
+pub(super) fn security(metadata: &ClientMetadata) -> Result<ClientSecurity, RegistrationError> {
+    let asked = &metadata.security;
+    Ok(ClientSecurity { sealed_secret: None, ..asked.clone() })
+}
+
+/// How what the client is sent is signed and encrypted.
+pub(super) fn formats(metadata: &ClientMetadata) -> Result<ResponseFormats, RegistrationError> {
+    let asked = &metadata.formats;
+    let signed = [
+        ("authorization_signed_response_alg", &asked.authorization_signing_alg),
+        ("introspection_signed_response_alg", &asked.introspection_signing_alg),
+        ("access_token_signed_response_alg", &asked.access_token_signing_alg),
+    ];
+    for (field, algorithm) in signed {
+        check_signing(field, algorithm.as_deref())?;
+    }
+    Ok(asked.clone())
+}
+
+/// What requests of the client mean where they say nothing.
+pub(super) fn defaults(metadata: &ClientMetadata) -> Result<RequestDefaults, RegistrationError> {
+    let asked = &metadata.defaults;
+    // OpenID Connect Registration §2: the scheme is https.
+    if let Some(uri) = &asked.initiate_login_uri
+        && web_url(uri).is_none_or(|uri| uri.scheme() != "https")
+    {
+        return Err(RegistrationError::metadata("Field initiate_login_uri must be an https:// URL."));
+    }
+    Ok(asked.clone())
+}
+
+/// What the client is.
+pub(super) fn software(metadata: &ClientMetadata) -> Result<Software, RegistrationError> {
+    let asked = &metadata.software;
+    if !matches!(asked.application_type.as_str(), "" | "web" | "native") {
+        return Err(RegistrationError::metadata("Field application_type can either be 'web' or 'native'."));
+    }
+    if [&asked.id, &asked.version].iter().any(|text| text.len() > MAX_TEXT) {
+        return Err(RegistrationError::metadata("Field software_id or software_version is too long."));
+    }
+    Ok(asked.clone())
+}
+
+/// Which types of `authorization_details` the client may ask for.
+pub(super) fn authorization_details_types(
+    metadata: &ClientMetadata,
+) -> Result<Vec<String>, RegistrationError> {
+    let asked = &metadata.authorization_details_types;
+    if asked.len() > 64 || asked.iter().any(|name| name.is_empty() || name.len() > 255) {
+        let hint = "Field authorization_details_types holds at most 64 names of 1 to 255 bytes.";
+        return Err(RegistrationError::metadata(hint));
+    }
+    Ok(asked.clone())
+}
+
+fn check_signing(field: &str, algorithm: Option<&str>) -> Result<(), RegistrationError> {
+    let known = |name: &str| name.parse::<SigningAlgorithm>().is_ok();
+    if algorithm.is_none_or(known) {
+        return Ok(());
+    }
+    Err(RegistrationError::metadata(format!("Field {field} names an algorithm that is not supported.")))
+}

@@ -1,0 +1,82 @@
+//! Keys that others encrypt with for this server: request objects (RFC 9101 §6.1).
+
+use std::sync::Arc;
+
+use sluice_crypto::jwe::{DecryptionKey, KeyManagement};
+use sluice_crypto::jwk::{Jwk, JwkError, RsaSize};
+use sluice_primitives::Timestamp;
+
+use super::at_rest::{KeyError, KeySealer};
+use super::repository::{KeyState, StoredKey};
+use super::ring::{KeyRing, new_kid};
+
+/// The set of the keys that decrypt request objects.
+pub const REQUEST_OBJECT_SET: &str = "sluice.request-object";
+
+/// What there is a key for.
+const ALGORITHMS: [KeyManagement; 2] = [KeyManagement::RsaOaep256, KeyManagement::EcdhEs];
+
+/// The keys of a set that others encrypt with.
+#[derive(Default)]
+pub(super) struct EncryptionKeys {
+    decrypting: Arc<[DecryptionKey]>,
+    /// Their `alg`s.
+    algorithms: Vec<String>,
+    /// What is told of them.
+    pub(super) public: Vec<Jwk>,
+}
+
+impl EncryptionKeys {
+    /// Keys that are not meant for encryption, or cannot decrypt, are left out.
+    pub(super) fn parse(jwks: &[Jwk]) -> Self {
+        let meant = jwks.iter().filter(|jwk| jwk.key_use.as_deref() == Some("enc"));
+        let (decrypting, usable): (Vec<_>, Vec<_>) =
+            meant.filter_map(|jwk| Some((DecryptionKey::from_jwk(jwk).ok()?, jwk))).unzip();
+        Self {
+            decrypting: decrypting.into(),
+            algorithms: usable.iter().filter_map(|jwk| jwk.alg.clone()).collect(),
+            public: usable.into_iter().map(Jwk::public).collect(),
+        }
+    }
+}
+
+impl KeyRing {
+    /// The keys that request objects are decrypted with, newest first; their public parts are in
+    /// [`KeyRing::public_jwks`], with `use` = `enc`. None before [`KeyRing::ensure_request_object_keys`].
+    pub fn request_object_keys(&self) -> Arc<[DecryptionKey]> {
+        Arc::clone(&self.loaded().request_object.decrypting)
+    }
+
+    /// Makes the keys for request objects that are missing: RSA-OAEP-256 (2048 bits) and ECDH-ES (P-256). Nodes that do so
+    /// at once end with the same keys.
+    ///
+    /// # Errors
+    /// [`KeyError`] if the store does not answer.
+    pub async fn ensure_request_object_keys(&self) -> Result<(), KeyError> {
+        if self.missing_encryption().is_empty() {
+            return Ok(());
+        }
+        self.read().await?;
+        let missing = self.missing_encryption();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let (sealer, now) = (self.sealer.clone(), self.clock.now());
+        let generate = move || missing.into_iter().map(|algorithm| make(&sealer, algorithm, now)).collect();
+        let generated: Result<Vec<_>, JwkError> =
+            tokio::task::spawn_blocking(generate).await.map_err(|_| KeyError::NotMade)?;
+        self.repo.create_missing(generated?).await?;
+        self.read().await
+    }
+
+    fn missing_encryption(&self) -> Vec<KeyManagement> {
+        let loaded = self.loaded();
+        let known = &loaded.request_object.algorithms;
+        ALGORITHMS.into_iter().filter(|wanted| !known.iter().any(|alg| alg == wanted.as_str())).collect()
+    }
+}
+
+fn make(sealer: &KeySealer, algorithm: KeyManagement, now: Timestamp) -> Result<StoredKey, JwkError> {
+    let jwk = Jwk::generate_encryption(algorithm, new_kid(&*sealer.rng), RsaSize::Bits2048)?;
+    Ok(sealer.seal(REQUEST_OBJECT_SET, &jwk, KeyState::Active, now))
+}

@@ -1,0 +1,93 @@
+//! `oauth2.mtls`: clients that show a certificate (RFC 8705).
+
+use std::path::PathBuf;
+
+use ipnet::IpNet;
+use url::Url;
+
+use super::key::{Key, Kind};
+use super::reader::Reader;
+
+const ENABLED: &str = "oauth2.mtls.enabled";
+const HEADER: &str = "oauth2.mtls.header";
+const HEADER_FROM: &str = "oauth2.mtls.header_from";
+
+pub(super) const KEYS: &[Key] = &[
+    Key::own(
+        "enabled",
+        Kind::Boolean,
+        "Whether the public listener asks for client certificates; needs `serve.public.tls.enabled`.",
+    )
+    .with_default("false"),
+    Key::own(
+        "header",
+        Kind::Text,
+        "The header in which a proxy that ends TLS passes the client's certificate on; needs \
+         `oauth2.mtls.header_from`.",
+    ),
+    Key::own("header_from", Kind::Networks, "The proxies whose `oauth2.mtls.header` is believed."),
+    Key::own(
+        "trust_anchors",
+        Kind::Path,
+        "The PEM file of the authorities whose certificates `tls_client_auth` accepts; without it, it accepts \
+         none. `self_signed_tls_client_auth` needs none.",
+    ),
+    Key::own(
+        "endpoint_aliases_url",
+        Kind::Url,
+        "The base of the addresses in `mtls_endpoint_aliases` (RFC 8705 §5), if those that ask for certificates \
+         are others.",
+    ),
+];
+
+/// How clients show a certificate.
+#[derive(Debug, Clone)]
+pub(crate) struct MtlsSettings {
+    /// Whether the public listener asks for one. Default: no.
+    pub(crate) listener_asks: bool,
+    /// `None`: no proxy passes them on.
+    pub(crate) proxy: Option<CertificateHeader>,
+    /// PEM; `None`: `tls_client_auth` accepts no certificate.
+    pub(crate) trust_anchors: Option<PathBuf>,
+    /// `None`: no aliases are announced.
+    pub(crate) endpoint_aliases_url: Option<Url>,
+}
+
+/// A header in which proxies pass certificates on.
+#[derive(Debug, Clone)]
+pub(crate) struct CertificateHeader {
+    /// A token of RFC 9110 §5.6.2, in any case.
+    pub(crate) name: String,
+    /// Who is believed; one at least.
+    pub(crate) from: Vec<IpNet>,
+}
+
+pub(super) fn read(reader: &mut Reader<'_>) -> MtlsSettings {
+    let listener_asks = reader.boolean(ENABLED);
+    if listener_asks && !reader.is_true("serve.public.tls.enabled") {
+        reader.refuse(
+            ENABLED,
+            "needs serve.public.tls.enabled; behind a proxy that ends TLS set oauth2.mtls.header",
+        );
+    }
+    MtlsSettings {
+        listener_asks,
+        proxy: read_header(reader),
+        trust_anchors: reader.path("oauth2.mtls.trust_anchors"),
+        endpoint_aliases_url: reader.url("oauth2.mtls.endpoint_aliases_url"),
+    }
+}
+
+/// A header that anybody may send proves nothing.
+fn read_header(reader: &mut Reader<'_>) -> Option<CertificateHeader> {
+    let name = reader.header_name(HEADER);
+    let problems = reader.problem_count();
+    let from = reader.networks(HEADER_FROM);
+    if reader.has(HEADER) && from.is_empty() && reader.problem_count() == problems {
+        reader.refuse(HEADER_FROM, format!("is required with {HEADER}: anybody could send that header"));
+    }
+    if reader.has(HEADER_FROM) && !reader.has(HEADER) {
+        reader.warn(HEADER_FROM, format!("has no effect without {HEADER}"));
+    }
+    Some(CertificateHeader { name: name?, from })
+}

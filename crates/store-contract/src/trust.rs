@@ -1,0 +1,172 @@
+//! Trusted issuers: one trust to an issuer, subject and key, while it holds.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a promise that cannot be checked is broken"
+)]
+
+use futures_util::future::join_all;
+use sluice_commit::StoreError;
+use sluice_oauth::trust::{TrustedIssuer, TrustedIssuerRepository};
+
+use crate::{Fixture, given};
+
+const ISSUER: &str = "https://issuer.example";
+
+async fn insert(store: &impl TrustedIssuerRepository, trusted: &TrustedIssuer) -> bool {
+    store.insert(trusted).await.unwrap()
+}
+
+/// A trust in a key of [`ISSUER`] for one subject.
+fn trusted(key_id: &str, subject: &str) -> TrustedIssuer {
+    TrustedIssuer {
+        key_id: key_id.to_owned(),
+        subject: Some(subject.to_owned()),
+        ..given::trusted_issuer(ISSUER)
+    }
+}
+
+/// Ordered by name, any subject first.
+fn subjects(trusted: &[TrustedIssuer]) -> Vec<Option<&str>> {
+    let mut subjects: Vec<_> = trusted.iter().map(|trusted| trusted.subject.as_deref()).collect();
+    subjects.sort_unstable();
+    subjects
+}
+
+/// Every field of a trust is kept, of its key the public part.
+pub async fn a_trusted_issuer_is_found_as_it_was_inserted(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let (any, one) = (given::trusted_issuer(ISSUER), trusted("key", "alice"));
+    for trusted in [&any, &one] {
+        assert!(insert(&*store, trusted).await);
+        let found = TrustedIssuerRepository::find(&*other, trusted.id).await.unwrap();
+        assert_eq!(found.as_ref(), Some(trusted));
+    }
+    let private = TrustedIssuer { jwk: given::private_jwk(), ..trusted("private", "alice") };
+    assert!(private.jwk.is_private() && insert(&*store, &private).await);
+    let found = TrustedIssuerRepository::find(&*other, private.id).await.unwrap().unwrap();
+    assert_eq!(found.jwk, private.jwk.public());
+    assert_eq!(TrustedIssuerRepository::find(&*other, given::trust_id()).await.unwrap(), None);
+}
+
+/// An issuer is trusted once with the same key for the same subject; any subject is one of its own.
+pub async fn an_issuer_is_trusted_once_for_a_subject_and_key(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let first = trusted("key", "alice");
+    assert!(insert(&*store, &first).await);
+    assert!(!insert(&*store, &TrustedIssuer { id: given::trust_id(), ..first.clone() }).await);
+    assert!(insert(&*store, &trusted("key", "bob")).await);
+    assert!(insert(&*store, &trusted("other key", "alice")).await);
+    let any = TrustedIssuer { subject: None, ..trusted("key", "") };
+    assert!(insert(&*store, &any).await);
+    assert!(!insert(&*store, &TrustedIssuer { id: given::trust_id(), ..any.clone() }).await);
+    let elsewhere = given::trusted_issuer("https://elsewhere.example");
+    assert!(insert(&*store, &TrustedIssuer { subject: first.subject.clone(), ..elsewhere }).await);
+    let found = store.find_for(ISSUER, Some("key"), given::at(1)).await.unwrap();
+    assert_eq!(subjects(&found), [None, Some("alice"), Some("bob")]);
+}
+
+/// Of 64 concurrent inserts on two nodes one is stored.
+pub async fn concurrent_inserts_of_one_trust_have_one_winner(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let all: Vec<_> = (0..64).map(|_| trusted("key", "alice")).collect();
+    let inserts = all.iter().enumerate().map(|(place, trusted)| insert(&*nodes[place % 2], trusted));
+    assert_eq!(join_all(inserts).await.into_iter().filter(|won| *won).count(), 1);
+}
+
+/// A trust that has ended does not stand in the way of a new one, whether or not it was purged.
+pub async fn an_expired_trust_gives_way_to_a_new_one(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let old = TrustedIssuer { expires_at: given::at(60), ..trusted("key", "alice") };
+    let new = |created_at| TrustedIssuer { created_at: given::at(created_at), ..trusted("key", "alice") };
+    assert!(insert(&*store, &old).await);
+    assert!(!insert(&*store, &new(59)).await);
+    let renewed = new(60);
+    assert!(insert(&*store, &renewed).await);
+    assert_eq!(TrustedIssuerRepository::find(&*store, old.id).await.unwrap(), None);
+    assert_eq!(store.find_for(ISSUER, None, given::at(61)).await.unwrap(), [renewed]);
+}
+
+/// The keys of an issuer are found by issuer and key id, or all of them, for as long as they hold.
+pub async fn the_keys_of_an_issuer_are_found_while_they_hold(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let short = TrustedIssuer { expires_at: given::at(60), ..trusted("one", "alice") };
+    for trusted in [&short, &trusted("one", "bob"), &trusted("two", "carol")] {
+        assert!(insert(&*store, trusted).await);
+    }
+    assert!(insert(&*store, &given::trusted_issuer("https://elsewhere.example")).await);
+    let find = async |key_id, now| {
+        let found = store.find_for(ISSUER, key_id, given::at(now)).await.unwrap();
+        subjects(&found).into_iter().flatten().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(find(Some("one"), 59).await, ["alice", "bob"]);
+    assert_eq!(find(Some("one"), 60).await, ["bob"]);
+    assert_eq!(find(None, 59).await, ["alice", "bob", "carol"]);
+    assert_eq!(find(Some("three"), 1).await, [""; 0]);
+    assert_eq!(store.find_for("https://nobody.example", None, given::at(1)).await.unwrap(), []);
+}
+
+/// Lists are in pages, ordered by id, of one issuer or of all.
+pub async fn trusted_issuers_are_listed_in_pages(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let mut all: Vec<_> = (0..5).map(|number| trusted("key", &format!("subject {number}"))).collect();
+    all.push(given::trusted_issuer("https://elsewhere.example"));
+    for trusted in &all {
+        assert!(insert(&*store, trusted).await);
+    }
+    all.sort_by_key(|trusted| trusted.id);
+    let list = async |issuer: Option<&str>, after, limit| {
+        TrustedIssuerRepository::list(&*store, issuer, after, limit).await.unwrap()
+    };
+    assert_eq!(list(None, None, 4).await, all[..4]);
+    assert_eq!(list(None, Some(all[3].id), 4).await, all[4..]);
+    assert_eq!(list(None, Some(all[5].id), 4).await, []);
+    let own: Vec<_> = all.iter().filter(|trusted| trusted.issuer == ISSUER).cloned().collect();
+    assert_eq!(list(Some(ISSUER), None, 3).await, own[..3]);
+    assert_eq!(list(Some(ISSUER), Some(own[2].id), 3).await, own[3..]);
+    assert_eq!(list(Some("https://nobody.example"), None, 3).await, []);
+}
+
+/// A deleted trust is gone, and makes room for another.
+pub async fn a_trusted_issuer_is_deleted_once(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let first = trusted("key", "alice");
+    assert!(insert(&*store, &first).await);
+    let delete = async |id| TrustedIssuerRepository::delete(&*store, id).await.unwrap();
+    assert!(!delete(given::trust_id()).await);
+    assert!(delete(first.id).await);
+    assert!(!delete(first.id).await);
+    assert_eq!(store.find_for(ISSUER, None, given::at(1)).await.unwrap(), []);
+    assert!(insert(&*store, &trusted("key", "alice")).await);
+}
+
+/// Expired ones go, a bounded number at a time.
+pub async fn expired_trusts_are_purged_in_bounded_steps(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let living = given::trusted_issuer(ISSUER);
+    assert!(insert(&*store, &living).await);
+    for number in 0..3 {
+        let short =
+            TrustedIssuer { expires_at: given::at(60), ..trusted("key", &format!("subject {number}")) };
+        assert!(insert(&*store, &short).await);
+    }
+    let purge =
+        async |limit| TrustedIssuerRepository::purge_expired(&*store, given::at(100), limit).await.unwrap();
+    assert_eq!((purge(2).await, purge(2).await, purge(2).await), (2, 1, 0));
+    assert_eq!(TrustedIssuerRepository::list(&*store, None, None, 9).await.unwrap(), [living]);
+}
+
+/// What PostgreSQL cannot hold, no store takes.
+pub async fn a_trust_with_text_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
+    let with_nul = || "with \0 inside".to_owned();
+    let refused = [
+        TrustedIssuer { issuer: with_nul(), ..given::trusted_issuer(ISSUER) },
+        TrustedIssuer { key_id: with_nul(), ..given::trusted_issuer(ISSUER) },
+        TrustedIssuer { subject: Some(with_nul()), ..given::trusted_issuer(ISSUER) },
+    ];
+    for trusted in refused {
+        let refused = TrustedIssuerRepository::insert(&*fixture.store(), &trusted).await;
+        assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    }
+}

@@ -1,0 +1,6 @@
+SELECT id, issuer, subject, scope, key_id, jwk, created_at, expires_at
+FROM trusted_issuer
+WHERE ($1::text IS NULL OR issuer = $1)
+  AND ($2::uuid IS NULL OR id > $2)
+ORDER BY id
+LIMIT $3

@@ -1,1 +1,0 @@
-DELETE FROM consent WHERE subject = ?1 AND client_id = ?2

@@ -1,0 +1,1 @@
+DELETE FROM trusted_issuer WHERE id = ?1
