@@ -70,6 +70,11 @@ $(CACHE)/contract.stamp: tests/contract/requirements.txt
 	$(CONTRACT_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
+$(CACHE)/java.stamp: tests/interop/java/pom.xml $(wildcard tests/interop/java/src/test/java/*/*.java)
+	rm -rf $(CACHE)/interop-java
+	mvn --quiet --batch-mode --file $< test-compile dependency:copy-dependencies
+	@touch $@
+
 $(CACHE)/go.stamp: tests/interop/go/go.mod tests/interop/go/go.sum
 	cd tests/interop/go && go mod download
 	@mkdir -p $(CACHE) && touch $@
@@ -79,7 +84,7 @@ server: rust
 	cargo build --package sluice --bin sluice
 
 .PHONY: interop
-interop: server $(CACHE)/node.stamp $(CACHE)/python.stamp $(CACHE)/go.stamp
+interop: server $(CACHE)/node.stamp $(CACHE)/python.stamp $(CACHE)/java.stamp $(CACHE)/go.stamp
 	tests/interop/run sqlite postgres
 
 .PHONY: contract

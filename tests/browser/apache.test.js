@@ -2,7 +2,7 @@
 // what the id token says, and leaves.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { apacheSite, startApache, variables } from '../support/apache.js'
 import { openBrowser, press, sees } from '../support/chromium.js'
 import { lastLines } from '../support/process.js'
@@ -21,10 +21,7 @@ const metadata = await (await fetch(new URL('.well-known/openid-configuration', 
 
 after(() => server.stop())
 
-let person
-before(() => {
-  person = { email: `${randomUUID()}@example.com`, registered: false }
-})
+const person = { email: `${randomUUID()}@example.com`, registered: false }
 
 /** The order of the words in a response type says nothing (OAuth 2.0 Multiple Response Type Encoding Practices §5). */
 function announced(responseType) {
@@ -96,8 +93,8 @@ async function protectedBy({ responseType = 'code', client = {}, directives = {}
   }
 }
 
-/** From the protected page to the login page and back; the first time through registration. */
-async function signIn(site, tab) {
+/** From the protected page through the login page to consent; the first time through registration. */
+async function identify(site, tab) {
   await tab.goto(site.page)
   await tab.waitForSelector('input[name=password]')
   if (!person.registered) {
@@ -109,9 +106,12 @@ async function signIn(site, tab) {
   await tab.fill('input[name=password]', PASSWORD)
   await tab.locator('form:has(input[name=password]) button[type=submit]').first().click()
   await tab.waitForSelector(ACCEPT)
+}
+
+async function signIn(site, tab) {
+  await identify(site, tab)
   await tab.click(ACCEPT)
-  await tab.locator('pre').waitFor()
-  assert.equal(tab.url(), site.page)
+  await tab.waitForURL(site.page)
 }
 
 async function seesOwnClaims({ tab, id }) {
@@ -212,11 +212,7 @@ test('a request that is posted to the authorization endpoint', async () => {
 
 test('consent refused is an error page of Apache, and the page stays closed', async () => {
   await protectedBy({}, async ({ site, tab }) => {
-    await tab.goto(site.page)
-    await tab.waitForSelector('input[name=password]')
-    await tab.fill('input[name=email]', person.email)
-    await tab.fill('input[name=password]', PASSWORD)
-    await tab.locator('form:has(input[name=password]) button[type=submit]').first().click()
+    await identify(site, tab)
     await tab.click('button[name=decision][value=reject]')
     await tab.waitForURL((url) => url.href.startsWith(site.url))
     await sees(tab, /access_denied|error/i)

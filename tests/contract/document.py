@@ -59,8 +59,8 @@ def statuses(operation):
 
 
 def server(path):
-    """Which port a path is on."""
-    return ADMIN if path.startswith("/admin/") else PUBLIC
+    """Which port a path is on. Hydra has its version on the admin port only."""
+    return ADMIN if path.startswith("/admin/") or path == "/version" else PUBLIC
 
 
 def check(operation, response):

@@ -27,8 +27,8 @@ for operation in EXCLUDED:
 
 
 @functools.cache
-def one_client():
-    """A client whose metadata is fuzzed."""
+def one_client(purpose):
+    """A client for one purpose: what is changed by generated requests cannot make requests of its own."""
     return client()
 
 
@@ -40,12 +40,6 @@ def one_challenge(kind):
 
 
 @functools.cache
-def one_registered():
-    """A client that has registered itself."""
-    return registered()
-
-
-@functools.cache
 def one_token():
     """An access token of a user."""
     return Browser().tokens()["access_token"]
@@ -53,12 +47,12 @@ def one_token():
 
 def of_client():
     """A generated body for a client that there is."""
-    return {"path_parameters": {"id": one_client()["client_id"]}}
+    return {"path_parameters": {"id": one_client("changed")["client_id"]}}
 
 
 def of_registered():
-    """A generated body for a client that has registered itself."""
-    made = one_registered()
+    """A generated body for a client that has registered itself: a new one, as a change replaces its token."""
+    made = registered()
     return {"path_parameters": {"id": made["client_id"]}, **bearer(made["registration_access_token"])}
 
 
@@ -69,7 +63,7 @@ def of_challenge(kind):
 
 def as_client():
     """A generated form from a client that there is: nobody else gets past authentication."""
-    return {"auth": credentials(one_client())}
+    return {"auth": credentials(one_client("asking"))}
 
 
 # Where a generated request would be refused before its body is looked at, what it says is put in its place.

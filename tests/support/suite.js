@@ -5,6 +5,7 @@ import { own } from './process.js'
 const COUNTS = {
   node: [/^ℹ pass (\d+)$/gm, /^ℹ (?:fail|cancelled) (\d+)$/gm],
   pytest: [/(\d+) passed/g, /(\d+) (?:failed|error)/g],
+  java: [/^\[ +(\d+) tests successful +\]$/gm, /^\[ +(\d+) tests failed +\]$/gm],
   go: [/^\s*--- PASS(:)/gm, /^\s*--- FAIL(:)|^FAIL\t.*\[(?:build|setup) failed\]/gm],
 }
 

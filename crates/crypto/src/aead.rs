@@ -53,9 +53,23 @@ pub enum Purpose {
     SigningKey = 13,
     /// The claim of a JWT access token that only this server reads.
     TokenFacts = 14,
+    /// A pushed authorization request, given to its client as a `request_uri`.
+    PushedRequest = 15,
+    /// The secret of a client that signs with it, at rest.
+    ClientSecret = 16,
+    /// A nonce for DPoP proofs.
+    DpopNonce = 17,
+    /// The code that a device polls with.
+    DeviceCode = 18,
+    /// A browser whose user is to type the code of a device, given to the verification page.
+    DeviceChallenge = 19,
+    /// The same with the code that was typed, given back by the verification page.
+    DeviceVerifier = 20,
+    /// What a device asks for, kept in the store.
+    DeviceRequest = 21,
 }
 
-const PURPOSES: [Purpose; 14] = [
+const PURPOSES: [Purpose; 21] = [
     Purpose::LoginChallenge,
     Purpose::LoginVerifier,
     Purpose::ConsentChallenge,
@@ -70,6 +84,13 @@ const PURPOSES: [Purpose; 14] = [
     Purpose::ParkedFlow,
     Purpose::SigningKey,
     Purpose::TokenFacts,
+    Purpose::PushedRequest,
+    Purpose::ClientSecret,
+    Purpose::DpopNonce,
+    Purpose::DeviceCode,
+    Purpose::DeviceChallenge,
+    Purpose::DeviceVerifier,
+    Purpose::DeviceRequest,
 ];
 
 /// Why a value did not open. Tells nothing about the value.

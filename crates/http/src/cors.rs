@@ -18,7 +18,11 @@ use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::client_auth::Presented;
 use sluice_protocol::{ClientId, Parameters};
 
-use crate::extract::{MAX_FORM, bearer};
+use crate::extract::{MAX_FORM, access_token};
+
+/// What an application that proves a key sends and reads, whatever is configured (RFC 9449 §8, §9).
+const SENT: &[&str] = &["DPoP"];
+const READ: &[&str] = &["DPoP-Nonce", "WWW-Authenticate"];
 
 /// What is allowed across origins (Hydra's `serve.public.cors`).
 #[derive(Debug, Clone)]
@@ -87,7 +91,7 @@ impl Cors {
 
     /// The client of the access token that a request bears, whether or not it still holds.
     fn client_of_token(&self, request: &Request) -> Option<ClientId> {
-        let token = bearer(request.headers())?;
+        let (_, token) = access_token(request.headers())?;
         Some(self.tokens.as_ref()?.authentic(token).ok()?.client)
     }
 }
@@ -98,17 +102,20 @@ impl CorsPolicy {
         if self.allow_credentials && allowed == Allowed::ByName {
             headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
-        let mut list = |name, values: &[String]| {
-            if let Ok(value) = HeaderValue::from_str(&values.join(", ")) {
+        let mut list = |name, values: &[String], own: &[&str]| {
+            let configured = |own: &&&str| values.iter().any(|value| value.eq_ignore_ascii_case(own));
+            let own = own.iter().filter(|own| !configured(own)).copied();
+            let all: Vec<_> = values.iter().map(String::as_str).chain(own).collect();
+            if let Ok(value) = HeaderValue::from_str(&all.join(", ")) {
                 headers.insert(name, value);
             }
         };
         if preflight {
-            list(ACCESS_CONTROL_ALLOW_METHODS, &self.allowed_methods);
-            list(ACCESS_CONTROL_ALLOW_HEADERS, &self.allowed_headers);
+            list(ACCESS_CONTROL_ALLOW_METHODS, &self.allowed_methods, &[]);
+            list(ACCESS_CONTROL_ALLOW_HEADERS, &self.allowed_headers, SENT);
             headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(self.max_age.as_secs()));
-        } else if !self.exposed_headers.is_empty() {
-            list(ACCESS_CONTROL_EXPOSE_HEADERS, &self.exposed_headers);
+        } else {
+            list(ACCESS_CONTROL_EXPOSE_HEADERS, &self.exposed_headers, READ);
         }
     }
 }

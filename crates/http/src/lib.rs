@@ -2,20 +2,23 @@
 //!
 //! [`public`]: what browsers and clients use. [`admin`]: Hydra's admin API. `ui`: the built-in pages. `extract`,
 //! `respond`: what handlers share. `cookies`: a browser's cookies. `cors`: who may read answers. `router`: which
-//! path leads where.
+//! path leads where. `proxies`: whom this server believes about its clients.
 
 mod admin;
 mod cookies;
 mod cors;
 mod extract;
+mod proxies;
 mod public;
 mod respond;
 mod router;
 mod state;
 mod ui;
 
+pub use admin::wire::client_form::read_client;
 pub use cookies::{CookiePolicy, SameSite};
 pub use cors::CorsPolicy;
+pub use proxies::Proxies;
 pub use router::{admin, public};
 pub use state::{AdminState, Health, PublicState, Ready};
 pub use ui::UiState;

@@ -11,10 +11,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use sluice_primitives::Secret;
 
-use crate::admin::{clients, flows, keys, sessions, tokens};
+use crate::admin::{self, clients, flows, keys, sessions, tokens, trust};
 use crate::cors::{self, Cors};
 use crate::extract::bearer;
-use crate::public::{authorize, device, discovery, health, jwks, logout, revoke, token, userinfo};
+use crate::public::{authorize, device, discovery, health, introspect, jwks, logout, par, registration, revoke, token, userinfo};
 use crate::state::{AdminState, PublicState};
 use crate::ui;
 
@@ -39,9 +39,17 @@ pub fn public(state: PublicState) -> Router {
     let pages = ui::routes(state.ui.clone());
     let routes = Router::new()
         .route("/oauth2/auth", get(authorize::get).post(authorize::post))
+        .route("/oauth2/par", post(par::post))
         .route("/oauth2/token", post(token::post))
         .route("/oauth2/revoke", post(revoke::post))
+        .route("/oauth2/introspect", post(introspect::post))
         .route("/oauth2/device/auth", post(device::post))
+        .route("/oauth2/device/verify", get(device::verify))
+        .route("/oauth2/register", post(registration::register))
+        .route(
+            "/oauth2/register/{id}",
+            get(registration::find).put(registration::replace).delete(registration::delete),
+        )
         .route("/userinfo", get(userinfo::answer).post(userinfo::answer))
         .route("/oauth2/sessions/logout", get(logout::get).post(logout::post))
         .route("/.well-known/openid-configuration", get(discovery::get))
@@ -75,6 +83,7 @@ pub fn admin(state: AdminState, beside: Router) -> Router {
     let cors = state.cors.clone();
     let public_keys = Arc::clone(&state.public_keys);
     let (clients, keys) = (clients::routes(state.clients.clone()), keys::routes(state.keys.clone()));
+    let trust = trust::routes(Arc::clone(&state.trust));
     let mut guarded = Router::new()
         .route(&format!("{requests}/login"), get(flows::login))
         .route(&format!("{requests}/login/accept"), put(flows::accept_login))
@@ -82,6 +91,7 @@ pub fn admin(state: AdminState, beside: Router) -> Router {
         .route(&format!("{requests}/consent"), get(flows::consent))
         .route(&format!("{requests}/consent/accept"), put(flows::accept_consent))
         .route(&format!("{requests}/consent/reject"), put(flows::reject_consent))
+        .route(&format!("{requests}/device/accept"), put(admin::device::accept))
         .route(&format!("{requests}/logout"), get(flows::logout))
         .route(&format!("{requests}/logout/accept"), put(flows::accept_logout))
         .route(&format!("{requests}/logout/reject"), put(flows::reject_logout))
@@ -95,6 +105,7 @@ pub fn admin(state: AdminState, beside: Router) -> Router {
         .with_state(state)
         .merge(clients)
         .merge(keys)
+        .merge(trust)
         .layer(DefaultBodyLimit::max(MAX_ADMIN_BODY))
         .layer(from_fn(bounded))
         .merge(beside);

@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use sluice_oauth::Config;
-use sluice_oauth::authorization::AuthorizationService;
-use sluice_oauth::client::{ClientDirectory, ClientService};
+use sluice_oauth::authorization::{AuthorizationService, PushedRequests};
+use sluice_oauth::client::{ClientDirectory, ClientService, DynamicRegistration};
 use sluice_oauth::consent::ConsentService;
+use sluice_oauth::device::{DeviceAuthorizationService, UserCodeService};
 use sluice_oauth::flow::FlowService;
 use sluice_oauth::grant_handler::TokenService;
 use sluice_oauth::introspection::IntrospectionService;
+use sluice_oauth::introspection::for_clients::ClientIntrospection;
 use sluice_oauth::keys::{KeyRing, KeyService};
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::LogoutService;
 use sluice_oauth::revocation::RevocationService;
+use sluice_oauth::sender_constraint::SenderConstraint;
+use sluice_oauth::trust::TrustService;
 use sluice_oauth::userinfo::UserinfoService;
 
 use crate::cookies::CookiePolicy;
@@ -41,8 +45,15 @@ pub trait Health: Send + Sync {
 pub struct PublicState {
     pub config: Arc<Config>,
     pub authorization: Arc<AuthorizationService>,
+    /// Takes pushed requests.
+    pub pushed: Arc<PushedRequests>,
     pub tokens: Arc<TokenService>,
+    pub devices: Arc<DeviceAuthorizationService>,
+    /// None where clients do not register themselves.
+    pub registration: Option<Arc<DynamicRegistration>>,
     pub revocation: Arc<RevocationService>,
+    pub introspection: Arc<ClientIntrospection>,
+    pub constraint: Arc<SenderConstraint>,
     pub userinfo: Arc<UserinfoService>,
     pub logout: Arc<LogoutService>,
     pub keys: Arc<KeyRing>,
@@ -60,12 +71,14 @@ pub struct PublicState {
 #[expect(missing_docs, reason = "each field is what its type says")]
 pub struct AdminState {
     pub flows: Arc<FlowService>,
+    pub devices: Arc<UserCodeService>,
     pub logout: Arc<LogoutService>,
     pub consents: Arc<ConsentService>,
     pub sessions: Arc<LoginSessionService>,
     pub introspection: Arc<IntrospectionService>,
     pub clients: Arc<ClientService>,
     pub keys: Arc<KeyService>,
+    pub trust: Arc<TrustService>,
     pub public_keys: Arc<KeyRing>,
     pub cors: Option<Arc<CorsPolicy>>,
     pub health: Arc<dyn Health>,

@@ -1,13 +1,49 @@
 //! What this server can do, for clients (OpenID Connect Discovery §3, RFC 8414 §2).
 
+use std::collections::BTreeMap;
+
+use sluice_crypto::jwe::{ContentEncryption, KeyManagement};
+use sluice_crypto::jwk::{MacAlgorithm, SigningAlgorithm};
+use sluice_protocol::{GrantType, ResponseMode};
 use sluice_protocol::discovery::Metadata;
 use url::Url;
 
+use crate::client::AuthMethod;
 use crate::config::Config;
+use crate::dpop::ALGORITHMS;
+use crate::keys::REQUEST_OBJECT_ALGORITHMS;
+
+/// The grant types that clients may register and use.
+const GRANT_TYPES: [GrantType; 7] = [
+    GrantType::AuthorizationCode,
+    GrantType::Implicit,
+    GrantType::RefreshToken,
+    GrantType::ClientCredentials,
+    GrantType::DeviceCode,
+    GrantType::JwtBearer,
+    GrantType::TokenExchange,
+];
 
 /// What id tokens and userinfo say by themselves.
-const CLAIMS: [&str; 11] =
-    ["sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "at_hash"];
+const CLAIMS: [&str; 13] = [
+    "sub",
+    "iss",
+    "aud",
+    "exp",
+    "iat",
+    "auth_time",
+    "nonce",
+    "acr",
+    "amr",
+    "sid",
+    "at_hash",
+    "c_hash",
+    "s_hash",
+];
+
+/// What the authorization endpoint answers with, if the client is registered for it.
+const RESPONSE_TYPES: [&str; 7] =
+    ["code", "id_token", "id_token token", "code id_token", "code token", "code id_token token", "token"];
 
 /// What discovery is told to say (Hydra's `webfinger.oidc_discovery`). An address stands in the place of this server's own,
 /// for endpoints that are reached another way; the rest is named besides.
@@ -27,50 +63,140 @@ pub struct Announced {
 /// The metadata of this server: what is true and nothing else.
 pub fn metadata(config: &Config) -> Metadata {
     let endpoint = |path: &str| config.issuer.endpoint(path);
-    let signing = vec!["RS256", "ES256"];
-    let assertion =
-        vec!["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
+    let signing = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).to_vec();
+    let userinfo: Vec<_> = std::iter::once("none").chain(signing.iter().copied()).collect();
+    let key_management = KeyManagement::ALL.map(KeyManagement::as_str).to_vec();
+    let content_encryption = ContentEncryption::ALL.map(ContentEncryption::as_str).to_vec();
+    let (pages_scopes, pages_claims) = of_own_pages(config);
+    let assertion = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str);
+    let assertion: Vec<_> =
+        assertion.into_iter().chain(MacAlgorithm::ALL.map(MacAlgorithm::as_str)).collect();
     let announced = &config.announced;
     let address =
         |told: &Option<Url>, path: &str| told.as_ref().map_or_else(|| endpoint(path), Url::to_string);
-    let methods = vec!["client_secret_basic", "client_secret_post", "private_key_jwt", "none"];
+    let methods = auth_methods(config);
     Metadata {
         issuer: config.issuer.as_str().to_owned(),
         authorization_endpoint: address(&announced.authorization_endpoint, "/oauth2/auth"),
         token_endpoint: address(&announced.token_endpoint, "/oauth2/token"),
+        pushed_authorization_request_endpoint: endpoint("/oauth2/par"),
         device_authorization_endpoint: address(
             &announced.device_authorization_endpoint,
             "/oauth2/device/auth",
         ),
         jwks_uri: address(&announced.jwks_uri, "/.well-known/jwks.json"),
         userinfo_endpoint: address(&announced.userinfo_endpoint, "/userinfo"),
+        registration_endpoint: config
+            .policies
+            .dynamic_registration
+            .enabled
+            .then(|| address(&announced.registration_endpoint, "/oauth2/register")),
+        client_id_metadata_document_supported: config.policies.metadata_documents.enabled,
         revocation_endpoint: endpoint("/oauth2/revoke"),
         end_session_endpoint: endpoint("/oauth2/sessions/logout"),
-        scopes_supported: besides(&["openid", "offline_access", "offline"], &announced.scopes),
-        response_types_supported: vec!["code"],
-        response_modes_supported: vec!["query", "fragment", "form_post"],
-        grant_types_supported: vec!["authorization_code", "refresh_token", "client_credentials"],
-        subject_types_supported: vec!["public"],
+        scopes_supported: besides(
+            &[&["openid", "offline_access", "offline"], pages_scopes].concat(),
+            &announced.scopes,
+        ),
+        response_types_supported: RESPONSE_TYPES.to_vec(),
+        response_modes_supported: std::iter::once("jwt")
+            .chain(ResponseMode::ALL.map(ResponseMode::as_str))
+            .collect(),
+        grant_types_supported: GRANT_TYPES.map(GrantType::as_str).to_vec(),
+        subject_types_supported: config.policies.subjects.types.clone(),
         id_token_signing_alg_values_supported: signing.clone(),
-        id_token_signed_response_alg: signing,
-        userinfo_signed_response_alg: vec!["none"],
-        userinfo_signing_alg_values_supported: vec!["none"],
+        id_token_signed_response_alg: signing.clone(),
+        id_token_encryption_alg_values_supported: key_management.clone(),
+        id_token_encryption_enc_values_supported: content_encryption.clone(),
+        userinfo_signed_response_alg: userinfo.clone(),
+        userinfo_signing_alg_values_supported: userinfo,
+        userinfo_encryption_alg_values_supported: key_management.clone(),
+        userinfo_encryption_enc_values_supported: content_encryption.clone(),
+        introspection_endpoint: endpoint("/oauth2/introspect"),
+        introspection_endpoint_auth_methods_supported: methods
+            .iter()
+            .copied()
+            .filter(|method| *method != AuthMethod::None.as_str())
+            .collect(),
+        introspection_endpoint_auth_signing_alg_values_supported: assertion.clone(),
+        introspection_signing_alg_values_supported: signing,
+        introspection_encryption_alg_values_supported: key_management,
+        introspection_encryption_enc_values_supported: content_encryption,
+        revocation_endpoint_auth_signing_alg_values_supported: assertion.clone(),
         token_endpoint_auth_methods_supported: methods.clone(),
         token_endpoint_auth_signing_alg_values_supported: assertion,
         revocation_endpoint_auth_methods_supported: methods,
         code_challenge_methods_supported: vec!["S256"],
-        claims_supported: besides(&CLAIMS, &announced.claims),
+        dpop_signing_alg_values_supported: ALGORITHMS.map(SigningAlgorithm::as_str).to_vec(),
+        tls_client_certificate_bound_access_tokens: config.policies.mtls.enabled,
+        mtls_endpoint_aliases: mtls_aliases(config),
+        claims_supported: besides(&[&CLAIMS, pages_claims].concat(), &announced.claims),
         prompt_values_supported: vec!["none", "login", "consent", "select_account", "create"],
-        claims_parameter_supported: false,
-        request_parameter_supported: false,
-        request_uri_parameter_supported: false,
-        require_request_uri_registration: false,
+        claims_parameter_supported: true,
+        request_parameter_supported: true,
+        request_uri_parameter_supported: config.policies.request_objects.by_reference,
+        require_request_uri_registration: true,
+        require_pushed_authorization_requests: config.policies.pushed_requests.required,
+        require_signed_request_object: config.policies.request_objects.require_signed,
+        request_object_signing_alg_values_supported: request_object_signing(config),
+        request_object_encryption_alg_values_supported: REQUEST_OBJECT_ALGORITHMS
+            .map(KeyManagement::as_str)
+            .to_vec(),
+        request_object_encryption_enc_values_supported: ContentEncryption::ALL
+            .map(ContentEncryption::as_str)
+            .to_vec(),
         authorization_response_iss_parameter_supported: true,
+        authorization_signing_alg_values_supported: SigningAlgorithm::ALL
+            .map(SigningAlgorithm::as_str)
+            .to_vec(),
+        authorization_encryption_alg_values_supported: KeyManagement::ALL.map(KeyManagement::as_str).to_vec(),
+        authorization_encryption_enc_values_supported: ContentEncryption::ALL
+            .map(ContentEncryption::as_str)
+            .to_vec(),
         backchannel_logout_supported: true,
         backchannel_logout_session_supported: true,
         frontchannel_logout_supported: true,
         frontchannel_logout_session_supported: true,
     }
+}
+
+/// Scopes and claims that the built-in pages know something for; other pages are announced by configuration.
+fn of_own_pages(config: &Config) -> (&'static [&'static str], &'static [&'static str]) {
+    if config.pages.consent.as_str() == config.issuer.endpoint("/ui/consent") {
+        (&["profile", "email"], &["preferred_username", "email", "email_verified"])
+    } else {
+        (&[], &[])
+    }
+}
+
+/// How clients may prove who they are, certificates only where they reach this server.
+fn auth_methods(config: &Config) -> Vec<&'static str> {
+    let mtls = &config.policies.mtls;
+    let can = |method: &AuthMethod| match method {
+        AuthMethod::TlsClientAuth => mtls.has_authorities(),
+        AuthMethod::SelfSignedTlsClientAuth => mtls.enabled,
+        _ => true,
+    };
+    AuthMethod::ALL.into_iter().filter(can).map(AuthMethod::as_str).collect()
+}
+
+/// What request objects may be signed with; `none` where they need not be.
+fn request_object_signing(config: &Config) -> Vec<&'static str> {
+    let none = config.policies.request_objects.allow_unsigned.then_some("none");
+    SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).into_iter().chain(none).collect()
+}
+
+/// Where clients with certificates find the endpoints that look at them (RFC 8705 §5).
+fn mtls_aliases(config: &Config) -> Option<BTreeMap<&'static str, String>> {
+    let endpoints = [
+        ("token_endpoint", "/oauth2/token"),
+        ("revocation_endpoint", "/oauth2/revoke"),
+        ("introspection_endpoint", "/oauth2/introspect"),
+        ("device_authorization_endpoint", "/oauth2/device/auth"),
+        ("pushed_authorization_request_endpoint", "/oauth2/par"),
+        ("userinfo_endpoint", "/userinfo"),
+    ];
+    endpoints.into_iter().map(|(name, path)| Some((name, config.mtls_alias(path)?))).collect()
 }
 
 /// The names of this server, then those that are told besides, each once.

@@ -1,9 +1,9 @@
 //! The authorization server: rules. No HTTP, no SQL.
 //!
-//! Who asks: [`client`], [`client_auth`], [`caller`], [`sender_constraint`], [`trust`]. What is asked: [`authorization`],
-//! [`device`], [`flow`], [`login_session`], [`consent`], [`logout`]. What comes of it: [`grant`], [`grant_handler`],
-//! [`issuing`], [`keys`]. What tokens are worth: [`access_token_reader`], [`introspection`], [`revocation`],
-//! [`userinfo`]. [`discovery`] tells clients of it all, [`metrics`] tell the operator.
+//! Who asks: [`client`], [`client_auth`], [`caller`], [`sender_constraint`], [`dpop`], [`trust`]. What is asked: [`authorization`],
+//! [`device`], [`flow`], [`login_session`], [`consent`], [`logout`]. What comes of it: [`grant`], [`grant_handler`], [`token_exchange`], [`hooks`],
+//! [`issuing`], [`keys`], [`subject`], [`sector`]. What tokens are worth: [`access_token_reader`], [`introspection`], [`revocation`],
+//! [`userinfo`]. [`discovery`] tells clients of it all, [`metrics`] tell the operator. [`network_limit`]: what anybody may do so often.
 
 pub mod access_token_reader;
 pub mod authorization;
@@ -14,18 +14,24 @@ pub mod config;
 pub mod consent;
 pub mod device;
 pub mod discovery;
+pub mod dpop;
 pub mod flow;
 pub mod grant;
 pub mod grant_handler;
+pub mod hooks;
 pub mod introspection;
 pub mod issuing;
 pub mod keys;
 pub mod login_session;
 pub mod logout;
 pub mod metrics;
+pub mod network_limit;
 pub mod replay;
 pub mod revocation;
+pub mod sector;
 pub mod sender_constraint;
+pub mod subject;
+pub mod token_exchange;
 pub mod trust;
 pub mod userinfo;
 

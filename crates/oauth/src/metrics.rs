@@ -33,6 +33,14 @@ pub struct OAuthMetrics {
     pub refreshed: Counter,
     /// Tokens that clients got for themselves.
     pub client_credentials: Counter,
+    /// Assertions of other issuers that became tokens.
+    pub assertions: Counter,
+    /// Tokens that became others.
+    pub exchanged: Counter,
+    /// Requests that a hook refused.
+    pub hook_refusals: Counter,
+    /// Requests that failed because a hook could not be asked, or not be understood.
+    pub hook_failures: Counter,
     /// Errors that were shown, because there was nobody else to tell.
     pub shown_errors: Counter,
     /// Errors that clients were told.

@@ -1,4 +1,4 @@
-//! What may be used once and has no row of its own: ids of assertions.
+//! What may be used once and has no row of its own: ids of assertions and proofs.
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
@@ -12,6 +12,10 @@ pub enum ReplayKind {
     ClientAssertion = 1,
     /// A logout verifier.
     LogoutVerifier = 2,
+    /// The `jti` of a DPoP proof (RFC 9449 §11.1), within its key.
+    DpopProof = 3,
+    /// The `jti` of an assertion of another issuer (RFC 7523 §3), within that issuer.
+    Assertion = 4,
 }
 
 /// Spent things. Every method is one transaction.

@@ -1,4 +1,5 @@
-//! Token revocation (RFC 7009): revoking either token revokes the grant, and with it the whole chain.
+//! Token revocation (RFC 7009): revoking either token revokes the grant, and with it the whole chain. A token that was
+//! exchanged for another one (RFC 8693) goes alone, with what was exchanged for it in turn.
 
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ impl RevocationService {
 
     fn grant_of(&self, token: &str) -> Option<(GrantId, ClientId)> {
         if let Ok(claims) = self.reader.authentic(token) {
-            return Some((claims.grant, claims.client));
+            return Some((claims.revocable(), claims.client));
         }
         let refresh = RefreshToken::open(token, &self.sealer).ok()?;
         Some((refresh.grant, refresh.client))

@@ -1,16 +1,25 @@
-//! Userinfo (OpenID Connect Core §5.3).
+//! Userinfo (OpenID Connect Core §5.3): JSON, or a token of its own that is signed, encrypted or both, as the client
+//! registered (§5.3.2).
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sluice_commit::StoreError;
-use sluice_primitives::Clock;
+use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_primitives::{Clock, Timestamp};
 use sluice_protocol::ErrorCode;
+use sluice_token::AccessTokenClaims;
 use thiserror::Error;
 
 use crate::access_token_reader::{AccessTokenReader, NotActive};
+use crate::client::{Client, ClientDirectory};
+use crate::config::Config;
 use crate::grant::GrantRepository;
+use crate::issuing::IssueError;
+use crate::issuing::encrypt::{ClientEncryption, Content, NotEncrypted};
 use crate::issuing::id_token::permitted;
+use crate::keys::KeyRing;
+use crate::sender_constraint::{NotHolder, PresentedToken, SenderConstraint};
 
 /// Why there is no userinfo.
 #[derive(Debug, Error)]
@@ -24,9 +33,18 @@ pub enum UserinfoError {
     /// The token does not hold.
     #[error(transparent)]
     Token(#[from] NotActive),
+    /// The token is bound to a key that its bearer does not hold.
+    #[error(transparent)]
+    NotHolder(#[from] NotHolder),
     /// The token does not cover `openid`.
     #[error("the access token does not cover the scope `openid`")]
     Scope,
+    /// The claims could not be signed as the client registered.
+    #[error(transparent)]
+    Unsigned(#[from] IssueError),
+    /// The claims could not be encrypted as the client registered.
+    #[error(transparent)]
+    NotEncrypted(#[from] NotEncrypted),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -39,19 +57,40 @@ impl UserinfoError {
             Self::NoToken => None,
             Self::Malformed => Some(ErrorCode::InvalidRequest),
             Self::Token(_) => Some(ErrorCode::InvalidToken),
+            Self::NotHolder(error) => Some(error.code()),
             Self::Scope => Some(ErrorCode::InsufficientScope),
+            Self::Unsigned(_) | Self::NotEncrypted(_) => Some(ErrorCode::ServerError),
             Self::Store(error) if error.is_temporary() => Some(ErrorCode::TemporarilyUnavailable),
             Self::Store(_) => Some(ErrorCode::ServerError),
         }
     }
 }
 
+/// The claims about a user, as the client registered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Userinfo {
+    /// As JSON.
+    Claims(Map<String, Value>),
+    /// Signed, encrypted or both (`application/jwt`).
+    Jwt(String),
+}
+
 /// Tells who the user is.
 pub struct UserinfoService {
+    /// What it is told.
+    pub config: Arc<Config>,
     /// Reads access tokens.
     pub reader: Arc<AccessTokenReader>,
+    /// Whether tokens are in the right hands.
+    pub constraint: Arc<SenderConstraint>,
     /// Grants: the claims are theirs.
     pub grants: Arc<dyn GrantRepository>,
+    /// Clients: each has its own way of being told.
+    pub clients: Arc<ClientDirectory>,
+    /// Signs.
+    pub keys: Arc<KeyRing>,
+    /// Encrypts.
+    pub encryption: Arc<ClientEncryption>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
@@ -61,19 +100,59 @@ impl UserinfoService {
     ///
     /// # Errors
     /// [`UserinfoError`] says why not.
-    pub async fn userinfo(&self, token: &str) -> Result<Map<String, Value>, UserinfoError> {
+    pub async fn userinfo(&self, presented: &PresentedToken<'_>) -> Result<Userinfo, UserinfoError> {
         self.reader.check_knowledge()?;
-        let claims = self.reader.active(token, self.clock.now())?;
+        let now = self.clock.now();
+        let claims = self.reader.active(presented.token, now)?;
+        self.constraint.check_holder(presented, claims.rare.confirmation)?;
         if !claims.scope.contains("openid") {
             return Err(UserinfoError::Scope);
         }
-        let grant = self.grants.find(claims.grant).await?.ok_or(NotActive::Revoked)?;
+        let told = self.claims(&claims).await?;
+        // A client that is gone has no tokens that hold.
+        let client = self.clients.find(&claims.client).await?.ok_or(NotActive::Revoked)?;
+        self.formatted(&client, told, now).await
+    }
+
+    async fn claims(&self, token: &AccessTokenClaims) -> Result<Map<String, Value>, UserinfoError> {
+        let grant = self.grants.find(token.grant).await?.ok_or(NotActive::Revoked)?;
         if grant.revoked_at.is_some() {
             return Err(NotActive::Revoked.into());
         }
-        let mut userinfo = permitted(&grant.claims.id_token);
-        let subject = grant.claims.shown_subject.unwrap_or_else(|| grant.subject.to_string());
-        userinfo.insert("sub".to_owned(), Value::String(subject));
-        Ok(userinfo)
+        let mut told = permitted(&grant.claims.id_token);
+        told.insert("sub".to_owned(), token.visible_subject().into());
+        Ok(told)
+    }
+
+    /// The claims as the client registered. What it wants signed or encrypted is never told otherwise.
+    async fn formatted(
+        &self,
+        client: &Client,
+        claims: Map<String, Value>,
+        now: Timestamp,
+    ) -> Result<Userinfo, UserinfoError> {
+        let how = client.formats.userinfo_encryption.as_ref();
+        let content = match (&client.userinfo_signed_response_alg, how) {
+            (None, None) => return Ok(Userinfo::Claims(claims)),
+            (None, Some(_)) => (Content::Claims, serde_json::to_string(&claims).unwrap_or_default()),
+            (Some(algorithm), _) => (Content::Jwt, self.signed(client, algorithm, (claims, now))?),
+        };
+        Ok(Userinfo::Jwt(self.encryption.apply(client, how, content).await?))
+    }
+
+    /// The claims as a signed token, with `iss` and `aud` (OpenID Connect Core §5.3.2). It has no `exp`, by which it is
+    /// told from an id token.
+    fn signed(
+        &self,
+        client: &Client,
+        algorithm: &str,
+        (mut claims, now): (Map<String, Value>, Timestamp),
+    ) -> Result<String, IssueError> {
+        let algorithm: SigningAlgorithm = algorithm.parse().map_err(|_| IssueError::NoKey)?;
+        let key = self.keys.id_token_signer(algorithm).ok_or(IssueError::NoKey)?;
+        claims.insert("iss".to_owned(), self.config.issuer.as_str().into());
+        claims.insert("aud".to_owned(), client.id.as_str().into());
+        claims.insert("iat".to_owned(), now.as_secs().into());
+        Ok(key.sign(Some("JWT"), &serde_json::to_vec(&claims).unwrap_or_default())?)
     }
 }

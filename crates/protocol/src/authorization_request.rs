@@ -1,5 +1,6 @@
 //! An authorization request as it arrives (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1), before anything is trusted.
 
+use crate::audience::is_resource;
 use crate::parameters::{InvalidParameters, Parameters};
 
 /// Longer requests are refused, in bytes.
@@ -35,6 +36,11 @@ impl<'a> RawAuthorizationRequest<'a> {
     /// The value of a parameter that may stand once.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name)
+    }
+
+    /// Whether each `resource` is what it must be (RFC 8707 §2).
+    pub fn resources_are_valid(&self) -> bool {
+        self.0.all("resource").all(is_resource)
     }
 
     /// All values of `audience` (space-separated, Hydra) and `resource` (one each, RFC 8707).

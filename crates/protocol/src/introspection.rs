@@ -17,6 +17,9 @@ pub struct IntrospectionResponse {
     /// For whom.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
+    /// The `sub` that the client sees, if it is another (Hydra). Told to administrators, whose `sub` is the subject itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obfuscated_subject: Option<String>,
     /// Until when, in seconds since the epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exp: Option<i64>,

@@ -2,11 +2,13 @@
 //!
 //! Values, parsed once at the edge: [`client_id`], [`redirect_uri`], [`scope`], [`audience`], [`prompt`], [`pkce`],
 //! [`grant_type`], [`response_type`], [`response_mode`], [`subject`]. Requests: [`parameters`],
-//! [`authorization_request`], [`token_request`]. Responses: [`token_response`], [`introspection`], [`discovery`],
+//! [`authorization_request`], [`claims_request`], [`authorization_details`], [`token_request`]. Responses: [`token_response`], [`introspection`], [`discovery`],
 //! [`error_code`].
 
 pub mod audience;
+pub mod authorization_details;
 pub mod authorization_request;
+pub mod claims_request;
 pub mod client_id;
 pub mod discovery;
 pub mod error_code;
@@ -24,7 +26,9 @@ pub mod token_request;
 pub mod token_response;
 
 pub use audience::Audience;
+pub use authorization_details::AuthorizationDetails;
 pub use authorization_request::RawAuthorizationRequest;
+pub use claims_request::ClaimsRequest;
 pub use client_id::ClientId;
 pub use error_code::ErrorCode;
 pub use grant_type::GrantType;

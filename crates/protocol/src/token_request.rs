@@ -3,6 +3,7 @@
 use sluice_primitives::Secret;
 use thiserror::Error;
 
+use crate::audience::is_resource;
 use crate::grant_type::GrantType;
 use crate::parameters::Parameters;
 use crate::scope::Scope;
@@ -18,6 +19,10 @@ pub enum TokenRequest {
         redirect_uri: Option<String>,
         /// The PKCE verifier, as sent.
         code_verifier: Option<String>,
+        /// A narrower audience, if asked for.
+        audience: Vec<String>,
+        /// Fewer `authorization_details` (RFC 9396 §6.1), as sent.
+        authorization_details: Option<String>,
     },
     /// A refresh token is exchanged.
     RefreshToken {
@@ -27,6 +32,8 @@ pub enum TokenRequest {
         scope: Option<Scope>,
         /// A narrower audience, if asked for.
         audience: Vec<String>,
+        /// Fewer `authorization_details` (RFC 9396 §6.1), as sent.
+        authorization_details: Option<String>,
     },
     /// The client asks for itself.
     ClientCredentials {
@@ -86,6 +93,9 @@ pub enum InvalidTokenRequest {
     /// A malformed scope.
     #[error("the scope is malformed")]
     Scope,
+    /// A `resource` that is no absolute URI, or has a fragment (RFC 8707 §2).
+    #[error("a resource is no absolute URI, or has a fragment")]
+    Resource,
 }
 
 impl TokenRequest {
@@ -102,15 +112,18 @@ impl TokenRequest {
                 code: required("code")?.to_owned(),
                 redirect_uri: form.get("redirect_uri").map(str::to_owned),
                 code_verifier: form.get("code_verifier").map(str::to_owned),
+                audience: audience(form)?,
+                authorization_details: form.get("authorization_details").map(str::to_owned),
             }),
             GrantType::RefreshToken => Ok(Self::RefreshToken {
                 refresh_token: required("refresh_token")?.to_owned(),
                 scope: scope(form)?,
-                audience: audience(form),
+                audience: audience(form)?,
+                authorization_details: form.get("authorization_details").map(str::to_owned),
             }),
             GrantType::ClientCredentials => Ok(Self::ClientCredentials {
                 scope: scope(form)?,
-                audience: audience(form),
+                audience: audience(form)?,
                 authorization_details: form.get("authorization_details").map(str::to_owned),
             }),
             GrantType::DeviceCode => {
@@ -119,7 +132,7 @@ impl TokenRequest {
             GrantType::JwtBearer => Ok(Self::JwtBearer {
                 assertion: Secret::new(required("assertion")?.to_owned()),
                 scope: scope(form)?,
-                audience: audience(form),
+                audience: audience(form)?,
             }),
             GrantType::TokenExchange => {
                 TokenExchangeRequest::read(form).map(Box::new).map(Self::TokenExchange)
@@ -152,7 +165,7 @@ impl TokenExchangeRequest {
             actor_token_type: form.get("actor_token_type").map(str::to_owned),
             requested_token_type: form.get("requested_token_type").map(str::to_owned),
             scope: scope(form)?,
-            audience: audience(form),
+            audience: audience(form)?,
         };
         // RFC 8693 §2.1: the type stands if and only if the token does.
         if request.actor_token.is_some() != request.actor_token_type.is_some() {
@@ -166,7 +179,10 @@ fn scope(form: &Parameters<'_>) -> Result<Option<Scope>, InvalidTokenRequest> {
     form.get("scope").map(str::parse).transpose().map_err(|_| InvalidTokenRequest::Scope)
 }
 
-fn audience(form: &Parameters<'_>) -> Vec<String> {
+fn audience(form: &Parameters<'_>) -> Result<Vec<String>, InvalidTokenRequest> {
+    if !form.all("resource").all(is_resource) {
+        return Err(InvalidTokenRequest::Resource);
+    }
     let named = form.all("audience").flat_map(|value| value.split(' '));
-    named.chain(form.all("resource")).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    Ok(named.chain(form.all("resource")).filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }

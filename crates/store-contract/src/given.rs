@@ -105,6 +105,7 @@ pub fn claims() -> GrantClaims {
         claims_request: Some(json!({"userinfo": {"email": null}})),
         authorization_details: Some(json!([{"type": "payment"}])),
         remember_for: Some(0),
+        replaced: false,
     }
 }
 

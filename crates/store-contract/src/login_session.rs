@@ -109,11 +109,32 @@ pub async fn participants_are_the_clients_that_got_a_grant(fixture: &impl Fixtur
     let ended = store.participants(&EndSessions::One(one.id)).await.unwrap();
     assert_eq!(ended.len(), 1);
     assert_eq!((ended[0].session, ended[0].subject.as_str()), (one.id, "alice"));
-    assert_eq!(sorted(ended[0].clients.iter()), ["bank", "shop"]);
+    assert_eq!(sorted(ended[0].clients.iter().map(|one| &one.client)), ["bank", "shop"]);
     let of_alice = store.participants(&EndSessions::Subject(given::subject("alice"))).await.unwrap();
     assert_eq!(of_alice.len(), 2);
     assert!(of_alice.iter().all(|ended| [one.id, other.id].contains(&ended.session)));
     assert!(find(&*store, &one, 1).await.is_some(), "asking ends nothing");
+}
+
+/// A client that was shown another subject is told of its end by that name.
+pub async fn participants_know_whose_session_it_is_by_the_name_they_were_told(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let session = given::session();
+    insert(&*store, &session).await;
+    for (client, shown) in [("bank", Some("pseudonym")), ("shop", None), ("bank", Some("a later one"))] {
+        let mut grant = sluice_oauth::grant::Grant {
+            session: Some(session.id),
+            client: given::client_id(client),
+            ..given::grant()
+        };
+        grant.claims.shown_subject = shown.map(str::to_owned);
+        GrantRepository::insert(&*store, grant, None, true).await.unwrap();
+    }
+    let ended = store.participants(&EndSessions::One(session.id)).await.unwrap();
+    let mut shown: Vec<_> =
+        ended[0].clients.iter().map(|one| (one.client.as_str(), one.shown_subject.as_deref())).collect();
+    shown.sort_unstable();
+    assert_eq!(shown, [("bank", Some("pseudonym")), ("shop", None)]);
 }
 
 async fn take_part(store: &impl GrantRepository, session: SessionId, client: &str, participates: bool) {

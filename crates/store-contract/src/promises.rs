@@ -102,6 +102,7 @@ macro_rules! store_contract {
                 an_idle_session_is_not_found,
                 a_touch_moves_the_end_if_it_says_so,
                 participants_are_the_clients_that_got_a_grant,
+                participants_know_whose_session_it_is_by_the_name_they_were_told,
                 an_ended_session_is_gone_marked_and_told,
                 all_sessions_of_a_subject_end_with_one_marker,
                 an_ended_session_does_not_come_back,

@@ -34,6 +34,11 @@ impl TokenId {
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
+
+    /// What stands for this one token where a marker names a grant: no grant has its id.
+    pub const fn as_grant(&self) -> GrantId {
+        GrantId::from_bytes(self.0)
+    }
 }
 
 impl std::fmt::Display for TokenId {
@@ -94,9 +99,32 @@ pub struct RareClaims {
     pub actor: Option<String>,
     /// What was granted in detail, as a JSON array (RFC 9396).
     pub authorization_details: Option<String>,
+    /// Authentication context class; in signed tokens only (RFC 9068 §2.2.1).
+    pub acr: Option<String>,
+    /// Authentication methods; in signed tokens only (RFC 9068 §2.2.1).
+    pub amr: Vec<String>,
+    /// What this token was exchanged for, the first one first; empty for a token that a grant yielded itself.
+    pub origins: Vec<Origin>,
+}
+
+/// A token that was exchanged for another one (RFC 8693). What ends it ends the other one too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// To whom it was issued.
+    pub client: ClientId,
+    /// Its id.
+    pub token: TokenId,
+    /// What markers about its client and about consent are held against.
+    pub consented_at: Timestamp,
 }
 
 impl AccessTokenClaims {
+    /// What a marker names to revoke this token at its client's wish: its grant; for an exchanged token, which is but a guest
+    /// of its grant, the token alone.
+    pub fn revocable(&self) -> GrantId {
+        if self.rare.origins.is_empty() { self.grant } else { self.id.as_grant() }
+    }
+
     /// The `sub` that this client and its resource servers see: the client itself if there is no subject.
     pub fn visible_subject(&self) -> &str {
         let real = || self.subject.as_ref().map_or(self.client.as_str(), Subject::as_str);

@@ -73,6 +73,10 @@ struct Public<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     auth_time: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    acr: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    amr: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
     cnf: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     act: Option<Box<RawValue>>,
@@ -103,7 +107,8 @@ pub fn write(
     let public = Public {
         iss: &layout.issuer,
         sub: claims.visible_subject(),
-        aud: &claims.audience,
+        // RFC 9068 §3: a token that was asked for no resource is for a default one.
+        aud: if claims.audience.is_empty() { std::slice::from_ref(&layout.issuer) } else { &claims.audience },
         client_id: claims.client.as_str(),
         exp: claims.expires_at.as_secs(),
         iat: claims.issued_at.as_secs(),
@@ -112,6 +117,8 @@ pub fn write(
         scope: (layout.scope_claim != ScopeClaim::List).then(|| claims.scope.as_str()),
         scp: (layout.scope_claim != ScopeClaim::Text).then(|| claims.scope.iter().collect()),
         auth_time: claims.subject.as_ref().map(|_| claims.authenticated_at.as_secs()),
+        acr: claims.rare.acr.as_deref(),
+        amr: &claims.rare.amr,
         cnf: claims.rare.confirmation.map(|confirmation| confirmation.to_json()),
         act: raw(&claims.rare.actor),
         authorization_details: raw(&claims.rare.authorization_details),
@@ -155,7 +162,7 @@ fn below_ext(
 
 /// Whether a consent claim may not stand at the top level, because the server speaks there.
 pub fn is_reserved(name: &str) -> bool {
-    const RESERVED: [&str; 17] = [
+    const RESERVED: [&str; 19] = [
         "iss",
         "sub",
         "aud",
@@ -168,6 +175,8 @@ pub fn is_reserved(name: &str) -> bool {
         "scp",
         "ext",
         "auth_time",
+        "acr",
+        "amr",
         "cnf",
         "act",
         "may_act",

@@ -9,7 +9,7 @@ pub mod jwt;
 pub mod revocation;
 pub mod sealed;
 
-pub use claims::{AccessTokenClaims, TokenId};
+pub use claims::{AccessTokenClaims, Origin, TokenId};
 pub use confirmation::Confirmation;
 pub use revocation::{
     Change, Facts, Feed, FeedBatch, FeedFollower, FeedPosition, Marker, RevocationSet, Target,

@@ -5,7 +5,7 @@ use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{GrantId, Rng, SessionId, Timestamp};
 use thiserror::Error;
 
-use crate::claims::{AccessTokenClaims, Extra, RareClaims, TokenId};
+use crate::claims::{AccessTokenClaims, Extra, Origin, RareClaims, TokenId};
 use crate::confirmation::Confirmation;
 
 /// What Hydra puts before its access tokens; secret scanners know it.
@@ -49,6 +49,12 @@ struct WireRare<'a> {
     shown_subject: Option<&'a str>,
     actor: Option<&'a str>,
     authorization_details: Option<&'a str>,
+    acr: Option<&'a str>,
+    #[serde(borrow)]
+    amr: Vec<&'a str>,
+    /// Client, token id, and when consent was accepted.
+    #[serde(borrow)]
+    origins: Vec<(&'a str, [u8; 16], i64)>,
 }
 
 impl<'a> WireRare<'a> {
@@ -58,19 +64,39 @@ impl<'a> WireRare<'a> {
             shown_subject: rare.shown_subject.as_deref(),
             actor: rare.actor.as_deref(),
             authorization_details: rare.authorization_details.as_deref(),
+            acr: rare.acr.as_deref(),
+            amr: rare.amr.iter().map(String::as_str).collect(),
+            origins: rare
+                .origins
+                .iter()
+                .map(|origin| {
+                    (origin.client.as_str(), *origin.token.as_bytes(), origin.consented_at.as_millis())
+                })
+                .collect(),
         }
     }
 }
 
-impl From<WireRare<'_>> for RareClaims {
-    fn from(wire: WireRare<'_>) -> Self {
+impl TryFrom<WireRare<'_>> for RareClaims {
+    type Error = NotAToken;
+    fn try_from(wire: WireRare<'_>) -> Result<Self, NotAToken> {
         let owned = |text: Option<&str>| text.map(str::to_owned);
-        Self {
+        let origin = |(client, token, consented_at): (&str, [u8; 16], i64)| {
+            Ok::<_, NotAToken>(Origin {
+                client: client.parse().map_err(|_| NotAToken::Content)?,
+                token: TokenId::from_bytes(token),
+                consented_at: Timestamp::from_millis(consented_at),
+            })
+        };
+        Ok(Self {
             confirmation: wire.confirmation,
             shown_subject: owned(wire.shown_subject),
             actor: owned(wire.actor),
             authorization_details: owned(wire.authorization_details),
-        }
+            acr: owned(wire.acr),
+            amr: wire.amr.into_iter().map(str::to_owned).collect(),
+            origins: wire.origins.into_iter().map(origin).collect::<Result<_, _>>()?,
+        })
     }
 }
 
@@ -138,6 +164,6 @@ pub fn decode(bytes: &[u8]) -> Result<AccessTokenClaims, NotAToken> {
             (2, _) => Extra::InGrant,
             _ => Extra::None,
         },
-        rare: wire.rare.map(RareClaims::from).unwrap_or_default(),
+        rare: wire.rare.map(RareClaims::try_from).transpose()?.unwrap_or_default(),
     })
 }

@@ -88,5 +88,6 @@ feature('jwt_bearer', 'an assertion works once', async () => {
   const configuration = await relyingParty({ grant_types: [JWT_BEARER] })
   const grant = { assertion: await assertion(key, issuer), scope: 'profile' }
   await client.genericGrantRequest(configuration, JWT_BEARER, grant)
-  await assert.rejects(client.genericGrantRequest(configuration, JWT_BEARER, grant), { error: 'invalid_grant' })
+  const refused = await client.genericGrantRequest(configuration, JWT_BEARER, grant).catch((error) => error)
+  assert.match(refused.error, /^(invalid_grant|jti_known)$/) // the second is Hydra's
 })

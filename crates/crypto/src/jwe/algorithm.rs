@@ -1,4 +1,4 @@
-//! The algorithms of JWE that this program encrypts and decrypts with (RFC 7518 §4, §5). RSA1_5 is not one of them: its
+//! The algorithms of JWE that this program encrypts and decrypts with (RFC 7518 §4, §5). `RSA1_5` is not one of them: its
 //! padding tells an attacker too much (RFC 8725 §3.2).
 
 use std::fmt;

@@ -24,5 +24,3 @@ mod keys;
 mod password_hash;
 #[cfg(test)]
 mod secret_hash;
-#[cfg(test)]
-mod zz_dump;

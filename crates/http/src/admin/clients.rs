@@ -45,7 +45,7 @@ async fn create(State(clients): Clients, body: JsonBody) -> Result<Response, Adm
     let metadata = read_client(body.bytes()).map_err(AdminError::malformed)?;
     let made = clients.create(metadata).await?;
     let location = format!("{PATH}/{}", utf8_percent_encode(made.client.id.as_str(), NON_ALPHANUMERIC));
-    let body = Json(ClientBody::with_secret(&made.client, made.secret.as_ref()));
+    let body = Json(ClientBody::with_secret(&made));
     Ok((StatusCode::CREATED, [(LOCATION, location)], body).into_response())
 }
 
@@ -61,7 +61,7 @@ async fn replace(
 ) -> Result<Response, AdminError> {
     let metadata = read_client(body.bytes()).map_err(AdminError::malformed)?;
     let changed = clients.replace(&client_id(&id)?, metadata).await?;
-    Ok(Json(ClientBody::with_secret(&changed.client, changed.secret.as_ref())).into_response())
+    Ok(Json(ClientBody::with_secret(&changed)).into_response())
 }
 
 async fn patch(
@@ -72,7 +72,7 @@ async fn patch(
     let patch: json_patch::Patch = body.read_any()?;
     let edit = |client: &_| patch_client(client, &patch).map_err(RefusedPatch);
     let changed = clients.patch(&client_id(&id)?, edit).await?;
-    Ok(Json(ClientBody::with_secret(&changed.client, changed.secret.as_ref())).into_response())
+    Ok(Json(ClientBody::with_secret(&changed)).into_response())
 }
 
 async fn delete(State(clients): Clients, Path(id): Path<String>) -> Result<StatusCode, AdminError> {
@@ -92,7 +92,7 @@ async fn set_lifespans(
 
 async fn rotate_secret(State(clients): Clients, Path(id): Path<String>) -> Result<Response, AdminError> {
     let rotated = clients.rotate_secret(&client_id(&id)?).await?;
-    Ok(Json(ClientBody::with_secret(&rotated.client, rotated.secret.as_ref())).into_response())
+    Ok(Json(ClientBody::with_secret(&rotated)).into_response())
 }
 
 async fn forget_rotated_secrets(

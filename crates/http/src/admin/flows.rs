@@ -16,7 +16,7 @@ use super::wire::flow::{
 use crate::respond::AdminError;
 use crate::state::AdminState;
 
-type Answer = Result<Response, Refusal>;
+pub(super) type Answer = Result<Response, Refusal>;
 
 /// `GET …/login`.
 pub(crate) async fn login(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
@@ -98,7 +98,7 @@ pub(crate) async fn reject_logout(State(state): State<AdminState>, RawQuery(quer
 }
 
 /// The challenge of the query: by its name, or, as older clients of Hydra send it, as `challenge`.
-fn challenge(query: Option<&str>, name: &str) -> Result<String, AdminError> {
+pub(super) fn challenge(query: Option<&str>, name: &str) -> Result<String, AdminError> {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes(), 64 * 1024, &[])
         .map_err(|error| AdminError::malformed(error.to_string()))?;
     let challenge = parameters.get(name).or_else(|| parameters.get("challenge")).map(str::to_owned);

@@ -1,13 +1,15 @@
 //! The admin API: Hydra's paths, status codes and JSON.
 //!
-//! [`clients`], [`keys`], [`flows`], [`sessions`], [`tokens`]: one file per resource. [`wire`]: the JSON. [`json_body`], [`path`]: how
+//! [`clients`], [`keys`], [`flows`], [`device`], [`sessions`], [`tokens`], [`trust`]: one file per resource. [`wire`]: the JSON. [`json_body`], [`path`]: how
 //! bodies and paths are read.
 
 pub(crate) mod clients;
+pub(crate) mod device;
 pub(crate) mod flows;
 pub(crate) mod json_body;
 pub(crate) mod keys;
 pub(crate) mod path;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
+pub(crate) mod trust;
 pub(crate) mod wire;

@@ -1,16 +1,21 @@
 //! What a request to an endpoint for clients brings beside its form.
 
+use std::net::IpAddr;
+
 use axum::http::{Extensions, HeaderMap};
-use sluice_net::{PeerAddress, TrustedProxies};
-use sluice_oauth::caller::{Caller, DpopHeader};
+use sluice_net::{ClientCertificateSource, PeerAddress, PeerCertificates, client_certificate};
+use sluice_oauth::caller::{Caller, DpopHeader, PresentedCertificate};
+use tracing::warn;
+
+use crate::proxies::Proxies;
 
 /// The caller behind these headers and this connection.
-pub(crate) fn caller(headers: &HeaderMap, extensions: &Extensions, proxies: &TrustedProxies) -> Caller {
-    let peer = extensions.get::<PeerAddress>();
+pub(crate) fn caller(headers: &HeaderMap, extensions: &Extensions, proxies: &Proxies) -> Caller {
+    let peer = extensions.get::<PeerAddress>().map(|PeerAddress(peer)| peer.ip());
     Caller {
         dpop: dpop(headers),
-        certificate: None,
-        address: peer.map(|PeerAddress(peer)| proxies.client_address(peer.ip(), headers)),
+        certificate: peer.and_then(|peer| certificate(peer, headers, extensions, proxies)),
+        address: peer.map(|peer| proxies.addresses.client_address(peer, headers)),
     }
 }
 
@@ -21,5 +26,28 @@ fn dpop(headers: &HeaderMap) -> DpopHeader {
         (None, _) => DpopHeader::None,
         (Some(Ok(only)), None) => DpopHeader::One(only.to_owned()),
         _ => DpopHeader::Unclear,
+    }
+}
+
+/// The certificate whose key the client proved to hold. One that a proxy garbles is none: who needs it is refused.
+fn certificate(
+    peer: IpAddr,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+    proxies: &Proxies,
+) -> Option<PresentedCertificate> {
+    let direct = extensions.get::<PeerCertificates>();
+    match client_certificate(peer, headers, direct, &proxies.certificates) {
+        Ok(found) => found.map(|certificate| PresentedCertificate {
+            leaf: certificate.leaf,
+            chain: match certificate.source {
+                ClientCertificateSource::Direct { chain } => Some(chain.iter().skip(1).cloned().collect()),
+                ClientCertificateSource::Forwarded => None,
+            },
+        }),
+        Err(error) => {
+            warn!(%peer, reason = %error, "a proxy passed on a client certificate that cannot be read");
+            None
+        }
     }
 }

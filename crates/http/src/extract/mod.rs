@@ -6,11 +6,15 @@ use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, Request};
 use bytes::Bytes;
-use sluice_net::TrustedProxies;
 use sluice_oauth::caller::Caller;
+use sluice_oauth::sender_constraint::TokenScheme;
 use sluice_protocol::Parameters;
 use sluice_protocol::parameters::InvalidParameters;
 use thiserror::Error;
+
+pub(crate) use caller::caller;
+
+use crate::proxies::Proxies;
 
 /// A longer form is refused, in bytes.
 pub(crate) const MAX_FORM: usize = 64 * 1024;
@@ -36,9 +40,9 @@ pub(crate) struct ClientCall {
 /// The form of a client's request and the client's own traits.
 pub(crate) async fn client_call(
     request: Request<Body>,
-    proxies: &TrustedProxies,
+    proxies: &Proxies,
 ) -> Result<ClientCall, InvalidForm> {
-    let caller = caller::caller(request.headers(), request.extensions(), proxies);
+    let caller = caller(request.headers(), request.extensions(), proxies);
     let (headers, body) = form_bytes(request).await?;
     Ok(ClientCall { headers, body, caller })
 }
@@ -81,4 +85,16 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = header.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// An access token of the `Authorization` header, and how it is presented there (RFC 6750 §2.1, RFC 9449 §7.1).
+pub(crate) fn access_token(headers: &HeaderMap) -> Option<(TokenScheme, &str)> {
+    let (scheme, token) = authorization(headers).ok()??.split_once(' ')?;
+    let scheme = match scheme {
+        _ if scheme.eq_ignore_ascii_case("bearer") => TokenScheme::Bearer,
+        _ if scheme.eq_ignore_ascii_case("dpop") => TokenScheme::Dpop,
+        _ => return None,
+    };
+    let token = token.trim();
+    (!token.is_empty()).then_some((scheme, token))
 }

@@ -22,9 +22,7 @@ pub(crate) async fn get(
     headers: HeaderMap,
 ) -> Response {
     let query = query.unwrap_or_default();
-    let address =
-        peer.map(|Extension(PeerAddress(peer))| state.ui.proxies.client_address(peer.ip(), &headers));
-    let browser = Browser { address, ..state.cookies.browser(&headers) };
+    let browser = browser(&state, peer, &headers);
     // Only the verifier of a later leg counts: the request is rebuilt from what was sealed.
     let legs = Parameters::parse(query.as_bytes(), 64 * 1024, &["resource", "audience"]).unwrap_or_default();
     let step = match (legs.get("login_verifier"), legs.get("consent_verifier")) {
@@ -32,9 +30,25 @@ pub(crate) async fn get(
         (Some(verifier), None) => state.authorization.after_login(verifier, &browser).await,
         (None, None) => state.authorization.begin(query.as_bytes(), &browser).await,
     };
+    answer(&state, step).await
+}
+
+/// The browser behind these headers and this connection.
+pub(super) fn browser(
+    state: &PublicState,
+    peer: Option<Extension<PeerAddress>>,
+    headers: &HeaderMap,
+) -> Browser {
+    let address =
+        peer.map(|Extension(PeerAddress(peer))| state.ui.proxies.addresses.client_address(peer.ip(), headers));
+    Browser { address, ..state.cookies.browser(headers) }
+}
+
+/// Where a leg leads, or why it does not.
+pub(super) async fn answer(state: &PublicState, step: Result<Step, AuthorizationError>) -> Response {
     match step {
-        Ok(step) => go(&state, &step),
-        Err(error) => refuse(&state, error),
+        Ok(step) => go(state, &step),
+        Err(error) => refuse(state, error).await,
     }
 }
 
@@ -46,7 +60,7 @@ pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> 
         Err(error) => {
             tracing::info!(reason = %error, "authorization request refused");
             let cause = sluice_protocol::parameters::InvalidParameters::NotUtf8;
-            refuse(&state, AuthorizationError::Shown(ShownError::Parameters(cause)))
+            shown(&state, &ShownError::Parameters(cause))
         }
     }
 }
@@ -57,7 +71,7 @@ fn go(state: &PublicState, step: &Step) -> Response {
     response
 }
 
-fn refuse(state: &PublicState, error: AuthorizationError) -> Response {
+async fn refuse(state: &PublicState, error: AuthorizationError) -> Response {
     match error {
         AuthorizationError::Redirected(error) => {
             state.authorization.metrics.redirected_errors.add();
@@ -66,14 +80,19 @@ fn refuse(state: &PublicState, error: AuthorizationError) -> Response {
                 reason = error.description,
                 "authorization request refused"
             );
-            redirect::go(&error.location(state.config.issuer.as_str()))
+            match state.authorization.location(&error).await {
+                Ok(location) => redirect::go(&location),
+                Err(error) => shown(state, &error),
+            }
         }
-        AuthorizationError::Shown(error) => {
-            state.authorization.metrics.shown_errors.add();
-            log("authorization", error.code(), &error);
-            let (sentence, way_out) = (error.sentence(), error.way_out());
-            let view = ErrorView { code: error.code(), sentence, way_out, over: error.is_over() };
-            error_page(&state.config, &view).into_response()
-        }
+        AuthorizationError::Shown(error) => shown(state, &error),
     }
+}
+
+fn shown(state: &PublicState, error: &ShownError) -> Response {
+    state.authorization.metrics.shown_errors.add();
+    log("authorization", error.code(), error);
+    let (sentence, way_out) = (error.sentence(), error.way_out());
+    let view = ErrorView { code: error.code(), sentence, way_out, over: error.is_over() };
+    error_page(&state.config, &view).into_response()
 }

@@ -1,17 +1,59 @@
-//! `POST /oauth2/device/auth` (RFC 8628 §3.1). Discovery names it because Hydra's clients require it to; no client may use
-//! the device flow yet.
+//! Devices without a browser: `POST /oauth2/device/auth` (RFC 8628 §3.1), where they ask, and `GET /oauth2/device/verify`,
+//! where their users come (Hydra's path).
 
-use axum::response::Response;
-use sluice_protocol::ErrorCode;
-use thiserror::Error;
+use axum::extract::{RawQuery, Request, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use sluice_net::PeerAddress;
+use sluice_oauth::client_auth::{ClientAuthError, Presented};
+use sluice_oauth::device::{DeviceAuthorization, DeviceAuthorizationError};
+use sluice_protocol::{ErrorCode, Parameters};
 
-use crate::respond::oauth_error::refuse;
-
-#[derive(Debug, Error)]
-#[error("no client may use the device flow")]
-struct NotGranted;
+use super::authorize;
+use crate::extract::{ClientCall, authorization, client_call, parameters};
+use crate::respond::oauth_error::{no_store, refuse};
+use crate::state::PublicState;
 
 /// `POST /oauth2/device/auth`.
-pub(crate) async fn post() -> Response {
-    refuse("device authorization", ErrorCode::UnauthorizedClient, &NotGranted)
+pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+    let call = match client_call(request, &state.ui.proxies).await {
+        Ok(call) => call,
+        Err(error) => return refuse("device authorization", ErrorCode::InvalidRequest, &error),
+    };
+    match authorize(&state, &call).await {
+        Ok(codes) => {
+            let mut response = Json(codes).into_response();
+            no_store(&mut response);
+            response
+        }
+        Err(error) => refuse("device authorization", error.code(), &error),
+    }
+}
+
+async fn authorize(
+    state: &PublicState,
+    call: &ClientCall,
+) -> Result<DeviceAuthorization, DeviceAuthorizationError> {
+    let form = parameters(&call.body)?;
+    let authorization = authorization(&call.headers).map_err(|_| ClientAuthError::MalformedHeader)?;
+    let presented = Presented::read(authorization, &form)?;
+    state.devices.authorize(presented, &call.caller, &form).await
+}
+
+/// `GET /oauth2/device/verify`: a user comes to type a code, or the verification page sends the browser back.
+pub(crate) async fn verify(
+    State(state): State<PublicState>,
+    RawQuery(query): RawQuery,
+    peer: Option<Extension<PeerAddress>>,
+    headers: HeaderMap,
+) -> Response {
+    let query = query.unwrap_or_default();
+    let browser = authorize::browser(&state, peer, &headers);
+    let parameters = Parameters::parse(query.as_bytes(), 64 * 1024, &[]).unwrap_or_default();
+    let step = match parameters.get("device_verifier") {
+        Some(verifier) => state.authorization.after_user_code(verifier, &browser).await,
+        None => Ok(state.authorization.begin_device(parameters.get("user_code"), &browser)),
+    };
+    authorize::answer(&state, step).await
 }

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use sluice_oauth::client_auth::{ClientAuthError, Presented};
 use sluice_oauth::grant_handler::TokenError;
@@ -9,6 +10,7 @@ use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{ErrorCode, TokenRequest};
 
 use crate::extract::{ClientCall, authorization, client_call, parameters};
+use crate::respond::dpop::offer_nonce;
 use crate::respond::oauth_error::{no_store, refuse};
 use crate::state::PublicState;
 
@@ -18,14 +20,23 @@ pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> 
         Ok(call) => call,
         Err(error) => return refuse("token", ErrorCode::InvalidRequest, &error),
     };
-    match issue(&state, &call).await {
+    let mut response = match issue(&state, &call).await {
         Ok(tokens) => {
             let mut response = Json(tokens).into_response();
             no_store(&mut response);
             response
         }
-        Err(error) => refuse("token", error.code(), &error),
-    }
+        Err(error) => {
+            let mut response = refuse("token", error.code(), &error);
+            if matches!(error, TokenError::DeviceDenied) {
+                // It is no request that is forbidden, but an answer to one (RFC 8628 §3.5, RFC 6749 §5.2).
+                *response.status_mut() = StatusCode::BAD_REQUEST;
+            }
+            response
+        }
+    };
+    offer_nonce(&call.caller, &state.constraint, &mut response);
+    response
 }
 
 async fn issue(state: &PublicState, call: &ClientCall) -> Result<TokenResponse, TokenError> {

@@ -2,69 +2,104 @@
 
 use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::header::{HeaderValue, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use serde_json::{Map, Value};
-use sluice_oauth::userinfo::UserinfoError;
+use sluice_oauth::caller::Caller;
+use sluice_oauth::dpop::ALGORITHMS;
+use sluice_oauth::sender_constraint::{PresentedToken, TokenScheme};
+use sluice_oauth::userinfo::{Userinfo, UserinfoError};
 use sluice_protocol::ErrorCode;
 
-use crate::extract::{InvalidForm, authorization, bearer, form_bytes, parameters};
+use crate::extract::{InvalidForm, access_token, authorization, caller, form_bytes, parameters};
+use crate::respond::dpop::offer_nonce;
 use crate::respond::oauth_error::{log, no_store, refuse};
 use crate::state::PublicState;
 
 /// `GET` and `POST /userinfo`, the token in the header or, with `POST`, in the form (RFC 6750 §2).
 pub(crate) async fn answer(State(state): State<PublicState>, request: Request) -> Response {
-    match userinfo(&state, request).await {
-        Ok(claims) => {
-            let mut response = Json(claims).into_response();
-            no_store(&mut response);
-            response
-        }
-        Err(error) => refused(&error),
-    }
+    let caller = caller(request.headers(), request.extensions(), &state.ui.proxies);
+    let scheme = access_token(request.headers()).map_or(TokenScheme::Bearer, |(scheme, _)| scheme);
+    let mut response = match userinfo(&state, &caller, request).await {
+        Ok(userinfo) => told(userinfo),
+        Err(error) => refused(&error, scheme),
+    };
+    offer_nonce(&caller, &state.constraint, &mut response);
+    response
 }
 
-async fn userinfo(state: &PublicState, request: Request) -> Result<Map<String, Value>, UserinfoError> {
+fn told(userinfo: Userinfo) -> Response {
+    let mut response = match userinfo {
+        Userinfo::Claims(claims) => Json(claims).into_response(),
+        Userinfo::Jwt(token) => ([(CONTENT_TYPE, "application/jwt")], token).into_response(),
+    };
+    no_store(&mut response);
+    response
+}
+
+async fn userinfo(state: &PublicState, caller: &Caller, request: Request) -> Result<Userinfo, UserinfoError> {
     authorization(request.headers()).map_err(|_| UserinfoError::Malformed)?;
-    let from_header = bearer(request.headers()).map(str::to_owned);
-    let from_form = if request.method() == Method::POST && request.headers().contains_key("content-type") {
+    let method = request.method().clone();
+    let from_header = access_token(request.headers()).map(|(scheme, token)| (scheme, token.to_owned()));
+    let from_form = if method == Method::POST && request.headers().contains_key(CONTENT_TYPE) {
         let form = match form_bytes(request).await {
             Ok((_, bytes)) => bytes,
             Err(InvalidForm::ContentType) => Bytes::new(),
             Err(InvalidForm::Body) => return Err(UserinfoError::Malformed),
         };
         let form = parameters(&form).map_err(|_| UserinfoError::Malformed)?;
-        form.get("access_token").map(str::to_owned)
+        form.get("access_token").map(|token| (TokenScheme::Bearer, token.to_owned()))
     } else {
         None
     };
-    let token = match (from_header, from_form) {
+    let (scheme, token) = match (from_header, from_form) {
         (Some(token), None) | (None, Some(token)) => token,
         (None, None) => return Err(UserinfoError::NoToken),
         (Some(_), Some(_)) => return Err(UserinfoError::Malformed),
     };
-    state.userinfo.userinfo(&token).await
+    let presented =
+        PresentedToken { token: &token, scheme, method: method.as_str(), path: "/userinfo", caller };
+    state.userinfo.userinfo(&presented).await
 }
 
-/// RFC 6750 §3: without a token there is a challenge and no error.
-fn refused(error: &UserinfoError) -> Response {
+/// RFC 6750 §3, RFC 9449 §7.1: without a token there is a challenge and no error.
+fn refused(error: &UserinfoError, scheme: TokenScheme) -> Response {
     let Some(code) = error.code() else {
         let mut response = StatusCode::UNAUTHORIZED.into_response();
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"sluice\""));
+        challenge(&mut response, "Bearer realm=\"sluice\"");
+        challenge(&mut response, &format!("DPoP realm=\"sluice\", {}", algorithms()));
         log("userinfo", ErrorCode::InvalidToken, error);
         return response;
     };
     let mut response = refuse("userinfo", code, error);
-    if matches!(code, ErrorCode::InvalidRequest | ErrorCode::InvalidToken | ErrorCode::InsufficientScope) {
-        let challenge = format!(
-            "Bearer realm=\"sluice\", error=\"{code}\", error_description=\"{}\"",
-            code.description()
-        );
-        if let Ok(value) = HeaderValue::from_str(&challenge) {
-            response.headers_mut().insert(WWW_AUTHENTICATE, value);
+    let of_proof = matches!(code, ErrorCode::InvalidDpopProof | ErrorCode::UseDpopNonce);
+    if of_proof {
+        *response.status_mut() = StatusCode::UNAUTHORIZED;
+    }
+    let of_token =
+        matches!(code, ErrorCode::InvalidRequest | ErrorCode::InvalidToken | ErrorCode::InsufficientScope);
+    if of_proof || of_token {
+        let said =
+            format!("realm=\"sluice\", error=\"{code}\", error_description=\"{}\"", code.description());
+        match scheme {
+            TokenScheme::Bearer => {
+                challenge(&mut response, &format!("Bearer {said}"));
+                challenge(&mut response, &format!("DPoP realm=\"sluice\", {}", algorithms()));
+            }
+            TokenScheme::Dpop => challenge(&mut response, &format!("DPoP {said}, {}", algorithms())),
         }
     }
     response
+}
+
+fn challenge(response: &mut Response, challenge: &str) {
+    if let Ok(value) = HeaderValue::from_str(challenge) {
+        response.headers_mut().append(WWW_AUTHENTICATE, value);
+    }
+}
+
+fn algorithms() -> String {
+    let names: Vec<_> = ALGORITHMS.iter().map(|algorithm| algorithm.as_str()).collect();
+    format!("algs=\"{}\"", names.join(" "))
 }

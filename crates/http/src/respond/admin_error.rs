@@ -9,6 +9,7 @@ use sluice_commit::StoreError;
 use sluice_oauth::client::ClientServiceError;
 use sluice_oauth::client::secret::SecretNotHashed;
 use sluice_oauth::keys::{KeyError, KeyServiceError};
+use sluice_oauth::trust::TrustError;
 use sluice_protocol::ErrorCode;
 use tracing::{error, info};
 
@@ -18,6 +19,8 @@ use super::chain;
 const NOT_FOUND: &str = "Unable to locate the resource";
 /// What Hydra says where a body is malformed.
 const MALFORMED: &str = "The request was malformed or contained invalid parameters";
+/// What Hydra says where an issuer to trust is not described.
+const MISSING: &str = "One of the required parameters is missing. Check your request parameters.";
 /// What Hydra says where an id is taken.
 const CONFLICT: &str =
     "Unable to insert or update resource because a resource with that value exists already";
@@ -108,6 +111,7 @@ impl From<ClientServiceError> for AdminError {
                 Self::fault(&error, true)
             }
             ClientServiceError::Secret(SecretNotHashed::Failed(_)) => Self::fault(&error, false),
+            ClientServiceError::Keys(error) => error.into(),
             ClientServiceError::Store(error) => error.into(),
         }
     }
@@ -140,9 +144,28 @@ impl From<KeyError> for AdminError {
         match error {
             KeyError::Store(error) => error.into(),
             KeyError::NotOwn(_)
-            | KeyError::Sealed { .. } | KeyError::Unreadable { .. } | KeyError::Jwk(_) | KeyError::NotMade => {
-                Self::fault(&error, false)
+            | KeyError::Sealed { .. }
+            | KeyError::Unreadable { .. }
+            | KeyError::Jwk(_)
+            | KeyError::NotMade => Self::fault(&error, false),
+        }
+    }
+}
+
+impl From<TrustError> for AdminError {
+    fn from(error: TrustError) -> Self {
+        match error {
+            TrustError::Missing(hint) => {
+                let description = format!("{MISSING} {hint}");
+                Self::of(StatusCode::BAD_REQUEST, "missing_required_parameter", description)
             }
+            TrustError::Invalid(_) | TrustError::Key(_) => Self::malformed(error.to_string()),
+            TrustError::Taken => Self::of(StatusCode::CONFLICT, CONFLICT, String::new()),
+            TrustError::NotFound => Self::not_found(),
+            TrustError::PageToken => {
+                Self::malformed("The parameter page_token is not one that this server made.".to_owned())
+            }
+            TrustError::Store(error) => error.into(),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Answers: how errors look outside.
 //!
-//! [`admin_error`]: the JSON of the admin API, as Hydra spells it. [`oauth_error`]: errors of the OAuth endpoints.
+//! [`dpop`]: nonces for proofs. [`admin_error`]: the JSON of the admin API, as Hydra spells it. [`oauth_error`]: errors of the OAuth endpoints.
 //! [`redirect`]: answers that send the browser on. [`page`]: pages.
 
 pub(crate) mod admin_error;
+pub(crate) mod dpop;
 pub(crate) mod oauth_error;
 pub(crate) mod page;
 pub(crate) mod redirect;

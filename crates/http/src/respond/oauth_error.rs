@@ -9,7 +9,7 @@ use axum::http::header::{CACHE_CONTROL, HeaderValue, PRAGMA, RETRY_AFTER, WWW_AU
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use sluice_protocol::ErrorCode;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use super::chain;
 
@@ -44,6 +44,8 @@ pub(crate) fn log(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 
         ErrorCode::TemporarilyUnavailable => {
             warn!(endpoint, error.code = %code, reason, "request turned away");
         }
+        // What every device hears until its user has decided.
+        ErrorCode::AuthorizationPending => debug!(endpoint, error.code = %code, reason, "request refused"),
         _ => info!(endpoint, error.code = %code, reason, "request refused"),
     }
 }

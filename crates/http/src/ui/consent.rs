@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde_json::{Map, Value};
 use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, RejectFlow};
 use sluice_primitives::IdentityId;
-use sluice_protocol::Parameters;
+use sluice_protocol::{ClaimsRequest, Parameters};
 use url::Url;
 
 use super::UiState;
@@ -17,6 +17,9 @@ use super::stylesheet;
 use super::views::{ConsentPage, ScopeEntry};
 use super::visit::{Visit, challenge, restart};
 use crate::respond::redirect::redirect;
+
+/// What is known about an identity, by scope (OpenID Connect Core §5.4).
+const CLAIMS: [(&str, &[&str]); 2] = [("email", &["email", "email_verified"]), ("profile", &["preferred_username"])];
 
 /// `GET /ui/consent`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -35,7 +38,13 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let challenge = challenge(&fields, "consent_challenge")?;
     let answer = ui.flows.consent(challenge).await?;
     if answer.flow.skip {
-        let everything = answer.flow.request.scope.iter().map(str::to_owned).collect();
+        // A remembered decision was about scopes: who was not asked about a claim has not allowed it.
+        let allowed = if answer.client.skip_consent {
+            asked(&answer.flow)
+        } else {
+            answer.flow.request.scope.iter().collect()
+        };
+        let everything = allowed.into_iter().map(str::to_owned).collect();
         let next = accept(ui, challenge, &answer.flow, (everything, false)).await?;
         return Ok(redirect(StatusCode::SEE_OTHER, &next));
     }
@@ -69,10 +78,25 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     }
 }
 
-/// What was requested and ticked; `openid` cannot be unticked, for without it nobody is logged in.
+/// The scopes that are requested, and those whose claims are asked for one by one (OpenID Connect Core §5.5).
+fn asked(flow: &AwaitingConsent) -> Vec<&str> {
+    let mut asked: Vec<_> = flow.request.scope.iter().collect();
+    let claims = flow.request.details.claims.as_deref().and_then(|text| ClaimsRequest::parse(text).ok());
+    let names = claims.iter().flat_map(|claims| claims.userinfo.keys().chain(claims.id_token.keys()));
+    for name in names {
+        if let Some((scope, _)) = CLAIMS.iter().find(|(_, claims)| claims.contains(&name.as_str()))
+            && !asked.contains(scope)
+        {
+            asked.push(*scope);
+        }
+    }
+    asked
+}
+
+/// What was asked for and ticked; `openid` cannot be unticked, for without it nobody is logged in.
 fn chosen(flow: &AwaitingConsent, fields: &Parameters<'_>) -> Vec<String> {
     let ticked = |value: &str| fields.all("grant_scope").any(|ticked| ticked == value);
-    flow.request.scope.iter().filter(|value| *value == "openid" || ticked(value)).map(str::to_owned).collect()
+    asked(flow).into_iter().filter(|value| *value == "openid" || ticked(value)).map(str::to_owned).collect()
 }
 
 /// Accepts the flow; where the browser goes next.
@@ -80,13 +104,14 @@ async fn accept(
     ui: &UiState,
     challenge: &str,
     flow: &AwaitingConsent,
-    (grant_scope, remember): (Vec<String>, bool),
+    (allowed, remember): (Vec<String>, bool),
 ) -> Result<String, Problem> {
-    let wants_claims = grant_scope.iter().any(|scope| scope == "email" || scope == "profile");
+    let wants_claims = allowed.iter().any(|scope| scope == "email" || scope == "profile");
     let email = if wants_claims { email(ui, flow).await? } else { None };
+    let requested = |scope: &String| flow.request.scope.contains(scope);
     let accept = AcceptConsent {
-        id_token: claims(&grant_scope, email.as_deref()),
-        grant_scope,
+        id_token: claims(&allowed, email.as_deref()),
+        grant_scope: allowed.into_iter().filter(requested).collect(),
         grant_audience: flow.request.audience.as_slice().to_vec(),
         remember,
         ..AcceptConsent::default()
@@ -94,7 +119,7 @@ async fn accept(
     Ok(ui.flows.accept_consent(challenge, accept).await?)
 }
 
-/// What the granted scopes tell the client (OpenID Connect Core §5.4). Nobody has verified the address yet.
+/// What the allowed scopes tell the client (OpenID Connect Core §5.4). Nobody has verified the address yet.
 fn claims(scopes: &[String], email: Option<&str>) -> Map<String, Value> {
     let granted = |scope: &str| scopes.iter().any(|own| own == scope);
     let mut claims = Map::new();
@@ -130,7 +155,8 @@ async fn form(
 ) -> Result<Response, Problem> {
     let (request, client) = (&answer.flow.request, &answer.client);
     let email = email(ui, &answer.flow).await?;
-    let return_to = request.redirect_uri.url().map(|url| destination(&url));
+    // The browser of a device's user goes back to nobody.
+    let return_to = request.redirect_uri.url().filter(|_| !request.details.device).map(|url| destination(&url));
     let view = ConsentPage {
         stylesheet: &stylesheet(&ui.config),
         action: &ui.path(super::CONSENT),
@@ -138,7 +164,7 @@ async fn form(
         csrf: &visit.form_token(challenge)?,
         client_name: super::client_name(client),
         account: email.as_deref().unwrap_or_else(|| answer.flow.login.subject.as_str()),
-        scopes: request.scope.iter().map(ScopeEntry::new).collect(),
+        scopes: asked(&answer.flow).into_iter().map(ScopeEntry::new).collect(),
         audiences: request.audience.as_slice().iter().map(String::as_str).collect(),
         return_host: return_to.as_deref(),
         policy_url: super::web_url(&client.policy_uri),

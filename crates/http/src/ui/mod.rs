@@ -1,12 +1,13 @@
 //! The built-in pages: what people see when no login and consent application of their own is configured. They work
 //! without scripts and use a flow as such an application does: look at it, accept it, reject it.
 //!
-//! [`login`], [`registration`], [`consent`], [`logout`]: one file per page, showing it and taking its form. [`error`],
+//! [`login`], [`registration`], [`consent`], [`device`], [`logout`]: one file per page, showing it and taking its form. [`error`],
 //! [`logged_out`]: pages without a form. [`visit`]: who asks, and the token that every form carries.
 //! [`page`], [`policy`], [`mod@stylesheet`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
 //! show.
 
 mod consent;
+mod device;
 mod error;
 mod logged_out;
 mod login;
@@ -27,9 +28,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 use sluice_identity::{IdentityRepository, LoginService, RegistrationService};
-use sluice_net::TrustedProxies;
 use sluice_oauth::Config;
 use sluice_oauth::client::Client;
+use sluice_oauth::device::UserCodeService;
 use sluice_oauth::flow::FlowService;
 use sluice_oauth::logout::LogoutService;
 use url::Url;
@@ -37,10 +38,12 @@ use url::Url;
 pub(crate) use stylesheet::stylesheet;
 
 use crate::cookies::CookiePolicy;
+use crate::proxies::Proxies;
 
 const LOGIN: &str = "/ui/login";
 const REGISTRATION: &str = "/ui/registration";
 const CONSENT: &str = "/ui/consent";
+const DEVICE: &str = "/ui/device";
 const LOGOUT: &str = "/ui/logout";
 
 /// What the built-in pages work with.
@@ -49,13 +52,14 @@ const LOGOUT: &str = "/ui/logout";
 pub struct UiState {
     pub config: Arc<Config>,
     pub flows: Arc<FlowService>,
+    pub devices: Arc<UserCodeService>,
     pub login: Arc<LoginService>,
     pub registration: Arc<RegistrationService>,
     pub identities: Arc<dyn IdentityRepository>,
     pub cookies: Arc<CookiePolicy>,
     pub logout: Arc<LogoutService>,
     /// Who may say where a request comes from: failed logins are counted by network.
-    pub proxies: Arc<TrustedProxies>,
+    pub proxies: Arc<Proxies>,
 }
 
 impl UiState {
@@ -98,6 +102,7 @@ pub(crate) fn routes(state: UiState) -> Router {
     let pages = &state.config.pages;
     let mut routes = Router::new()
         .route("/ui/error", get(error::show))
+        .route("/ui/device/success", get(device::done))
         .route("/ui/logged-out", get(logged_out::show))
         .route("/ui/style.css", get(stylesheet::show));
     if state.is_own(&pages.login, LOGIN) {
@@ -108,6 +113,9 @@ pub(crate) fn routes(state: UiState) -> Router {
     }
     if state.is_own(&pages.consent, CONSENT) {
         routes = routes.route(CONSENT, get(consent::show).post(consent::submit));
+    }
+    if state.is_own(&pages.device_verification, DEVICE) {
+        routes = routes.route(DEVICE, get(device::show).post(device::submit));
     }
     if state.is_own(&pages.logout, LOGOUT) {
         routes = routes.route(LOGOUT, get(logout::show).post(logout::submit));

@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use sluice_identity::IdentityError;
+use sluice_oauth::device::UserCodeProblem;
 use sluice_oauth::flow::{FlowError, FlowProblem};
 use sluice_oauth::logout::LogoutProblem;
 use sluice_protocol::ErrorCode;
@@ -47,6 +48,9 @@ pub(super) enum Problem {
     /// The logout is not there.
     #[error(transparent)]
     Logout(#[from] LogoutProblem),
+    /// The code of a device cannot be typed here.
+    #[error(transparent)]
+    Device(#[from] UserCodeProblem),
     /// Passwords or identities are out of reach.
     #[error(transparent)]
     Identity(#[from] IdentityError),
@@ -91,6 +95,8 @@ impl Problem {
             Self::Flow(FlowProblem::Store(error)) | Self::Logout(LogoutProblem::Store(error)) => {
                 fault(error.is_temporary())
             }
+            Self::Device(UserCodeProblem::Store(error)) => fault(error.is_temporary()),
+            Self::Device(_) => ErrorCode::InvalidRequest,
             Self::Identity(error) => fault(error.is_temporary()),
         }
     }
@@ -108,17 +114,28 @@ impl Problem {
             Self::ForeignForm { .. } => {
                 "The form does not belong to this browser any more. Please start again."
             }
-            Self::Flow(FlowProblem::Unknown(_)) | Self::Logout(LogoutProblem::Unknown) => {
+            Self::Flow(FlowProblem::Unknown(_))
+            | Self::Logout(LogoutProblem::Unknown)
+            | Self::Device(UserCodeProblem::Unknown(_)) => {
                 "This link is damaged or was made by another server."
             }
             Self::Flow(FlowProblem::ClientGone) => {
                 "The application that sent you here is not registered any more."
             }
-            Self::Flow(FlowProblem::Gone { .. }) | Self::Logout(LogoutProblem::Gone { .. }) => {
+            Self::Flow(FlowProblem::Gone { .. })
+            | Self::Logout(LogoutProblem::Gone { .. })
+            | Self::Device(UserCodeProblem::Gone { .. }) => {
                 "This page has expired. Please start again."
             }
             Self::Flow(FlowProblem::Invalid(_)) => "This sign-in is for another account. Please start again.",
-            Self::Flow(FlowProblem::Store(_)) | Self::Logout(LogoutProblem::Store(_)) | Self::Identity(_) => {
+            // Said in the form itself.
+            Self::Device(UserCodeProblem::WrongCode | UserCodeProblem::TooMany { .. }) => {
+                "This code is not right. Please start again."
+            }
+            Self::Flow(FlowProblem::Store(_))
+            | Self::Logout(LogoutProblem::Store(_))
+            | Self::Device(UserCodeProblem::Store(_))
+            | Self::Identity(_) => {
                 "The service is busy at the moment. Please try again."
             }
         }
@@ -129,7 +146,8 @@ impl Problem {
         match self {
             Self::NoCookie { restart } | Self::ForeignForm { restart } => restart.as_deref(),
             Self::Flow(FlowProblem::Gone { redirect_to })
-            | Self::Logout(LogoutProblem::Gone { redirect_to }) => Some(redirect_to),
+            | Self::Logout(LogoutProblem::Gone { redirect_to })
+            | Self::Device(UserCodeProblem::Gone { redirect_to }) => Some(redirect_to),
             _ => None,
         }
     }
@@ -140,6 +158,7 @@ impl Problem {
             self,
             Self::Flow(FlowProblem::Gone { .. } | FlowProblem::Unknown(FlowError::Gone))
                 | Self::Logout(LogoutProblem::Gone { .. })
+                | Self::Device(UserCodeProblem::Gone { .. })
         )
     }
 }

@@ -1,7 +1,7 @@
 //! Views: what each built-in page shows, as plain data; one struct per file in `templates/`.
 //!
-//! [`LoginPage`], [`RegistrationPage`], [`ConsentPage`], [`LogoutPage`]: the forms. [`LoggedOutPage`],
-//! [`StillSignedInPage`], [`ErrorPage`], [`ExpiredPage`]: where a flow ends. [`OnwardPage`]: from one to the next.
+//! [`LoginPage`], [`RegistrationPage`], [`ConsentPage`], [`DevicePage`], [`DeviceConfirmPage`], [`LogoutPage`]: the forms. [`LoggedOutPage`],
+//! [`StillSignedInPage`], [`DeviceSuccessPage`], [`ErrorPage`], [`ExpiredPage`]: where a flow ends. [`OnwardPage`]: from one to the next.
 //! [`ScopeEntry`], [`WayOut`]: parts of them.
 //!
 //! Nothing here decides anything. Every value is escaped by the template; the pages need no script and no inline style.
@@ -120,6 +120,45 @@ pub(crate) fn scope_sentence(scope: &str) -> &str {
         "phone" => "See your phone number",
         other => other,
     }
+}
+
+/// Asks for the code of a device. Posts `device_challenge`, `csrf` and `user_code`.
+#[derive(Template)]
+#[template(path = "device.html")]
+pub(crate) struct DevicePage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Where the form posts to.
+    pub(crate) action: &'a str,
+    pub(crate) device_challenge: &'a str,
+    pub(crate) csrf: &'a str,
+    /// What the user typed before; may be empty.
+    pub(crate) user_code: &'a str,
+    pub(crate) code_error: Option<&'a str>,
+}
+
+/// Asks whether the code that came along is that of one's own device. Posts `device_challenge`, `csrf`, `user_code` and
+/// `decision=accept` or `decision=reject`.
+#[derive(Template)]
+#[template(path = "device_confirm.html")]
+pub(crate) struct DeviceConfirmPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Where the form posts to.
+    pub(crate) action: &'a str,
+    pub(crate) device_challenge: &'a str,
+    pub(crate) csrf: &'a str,
+    /// The application on the device.
+    pub(crate) client_name: &'a str,
+    /// As the device shows it.
+    pub(crate) user_code: &'a str,
+}
+
+/// Says how it ended with a device.
+#[derive(Template)]
+#[template(path = "device_success.html")]
+pub(crate) struct DeviceSuccessPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Whether somebody refused.
+    pub(crate) denied: bool,
 }
 
 /// Asks whether to log out. Posts `logout_challenge`, `csrf` and `decision=accept` or `decision=reject`.

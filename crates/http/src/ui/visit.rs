@@ -104,5 +104,5 @@ pub(super) fn restart<F>(found: Result<FlowAnswer<F>, FlowProblem>) -> Option<St
 
 fn network(ui: &UiState, headers: &HeaderMap, extensions: &Extensions) -> Network {
     let peer = extensions.get::<PeerAddress>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
-    ui.proxies.client_address(peer, headers).into()
+    ui.proxies.addresses.client_address(peer, headers).into()
 }

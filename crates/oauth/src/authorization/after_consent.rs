@@ -3,16 +3,19 @@
 
 use serde_json::Value;
 use sluice_primitives::{AttemptId, Lifetime, Timestamp};
-use sluice_protocol::ErrorCode;
+use sluice_protocol::{ErrorCode, GrantType};
 
 use super::browser::{Browser, CookieChanges};
 use super::code::AuthorizationCode;
 use super::error::{AuthorizationError, ShownError};
-use super::response::ResponseTarget;
+use super::response::{Location, ResponseTarget};
 use super::service::{AuthorizationService, Step, refused, rejected};
+use crate::client::Client;
 use crate::consent::RememberedConsent;
 use crate::flow::{Consent, Decision, Login, Request};
 use crate::grant::{Generation, Grant, GrantClaims, Insertion};
+use crate::issuing::{FrontChannelTokens, InFront, Issue, lifetime};
+use crate::subject::shown_subject;
 
 impl AuthorizationService {
     /// The last leg: a consent verifier comes back.
@@ -23,31 +26,100 @@ impl AuthorizationService {
         let (request, login) = (flow.request, flow.login);
         let consent = match flow.answer {
             Decision::Accepted(consent) => consent,
-            Decision::Rejected(rejection) => return Err(rejected(&request, rejection)),
+            Decision::Rejected(rejection) => {
+                self.tell_device(&request).await?;
+                return Err(rejected(&request, rejection));
+            }
         };
         if self.was_signed_out(login.session, &login) {
             return Err(refused(&request, ErrorCode::LoginRequired, "The user has signed out meanwhile."));
         }
+        check_granted(&request, &consent)?;
         let now = self.clock.now();
-        let grant = self.grant(&request, login, &consent, now);
-        let scope = grant.scope.to_string();
+        let grant = self.grant((&request, &client), login, &consent, now);
         let remember = remembered(&grant, &consent);
-        match self.grants.insert(grant, remember, client.hears_logout()).await? {
+        match self.grants.insert(grant.clone(), remember, client.hears_logout()).await? {
             Insertion::Inserted => {
                 self.spent.add(request.flow);
                 self.metrics.granted.add();
             }
             Insertion::Taken => return Err(ShownError::Spent { restart: request.url(&self.config) }.into()),
         }
-        let code =
-            AuthorizationCode::of(&request, now, self.config.lifetimes.code).seal(&self.sealer, &*self.rng);
-        let answer = [("code", code.as_str()), ("scope", &scope)];
-        let location = ResponseTarget::of(&request).respond(&answer, self.config.issuer.as_str());
+        let location = if request.details.device {
+            self.device_is_connected()
+        } else {
+            self.granted(&request, &client, &grant, now).await?
+        };
         Ok(Step { location, cookies: CookieChanges::default() })
     }
 
-    fn grant(&self, request: &Request, login: Login, consent: &Consent, now: Timestamp) -> Grant {
-        let lifetimes = &self.config.lifetimes;
+    /// The answer that a flow ends in: what the response type names.
+    async fn granted(
+        &self,
+        request: &Request,
+        client: &Client,
+        grant: &Grant,
+        now: Timestamp,
+    ) -> Result<Location, AuthorizationError> {
+        let scope = grant.scope.to_string();
+        let code = request.response_type.code.then(|| {
+            AuthorizationCode::of(request, now, lifetime::code(client, &self.config))
+                .seal(&self.sealer, &*self.rng)
+        });
+        let mut tokens = self.tokens((request, client), grant, code.as_deref(), now)?;
+        let id_token = self.issuer.encrypted_id_token(client, tokens.id_token).await;
+        tokens.id_token = id_token.map_err(ShownError::Unsigned)?;
+        let expires_in = tokens.access_token.as_ref().map(|(_, life)| life.as_secs().to_string());
+        let mut answer: Vec<(&str, &str)> = code.as_deref().map(|code| ("code", code)).into_iter().collect();
+        if let (Some((token, _)), Some(expires_in)) = (&tokens.access_token, &expires_in) {
+            answer.extend([
+                ("access_token", token.as_str()),
+                ("token_type", "bearer"),
+                ("expires_in", expires_in),
+            ]);
+        }
+        answer.extend(tokens.id_token.as_deref().map(|token| ("id_token", token)));
+        answer.push(("scope", &scope));
+        Ok(self.answer(&ResponseTarget::of(request), &answer).await?)
+    }
+
+    /// The tokens that the browser carries to the client.
+    fn tokens(
+        &self,
+        (request, client): (&Request, &Client),
+        grant: &Grant,
+        code: Option<&str>,
+        now: Timestamp,
+    ) -> Result<FrontChannelTokens, ShownError> {
+        if !request.response_type.has_front_channel_tokens() {
+            return Ok(FrontChannelTokens::default());
+        }
+        let issue = Issue {
+            grant,
+            client,
+            grant_type: GrantType::Implicit,
+            scope: &grant.scope,
+            audience: grant.audience.as_slice(),
+            issued_at: now.floor_to_secs(),
+            nonce: request.nonce.as_deref(),
+            requested_at: Some(request.requested_at),
+            confirmation: None,
+        };
+        let asked = InFront { response_type: request.response_type, code, state: request.state.as_deref() };
+        self.issuer.issue_in_front(&issue, asked).map_err(ShownError::Unsigned)
+    }
+
+    fn grant(
+        &self,
+        (request, client): (&Request, &Client),
+        login: Login,
+        consent: &Consent,
+        now: Timestamp,
+    ) -> Grant {
+        // Without a code there is nothing to redeem.
+        let shown = || shown_subject(client, &login.subject, &self.config);
+        let shown_subject = login.forced_subject.clone().or_else(shown);
+        let redeemed_at = (!request.response_type.code).then_some(now);
         Grant {
             id: request.flow,
             client: request.client.clone(),
@@ -57,12 +129,11 @@ impl AuthorizationService {
             audience: consent.audience.clone(),
             authenticated_at: login.authenticated_at,
             consented_at: consent.accepted_at,
-            // Redemption moves this on. Until then it outlives the flow, so that no verifier finds the id free again.
-            expires_at: now + lifetimes.flow.max(lifetimes.code) + Lifetime::hours(1),
-            redeemed_at: None,
+            expires_at: self.first_end(request, client, now),
+            redeemed_at,
             revoked_at: None,
             generation: Generation::default(),
-            rotated_at: None,
+            rotated_at: redeemed_at,
             attempt: AttemptId::generate(now, &*self.rng),
             claims: GrantClaims {
                 acr: login.acr,
@@ -70,16 +141,35 @@ impl AuthorizationService {
                 id_token: consent.id_token.clone(),
                 access_token: consent.access_token.clone(),
                 context: consent.context.clone(),
-                shown_subject: login.forced_subject,
+                shown_subject,
                 claims_request: parsed(request.details.claims.as_deref()),
                 authorization_details: consent
                     .authorization_details
                     .clone()
                     .or_else(|| parsed(request.details.authorization_details.as_deref())),
                 remember_for: consent.remember.map(|span| if span.is_forever() { 0 } else { span.as_secs() }),
+                replaced: false,
             },
         }
     }
+
+    /// When a grant can be forgotten whose code is not redeemed, which moves this on: it outlives the flow, so that no
+    /// verifier finds the id free again, and a token that is out already.
+    fn first_end(&self, request: &Request, client: &Client, now: Timestamp) -> Timestamp {
+        let lifetimes = &self.config.lifetimes;
+        let access = lifetime::access_token(client, GrantType::Implicit, &self.config);
+        let token = if request.response_type.token { access } else { Lifetime::ZERO };
+        let code = if request.details.device { self.config.policies.device.lifetime } else { lifetimes.code };
+        now + lifetimes.flow.max(code).max(token) + Lifetime::hours(1)
+    }
+}
+
+/// Whoever asks for an id token gets one or an error: the page may not have granted what makes one possible.
+fn check_granted(request: &Request, consent: &Consent) -> Result<(), AuthorizationError> {
+    if request.response_type.id_token && !consent.scope.contains("openid") {
+        return Err(refused(request, ErrorCode::AccessDenied, "The scope `openid` was not granted."));
+    }
+    Ok(())
 }
 
 /// What was checked to be JSON when the request came.

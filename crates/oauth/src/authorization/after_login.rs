@@ -3,16 +3,20 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::ErrorCode;
+use sluice_protocol::claims_request::ClaimsRequest;
 
 use super::browser::{Browser, CookieChange, CookieChanges, SessionCookie};
 use super::error::{AuthorizationError, ShownError};
 use super::response::Location;
 use super::service::{AuthorizationService, Step, refused, rejected};
 use crate::client::Client;
+use crate::config::Config;
 use crate::flow::{AwaitingConsent, BindingKey, BindingKeys, Decision, Login, Request};
 use crate::login_session::LoginSession;
+use crate::subject::shown_subject;
 
 /// How many binding keys a browser keeps: the present one, and those of tabs opened before its last logins.
 const KEYS_KEPT: usize = 4;
@@ -26,9 +30,12 @@ impl AuthorizationService {
         let request = flow.request;
         let login = match flow.answer {
             Decision::Accepted(login) => login,
-            Decision::Rejected(rejection) => return Err(rejected(&request, rejection)),
+            Decision::Rejected(rejection) => {
+                self.tell_device(&request).await?;
+                return Err(rejected(&request, rejection));
+            }
         };
-        check_login(&request, &login)?;
+        check_login(&request, &client, &login, &self.config)?;
         if self.was_signed_out(login.session, &login) {
             return Err(ShownError::SessionEnded { restart: request.url(&self.config) }.into());
         }
@@ -104,8 +111,14 @@ impl AuthorizationService {
         if client.skip_consent {
             return Ok(true);
         }
-        // A public client at an address that anyone may claim is asked about each time (RFC 8252 §8.6).
-        if client.is_public() && !request.redirect_uri.as_str().starts_with("https://") {
+        // A public client at an address that anyone may claim (RFC 8252 §8.6), or at none, on a device that is somewhere
+        // (RFC 8628 §5.4), is asked about each time.
+        let anyone = request.details.device || !request.redirect_uri.as_str().starts_with("https://");
+        if client.is_public() && anyone {
+            return Ok(false);
+        }
+        // What is asked for in detail is this one payment, not another like it (RFC 9396 §2).
+        if request.details.authorization_details.is_some() {
             return Ok(false);
         }
         let decision = self.consents.find(&login.subject, &client.id, self.clock.now()).await?;
@@ -134,16 +147,40 @@ impl AuthorizationService {
 }
 
 /// What the login page did must be what the request asked for.
-fn check_login(request: &Request, login: &Login) -> Result<(), AuthorizationError> {
+fn check_login(
+    request: &Request,
+    client: &Client,
+    login: &Login,
+    config: &Config,
+) -> Result<(), AuthorizationError> {
     if request.prompt.none && !login.skipped {
         return Err(refused(request, ErrorCode::LoginRequired, ""));
     }
-    if request.hinted_subject.as_ref().is_some_and(|hinted| *hinted != login.subject) {
+    let shown = login.forced_subject.clone().or_else(|| shown_subject(client, &login.subject, config));
+    let seen = shown.as_deref().unwrap_or(login.subject.as_str());
+    if request.hinted_subject.as_ref().is_some_and(|hinted| hinted.as_str() != seen) {
         return Err(refused(
             request,
             ErrorCode::LoginRequired,
-            "Another user logged in than the `id_token_hint` names.",
+            "Another user logged in than the request names.",
         ));
     }
+    if !has_wanted_class(request, login) {
+        return Err(refused(request, ErrorCode::UnmetAuthenticationRequirements, ""));
+    }
     Ok(())
+}
+
+/// Whether the login is of one of the classes that the client cannot do without (OpenID Connect Core §5.5.1.1); `acr_values`
+/// and classes that are not essential are wishes.
+fn has_wanted_class(request: &Request, login: &Login) -> bool {
+    let claims = request.details.claims.as_deref().and_then(|text| ClaimsRequest::parse(text).ok());
+    let Some(asked) =
+        claims.as_ref().and_then(|claims| claims.in_id_token("acr")).filter(|acr| acr.essential)
+    else {
+        return true;
+    };
+    let mut wanted = asked.wanted().peekable();
+    let has = |class: &Value| login.acr.as_deref() == class.as_str();
+    wanted.peek().is_none() || (login.acr.is_some() && wanted.any(has))
 }

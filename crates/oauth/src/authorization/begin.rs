@@ -1,16 +1,18 @@
 //! The first leg: a client sends a browser. Nothing is written; the client is cached.
 
-use sluice_primitives::Lifetime;
-use sluice_primitives::{GrantId, SessionId};
-use sluice_protocol::{ErrorCode, RawAuthorizationRequest, Subject};
+use serde_json::Value;
+use sluice_primitives::{GrantId, Lifetime, SessionId};
+use sluice_protocol::{ClaimsRequest, ErrorCode, RawAuthorizationRequest, Subject};
 
+use super::arrival::Arrived;
 use super::browser::{Browser, CookieChanges};
-use super::checks::{self, Parsed, TrustedRedirect};
+use super::checks::{self, Checked, Parsed, Refusal, TrustedRedirect};
 use super::error::{AuthorizationError, RedirectedError, ShownError};
 use super::response::{Location, ResponseTarget};
 use super::service::{AuthorizationService, Step};
 use crate::client::Client;
-use crate::flow::{AwaitingLogin, BindingKey, BindingKeys, KnownSession, Request};
+use crate::flow::{AwaitingLogin, BindingKeys, KnownSession, Request};
+use crate::subject::shown_subject;
 
 impl AuthorizationService {
     /// The first leg: checks the request and sends the browser to the login page.
@@ -18,15 +20,19 @@ impl AuthorizationService {
         let raw = RawAuthorizationRequest::parse(query).map_err(ShownError::Parameters)?;
         let client_id = raw.get("client_id").and_then(|id| id.parse().ok()).ok_or(ShownError::ClientId)?;
         let client = self.clients.find(&client_id).await?.ok_or(ShownError::UnknownClient)?;
+        let Arrived { raw, how } = self.arrived(raw, &client).await?;
         let redirect = checks::trust_redirect(&raw, &client)?;
-        let target = checks::target(&raw, &redirect);
-        let parsed = checks::run(&raw, &client, &self.config, &target)?;
-        let hinted = self.hinted_subject(&raw, &target)?;
-        let known = self.usable_session(&parsed, hinted.as_ref(), browser).await?;
+        let target = checks::target(&raw, &client, &redirect);
+        let checked = Checked { raw: &raw, client: &client, config: &self.config, how: &how };
+        let parsed = checks::run(&checked, &target)?;
+        let hinted = self
+            .hinted_subject(&raw, parsed.claims.as_ref())
+            .map_err(|(code, hint)| RedirectedError::new(target.clone(), code, hint))?;
+        let known = self.usable_session((&parsed, &client), hinted.as_ref(), browser).await?;
         if parsed.prompt.none && known.is_none() {
             return Err(RedirectedError::new(target, ErrorCode::LoginRequired, "").into());
         }
-        let (request, binding) = self.request((&raw, &client), (redirect, target), parsed, (hinted, browser));
+        let (request, binding) = self.request(&checked, (redirect, target), parsed, (hinted, browser));
         let prompt = request.prompt;
         let now = self.clock.now();
         let session = known.as_ref().map_or_else(|| SessionId::generate(now, &*self.rng), |known| known.id);
@@ -45,25 +51,43 @@ impl AuthorizationService {
         Ok(Step { location: Location::Redirect(page.into()), cookies })
     }
 
-    /// The subject of the `id_token_hint`; an expired one still tells.
-    fn hinted_subject(
+    /// The subject that the client expects: that of the `id_token_hint`, of which an expired one still tells, or that of
+    /// the `claims` parameter (OpenID Connect Core §5.5.1).
+    pub(super) fn hinted_subject(
         &self,
         raw: &RawAuthorizationRequest<'_>,
-        target: &ResponseTarget,
-    ) -> Result<Option<Subject>, AuthorizationError> {
-        let Some(hint) = raw.get("id_token_hint") else { return Ok(None) };
-        let subject =
-            self.keys.verify_id_token_hint(hint, self.config.issuer.as_str()).map(|hint| hint.subject);
-        subject.map(Some).ok_or_else(|| {
-            let hint = "The `id_token_hint` is not an id token of this server.";
-            RedirectedError::new(target.clone(), ErrorCode::InvalidRequest, hint).into()
-        })
+        claims: Option<&ClaimsRequest>,
+    ) -> Result<Option<Subject>, Refusal> {
+        let by_hint = match raw.get("id_token_hint") {
+            Some(hint) => {
+                let hint = self.keys.verify_id_token_hint(hint, self.config.issuer.as_str());
+                let refusal = "The `id_token_hint` is not an id token of this server.";
+                Some(hint.ok_or((ErrorCode::InvalidRequest, refusal))?.subject)
+            }
+            None => None,
+        };
+        // Checked before to be one text, if anything.
+        let by_claims = claims.and_then(|claims| claims.subject().ok().flatten()).map(str::parse).transpose();
+        let by_claims =
+            by_claims.map_err(|_| (ErrorCode::InvalidRequest, "The `sub` of `claims` is malformed."))?;
+        match (by_hint, by_claims) {
+            (Some(one), Some(other)) if one != other => {
+                Err((ErrorCode::InvalidRequest, "The `id_token_hint` and `claims` name different users."))
+            }
+            (one, other) => Ok(one.or(other)),
+        }
+    }
+
+    /// Whether a client that speaks of this `sub` means this user: it knows what it was shown.
+    fn means(&self, client: &Client, named: &Subject, subject: &Subject) -> bool {
+        let shown = shown_subject(client, subject, &self.config);
+        shown.as_deref().unwrap_or(subject.as_str()) == named.as_str()
     }
 
     /// The browser's session, if this request lets login be skipped with it.
     async fn usable_session(
         &self,
-        parsed: &Parsed,
+        (parsed, client): (&Parsed, &Client),
         hinted: Option<&Subject>,
         browser: &Browser,
     ) -> Result<Option<KnownSession>, AuthorizationError> {
@@ -76,26 +100,24 @@ impl AuthorizationService {
             .filter(|known| {
                 parsed.max_age.is_none_or(|age| now < known.authenticated_at + Lifetime::secs(age))
             })
-            .filter(|known| hinted.is_none_or(|hinted| *hinted == known.subject)))
+            .filter(|known| hinted.is_none_or(|hinted| self.means(client, hinted, &known.subject))))
     }
 
     /// The request as it is sealed, bound to the browser; new keys for its cookie if it has none and may get one.
     fn request(
         &self,
-        (raw, client): (&RawAuthorizationRequest<'_>, &Client),
+        &Checked { raw, client, how, .. }: &Checked<'_>,
         (redirect, target): (TrustedRedirect, ResponseTarget),
         parsed: Parsed,
         (hinted_subject, browser): (Option<Subject>, &Browser),
     ) -> (Request, Option<BindingKeys>) {
         let now = self.clock.now();
-        let flow = GrantId::generate(now, &*self.rng);
+        // However often a pushed request is begun, it leads to one grant.
+        let flow = how.pushed.map_or_else(|| GrantId::generate(now, &*self.rng), |pushed| pushed.flow);
         let may_set = !parsed.prompt.none && !browser.framed;
-        let (key, fresh) = match (browser.keys.0.first(), &browser.session) {
-            (Some(key), _) => (key.clone(), false),
-            (None, Some(session)) if !may_set => (BindingKey::of_cookie(session), false),
-            (None, _) => (BindingKey::generate(&*self.rng), may_set),
-        };
+        let (key, fresh) = browser.binding_key(may_set, &*self.rng);
         let text = |name: &str| raw.get(name).map(str::to_owned);
+        let acr_values = text("acr_values").or_else(|| wanted_acr(parsed.claims.as_ref(), client));
         let request = Request {
             flow,
             client: client.id.clone(),
@@ -112,7 +134,7 @@ impl AuthorizationService {
             prompt: parsed.prompt,
             max_age: parsed.max_age,
             login_hint: text("login_hint"),
-            acr_values: text("acr_values"),
+            acr_values,
             ui_locales: text("ui_locales"),
             display: text("display"),
             hinted_subject,
@@ -121,6 +143,15 @@ impl AuthorizationService {
             binding: key.bind(flow),
             parked: None,
         };
-        (request, fresh.then(|| BindingKeys(vec![key])))
+        (request, fresh)
     }
+}
+
+/// The authentication classes that the `claims` parameter asks for (OpenID Connect Core §5.5.1.1), or else those that the
+/// client registered.
+fn wanted_acr(claims: Option<&ClaimsRequest>, client: &Client) -> Option<String> {
+    let asked = claims.and_then(|claims| claims.in_id_token("acr"));
+    let asked: Vec<_> = asked.iter().flat_map(|acr| acr.wanted()).filter_map(Value::as_str).collect();
+    let wanted = if asked.is_empty() { client.defaults.acr_values.join(" ") } else { asked.join(" ") };
+    (!wanted.is_empty() && !wanted.contains(char::is_control)).then_some(wanted)
 }

@@ -23,6 +23,19 @@ pub struct Browser {
 }
 
 impl Browser {
+    /// The key that marks a new flow of this browser, and what becomes of its cookie: new keys if it has none and may get
+    /// one.
+    pub fn binding_key(&self, may_set: bool, rng: &dyn Rng) -> (BindingKey, Option<BindingKeys>) {
+        match (self.keys.0.first(), &self.session) {
+            (Some(key), _) => (key.clone(), None),
+            (None, Some(session)) if !may_set => (BindingKey::of_cookie(session), None),
+            (None, _) => {
+                let key = BindingKey::generate(rng);
+                (key.clone(), may_set.then(|| BindingKeys(vec![key])))
+            }
+        }
+    }
+
     /// All keys that may have marked a flow: those of the binding cookie, and the one made of the session cookie for
     /// requests that must not set a binding cookie.
     pub fn binding_keys(&self) -> BindingKeys {

@@ -6,8 +6,10 @@ use sluice_protocol::ErrorCode;
 use sluice_protocol::parameters::InvalidParameters;
 use thiserror::Error;
 
-use super::response::{Location, ResponseTarget};
+use super::request_object::RequestObjectError;
+use super::response::ResponseTarget;
 use crate::flow::FlowError;
+use crate::issuing::IssueError;
 
 /// Why a leg of the authorization endpoint did not lead on.
 #[derive(Debug, Error)]
@@ -58,6 +60,12 @@ pub enum ShownError {
     /// The redirect URI is malformed or not registered.
     #[error("the redirect URI {0}")]
     RedirectUri(&'static str),
+    /// The URI of a pushed request leads to none (RFC 9126 §4).
+    #[error("the request URI {0}")]
+    RequestUri(&'static str),
+    /// The request object does not count, and names no place that the client could be told at.
+    #[error(transparent)]
+    RequestObject(RequestObjectError),
     /// A verifier that this server did not seal.
     #[error("the verifier is not valid")]
     Verifier(#[source] FlowError),
@@ -82,6 +90,9 @@ pub enum ShownError {
         /// Where the browser can start again.
         restart: String,
     },
+    /// The client wants its answers signed, or asked for tokens, and there is no key.
+    #[error("the answer to the client could not be signed")]
+    Unsigned(#[source] IssueError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -95,10 +106,12 @@ impl ShownError {
                 ErrorCode::InvalidRequest
             }
             Self::WrongBrowser | Self::Expired { .. } | Self::Spent { .. } => ErrorCode::InvalidRequest,
+            Self::RequestUri(_) => ErrorCode::InvalidRequestUri,
+            Self::RequestObject(error) => error.code(),
             Self::UnknownClient => ErrorCode::InvalidClient,
             Self::SessionEnded { .. } => ErrorCode::LoginRequired,
             Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
-            Self::Store(_) => ErrorCode::ServerError,
+            Self::Unsigned(_) | Self::Store(_) => ErrorCode::ServerError,
         }
     }
 
@@ -113,6 +126,12 @@ impl ShownError {
             Self::RedirectUri(_) => {
                 "The application asked to send you back to an address that is not registered for it."
             }
+            Self::RequestUri(_) => {
+                "The sign-in request is not known here, or has expired. Please start again from the application."
+            }
+            Self::RequestObject(_) => {
+                "The sign-in request is not one that the application is known to have made."
+            }
             Self::Verifier(_) => "This link is damaged or was made by another server.",
             Self::WrongBrowser => {
                 "This sign-in began in another browser, or cookies are blocked. Start again from the application."
@@ -120,6 +139,7 @@ impl ShownError {
             Self::Expired { .. } => "This sign-in took too long. Please start again.",
             Self::Spent { .. } => "This sign-in was completed before. Please start again.",
             Self::SessionEnded { .. } => "You have been signed out meanwhile. Please sign in again.",
+            Self::Unsigned(_) => "The service cannot answer the application because of a fault of its own.",
             Self::Store(_) => "The service is busy at the moment. Please try again.",
         }
     }
@@ -160,10 +180,5 @@ impl RedirectedError {
             format!("{} {hint}", code.description())
         };
         Self { target, error: code.as_str().to_owned(), description }
-    }
-
-    /// The answer to the client.
-    pub fn location(&self, issuer: &str) -> Location {
-        self.target.respond(&[("error", &self.error), ("error_description", &self.description)], issuer)
     }
 }

@@ -1,6 +1,6 @@
 //! How an answer of the authorization endpoint travels to the client.
 
-use sluice_protocol::{RedirectUri, ResponseMode};
+use sluice_protocol::{ClientId, RedirectUri, ResponseMode};
 use url::form_urlencoded::Serializer;
 
 use crate::flow::Request;
@@ -22,6 +22,8 @@ pub enum Location {
 /// A trusted redirect URI, and what goes with every answer to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseTarget {
+    /// To whom.
+    pub client: ClientId,
     /// Where.
     pub redirect_uri: RedirectUri,
     /// How.
@@ -34,21 +36,33 @@ impl ResponseTarget {
     /// The target of a flow's answer.
     pub fn of(request: &Request) -> Self {
         Self {
+            client: request.client.clone(),
             redirect_uri: request.redirect_uri.clone(),
             mode: request.response_mode,
             state: request.state.clone(),
         }
     }
 
-    /// Answers with these parameters, `state` and `iss` (RFC 9207).
-    pub fn respond(&self, parameters: &[(&str, &str)], issuer: &str) -> Location {
-        let all = parameters.iter().copied();
-        let all = all.chain(self.state.as_deref().map(|state| ("state", state))).chain([("iss", issuer)]);
+    /// Answers with these parameters, `state` and `iss` (RFC 9207), unsigned.
+    pub(super) fn respond(&self, parameters: &[(&str, &str)], issuer: &str) -> Location {
+        self.carry(self.with_state(parameters).chain([("iss", issuer)]))
+    }
+
+    /// These parameters and `state`.
+    pub(super) fn with_state<'a>(
+        &'a self,
+        parameters: &'a [(&'a str, &'a str)],
+    ) -> impl Iterator<Item = (&'a str, &'a str)> {
+        parameters.iter().copied().chain(self.state.as_deref().map(|state| ("state", state)))
+    }
+
+    /// These parameters and no others, as the mode says.
+    pub(super) fn carry<'a>(&self, parameters: impl IntoIterator<Item = (&'a str, &'a str)>) -> Location {
         if self.mode.signed(false) == ResponseMode::FormPost {
-            let fields = all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-            return Location::FormPost { action: self.redirect_uri.to_string(), fields };
+            let fields = parameters.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+            return Location::FormPost { action: self.redirect_uri.to_string(), fields: fields.collect() };
         }
-        let encoded = Serializer::new(String::new()).extend_pairs(all).finish();
+        let encoded = Serializer::new(String::new()).extend_pairs(parameters).finish();
         let uri = self.redirect_uri.as_str();
         let joint = match self.mode.signed(false) {
             ResponseMode::Fragment => "#",
@@ -65,7 +79,12 @@ mod tests {
     use super::*;
 
     fn target(uri: &str, mode: ResponseMode) -> ResponseTarget {
-        ResponseTarget { redirect_uri: uri.parse().unwrap(), mode, state: Some("a b".into()) }
+        ResponseTarget {
+            client: "app".parse().unwrap(),
+            redirect_uri: uri.parse().unwrap(),
+            mode,
+            state: Some("a b".into()),
+        }
     }
 
     #[test]

@@ -11,12 +11,15 @@ use sluice_token::RevocationSet;
 use super::browser::{Browser, CookieChanges, SessionCookie};
 use super::checks;
 use super::error::{AuthorizationError, RedirectedError, ShownError};
+use super::request_object::RequestObjects;
 use super::response::{Location, ResponseTarget};
 use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::consent::ConsentRepository;
+use crate::device::DeviceCodeRepository;
 use crate::flow::{FlowSealer, KnownSession, Login, Rejection, Request, SpentFlows};
 use crate::grant::GrantRepository;
+use crate::issuing::TokenIssuer;
 use crate::keys::KeyRing;
 use crate::login_session::LoginSessionRepository;
 use crate::metrics::OAuthMetrics;
@@ -40,14 +43,20 @@ pub struct AuthorizationService {
     pub sealer: Arc<Sealer>,
     /// Clients.
     pub clients: Arc<ClientDirectory>,
+    /// Reads request objects.
+    pub objects: Arc<RequestObjects>,
     /// Grants.
     pub grants: Arc<dyn GrantRepository>,
+    /// The codes of devices.
+    pub devices: Arc<dyn DeviceCodeRepository>,
     /// Remembered decisions.
     pub consents: Arc<dyn ConsentRepository>,
     /// Login sessions.
     pub sessions: Arc<dyn LoginSessionRepository>,
-    /// Verifies id token hints.
+    /// Verifies id token hints, and signs answers.
     pub keys: Arc<KeyRing>,
+    /// Issues tokens.
+    pub issuer: Arc<TokenIssuer>,
     /// What was revoked.
     pub revocations: Arc<RevocationSet>,
     /// Flows that were completed here.
@@ -67,7 +76,8 @@ impl AuthorizationService {
         if client.revision == request.client_revision {
             return Ok(client);
         }
-        if !checks::redirect_still_registered(request, &client) {
+        // The browser of a device goes back to no client.
+        if !request.details.device && !checks::redirect_still_registered(request, &client) {
             return Err(ShownError::RedirectUri("is not registered for the client any more").into());
         }
         if !checks::still_allowed(request, &client, &self.config) {
@@ -81,7 +91,7 @@ impl AuthorizationService {
         if !browser.binding_keys().hold(request.flow, &request.binding) {
             return Err(ShownError::WrongBrowser);
         }
-        if self.clock.now() >= request.requested_at + self.config.lifetimes.flow {
+        if self.clock.now() >= request.ends_at(&self.config) {
             return Err(ShownError::Expired { restart: Some(request.url(&self.config)) });
         }
         Ok(())

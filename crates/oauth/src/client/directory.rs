@@ -8,6 +8,7 @@ use quick_cache::sync::Cache;
 use sluice_commit::StoreError;
 use sluice_protocol::ClientId;
 
+use super::metadata_document::MetadataDocuments;
 use super::model::Client;
 use super::repository::ClientRepository;
 use crate::metrics::Counter;
@@ -20,6 +21,7 @@ pub struct ClientDirectory {
     clients: Cache<ClientId, Arc<Client>>,
     /// Grows with every `forget`. Held while an entry is put in, so that no `forget` comes in between.
     generation: Mutex<u64>,
+    documents: Option<Arc<MetadataDocuments>>,
     hits: Counter,
     misses: Counter,
 }
@@ -31,16 +33,44 @@ impl ClientDirectory {
             repo,
             clients: Cache::new(capacity),
             generation: Mutex::new(0),
+            documents: None,
             hits: Counter::default(),
             misses: Counter::default(),
         }
     }
 
-    /// The client with this id. Those who ask at once for a client that is not in memory share one read of the store.
+    /// A directory in which clients are found by their documents, too, if nobody registered them.
+    #[must_use]
+    pub fn with_documents(self, documents: Arc<MetadataDocuments>) -> Self {
+        Self { documents: Some(documents), ..self }
+    }
+
+    /// The client with this id, registered or described by a document at this URL.
+    ///
+    /// # Errors
+    /// Those of [`Self::registered`].
+    pub async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        let Some(documents) = &self.documents else { return self.registered(id).await };
+        if let Some(client) = documents.known(id) {
+            return Ok(Some(client));
+        }
+        let before = *self.generation.lock();
+        if let Some(client) = self.registered(id).await? {
+            return Ok(Some(client));
+        }
+        let described = documents.find(id).await;
+        // Somebody may have registered the client meanwhile.
+        if *self.generation.lock() != before {
+            documents.forget(id);
+        }
+        Ok(described)
+    }
+
+    /// The client that is registered with this id. Those who ask at once for a client that is not in memory share one read of the store.
     ///
     /// # Errors
     /// The store's, if the client is not in memory.
-    pub async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    pub async fn registered(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         let placeholder = match self.clients.get_value_or_guard_async(id).await {
             Ok(client) => {
                 self.hits.add();
@@ -80,6 +110,9 @@ impl ClientDirectory {
         let mut generation = self.generation.lock();
         *generation = generation.wrapping_add(1);
         self.clients.remove(id);
+        if let Some(documents) = &self.documents {
+            documents.forget(id);
+        }
     }
 
     /// Forgets all clients: changes may have been missed.
@@ -87,6 +120,9 @@ impl ClientDirectory {
         let mut generation = self.generation.lock();
         *generation = generation.wrapping_add(1);
         self.clients.clear();
+        if let Some(documents) = &self.documents {
+            documents.forget_all();
+        }
     }
 }
 

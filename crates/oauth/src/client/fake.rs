@@ -11,8 +11,15 @@ use sluice_protocol::ClientId;
 use tokio::sync::Semaphore;
 
 use super::model::Client;
+use super::registration::{ClientMetadata, RegistrationRules, register};
 use super::repository::{ClientFilter, ClientRepository, Replacement};
 use crate::grant::Insertion;
+
+/// An ordinary client.
+pub(crate) fn client(id: &str) -> Client {
+    let (id, rules) = (id.parse().unwrap(), RegistrationRules::default());
+    register(id, ClientMetadata::default(), &rules, Timestamp::from_secs(1)).unwrap()
+}
 
 /// Clients in a map.
 pub(crate) struct FakeClients {

@@ -1,13 +1,15 @@
 //! Clients: registered applications (RFC 6749 §2).
 //!
 //! [`model`], [`profile`]: what a client is. [`registration`]: what is asked for, held against the rules. [`secret`]: how secrets are
-//! made. [`service`]: what an administrator may do. [`directory`]: the clients in memory. [`document`]: the one text
+//! made. [`dynamic`]: clients that register themselves. [`service`]: what an administrator may do. [`directory`]: the clients in memory. [`metadata_document`]: clients that a URL describes. [`document`]: the one text
 //! that stores keep of a client. [`repository`]: the atomic steps.
 
 pub mod directory;
 pub mod document;
+pub mod dynamic;
 #[cfg(test)]
 pub(crate) mod fake;
+pub mod metadata_document;
 pub mod model;
 pub mod profile;
 pub mod registration;
@@ -17,14 +19,19 @@ pub mod service;
 
 pub use directory::ClientDirectory;
 pub use document::{UnreadableClient, decode, encode};
+pub use dynamic::{
+    DynamicRegistration, DynamicRegistrationError, DynamicRegistrationParts, OwnRequest, SelfRegistered, Statements,
+};
+pub use metadata_document::{DocumentSource, MetadataDocumentParts, MetadataDocuments};
 pub use model::{AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri};
 pub use profile::{
     CertificateName, ClientSecurity, Encryption, RequestDefaults, ResponseFormats, SecurityProfile, Software,
     TokenExchangePolicy,
 };
-pub use registration::{ClientMetadata, RegistrationError, RegistrationRules};
+pub use registration::{ClientMetadata, ReadMetadata, RegistrationError, RegistrationRules};
 pub use repository::{ClientFilter, ClientRepository, Replacement};
 pub use secret::ClientSecrets;
 pub use service::{
-    ClientPage, ClientService, ClientServiceError, ClientServiceParts, ListClients, RefusedPatch, Registered,
+    ClientPage, ClientService, ClientServiceError, ClientServiceParts, ListClients, Management, RefusedPatch,
+    Registered,
 };

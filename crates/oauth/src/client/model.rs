@@ -141,6 +141,16 @@ pub enum AccessTokenStrategy {
     Jwt,
 }
 
+impl AccessTokenStrategy {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Opaque => "opaque",
+            Self::Jwt => "jwt",
+        }
+    }
+}
+
 /// Where a client wants to hear of the end of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogoutUri {

@@ -2,6 +2,7 @@
 //! what it may ask for in detail. Algorithms are kept by name: registration has checked them.
 
 use serde::{Deserialize, Serialize};
+use sluice_crypto::jwk::SigningAlgorithm;
 
 /// Which stricter rules hold for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -20,6 +21,13 @@ impl SecurityProfile {
     /// Whether FAPI 2.0 holds.
     pub const fn is_fapi(self) -> bool {
         matches!(self, Self::Fapi2 | Self::Fapi2MessageSigning)
+    }
+
+    /// Whether the client may sign with this algorithm (FAPI 2.0 Security Profile §5.4).
+    pub const fn allows(self, algorithm: SigningAlgorithm) -> bool {
+        let fapi =
+            matches!(algorithm, SigningAlgorithm::PS256 | SigningAlgorithm::ES256 | SigningAlgorithm::EdDSA);
+        fapi || !self.is_fapi()
     }
 }
 
@@ -88,6 +96,19 @@ pub struct ResponseFormats {
     pub request_object_encryption: Option<Encryption>,
     /// `access_token_signed_response_alg`: with what a JWT access token is signed; RS256 if none, as Hydra has it.
     pub access_token_signing_alg: Option<String>,
+}
+
+impl ResponseFormats {
+    /// What is encrypted for the client, by the name it is registered under.
+    pub fn encrypted(&self) -> impl Iterator<Item = (&'static str, &Encryption)> {
+        let all = [
+            ("authorization_encrypted_response", &self.authorization_encryption),
+            ("id_token_encrypted_response", &self.id_token_encryption),
+            ("userinfo_encrypted_response", &self.userinfo_encryption),
+            ("introspection_encrypted_response", &self.introspection_encryption),
+        ];
+        all.into_iter().filter_map(|(name, how)| Some((name, how.as_ref()?)))
+    }
 }
 
 /// What a request of the client means where it says nothing.

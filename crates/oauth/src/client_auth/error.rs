@@ -1,12 +1,15 @@
 //! Why a client was not authenticated.
 
 use sluice_commit::StoreError;
+use sluice_crypto::OpenError;
 use sluice_crypto::hash_pool::PoolBusy;
 use sluice_crypto::jws::VerifyError;
 use sluice_crypto::secret_hash::SecretHashError;
 use sluice_protocol::ErrorCode;
 use thiserror::Error;
 
+use super::certificate::CertificateAuthError;
+use super::client_keys::ClientSignatureError;
 use super::remote_keys::KeysNotFetched;
 use crate::client::AuthMethod;
 
@@ -48,6 +51,15 @@ pub enum ClientAuthError {
     /// The assertion does not hold.
     #[error("client assertion refused: {0}")]
     Assertion(#[from] AssertionError),
+    /// The certificate does not hold.
+    #[error("client certificate refused: {0}")]
+    Certificate(#[from] CertificateAuthError),
+    /// The secret that the client signs with is not kept: it was set before the client registered `client_secret_jwt`.
+    #[error("the secret of the client is not kept, so its signatures cannot be checked: set a new one")]
+    NoSealedSecret,
+    /// The secret that the client signs with does not open.
+    #[error("the sealed secret of the client does not open: {0}")]
+    SealedSecret(#[from] OpenError),
     /// Too many wrong secrets for this client: none that would cost a slow hash is looked at for a while.
     #[error("too many wrong secrets for this client")]
     TooManyFailures,
@@ -78,11 +90,13 @@ impl ClientAuthError {
             | Self::MethodNotRegistered { .. }
             | Self::WrongSecret
             | Self::SecretExpired
+            | Self::NoSealedSecret
+            | Self::Certificate(_)
             | Self::Assertion(_) => ErrorCode::InvalidClient,
             Self::TooManyFailures | Self::HashPool(_) | Self::KeysNotFetched(_) => {
                 ErrorCode::TemporarilyUnavailable
             }
-            Self::SecretHash(_) => ErrorCode::ServerError,
+            Self::SecretHash(_) | Self::SealedSecret(_) => ErrorCode::ServerError,
             Self::Store(error) => {
                 if error.is_temporary() {
                     ErrorCode::TemporarilyUnavailable
@@ -90,6 +104,15 @@ impl ClientAuthError {
                     ErrorCode::ServerError
                 }
             }
+        }
+    }
+}
+
+impl From<ClientSignatureError> for ClientAuthError {
+    fn from(error: ClientSignatureError) -> Self {
+        match error {
+            ClientSignatureError::Signature(error) => AssertionError::from(error).into(),
+            ClientSignatureError::Keys(error) => error.into(),
         }
     }
 }
@@ -109,7 +132,7 @@ pub enum AssertionError {
     /// `iss` and `sub` are not both the client.
     #[error("`iss` and `sub` are not the client")]
     Issuer,
-    /// `aud` names neither the issuer nor the token endpoint.
+    /// `aud` names neither the issuer nor one of its endpoints, or more than a FAPI 2.0 client may.
     #[error("`aud` does not name this server")]
     Audience,
     /// `exp` has passed.

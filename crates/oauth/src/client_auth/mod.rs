@@ -1,27 +1,34 @@
 //! Client authentication (RFC 6749 §2.3): which client speaks, and does it?
 //!
-//! `presented`: what a request brings. `client_secret`: secrets, in constant time. `private_key_jwt`: assertions;
-//! `client_keys` and `remote_keys`: the keys they are checked with. `failure_limit`: what keeps guesses from
-//! costing us hashes. `error`: refusals.
+//! `presented`: what a request brings. `client_secret`: secrets, in constant time. `assertion`: assertions signed with a key
+//! or a secret; `audiences`: how they name this server. `certificate`: certificates. `client_keys` and `remote_keys`: the
+//! keys of clients. `failure_limit`: what keeps guesses from costing us hashes. `error`: refusals.
 //!
 //! The registered method is the only one that is accepted. A refusal does not tell an unknown client from a wrong secret.
 
+mod assertion;
+mod audiences;
+mod certificate;
 mod client_keys;
 mod client_secret;
 mod error;
 mod failure_limit;
 mod presented;
-mod private_key_jwt;
-mod remote_keys;
+pub(crate) mod remote_keys;
 
 use std::fmt;
 use std::sync::Arc;
 
+use sluice_crypto::Sealer;
+use sluice_crypto::certificate::TrustAnchors;
 use sluice_crypto::hash_pool::HashPool;
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_primitives::{Rng, Timestamp};
 use sluice_protocol::ClientId;
 
+pub use audiences::Audiences;
+pub use certificate::CertificateAuthError;
+pub use client_keys::{ClientKeySet, ClientKeys, ClientSignatureError};
 pub use error::{AssertionError, ClientAuthError};
 pub use presented::Presented;
 pub use remote_keys::{FetchedKeySet, KeySetSource, KeysNotFetched};
@@ -29,8 +36,9 @@ pub use remote_keys::{FetchedKeySet, KeySetSource, KeysNotFetched};
 use crate::caller::Caller;
 use crate::client::{AuthMethod, Client, ClientDirectory};
 use crate::replay::ReplayRepository;
+use assertion::{Assertion, AssertionVerifier};
+use certificate::CertificateVerifier;
 use client_secret::SecretVerifier;
-use private_key_jwt::{Assertion, AssertionVerifier};
 
 /// What the authenticator works with.
 #[derive(Clone)]
@@ -43,10 +51,14 @@ pub struct ClientAuthParts {
     pub pool: Arc<HashPool>,
     /// Where the ids of assertions are spent.
     pub replay: Arc<dyn ReplayRepository>,
-    /// Where a `jwks_uri` is read.
-    pub key_sets: Arc<dyn KeySetSource>,
-    /// What `aud` of an assertion may name: the issuer and the URL of the token endpoint.
-    pub audiences: Vec<String>,
+    /// The keys of clients.
+    pub keys: Arc<ClientKeys>,
+    /// Opens the secrets that clients sign with.
+    pub at_rest: Arc<Sealer>,
+    /// How assertions may name this server.
+    pub audiences: Audiences,
+    /// Who vouches for certificates (`tls_client_auth`); none: nobody.
+    pub trust_anchors: Option<Arc<TrustAnchors>>,
 }
 
 /// Tells which client speaks.
@@ -54,14 +66,22 @@ pub struct ClientAuthenticator {
     directory: Arc<ClientDirectory>,
     secrets: SecretVerifier,
     assertions: AssertionVerifier,
+    certificates: CertificateVerifier,
 }
 
 impl ClientAuthenticator {
     /// An authenticator; `rng` draws the key of this process for remembered secrets.
     pub fn new(parts: ClientAuthParts, rng: &dyn Rng) -> Self {
         let secrets = SecretVerifier::new(parts.secret_keys, parts.pool, rng);
-        let assertions = AssertionVerifier::new(parts.replay, parts.key_sets, parts.audiences);
-        Self { directory: parts.directory, secrets, assertions }
+        let certificates =
+            CertificateVerifier { anchors: parts.trust_anchors, keys: Arc::clone(&parts.keys) };
+        let assertions = AssertionVerifier {
+            replay: parts.replay,
+            keys: parts.keys,
+            at_rest: parts.at_rest,
+            audiences: parts.audiences,
+        };
+        Self { directory: parts.directory, secrets, assertions, certificates }
     }
 
     /// The client that authenticated by what it presented.
@@ -71,7 +91,7 @@ impl ClientAuthenticator {
     pub async fn authenticate(
         &self,
         presented: Presented,
-        _caller: &Caller,
+        caller: &Caller,
         now: Timestamp,
     ) -> Result<Arc<Client>, ClientAuthError> {
         match presented {
@@ -87,12 +107,34 @@ impl ClientAuthenticator {
             }
             Presented::Assertion { client, assertion } => {
                 let assertion = Assertion::read(assertion, client.as_ref())?;
-                let client = self.registered(assertion.client(), AuthMethod::PrivateKeyJwt).await?;
+                let client = self.registered(assertion.client(), assertion.method()).await?;
                 self.assertions.verify(&client, &assertion, now).await?;
                 Ok(client)
             }
-            Presented::Public { client } => self.registered(&client, AuthMethod::None).await,
+            Presented::Public { client } => self.without_credentials(&client, caller, now).await,
         }
+    }
+
+    /// The client that only says who it is: a public one, or one whose certificate speaks for it (RFC 8705 §2).
+    async fn without_credentials(
+        &self,
+        id: &ClientId,
+        caller: &Caller,
+        now: Timestamp,
+    ) -> Result<Arc<Client>, ClientAuthError> {
+        let client = self.directory.find(id).await?.ok_or(ClientAuthError::UnknownClient)?;
+        let certificate = caller.certificate.as_ref();
+        match client.auth_method {
+            AuthMethod::None => {}
+            AuthMethod::TlsClientAuth => self.certificates.verify_name(&client, certificate, now)?,
+            AuthMethod::SelfSignedTlsClientAuth => {
+                self.certificates.verify_key(&client, certificate, now).await?;
+            }
+            registered => {
+                return Err(ClientAuthError::MethodNotRegistered { presented: AuthMethod::None, registered });
+            }
+        }
+        Ok(client)
     }
 
     /// The client, if it is registered for this method.

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use quick_cache::sync::Cache;
 use sluice_crypto::jwk::JwkSet;
-use sluice_crypto::jws::VerifyingKey;
 use sluice_net::Fetcher;
 use sluice_primitives::{Lifetime, Timestamp};
 use thiserror::Error;
 use url::Url;
 
-use super::client_keys::ParsedKeys;
+use super::client_keys::ClientKeySet;
 
 /// Key sets that are kept.
 const CAPACITY: usize = 1_024;
@@ -62,13 +61,13 @@ impl KeySetSource for Fetcher {
 /// Key sets by URI. Key: the whole URI. Bound: [`CAPACITY`]. Staleness: the `max-age` of the answer, 1 to 60 minutes,
 /// less when a token names an unknown key. Those who need one at once share one fetch. A failure is kept too, for a
 /// moment, so that requests do not become requests to others.
-pub(super) struct RemoteKeys {
+pub(crate) struct RemoteKeys {
     source: Arc<dyn KeySetSource>,
     sets: Cache<Url, Arc<Kept>>,
 }
 
 struct Kept {
-    keys: Result<ParsedKeys, KeysNotFetched>,
+    keys: Result<Arc<ClientKeySet>, KeysNotFetched>,
     /// When somebody last tried to fetch it.
     tried_at: Timestamp,
     /// When the keys came; the same, unless the last try failed.
@@ -77,22 +76,22 @@ struct Kept {
 }
 
 impl RemoteKeys {
-    pub(super) fn new(source: Arc<dyn KeySetSource>) -> Self {
+    pub(crate) fn new(source: Arc<dyn KeySetSource>) -> Self {
         Self { source, sets: Cache::new(CAPACITY) }
     }
 
     /// The keys at `uri`.
-    pub(super) async fn keys(&self, uri: &Url, now: Timestamp) -> Result<ParsedKeys, KeysNotFetched> {
+    pub(crate) async fn keys(&self, uri: &Url, now: Timestamp) -> Result<Arc<ClientKeySet>, KeysNotFetched> {
         let old = self.sets.get(uri).filter(|kept| kept.good_until <= now);
         self.current(uri, old, now).await.keys.clone()
     }
 
     /// The keys at `uri`, fetched again; none if they were fetched a moment ago.
-    pub(super) async fn refetch(
+    pub(crate) async fn refetch(
         &self,
         uri: &Url,
         now: Timestamp,
-    ) -> Result<Option<ParsedKeys>, KeysNotFetched> {
+    ) -> Result<Option<Arc<ClientKeySet>>, KeysNotFetched> {
         let Some(old) = self.sets.get(uri) else { return self.keys(uri, now).await.map(Some) };
         if old.tried_at + REFETCH > now {
             return Ok(None);
@@ -136,7 +135,7 @@ impl RemoteKeys {
     }
 }
 
-fn parse(body: &[u8]) -> Result<ParsedKeys, KeysNotFetched> {
+fn parse(body: &[u8]) -> Result<Arc<ClientKeySet>, KeysNotFetched> {
     let set = JwkSet::understood(body).map_err(|why| KeysNotFetched(why.to_string()))?;
-    Ok(VerifyingKey::usable_of(&set).into())
+    Ok(Arc::new(ClientKeySet::of(set)))
 }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use sluice_commit::StoreError;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::HashPoolConfig;
-use sluice_primitives::{Secret, SeededRng};
+use sluice_primitives::{NetworkId, Secret, SeededRng};
 use url::Url;
 
 use super::*;
@@ -74,14 +74,20 @@ fn given() -> Given {
     let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).unwrap());
     let (source, rng) = (Arc::new(FakeSource::default()), Arc::new(SeededRng::new(1)));
     let keys = FastHashKeys::new((7, MacKey::new(b"key")), Vec::new());
+    let at_rest = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]);
     let authenticator = ClientAuthenticator::new(
         ClientAuthParts {
             directory: directory.clone(),
             secret_keys: keys.clone(),
             pool: pool.clone(),
             replay: Arc::new(FakeReplay::default()),
-            key_sets: source.clone(),
-            audiences: vec!["https://op.example".to_owned(), "https://op.example/oauth2/token".to_owned()],
+            keys: Arc::new(ClientKeys::new(source.clone())),
+            at_rest: Arc::new(at_rest),
+            audiences: Audiences {
+                issuer: "https://op.example".to_owned(),
+                endpoints: vec!["https://op.example/oauth2/token".to_owned()],
+            },
+            trust_anchors: None,
         },
         &*rng,
     );

@@ -1,5 +1,6 @@
 //! What the authorization server is told. If a [`Config`] exists, it is right.
 
+mod addresses;
 mod policy;
 
 use sluice_primitives::Lifetime;

@@ -103,13 +103,30 @@ pub struct MtlsPolicy {
     pub aliases: Option<Url>,
     /// The authorities whose certificates authenticate clients (`tls_client_auth`), PEM.
     pub trust_anchors: Option<String>,
+    /// Whether a proxy passes certificates on: it has checked their issuers.
+    pub by_proxy: bool,
+}
+
+impl MtlsPolicy {
+    /// Whether anybody can vouch for a certificate (`tls_client_auth`).
+    pub const fn has_authorities(&self) -> bool {
+        self.enabled && (self.trust_anchors.is_some() || self.by_proxy)
+    }
 }
 
 /// Which subjects clients see (OpenID Connect Core §8).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SubjectPolicy {
+    /// The types that clients may choose; default `public` alone.
+    pub types: Vec<String>,
     /// The salt of pairwise subjects; none if there are none.
     pub pairwise_salt: Option<Secret<String>>,
+}
+
+impl Default for SubjectPolicy {
+    fn default() -> Self {
+        Self { types: vec!["public".to_owned()], pairwise_salt: None }
+    }
 }
 
 /// Dynamic registration (RFC 7591, RFC 7592).

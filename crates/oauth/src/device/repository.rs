@@ -46,6 +46,7 @@ pub enum DevicePoll {
 }
 
 /// What a store knows of a code when its device asks.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts; what is told of them is decided below")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Polled {
     /// Whether it has expired.

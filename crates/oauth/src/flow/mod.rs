@@ -6,7 +6,6 @@
 //! Nothing here touches a store but [`parked`]: until consent is given, a flow lives in the URL only.
 
 pub mod binding;
-mod park_limit;
 pub mod parked;
 mod request_url;
 pub mod sealed;

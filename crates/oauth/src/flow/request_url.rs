@@ -8,10 +8,14 @@ use url::form_urlencoded::Serializer;
 
 use super::state::Request;
 use crate::config::Config;
+use crate::device::VERIFICATION_PATH;
 
 impl Request {
     /// The authorization request as a URL, rebuilt from what was checked.
     pub fn url(&self, config: &Config) -> String {
+        if self.details.device {
+            return self.device_url(config);
+        }
         let mut query = Serializer::new(String::new());
         query.append_pair("client_id", self.client.as_str());
         query.append_pair("response_type", &response_type(self.response_type));
@@ -56,6 +60,12 @@ impl Request {
             query.append_pair("prompt", &prompt(self.prompt));
         }
         format!("{}?{}", config.issuer.endpoint("/oauth2/auth"), query.finish())
+    }
+
+    /// The user of a device starts again by typing its code.
+    fn device_url(&self, config: &Config) -> String {
+        let query = Serializer::new(String::new()).append_pair("client_id", self.client.as_str()).finish();
+        format!("{}?{query}", config.issuer.endpoint(VERIFICATION_PATH))
     }
 }
 

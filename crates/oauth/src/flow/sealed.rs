@@ -11,18 +11,20 @@ use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng};
 use thiserror::Error;
 
-use super::park_limit::ParkLimit;
 use super::parked::{ParkedFlow, ParkedFlowRepository, ParkedHandle};
 use super::state::{AwaitingConsent, AwaitingLogin, ConsentAnswered, LoginAnswered, Request};
 use super::wire::{WireConsent, WireDecision, WireKnown, WireLogin, WireRequest};
+use crate::network_limit::NetworkLimit;
 
 /// A longer challenge or verifier is parked, in characters: browsers and proxies still take what is shorter.
 pub const MAX_IN_URL: usize = 1_500;
 
 /// What later legs may add to a flow, in characters: one that would have to be parked then is parked, and counted, now.
 const LATER_LEGS: usize = 200;
-/// How many networks are counted at once.
-const NETWORKS: usize = 10_000;
+/// How many flows a network may park within [`PARKED_WINDOW`].
+const MOST_PARKED: u32 = 100;
+/// How long they count.
+const PARKED_WINDOW: Lifetime = Lifetime::minutes(10);
 
 /// For so long an expired flow is still kept, so that it can tell where to start again.
 const WAY_OUT_KEPT: Lifetime = Lifetime::hours(1);
@@ -55,7 +57,7 @@ pub struct FlowSealer {
     clock: Arc<dyn Clock>,
     lifetime: Lifetime,
     quota: u64,
-    by_network: ParkLimit,
+    by_network: NetworkLimit,
 }
 
 /// The first byte of the plaintext: where the request is.
@@ -79,7 +81,7 @@ impl FlowSealer {
         lifetime: Lifetime,
         quota: u64,
     ) -> Self {
-        Self { sealer, parked, rng, clock, lifetime, quota, by_network: ParkLimit::new(NETWORKS) }
+        Self { sealer, parked, rng, clock, lifetime, quota, by_network: NetworkLimit::new(MOST_PARKED, PARKED_WINDOW) }
     }
 
     /// Seals a flow for the login page. A flow that has to be parked counts for the network that asks for it: anybody can.
@@ -147,6 +149,51 @@ impl FlowSealer {
         let answer =
             answer.into_decision(|consent| consent.into_consent(&request)).ok_or(FlowError::Content)?;
         Ok(ConsentAnswered { login: login.into_login().ok_or(FlowError::Content)?, request, answer })
+    }
+
+    /// Seals a pushed authorization request, for which there is no flow yet. One that has to be parked counts for the
+    /// network of `asked_by`, if there is one.
+    pub(crate) async fn seal_pushed<T: Serialize + Sync>(
+        &self,
+        pushed: &T,
+        asked_by: Option<IpAddr>,
+    ) -> Result<String, FlowError> {
+        let sealed = self.seal_bytes(Purpose::PushedRequest, Place::Inline, pushed);
+        if sealed.len() <= MAX_IN_URL {
+            return Ok(sealed);
+        }
+        if asked_by.is_some_and(|address| !self.by_network.allows(address, self.clock.now())) {
+            return Err(FlowError::QuotaReached);
+        }
+        let handle = self.park(&postcard::to_stdvec(pushed).map_err(|_| FlowError::Content)?).await?;
+        Ok(self.seal_bytes(Purpose::PushedRequest, Place::AllParked, &handle))
+    }
+
+    /// Opens a pushed authorization request.
+    pub(crate) async fn open_pushed<T: DeserializeOwned>(&self, sealed: &str) -> Result<T, FlowError> {
+        let bytes = self.sealer.open(Purpose::PushedRequest, sealed)?;
+        let content = |_| FlowError::Content;
+        match bytes.split_first() {
+            Some((0, body)) => postcard::from_bytes(body).map_err(content),
+            Some((2, body)) => {
+                let handle = postcard::from_bytes(body).map_err(content)?;
+                postcard::from_bytes(&self.fetch(handle).await?).map_err(content)
+            }
+            _ => Err(FlowError::Content),
+        }
+    }
+
+    /// Seals what a device asks for, which no browser has come to yet. The store keeps it.
+    pub(crate) fn seal_device_request(&self, request: &Request) -> Result<String, FlowError> {
+        let bytes = postcard::to_stdvec(&WireRequest::from(request)).map_err(|_| FlowError::Content)?;
+        Ok(self.sealer.seal(Purpose::DeviceRequest, &bytes, &*self.rng))
+    }
+
+    /// Opens what a device asks for.
+    pub(crate) fn open_device_request(&self, sealed: &str) -> Result<Request, FlowError> {
+        let bytes = self.sealer.open(Purpose::DeviceRequest, sealed)?;
+        let wire: WireRequest = postcard::from_bytes(&bytes).map_err(|_| FlowError::Content)?;
+        wire.into_request().ok_or(FlowError::Content)
     }
 
     async fn seal<R: Serialize + Sync>(

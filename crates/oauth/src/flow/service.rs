@@ -7,16 +7,20 @@ use quick_cache::sync::Cache;
 use serde_json::{Map, Value};
 use sluice_commit::StoreError;
 use sluice_primitives::{Clock, GrantId, Lifetime, Timestamp};
-use sluice_protocol::{Audience, Scope};
+use sluice_protocol::{Audience, AuthorizationDetails, Scope};
 use thiserror::Error;
 
 use super::sealed::{FlowError, FlowSealer};
 use super::state::{AwaitingConsent, AwaitingLogin, Consent, Login, Rejection, Request};
-use crate::client::{Client, ClientDirectory};
+use crate::authorization::checks::authorization_details::may_ask;
+use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
 use crate::config::Config;
 
 /// Claims and context of a page, together, in bytes of JSON.
 const MAX_CLAIMS: usize = 64 * 1024;
+/// Claims that stand in a signed access token, in bytes of JSON: with the rest of it and its signature, encoded, they stay
+/// within what is taken back as a token (16 KiB).
+const MAX_TOKEN_CLAIMS: usize = 8 * 1024;
 
 /// How a login page accepts.
 #[derive(Debug, Clone, Default)]
@@ -182,6 +186,7 @@ impl FlowService {
     ) -> Result<String, FlowProblem> {
         let FlowAnswer { flow, client, .. } = self.consent(challenge).await?;
         let consent = read_consent(&flow.request, &client, accept, self.clock.now())?;
+        self.check_fits_token(&client, &consent)?;
         let verifier = self.sealer.seal_consent_verifier(&flow.accept(consent)).await?;
         Ok(self.verifier_url("consent_verifier", &verifier))
     }
@@ -195,12 +200,30 @@ impl FlowService {
 
     async fn look_up(&self, request: &Request) -> Result<(Arc<Client>, String), FlowProblem> {
         let request_url = request.url(&self.config);
-        let expired = self.clock.now() >= request.requested_at + self.config.lifetimes.flow;
+        let expired = self.clock.now() >= request.ends_at(&self.config);
         if expired || self.spent.hold(request.flow) {
             return Err(FlowProblem::Gone { redirect_to: request_url });
         }
         let client = self.clients.find(&request.client).await?.ok_or(FlowProblem::ClientGone)?;
         Ok((client, request_url))
+    }
+
+    /// What a signed access token tells must fit into one: a longer one is not taken back.
+    fn check_fits_token(&self, client: &Client, consent: &Consent) -> Result<(), FlowProblem> {
+        if client.access_token_strategy.unwrap_or(self.config.access_tokens) != AccessTokenStrategy::Jwt {
+            return Ok(());
+        }
+        let claims = &consent.access_token;
+        let length = |text: Result<String, _>| text.map_or(usize::MAX, |text: String| text.len());
+        let told_twice = self.config.top_level_claims.iter().filter_map(|name| claims.get(name));
+        let lengths = std::iter::once(length(serde_json::to_string(claims)))
+            .chain(told_twice.map(|value| length(serde_json::to_string(value))));
+        if lengths.fold(0, usize::saturating_add) > MAX_TOKEN_CLAIMS {
+            return Err(FlowProblem::Invalid(
+                "The claims in `session.access_token` are longer than 8 KiB: too long for a JWT access token.",
+            ));
+        }
+        Ok(())
     }
 
     fn read_login(&self, flow: &AwaitingLogin, accept: AcceptLogin) -> Result<Login, FlowProblem> {
@@ -261,6 +284,8 @@ fn read_consent(
             "The field `grant_access_token_audience` holds an audience that the client may not ask for.",
         ));
     }
+    let authorization_details = accept.authorization_details.filter(|details| !details.is_null());
+    check_details(request, client, authorization_details.as_ref())?;
     check_span(accept.remember_for)?;
     check_size([accept.context.as_ref()], &[&accept.id_token, &accept.access_token])?;
     Ok(Consent {
@@ -270,9 +295,24 @@ fn read_consent(
         id_token: accept.id_token,
         access_token: accept.access_token,
         context: accept.context.filter(|context| !context.is_null()),
-        authorization_details: accept.authorization_details.filter(|details| !details.is_null()),
+        authorization_details,
         accepted_at: now,
     })
+}
+
+/// What is granted in detail was asked for, by its types: what is within them the consent page may change (RFC 9396 §7.1
+/// lets it be enriched).
+fn check_details(request: &Request, client: &Client, granted: Option<&Value>) -> Result<(), FlowProblem> {
+    let Some(granted) = granted else { return Ok(()) };
+    let granted = AuthorizationDetails::from_value(granted).map_err(|_| {
+        FlowProblem::Invalid("The field `authorization_details` must be an array of objects with a `type`.")
+    })?;
+    let asked = request.details.authorization_details.as_deref().map(AuthorizationDetails::parse);
+    let asked = asked.and_then(Result::ok).unwrap_or_default();
+    if granted.types().all(|own| asked.types().any(|other| other == own)) && may_ask(client, &granted) {
+        return Ok(());
+    }
+    Err(FlowProblem::Invalid("The field `authorization_details` holds a type that was not requested."))
 }
 
 fn check_size(values: [Option<&Value>; 1], maps: &[&Map<String, Value>]) -> Result<(), FlowProblem> {

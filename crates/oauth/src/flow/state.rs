@@ -8,6 +8,7 @@ use sluice_protocol::{
 
 use super::binding::Binding;
 use super::parked::ParkedHandle;
+use crate::config::Config;
 
 /// A checked authorization request. Later legs are rebuilt from it and from nothing else.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +59,18 @@ pub struct Request {
     pub binding: Binding,
     /// Where the request is kept, if it is too long for a URL.
     pub parked: Option<ParkedHandle>,
+}
+
+impl Request {
+    /// When the flow ends: that of a device with the codes of the device, so that no one agrees who is not heard.
+    pub fn ends_at(&self, config: &Config) -> Timestamp {
+        let life = if self.details.device {
+            config.policies.device.lifetime
+        } else {
+            config.lifetimes.flow
+        };
+        self.requested_at + life
+    }
 }
 
 /// What few authorization requests say. JSON is kept as text: it was checked when the request came.

@@ -99,6 +99,9 @@ pub struct GrantClaims {
     /// Whether the consent page asked to remember the decision, and for how many seconds (0: without end).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remember_for: Option<i64>,
+    /// Whether a hook put its own claims in the place of the consent page's. Never in a store: for one answer only.
+    #[serde(skip)]
+    pub replaced: bool,
 }
 
 /// Redeems the code of a grant.

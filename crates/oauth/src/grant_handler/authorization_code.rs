@@ -2,22 +2,24 @@
 
 use sluice_crypto::digest::sha256;
 use sluice_primitives::secret::same_bytes;
-use sluice_primitives::{AttemptId, Timestamp};
+use sluice_primitives::Timestamp;
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{CodeVerifier, GrantType};
-use tracing::warn;
+use sluice_token::Confirmation;
 
+use super::hooked::{AboutToRedeem, put};
+use super::less::Less;
 use super::{Call, TokenError, TokenService};
 use crate::authorization::code::AuthorizationCode;
 use crate::client::Client;
-use crate::grant::{RedeemCode, Redemption};
-use crate::issuing::{Issue, lifetime};
+use crate::issuing::Issue;
 
 /// What the client presents.
 pub(super) struct Exchange {
     pub(super) code: String,
     pub(super) redirect_uri: Option<String>,
     pub(super) code_verifier: Option<String>,
+    pub(super) less: Less,
 }
 
 impl TokenService {
@@ -29,22 +31,23 @@ impl TokenService {
         let Call { client, confirmation, now } = *call;
         let code = AuthorizationCode::open(&exchange.code, &self.sealer)?;
         check(&code, client, &exchange, now)?;
-        let redeem = RedeemCode {
+        check_binding(&code, client, confirmation)?;
+        // Before the code is spent; the grant's row is read only if less is asked for than was granted.
+        if !exchange.less.is_all()
+            && let Some(grant) = self.grants.find(code.grant).await?
+        {
+            exchange.less.check(&grant)?;
+        }
+        let about = AboutToRedeem {
             grant: code.grant,
-            attempt: AttemptId::generate(now, &*self.rng),
-            now,
-            expires_at: now + self.longest_life(client),
+            grant_type: GrantType::AuthorizationCode,
+            nonce: code.nonce.as_deref(),
+            less: Some(&exchange.less),
         };
-        let grant = match self.grants.redeem_code(redeem).await? {
-            Redemption::Redeemed(grant) => grant,
-            Redemption::Replayed => {
-                self.apply_grant_marker(code.grant, now);
-                warn!(target: "sluice_audit", { grant.id = %code.grant, client.id = %client.id }, "code replayed: grant revoked");
-                return Err(TokenError::CodeReplayed(code.grant));
-            }
-            Redemption::Revoked => return Err(TokenError::Revoked(code.grant)),
-            Redemption::Unknown => return Err(TokenError::UnknownGrant(code.grant)),
-        };
+        let replaced = self.ask_before_redemption(call, about).await?;
+        let mut grant = self.redeem(call, code.grant, GrantType::AuthorizationCode).await?;
+        exchange.less.of(&mut grant);
+        put(replaced, &mut grant);
         Ok(self.issuer.issue(&Issue {
             grant: &grant,
             client,
@@ -57,16 +60,23 @@ impl TokenService {
             confirmation,
         })?)
     }
+}
 
-    /// How long a grant is of use after redemption: as long as a token of it may be.
-    fn longest_life(&self, client: &Client) -> sluice_primitives::Lifetime {
-        let access = lifetime::access_token(client, GrantType::AuthorizationCode, &self.config);
-        let refresh = lifetime::refresh_token(client, GrantType::AuthorizationCode, &self.config);
-        let may = client.grant_types.iter().any(|own| own == GrantType::RefreshToken.as_str());
-        let life = if may { access.max(refresh) } else { access };
-        // A replayed code must still find its grant, and no verifier may find the id free.
-        life.max(self.config.lifetimes.flow).max(self.config.lifetimes.code)
+/// A code that is bound to a key is redeemed with that key (RFC 9449 §10), and one of FAPI 2.0 has a challenge (FAPI 2.0
+/// Security Profile §5.3.2.2).
+fn check_binding(
+    code: &AuthorizationCode,
+    client: &Client,
+    confirmation: Option<Confirmation>,
+) -> Result<(), TokenError> {
+    let bound = code.dpop_jkt.map(Confirmation::Jkt);
+    if bound.is_some() && bound != confirmation {
+        return Err(TokenError::OtherKey);
     }
+    if client.security.profile.is_fapi() && code.challenge.is_none() {
+        return Err(TokenError::Pkce("the authorization request has no challenge"));
+    }
+    Ok(())
 }
 
 fn check(

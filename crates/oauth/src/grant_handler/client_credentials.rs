@@ -1,14 +1,19 @@
 //! A client asks for itself (RFC 6749 §4.4). Nothing is written: the token has a grant of its own that no store knows.
 
+use serde_json::Value;
 use sluice_primitives::GrantId;
 use sluice_protocol::token_response::TokenResponse;
-use sluice_protocol::{Audience, GrantType, Scope};
-use sluice_token::claims::{Extra, RareClaims};
+use sluice_protocol::{Audience, AuthorizationDetails, GrantType, Scope};
+use sluice_token::claims::RareClaims;
 use sluice_token::{AccessTokenClaims, TokenId};
 
 use super::{Call, TokenError, TokenService};
+use crate::authorization::checks::authorization_details::may_ask;
+use crate::client::Client;
+use crate::grant::GrantClaims;
+use crate::hooks::{HookCall, Replaced};
 use crate::issuing::issuer::token_type;
-use crate::issuing::lifetime;
+use crate::issuing::{access_token, lifetime};
 
 /// What is asked for.
 pub(super) struct Asked {
@@ -18,10 +23,10 @@ pub(super) struct Asked {
 }
 
 impl TokenService {
-    pub(super) fn client_credentials(
+    pub(super) async fn client_credentials(
         &self,
         call: &Call<'_>,
-        Asked { scope, audience, authorization_details: _ }: Asked,
+        Asked { scope, audience, authorization_details }: Asked,
     ) -> Result<TokenResponse, TokenError> {
         let Call { client, confirmation, now } = *call;
         if client.is_public() {
@@ -39,6 +44,11 @@ impl TokenService {
         if !client.audience.covers(&audience) {
             return Err(TokenError::Audience);
         }
+        let details = details(client, authorization_details.as_deref())?;
+        let said = GrantClaims::default();
+        let granted = (&scope, audience.as_slice());
+        let hooked = HookCall::about(client, GrantType::ClientCredentials, granted, &said, now);
+        let extra = self.ask_hooks(&hooked).await?.map(Replaced::into_access_token).unwrap_or_default();
         let grant = GrantId::generate(now, &*self.rng);
         let life = lifetime::access_token(client, GrantType::ClientCredentials, &self.config);
         let claims = AccessTokenClaims {
@@ -52,20 +62,33 @@ impl TokenService {
             expires_at: now.floor_to_secs() + life,
             authenticated_at: now,
             consented_at: now,
-            extra: Extra::None,
-            rare: RareClaims { confirmation, ..RareClaims::default() },
+            extra: access_token::extra(&extra, false),
+            rare: RareClaims {
+                confirmation,
+                authorization_details: details.as_ref().map(Value::to_string),
+                ..RareClaims::default()
+            },
             scope,
         };
-        let access_token = self.issuer.access_token(client, &claims, &serde_json::Map::new())?;
         Ok(TokenResponse {
-            access_token,
+            access_token: self.issuer.access_token(client, &claims, &extra)?,
             expires_in: life.as_secs(),
             id_token: None,
             refresh_token: None,
             scope: claims.scope.to_string(),
             token_type: token_type(confirmation),
             issued_token_type: None,
-            authorization_details: None,
+            authorization_details: details,
         })
     }
+}
+
+/// What is granted in detail (RFC 9396 §6): of types that the client registered. There is nobody else to be asked.
+fn details(client: &Client, asked: Option<&str>) -> Result<Option<Value>, TokenError> {
+    let Some(asked) = asked else { return Ok(None) };
+    let details = AuthorizationDetails::parse(asked).map_err(|_| TokenError::AuthorizationDetails)?;
+    if !may_ask(client, &details) {
+        return Err(TokenError::AuthorizationDetails);
+    }
+    Ok((!details.is_empty()).then(|| details.into_value()))
 }

@@ -9,7 +9,11 @@ use sluice_protocol::token_request::InvalidTokenRequest;
 use thiserror::Error;
 
 use crate::client_auth::ClientAuthError;
+use crate::dpop::DpopError;
+use crate::hooks::HookError;
 use crate::issuing::IssueError;
+use crate::token_exchange::ExchangeError;
+use crate::trust::AssertionRefused;
 
 /// Why a token request was refused. The text is for the operator; the client reads the sentence of the code.
 #[derive(Debug, Error)]
@@ -23,6 +27,18 @@ pub enum TokenError {
     /// The client did not prove who it is.
     #[error(transparent)]
     Client(#[from] ClientAuthError),
+    /// The DPoP proof does not hold.
+    #[error(transparent)]
+    Proof(#[from] DpopError),
+    /// The client must bind its tokens to a DPoP key, and there is no proof (RFC 9449 §5.2).
+    #[error("the client must prove a DPoP key, and there is no proof")]
+    ProofMissing,
+    /// The client must bind its tokens to its certificate, and there is none (RFC 8705 §3.4).
+    #[error("the client must present a certificate, and there is none")]
+    CertificateMissing,
+    /// The code or refresh token is bound to another key than the one that was proven (RFC 9449 §5, §10; RFC 8705 §7.1).
+    #[error("the code or refresh token is bound to another key, or to a key and none was proven")]
+    OtherKey,
     /// The client is not registered for the grant type.
     #[error("the client is not registered for the grant type {0}")]
     GrantTypeNotAllowed(&'static str),
@@ -56,12 +72,36 @@ pub enum TokenError {
     /// There is no such grant.
     #[error("grant {0} is not known, or has expired")]
     UnknownGrant(GrantId),
+    /// The user of the device has not decided yet.
+    #[error("the user of the device has not decided yet")]
+    DevicePending,
+    /// The device polls too often.
+    #[error("the device polls too often")]
+    DeviceTooFast,
+    /// The user of the device refused.
+    #[error("the user of the device refused")]
+    DeviceDenied,
+    /// The codes of the device have expired.
+    #[error("the codes of the device have expired")]
+    DeviceExpired,
     /// A scope beyond what was granted or registered.
     #[error("the scope goes beyond what the client may ask for")]
     Scope,
     /// An audience beyond what was granted or registered.
     #[error("the audience goes beyond what the client may ask for")]
     Audience,
+    /// Authorization details beyond what was granted or registered, or malformed.
+    #[error("the authorization details are malformed, or go beyond what the client may ask for")]
+    AuthorizationDetails,
+    /// The assertion of another issuer does not hold.
+    #[error(transparent)]
+    Assertion(#[from] AssertionRefused),
+    /// The token is not exchanged.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    /// A hook stands in the way.
+    #[error(transparent)]
+    Hook(#[from] HookError),
     /// A public client cannot ask for itself.
     #[error("a public client cannot use client credentials")]
     PublicClient,
@@ -82,9 +122,12 @@ impl TokenError {
             Self::Request(InvalidTokenRequest::Scope) | Self::Scope => ErrorCode::InvalidScope,
             Self::Request(InvalidTokenRequest::Missing(_)) => ErrorCode::InvalidRequest,
             Self::Client(error) => error.code(),
+            Self::Proof(error) => error.code(),
+            Self::ProofMissing | Self::CertificateMissing => ErrorCode::InvalidRequest,
             Self::GrantTypeNotAllowed(_) | Self::PublicClient => ErrorCode::UnauthorizedClient,
             Self::NotOurs(_)
             | Self::OtherClient
+            | Self::OtherKey
             | Self::Expired
             | Self::RedirectUriMismatch
             | Self::Pkce(_)
@@ -93,10 +136,23 @@ impl TokenError {
             | Self::RefreshTokenStale(_)
             | Self::Revoked(_)
             | Self::UnknownGrant(_) => ErrorCode::InvalidGrant,
-            Self::Audience => ErrorCode::InvalidTarget,
+            Self::Request(InvalidTokenRequest::Resource) | Self::Audience => ErrorCode::InvalidTarget,
+            Self::Assertion(AssertionRefused::Store(error)) => store_code(error),
+            Self::Assertion(_) => ErrorCode::InvalidGrant,
+            Self::Exchange(error) => error.code(),
+            Self::Hook(error) => error.code(),
+            Self::DevicePending => ErrorCode::AuthorizationPending,
+            Self::DeviceTooFast => ErrorCode::SlowDown,
+            Self::DeviceDenied => ErrorCode::AccessDenied,
+            Self::DeviceExpired => ErrorCode::ExpiredToken,
+            Self::AuthorizationDetails => ErrorCode::InvalidAuthorizationDetails,
             Self::Issue(_) => ErrorCode::ServerError,
-            Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
-            Self::Store(_) => ErrorCode::ServerError,
+            Self::Store(error) => store_code(error),
         }
     }
+}
+
+/// What a client is told when the store failed.
+fn store_code(error: &StoreError) -> ErrorCode {
+    if error.is_temporary() { ErrorCode::TemporarilyUnavailable } else { ErrorCode::ServerError }
 }

@@ -1,32 +1,43 @@
 //! The token endpoint (RFC 6749 §3.2), one file per grant type. The client is authenticated first, whatever it asks for.
 //!
-//! `authorization_code`, `refresh_token`, `client_credentials`; [`error`]: what may go wrong.
+//! `authorization_code`, `device_code`, `refresh_token`, `client_credentials`, `jwt_bearer`, `token_exchange`; `redemption`: what
+//! the first two share; `less`: requests for less than was granted; `hooked`: who is asked first; [`error`]: what may go wrong.
 
 mod authorization_code;
 mod client_credentials;
+mod device_code;
 pub mod error;
+mod hooked;
+mod jwt_bearer;
+mod less;
+mod redemption;
 mod refresh_token;
+mod token_exchange;
 
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
 use sluice_primitives::{Clock, Rng, Timestamp};
-use sluice_protocol::token_request::InvalidTokenRequest;
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{GrantType, TokenRequest};
 use sluice_token::{Confirmation, FeedFollower, Marker, RevocationSet, Target};
 
 pub use error::TokenError;
+use less::Less;
 
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::client_auth::{ClientAuthenticator, Presented};
 use crate::config::{Config, LONGEST_ACCESS_TOKEN};
+use crate::device::DeviceCodeRepository;
 use crate::grant::GrantRepository;
+use crate::hooks::Hooks;
 use crate::issuing::TokenIssuer;
-use crate::metrics::OAuthMetrics;
+use crate::metrics::{Counter, OAuthMetrics};
 use crate::sender_constraint::SenderConstraint;
+use crate::token_exchange::PresentedTokens;
+use crate::trust::TrustedAssertions;
 
 /// The token endpoint.
 pub struct TokenService {
@@ -38,6 +49,14 @@ pub struct TokenService {
     pub constraint: Arc<SenderConstraint>,
     /// Grants.
     pub grants: Arc<dyn GrantRepository>,
+    /// The codes of devices.
+    pub devices: Arc<dyn DeviceCodeRepository>,
+    /// Verifies what other issuers say.
+    pub assertions: Arc<TrustedAssertions>,
+    /// Reads tokens that are to be exchanged.
+    pub exchanged: Arc<PresentedTokens>,
+    /// Who is asked first, if anybody.
+    pub hooks: Option<Hooks>,
     /// Issues tokens.
     pub issuer: Arc<TokenIssuer>,
     /// Opens codes and refresh tokens.
@@ -81,27 +100,49 @@ impl TokenService {
         check_grant_type(&client, request.grant_type())?;
         let confirmation = self.constraint.of(&client, caller, now).await?;
         let call = Call { client: &client, confirmation, now };
-        let (issued, counter) = match request {
-            TokenRequest::AuthorizationCode { code, redirect_uri, code_verifier } => {
-                let exchange = authorization_code::Exchange { code, redirect_uri, code_verifier };
-                (self.redeem_code(&call, exchange).await?, &self.metrics.redeemed)
+        let (mut issued, counter) = self.answer(&call, request).await?;
+        counter.add();
+        let id_token = self.issuer.encrypted_id_token(&client, issued.id_token.take()).await?;
+        Ok(TokenResponse { id_token, ..issued })
+    }
+
+    async fn answer(
+        &self,
+        call: &Call<'_>,
+        request: TokenRequest,
+    ) -> Result<(TokenResponse, &Counter), TokenError> {
+        Ok(match request {
+            TokenRequest::AuthorizationCode {
+                code,
+                redirect_uri,
+                code_verifier,
+                audience,
+                authorization_details,
+            } => {
+                let less = Less::read(audience, authorization_details.as_deref())?;
+                let exchange = authorization_code::Exchange { code, redirect_uri, code_verifier, less };
+                (self.redeem_code(call, exchange).await?, &self.metrics.redeemed)
             }
-            TokenRequest::RefreshToken { refresh_token, scope, audience } => {
-                let exchange = refresh_token::Exchange { refresh_token, scope, audience };
-                (self.refresh(&call, exchange).await?, &self.metrics.refreshed)
+            TokenRequest::RefreshToken { refresh_token, scope, audience, authorization_details } => {
+                let exchange =
+                    refresh_token::Exchange { refresh_token, scope, audience, authorization_details };
+                (self.refresh(call, exchange).await?, &self.metrics.refreshed)
             }
             TokenRequest::ClientCredentials { scope, audience, authorization_details } => {
                 let asked = client_credentials::Asked { scope, audience, authorization_details };
-                (self.client_credentials(&call, asked)?, &self.metrics.client_credentials)
+                (self.client_credentials(call, asked).await?, &self.metrics.client_credentials)
             }
-            TokenRequest::DeviceCode { .. }
-            | TokenRequest::JwtBearer { .. }
-            | TokenRequest::TokenExchange(_) => {
-                return Err(InvalidTokenRequest::UnsupportedGrantType.into());
+            TokenRequest::DeviceCode { device_code } => {
+                (self.poll_device(call, &device_code).await?, &self.metrics.redeemed)
             }
-        };
-        counter.add();
-        Ok(issued)
+            TokenRequest::JwtBearer { assertion, scope, audience } => {
+                let asked = jwt_bearer::Asked { assertion, scope, audience };
+                (self.jwt_bearer(call, asked).await?, &self.metrics.assertions)
+            }
+            TokenRequest::TokenExchange(asked) => {
+                (self.exchange_token(call, *asked).await?, &self.metrics.exchanged)
+            }
+        })
     }
 
     /// A grant was revoked in the store: this node knows at once, the others by the feed.

@@ -1,14 +1,19 @@
 //! A refresh token is exchanged (RFC 6749 §6): one compare-and-swap on its grant.
 
 use sluice_crypto::digest::sha256;
+use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{AttemptId, Timestamp};
 use sluice_protocol::token_response::TokenResponse;
-use sluice_protocol::{Audience, GrantType, Scope};
+use sluice_protocol::{GrantType, Scope};
+use sluice_token::Confirmation;
 use tracing::warn;
 
+use super::hooked::{hook_call, put};
+use super::less::Less;
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
-use crate::grant::{Grant, RefreshRequest, RotateRefresh, Rotation};
+use crate::grant::{Generation, Grant, RefreshRequest, RotateRefresh, Rotation};
+use crate::hooks::Replaced;
 use crate::issuing::{Issue, RefreshToken, lifetime};
 
 /// What the client presents.
@@ -16,6 +21,13 @@ pub(super) struct Exchange {
     pub(super) refresh_token: String,
     pub(super) scope: Option<Scope>,
     pub(super) audience: Vec<String>,
+    pub(super) authorization_details: Option<String>,
+}
+
+impl Exchange {
+    fn less(&self) -> Result<Less, TokenError> {
+        Less::read(self.audience.clone(), self.authorization_details.as_deref())
+    }
 }
 
 impl TokenService {
@@ -32,35 +44,99 @@ impl TokenService {
         if now >= token.expires_at {
             return Err(TokenError::Expired);
         }
-        let grant = self.rotate(client, &token, &exchange, now).await?;
-        let asked = exchange.scope.as_ref().unwrap_or(&grant.scope);
-        // What the client lost meanwhile, its new tokens lack.
-        let kept = asked.iter().filter(|value| self.config.scopes.allows(&client.scope, value));
-        let scope = &Scope::from_values(kept).unwrap_or_default();
-        let audience = Audience::from_values(exchange.audience);
-        let audience = if audience.is_empty() { grant.audience.as_slice() } else { audience.as_slice() };
-        Ok(self.issuer.issue(&Issue {
+        // Before anything is written: a thief without the key must not use the token up.
+        if token.confirmation.is_some() && token.confirmation != confirmation {
+            return Err(TokenError::OtherKey);
+        }
+        let less = exchange.less()?;
+        let replaced = self.ask_before_refresh(call, &token, &exchange).await?;
+        let mut grant = if client.security.profile.is_fapi() {
+            self.unrotated(&token, &exchange, now).await?
+        } else {
+            self.rotate(call, &token, &exchange).await?
+        };
+        less.of(&mut grant);
+        put(replaced, &mut grant);
+        let scope = &self.kept_scope(client, &exchange, &grant);
+        let mut issued = self.issuer.issue(&Issue {
             grant: &grant,
             client,
             grant_type: GrantType::RefreshToken,
             scope,
-            audience,
+            audience: grant.audience.as_slice(),
             issued_at: grant.rotated_at.unwrap_or(now).floor_to_secs(),
             nonce: None,
             requested_at: None,
             confirmation,
-        })?)
+        })?;
+        if client.security.profile.is_fapi() {
+            issued.refresh_token = Some(exchange.refresh_token);
+        }
+        Ok(issued)
     }
 
-    async fn rotate(
+    /// What is asked for, or everything. What the client lost meanwhile, its new tokens lack.
+    fn kept_scope(&self, client: &Client, exchange: &Exchange, grant: &Grant) -> Scope {
+        let asked = exchange.scope.as_ref().unwrap_or(&grant.scope);
+        let kept = asked.iter().filter(|value| self.config.scopes.allows(&client.scope, value));
+        Scope::from_values(kept).unwrap_or_default()
+    }
+
+    /// Asks the hooks about a grant that is about to be refreshed, unless that is sure to be refused: then the refusal has to
+    /// tell theft, and revoke.
+    async fn ask_before_refresh(
         &self,
-        client: &Client,
+        call: &Call<'_>,
+        token: &RefreshToken,
+        exchange: &Exchange,
+    ) -> Result<Option<Replaced>, TokenError> {
+        if !self.is_hooked(GrantType::RefreshToken) {
+            return Ok(None);
+        }
+        let Some(mut grant) = self.grants.find(token.grant).await? else { return Ok(None) };
+        if grant.revoked_at.is_some() || token.generation.next() < grant.generation {
+            return Ok(None);
+        }
+        check_narrower(exchange, &grant)?;
+        exchange.less()?.of(&mut grant);
+        let scope = self.kept_scope(call.client, exchange, &grant);
+        self.ask_hooks(&hook_call(call, GrantType::RefreshToken, &grant, &scope)).await
+    }
+
+    /// The grant of a refresh token that stays what it is: FAPI 2.0 has no rotation (FAPI 2.0 Security Profile §5.3.2.1),
+    /// since the token is of no use without the client's key. Nothing is written.
+    async fn unrotated(
+        &self,
         token: &RefreshToken,
         exchange: &Exchange,
         now: Timestamp,
     ) -> Result<Box<Grant>, TokenError> {
+        let mut grant = self.grants.find(token.grant).await?.ok_or(TokenError::UnknownGrant(token.grant))?;
+        if grant.revoked_at.is_some() || self.revocations.covers_grant(&grant.facts()) {
+            return Err(TokenError::Revoked(token.grant));
+        }
+        if grant.redeemed_at.is_none() || now >= grant.expires_at {
+            return Err(TokenError::UnknownGrant(token.grant));
+        }
+        if token.generation != grant.generation {
+            return Err(TokenError::RefreshTokenStale(token.grant));
+        }
+        check_narrower(exchange, &grant)?;
+        // The id of an access token is derived from its generation: each has one of its own.
+        grant.generation = Generation(u32::from_be_bytes(random_bytes::<4>(&*self.rng)));
+        grant.rotated_at = Some(now);
+        Ok(Box::new(grant))
+    }
+
+    async fn rotate(
+        &self,
+        call: &Call<'_>,
+        token: &RefreshToken,
+        exchange: &Exchange,
+    ) -> Result<Box<Grant>, TokenError> {
+        let Call { client, confirmation, now } = *call;
         // Scope and audience can only be held against the grant's row, which is read only if one is named.
-        if exchange.scope.is_some() || !exchange.audience.is_empty() {
+        if exchange.scope.is_some() || !exchange.less()?.is_all() {
             let grant = self.grants.find(token.grant).await?.ok_or(TokenError::UnknownGrant(token.grant))?;
             check_narrower(exchange, &grant)?;
         }
@@ -73,7 +149,7 @@ impl TokenService {
             grant: token.grant,
             attempt: AttemptId::generate(now, &*self.rng),
             presented: token.generation,
-            request: digest(exchange),
+            request: digest(exchange, confirmation),
             now,
             window: self.config.lifetimes.refresh_window,
             expires_at: now + life,
@@ -96,14 +172,11 @@ fn check_narrower(exchange: &Exchange, grant: &Grant) -> Result<(), TokenError> 
     if exchange.scope.as_ref().is_some_and(|scope| !grant.scope.covers(scope)) {
         return Err(TokenError::Scope);
     }
-    if !grant.audience.covers(&Audience::from_values(exchange.audience.clone())) {
-        return Err(TokenError::Audience);
-    }
-    Ok(())
+    exchange.less()?.check(grant)
 }
 
-/// A digest of what is asked for, so that a retry can be told from another request.
-fn digest(exchange: &Exchange) -> RefreshRequest {
+/// A digest of what is asked for and of the key it is bound to, so that a retry can be told from another request.
+fn digest(exchange: &Exchange, confirmation: Option<Confirmation>) -> RefreshRequest {
     let mut text = String::new();
     if let Some(scope) = &exchange.scope {
         let mut values: Vec<_> = scope.iter().collect();
@@ -115,6 +188,16 @@ fn digest(exchange: &Exchange) -> RefreshRequest {
     for name in audience {
         text.push('\n');
         text.push_str(&name);
+    }
+    // JSON with a name in it is neither a scope nor an audience.
+    if let Some(details) = &exchange.authorization_details {
+        text.push_str("\n\ndetails=");
+        text.push_str(details);
+    }
+    // No scope and no audience begins with a line feed and no name in it is empty: nothing else ends like this.
+    if let Some(confirmation) = confirmation {
+        let (name, thumbprint) = confirmation.member();
+        text.push_str(&format!("\n\n{name}={thumbprint}"));
     }
     let mut digest = RefreshRequest::default();
     for (to, from) in digest.iter_mut().zip(sha256(text.as_bytes())) {

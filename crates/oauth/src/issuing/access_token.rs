@@ -16,7 +16,7 @@ use crate::keys::KeyRing;
 const MAX_INLINE: usize = 1024;
 
 /// Where consent claims go: into the token if they are small.
-pub(super) fn extra(claims: &Map<String, Value>, in_grant: bool) -> Extra {
+pub(crate) fn extra(claims: &Map<String, Value>, in_grant: bool) -> Extra {
     if claims.is_empty() {
         return Extra::None;
     }
@@ -26,7 +26,7 @@ pub(super) fn extra(claims: &Map<String, Value>, in_grant: bool) -> Extra {
 
 /// Writes the token.
 pub(super) fn write(
-    strategy: AccessTokenStrategy,
+    (strategy, algorithm): (AccessTokenStrategy, SigningAlgorithm),
     claims: &AccessTokenClaims,
     extra: &Map<String, Value>,
     layout: &JwtLayout,
@@ -35,7 +35,7 @@ pub(super) fn write(
     match strategy {
         AccessTokenStrategy::Opaque => Ok(sealed::write(claims, sealer, rng)),
         AccessTokenStrategy::Jwt => {
-            let key = keys.access_token_signer(SigningAlgorithm::RS256).ok_or(IssueError::NoKey)?;
+            let key = keys.access_token_signer(algorithm).ok_or(IssueError::NoKey)?;
             Ok(jwt::write(claims, extra, layout, &key, (sealer, rng))?)
         }
     }

@@ -8,7 +8,7 @@ use sluice_crypto::digest::{sha256, sha384, sha512};
 use sluice_crypto::jwk::SigningAlgorithm;
 
 /// Claims that the consent page cannot set: the server speaks here.
-const RESERVED: [&str; 16] = [
+const RESERVED: [&str; 17] = [
     "iss",
     "sub",
     "aud",
@@ -24,6 +24,7 @@ const RESERVED: [&str; 16] = [
     "sid",
     "at_hash",
     "c_hash",
+    "s_hash",
     "rat",
 ];
 
@@ -50,8 +51,22 @@ pub struct IdTokenClaims<'a> {
     pub sid: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub c_hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub s_hash: Option<String>,
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// Hashes of what an id token comes with, by which the client sees that nobody exchanged it (OpenID Connect Core §3.3.2.11;
+/// `s_hash`, of the `state`: FAPI 1.0 Advanced §5.1).
+#[derive(Debug, Default)]
+#[expect(missing_docs, reason = "the fields are the claims of the same name")]
+pub struct Beside {
+    pub at_hash: Option<String>,
+    pub c_hash: Option<String>,
+    pub s_hash: Option<String>,
 }
 
 /// The consent page's claims without those that are the server's.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sluice_crypto::Sealer;
-use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::jws::SignError;
 use sluice_primitives::{Rng, Timestamp};
 use sluice_protocol::token_response::{TokenResponse, TokenType};
@@ -14,11 +13,11 @@ use sluice_token::jwt::JwtLayout;
 use sluice_token::{AccessTokenClaims, Confirmation, TokenId};
 use thiserror::Error;
 
-use super::access_token;
-use super::id_token::{IdTokenClaims, half_hash, permitted};
-use super::lifetime;
+use super::encrypt::{ClientEncryption, Content, NotEncrypted};
+use super::id_token::{Beside, IdTokenClaims, half_hash, permitted};
 use super::refresh_token::RefreshToken;
-use crate::client::Client;
+use super::{access_token, algorithm, lifetime};
+use crate::client::{AccessTokenStrategy, Client};
 use crate::config::Config;
 use crate::grant::Grant;
 use crate::keys::KeyRing;
@@ -55,20 +54,29 @@ pub enum IssueError {
     /// Signing failed.
     #[error("a token could not be signed")]
     Sign(#[from] SignError),
+    /// The client wants it encrypted, and it could not be.
+    #[error(transparent)]
+    NotEncrypted(#[from] NotEncrypted),
 }
 
 /// Issues tokens.
 pub struct TokenIssuer {
-    config: Arc<Config>,
+    pub(super) config: Arc<Config>,
     layout: JwtLayout,
-    keys: Arc<KeyRing>,
+    pub(super) keys: Arc<KeyRing>,
+    pub(super) encryption: Arc<ClientEncryption>,
     sealer: Arc<Sealer>,
     rng: Arc<dyn Rng>,
 }
 
 impl TokenIssuer {
     /// An issuer.
-    pub fn new(config: Arc<Config>, keys: Arc<KeyRing>, sealer: Arc<Sealer>, rng: Arc<dyn Rng>) -> Self {
+    pub fn new(
+        config: Arc<Config>,
+        (keys, encryption): (Arc<KeyRing>, Arc<ClientEncryption>),
+        sealer: Arc<Sealer>,
+        rng: Arc<dyn Rng>,
+    ) -> Self {
         let layout = JwtLayout {
             issuer: config.issuer.as_str().to_owned(),
             top_level: config.top_level_claims.clone(),
@@ -76,7 +84,7 @@ impl TokenIssuer {
             not_before: config.not_before,
             scope_claim: config.scope_claim,
         };
-        Self { config, layout, keys, sealer, rng }
+        Self { config, layout, keys, encryption, sealer, rng }
     }
 
     /// The tokens of a grant.
@@ -85,10 +93,13 @@ impl TokenIssuer {
     /// [`IssueError`] if a key is missing or does not sign.
     pub fn issue(&self, issue: &Issue<'_>) -> Result<TokenResponse, IssueError> {
         let life = lifetime::access_token(issue.client, issue.grant_type, &self.config);
-        let claims = Self::claims(issue, issue.issued_at + life);
+        let claims = self.claims(issue, issue.issued_at + life);
         let access_token = self.access_token(issue.client, &claims, &issue.grant.claims.access_token)?;
         let id_token = if issue.grant.scope.contains("openid") {
-            Some(self.id_token(issue, &access_token)?)
+            let algorithm = algorithm::of_id_tokens(issue.client, &self.config)?;
+            let at_hash = Some(half_hash(&access_token, algorithm));
+            let number = u32::MAX - issue.grant.generation.0;
+            Some(self.id_token(issue, number, Beside { at_hash, ..Beside::default() })?)
         } else {
             None
         };
@@ -104,6 +115,29 @@ impl TokenIssuer {
         })
     }
 
+    /// An id token as its client wants to get it: encrypted if it is so registered.
+    ///
+    /// # Errors
+    /// [`IssueError::NotEncrypted`] if the client has no key for that.
+    pub async fn encrypted_id_token(
+        &self,
+        client: &Client,
+        id_token: Option<String>,
+    ) -> Result<Option<String>, IssueError> {
+        let Some(id_token) = id_token else { return Ok(None) };
+        let how = client.formats.id_token_encryption.as_ref();
+        Ok(Some(self.encryption.apply(client, how, (Content::Jwt, id_token)).await?))
+    }
+
+    /// A signed answer of the authorization endpoint as its client wants to get it (JARM §2.2).
+    ///
+    /// # Errors
+    /// [`IssueError::NotEncrypted`] if the client has no key for that.
+    pub async fn encrypted_answer(&self, client: &Client, signed: String) -> Result<String, IssueError> {
+        let how = client.formats.authorization_encryption.as_ref();
+        Ok(self.encryption.apply(client, how, (Content::Jwt, signed)).await?)
+    }
+
     /// An access token alone.
     ///
     /// # Errors
@@ -114,12 +148,16 @@ impl TokenIssuer {
         claims: &AccessTokenClaims,
         extra: &Map<String, Value>,
     ) -> Result<String, IssueError> {
-        let strategy = client.access_token_strategy.unwrap_or(self.config.access_tokens);
-        access_token::write(strategy, claims, extra, &self.layout, (&self.keys, &self.sealer, &*self.rng))
+        let strategy = self.strategy(client);
+        let algorithm = algorithm::of_access_tokens(client, &self.config)?;
+        let tools = (&*self.keys, &*self.sealer, &*self.rng);
+        access_token::write((strategy, algorithm), claims, extra, &self.layout, tools)
     }
 
-    fn claims(issue: &Issue<'_>, expires_at: Timestamp) -> AccessTokenClaims {
+    pub(super) fn claims(&self, issue: &Issue<'_>, expires_at: Timestamp) -> AccessTokenClaims {
         let grant = issue.grant;
+        // Nobody reads them in an opaque token.
+        let told = (self.strategy(issue.client) == AccessTokenStrategy::Jwt).then_some(&grant.claims);
         AccessTokenClaims {
             id: TokenId::derive(grant.id, grant.generation.0),
             grant: grant.id,
@@ -132,14 +170,21 @@ impl TokenIssuer {
             expires_at,
             authenticated_at: grant.authenticated_at,
             consented_at: grant.consented_at,
-            extra: access_token::extra(&grant.claims.access_token, true),
+            extra: access_token::extra(&grant.claims.access_token, !grant.claims.replaced),
             rare: RareClaims {
                 confirmation: issue.confirmation,
                 shown_subject: grant.claims.shown_subject.clone(),
                 actor: None,
                 authorization_details: grant.claims.authorization_details.as_ref().map(Value::to_string),
+                acr: told.and_then(|claims| claims.acr.clone()),
+                amr: told.map(|claims| claims.amr.clone()).unwrap_or_default(),
+                origins: Vec::new(),
             },
         }
+    }
+
+    fn strategy(&self, client: &Client) -> AccessTokenStrategy {
+        client.access_token_strategy.unwrap_or(self.config.access_tokens)
     }
 
     fn refresh_token(&self, issue: &Issue<'_>) -> String {
@@ -154,11 +199,14 @@ impl TokenIssuer {
         token.seal(&self.sealer, &*self.rng)
     }
 
-    fn id_token(&self, issue: &Issue<'_>, access_token: &str) -> Result<String, IssueError> {
-        let algorithm = match issue.client.id_token_signed_response_alg.as_deref() {
-            Some(name) => name.parse().map_err(|_| IssueError::NoKey)?,
-            None => SigningAlgorithm::RS256,
-        };
+    /// An id token; `number` says which one of its grant it is.
+    pub(super) fn id_token(
+        &self,
+        issue: &Issue<'_>,
+        number: u32,
+        beside: Beside,
+    ) -> Result<String, IssueError> {
+        let algorithm = algorithm::of_id_tokens(issue.client, &self.config)?;
         let key = self.keys.id_token_signer(algorithm).ok_or(IssueError::NoKey)?;
         let grant = issue.grant;
         let life = lifetime::id_token(issue.client, issue.grant_type, &self.config);
@@ -170,12 +218,14 @@ impl TokenIssuer {
             iat: issue.issued_at.as_secs(),
             auth_time: grant.authenticated_at.as_secs(),
             rat: issue.requested_at.map(Timestamp::as_secs),
-            jti: TokenId::derive(grant.id, u32::MAX - grant.generation.0).to_string(),
+            jti: TokenId::derive(grant.id, number).to_string(),
             nonce: issue.nonce,
             acr: grant.claims.acr.as_deref(),
             amr: &grant.claims.amr,
             sid: grant.session.map(|session| session.to_string()),
-            at_hash: Some(half_hash(access_token, algorithm)),
+            at_hash: beside.at_hash,
+            c_hash: beside.c_hash,
+            s_hash: beside.s_hash,
             extra: permitted(&grant.claims.id_token),
         };
         let payload = serde_json::to_vec(&claims).unwrap_or_default();

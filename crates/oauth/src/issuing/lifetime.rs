@@ -22,6 +22,15 @@ const fn of(client: &Client, grant_type: GrantType) -> &GrantLifespans {
     }
 }
 
+/// A code of a FAPI 2.0 client lives no longer (FAPI 2.0 Security Profile §5.3.2.2).
+const LONGEST_FAPI_CODE: Lifetime = Lifetime::secs(60);
+
+/// Of an authorization code.
+pub fn code(client: &Client, config: &Config) -> Lifetime {
+    let configured = config.lifetimes.code;
+    if client.security.profile.is_fapi() { configured.min(LONGEST_FAPI_CODE) } else { configured }
+}
+
 /// Of an access token; never longer than revocation markers are kept.
 pub fn access_token(client: &Client, grant_type: GrantType, config: &Config) -> Lifetime {
     of(client, grant_type).access_token.unwrap_or(config.lifetimes.access_token).min(LONGEST_ACCESS_TOKEN)

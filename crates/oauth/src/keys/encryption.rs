@@ -14,7 +14,7 @@ use super::ring::{KeyRing, new_kid};
 pub const REQUEST_OBJECT_SET: &str = "sluice.request-object";
 
 /// What there is a key for.
-const ALGORITHMS: [KeyManagement; 2] = [KeyManagement::RsaOaep256, KeyManagement::EcdhEs];
+pub const REQUEST_OBJECT_ALGORITHMS: [KeyManagement; 2] = [KeyManagement::RsaOaep256, KeyManagement::EcdhEs];
 
 /// The keys of a set that others encrypt with.
 #[derive(Default)]
@@ -72,7 +72,10 @@ impl KeyRing {
     fn missing_encryption(&self) -> Vec<KeyManagement> {
         let loaded = self.loaded();
         let known = &loaded.request_object.algorithms;
-        ALGORITHMS.into_iter().filter(|wanted| !known.iter().any(|alg| alg == wanted.as_str())).collect()
+        REQUEST_OBJECT_ALGORITHMS
+            .into_iter()
+            .filter(|wanted| !known.iter().any(|alg| alg == wanted.as_str()))
+            .collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Id tokens that come back as a hint (OpenID Connect Core §3.1.2.1, RP-Initiated Logout §2): ours, expired or not.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use sluice_primitives::SessionId;
 use sluice_protocol::{ClientId, Subject};
 
@@ -21,6 +22,9 @@ pub struct IdTokenHint {
 struct Claims {
     iss: String,
     sub: String,
+    /// Signed userinfo looks the same but for this.
+    #[serde(rename = "exp")]
+    _exp: IgnoredAny,
     #[serde(default)]
     aud: OneOrMany,
     sid: Option<String>,

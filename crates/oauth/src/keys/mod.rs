@@ -18,13 +18,15 @@ pub mod reseal;
 pub mod ring;
 pub mod rotation;
 pub mod service;
+mod signing_keys;
 
 pub use at_rest::KeyError;
-pub use encryption::REQUEST_OBJECT_SET;
+pub use encryption::{REQUEST_OBJECT_ALGORITHMS, REQUEST_OBJECT_SET};
 pub use id_token_hint::IdTokenHint;
 pub use on_demand::{KeyStatus, Rotate};
 pub use repository::{KeyRepository, KeyState, StoredKey};
 pub use reseal::{Resealed, SealedKeys};
 pub use ring::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyRing, RingOptions};
 pub use rotation::{JWKS_MAX_AGE, KeyRotation, Rotated, RotationPolicy, RotationPolicyError};
+pub use signing_keys::SigningKeys;
 pub use service::{KeyService, KeyServiceError, NewKey};

@@ -4,7 +4,7 @@ use sluice_commit::StoreError;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::Timestamp;
 
-use super::loaded::Loaded;
+use super::loaded::{Loaded, LoadedSet};
 use super::repository::KeyState;
 use super::ring::{OWN_SETS, own};
 use super::service::{KeyService, KeyServiceError};
@@ -61,7 +61,7 @@ impl KeyService {
     pub async fn rotate(&self, set: &str, asked: Rotate) -> Result<Vec<KeyStatus>, KeyServiceError> {
         let set = own(set).ok_or(KeyServiceError::NotOwn)?;
         self.ring.read().await?;
-        let known = self.ring.loaded().own(set).map(|keys| keys.algorithms()).unwrap_or_default();
+        let known = self.ring.loaded().own(set).map(LoadedSet::algorithms).unwrap_or_default();
         let algorithms = asked.algorithm.map_or_else(|| known.into_iter().collect(), |only| vec![only]);
         let mut made = Vec::new();
         for algorithm in algorithms {
@@ -90,7 +90,9 @@ impl KeyService {
             let Some(keys) = loaded.own(set) else { break };
             if keys.newest(algorithm).is_none() {
                 self.ring.ensure(set, algorithm).await?;
-                if let Some((first, _)) = self.ring.loaded().own(set).and_then(|keys| keys.signers(algorithm).next()) {
+                if let Some((first, _)) =
+                    self.ring.loaded().own(set).and_then(|keys| keys.signers(algorithm).next())
+                {
                     return Ok(first.kid.clone());
                 }
             } else if let Some(kid) = self.ring.add_successor((set, keys), algorithm, state).await? {

@@ -221,9 +221,8 @@ impl KeyRing {
 
     fn missing(&self, wanted: &[Wanted]) -> Vec<Wanted> {
         let loaded = self.loaded.load();
-        let is_missing = |(set, algorithm): &&Wanted| {
-            loaded.own(set).is_some_and(|set| !set.has_signer(*algorithm))
-        };
+        let is_missing =
+            |(set, algorithm): &&Wanted| loaded.own(set).is_some_and(|set| !set.has_signer(*algorithm));
         wanted.iter().filter(is_missing).copied().collect()
     }
 }

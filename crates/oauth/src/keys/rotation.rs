@@ -125,7 +125,8 @@ impl KeyRotation {
         done: &mut Rotated,
     ) -> Result<(), KeyError> {
         let Some(every) = self.ring.policy().every else { return Ok(()) };
-        let newest = set.signers(algorithm).map(|(stored, _)| stored).find(|key| key.state != KeyState::Retiring);
+        let newest =
+            set.signers(algorithm).map(|(stored, _)| stored).find(|key| key.state != KeyState::Retiring);
         if newest.is_none_or(|key| key.created_at + every > now) {
             return Ok(());
         }

@@ -35,10 +35,10 @@ pub struct LoginSession {
 /// A client that got a grant in a session and wants to hear of its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionClient {
-    /// The session.
-    pub session: SessionId,
     /// The client.
     pub client: ClientId,
+    /// Whose session it is as this client sees it, if that is another than the subject: by its first grant in the session.
+    pub shown_subject: Option<String>,
 }
 
 /// Which sessions end.
@@ -58,7 +58,7 @@ pub struct EndedSession {
     /// Whose it was.
     pub subject: Subject,
     /// Who took part.
-    pub clients: Vec<ClientId>,
+    pub clients: Vec<SessionClient>,
 }
 
 /// Login sessions. Every method is one transaction.

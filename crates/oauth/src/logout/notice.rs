@@ -5,7 +5,7 @@ use url::Url;
 
 use super::outbox::LogoutNotice;
 use crate::client::ClientDirectory;
-use crate::login_session::EndedSession;
+use crate::login_session::{EndedSession, SessionClient};
 
 /// Notices for the back channel, and addresses for frames of the front channel.
 pub async fn notices_for(
@@ -15,13 +15,14 @@ pub async fn notices_for(
 ) -> Result<(Vec<LogoutNotice>, Vec<Url>), StoreError> {
     let (mut notices, mut frames) = (Vec::new(), Vec::new());
     for session in ended {
-        for id in &session.clients {
+        for SessionClient { client: id, shown_subject } in &session.clients {
             let Some(client) = clients.find(id).await? else { continue };
             if let Some(backchannel) = &client.backchannel_logout {
+                let seen = shown_subject.as_ref().and_then(|seen| seen.parse().ok());
                 notices.push(LogoutNotice {
                     uri: backchannel.uri.clone(),
                     client: id.clone(),
-                    subject: session.subject.clone(),
+                    subject: seen.unwrap_or_else(|| session.subject.clone()),
                     session: session.session,
                 });
             }

@@ -13,7 +13,7 @@ pub struct LogoutNotice {
     pub uri: Url,
     /// To whom.
     pub client: ClientId,
-    /// Whose session.
+    /// Whose session, as this client sees it.
     pub subject: Subject,
     /// Which session.
     pub session: SessionId,

@@ -199,6 +199,12 @@ impl LogoutService {
         target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string))
     }
 
+    /// Whose session it is, if it is kept.
+    async fn subject_of(&self, session: SessionId) -> Result<Option<Subject>, LogoutError> {
+        let found = self.sessions.participants(&EndSessions::One(session)).await?;
+        Ok(found.into_iter().next().map(|ended| ended.subject))
+    }
+
     async fn read(&self, query: &[u8], browser: &Browser) -> Result<LogoutRequest, LogoutError> {
         let parameters = Parameters::parse(query, MAX_REQUEST, &[])?;
         let hint = match parameters.get("id_token_hint") {
@@ -223,10 +229,16 @@ impl LogoutService {
         };
         let redirect_uri = trusted_redirect(parameters.get("post_logout_redirect_uri"), client.as_deref())?;
         let cookie = browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer));
-        let hinted = hint.and_then(|hint| Some((hint.session?, hint.subject)));
         let own = cookie.map(|cookie| (cookie.session, cookie.subject));
+        let hinted = hint.and_then(|hint| Some((hint.session?, hint.subject)));
         let proven = hinted.as_ref().zip(own.as_ref()).is_some_and(|((hinted, _), (own, _))| hinted == own);
-        let session = hinted.or(own);
+        let session = match hinted {
+            Some((session, seen)) if !proven => {
+                Some((session, self.subject_of(session).await?.unwrap_or(seen)))
+            }
+            // Whose session it is, the cookie knows: an id token says what its client sees.
+            _ => own,
+        };
         let state = parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned);
         Ok(LogoutRequest { session, proven, client, redirect_uri, state })
     }

@@ -1,7 +1,13 @@
 //! Trust in issuers whose assertions are exchanged for access tokens (RFC 7523).
 //!
-//! [`repository`]: whom an administrator trusts, with which key and for which subjects.
+//! [`repository`]: whom an administrator trusts, with which key and for which subjects. [`service`]: how that is changed.
+//! [`assertion`]: what a trusted issuer says.
 
+pub mod assertion;
 pub mod repository;
+pub mod service;
 
+pub use assertion::{Assertion, AssertionRefused, TrustedAssertions};
 pub use repository::{TrustedIssuer, TrustedIssuerRepository};
+pub use service::{ListTrusted, NewTrust, TrustError, TrustPage, TrustService};
+pub use sluice_primitives::TrustId;

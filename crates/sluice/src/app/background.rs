@@ -8,7 +8,7 @@ use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::flow::ParkedFlowRepository;
 use sluice_oauth::grant::GrantRepository;
-use sluice_oauth::keys::KeyRing;
+use sluice_oauth::keys::{KeyRing, KeyRotation};
 use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::LogoutDelivery;
 use sluice_oauth::replay::ReplayRepository;
@@ -29,6 +29,8 @@ const JANITOR_ROWS: u32 = 1_000;
 const JANITOR_ROUNDS: usize = 1_000;
 /// How often the outbox is looked into.
 const OUTBOX_EVERY: Duration = Duration::from_secs(1);
+/// How often it is looked whether a signing key has to be made or deleted.
+const KEYS_EVERY: Duration = Duration::from_mins(1);
 /// How long the feed is left alone after it could not be read.
 const FEED_BACK_OFF: Duration = Duration::from_millis(500);
 
@@ -93,6 +95,18 @@ impl Background {
             async move {
                 if let Err(error) = delivery.round().await {
                     warn!(%error, "the outbox cannot be read");
+                }
+            }
+        });
+    }
+
+    /// Leads signing keys through their life: announced, active, retiring, gone.
+    pub(crate) fn rotate_keys(&self, rotation: Arc<KeyRotation>, clock: Arc<dyn Clock>) {
+        self.every(KEYS_EVERY, move || {
+            let (rotation, clock) = (Arc::clone(&rotation), Arc::clone(&clock));
+            async move {
+                if let Err(error) = rotation.round(clock.now()).await {
+                    warn!(%error, "signing keys could not be rotated");
                 }
             }
         });

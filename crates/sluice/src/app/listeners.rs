@@ -53,6 +53,11 @@ impl Port {
         Ok(Self { listener, tls, terminated_at: settings.tls.allow_termination_from.clone().into() })
     }
 
+    /// The same port, which asks its clients for certificates and requires none (RFC 8705).
+    pub(crate) fn asking_for_certificates(self) -> Self {
+        Self { tls: self.tls.map(TlsAcceptorHandle::requesting_client_certificates), ..self }
+    }
+
     /// Where it is reached, as `host:port` or a path.
     pub(crate) fn address(&self) -> String {
         match self.listener.local_address() {

@@ -1,6 +1,6 @@
 //! The whole: a node of the server, started and stopped.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use sluice_http::{AdminState, PublicState, UiState};
 use sluice_net::TrustedProxies;
 use sluice_oauth::OAuthMetrics;
 use sluice_oauth::client::ClientDirectory;
+use sluice_oauth::keys::KeyRotation;
 use sluice_primitives::{Clock, NodeId, OsRng, Rng, Secret, SystemClock};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -93,7 +94,7 @@ impl Node {
         let base = Foundation {
             store: stores.repositories(),
             network: stores.network_id().await?,
-            secrets: key_material(settings, options, &*rng)?,
+            secrets: key_material(settings, &options.data_dir, &*rng)?,
             clock: Arc::clone(&clock),
             rng: Arc::clone(&rng),
         };
@@ -154,7 +155,8 @@ impl Node {
         };
         // Both ports are bound before either is served: a node never starts by half.
         let public_port = if options.listeners.has_public() {
-            Some(Port::bind(public, options.tls_self_signed, clock).await?)
+            let port = Port::bind(public, options.tls_self_signed, clock).await?;
+            Some(if settings.oauth2.mtls.listener_asks { port.asking_for_certificates() } else { port })
         } else {
             None
         };
@@ -200,6 +202,8 @@ impl Node {
         );
         background.tidy(self.stores.repositories(), Arc::clone(clock));
         background.deliver_logouts(Arc::clone(&services.delivery));
+        let rotation = Arc::new(KeyRotation::new(Arc::clone(&services.ring)));
+        background.rotate_keys(rotation, Arc::clone(clock));
     }
 
     fn health(&self) -> Arc<NodeHealth> {
@@ -210,12 +214,17 @@ impl Node {
         let services = &self.services;
         let over_tls = has_tls || services.config.issuer.is_https();
         let cookies = Arc::new(oauth_config::cookies(settings, over_tls));
-        let proxies = Arc::new(TrustedProxies::new(settings.serve.trusted_proxies.clone()));
+        let proxies = Arc::new(oauth_config::proxies(settings));
         PublicState {
             config: Arc::clone(&services.config),
             authorization: Arc::clone(&services.authorization),
+            pushed: Arc::clone(&services.pushed),
             tokens: Arc::clone(&services.tokens),
+            devices: Arc::clone(&services.devices),
+            registration: services.dynamic_registration.clone(),
             revocation: Arc::clone(&services.revocation),
+            introspection: Arc::clone(&services.client_introspection),
+            constraint: Arc::clone(&services.constraint),
             userinfo: Arc::clone(&services.userinfo),
             logout: Arc::clone(&services.logout),
             keys: Arc::clone(&services.ring),
@@ -225,6 +234,7 @@ impl Node {
             ui: UiState {
                 config: Arc::clone(&services.config),
                 flows: Arc::clone(&services.flows),
+                devices: Arc::clone(&services.user_codes),
                 login: Arc::clone(&services.login),
                 registration: Arc::clone(&services.registration),
                 identities: self.stores.repositories() as _,
@@ -242,12 +252,14 @@ impl Node {
         let bearer = settings.serve.admin.bearer_token.as_ref();
         AdminState {
             flows: Arc::clone(&services.flows),
+            devices: Arc::clone(&services.user_codes),
             logout: Arc::clone(&services.logout),
             consents: Arc::clone(&services.consents),
             sessions: Arc::clone(&services.sessions),
             introspection: Arc::clone(&services.introspection),
             clients: Arc::clone(&services.clients),
             keys: Arc::clone(&services.keys),
+            trust: Arc::clone(&services.trust),
             public_keys: Arc::clone(&services.ring),
             cors: settings.serve.admin.listener.cors.as_ref().map(|cors| Arc::new(oauth_config::cors(cors))),
             health: self.health(),
@@ -290,13 +302,17 @@ type ReadCounter = fn(&OAuthMetrics) -> u64;
 
 /// Counts how far flows come.
 fn count_flows(metrics: &Metrics, flows: &Arc<OAuthMetrics>) {
-    let steps: [(&'static str, ReadCounter); 8] = [
+    let steps: [(&'static str, ReadCounter); 12] = [
         ("begun", |flows| flows.begun.get()),
         ("logged_in", |flows| flows.logged_in.get()),
         ("granted", |flows| flows.granted.get()),
         ("redeemed", |flows| flows.redeemed.get()),
         ("refreshed", |flows| flows.refreshed.get()),
         ("client_credentials", |flows| flows.client_credentials.get()),
+        ("assertions", |flows| flows.assertions.get()),
+        ("exchanged", |flows| flows.exchanged.get()),
+        ("hook_refusals", |flows| flows.hook_refusals.get()),
+        ("hook_failures", |flows| flows.hook_failures.get()),
         ("shown_errors", |flows| flows.shown_errors.get()),
         ("redirected_errors", |flows| flows.redirected_errors.get()),
     ];
@@ -336,19 +352,19 @@ pub(crate) async fn open_store(
     Ok(stores)
 }
 
-fn key_material(
+pub(crate) fn key_material(
     settings: &Settings,
-    options: &StartOptions,
+    data_dir: &Path,
     rng: &dyn Rng,
 ) -> Result<KeyMaterial, StartError> {
     if settings.secrets.system.is_empty() && matches!(settings.database.dsn, Dsn::Memory) {
         return Ok(KeyMaterial::passing(rng));
     }
     let directory = match &settings.database.dsn {
-        Dsn::Sqlite { path } => path.parent().map(std::path::Path::to_owned),
+        Dsn::Sqlite { path } => path.parent().map(Path::to_owned),
         _ => None,
     };
-    let directory = directory.unwrap_or_else(|| options.data_dir.clone());
+    let directory = directory.unwrap_or_else(|| data_dir.to_owned());
     let directory = settings.mode.is_development().then_some(directory);
     Ok(KeyMaterial::of(&settings.secrets, directory.as_deref(), rng)?)
 }

@@ -1,9 +1,12 @@
 //! Settings in the words of the domain.
 
-use sluice_http::{CookiePolicy, CorsPolicy};
+use http::HeaderName;
+use sluice_http::{CookiePolicy, CorsPolicy, Proxies};
+use sluice_net::{ForwardedCertificatePolicy, TrustedProxies};
 use sluice_oauth::client::AccessTokenStrategy;
 use sluice_oauth::config::{Config, Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy};
 use sluice_oauth::discovery::Announced;
+use sluice_oauth::keys::RotationPolicy;
 use sluice_primitives::Lifetime;
 use sluice_token::jwt::{BelowExt, ScopeClaim};
 use url::Url;
@@ -107,6 +110,18 @@ fn lifetimes(settings: &Settings) -> Lifetimes {
     }
 }
 
+/// Who is believed about clients: where they are, and which certificate they showed.
+pub(crate) fn proxies(settings: &Settings) -> Proxies {
+    let certificates = settings.oauth2.mtls.proxy.as_ref().and_then(|proxy| {
+        let name = proxy.name.parse::<HeaderName>().ok()?;
+        Some(ForwardedCertificatePolicy { headers: vec![name.into()], from: proxy.from.clone() })
+    });
+    Proxies {
+        addresses: TrustedProxies::new(settings.serve.trusted_proxies.clone()),
+        certificates: certificates.unwrap_or_default(),
+    }
+}
+
 /// How cookies are set.
 pub(crate) fn cookies(settings: &Settings, over_tls: bool) -> CookiePolicy {
     let cookies = &settings.serve.cookies;
@@ -146,4 +161,18 @@ pub(crate) fn subject_types(settings: &Settings) -> Vec<String> {
         config::SubjectType::Pairwise => "pairwise".to_owned(),
     })
     .collect()
+}
+
+/// When signing keys are made and deleted.
+pub(crate) fn key_rotation(settings: &Settings) -> Result<RotationPolicy, StartError> {
+    let rotation = &settings.key_rotation;
+    let policy = RotationPolicy {
+        every: rotation.every.map(Lifetime::from),
+        announce_for: rotation.announce_for.into(),
+        retire_after: rotation.retire_after.into(),
+    };
+    policy
+        .check()
+        .map_err(|error| StartError::Setting { key: "keys.rotation", reason: error.to_string() })?;
+    Ok(policy)
 }

@@ -9,6 +9,7 @@ use sluice_oauth::config::{
 };
 use sluice_primitives::Secret;
 
+use super::oauth_config::subject_types;
 use super::stores::StartError;
 use crate::config::{self, IdTokenAlgorithm, KeySetSource, RegistrationSettings, SecretString, Settings};
 
@@ -46,7 +47,10 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, StartError> {
             proof_lifetime: oauth2.dpop.proof_lifetime.into(),
         },
         mtls: mtls(settings)?,
-        subjects: SubjectPolicy { pairwise_salt: oidc.subjects.pairwise_salt.as_ref().map(secret) },
+        subjects: SubjectPolicy {
+            types: subject_types(settings),
+            pairwise_salt: oidc.subjects.pairwise_salt.as_ref().map(secret),
+        },
         dynamic_registration: match &oidc.registration {
             Some(registration) => registration_policy(registration)?,
             None => DynamicRegistrationPolicy::default(),
@@ -71,6 +75,7 @@ fn mtls(settings: &Settings) -> Result<MtlsPolicy, StartError> {
     Ok(MtlsPolicy {
         enabled: mtls.listener_asks || mtls.proxy.is_some(),
         aliases: mtls.endpoint_aliases_url.clone(),
+        by_proxy: mtls.proxy.is_some(),
         trust_anchors: mtls
             .trust_anchors
             .as_deref()
@@ -79,9 +84,7 @@ fn mtls(settings: &Settings) -> Result<MtlsPolicy, StartError> {
     })
 }
 
-fn registration_policy(
-    registration: &RegistrationSettings,
-) -> Result<DynamicRegistrationPolicy, StartError> {
+fn registration_policy(registration: &RegistrationSettings) -> Result<DynamicRegistrationPolicy, StartError> {
     const KEYS: &str = "oidc.dynamic_client_registration.software_statement_jwks";
     let software_statements = match (registration.software_statements, &registration.software_statement_jwks)
     {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use sluice_crypto::digest::{MacKey, derive_key, sha256};
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_crypto::{Purpose, Sealer, SystemSecret};
+use sluice_oauth::device::UserCodeKeys;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{NetworkId, Rng, Secret};
 use thiserror::Error;
@@ -37,6 +38,8 @@ pub(crate) struct KeyMaterial {
     /// Of session cookies; empty where they have none of their own.
     cookie: Vec<SystemSecret>,
     storage: Vec<SystemSecret>,
+    /// How many of `storage` are not derived from `system`.
+    own_storage: usize,
 }
 
 impl KeyMaterial {
@@ -56,14 +59,15 @@ impl KeyMaterial {
         // What was sealed before there was a secret for it goes on to open.
         let derived = system.iter().map(|secret| derived(secret, b"secrets.storage"));
         let storage = settings.storage.iter().map(bytes).chain(derived).collect();
-        Ok(Self { system, cookie: settings.cookie.iter().map(bytes).collect(), storage })
+        let (cookie, own_storage) = (settings.cookie.iter().map(bytes).collect(), settings.storage.len());
+        Ok(Self { system, cookie, storage, own_storage })
     }
 
     /// A secret that lives as long as this process.
     pub(crate) fn passing(rng: &dyn Rng) -> Self {
         let system = vec![Secret::new(random_bytes::<32>(rng).to_vec())];
         let storage = system.iter().map(|secret| derived(secret, b"secrets.storage")).collect();
-        Self { system, cookie: Vec::new(), storage }
+        Self { system, cookie: Vec::new(), storage, own_storage: 0 }
     }
 
     /// Seals what is in flight.
@@ -74,6 +78,20 @@ impl KeyMaterial {
     /// Seals what is at rest.
     pub(crate) fn at_rest(&self, network: NetworkId) -> Sealer {
         Sealer::new(network, &self.storage)
+    }
+
+    /// What the configuration calls the secret in this place of those at rest.
+    pub(crate) fn name_at_rest(&self, place: usize) -> String {
+        match place.checked_sub(self.own_storage) {
+            None => format!("secrets.storage #{}", place + 1),
+            Some(derived) => format!("secrets.system #{}", derived + 1),
+        }
+    }
+
+    /// The keys of the hash of the codes that users of devices type.
+    pub(crate) fn user_codes(&self) -> Option<UserCodeKeys> {
+        let mut keys = self.storage.iter().map(|secret| MacKey::derive(secret.expose(), b"user codes"));
+        Some(UserCodeKeys::new(keys.next()?, keys.collect()))
     }
 
     /// The keys of the fast hash of generated client secrets, each with the id that stored hashes name.

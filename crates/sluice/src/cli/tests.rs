@@ -52,6 +52,7 @@ fn command_lines_of_hydra_are_understood() {
         "hydra perform authorization-code --client-id c --client-secret s --endpoint http://127.0.0.1:4444/ \
          --port 5555 --scope openid --scope offline",
         "hydra perform authorization-code --client-id c --max-age -1 --prompt login --no-open",
+        "hydra perform device-code --client-id c --client-secret s --scope a,b --device-auth-url http://127.0.0.1:4444/d",
         "hydra perform client-credentials --endpoint http://127.0.0.1:4444/ --client-id c --client-secret s",
         "hydra introspect token --format json-pretty --endpoint http://127.0.0.1:4445/ ory_at_x.y",
         "hydra revoke token --client-id c --client-secret s ory_rt_x",
@@ -59,6 +60,8 @@ fn command_lines_of_hydra_are_understood() {
         "hydra create jwks my-set --public",
         "hydra get jwks a b",
         "hydra delete jwk a",
+        "hydra import jwk my-set ./path/to/jwk.json ./path/to/jwk-2.json --format json",
+        "hydra import jwk my-set ./path/to/rsa.key ./path/to/rsa.pub --use enc --alg RSA-OAEP-256",
         "hydra version",
         "hydra completion bash",
     ];
@@ -74,6 +77,11 @@ fn command_lines_of_our_own_are_understood() {
         "sluice config show -c a.yml --dev --set urls.self.issuer=http://localhost:4444/",
         "sluice config reference",
         "sluice secrets status -c a.yml",
+        "sluice secrets reseal -c a.yml",
+        "sluice keys list",
+        "sluice keys rotate",
+        "sluice keys rotate --set id-token --alg ES256 --now --revoke",
+        "sluice keys import my-set key.pem --alg PS256",
         "sluice rotate client-secret my-client",
         "sluice debug challenge https://login.example.org/?login_challenge=abc",
         "sluice completion powershell",
@@ -95,6 +103,8 @@ fn what_makes_no_sense_is_a_usage_error() {
         "sluice create client --metadata {",
         "sluice create client --http-header nonsense",
         "sluice list clients --format xml",
+        "sluice keys rotate --revoke",
+        "sluice keys rotate --set mine",
     ];
     for line in lines {
         assert_eq!(try_parse(line).err().map(|error| error.exit_code()), Some(2), "{line}");

@@ -1,19 +1,47 @@
-//! `sluice secrets status`.
+//! `sluice secrets status|reseal`.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::sync::Arc;
 
-use super::{load, print};
+use sluice_oauth::keys::SealedKeys;
+use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
+
+use super::{fail, load, print};
+use crate::app::{KeyMaterial, StartError, Stores, key_material, open_store};
 use crate::cli::{Console, Exit, SecretsCommand};
+use crate::config::{Dsn, SecretsSettings, Settings, Sources};
 
-/// Shows how many secrets there are for each purpose; never the secrets.
-pub(crate) fn run(
+/// Shows or moves what secrets protect; never the secrets.
+pub(crate) async fn run(
     secrets: SecretsCommand,
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Exit {
-    let SecretsCommand::Status(configuration) = secrets;
-    let Some(loaded) = load(&configuration.sources(environment)) else { return Exit::Failure };
-    let secrets = &loaded.settings.secrets;
+    let (configuration, is_reseal) = match secrets {
+        SecretsCommand::Status(configuration) => (configuration, false),
+        SecretsCommand::Reseal(configuration) => (configuration, true),
+    };
+    let sources = configuration.sources(environment);
+    let Some(loaded) = load(&sources) else { return Exit::Failure };
+    let settings = &loaded.settings;
+    if !is_reseal && configured(&settings.secrets, console) == Exit::Failure {
+        return Exit::Failure;
+    }
+    if !has_database(settings) {
+        return print(console, "keys at rest     none: there is no database yet");
+    }
+    let at_rest = match AtRest::open(settings, &sources).await {
+        Ok(at_rest) => at_rest,
+        Err(error) => return fail(console, &error),
+    };
+    let exit = if is_reseal { at_rest.reseal(console).await } else { at_rest.count(console).await };
+    at_rest.stores.shutdown().await;
+    exit
+}
+
+/// How many secrets there are for each purpose.
+fn configured(secrets: &SecretsSettings, console: &mut Console<'_>) -> Exit {
     let lists = [
         ("secrets.system", secrets.system.len()),
         ("secrets.cookie", secrets.cookie.len()),
@@ -32,4 +60,77 @@ pub(crate) fn run(
         }
     }
     Exit::Success
+}
+
+/// To open a SQLite file that is not there would make it.
+fn has_database(settings: &Settings) -> bool {
+    match &settings.database.dsn {
+        Dsn::Memory => false,
+        Dsn::Sqlite { path } => path.exists(),
+        Dsn::Postgres { .. } => true,
+    }
+}
+
+/// What is in the database, and the secrets that open it.
+struct AtRest {
+    stores: Stores,
+    secrets: KeyMaterial,
+    keys: SealedKeys,
+}
+
+impl AtRest {
+    async fn open(settings: &Settings, sources: &Sources) -> Result<Self, StartError> {
+        let (clock, rng): (Arc<dyn Clock>, Arc<dyn Rng>) = (Arc::new(SystemClock), Arc::new(OsRng));
+        let stores = open_store(&settings.database, false, (&clock, &rng)).await?;
+        let secrets = key_material(settings, &sources.data_dir, &*rng)?;
+        let sealer = Arc::new(secrets.at_rest(stores.network_id().await?));
+        let keys = SealedKeys::new(stores.repositories() as _, sealer, rng);
+        Ok(Self { stores, secrets, keys })
+    }
+
+    /// How many keys each secret sealed.
+    async fn count(&self, console: &mut Console<'_>) -> Exit {
+        let counts = match self.keys.count().await {
+            Ok(counts) => counts,
+            Err(error) => return fail(console, &error),
+        };
+        for line in self.lines(&counts) {
+            if print(console, &line) == Exit::Failure {
+                return Exit::Failure;
+            }
+        }
+        Exit::Success
+    }
+
+    fn lines(&self, counts: &BTreeMap<Option<usize>, u64>) -> Vec<String> {
+        let line = |(place, count): (&Option<usize>, &u64)| match place {
+            None => format!("keys at rest     {count} sealed with a secret that is not configured"),
+            Some(0) => {
+                format!("keys at rest     {count} sealed with {}, which seals", self.secrets.name_at_rest(0))
+            }
+            Some(place) => {
+                let name = self.secrets.name_at_rest(*place);
+                format!("keys at rest     {count} sealed with {name}: `sluice secrets reseal` moves them")
+            }
+        };
+        counts.iter().map(line).collect()
+    }
+
+    async fn reseal(&self, console: &mut Console<'_>) -> Exit {
+        let done = match self.keys.reseal().await {
+            Ok(done) => done,
+            Err(error) => return fail(console, &error),
+        };
+        for (set, kid) in &done.unopened {
+            let _ =
+                writeln!(console.err, "the key `{kid}` of the set `{set}` opens with none of the secrets");
+        }
+        let (resealed, unchanged) = (done.resealed, done.unchanged);
+        let name = self.secrets.name_at_rest(0);
+        let told = print(
+            console,
+            &format!("Sealed {resealed} keys with {name}; it had sealed {unchanged} already."),
+        );
+        if done.unopened.is_empty() { told } else { Exit::Failure }
+    }
 }

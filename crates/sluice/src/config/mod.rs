@@ -77,17 +77,11 @@ pub(crate) use urls::UrlsSettings;
 pub(crate) use webfinger::WebfingerSettings;
 
 pub(crate) use self::{
-    device::{DeviceSettings, UserCodeSettings},
-    dpop::DpopSettings,
-    hook::{HookAuth, HookKeyPlace, HookSettings, HooksSettings},
-    jwt_bearer::JwtBearerSettings,
-    metadata_documents::MetadataDocumentSettings,
-    mtls::{CertificateHeader, MtlsSettings},
+    hook::{HookKeyPlace, HookSettings, HooksSettings},
     registration::{KeySetSource, RegistrationSettings, SoftwareStatements},
-    requests::{PushedRequestSettings, RequestObjectSettings, RequestSettings},
     rotation::KeyRotationSettings,
 };
-pub(crate) use oidc::{IdTokenAlgorithm, SubjectSettings, SubjectType};
+pub(crate) use oidc::{IdTokenAlgorithm, SubjectType};
 
 use error::Findings;
 use layers::Layers;

@@ -33,7 +33,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "request_objects.allow_unsigned",
         Kind::Boolean,
-        "Whether a request object may be unsigned (`alg: none`), if its client registered so.",
+        "Whether a request object may be unsigned (`alg: none`), unless its client registered an algorithm.",
     )
     .with_default("false"),
     Key::own(
@@ -68,7 +68,7 @@ pub(crate) struct PushedRequestSettings {
 pub(crate) struct RequestObjectSettings {
     /// Whether every client must sign. Default: no.
     pub(crate) require_signed: bool,
-    /// Whether `alg: none` is taken from a client that registered it. Default: no.
+    /// Whether `alg: none` is taken from a client that registered no algorithm. Default: no.
     pub(crate) allow_unsigned: bool,
 }
 

@@ -41,7 +41,10 @@ async fn a_configured_origin_may_read_and_another_may_not() {
         for origin in ["https://spa.test", "https://one.apps.test"] {
             let (answer, allowed, credentials) = read_by(get(), origin).await;
             assert!(allowed.is_some() && credentials, "{path} {origin}");
-            assert_eq!(answer.header("access-control-expose-headers"), "Content-Type");
+            assert_eq!(
+                answer.header("access-control-expose-headers"),
+                "Content-Type, DPoP-Nonce, WWW-Authenticate"
+            );
             let (answer, allowed, _) = read_by(preflight(&sluice, path), origin).await;
             assert_eq!(
                 (answer.status, answer.body.as_str(), allowed.as_deref()),

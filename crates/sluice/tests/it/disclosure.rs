@@ -38,14 +38,19 @@ fn onward(page: &Page) -> Option<Url> {
 }
 
 /// A browser that notes every secret it meets on its way.
-struct Witness {
-    browser: Browser,
+pub(crate) struct Witness {
+    pub(crate) browser: Browser,
     secrets: BTreeSet<String>,
 }
 
 impl Witness {
+    /// One that has met none yet.
+    pub(crate) const fn of(browser: Browser) -> Self {
+        Self { browser, secrets: BTreeSet::new() }
+    }
+
     /// Follows redirects within the server, and notes what is in them.
-    async fn land(&mut self, mut page: Page) -> Page {
+    pub(crate) async fn land(&mut self, mut page: Page) -> Page {
         loop {
             self.secrets.extend(self.browser.cookies.values().cloned());
             let Some(url) = page.location.clone().or_else(|| onward(&page)) else { return page };
@@ -59,7 +64,8 @@ impl Witness {
         }
     }
 
-    async fn submit(&mut self, page: &Page, filled: &[(&str, &str)]) -> Page {
+    /// Sends the form of a page with these fields filled in.
+    pub(crate) async fn submit(&mut self, page: &Page, filled: &[(&str, &str)]) -> Page {
         let fields = form(page, filled);
         self.secrets.extend(fields.iter().filter(|(name, _)| name == "csrf").map(|(_, value)| value.clone()));
         let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -87,7 +93,7 @@ async fn a_life(server: &Server) -> BTreeSet<String> {
     let made = Answer::to(admin(Method::POST, "/admin/clients").json(&metadata)).await;
     assert_eq!(made.status, 201, "{}", made.body);
     let client = TestClient::of(server.public.clone(), &made.json());
-    let mut witness = Witness { browser: Browser::of(server.public.clone()), secrets: BTreeSet::new() };
+    let mut witness = Witness::of(Browser::of(server.public.clone()));
     let begun = witness.browser.visit(&client.authorize_url(&Authorize::default())).await;
     let login = witness.land(begun).await;
     witness.submit(&login, &[("email", EMAIL), ("password", "a wrong password 0815")]).await;

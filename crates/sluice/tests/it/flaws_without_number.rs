@@ -116,7 +116,7 @@ async fn a_new_signing_key_is_announced_before_it_signs(backend: Backend) {
         let tokens = tokens_of(node, &client.at(node), "alice").await;
         assert_eq!(signed_by(&tokens), signed_by(&first), "others had no time to learn of the new key");
     }
-    sluice.advance(Lifetime::hours(1));
+    sluice.advance(Lifetime::hours(2));
     for node in [&sluice, &other] {
         let tokens = tokens_of(node, &client.at(node), "alice").await;
         assert_eq!(signed_by(&tokens), "the-next-key");

@@ -141,7 +141,8 @@ impl GrantRepository for MemoryStore {
                 data.remember(decision);
             }
             if let Some(session) = grant.session.filter(|_| participates) {
-                data.session_clients.insert((session, grant.client.clone()));
+                let shown = grant.claims.shown_subject.clone();
+                data.session_clients.entry((session, grant.client.clone())).or_insert(shown);
             }
             data.grants.insert(grant.id, Row { grant, request: [0; 16] });
             Ok(Insertion::Inserted)

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::login_session::{EndSessions, EndedSession, LoginSession, LoginSessionRepository};
+use sluice_oauth::login_session::{EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient};
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{SessionId, Timestamp};
 use sluice_protocol::ClientId;
@@ -23,13 +23,17 @@ impl Data {
         targets.iter().any(|target| self.is_marked(target, session.authenticated_at))
     }
 
-    fn participants_of(&self, session: SessionId) -> Vec<ClientId> {
-        let all = self.session_clients.iter().filter(|(of, _)| *of == session);
-        all.map(|(_, client)| client.clone()).collect()
+    fn participants_of(&self, session: SessionId) -> Vec<SessionClient> {
+        let all = self.session_clients.iter().filter(|((of, _), _)| *of == session);
+        let client = |((_, client), shown): (&(SessionId, ClientId), &Option<String>)| SessionClient {
+            client: client.clone(),
+            shown_subject: shown.clone(),
+        };
+        all.map(client).collect()
     }
 
     fn forget_participants(&mut self, gone: &[SessionId]) {
-        self.session_clients.retain(|(session, _)| !gone.contains(session));
+        self.session_clients.retain(|(session, _), _| !gone.contains(session));
     }
 }
 

@@ -16,7 +16,7 @@ mod parked_flow;
 mod replay;
 mod trust;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -69,7 +69,8 @@ struct Data {
     consents: BTreeMap<(Subject, ClientId), RememberedConsent>,
     device_codes: BTreeMap<UserCodeHash, device::Row>,
     sessions: BTreeMap<SessionId, LoginSession>,
-    session_clients: BTreeSet<(SessionId, ClientId)>,
+    /// With the subject that the client sees.
+    session_clients: BTreeMap<(SessionId, ClientId), Option<String>>,
     parked: BTreeMap<ParkedHandle, ParkedFlow>,
     identities: BTreeMap<IdentityId, Identity>,
     login_names: BTreeMap<LoginNameHash, IdentityId>,

@@ -19,7 +19,7 @@ WITH inserted AS (
         revoked_at, generation, rotated_at, attempt
     )
     ON CONFLICT (grant_id) DO NOTHING
-    RETURNING grant_id, sid, client_id
+    RETURNING grant_id, sid, client_id, claims
 ),
 decided AS MATERIALIZED (
     SELECT d.*
@@ -48,8 +48,8 @@ remembered AS (
     WHERE c.decided_at <= EXCLUDED.decided_at
 ),
 participants AS (
-    INSERT INTO session_client (sid, client_id)
-    SELECT i.sid, i.client_id
+    INSERT INTO session_client (sid, client_id, shown_subject)
+    SELECT i.sid, i.client_id, i.claims::json ->> 'shown_subject'
     FROM UNNEST($24::uuid[]) AS p (grant_id)
     JOIN inserted AS i ON i.grant_id = p.grant_id
     WHERE i.sid IS NOT NULL

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::login_session::{EndSessions, EndedSession, LoginSession, LoginSessionRepository};
+use sluice_oauth::login_session::{EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient};
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{AttemptId, Lifetime, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
@@ -145,9 +145,7 @@ fn gather(rows: &[Row]) -> Result<Vec<EndedSession>, Unreadable> {
     let mut ended: Vec<EndedSession> = Vec::new();
     for row in rows {
         let session = SessionId::from_uuid(column(row, 0)?);
-        let client =
-            column::<Option<&str>>(row, 2)?.map(|client| client.parse().map_err(|cause| unreadable(&cause)));
-        let client = client.transpose()?;
+        let client = column::<Option<&str>>(row, 2)?.map(|id| participant(id, row)).transpose()?;
         if let Some(last) = ended.last_mut().filter(|last| last.session == session) {
             last.clients.extend(client);
             continue;
@@ -156,6 +154,11 @@ fn gather(rows: &[Row]) -> Result<Vec<EndedSession>, Unreadable> {
         ended.push(EndedSession { session, subject, clients: client.into_iter().collect() });
     }
     Ok(ended)
+}
+
+fn participant(client: &str, row: &Row) -> Result<SessionClient, Unreadable> {
+    let client = client.parse().map_err(|cause| unreadable(&cause))?;
+    Ok(SessionClient { client, shown_subject: column(row, 3)? })
 }
 
 fn read(row: &Row) -> Result<LoginSession, Unreadable> {

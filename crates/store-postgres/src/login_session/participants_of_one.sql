@@ -1,4 +1,4 @@
-SELECT s.sid, s.subject, c.client_id
+SELECT s.sid, s.subject, c.client_id, c.shown_subject
 FROM login_session AS s
 LEFT JOIN session_client AS c ON c.sid = s.sid
 WHERE s.sid = $1

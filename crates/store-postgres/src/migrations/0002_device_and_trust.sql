@@ -32,3 +32,6 @@ CREATE TABLE trusted_issuer (
 
 CREATE INDEX trusted_issuer_id ON trusted_issuer (id);
 CREATE INDEX trusted_issuer_expiry ON trusted_issuer (expires_at);
+
+-- Whose session it is as this client sees it, if that is another than the subject.
+ALTER TABLE session_client ADD COLUMN shown_subject text;

@@ -97,7 +97,8 @@ impl Kind for InsertGrant {
             decision.remember(write)?;
         }
         if let Some(session) = grant.session.filter(|_| op.participates) {
-            write.insert("session_client", PARTICIPATE, (session.as_bytes(), grant.client.as_str()))?;
+            let values = (session.as_bytes(), grant.client.as_str(), grant.claims.shown_subject.as_deref());
+            write.insert("session_client", PARTICIPATE, values)?;
         }
         Ok(Insertion::Inserted)
     }

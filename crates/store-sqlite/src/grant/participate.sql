@@ -1,1 +1,1 @@
-INSERT INTO session_client (sid, client_id) VALUES (?1, ?2) ON CONFLICT (sid, client_id) DO NOTHING
+INSERT INTO session_client (sid, client_id, shown_subject) VALUES (?1, ?2, ?3) ON CONFLICT (sid, client_id) DO NOTHING

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
-use sluice_oauth::login_session::{EndSessions, EndedSession, LoginSession, LoginSessionRepository};
+use sluice_oauth::login_session::{EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient};
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{Lifetime, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
@@ -169,7 +169,10 @@ fn end(write: &mut Write<'_>, which: &EndSessions, now: Timestamp) -> Result<Tar
     }
 }
 
-fn clients(row: &Row<'_>, column: usize) -> Result<Vec<sluice_protocol::ClientId>, SqliteError> {
-    let ids: Vec<String> = row::json(row, column)?;
-    ids.iter().map(|id| id.parse().map_err(SqliteError::unreadable)).collect()
+fn clients(row: &Row<'_>, column: usize) -> Result<Vec<SessionClient>, SqliteError> {
+    let stored: Vec<(String, Option<String>)> = row::json(row, column)?;
+    let client = |(id, shown_subject): (String, _)| {
+        Ok(SessionClient { client: id.parse().map_err(SqliteError::unreadable)?, shown_subject })
+    };
+    stored.into_iter().map(client).collect()
 }

@@ -62,3 +62,6 @@ WHERE EXISTS (
         SELECT 1 FROM revocation AS m
         WHERE m.kind = 6 AND m.key = g.subject AND m.at >= g.consented_at
     );
+
+-- Whose session it is as this client sees it, if that is another than the subject.
+ALTER TABLE session_client ADD COLUMN shown_subject text;

@@ -7,7 +7,7 @@ use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 
 use super::marker::{Marker, Target};
-use crate::claims::AccessTokenClaims;
+use crate::claims::{AccessTokenClaims, TokenId};
 
 /// The live markers. Key: the target. Bound: what is revoked within one longest token lifetime. Staleness: the feed's.
 #[derive(Debug, Default)]
@@ -59,6 +59,21 @@ fn covers(markers: &HashMap<Target, Entry>, facts: &Facts<'_>) -> bool {
     })
 }
 
+/// An exchanged token ends by itself, and with each of those that it was exchanged for (RFC 8693).
+fn origin_is_covered(
+    markers: &HashMap<Target, Entry>,
+    claims: &AccessTokenClaims,
+    facts: &Facts<'_>,
+) -> bool {
+    let origins = &claims.rare.origins;
+    let alone = |token: TokenId| markers.contains_key(&Target::Grant(token.as_grant()));
+    !origins.is_empty() && alone(claims.id)
+        || origins.iter().any(|origin| {
+            let of_origin = Facts { client: &origin.client, consented_at: origin.consented_at, ..*facts };
+            alone(origin.token) || covers(markers, &of_origin)
+        })
+}
+
 impl RevocationSet {
     /// Adds a marker; a later one for the same target wins.
     pub fn apply(&self, marker: &Marker) {
@@ -84,7 +99,7 @@ impl RevocationSet {
             authenticated_at: claims.authenticated_at,
             consented_at: claims.consented_at,
         };
-        covers(&markers, &facts)
+        covers(&markers, &facts) || origin_is_covered(&markers, claims, &facts)
     }
 
     /// Whether the grant with these facts was revoked.
@@ -123,6 +138,7 @@ impl RevocationSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::{Extra, Origin, RareClaims};
 
     #[test]
     fn consents_of_a_subject_are_told_apart_by_when_they_were_accepted() {
@@ -147,5 +163,51 @@ mod tests {
         assert!(!covers(Some(&bob), 49) && !covers(None, 49));
         set.forget_expired(Timestamp::from_secs(90));
         assert!(!covers(Some(&alice), 49));
+    }
+
+    fn exchanged() -> AccessTokenClaims {
+        let client = |name: &str| name.parse::<ClientId>().unwrap();
+        let origin = |name: &str, token: u8, consented_at| Origin {
+            client: client(name),
+            token: TokenId::from_bytes([token; 16]),
+            consented_at: Timestamp::from_secs(consented_at),
+        };
+        AccessTokenClaims {
+            id: TokenId::from_bytes([3; 16]),
+            grant: GrantId::from_bytes([1; 16]),
+            client: client("billing"),
+            subject: Some("alice".parse().unwrap()),
+            session: None,
+            scope: "profile".parse().unwrap(),
+            audience: Vec::new(),
+            issued_at: Timestamp::from_secs(30),
+            expires_at: Timestamp::from_secs(90),
+            authenticated_at: Timestamp::from_secs(10),
+            consented_at: Timestamp::from_secs(30),
+            extra: Extra::None,
+            rare: RareClaims {
+                origins: vec![origin("shop", 1, 10), origin("cart", 2, 20)],
+                ..RareClaims::default()
+            },
+        }
+    }
+
+    #[test]
+    fn an_exchanged_token_ends_with_each_of_its_origins_and_by_itself() {
+        let client = |name: &str| name.parse::<ClientId>().unwrap();
+        let ends = |target: Target, at: i64| {
+            let set = RevocationSet::default();
+            set.apply(&Marker { target, at: Timestamp::from_secs(at), expires_at: Timestamp::NEVER });
+            set.holds(&exchanged())
+        };
+        assert!(ends(Target::Grant(GrantId::from_bytes([1; 16])), 40), "the grant");
+        assert!(ends(Target::Grant(TokenId::from_bytes([3; 16]).as_grant()), 40), "the token alone");
+        assert!(ends(Target::Grant(TokenId::from_bytes([2; 16]).as_grant()), 40), "the one in between");
+        assert!(!ends(Target::Grant(TokenId::from_bytes([4; 16]).as_grant()), 40), "another one");
+        assert!(ends(Target::Client(client("shop")), 40) && ends(Target::Client(client("cart")), 40));
+        assert!(ends(Target::SubjectClient("alice".parse().unwrap(), client("shop")), 40));
+        assert!(ends(Target::SubjectConsents("alice".parse().unwrap()), 15), "of the first consent");
+        assert!(!ends(Target::Client(client("billing")), 25), "what the client lost before the exchange");
+        assert!(ends(Target::Client(client("billing")), 30));
     }
 }

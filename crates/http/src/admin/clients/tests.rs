@@ -1,4 +1,5 @@
 use super::*;
+use async_trait::async_trait;
 use axum::body::Body;
 use http::Request;
 use http_body_util::BodyExt;
@@ -6,8 +7,11 @@ use serde_json::{Value, json};
 use sluice_crypto::Sealer;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
+use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_oauth::client::{ClientDirectory, ClientSecrets, ClientServiceParts, RegistrationRules};
+use sluice_oauth::keys::{KeyError, SigningKeys};
+use sluice_oauth::sector::{SectorNotFetched, SectorSource};
 use sluice_primitives::{Lifetime, ManualClock, NetworkId, Secret, SeededRng, Timestamp};
 use sluice_store_contract::MemoryStore;
 use tower::ServiceExt;
@@ -18,7 +22,26 @@ struct Answer {
     json: Value,
 }
 
+/// Has every key, and reaches nobody.
+struct Alone;
+
+#[async_trait]
+impl SigningKeys for Alone {
+    async fn ensure(&self, _: &str, _: SigningAlgorithm) -> Result<(), KeyError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl SectorSource for Alone {
+    async fn document(&self, _: &url::Url) -> Result<Vec<u8>, SectorNotFetched> {
+        Err(SectorNotFetched("nobody is there".to_owned()))
+    }
+}
+
 fn admin() -> Router {
+    let sealer = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]);
+    let sealer = Arc::new(sealer);
     let (store, rng) = (Arc::new(MemoryStore::default()), Arc::new(SeededRng::new(1)));
     let keys = FastHashKeys::new((7, MacKey::new(b"key")), Vec::new());
     let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).unwrap());
@@ -27,7 +50,10 @@ fn admin() -> Router {
         directory: Arc::new(ClientDirectory::new(store, 100)),
         revocations: Arc::default(),
         secrets: ClientSecrets::new(keys, pool, rng.clone()),
-        sealer: Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())])),
+        at_rest: Arc::clone(&sealer),
+        sealer,
+        keys: Arc::new(Alone),
+        sectors: Arc::new(Alone),
         clock: Arc::new(ManualClock::at(Timestamp::from_millis(1_763_720_125_497))),
         rng,
         rules: RegistrationRules::default(),

@@ -83,13 +83,20 @@ async fn signing_keys_are_rotated_and_listed_without_their_parts() {
     let key = &made["keys"][0];
     assert_eq!((status, made["keys"].as_array().unwrap().len()), (201, 1));
     assert_eq!((&key["state"], &key["alg"]), (&json!("announced"), &json!("ES256")));
-    assert_eq!((&key["created_at"], &key["signs_from"]), (&json!("1970-01-12T13:46:40.001Z"), &json!("1970-01-12T15:46:40.001Z")));
+    assert_eq!(
+        (&key["created_at"], &key["signs_from"]),
+        (&json!("1970-01-12T13:46:40.001Z"), &json!("1970-01-12T15:46:40.001Z"))
+    );
     let (status, listed) = ask(&admin, "GET", "/admin/keys", "").await;
     let listed = listed["keys"].as_array().unwrap();
     assert_eq!((status, listed.len()), (200, 5));
     assert!(listed.contains(key) && listed.iter().all(|key| key["d"].is_null() && key["n"].is_null()));
-    let succeeded = listed.iter().find(|other| other["alg"] == "ES256" && other["set"] == key["set"] && *other != key);
-    assert_eq!((&succeeded.unwrap()["state"], succeeded.unwrap()["gone_at"].is_string()), (&json!("active"), true));
+    let succeeded =
+        listed.iter().find(|other| other["alg"] == "ES256" && other["set"] == key["set"] && *other != key);
+    assert_eq!(
+        (&succeeded.unwrap()["state"], succeeded.unwrap()["gone_at"].is_string()),
+        (&json!("active"), true)
+    );
 }
 
 #[tokio::test]

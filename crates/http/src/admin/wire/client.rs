@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 use sluice_crypto::jwk::JwkSet;
-use sluice_oauth::client::{AccessTokenStrategy, Client};
-use sluice_primitives::{Secret, Timestamp};
+use sluice_oauth::client::{AccessTokenStrategy, Client, Registered};
+use sluice_primitives::Timestamp;
 use sluice_protocol::RedirectUri;
 use url::Url;
 
@@ -18,6 +18,8 @@ pub(crate) struct ClientBody<'a> {
     client_name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_secret: Option<&'a str>,
+    #[serde(flatten)]
+    management: ManagementBody<'a>,
     redirect_uris: Vec<&'a str>,
     grant_types: &'a [String],
     response_types: &'a [String],
@@ -51,7 +53,8 @@ pub(crate) struct ClientBody<'a> {
     updated_at: String,
     #[serde(flatten)]
     logout: LogoutBody<'a>,
-    metadata: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     access_token_strategy: Option<&'static str>,
     skip_consent: bool,
@@ -60,6 +63,19 @@ pub(crate) struct ClientBody<'a> {
     lifespans: LifespansBody,
     #[serde(flatten)]
     extensions: ExtensionsBody,
+}
+
+/// By what a client manages itself (RFC 7592 §3), when this request made that or showed that it has it.
+#[derive(Serialize, Default)]
+struct ManagementBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registration_access_token: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registration_client_uri: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id_issued_at: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    software_statement: Option<&'a str>,
 }
 
 /// `{}` for a client without keys.
@@ -84,10 +100,24 @@ struct LogoutBody<'a> {
 }
 
 impl<'a> ClientBody<'a> {
-    /// The client with its new secret.
-    pub(crate) fn with_secret(client: &'a Client, secret: Option<&'a Secret<String>>) -> Self {
-        let client_secret = secret.map(|secret| secret.expose().as_str());
-        Self { client_secret, ..Self::from(client) }
+    /// The client with its new secret, and by what it manages itself if that is new, too.
+    pub(crate) fn with_secret(registered: &'a Registered) -> Self {
+        let client_secret = registered.secret.as_ref().map(|secret| secret.expose().as_str());
+        let management = registered.management.as_ref();
+        let management = ManagementBody {
+            registration_access_token: management.map(|own| own.access_token.expose().as_str()),
+            registration_client_uri: management.map(|own| own.uri.as_str()),
+            ..ManagementBody::default()
+        };
+        Self { client_secret, management, ..Self::from(&*registered.client) }
+    }
+
+    /// As [`Self::with_secret`], for the client itself (RFC 7591 §3.2.1): what an administrator notes about it is not shown.
+    pub(crate) fn for_itself(registered: &'a Registered, software_statement: Option<&'a str>) -> Self {
+        let whole = Self::with_secret(registered);
+        let client_id_issued_at = Some(registered.client.created_at.as_secs());
+        let management = ManagementBody { client_id_issued_at, software_statement, ..whole.management };
+        Self { management, owner: "", metadata: None, ..whole }
     }
 }
 
@@ -97,6 +127,7 @@ impl<'a> From<&'a Client> for ClientBody<'a> {
             client_id: client.id.as_str(),
             client_name: &client.name,
             client_secret: None,
+            management: ManagementBody::default(),
             redirect_uris: client.redirect_uris.iter().map(RedirectUri::as_str).collect(),
             grant_types: &client.grant_types,
             response_types: &client.response_types,
@@ -123,7 +154,7 @@ impl<'a> From<&'a Client> for ClientBody<'a> {
             created_at: rfc3339(client.created_at),
             updated_at: rfc3339(client.updated_at),
             logout: LogoutBody::from(client),
-            metadata: &client.metadata,
+            metadata: Some(&client.metadata),
             access_token_strategy: client.access_token_strategy.map(strategy),
             skip_consent: client.skip_consent,
             skip_logout_consent: client.skip_logout_consent,

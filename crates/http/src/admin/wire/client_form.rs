@@ -57,7 +57,10 @@ struct JwksForm {
 }
 
 /// Reads what a client asks to be; the refusal is a sentence that names the member.
-pub(crate) fn read_client(json: &[u8]) -> Result<ClientMetadata, String> {
+///
+/// # Errors
+/// That sentence.
+pub fn read_client(json: &[u8]) -> Result<ClientMetadata, String> {
     let form: ClientForm = read_json(json)?;
     let lifespans: LifespansBody = read_json(json)?;
     let extensions: ExtensionsBody = read_json(json)?;

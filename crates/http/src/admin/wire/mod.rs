@@ -1,7 +1,7 @@
 //! Hydra's JSON. A promise to others: nothing of it is a domain type.
 //!
 //! [`client`]: clients. [`client_form`]: clients as they are sent to us. [`lifespans`]: token lifespans, in Go's
-//! notation ([`go_duration`]). [`jwks`]: key sets. [`flow`]: login, consent and logout requests. [`consent_session`]:
+//! notation ([`go_duration`]). [`jwks`]: key sets. [`trust`]: trusted issuers. [`flow`]: login, consent and logout requests. [`consent_session`]:
 //! what a subject granted.
 
 pub(crate) mod client;
@@ -12,3 +12,4 @@ pub(crate) mod flow;
 pub(crate) mod go_duration;
 pub(crate) mod jwks;
 pub(crate) mod lifespans;
+pub(crate) mod trust;

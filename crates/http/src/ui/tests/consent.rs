@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use serde_json::json;
-use sluice_oauth::flow::{Consent, Decision};
+use sluice_oauth::flow::{Consent, Decision, Request};
 use sluice_protocol::Subject;
 
 use super::world::{ALICE, Answer, World, form};
@@ -63,6 +63,40 @@ async fn a_decision_that_is_known_grants_everything_without_a_page() {
     assert_eq!(consent.scope.as_str(), "openid email profile offline_access");
     assert_eq!(consent.remember, None);
     assert_eq!(consent.id_token.get("preferred_username"), Some(&json!("of@login.example")));
+}
+
+impl World {
+    /// A request for these claims one by one and no scope but `openid`.
+    fn request_for_claims(&self, claims: &str) -> Request {
+        let mut request = Request { scope: "openid".parse().unwrap(), ..self.request() };
+        request.details.claims = Some(claims.to_owned());
+        request
+    }
+}
+
+#[tokio::test]
+async fn claims_that_are_asked_for_one_by_one_are_shown_and_can_be_unticked() {
+    let world = World::new().await;
+    let alice = world.alice().await;
+    let request = world.request_for_claims(r#"{"userinfo":{"email":null},"id_token":{"preferred_username":null}}"#);
+    let page = world.at_consent_of(request, (alice, None), false).await;
+    let shown = world.get(&page).await.body;
+    assert!(shown.contains("See your email address") && shown.contains("See your name and profile"), "{shown}");
+    let ticked = [("grant_scope", "email"), ("decision", "accept")];
+    let consent = world.consented(&world.fill_in(&page, &ticked).await).await;
+    assert_eq!(consent.scope.as_str(), "openid", "a claim grants no scope");
+    assert_eq!(json!(consent.id_token), json!({ "email": ALICE, "email_verified": false }));
+    let consent = world.consented(&world.fill_in(&page, &[("decision", "accept")]).await).await;
+    assert!(consent.id_token.is_empty());
+}
+
+#[tokio::test]
+async fn a_claim_that_nobody_was_asked_about_is_not_told_by_a_decision_that_is_known() {
+    let world = World::new().await;
+    let context = Some(json!({ "email": "of@login.example" }));
+    let request = world.request_for_claims(r#"{"userinfo":{"email":{"essential":true}}}"#);
+    let page = world.at_consent_of(request, ("somebody".parse().unwrap(), context), true).await;
+    assert!(world.consented(&world.get(&page).await).await.id_token.is_empty());
 }
 
 #[tokio::test]

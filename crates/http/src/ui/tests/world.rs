@@ -11,16 +11,17 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 use sluice_crypto::Sealer;
+use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig, QueueLimits};
 use sluice_crypto::password_hash::Argon2Params;
 use sluice_identity::{
     LockoutConfig, LoginService, PasswordHasher, RegistrationOutcome, RegistrationService, SignUp,
 };
-use sluice_net::TrustedProxies;
 use sluice_oauth::Config;
 use sluice_oauth::authorization::{Browser, SessionCookie};
 use sluice_oauth::client::{AccessTokenStrategy, Client, ClientDirectory, ClientRepository};
 use sluice_oauth::config::{Issuer, Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
+use sluice_oauth::device::{UserCodeKeys, UserCodeService};
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::flow::{
     AwaitingConsent, AwaitingLogin, BindingKey, BindingKeys, FlowSealer, FlowService, KnownSession, Login,
@@ -49,8 +50,8 @@ pub(super) struct World {
     pub(super) clock: Arc<ManualClock>,
     pub(super) flows: FlowSealer,
     store: Arc<MemoryStore>,
-    sealer: Arc<Sealer>,
-    key: BindingKey,
+    pub(super) sealer: Arc<Sealer>,
+    pub(super) key: BindingKey,
 }
 
 /// What came back.
@@ -141,6 +142,16 @@ impl World {
         let keys = KeyRing::start(store.clone(), sealer.clone(), rng.clone(), clock.clone()).await.unwrap();
         let (spent, seals) = (Arc::new(SpentFlows::new(10)), Arc::new(flow_sealer()));
         let ui = UiState {
+            devices: Arc::new(UserCodeService {
+                config: config.clone(),
+                clients: clients.clone(),
+                devices: store.clone(),
+                sealer: sealer.clone(),
+                user_codes: user_codes(),
+                wrong: UserCodeService::limit(),
+                clock: clock.clone(),
+                rng: rng.clone(),
+            }),
             flows: Arc::new(FlowService::new(seals, clients.clone(), config.clone(), clock.clone(), spent)),
             login: Arc::new(LoginService::new(
                 store.clone(),
@@ -173,7 +184,7 @@ impl World {
                 clock: clock.clone(),
                 rng: rng.clone(),
             }),
-            proxies: Arc::new(TrustedProxies::default()),
+            proxies: Arc::default(),
             config: config.clone(),
         };
         let flows = flow_sealer();
@@ -268,7 +279,7 @@ impl World {
         }
     }
 
-    fn now(&self) -> Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         sluice_primitives::Clock::now(&*self.clock)
     }
 
@@ -288,6 +299,16 @@ impl World {
 
     /// A consent page's address.
     pub(super) async fn at_consent(&self, subject: Subject, context: Option<Value>, skip: bool) -> String {
+        self.at_consent_of(self.request(), (subject, context), skip).await
+    }
+
+    /// The address of the consent page for a request.
+    pub(super) async fn at_consent_of(
+        &self,
+        request: FlowRequest,
+        (subject, context): (Subject, Option<Value>),
+        skip: bool,
+    ) -> String {
         let login = Login {
             subject,
             session: SessionId::generate(self.now(), &OsRng),
@@ -301,7 +322,7 @@ impl World {
             forced_subject: None,
             provider_session: None,
         };
-        let flow = AwaitingConsent { request: self.request(), login, skip };
+        let flow = AwaitingConsent { request, login, skip };
         format!("/ui/consent?consent_challenge={}", self.flows.seal_consent_challenge(&flow).await.unwrap())
     }
 
@@ -328,6 +349,11 @@ impl World {
             LogoutStep::Done { .. } => panic!("there is a session to end"),
         }
     }
+}
+
+/// The keys under which user codes are kept.
+pub(super) fn user_codes() -> UserCodeKeys {
+    UserCodeKeys::new(MacKey::derive(&[7; 32], b"user codes"), Vec::new())
 }
 
 /// A form as a browser posts it.

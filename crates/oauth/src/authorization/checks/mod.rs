@@ -1,6 +1,11 @@
 //! What is checked of an authorization request, in order. First what decides whom an error may reach, then the rest.
 
+mod arrival;
 mod audience;
+pub(crate) mod authorization_details;
+mod claims;
+mod dpop_jkt;
+mod fapi;
 mod hints;
 mod lengths;
 mod max_age;
@@ -13,11 +18,13 @@ mod scope;
 mod unsupported;
 
 use sluice_protocol::{
-    Audience, CodeChallenge, ErrorCode, Prompt, RawAuthorizationRequest, ResponseType, Scope,
+    Audience, AuthorizationDetails, ClaimsRequest, CodeChallenge, ErrorCode, GrantType, Prompt, RawAuthorizationRequest,
+    ResponseType, Scope,
 };
 
 pub use redirect_uri::{TrustedRedirect, trust_redirect};
 
+use super::arrival::Arrival;
 use super::error::RedirectedError;
 use super::response::ResponseTarget;
 use crate::client::Client;
@@ -29,6 +36,7 @@ pub(crate) struct Checked<'a> {
     pub(crate) raw: &'a RawAuthorizationRequest<'a>,
     pub(crate) client: &'a Client,
     pub(crate) config: &'a Config,
+    pub(crate) how: &'a Arrival,
 }
 
 /// A refusal: which error, and what is special about this case.
@@ -44,44 +52,71 @@ pub struct Parsed {
     pub code_challenge: Option<CodeChallenge>,
     pub prompt: Prompt,
     pub max_age: Option<u32>,
+    pub claims: Option<ClaimsRequest>,
     pub details: RequestDetails,
 }
 
 /// Where an error goes from here on: response mode and `state` are read first, so that even a refused request is answered
 /// in the way it asked for.
-pub fn target(raw: &RawAuthorizationRequest<'_>, redirect: &TrustedRedirect) -> ResponseTarget {
+pub fn target(
+    raw: &RawAuthorizationRequest<'_>,
+    client: &Client,
+    redirect: &TrustedRedirect,
+) -> ResponseTarget {
     ResponseTarget {
+        client: client.id.clone(),
         redirect_uri: redirect.uri.clone(),
-        mode: response_mode::read(raw).unwrap_or_default(),
+        mode: response_mode::of_errors(raw, client),
         state: raw.get("state").filter(|state| state.len() <= lengths::STATE).map(str::to_owned),
     }
 }
 
 /// Runs the checks that need nothing but the request and the client.
-pub fn run(
-    raw: &RawAuthorizationRequest<'_>,
-    client: &Client,
-    config: &Config,
-    target: &ResponseTarget,
-) -> Result<Parsed, RedirectedError> {
-    let checked = Checked { raw, client, config };
-    parse(&checked).map_err(|(code, hint)| RedirectedError::new(target.clone(), code, hint))
+pub(crate) fn run(checked: &Checked<'_>, target: &ResponseTarget) -> Result<Parsed, RedirectedError> {
+    parse(checked).map_err(|(code, hint)| RedirectedError::new(target.clone(), code, hint))
 }
 
-fn parse(checked: &Checked<'_>) -> Result<Parsed, Refusal> {
+/// The same, for those who have nowhere to send an error to.
+pub(crate) fn parse(checked: &Checked<'_>) -> Result<Parsed, Refusal> {
     unsupported::check(checked)?;
+    arrival::check(checked)?;
     let response_type = response_type::check(checked)?;
-    response_mode::check(checked)?;
+    let mode = response_mode::check(checked, response_type)?;
     lengths::check(checked)?;
     let scope = scope::check(checked)?;
     redirect_uri::check_named(checked, &scope)?;
+    response_type::check_tokens(checked, response_type, &scope)?;
     let audience = audience::check(checked)?;
-    let code_challenge = pkce::check(checked)?;
+    let code_challenge = pkce::check(checked, response_type)?;
+    fapi::check(checked, (response_type, mode), code_challenge.as_ref())?;
     let prompt = prompt::check(checked)?;
-    let max_age = max_age::check(checked)?;
+    let max_age = max_age::check(checked)?.or(checked.client.defaults.max_age);
     hints::check(checked)?;
-    let details = RequestDetails::default();
-    Ok(Parsed { response_type, scope, audience, code_challenge, prompt, max_age, details })
+    let claims = claims::check(checked)?;
+    let details = RequestDetails {
+        claims: claims.as_ref().map(ClaimsRequest::to_json),
+        authorization_details: authorization_details::check(checked)?,
+        dpop_jkt: dpop_jkt::check(checked)?,
+        pushed: checked.how.pushed.is_some(),
+        device: false,
+    };
+    Ok(Parsed { response_type, scope, audience, code_challenge, prompt, max_age, claims, details })
+}
+
+/// What a device asks for (RFC 8628 §3.1).
+pub(crate) struct AskedByDevice {
+    pub(crate) scope: Scope,
+    pub(crate) audience: Audience,
+    pub(crate) authorization_details: Option<String>,
+}
+
+/// Runs the checks of what a device may ask for: there is no browser and nobody to redirect to.
+pub(crate) fn of_device(checked: &Checked<'_>) -> Result<AskedByDevice, Refusal> {
+    Ok(AskedByDevice {
+        scope: scope::check(checked)?,
+        audience: audience::check(checked)?,
+        authorization_details: authorization_details::check(checked)?,
+    })
 }
 
 /// Whether the redirect URI of a request is still one of the client's: no error may go there otherwise.
@@ -92,8 +127,25 @@ pub fn redirect_still_registered(request: &crate::flow::Request, client: &Client
 /// Whether a request that was checked against an earlier record of the client would still pass: run again at the last
 /// leg if the client has changed.
 pub fn still_allowed(request: &crate::flow::Request, client: &Client, config: &Config) -> bool {
-    response_type::is_allowed(request.response_type, client)
+    may_ask_so(request, client, config)
         && request.scope.iter().all(|value| config.scopes.allows(&client.scope, value))
         && client.audience.covers(&request.audience)
-        && (request.code_challenge.is_some() || !pkce::is_required(client, config))
+        && details_still_allowed(request, client)
+}
+
+/// Whether the client may still ask in this way.
+fn may_ask_so(request: &crate::flow::Request, client: &Client, config: &Config) -> bool {
+    if request.details.device {
+        return client.grant_types.iter().any(|own| own == GrantType::DeviceCode.as_str());
+    }
+    response_type::is_allowed(request.response_type, client)
+        && (request.code_challenge.is_some()
+            || !request.response_type.code
+            || !pkce::is_required(client, config))
+        && (request.details.pushed || !arrival::must_push(client, config))
+}
+
+fn details_still_allowed(request: &crate::flow::Request, client: &Client) -> bool {
+    let Some(text) = &request.details.authorization_details else { return true };
+    AuthorizationDetails::parse(text).is_ok_and(|details| authorization_details::may_ask(client, &details))
 }

@@ -1,12 +1,15 @@
 //! PKCE (RFC 7636 §4.4): S256 only.
 
-use sluice_protocol::{CodeChallenge, ErrorCode};
+use sluice_protocol::{CodeChallenge, ErrorCode, ResponseType};
 
 use super::{Checked, Refusal};
 use crate::client::Client;
 use crate::config::Config;
 
-pub(super) fn check(checked: &Checked<'_>) -> Result<Option<CodeChallenge>, Refusal> {
+pub(super) fn check(
+    checked: &Checked<'_>,
+    response_type: ResponseType,
+) -> Result<Option<CodeChallenge>, Refusal> {
     let Some(raw) = checked.raw.get("code_challenge") else {
         if checked.raw.get("code_challenge_method").is_some() {
             return Err((
@@ -14,7 +17,7 @@ pub(super) fn check(checked: &Checked<'_>) -> Result<Option<CodeChallenge>, Refu
                 "There is a `code_challenge_method` but no `code_challenge`.",
             ));
         }
-        if is_required(checked.client, checked.config) {
+        if response_type.code && is_required(checked.client, checked.config) {
             return Err((
                 ErrorCode::InvalidRequest,
                 "The client must use PKCE: `code_challenge` is missing.",

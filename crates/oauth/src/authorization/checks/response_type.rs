@@ -1,6 +1,6 @@
-//! `response_type` (RFC 6749 §3.1.1).
+//! `response_type` (RFC 6749 §3.1.1, OAuth 2.0 Multiple Response Type Encoding Practices §3).
 
-use sluice_protocol::{ErrorCode, ResponseType};
+use sluice_protocol::{ErrorCode, ResponseType, Scope};
 
 use super::{Checked, Refusal};
 use crate::client::Client;
@@ -9,9 +9,6 @@ pub(super) fn check(checked: &Checked<'_>) -> Result<ResponseType, Refusal> {
     let raw = checked.raw.get("response_type");
     let raw = raw.ok_or((ErrorCode::InvalidRequest, "The parameter `response_type` is missing."))?;
     let response_type: ResponseType = raw.parse().map_err(|_| (ErrorCode::UnsupportedResponseType, ""))?;
-    if response_type != ResponseType::CODE {
-        return Err((ErrorCode::UnsupportedResponseType, ""));
-    }
     if !is_allowed(response_type, checked.client) {
         return Err((
             ErrorCode::UnauthorizedClient,
@@ -21,8 +18,34 @@ pub(super) fn check(checked: &Checked<'_>) -> Result<ResponseType, Refusal> {
     Ok(response_type)
 }
 
-/// Whether the client registered the response type and the grant type that it needs.
+/// What tokens of the authorization endpoint need.
+pub(super) fn check_tokens(
+    checked: &Checked<'_>,
+    response_type: ResponseType,
+    scope: &Scope,
+) -> Result<(), Refusal> {
+    if !response_type.id_token {
+        return Ok(());
+    }
+    if !scope.contains("openid") {
+        return Err((ErrorCode::InvalidRequest, "An id token needs the scope `openid`."));
+    }
+    // OpenID Connect Core §3.2.2.1, §3.3.2.11: or the client could not tell whose request is answered.
+    if checked.raw.get("nonce").is_none_or(str::is_empty) {
+        return Err((ErrorCode::InvalidRequest, "The parameter `nonce` is missing."));
+    }
+    Ok(())
+}
+
+/// Whether the client registered exactly this response type, and the grant types that go with it (OpenID Connect
+/// Registration §2). An access token that the browser sees is bound to no key, so clients that have theirs bound get none.
 pub(super) fn is_allowed(response_type: ResponseType, client: &Client) -> bool {
     let registered = client.response_types.iter().any(|own| own.parse() == Ok(response_type));
-    registered && client.grant_types.iter().any(|own| own == "authorization_code")
+    let may = |grant_type: &str| client.grant_types.iter().any(|own| own == grant_type);
+    let security = &client.security;
+    let bound = security.dpop_bound_access_tokens || security.tls_client_certificate_bound_access_tokens;
+    registered
+        && (!response_type.code || may("authorization_code"))
+        && (!response_type.has_front_channel_tokens() || may("implicit"))
+        && !(response_type.token && bound)
 }

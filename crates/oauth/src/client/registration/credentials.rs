@@ -1,6 +1,6 @@
-//! How a client is to authenticate (RFC 7591 §2, OpenID Connect Core §9).
+//! How a client is to authenticate (RFC 7591 §2, OpenID Connect Core §9, RFC 8705 §2).
 
-use sluice_crypto::jwk::{JwkSet, SigningAlgorithm};
+use sluice_crypto::jwk::{JwkSet, MacAlgorithm, SigningAlgorithm};
 use url::Url;
 
 use super::{ClientMetadata, RegistrationError, filled};
@@ -10,6 +10,9 @@ use crate::client::model::AuthMethod;
 pub const MIN_SECRET: usize = 6;
 /// A chosen secret has at most so many bytes.
 const MAX_SECRET: usize = 512;
+/// A chosen secret that signs has at least so many bytes: whoever has seen a signature can try secrets on it without asking
+/// here (RFC 7518 §3.2, OpenID Connect Core §16.19).
+const MIN_SIGNING_SECRET: usize = 32;
 
 /// What was found about authentication.
 pub(super) struct Credentials {
@@ -29,15 +32,21 @@ impl Credentials {
             return Err(RegistrationError::metadata(hint));
         }
         let no_keys = jwks.as_ref().is_none_or(|jwks| jwks.keys.is_empty()) && jwks_uri.is_none();
-        if method == AuthMethod::PrivateKeyJwt && no_keys {
-            let hint =
-                "When token_endpoint_auth_method is 'private_key_jwt', either jwks or jwks_uri must be set.";
+        if matches!(method, AuthMethod::PrivateKeyJwt | AuthMethod::SelfSignedTlsClientAuth) && no_keys {
+            let hint = format!(
+                "When token_endpoint_auth_method is '{}', either jwks or jwks_uri must be set.",
+                method.as_str()
+            );
             return Err(RegistrationError::metadata(hint));
         }
-        check_secret(metadata)?;
+        if method == AuthMethod::TlsClientAuth && metadata.security.tls_client_auth.is_none() {
+            let hint = "When token_endpoint_auth_method is 'tls_client_auth', one of the tls_client_auth_ fields must be set.";
+            return Err(RegistrationError::metadata(hint));
+        }
+        check_secret(metadata, method)?;
         Ok(Self {
             method,
-            signing_alg: signing_alg(&metadata.token_endpoint_auth_signing_alg)?,
+            signing_alg: signing_alg(&metadata.token_endpoint_auth_signing_alg, method)?,
             jwks,
             jwks_uri,
             secret_expires_at: metadata.client_secret_expires_at,
@@ -46,27 +55,29 @@ impl Credentials {
 }
 
 fn method(asked: &str) -> Result<AuthMethod, RegistrationError> {
-    match asked {
-        "" | "client_secret_basic" => Ok(AuthMethod::ClientSecretBasic),
-        "client_secret_post" => Ok(AuthMethod::ClientSecretPost),
-        "private_key_jwt" => Ok(AuthMethod::PrivateKeyJwt),
-        "none" => Ok(AuthMethod::None),
-        _ => {
-            let hint = "Field token_endpoint_auth_method can be 'client_secret_basic', 'client_secret_post', \
-                        'private_key_jwt' or 'none'.";
-            Err(RegistrationError::metadata(hint))
-        }
+    if asked.is_empty() {
+        return Ok(AuthMethod::ClientSecretBasic);
     }
+    AuthMethod::ALL.into_iter().find(|method| method.as_str() == asked).ok_or_else(|| {
+        let known = AuthMethod::ALL.map(|method| format!("'{}'", method.as_str())).join(", ");
+        RegistrationError::metadata(format!("Field token_endpoint_auth_method can be one of {known}."))
+    })
 }
 
-fn signing_alg(asked: &str) -> Result<Option<String>, RegistrationError> {
+fn signing_alg(asked: &str, method: AuthMethod) -> Result<Option<String>, RegistrationError> {
     let Some(asked) = filled(asked.to_owned()) else { return Ok(None) };
-    if asked.parse::<SigningAlgorithm>().is_err() {
+    let (is_known, known, kind) = if method == AuthMethod::ClientSecretJwt {
+        let known = MacAlgorithm::ALL.map(MacAlgorithm::as_str).join(", ");
+        (asked.parse::<MacAlgorithm>().is_ok(), known, "secret JWT")
+    } else {
         let known = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).join(", ");
-        let hint = format!("Only {known} are supported as algorithms for private key authentication.");
-        return Err(RegistrationError::metadata(hint));
+        (asked.parse::<SigningAlgorithm>().is_ok(), known, "private key")
+    };
+    if is_known {
+        return Ok(Some(asked));
     }
-    Ok(Some(asked))
+    let hint = format!("Only {known} are supported as algorithms for {kind} authentication.");
+    Err(RegistrationError::metadata(hint))
 }
 
 /// The public parts of the keys: private ones that were sent by mistake are not kept.
@@ -88,7 +99,7 @@ fn jwks_uri(asked: &str) -> Result<Option<Url>, RegistrationError> {
         .ok_or_else(|| RegistrationError::metadata("Field jwks_uri must be an https:// or http:// URL."))
 }
 
-fn check_secret(metadata: &ClientMetadata) -> Result<(), RegistrationError> {
+fn check_secret(metadata: &ClientMetadata, method: AuthMethod) -> Result<(), RegistrationError> {
     if metadata.client_secret_expires_at < 0 {
         return Err(RegistrationError::metadata("Field client_secret_expires_at must not be negative."));
     }
@@ -96,6 +107,12 @@ fn check_secret(metadata: &ClientMetadata) -> Result<(), RegistrationError> {
     if secret.expose().chars().count() < MIN_SECRET {
         let hint = format!(
             "Field client_secret must contain a secret that is at least {MIN_SECRET} characters long."
+        );
+        return Err(RegistrationError::metadata(hint));
+    }
+    if method == AuthMethod::ClientSecretJwt && secret.expose().len() < MIN_SIGNING_SECRET {
+        let hint = format!(
+            "When token_endpoint_auth_method is 'client_secret_jwt', client_secret must be at least {MIN_SIGNING_SECRET} bytes long."
         );
         return Err(RegistrationError::metadata(hint));
     }

@@ -1,10 +1,12 @@
 //! What a client registers beyond RFC 7591, held against what this server can do.
 
+use sluice_crypto::jwe::{ContentEncryption, KeyManagement};
 use sluice_crypto::jwk::SigningAlgorithm;
 
 use super::uris::web_url;
 use super::{ClientMetadata, RegistrationError};
-use crate::client::profile::{ClientSecurity, RequestDefaults, ResponseFormats, Software};
+use crate::client::profile::{ClientSecurity, Encryption, RequestDefaults, ResponseFormats, Software};
+use crate::keys::REQUEST_OBJECT_ALGORITHMS;
 
 /// Longer texts are refused, in bytes.
 const MAX_TEXT: usize = 1024;
@@ -25,6 +27,12 @@ pub(super) fn formats(metadata: &ClientMetadata) -> Result<ResponseFormats, Regi
     ];
     for (field, algorithm) in signed {
         check_signing(field, algorithm.as_deref())?;
+    }
+    for (field, how) in asked.encrypted() {
+        check_encryption(field, how, &KeyManagement::ALL)?;
+    }
+    if let Some(how) = &asked.request_object_encryption {
+        check_encryption("request_object_encryption", how, &REQUEST_OBJECT_ALGORITHMS)?;
     }
     Ok(asked.clone())
 }
@@ -71,4 +79,17 @@ fn check_signing(field: &str, algorithm: Option<&str>) -> Result<(), Registratio
         return Ok(());
     }
     Err(RegistrationError::metadata(format!("Field {field} names an algorithm that is not supported.")))
+}
+
+fn check_encryption(field: &str, how: &Encryption, known: &[KeyManagement]) -> Result<(), RegistrationError> {
+    if !known.iter().any(|algorithm| algorithm.as_str() == how.alg) {
+        let known: Vec<_> = known.iter().map(|algorithm| algorithm.as_str()).collect();
+        let hint = format!("Field {field}_alg can be one of {}.", known.join(", "));
+        return Err(RegistrationError::metadata(hint));
+    }
+    if how.enc.parse::<ContentEncryption>().is_err() {
+        let known = ContentEncryption::ALL.map(ContentEncryption::as_str).join(", ");
+        return Err(RegistrationError::metadata(format!("Field {field}_enc can be one of {known}.")));
+    }
+    Ok(())
 }

@@ -62,6 +62,9 @@ pub struct ClientMetadata {
     pub token_exchange: TokenExchangePolicy,
 }
 
+/// Reads client metadata from JSON, as it is sent; the refusal is a sentence that names the member.
+pub type ReadMetadata = fn(&[u8]) -> Result<ClientMetadata, String>;
+
 /// A logout URI as it was sent, under the name it was sent by.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AskedLogoutUri<'a> {

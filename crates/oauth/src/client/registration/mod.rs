@@ -2,25 +2,29 @@
 //! Connect Registration §2, and Hydra's additions).
 //!
 //! `metadata`: what is asked for, unchecked. `credentials`: how the client will authenticate. `uris`: where it may
-//! send users and what it shows them. `extensions`: what it registers beyond that. `error`: what a refusal says.
+//! send users and what it shows them. `extensions`: what it registers beyond that; `fapi`: what a stricter profile asks for. `error`: what a refusal says.
 //!
 //! Secrets are not made here: a registered client has no secret hashes yet.
 
 mod credentials;
 mod error;
 mod extensions;
+mod fapi;
 mod metadata;
 mod uris;
 
 use serde_json::{Map, Value};
+use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::{Audience, ClientId, Scope};
+use url::Url;
 
 pub use credentials::MIN_SECRET;
 pub use error::RegistrationError;
-pub use metadata::ClientMetadata;
+pub use metadata::{ClientMetadata, ReadMetadata};
 
 use super::model::{AccessTokenStrategy, Client, Lifespans};
+use crate::subject::{PAIRWISE, shared_host};
 use credentials::Credentials;
 
 /// What this installation lets clients register.
@@ -30,6 +34,8 @@ pub struct RegistrationRules {
     pub default_scope: String,
     /// The subject types that may be chosen; the first is the default. Default: `public`.
     pub subject_types: Vec<String>,
+    /// Where clients register and manage themselves (RFC 7592), if they may. Default: they may not.
+    pub registration_endpoint: Option<Url>,
 }
 
 impl Default for RegistrationRules {
@@ -37,6 +43,7 @@ impl Default for RegistrationRules {
         Self {
             default_scope: "offline_access offline openid".to_owned(),
             subject_types: vec!["public".to_owned()],
+            registration_endpoint: None,
         }
     }
 }
@@ -53,10 +60,12 @@ pub fn register(
 ) -> Result<Client, RegistrationError> {
     let credentials = Credentials::of(&metadata)?;
     let redirect_uris = uris::redirect_uris(&metadata.redirect_uris)?;
+    uris::check_application_type(&metadata, &redirect_uris)?;
     let post_logout_redirect_uris = uris::post_logout_redirect_uris(&metadata, &redirect_uris)?;
     uris::check_links(&metadata)?;
     check_lifespans(&metadata.lifespans)?;
-    Ok(Client {
+    let request_object_alg = request_object_alg(&metadata)?;
+    let client = Client {
         id,
         revision: first_revision(now),
         secret_hashes: Vec::new(),
@@ -95,13 +104,33 @@ pub fn register(
         tos_uri: metadata.tos_uri,
         contacts: metadata.contacts,
         request_uris: metadata.request_uris,
-        request_object_signing_alg: filled(metadata.request_object_signing_alg),
+        request_object_signing_alg: request_object_alg,
         skip_consent: metadata.skip_consent,
         skip_logout_consent: metadata.skip_logout_consent,
         registration_token_hash: None,
         created_at: now,
         updated_at: now,
-    })
+    };
+    checked_together(client)
+}
+
+/// What can only be told of the whole.
+fn checked_together(mut client: Client) -> Result<Client, RegistrationError> {
+    let no_keys = client.jwks.as_ref().is_none_or(|jwks| jwks.keys.is_empty()) && client.jwks_uri.is_none();
+    if no_keys && client.formats.encrypted().next().is_some() {
+        let hint = "To be sent something encrypted, a client must set either jwks or jwks_uri.";
+        return Err(RegistrationError::metadata(hint));
+    }
+    if client.subject_type == PAIRWISE
+        && client.sector_identifier_uri.is_none()
+        && !client.redirect_uris.is_empty()
+        && shared_host(&client.redirect_uris).is_none()
+    {
+        let hint = "When subject_type is 'pairwise' and the redirect URIs do not share one host, sector_identifier_uri must be set.";
+        return Err(RegistrationError::metadata(hint));
+    }
+    fapi::check(&mut client)?;
+    Ok(client)
 }
 
 /// The text, unless it is empty.
@@ -153,24 +182,29 @@ fn access_token_strategy(
 fn userinfo_alg(metadata: &ClientMetadata) -> Result<Option<String>, RegistrationError> {
     match metadata.userinfo_signed_response_alg.as_str() {
         "" | "none" => Ok(None),
-        "RS256" => Ok(Some("RS256".to_owned())),
-        _ => {
-            let hint = "Field userinfo_signed_response_alg can either be 'none' or 'RS256'.";
-            Err(RegistrationError::metadata(hint))
-        }
+        asked => signing_alg("userinfo_signed_response_alg", asked, "'none' or one of "),
     }
 }
 
-/// The algorithms that keys exist for from the first start.
+/// An id token is always signed, by a key of this server.
 fn id_token_alg(metadata: &ClientMetadata) -> Result<Option<String>, RegistrationError> {
-    match metadata.id_token_signed_response_alg.as_str() {
-        "" => Ok(None),
-        known @ ("RS256" | "ES256") => Ok(Some(known.to_owned())),
-        _ => {
-            let hint = "Field id_token_signed_response_alg can either be 'RS256' or 'ES256'.";
-            Err(RegistrationError::metadata(hint))
-        }
+    signing_alg("id_token_signed_response_alg", &metadata.id_token_signed_response_alg, "one of ")
+}
+
+/// `none` is kept: whether unsigned request objects are taken is decided when one comes.
+fn request_object_alg(metadata: &ClientMetadata) -> Result<Option<String>, RegistrationError> {
+    match metadata.request_object_signing_alg.as_str() {
+        "none" => Ok(Some("none".to_owned())),
+        asked => signing_alg("request_object_signing_alg", asked, "'none' or one of "),
     }
+}
+
+fn signing_alg(field: &str, asked: &str, one_of: &str) -> Result<Option<String>, RegistrationError> {
+    if asked.is_empty() || asked.parse::<SigningAlgorithm>().is_ok() {
+        return Ok(filled(asked.to_owned()));
+    }
+    let known = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).join(", ");
+    Err(RegistrationError::metadata(format!("Field {field} can be {one_of}{known}.")))
 }
 
 fn free_metadata(metadata: Option<Value>) -> Result<Value, RegistrationError> {

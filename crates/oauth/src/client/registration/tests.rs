@@ -1,5 +1,6 @@
 use super::*;
 use crate::client::model::{AuthMethod, GrantLifespans};
+use crate::client::profile::{CertificateName, Encryption, ResponseFormats, SecurityProfile};
 use serde_json::json;
 use sluice_primitives::Secret;
 
@@ -45,9 +46,43 @@ fn a_redirect_uri_that_is_none_is_refused_by_its_own_code() {
 }
 
 #[test]
+fn tokens_in_an_address_go_where_the_kind_of_application_allows() {
+    let fits = |kind: &str, grant_type: &str, uri: &str| {
+        let mut metadata = ClientMetadata {
+            redirect_uris: vec![uri.to_owned()],
+            grant_types: vec![grant_type.to_owned()],
+            ..asking()
+        };
+        metadata.software.application_type = kind.to_owned();
+        let made = registered(metadata);
+        let refused = matches!(made, Err(RegistrationError::RedirectUri(_)));
+        assert!(refused || made.is_ok(), "{made:?}");
+        !refused
+    };
+    let uris = [
+        "https://a.example/cb",
+        "https://localhost/cb",
+        "http://127.0.0.1:9/cb",
+        "http://[::1]/cb",
+        "app.own:/cb",
+        "http://a.example/cb",
+    ];
+    for (kind, grant_type, expected) in [
+        ("web", "implicit", [true, false, false, false, false, false]),
+        ("web", "authorization_code", [true; 6]),
+        ("", "implicit", [true, true, true, true, true, false]),
+        ("", "authorization_code", [true; 6]),
+        ("native", "implicit", [true, true, true, true, true, false]),
+        ("native", "authorization_code", [true, true, true, true, true, false]),
+    ] {
+        assert_eq!(uris.map(|uri| fits(kind, grant_type, uri)), expected, "{kind} {grant_type}");
+    }
+}
+
+#[test]
 fn the_way_of_authentication_must_be_known_and_possible() {
     let method = |method: &str| ClientMetadata { token_endpoint_auth_method: method.to_owned(), ..asking() };
-    assert!(refusal(method("client_secret_jwt")).contains("token_endpoint_auth_method"));
+    assert!(refusal(method("digest")).contains("token_endpoint_auth_method"));
     let no_keys =
         "When token_endpoint_auth_method is 'private_key_jwt', either jwks or jwks_uri must be set.";
     assert_eq!(refusal(method("private_key_jwt")), no_keys);
@@ -59,6 +94,113 @@ fn the_way_of_authentication_must_be_known_and_possible() {
     assert!(refusal(both).contains("can not both be set"));
     let alg = ClientMetadata { token_endpoint_auth_signing_alg: "HS256".to_owned(), ..with_keys };
     assert!(refusal(alg).starts_with("Only RS256, "));
+}
+
+#[test]
+fn a_secret_that_signs_is_long_and_its_algorithm_a_mac() {
+    let signing = |secret: &str, alg: &str| ClientMetadata {
+        token_endpoint_auth_method: "client_secret_jwt".to_owned(),
+        token_endpoint_auth_signing_alg: alg.to_owned(),
+        client_secret: Some(Secret::new(secret.to_owned())),
+        ..asking()
+    };
+    let long = "x".repeat(32);
+    for alg in ["", "HS256", "HS384", "HS512"] {
+        assert_eq!(registered(signing(&long, alg)).unwrap().auth_method, AuthMethod::ClientSecretJwt);
+    }
+    assert!(refusal(signing(&long, "RS256")).starts_with("Only HS256, "));
+    assert!(refusal(signing(&long[1..], "HS256")).contains("at least 32 bytes"));
+}
+
+#[test]
+fn a_certificate_is_known_by_one_name_or_by_its_key() {
+    let method = |method: &str| ClientMetadata { token_endpoint_auth_method: method.to_owned(), ..asking() };
+    assert!(refusal(method("tls_client_auth")).contains("tls_client_auth_"));
+    let mut named = method("tls_client_auth");
+    named.security.tls_client_auth = Some(CertificateName::SanDns("app.example".to_owned()));
+    assert_eq!(registered(named).unwrap().auth_method, AuthMethod::TlsClientAuth);
+    assert!(refusal(method("self_signed_tls_client_auth")).contains("either jwks or jwks_uri"));
+    let with_key = ClientMetadata { jwks: Some(key(PUBLIC)), ..method("self_signed_tls_client_auth") };
+    assert_eq!(registered(with_key).unwrap().auth_method, AuthMethod::SelfSignedTlsClientAuth);
+}
+
+#[test]
+fn what_is_encrypted_needs_a_key_and_algorithms_that_are_known() {
+    let encrypted = |alg: &str, enc: &str| {
+        let how = Some(Encryption { alg: alg.to_owned(), enc: enc.to_owned() });
+        let formats = ResponseFormats { id_token_encryption: how, ..ResponseFormats::default() };
+        ClientMetadata { jwks: Some(key(PUBLIC)), formats, ..asking() }
+    };
+    assert!(registered(encrypted("ECDH-ES", "A256GCM")).is_ok());
+    for broken in ["RSA1_5", "dir", "A128KW", ""] {
+        assert!(refusal(encrypted(broken, "A256GCM")).contains("id_token_encrypted_response_alg"), "{broken}");
+    }
+    assert!(refusal(encrypted("ECDH-ES", "A128CTR")).contains("id_token_encrypted_response_enc"));
+    let without_keys = ClientMetadata { jwks: None, ..encrypted("ECDH-ES", "A256GCM") };
+    assert!(refusal(without_keys).contains("either jwks or jwks_uri"));
+    let how = |alg: &str| Some(Encryption { alg: alg.to_owned(), enc: "A256GCM".to_owned() });
+    let request_objects = |alg: &str| {
+        let formats = ResponseFormats { request_object_encryption: how(alg), ..ResponseFormats::default() };
+        ClientMetadata { formats, ..asking() }
+    };
+    assert!(registered(request_objects("RSA-OAEP-256")).is_ok());
+    assert!(refusal(request_objects("RSA-OAEP")).contains("request_object_encryption_alg"));
+}
+
+#[test]
+fn fapi_clients_are_held_to_their_profile() {
+    let fapi = || {
+        let mut metadata = ClientMetadata {
+            token_endpoint_auth_method: "private_key_jwt".to_owned(),
+            jwks: Some(key(PUBLIC)),
+            redirect_uris: vec!["https://app.example/cb".to_owned()],
+            ..asking()
+        };
+        metadata.security.profile = SecurityProfile::Fapi2;
+        metadata.security.dpop_bound_access_tokens = true;
+        metadata
+    };
+    assert!(registered(fapi()).is_ok());
+    let changes: [(fn(&mut ClientMetadata), &str); 9] = [
+        (|of| of.token_endpoint_auth_method = "client_secret_basic".to_owned(), "token_endpoint_auth_method"),
+        (|of| of.token_endpoint_auth_method = "none".to_owned(), "token_endpoint_auth_method"),
+        (|of| of.security.dpop_bound_access_tokens = false, "dpop_bound_access_tokens"),
+        (|of| of.id_token_signed_response_alg = "RS256".to_owned(), "PS256"),
+        (|of| of.token_endpoint_auth_signing_alg = "RS256".to_owned(), "PS256"),
+        (|of| of.request_object_signing_alg = "none".to_owned(), "PS256"),
+        (|of| of.formats.access_token_signing_alg = Some("ES512".to_owned()), "PS256"),
+        (|of| of.response_types = vec!["code id_token".to_owned()], "response_types"),
+        (|of| of.redirect_uris = vec!["http://app.example/cb".to_owned()], "https://"),
+    ];
+    for (change, named) in changes {
+        let mut changed = fapi();
+        change(&mut changed);
+        let refused = refusal(changed);
+        assert!(refused.contains("FAPI 2.0") && refused.contains(named), "{refused}");
+    }
+}
+
+#[test]
+fn who_sees_subjects_of_its_own_belongs_to_one_sector() {
+    let rules = RegistrationRules {
+        subject_types: vec!["public".to_owned(), "pairwise".to_owned()],
+        ..RegistrationRules::default()
+    };
+    let pairwise = |uris: &[&str], sector: &str| {
+        let metadata = ClientMetadata {
+            subject_type: "pairwise".to_owned(),
+            redirect_uris: uris.iter().map(|uri| (*uri).to_owned()).collect(),
+            sector_identifier_uri: sector.to_owned(),
+            ..asking()
+        };
+        register("app".parse().unwrap(), metadata, &rules, Timestamp::from_secs(1))
+    };
+    assert!(pairwise(&[], "").is_ok());
+    assert!(pairwise(&["https://a.example/1", "https://a.example/2"], "").is_ok());
+    for uris in [&["https://a.example/", "https://b.example/"][..], &["app.own:/cb"]] {
+        assert!(pairwise(uris, "").unwrap_err().to_string().contains("sector_identifier_uri"));
+        assert!(pairwise(uris, "https://a.example/sector.json").is_ok());
+    }
 }
 
 #[test]
@@ -132,9 +274,20 @@ fn what_is_not_offered_cannot_be_chosen() {
     assert!(
         registered(ClientMetadata { userinfo_signed_response_alg: "HS256".to_owned(), ..asking() }).is_err()
     );
-    assert!(
-        registered(ClientMetadata { id_token_signed_response_alg: "none".to_owned(), ..asking() }).is_err()
-    );
+    for alg in ["none", "HS256"] {
+        let alg = alg.to_owned();
+        assert!(registered(ClientMetadata { id_token_signed_response_alg: alg, ..asking() }).is_err());
+    }
+    for alg in SigningAlgorithm::ALL {
+        let alg = alg.to_string();
+        let metadata = ClientMetadata {
+            id_token_signed_response_alg: alg.clone(),
+            userinfo_signed_response_alg: alg.clone(),
+            request_object_signing_alg: alg.clone(),
+            ..asking()
+        };
+        assert_eq!(registered(metadata).unwrap().userinfo_signed_response_alg, Some(alg));
+    }
     assert!(registered(ClientMetadata { metadata: Some(json!([1])), ..asking() }).is_err());
     assert!(registered(ClientMetadata { scope: "a\"b".to_owned(), ..asking() }).is_err());
     assert!(

@@ -1,7 +1,7 @@
 //! Where a client may send users, from where it may be called, and which links it shows.
 
 use sluice_protocol::RedirectUri;
-use url::Url;
+use url::{Host, Url};
 
 use super::metadata::AskedLogoutUri;
 use super::{ClientMetadata, RegistrationError};
@@ -15,6 +15,50 @@ pub(super) fn redirect_uris(asked: &[String]) -> Result<Vec<RedirectUri>, Regist
         })
     });
     parsed.collect()
+}
+
+/// Where users may be sent depends on what the client is (OpenID Connect Registration §2): with tokens in the address, a web
+/// application only by TLS and never to the user's own machine, a native one to its own scheme, to the user's machine, or to
+/// an address that it has claimed (RFC 8252 §7). Who says nothing may be either.
+pub(super) fn check_application_type(
+    metadata: &ClientMetadata,
+    redirect_uris: &[RedirectUri],
+) -> Result<(), RegistrationError> {
+    let implicit = metadata.grant_types.iter().any(|own| own == "implicit");
+    let (fits, hint): (fn(&Url) -> bool, _) = match metadata.software.application_type.as_str() {
+        "native" => {
+            (is_private, "a native application must use https://, a loopback address or a scheme of its own")
+        }
+        "web" if implicit => {
+            (is_public_web, "a web application with the implicit grant must use https:// and no localhost")
+        }
+        "" if implicit => (
+            is_private,
+            "an application with the implicit grant must use https://, a loopback address or a scheme of its own",
+        ),
+        _ => return Ok(()),
+    };
+    match redirect_uris.iter().find(|uri| !uri.url().is_some_and(|url| fits(&url))) {
+        Some(uri) => Err(RegistrationError::RedirectUri(format!("Redirect URL {uri} is refused: {hint}."))),
+        None => Ok(()),
+    }
+}
+
+fn is_private(uri: &Url) -> bool {
+    uri.scheme() != "http" || is_loopback(uri)
+}
+
+fn is_public_web(uri: &Url) -> bool {
+    uri.scheme() == "https" && !is_loopback(uri)
+}
+
+fn is_loopback(uri: &Url) -> bool {
+    match uri.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
+    }
 }
 
 /// Where users may go after a logout: to the origin of a redirect URI, as Hydra asks.

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use crate::client::registration::RegistrationError;
 use crate::client::secret::SecretNotHashed;
+use crate::keys::KeyError;
 
 /// An edit that the caller of [`super::ClientService::patch`] refuses. The text is a sentence for the administrator.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -35,6 +36,9 @@ pub enum ClientServiceError {
     /// A chosen secret was not hashed.
     #[error(transparent)]
     Secret(#[from] SecretNotHashed),
+    /// A key that the client needs was not made.
+    #[error(transparent)]
+    Keys(#[from] KeyError),
     /// The store's.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,11 +1,13 @@
 //! What an administrator may do with clients: Hydra's admin API without HTTP.
 //!
-//! `error`: refusals. `listing`: pages and their sealed tokens. `secrets`: which secrets a changed client has. `tokens`: what it was granted.
+//! `error`: refusals. `formats`: what a registration needs besides the client. `listing`: pages and their sealed tokens. `management`: by what a client manages itself. `secrets`: which secrets a changed client has. `tokens`: what it was granted.
 //!
 //! A change reads the client, edits it and replaces it if its revision is still the same, else starts again.
 
 mod error;
+mod formats;
 mod listing;
+mod management;
 mod secrets;
 mod tokens;
 
@@ -19,7 +21,9 @@ use sluice_protocol::ClientId;
 use sluice_token::{Marker, RevocationSet, Target};
 
 pub use error::{ClientServiceError, RefusedPatch};
+pub(crate) use formats::make_keys;
 pub use listing::{ClientPage, ListClients};
+pub use management::Management;
 
 use super::directory::ClientDirectory;
 use super::model::{Client, Lifespans};
@@ -27,6 +31,8 @@ use super::registration::{self, ClientMetadata, RegistrationError, RegistrationR
 use super::repository::{ClientRepository, Replacement};
 use super::secret::ClientSecrets;
 use crate::grant::Insertion;
+use crate::keys::SigningKeys;
+use crate::sector::SectorSource;
 use secrets::Settled;
 
 /// How often a change starts again because another one was quicker.
@@ -42,6 +48,12 @@ pub struct ClientServiceParts {
     pub secrets: ClientSecrets,
     /// Seals page tokens.
     pub sealer: Arc<Sealer>,
+    /// Seals the secrets of clients that sign with them.
+    pub at_rest: Arc<Sealer>,
+    /// Makes keys of the algorithms that clients want.
+    pub keys: Arc<dyn SigningKeys>,
+    /// Reads sector identifier documents.
+    pub sectors: Arc<dyn SectorSource>,
     pub clock: Arc<dyn Clock>,
     pub rng: Arc<dyn Rng>,
     pub rules: RegistrationRules,
@@ -59,6 +71,8 @@ pub struct Registered {
     pub client: Arc<Client>,
     /// Its new secret.
     pub secret: Option<Secret<String>>,
+    /// By what it manages itself, if this call made that.
+    pub management: Option<Management>,
 }
 
 impl ClientService {
@@ -75,11 +89,14 @@ impl ClientService {
         let id = self.new_id(&metadata.client_id)?;
         let chosen = metadata.client_secret.clone();
         let mut client = registration::register(id, metadata, &self.0.rules, self.now())?;
-        let secret = Settled::default().settle(&self.0.secrets, &mut client, None, chosen).await?;
+        self.check_sector(&client, None).await?;
+        let secret = Settled::default().settle(&self.0, &mut client, None, chosen).await?;
+        self.make_keys_for(&client).await?;
+        let management = self.manage(&mut client);
         match self.0.repo.insert(&client).await? {
             Insertion::Inserted => {
                 self.0.directory.forget(&client.id);
-                Ok(Registered { client: Arc::new(client), secret })
+                Ok(Registered { client: Arc::new(client), secret, management })
             }
             Insertion::Taken => Err(ClientServiceError::Taken),
         }
@@ -90,7 +107,7 @@ impl ClientService {
     /// # Errors
     /// [`ClientServiceError::NotFound`] if there is none.
     pub async fn get(&self, id: &ClientId) -> Result<Arc<Client>, ClientServiceError> {
-        self.0.directory.find(id).await?.ok_or(ClientServiceError::NotFound)
+        self.0.directory.registered(id).await?.ok_or(ClientServiceError::NotFound)
     }
 
     /// Replaces what is registered. Secrets stay, unless `metadata` names a new one: then the old and all rotated ones
@@ -115,18 +132,31 @@ impl ClientService {
         id: &ClientId,
         edit: impl Fn(&Client) -> Result<ClientMetadata, RefusedPatch> + Send,
     ) -> Result<Registered, ClientServiceError> {
+        self.change(id, move |client| Ok(edit(client)?), false).await
+    }
+
+    /// As [`Self::patch`]; with a new registration access token where the client changes itself.
+    async fn change(
+        &self,
+        id: &ClientId,
+        edit: impl Fn(&Client) -> Result<ClientMetadata, ClientServiceError> + Send,
+        by_itself: bool,
+    ) -> Result<Registered, ClientServiceError> {
         let mut settled = Settled::default();
         for _ in 0..ATTEMPTS {
             let stored = self.stored(id).await?;
             let metadata = edit(&stored)?;
             let chosen = metadata.client_secret.clone();
             let mut next = registration::register(id.clone(), metadata, &self.0.rules, self.now())?;
-            let secret = settled.settle(&self.0.secrets, &mut next, Some(&stored), chosen).await?;
+            self.check_sector(&next, Some(&stored)).await?;
+            let secret = settled.settle(&self.0, &mut next, Some(&stored), chosen).await?;
+            self.make_keys_for(&next).await?;
             next.registration_token_hash.clone_from(&stored.registration_token_hash);
+            let management = if by_itself { self.manage(&mut next) } else { None };
             next.created_at = stored.created_at;
             next.revision = stored.revision;
             if let Some(client) = self.swapped(next).await? {
-                return Ok(Registered { client, secret });
+                return Ok(Registered { client, secret, management });
             }
         }
         Err(ClientServiceError::Contended)
@@ -155,8 +185,9 @@ impl ClientService {
     /// [`ClientServiceError::Invalid`] for a client that does not authenticate by a secret.
     pub async fn rotate_secret(&self, id: &ClientId) -> Result<Registered, ClientServiceError> {
         let (secret, hash) = self.0.secrets.generate();
-        let client = self.edit(id, |client| secrets::rotate(client, &hash)).await?;
-        Ok(Registered { client, secret: Some(secret) })
+        let rotated = |client: &mut Client| secrets::rotate(&self.0, client, (&secret, &hash));
+        let client = self.edit(id, rotated).await?;
+        Ok(Registered { client, secret: Some(secret), management: None })
     }
 
     /// Accepts the current secret of a client only.

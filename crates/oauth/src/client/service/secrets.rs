@@ -1,11 +1,11 @@
 //! Which secrets a client has after it was registered or changed.
 
+use sluice_crypto::Purpose;
 use sluice_primitives::Secret;
 
-use super::ClientServiceError;
-use crate::client::model::Client;
+use super::{ClientServiceError, ClientServiceParts};
+use crate::client::model::{AuthMethod, Client};
 use crate::client::registration::RegistrationError;
-use crate::client::secret::ClientSecrets;
 
 /// How many rotated secrets are accepted beside the current one.
 const MAX_ROTATED: usize = 5;
@@ -17,10 +17,10 @@ pub(super) struct Settled(Option<(Secret<String>, String)>);
 impl Settled {
     /// Gives `client` its secret hashes; the plain secret, if it is new. A chosen secret takes the place of all others,
     /// otherwise those of `stored` stay. A client that needs one and has none is given one; one that authenticates
-    /// otherwise has none.
+    /// otherwise has none. One that signs with its secret has it kept sealed, too: it cannot be got from a hash.
     pub(super) async fn settle(
         &mut self,
-        secrets: &ClientSecrets,
+        parts: &ClientServiceParts,
         client: &mut Client,
         stored: Option<&Client>,
         chosen: Option<Secret<String>>,
@@ -29,8 +29,10 @@ impl Settled {
         if !uses_secret(client) {
             return Ok(None);
         }
-        if chosen.is_none() && !kept.is_empty() {
+        let sealed = stored.and_then(|stored| stored.security.sealed_secret.as_ref());
+        if chosen.is_none() && !kept.is_empty() && (sealed.is_some() || !signs(client)) {
             client.secret_hashes = kept.to_vec();
+            client.security.sealed_secret = sealed.filter(|_| signs(client)).cloned();
             return Ok(None);
         }
         let (secret, hash) = match (self.0.take(), chosen) {
@@ -39,26 +41,42 @@ impl Settled {
                 (hashed, hash)
             }
             (_, Some(chosen)) => {
-                let hash = secrets.hash_chosen(&chosen).await?;
+                let hash = parts.secrets.hash_chosen(&chosen).await?;
                 (chosen, hash)
             }
-            (None, None) => secrets.generate(),
+            (None, None) => parts.secrets.generate(),
         };
         client.secret_hashes = vec![hash.clone()];
+        keep_sealed(parts, client, &secret);
         self.0 = Some((secret.clone(), hash));
         Ok(Some(secret))
     }
 }
 
 /// Puts a new secret before those that are accepted.
-pub(super) fn rotate(client: &mut Client, hash: &str) -> Result<(), RegistrationError> {
+pub(super) fn rotate(
+    parts: &ClientServiceParts,
+    client: &mut Client,
+    (secret, hash): (&Secret<String>, &str),
+) -> Result<(), RegistrationError> {
     if !uses_secret(client) {
         let hint = "The client does not authenticate by a secret, so there is none to rotate.";
         return Err(RegistrationError::Metadata(hint.to_owned()));
     }
     client.secret_hashes.insert(0, hash.to_owned());
     client.secret_hashes.truncate(1 + MAX_ROTATED);
+    keep_sealed(parts, client, secret);
     Ok(())
+}
+
+/// Of a client that signs with its secret the newest one counts only.
+fn keep_sealed(parts: &ClientServiceParts, client: &mut Client, secret: &Secret<String>) {
+    let seal = || parts.at_rest.seal(Purpose::ClientSecret, secret.expose().as_bytes(), &*parts.rng);
+    client.security.sealed_secret = signs(client).then(seal);
+}
+
+fn signs(client: &Client) -> bool {
+    client.auth_method == AuthMethod::ClientSecretJwt
 }
 
 fn uses_secret(client: &Client) -> bool {

@@ -1,6 +1,15 @@
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use url::Url;
+
 use super::*;
 use crate::client::fake::FakeClients;
 use crate::client::model::AuthMethod;
+use crate::client::profile::{ClientSecurity, SecurityProfile};
+use crate::keys::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyError};
+use crate::sector::SectorNotFetched;
+use sluice_crypto::Purpose;
+use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
 use sluice_crypto::secret_hash::FastHashKeys;
@@ -12,9 +21,41 @@ struct Given {
     revocations: Arc<RevocationSet>,
     directory: Arc<ClientDirectory>,
     clock: Arc<ManualClock>,
+    made: Arc<AskedKeys>,
+    sectors: Arc<OneSector>,
+}
+
+/// Which keys were asked for.
+#[derive(Default)]
+struct AskedKeys(Mutex<Vec<(String, SigningAlgorithm)>>);
+
+#[async_trait]
+impl SigningKeys for AskedKeys {
+    async fn ensure(&self, set: &str, algorithm: SigningAlgorithm) -> Result<(), KeyError> {
+        self.0.lock().push((set.to_owned(), algorithm));
+        Ok(())
+    }
+}
+
+/// One document for all sectors, and how often it was read.
+#[derive(Default)]
+struct OneSector(Mutex<(Option<String>, usize)>);
+
+#[async_trait]
+impl SectorSource for OneSector {
+    async fn document(&self, _: &Url) -> Result<Vec<u8>, SectorNotFetched> {
+        let mut sector = self.0.lock();
+        sector.1 += 1;
+        sector.0.clone().map(String::into_bytes).ok_or_else(|| SectorNotFetched("nobody is there".to_owned()))
+    }
+}
+
+fn sealer() -> Arc<Sealer> {
+    Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]))
 }
 
 fn given() -> Given {
+    let (made, sectors) = (Arc::new(AskedKeys::default()), Arc::new(OneSector::default()));
     let repo = Arc::new(FakeClients::default());
     let directory = Arc::new(ClientDirectory::new(repo.clone(), 100));
     let (revocations, rng) = (Arc::new(RevocationSet::default()), Arc::new(SeededRng::new(1)));
@@ -26,13 +67,16 @@ fn given() -> Given {
         directory: directory.clone(),
         revocations: revocations.clone(),
         secrets: ClientSecrets::new(keys, pool, rng.clone()),
-        sealer: Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())])),
+        sealer: sealer(),
+        at_rest: sealer(),
+        keys: made.clone(),
+        sectors: sectors.clone(),
         clock: clock.clone(),
         rng,
         rules: RegistrationRules::default(),
         marker_lifetime: Lifetime::hours(1),
     });
-    Given { repo, service, revocations, directory, clock }
+    Given { repo, service, revocations, directory, clock, made, sectors }
 }
 
 fn asking(id: &str) -> ClientMetadata {
@@ -226,4 +270,108 @@ async fn a_method_that_changes_takes_the_secrets_with_it() {
     let changed = given.service.replace(&made.id, public).await.unwrap().client;
     assert_eq!(changed.auth_method, AuthMethod::None);
     assert!(changed.secret_hashes.is_empty());
+}
+
+fn signing_with_its_secret(id: &str) -> ClientMetadata {
+    ClientMetadata { token_endpoint_auth_method: "client_secret_jwt".to_owned(), ..asking(id) }
+}
+
+/// The secret that is kept sealed.
+fn kept_secret(client: &Client) -> Option<String> {
+    let sealed = client.security.sealed_secret.as_deref()?;
+    String::from_utf8(sealer().open(Purpose::ClientSecret, sealed).unwrap()).ok()
+}
+
+#[tokio::test]
+async fn a_secret_that_signs_is_kept_sealed_and_no_other() {
+    let given = given();
+    let made = given.service.create(signing_with_its_secret("app")).await.unwrap();
+    assert_eq!(kept_secret(&made.client).unwrap(), *made.secret.unwrap().expose());
+    let rotated = given.service.rotate_secret(&made.client.id).await.unwrap();
+    let newest = rotated.secret.unwrap();
+    assert_eq!(kept_secret(&rotated.client).as_deref(), Some(newest.expose().as_str()));
+    let renamed = ClientMetadata { client_name: "new".to_owned(), ..signing_with_its_secret("app") };
+    let renamed = given.service.replace(&made.client.id, renamed).await.unwrap();
+    assert!(renamed.secret.is_none());
+    assert_eq!(kept_secret(&renamed.client).as_deref(), Some(newest.expose().as_str()));
+    let basic = given.service.replace(&made.client.id, asking("app")).await.unwrap().client;
+    assert!(basic.security.sealed_secret.is_none() && !basic.secret_hashes.is_empty());
+    let signing_again =
+        given.service.replace(&made.client.id, signing_with_its_secret("app")).await.unwrap();
+    assert_eq!(kept_secret(&signing_again.client).unwrap(), *signing_again.secret.unwrap().expose());
+}
+
+#[tokio::test]
+async fn a_sealed_secret_that_is_sent_is_not_believed() {
+    let given = given();
+    let security = ClientSecurity { sealed_secret: Some("of somebody else".to_owned()), ..ClientSecurity::default() };
+    let made = given.service.create(ClientMetadata { security, ..asking("app") }).await.unwrap();
+    assert!(made.client.security.sealed_secret.is_none());
+}
+
+#[tokio::test]
+async fn keys_are_made_of_the_algorithms_that_a_client_wants() {
+    let given = given();
+    let mut wanting = ClientMetadata {
+        id_token_signed_response_alg: "EdDSA".to_owned(),
+        userinfo_signed_response_alg: "ES384".to_owned(),
+        ..asking("app")
+    };
+    wanting.formats.access_token_signing_alg = Some("PS512".to_owned());
+    given.service.create(wanting).await.unwrap();
+    let expected = [
+        (ID_TOKEN_SET.to_owned(), SigningAlgorithm::EdDSA),
+        (ID_TOKEN_SET.to_owned(), SigningAlgorithm::ES384),
+        (ACCESS_TOKEN_SET.to_owned(), SigningAlgorithm::PS512),
+    ];
+    assert_eq!(*given.made.0.lock(), expected);
+}
+
+#[tokio::test]
+async fn a_fapi_client_signs_nothing_with_what_the_profile_forbids() {
+    let given = given();
+    let security = ClientSecurity {
+        profile: SecurityProfile::Fapi2,
+        dpop_bound_access_tokens: true,
+        ..ClientSecurity::default()
+    };
+    let fapi = ClientMetadata {
+        token_endpoint_auth_method: "private_key_jwt".to_owned(),
+        jwks_uri: "https://app.example/jwks".to_owned(),
+        security,
+        ..asking("app")
+    };
+    let made = given.service.create(fapi).await.unwrap().client;
+    assert_eq!(made.id_token_signed_response_alg.as_deref(), Some("PS256"));
+    let expected = [ID_TOKEN_SET, ACCESS_TOKEN_SET].map(|set| (set.to_owned(), SigningAlgorithm::PS256));
+    assert_eq!(*given.made.0.lock(), expected);
+}
+
+#[tokio::test]
+async fn a_sector_has_the_last_word_about_redirect_uris() {
+    let given = given();
+    let of_sector = |uris: &[&str]| ClientMetadata {
+        redirect_uris: uris.iter().map(|uri| (*uri).to_owned()).collect(),
+        sector_identifier_uri: "https://sector.example/uris.json".to_owned(),
+        ..asking("app")
+    };
+    let (one, other) = ("https://a.example/cb", "https://b.example/cb");
+    let refused = async |document: Option<&str>, uris: &[&str]| {
+        given.sectors.0.lock().0 = document.map(str::to_owned);
+        let refused = given.service.create(of_sector(uris)).await.unwrap_err();
+        assert!(matches!(refused, ClientServiceError::Invalid(_)), "{refused:?}");
+        refused.to_string()
+    };
+    assert!(refused(None, &[one]).await.contains("nobody is there"));
+    assert!(refused(Some("{}"), &[one]).await.contains("JSON array"));
+    let listed = format!("[\"{one}\"]");
+    assert!(refused(Some(&listed), &[one, other]).await.contains(other));
+    let made = given.service.create(of_sector(&[one])).await.unwrap().client;
+    // Whoever changes something else need not be listed again.
+    let asked = given.sectors.0.lock().1;
+    given.sectors.0.lock().0 = None;
+    let renamed = ClientMetadata { client_name: "new".to_owned(), ..of_sector(&[one]) };
+    given.service.replace(&made.id, renamed).await.unwrap();
+    assert_eq!(given.sectors.0.lock().1, asked);
+    assert!(given.service.replace(&made.id, of_sector(&[other])).await.is_err());
 }

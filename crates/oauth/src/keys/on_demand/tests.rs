@@ -50,7 +50,8 @@ fn asking(at_once: bool, revoke: bool) -> Rotate {
 async fn a_new_key_says_when_it_begins_to_sign_and_does() {
     let world = World::new().await;
     let old = world.signer();
-    let [made] = <[_; 1]>::try_from(world.service.rotate(ID_TOKEN_SET, asking(false, false)).await.unwrap()).unwrap();
+    let [made] =
+        <[_; 1]>::try_from(world.service.rotate(ID_TOKEN_SET, asking(false, false)).await.unwrap()).unwrap();
     assert_eq!((made.state, made.set.as_str()), (KeyState::Announced, ID_TOKEN_SET));
     assert_eq!(made.signs_from, Some(made.created_at + Lifetime::hours(2)));
     assert_eq!(world.signer(), old);

@@ -161,7 +161,9 @@ async fn keys_for_request_objects_are_made_once_and_published_for_encryption() {
 async fn what_a_key_for_encryption_signed_is_not_ours() {
     let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
     let ring = start(&repo, &clock).await;
-    for (set, key_use) in [(ID_TOKEN_SET, Some("enc")), (REQUEST_OBJECT_SET, Some("enc")), (REQUEST_OBJECT_SET, None)] {
+    for (set, key_use) in
+        [(ID_TOKEN_SET, Some("enc")), (REQUEST_OBJECT_SET, Some("enc")), (REQUEST_OBJECT_SET, None)]
+    {
         let made = Jwk::generate(SigningAlgorithm::ES256, "enc".to_owned(), RsaSize::default()).unwrap();
         let token = SigningKey::from_jwk(&made).unwrap().sign(None, b"{}").unwrap();
         let kept = Jwk { key_use: key_use.map(str::to_owned), ..made };

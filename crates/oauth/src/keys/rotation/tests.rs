@@ -101,7 +101,8 @@ async fn a_successor_is_as_long_as_the_key_before_it() {
     let world = World::new();
     let ring = world.node(POLICY).await;
     let key = ring.make_key((ID_TOKEN_SET, SigningAlgorithm::PS256), KeyState::Active, RsaSize::Bits3072);
-    world.repo.0.lock().push(key.await.unwrap());
+    let key = key.await.unwrap();
+    world.repo.0.lock().push(key);
     world.clock.advance(POLICY.every.unwrap());
     world.round(&ring).await;
     let loaded = ring.loaded();

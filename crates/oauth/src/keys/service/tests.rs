@@ -140,7 +140,8 @@ async fn a_set_that_is_put_back_as_it_was_read_stays_as_it_was() {
 #[tokio::test]
 async fn the_first_of_the_keys_that_replace_a_set_signs() {
     let (service, ring, _) = given().await;
-    let made = ["z", "a", "m"].map(|kid| Jwk::generate(SigningAlgorithm::ES256, kid.into(), RsaSize::default()).unwrap());
+    let made = ["z", "a", "m"]
+        .map(|kid| Jwk::generate(SigningAlgorithm::ES256, kid.into(), RsaSize::default()).unwrap());
     service.replace_set(ID_TOKEN_SET, JwkSet { keys: made.to_vec() }).await.unwrap();
     assert_eq!(ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid(), Some("z"));
 }
@@ -149,8 +150,12 @@ async fn the_first_of_the_keys_that_replace_a_set_signs() {
 async fn keys_for_encryption_are_made_too() {
     let (service, ring, _) = given().await;
     for algorithm in ["RSA-OAEP-256", "ECDH-ES"] {
-        let made = service.create(crate::keys::REQUEST_OBJECT_SET, asking(algorithm, algorithm)).await.unwrap();
-        assert_eq!((made.keys[0].key_use.as_deref(), made.keys[0].alg.as_deref()), (Some("enc"), Some(algorithm)));
+        let made =
+            service.create(crate::keys::REQUEST_OBJECT_SET, asking(algorithm, algorithm)).await.unwrap();
+        assert_eq!(
+            (made.keys[0].key_use.as_deref(), made.keys[0].alg.as_deref()),
+            (Some("enc"), Some(algorithm))
+        );
         assert!(ring.request_object_keys().iter().any(|key| key.kid() == Some(algorithm)));
     }
 }

@@ -1,8 +1,9 @@
 //! The verbs that talk to a running server over HTTP.
 //!
 //! [`connection`]: which server, and how; `tls`: whom to trust. [`server`]: requests and answers; [`refusal`]: what a
-//! server says when it refuses. One file or folder per thing: [`client`], [`jwks`], [`token`],
-//! [`authorization_code`], [`challenge`]. [`verb`]: what all verbs have in common.
+//! server says when it refuses. One file or folder per thing: [`client`], [`jwks`], [`import`],
+//! [`keys`], [`token`],
+//! [`authorization_code`], [`device_code`], [`challenge`]. [`verb`]: what all verbs have in common.
 
 mod authorization_code;
 mod challenge;
@@ -10,8 +11,11 @@ mod client;
 mod client_credentials;
 mod connection;
 mod credentials;
+mod device_code;
 mod error;
+mod import;
 mod jwks;
+mod keys;
 mod refusal;
 mod server;
 #[cfg(test)]
@@ -29,7 +33,7 @@ use connection::ConnectionArgs;
 use error::RemoteError;
 use verb::{Noun, Verb};
 
-/// The verbs, as Hydra names them; `rotate` and `debug` are Sluice's own.
+/// The verbs, as Hydra names them; `keys`, `rotate` and `debug` are Sluice's own.
 #[derive(Subcommand)]
 pub(crate) enum RemoteCommand {
     /// Create a client or a key
@@ -42,6 +46,10 @@ pub(crate) enum RemoteCommand {
     Update(Verb<Update>),
     /// Delete clients, keys or the access tokens of a client
     Delete(Verb<Delete>),
+    /// Bring keys along from files
+    Import(Verb<Import>),
+    /// List, rotate and import the keys that the server signs with
+    Keys(Verb<Keys>),
     /// Play an OAuth 2.0 flow as a client
     Perform(Verb<Perform>),
     /// Ask what a token says
@@ -105,6 +113,25 @@ pub(crate) enum Delete {
     AccessTokens(token::DeleteAccessTokensArgs),
 }
 
+/// What can be imported.
+#[derive(Subcommand)]
+pub(crate) enum Import {
+    /// Add keys from JSON, PEM or DER files to a set
+    #[command(name = "jwk", visible_alias = "jwks")]
+    Jwk(import::ImportArgs),
+}
+
+/// What can be done with keys.
+#[derive(Subcommand)]
+pub(crate) enum Keys {
+    /// List the keys that the server signs with, and where each is in its life
+    List,
+    /// Make new signing keys, which are announced before they sign
+    Rotate(keys::RotateArgs),
+    /// Add keys from JSON, PEM or DER files to a set
+    Import(import::ImportArgs),
+}
+
 /// What can be performed.
 #[derive(Subcommand)]
 pub(crate) enum Perform {
@@ -112,6 +139,8 @@ pub(crate) enum Perform {
     AuthorizationCode(Box<authorization_code::AuthorizationCodeArgs>),
     /// Get an access token for the client itself
     ClientCredentials(client_credentials::ClientCredentialsArgs),
+    /// Log in as a device without a browser does, and print the tokens
+    DeviceCode(device_code::DeviceCodeArgs),
 }
 
 /// What can be introspected.
@@ -151,6 +180,8 @@ impl RemoteCommand {
             Self::List(verb) => verb.run(console).await,
             Self::Update(verb) => verb.run(console).await,
             Self::Delete(verb) => verb.run(console).await,
+            Self::Import(verb) => verb.run(console).await,
+            Self::Keys(verb) => verb.run(console).await,
             Self::Perform(verb) => verb.run(console).await,
             Self::Introspect(verb) => verb.run(console).await,
             Self::Revoke(verb) => verb.run(console).await,
@@ -183,9 +214,25 @@ ask_admin!(Get: Client => client::get, Jwks => jwks::get);
 ask_admin!(List: Clients => client::list);
 ask_admin!(Update: Client => client::update);
 ask_admin!(Delete: Client => client::delete, Jwks => jwks::delete, AccessTokens => token::delete_access_tokens);
+ask_admin!(Import: Jwk => import::import);
 ask_admin!(Introspect: Token => token::introspect);
 ask_admin!(Rotate: ClientSecret => client::rotate_secret);
 ask_admin!(Debug: Challenge => challenge::debug);
+
+impl Noun for Keys {
+    async fn ask(
+        &self,
+        connection: &ConnectionArgs,
+        console: &mut Console<'_>,
+    ) -> Result<Answer, RemoteError> {
+        let server = connection.admin(console)?;
+        match self {
+            Self::List => keys::list(&server).await,
+            Self::Rotate(args) => keys::rotate(args, &server).await,
+            Self::Import(args) => import::import(args, &server).await,
+        }
+    }
+}
 
 impl Noun for Perform {
     async fn ask(
@@ -197,6 +244,7 @@ impl Noun for Perform {
         match self {
             Self::AuthorizationCode(args) => authorization_code::perform(args, &server, console).await,
             Self::ClientCredentials(args) => client_credentials::perform(args, &server, console).await,
+            Self::DeviceCode(args) => device_code::perform(args, &server, console).await,
         }
     }
 }

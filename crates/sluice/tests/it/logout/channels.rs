@@ -26,8 +26,8 @@ on_both_stores! {
 }
 
 /// A client that listens at its back channel.
-struct Ear {
-    uri: String,
+pub(crate) struct Ear {
+    pub(crate) uri: String,
     heard: mpsc::UnboundedReceiver<String>,
 }
 
@@ -39,7 +39,7 @@ struct Answering {
 
 impl Ear {
     /// Answers with these, from the last to the first, and then with 200.
-    async fn open(answers: Vec<StatusCode>) -> Self {
+    pub(crate) async fn open(answers: Vec<StatusCode>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let uri = format!("http://{}/logout", listener.local_addr().unwrap());
         let (tell, heard) = mpsc::unbounded_channel();
@@ -50,7 +50,7 @@ impl Ear {
     }
 
     /// The logout token of the next notice.
-    async fn next(&mut self) -> String {
+    pub(crate) async fn next(&mut self) -> String {
         let next = tokio::time::timeout(Duration::from_secs(20), self.heard.recv()).await;
         next.expect("a notice arrives").expect("a notice")
     }

@@ -1,6 +1,6 @@
 //! The end of a session: asked for by a client, confirmed by the user, told to all who took part.
 
-mod channels;
+pub(crate) mod channels;
 mod initiated;
 
 use reqwest::Method;

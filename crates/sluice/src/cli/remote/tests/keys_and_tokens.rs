@@ -172,3 +172,55 @@ async fn a_challenge_that_is_none_is_a_failure() {
     assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Failure, ""));
     assert!(outcome.err.starts_with("error: this is no challenge of this server"), "{}", outcome.err);
 }
+
+#[tokio::test]
+async fn a_rotation_says_which_keys_were_made_and_when_they_sign() {
+    let made = json!({
+        "kid": "k2", "set": "hydra.openid.id-token", "alg": "ES256", "state": "announced",
+        "created_at": "2025-01-01T00:00:00Z", "signs_from": "2025-01-01T02:00:00Z",
+    });
+    let stub = Stub::answering(201, json!({ "keys": [made] })).await;
+    let outcome = stub.run("sluice keys rotate --set id-token --alg ES256").await;
+    let (header, row) = outcome.out.split_once('\n').unwrap();
+    assert!(header.starts_with("KEY ID  SET ID"), "{header}");
+    assert!(row.contains("announced") && row.contains("2025-01-01T02:00:00Z"), "{row}");
+    let asked = stub.only();
+    assert_eq!(asked.line, "POST /admin/keys");
+    let expected =
+        json!({ "set": "hydra.openid.id-token", "alg": "ES256", "at_once": false, "revoke": false });
+    assert_eq!(asked.json(), expected);
+    stub.run("sluice keys rotate --now --revoke").await;
+    let asked = &stub.asked()[1..];
+    let sets: Vec<_> = asked.iter().map(|asked| asked.json()["set"].clone()).collect();
+    assert_eq!(sets, ["hydra.openid.id-token", "hydra.jwt.access-token"]);
+    assert!(asked.iter().all(|asked| asked.json()["revoke"] == true && asked.json()["at_once"] == true));
+}
+
+#[tokio::test]
+async fn keys_are_imported_from_files_under_their_thumbprints() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let pair = rcgen::KeyPair::generate().unwrap();
+    std::fs::write(path("key.pem"), pair.serialize_pem()).unwrap();
+    std::fs::write(path("key.json"), r#"{"kty":"oct","k":"c2VjcmV0","kid":"mine"}"#).unwrap();
+    std::fs::write(path("no.key"), "nothing").unwrap();
+    let stub = Stub::answering(200, json!({})).await;
+    let outcome = stub.run(&format!("sluice import jwk web {} {}", path("key.pem"), path("key.json"))).await;
+    assert_eq!(outcome.exit, Exit::Success, "{}", outcome.err);
+    let asked = stub.asked();
+    let key = asked[0].json();
+    let kid = key["kid"].as_str().unwrap();
+    assert_eq!((asked[0].line.as_str(), kid.len()), (format!("PUT /admin/keys/web/{kid}").as_str(), 43));
+    assert_eq!((&key["alg"], &key["use"], key["d"].is_string()), (&json!("ES256"), &json!("sig"), true));
+    assert_eq!(asked[1].line, "PUT /admin/keys/web/mine");
+    assert!(outcome.out.contains(kid) && !outcome.out.contains(key["d"].as_str().unwrap()));
+
+    let refused = stub.run(&format!("sluice keys import web {}", path("no.key"))).await;
+    assert_eq!((refused.exit, stub.asked().len()), (Exit::Failure, 2));
+    assert!(refused.err.contains("no.key"), "{}", refused.err);
+    let unfit = stub.run(&format!("sluice keys import web {} --alg RS256", path("key.pem"))).await;
+    assert!(unfit.err.contains("does not fit its type"), "{}", unfit.err);
+    stub.run(&format!("sluice keys import web {} --use enc --alg ECDH-ES", path("key.pem"))).await;
+    let key = stub.asked()[2].json();
+    assert_eq!((&key["alg"], &key["use"]), (&json!("ECDH-ES"), &json!("enc")));
+}

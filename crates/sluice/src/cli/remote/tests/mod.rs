@@ -3,5 +3,6 @@
 mod authorization_code;
 mod clients;
 mod connection;
+mod device_code;
 mod keys_and_tokens;
 mod stub;

@@ -13,11 +13,13 @@ import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
 import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.JWTParser;
 import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
 import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import com.nimbusds.oauth2.sdk.AuthorizationCode;
 import com.nimbusds.oauth2.sdk.ClientCredentialsGrant;
 import com.nimbusds.oauth2.sdk.RefreshTokenGrant;
+import com.nimbusds.oauth2.sdk.ResponseType;
 import com.nimbusds.oauth2.sdk.TokenErrorResponse;
 import com.nimbusds.oauth2.sdk.TokenResponse;
 import com.nimbusds.oauth2.sdk.TokenRevocationRequest;
@@ -92,7 +94,7 @@ class NimbusTest {
   @Test
   void an_unknown_scope_is_an_error_at_the_callback() throws Exception {
     RelyingParty party = RelyingParty.withSecret(Map.of());
-    URI url = party.request(com.nimbusds.oauth2.sdk.ResponseType.CODE, "openid not-registered").build().toURI();
+    URI url = party.request(ResponseType.CODE, "openid not-registered").build().toURI();
     var response = AuthenticationResponseParser.parse(new Agent().walk(url)).toErrorResponse();
     assertEquals("invalid_scope", response.getErrorObject().getCode());
     assertEquals(party.state, response.getState());
@@ -132,7 +134,7 @@ class NimbusTest {
       OIDCTokens tokens = party.tokens(party.grant(party.accepted(agent.walk(party.request().build().toURI())).getAuthorizationCode()), null);
       agent.walk(new LogoutRequest(SERVER.getEndSessionEndpointURI(), tokens.getIDToken(), Server.AFTER_LOGOUT, new State()).toURI());
       String form = told.get(10, TimeUnit.SECONDS);
-      var token = com.nimbusds.jwt.JWTParser.parse(Agent.query(URI.create("http://told/?" + form)).get("logout_token"));
+      var token = JWTParser.parse(Agent.query(URI.create("http://told/?" + form)).get("logout_token"));
       var validator = new LogoutTokenValidator(Server.ISSUER, party.id, JWSAlgorithm.RS256, SERVER.getJWKSetURI().toURL());
       assertEquals(party.verified(tokens.getIDToken()).getSessionID(), validator.validate(token).getSessionID());
     } finally {

@@ -1,19 +1,21 @@
-//! `private_key_jwt` (RFC 7523 §2.2, OpenID Connect Core §9): a client signs an assertion that names itself.
+//! Assertions (RFC 7523 §2.2, OpenID Connect Core §9): a client signs that it is itself, with a key of its own
+//! (`private_key_jwt`) or with its secret (`client_secret_jwt`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 use sluice_crypto::digest::sha256;
-use sluice_crypto::jwk::SigningAlgorithm;
-use sluice_crypto::jws::{VerifyError, unverified_parts, verify};
+use sluice_crypto::jwk::{MacAlgorithm, SigningAlgorithm};
+use sluice_crypto::jws::{VerifiedJws, VerifyError, unverified_parts, verify_hmac};
+use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Lifetime, Secret, Timestamp};
 use sluice_protocol::ClientId;
 
+use super::audiences::{Audiences, OneOrMany};
 use super::client_keys::ClientKeys;
 use super::error::{AssertionError, ClientAuthError};
-use super::remote_keys::KeySetSource;
-use crate::client::Client;
+use crate::client::{AuthMethod, Client};
 use crate::replay::{ReplayKind, ReplayRepository};
 
 /// How far `nbf` and `iat` may be ahead, because clocks differ.
@@ -27,7 +29,31 @@ const MAX_JTI: usize = 512;
 pub(super) struct Assertion {
     token: Secret<String>,
     client: ClientId,
-    algorithm: SigningAlgorithm,
+    algorithm: Algorithm,
+}
+
+/// With what an assertion claims to be signed: the one is never taken for the other.
+#[derive(Clone, Copy)]
+enum Algorithm {
+    Key(SigningAlgorithm),
+    Secret(MacAlgorithm),
+}
+
+impl Algorithm {
+    fn named(name: &str) -> Result<Self, AssertionError> {
+        if let Ok(algorithm) = name.parse() {
+            return Ok(Self::Key(algorithm));
+        }
+        let not_allowed = |_| AssertionError::Signature(VerifyError::AlgorithmNotAllowed);
+        name.parse().map(Self::Secret).map_err(not_allowed)
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Key(algorithm) => algorithm.as_str(),
+            Self::Secret(algorithm) => algorithm.as_str(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -41,13 +67,6 @@ struct Claims {
     jti: String,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
 impl Assertion {
     /// Reads who the assertion claims to come from; that must be the client that the form names, if it names one.
     pub(super) fn read(token: Secret<String>, named: Option<&ClientId>) -> Result<Self, ClientAuthError> {
@@ -57,8 +76,7 @@ impl Assertion {
         if named.is_some_and(|named| *named != client) {
             return Err(ClientAuthError::DifferentClients);
         }
-        let not_allowed = |_| AssertionError::Signature(VerifyError::AlgorithmNotAllowed);
-        let algorithm = parts.header.alg.parse().map_err(not_allowed)?;
+        let algorithm = Algorithm::named(&parts.header.alg)?;
         Ok(Self { token, client, algorithm })
     }
 
@@ -66,24 +84,25 @@ impl Assertion {
     pub(super) const fn client(&self) -> &ClientId {
         &self.client
     }
+
+    /// Which method it is.
+    pub(super) const fn method(&self) -> AuthMethod {
+        match self.algorithm {
+            Algorithm::Key(_) => AuthMethod::PrivateKeyJwt,
+            Algorithm::Secret(_) => AuthMethod::ClientSecretJwt,
+        }
+    }
 }
 
 /// Checks assertions.
 pub(super) struct AssertionVerifier {
-    replay: Arc<dyn ReplayRepository>,
-    keys: ClientKeys,
-    audiences: Vec<String>,
+    pub(super) replay: Arc<dyn ReplayRepository>,
+    pub(super) keys: Arc<ClientKeys>,
+    pub(super) at_rest: Arc<Sealer>,
+    pub(super) audiences: Audiences,
 }
 
 impl AssertionVerifier {
-    pub(super) fn new(
-        replay: Arc<dyn ReplayRepository>,
-        source: Arc<dyn KeySetSource>,
-        audiences: Vec<String>,
-    ) -> Self {
-        Self { replay, keys: ClientKeys::new(source), audiences }
-    }
-
     /// Checks signature and claims, and spends the `jti`.
     pub(super) async fn verify(
         &self,
@@ -91,10 +110,15 @@ impl AssertionVerifier {
         assertion: &Assertion,
         now: Timestamp,
     ) -> Result<(), ClientAuthError> {
-        if client.auth_signing_alg.as_deref().is_some_and(|named| named != assertion.algorithm.as_str()) {
+        let algorithm = assertion.algorithm;
+        if client.auth_signing_alg.as_deref().is_some_and(|named| named != algorithm.as_str()) {
             return Err(AssertionError::Algorithm.into());
         }
-        let claims = self.verified_claims(client, assertion, now).await?;
+        let verified = match algorithm {
+            Algorithm::Key(algorithm) => self.by_key(client, &assertion.token, algorithm, now).await?,
+            Algorithm::Secret(algorithm) => self.by_secret(client, &assertion.token, algorithm, now)?,
+        };
+        let claims: Claims = verified.claims().map_err(|_| AssertionError::Claims)?;
         let expires_at = self.check(client, &claims, now)?;
         // A client id holds no line feed, so the two parts cannot be confused.
         let spent = sha256(format!("{}\n{}", client.id, claims.jti).as_bytes());
@@ -105,22 +129,33 @@ impl AssertionVerifier {
         }
     }
 
-    async fn verified_claims(
+    async fn by_key(
         &self,
         client: &Client,
-        assertion: &Assertion,
+        token: &Secret<String>,
+        algorithm: SigningAlgorithm,
         now: Timestamp,
-    ) -> Result<Claims, ClientAuthError> {
-        let (token, allowed) = (assertion.token.expose(), [assertion.algorithm]);
-        let keys = self.keys.of(client, now).await?;
-        let mut verified = verify(token, &keys, &allowed);
-        if matches!(verified, Err(VerifyError::UnknownKey))
-            && let Some(keys) = self.keys.newer(client, now).await?
-        {
-            verified = verify(token, &keys, &allowed);
+    ) -> Result<VerifiedJws, ClientAuthError> {
+        if !client.security.profile.allows(algorithm) {
+            return Err(AssertionError::Signature(VerifyError::AlgorithmNotAllowed).into());
         }
-        let verified = verified.map_err(AssertionError::from)?;
-        Ok(verified.claims().map_err(|_| AssertionError::Claims)?)
+        Ok(self.keys.verify(client, token.expose(), &[algorithm], now).await?)
+    }
+
+    fn by_secret(
+        &self,
+        client: &Client,
+        token: &Secret<String>,
+        algorithm: MacAlgorithm,
+        now: Timestamp,
+    ) -> Result<VerifiedJws, ClientAuthError> {
+        if client.secret_expires_at > 0 && now.as_secs() >= client.secret_expires_at {
+            return Err(ClientAuthError::SecretExpired);
+        }
+        let sealed = client.security.sealed_secret.as_deref().ok_or(ClientAuthError::NoSealedSecret)?;
+        let secret = self.at_rest.open(Purpose::ClientSecret, sealed).map(Secret::new)?;
+        let verified = verify_hmac(token.expose(), secret.expose(), &[algorithm]);
+        Ok(verified.map_err(AssertionError::from)?)
     }
 
     /// When the assertion expires, if its claims hold.
@@ -128,11 +163,7 @@ impl AssertionVerifier {
         if claims.iss != client.id.as_str() || claims.sub != client.id.as_str() {
             return Err(AssertionError::Issuer);
         }
-        let named = match &claims.aud {
-            OneOrMany::One(audience) => std::slice::from_ref(audience),
-            OneOrMany::Many(audiences) => audiences,
-        };
-        if !named.iter().any(|audience| self.audiences.contains(audience)) {
+        if !self.audiences.are_meant_by(&claims.aud, client.security.profile) {
             return Err(AssertionError::Audience);
         }
         if claims.jti.is_empty() || claims.jti.len() > MAX_JTI {

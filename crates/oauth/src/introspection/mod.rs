@@ -1,5 +1,10 @@
 //! Token introspection (RFC 7662). An opaque or signed access token is answered from memory; a refresh token asks for its
 //! grant.
+//!
+//! Here: what an administrator is told, which is everything. [`for_clients`]: what resource servers are told, as they see
+//! it, and if they want it signed.
+
+pub mod for_clients;
 
 use std::sync::Arc;
 
@@ -65,6 +70,7 @@ impl IntrospectionService {
             }
         };
         let subject = claims.subject.as_ref().map_or(claims.client.as_str(), |subject| subject.as_str());
+        let shown = claims.rare.shown_subject;
         Ok(IntrospectionResponse {
             active: true,
             scope: Some(claims.scope.to_string()),
@@ -85,6 +91,7 @@ impl IntrospectionService {
             cnf: claims.rare.confirmation.map(|confirmation| confirmation.to_json()),
             act: raw(claims.rare.actor),
             authorization_details: raw(claims.rare.authorization_details),
+            obfuscated_subject: shown,
             ext,
         })
     }
@@ -123,6 +130,7 @@ impl IntrospectionService {
             cnf: token.confirmation.map(|confirmation| confirmation.to_json()),
             act: None,
             authorization_details: raw(grant.claims.authorization_details.as_ref().map(Value::to_string)),
+            obfuscated_subject: grant.claims.shown_subject.clone(),
             ext: serde_json::value::to_raw_value(&grant.claims.access_token)
                 .ok()
                 .filter(|raw| raw.get() != "{}"),

@@ -1,0 +1,85 @@
+//! `/admin/trust/grants/jwt-bearer/issuers`: issuers whose assertions are exchanged for tokens (Hydra).
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use http::header::{LINK, LOCATION};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use sluice_oauth::trust::{ListTrusted, TrustId, TrustPage, TrustService};
+
+use super::json_body::{JsonBody, MAX_BODY};
+use super::path::Path;
+use super::wire::trust::{NewTrustBody, TrustedBody};
+use crate::respond::AdminError;
+
+type Trust = State<Arc<TrustService>>;
+
+const PATH: &str = "/admin/trust/grants/jwt-bearer/issuers";
+
+/// The routes below `/admin/trust/grants/jwt-bearer/issuers`.
+pub(crate) fn routes(trust: Arc<TrustService>) -> Router {
+    Router::new()
+        .route(PATH, get(list).post(create))
+        .route(&format!("{PATH}/{{id}}"), get(find).delete(delete))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(trust)
+}
+
+async fn create(State(trust): Trust, body: JsonBody) -> Result<Response, AdminError> {
+    let asked: NewTrustBody = body.read()?;
+    let trusted = trust.create(asked.into()).await?;
+    let location = format!("{PATH}/{}", trusted.id);
+    Ok((StatusCode::CREATED, [(LOCATION, location)], Json(TrustedBody::from(&trusted))).into_response())
+}
+
+async fn list(State(trust): Trust, RawQuery(query): RawQuery) -> Result<Response, AdminError> {
+    let asked = list_query(query.as_deref().unwrap_or_default());
+    let page = trust.list(asked.clone()).await?;
+    let body: Vec<_> = page.trusted.iter().map(TrustedBody::from).collect();
+    Ok((links(&asked, &page), Json(body)).into_response())
+}
+
+async fn find(State(trust): Trust, Path(id): Path<String>) -> Result<Json<TrustedBody>, AdminError> {
+    Ok(Json(TrustedBody::from(&trust.get(trust_id(&id)?).await?)))
+}
+
+async fn delete(State(trust): Trust, Path(id): Path<String>) -> Result<StatusCode, AdminError> {
+    trust.delete(trust_id(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What cannot be an id belongs to nobody.
+fn trust_id(raw: &str) -> Result<TrustId, AdminError> {
+    raw.parse().map_err(|_| AdminError::not_found())
+}
+
+/// Like Hydra, takes what is no number for "not asked", and the last of repeated parameters.
+fn list_query(query: &str) -> ListTrusted {
+    let mut asked = ListTrusted::default();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()).filter(|(_, value)| !value.is_empty()) {
+        match name.as_ref() {
+            "issuer" => asked.issuer = Some(value.into_owned()),
+            "page_size" => asked.page_size = value.parse().ok(),
+            "page_token" => asked.page_token = Some(value.into_owned()),
+            _ => {}
+        }
+    }
+    asked
+}
+
+/// The `Link` header: the first page always, the next one if there is one.
+fn links(asked: &ListTrusted, page: &TrustPage) -> HeaderMap {
+    let link = |rel: &str, token: Option<&str>| {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("page_size", &page.page_size.to_string());
+        query.extend_pairs(asked.issuer.as_deref().map(|issuer| ("issuer", issuer)));
+        query.extend_pairs(token.map(|token| ("page_token", token)));
+        format!("<{PATH}?{}>; rel=\"{rel}\"", query.finish())
+    };
+    let next = page.next.as_deref().map(|token| link("next", Some(token)));
+    let all = [Some(link("first", None)), next].into_iter().flatten().collect::<Vec<_>>().join(",");
+    HeaderValue::from_str(&all).map(|value| HeaderMap::from_iter([(LINK, value)])).unwrap_or_default()
+}

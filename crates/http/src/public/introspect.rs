@@ -1,0 +1,48 @@
+//! `POST /oauth2/introspect` (RFC 7662, RFC 9701): for resource servers, which authenticate as clients.
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use sluice_oauth::client_auth::{ClientAuthError, Presented};
+use sluice_oauth::introspection::for_clients::{Asked, IntrospectionError, Told};
+use sluice_protocol::ErrorCode;
+
+use crate::extract::{ClientCall, authorization, client_call, parameters};
+use crate::respond::oauth_error::{no_store, refuse};
+use crate::state::PublicState;
+
+/// The media type of an answer that is a token (RFC 9701 §4).
+const JWT: &str = "application/token-introspection+jwt";
+
+/// `POST /oauth2/introspect`.
+pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+    let call = match client_call(request, &state.ui.proxies).await {
+        Ok(call) => call,
+        Err(error) => return refuse("introspection", ErrorCode::InvalidRequest, &error),
+    };
+    let mut response = match introspect(&state, &call).await {
+        Ok(Told::Json(answer)) => Json(answer).into_response(),
+        Ok(Told::Jwt(token)) => ([(CONTENT_TYPE, HeaderValue::from_static(JWT))], token).into_response(),
+        Err(error) => return refuse("introspection", error.code(), &error),
+    };
+    no_store(&mut response);
+    response
+}
+
+async fn introspect(state: &PublicState, call: &ClientCall) -> Result<Told, IntrospectionError> {
+    let form = parameters(&call.body).map_err(|_| IntrospectionError::Malformed)?;
+    let authorization = authorization(&call.headers).map_err(|_| ClientAuthError::MalformedHeader)?;
+    let presented = Presented::read(authorization, &form)?;
+    let token = form.get("token").ok_or(IntrospectionError::Malformed)?;
+    let asked = Asked { token, as_jwt: accepts_jwt(&call.headers) };
+    state.introspection.introspect(presented, &call.caller, asked).await
+}
+
+/// Whether the client names the media type; a range such as `*/*` asks for JSON.
+fn accepts_jwt(headers: &HeaderMap) -> bool {
+    let all = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut types = all.flat_map(|value| value.split(',')).filter_map(|range| range.split(';').next());
+    types.any(|media_type| media_type.trim().eq_ignore_ascii_case(JWT))
+}

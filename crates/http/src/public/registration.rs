@@ -1,0 +1,165 @@
+//! `/oauth2/register`: clients that register and manage themselves (RFC 7591, RFC 7592).
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use serde::Serialize;
+use sluice_oauth::client::{DynamicRegistration, DynamicRegistrationError, OwnRequest, Registered};
+use sluice_protocol::ErrorCode;
+
+use crate::admin::path::Path;
+use crate::admin::wire::client::ClientBody;
+use crate::extract::{bearer, caller};
+use crate::respond::AdminError;
+use crate::respond::oauth_error::{log, no_store, retry_after, status};
+use crate::state::PublicState;
+
+/// A longer body is refused, in bytes.
+const MAX_BODY: usize = 64 * 1024;
+
+/// Why a request about a client of its own is refused.
+pub(crate) enum Refused {
+    /// Clients do not register themselves here.
+    NotHere,
+    /// The body is too long or broke off.
+    Body,
+    /// The registration's reason.
+    Registration {
+        error: Box<DynamicRegistrationError>,
+        /// Whether a token was presented.
+        presented: bool,
+        /// When to try again where that helps, in seconds.
+        wait: i64,
+    },
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    error: &'a str,
+    error_description: &'a str,
+}
+
+/// `POST /oauth2/register` (RFC 7591 §3.1).
+pub(crate) async fn register(
+    State(state): State<PublicState>,
+    request: Request,
+) -> Result<Response, Refused> {
+    let service = service(&state)?;
+    let (parts, body) = read(request).await?;
+    let made = service.register(own(&state, &parts, &body)).await.map_err(refused(service, &parts.headers))?;
+    Ok(answer(StatusCode::CREATED, &made.registered, made.software_statement.as_deref()))
+}
+
+/// `GET /oauth2/register/{id}` (RFC 7592 §2.1).
+pub(crate) async fn find(
+    State(state): State<PublicState>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Refused> {
+    let service = service(&state)?;
+    let found = service.read(&id, bearer(&headers)).await.map_err(refused(service, &headers))?;
+    Ok(answer(StatusCode::OK, &found, None))
+}
+
+/// `PUT /oauth2/register/{id}` (RFC 7592 §2.2).
+pub(crate) async fn replace(
+    State(state): State<PublicState>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Result<Response, Refused> {
+    let service = service(&state)?;
+    let (parts, body) = read(request).await?;
+    let changed = service.replace(&id, own(&state, &parts, &body)).await;
+    let changed = changed.map_err(refused(service, &parts.headers))?;
+    Ok(answer(StatusCode::OK, &changed.registered, changed.software_statement.as_deref()))
+}
+
+/// `DELETE /oauth2/register/{id}` (RFC 7592 §2.3).
+pub(crate) async fn delete(
+    State(state): State<PublicState>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Refused> {
+    let service = service(&state)?;
+    service.delete(&id, bearer(&headers)).await.map_err(refused(service, &headers))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn service(state: &PublicState) -> Result<&DynamicRegistration, Refused> {
+    state.registration.as_deref().ok_or(Refused::NotHere)
+}
+
+async fn read(request: Request<Body>) -> Result<(Parts, Bytes), Refused> {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, MAX_BODY).await.map_err(|_| Refused::Body)?;
+    Ok((parts, body))
+}
+
+fn own<'a>(state: &PublicState, parts: &'a Parts, body: &'a [u8]) -> OwnRequest<'a> {
+    let address = caller(&parts.headers, &parts.extensions, &state.ui.proxies).address;
+    OwnRequest { bearer: bearer(&parts.headers), body, address }
+}
+
+fn answer(status: StatusCode, registered: &Registered, software_statement: Option<&str>) -> Response {
+    let body = Json(ClientBody::for_itself(registered, software_statement));
+    let mut response = (status, body).into_response();
+    no_store(&mut response);
+    response
+}
+
+fn refused(
+    service: &DynamicRegistration,
+    headers: &HeaderMap,
+) -> impl FnOnce(DynamicRegistrationError) -> Refused {
+    let (presented, wait) = (bearer(headers).is_some(), service.retry_after().as_secs());
+    move |error| Refused::Registration { error: Box::new(error), presented, wait }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        match self {
+            Self::NotHere => AdminError::not_found().into_response(),
+            Self::Body => {
+                let hint = format!("The request body is larger than {MAX_BODY} bytes, or broke off.");
+                told(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::InvalidClientMetadata, Some(&hint))
+            }
+            Self::Registration { error, presented, wait } => refuse(&error, presented, wait),
+        }
+    }
+}
+
+fn refuse(error: &DynamicRegistrationError, presented: bool, wait: i64) -> Response {
+    let code = error.code();
+    log("registration", code, error);
+    if matches!(error, DynamicRegistrationError::TooMany) {
+        let mut response = told(StatusCode::TOO_MANY_REQUESTS, code, None);
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait));
+        return response;
+    }
+    let mut response = told(status(code), code, error.hint().as_deref());
+    retry_after(code, &mut response);
+    if code == ErrorCode::InvalidToken {
+        // RFC 6750 §3.1: who presents nothing is told no error.
+        let challenge = if presented {
+            "Bearer realm=\"sluice\", error=\"invalid_token\""
+        } else {
+            "Bearer realm=\"sluice\""
+        };
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    }
+    response
+}
+
+/// What is wrong with the metadata is said to who sent it, behind the sentence of the code.
+fn told(status: StatusCode, code: ErrorCode, hint: Option<&str>) -> Response {
+    let description = format!("{} {}", code.description(), hint.unwrap_or_default());
+    let body = Json(ErrorBody { error: code.as_str(), error_description: description.trim_end() });
+    let mut response = (status, body).into_response();
+    no_store(&mut response);
+    response
+}

@@ -1,0 +1,141 @@
+//! The pages for the user of a device (RFC 8628 §3.3): type the code, or confirm the one that was scanned; and the end.
+
+use axum::extract::{RawQuery, Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use form_urlencoded::Serializer;
+use sluice_oauth::device::{UserCodeProblem, VERIFICATION_PATH};
+use sluice_protocol::Parameters;
+
+use super::UiState;
+use super::page::{onward, page, retry_after};
+use super::policy::Policy;
+use super::problem::Problem;
+use super::stylesheet;
+use super::views::{DeviceConfirmPage, DevicePage, DeviceSuccessPage};
+use super::visit::{Visit, challenge};
+use crate::extract::MAX_FORM;
+use crate::respond::redirect::redirect;
+
+const CHALLENGE: &str = "device_challenge";
+const MISSING: &str = "Enter the code that your device shows.";
+const WRONG: &str = "This code is not right, or it has expired. Look at your device again.";
+const TOO_MANY: &str = "There were too many wrong codes. Please wait a few minutes and try again.";
+
+/// `GET /ui/device`
+pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+    let visit = Visit::of_page(&ui, &request);
+    look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
+}
+
+/// `POST /ui/device`
+pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
+    taken.await.unwrap_or_else(|problem| problem.answer(&ui))
+}
+
+/// `GET /ui/device/success`: the end, whichever. No word of the query is shown: anybody can write it.
+pub(super) async fn done(State(ui): State<UiState>, RawQuery(query): RawQuery) -> Response {
+    let query = query.unwrap_or_default();
+    let fields = Parameters::parse(query.as_bytes(), MAX_FORM, &[]).unwrap_or_default();
+    ended(&ui, fields.get("error").is_some())
+}
+
+async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    let typed = fields.get("user_code");
+    let Some(challenge) = fields.get(CHALLENGE) else { return Ok(begin(ui, typed)) };
+    let asked = ui.devices.challenge(challenge)?;
+    if !visit.browser.binding_keys().hold(asked.id, &asked.binding) {
+        return Err(Problem::NoCookie { restart: Some(ui.config.issuer.endpoint(VERIFICATION_PATH)) });
+    }
+    match typed {
+        Some(typed) => confirm(ui, (visit, challenge), typed).await,
+        None => form(ui, (visit, challenge), (StatusCode::OK, "", None)),
+    }
+}
+
+async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    let challenge = challenge(&fields, CHALLENGE)?;
+    if let Err(problem) = visit.check_token(challenge, &fields) {
+        return Err(problem.restarting_at(Some(ui.config.issuer.endpoint(VERIFICATION_PATH))));
+    }
+    let Some(typed) = fields.get("user_code") else {
+        return form(ui, (visit, challenge), (StatusCode::UNPROCESSABLE_ENTITY, "", Some(MISSING)));
+    };
+    let taken = if fields.get("decision") == Some("reject") {
+        ui.devices.refuse(challenge, typed).await.map(|()| ended(ui, true))
+    } else {
+        ui.devices.accept(challenge, typed).await.map(|next| onward(&ui.config, &next))
+    };
+    taken.or_else(|problem| again(ui, (visit, challenge), typed, problem))
+}
+
+/// A code that was scanned came along: its user may have been sent here by somebody else, whose device it is. So the page
+/// says which application asks, and shows the code to be compared (RFC 8628 §3.3.1, §5.4).
+async fn confirm(ui: &UiState, (visit, challenge): (&Visit, &str), typed: &str) -> Result<Response, Problem> {
+    let waiting = match ui.devices.look_up(challenge, typed).await {
+        Ok(waiting) => waiting,
+        Err(problem) => return again(ui, (visit, challenge), typed, problem),
+    };
+    let view = DeviceConfirmPage {
+        stylesheet: &stylesheet(&ui.config),
+        action: &ui.path(super::DEVICE),
+        device_challenge: challenge,
+        csrf: &visit.form_token(challenge)?,
+        client_name: super::client_name(&waiting.client),
+        user_code: &waiting.user_code,
+    };
+    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
+}
+
+/// The form again, for a code that was not taken.
+fn again(
+    ui: &UiState,
+    visit: (&Visit, &str),
+    typed: &str,
+    problem: UserCodeProblem,
+) -> Result<Response, Problem> {
+    match problem {
+        UserCodeProblem::WrongCode => form(ui, visit, (StatusCode::UNPROCESSABLE_ENTITY, typed, Some(WRONG))),
+        UserCodeProblem::TooMany { wait } => {
+            let page = form(ui, visit, (StatusCode::TOO_MANY_REQUESTS, typed, Some(TOO_MANY)))?;
+            Ok(retry_after(page, wait))
+        }
+        other => Err(other.into()),
+    }
+}
+
+fn form(
+    ui: &UiState,
+    (visit, challenge): (&Visit, &str),
+    (status, user_code, code_error): (StatusCode, &str, Option<&str>),
+) -> Result<Response, Problem> {
+    let view = DevicePage {
+        stylesheet: &stylesheet(&ui.config),
+        action: &ui.path(super::DEVICE),
+        device_challenge: challenge,
+        csrf: &visit.form_token(challenge)?,
+        user_code,
+        code_error,
+    };
+    Ok(page(status, &view, &Policy::form(&ui.config)))
+}
+
+/// The address of this page was typed: where it is made ready.
+fn begin(ui: &UiState, user_code: Option<&str>) -> Response {
+    let path = ui.path(VERIFICATION_PATH);
+    match user_code {
+        Some(code) => {
+            let query = Serializer::new(String::new()).append_pair("user_code", code).finish();
+            redirect(StatusCode::SEE_OTHER, &format!("{path}?{query}"))
+        }
+        None => redirect(StatusCode::SEE_OTHER, &path),
+    }
+}
+
+fn ended(ui: &UiState, denied: bool) -> Response {
+    let view = DeviceSuccessPage { stylesheet: &stylesheet(&ui.config), denied };
+    page(StatusCode::OK, &view, &Policy::no_form())
+}

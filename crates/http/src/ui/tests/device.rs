@@ -1,0 +1,154 @@
+//! Devices.
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use sluice_oauth::device::{DeviceChallenge, DeviceCode, DevicePoll, UserCode};
+use sluice_primitives::{GrantId, Lifetime, OsRng};
+use sluice_store_contract::given;
+
+use super::world::{World, form, user_codes};
+
+const CODE: &str = "WDJB-MJHT";
+
+impl World {
+    /// A device that shows [`CODE`].
+    async fn device(&self) -> GrantId {
+        let id = GrantId::generate(self.now(), &OsRng);
+        let code = DeviceCode {
+            id,
+            user_code: user_codes().hash(&UserCode::typed(CODE).unwrap()),
+            client: given::client_id("shop"),
+            sealed: "not opened here".to_owned(),
+            created_at: self.now(),
+            expires_at: self.now() + Lifetime::minutes(10),
+        };
+        assert!(self.ui.devices.devices.insert(code, self.now()).await.unwrap());
+        id
+    }
+
+    /// The address of the page, for the browser that the flows are bound to.
+    fn at_device(&self) -> String {
+        let id = GrantId::generate(self.now(), &OsRng);
+        let challenge = DeviceChallenge {
+            id,
+            binding: self.key.bind(id),
+            asked_by: Some("192.0.2.1".parse().unwrap()),
+            issued_at: self.now(),
+        };
+        format!("/ui/device?device_challenge={}", challenge.seal(&self.sealer, &OsRng))
+    }
+
+    async fn poll(&self, device: GrantId) -> DevicePoll {
+        self.ui.devices.devices.poll(device, self.now(), Lifetime::secs(5)).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_code_may_be_typed_in_small_letters_without_the_dash() {
+    let world = World::new().await;
+    world.device().await;
+    let taken = world.fill_in(&world.at_device(), &[("user_code", "wdjb mjht")]).await;
+    assert!(!taken.sent_with("device_verifier").is_empty());
+}
+
+#[tokio::test]
+async fn a_wrong_code_and_none_are_asked_for_again() {
+    let world = World::new().await;
+    world.device().await;
+    let page = world.at_device();
+    let wrong = world.fill_in(&page, &[("user_code", "WDJB-MJHX")]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(wrong.body.contains("This code is not right"), "{}", wrong.body);
+    assert_eq!(wrong.field("user_code\" type=\"text"), "WDJB-MJHX", "what was typed is kept");
+    let none = world.fill_in(&page, &[]).await;
+    assert_eq!(none.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(none.body.contains("Enter the code"), "{}", none.body);
+}
+
+#[tokio::test]
+async fn a_code_that_came_along_is_shown_with_the_application_and_must_be_confirmed() {
+    let world = World::new().await;
+    world.device().await;
+    let page = world.at_device();
+    let shown = world.get(&format!("{page}&user_code=wdjbmjht")).await;
+    assert_eq!(shown.status, StatusCode::OK);
+    for part in ["&#60;b&#62;Shop", ">WDJB-MJHT<", "Is this your device?"] {
+        assert!(shown.body.contains(part), "{part}: {}", shown.body);
+    }
+    assert_eq!(shown.header("x-frame-options"), "DENY");
+    let taken =
+        world.fill_in(&page, &[("user_code", &shown.field("user_code")), ("decision", "accept")]).await;
+    assert!(!taken.sent_with("device_verifier").is_empty());
+}
+
+#[tokio::test]
+async fn who_does_not_know_the_device_refuses_and_the_device_is_told() {
+    let world = World::new().await;
+    let device = world.device().await;
+    assert_eq!(world.poll(device).await, DevicePoll::Pending);
+    let refused = world.fill_in(&world.at_device(), &[("user_code", CODE), ("decision", "reject")]).await;
+    assert_eq!(refused.status, StatusCode::OK);
+    assert!(refused.body.contains("Your device is not connected"), "{}", refused.body);
+    assert_eq!(world.poll(device).await, DevicePoll::Denied);
+}
+
+#[tokio::test]
+async fn with_too_many_wrong_codes_the_right_one_does_not_count_for_a_while() {
+    let world = World::new().await;
+    world.device().await;
+    let page = world.at_device();
+    for guess in 0..20 {
+        let wrong = world.fill_in(&page, &[("user_code", &format!("AAAA-{guess:04}"))]).await;
+        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    }
+    let late = world.fill_in(&page, &[("user_code", CODE)]).await;
+    assert_eq!(late.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(late.header("retry-after"), "600");
+}
+
+#[tokio::test]
+async fn another_browser_cannot_type_a_code_and_no_other_site_can_post_one() {
+    let world = World::new().await;
+    world.device().await;
+    let page = world.at_device();
+    let shown = world.send_without_cookie(Request::get(&page).body(Body::empty()).unwrap()).await;
+    assert_eq!(shown.status, StatusCode::BAD_REQUEST);
+    let challenge = page.split_once('=').unwrap().1;
+    let forged =
+        world.send(form("/ui/device", &[("device_challenge", challenge), ("user_code", CODE)])).await;
+    assert_eq!(forged.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_page_that_was_open_for_too_long_leads_back_to_the_beginning() {
+    let world = World::new().await;
+    let page = world.at_device();
+    world.clock.advance(Lifetime::minutes(31));
+    let late = world.get(&page).await;
+    assert_eq!(late.status, StatusCode::GONE);
+    assert!(late.body.contains("https://id.example/oauth2/device/verify"), "{}", late.body);
+}
+
+#[tokio::test]
+async fn who_types_the_address_of_the_page_is_led_to_the_beginning() {
+    let world = World::new().await;
+    let led = world.get("/ui/device?user_code=WDJB-MJHT").await;
+    assert_eq!(led.status, StatusCode::SEE_OTHER);
+    assert_eq!(led.header("location"), "/oauth2/device/verify?user_code=WDJB-MJHT");
+}
+
+#[tokio::test]
+async fn the_end_says_which_it_was_and_no_word_of_its_query() {
+    let world = World::new().await;
+    let connected = world.get("/ui/device/success").await;
+    assert!(connected.body.contains("Your device is connected"), "{}", connected.body);
+    let denied = world.get("/ui/device/success?error=access_denied&error_description=Call+us").await;
+    assert!(denied.body.contains("not connected") && !denied.body.contains("Call us"), "{}", denied.body);
+}
+
+#[tokio::test]
+async fn with_a_verification_page_elsewhere_ours_is_not_there() {
+    let page = "https://login.example/device".parse().unwrap();
+    let world = World::with("https://id.example/", |pages| pages.device_verification = page).await;
+    assert_eq!(world.get("/ui/device").await.status, StatusCode::NOT_FOUND);
+}

@@ -1,0 +1,248 @@
+//! Clients that register and manage themselves (RFC 7591, RFC 7592, OpenID Connect Registration): what an administrator
+//! may do with clients, within the bounds of what anybody may be trusted with.
+//!
+//! [`restrict`]: those bounds. [`statement`]: what others say of the client, signed. [`error`]: refusals.
+
+pub mod error;
+pub mod restrict;
+pub mod statement;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use sluice_crypto::secret_hash::{FastHashKeys, StoredSecretHash, verify_fast};
+use sluice_primitives::{Clock, Lifetime, Secret};
+use sluice_protocol::ClientId;
+
+pub use error::DynamicRegistrationError;
+pub use restrict::{Bounds, Trust};
+pub use statement::{StatementError, Statements};
+
+use super::model::Client;
+use super::registration::{ClientMetadata, ReadMetadata, RegistrationError};
+use super::service::{ClientService, ClientServiceError, Management, Registered};
+use crate::config::DynamicRegistrationPolicy;
+use crate::network_limit::NetworkLimit;
+
+/// How many clients a network may register within [`WINDOW`] where anybody may.
+const MOST: u32 = 300;
+/// How long they count.
+const WINDOW: Lifetime = Lifetime::minutes(10);
+
+/// What the service works with.
+#[expect(missing_docs, reason = "each field is what its type says")]
+pub struct DynamicRegistrationParts {
+    pub policy: DynamicRegistrationPolicy,
+    /// The scope of clients that name none.
+    pub default_scope: String,
+    pub statements: Statements,
+    pub clients: Arc<ClientService>,
+    /// The keys of the hashes of registration access tokens.
+    pub hash_keys: FastHashKeys,
+    /// Reads what a client asks to be.
+    pub read: ReadMetadata,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Registers clients at their own request.
+pub struct DynamicRegistration {
+    parts: DynamicRegistrationParts,
+    by_network: NetworkLimit,
+}
+
+/// A request of a client about itself.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnRequest<'a> {
+    /// The bearer token that came along: the initial access token, or that of the registration.
+    pub bearer: Option<&'a str>,
+    /// JSON; empty where nothing is changed.
+    pub body: &'a [u8],
+    /// Where it comes from, if that is known.
+    pub address: Option<IpAddr>,
+}
+
+/// A client that registered or changed itself.
+#[derive(Debug)]
+pub struct SelfRegistered {
+    /// The client, its secret if this call made one, and by what it manages itself from now on.
+    pub registered: Registered,
+    /// The software statement that was used (RFC 7591 §3.2.1).
+    pub software_statement: Option<String>,
+}
+
+impl DynamicRegistration {
+    /// A service of these parts.
+    pub fn new(parts: DynamicRegistrationParts) -> Self {
+        Self { parts, by_network: NetworkLimit::new(MOST, WINDOW) }
+    }
+
+    /// Registers a client (RFC 7591 §3.1) for who bears the initial access token, if there must be one.
+    ///
+    /// # Errors
+    /// [`DynamicRegistrationError`] says why not.
+    pub async fn register(
+        &self,
+        request: OwnRequest<'_>,
+    ) -> Result<SelfRegistered, DynamicRegistrationError> {
+        let trust = self.trust(request.bearer)?;
+        if trust == Trust::Anybody
+            && request
+                .address
+                .is_some_and(|address| !self.by_network.allows(address, self.parts.clock.now()))
+        {
+            return Err(DynamicRegistrationError::TooMany);
+        }
+        let (metadata, software_statement) = self.read_body(request.body).await?;
+        if metadata.client_secret.is_some() {
+            return Err(refused("It is not allowed to choose your own OAuth2 Client secret."));
+        }
+        let metadata = self.bounds(trust, None).restrict(metadata)?;
+        // RFC 7591 §3.2.1: the id is this server's to make.
+        let metadata = ClientMetadata { client_id: String::new(), ..metadata };
+        let registered = self.parts.clients.create(metadata).await?;
+        Ok(SelfRegistered { registered, software_statement })
+    }
+
+    /// The client that the registration access token manages (RFC 7592 §2.1); the token stays.
+    ///
+    /// # Errors
+    /// [`DynamicRegistrationError::Token`] for a wrong token as for an unknown client.
+    pub async fn read(&self, id: &str, bearer: Option<&str>) -> Result<Registered, DynamicRegistrationError> {
+        let client = self.managed(id, bearer).await?;
+        let uri = self.parts.clients.management_uri(&client.id);
+        let management = uri.zip(bearer).map(|(uri, token)| {
+            let access_token = Secret::new(token.to_owned());
+            Management { uri, access_token }
+        });
+        Ok(Registered { client: Arc::new(client), secret: None, management })
+    }
+
+    /// Replaces what is registered, and the token with it (RFC 7592 §2.2, §5).
+    ///
+    /// # Errors
+    /// [`DynamicRegistrationError`] says why not.
+    pub async fn replace(
+        &self,
+        id: &str,
+        request: OwnRequest<'_>,
+    ) -> Result<SelfRegistered, DynamicRegistrationError> {
+        let client = self.managed(id, request.bearer).await?;
+        let (metadata, software_statement) = self.read_body(request.body).await?;
+        // RFC 7592 §2.2 has the id in the body; Hydra's clients leave it out.
+        if !metadata.client_id.is_empty() && metadata.client_id != client.id.as_str() {
+            return Err(refused("Field client_id must be the id of the client."));
+        }
+        let trust = self.trust_of_changes();
+        let edit = |stored: &Client| {
+            // Another request may have been quicker: then this token is the one before.
+            if !self.is_managed_by(stored, request.bearer) {
+                return Err(ClientServiceError::NotFound);
+            }
+            self.check_secret(stored, metadata.client_secret.as_ref())?;
+            Ok(self.bounds(trust, Some(stored)).restrict(metadata.clone())?)
+        };
+        let registered = self.parts.clients.patch_by_itself(&client.id, edit).await?;
+        Ok(SelfRegistered { registered, software_statement })
+    }
+
+    /// Deletes the client and revokes all it was granted (RFC 7592 §2.3).
+    ///
+    /// # Errors
+    /// [`DynamicRegistrationError`] says why not.
+    pub async fn delete(&self, id: &str, bearer: Option<&str>) -> Result<(), DynamicRegistrationError> {
+        let client = self.managed(id, bearer).await?;
+        Ok(self.parts.clients.delete(&client.id).await?)
+    }
+
+    /// How long who registered too many clients waits.
+    pub const fn retry_after(&self) -> Lifetime {
+        self.by_network.window()
+    }
+
+    async fn read_body(
+        &self,
+        body: &[u8],
+    ) -> Result<(ClientMetadata, Option<String>), DynamicRegistrationError> {
+        let malformed = |_| {
+            DynamicRegistrationError::Body(
+                "Unable to decode the request body: a JSON object is expected.".to_owned(),
+            )
+        };
+        let mut members: Map<String, Value> = serde_json::from_slice(body).map_err(malformed)?;
+        let statement = self.parts.statements.apply(&mut members, self.parts.clock.now()).await?;
+        let said = serde_json::to_vec(&members).map_err(malformed)?;
+        let metadata = (self.parts.read)(&said).map_err(DynamicRegistrationError::Body)?;
+        Ok((metadata, statement))
+    }
+
+    fn bounds<'a>(&'a self, trust: Trust, stored: Option<&'a Client>) -> Bounds<'a> {
+        Bounds { trust, default_scope: &self.parts.default_scope, stored }
+    }
+
+    /// Whom the registrant is trusted as.
+    fn trust(&self, bearer: Option<&str>) -> Result<Trust, DynamicRegistrationError> {
+        match (&self.parts.policy.initial_access_token, bearer) {
+            (None, _) => Ok(Trust::Anybody),
+            (Some(expected), Some(presented)) if expected.same_as(presented.as_bytes()) => Ok(Trust::Invited),
+            (Some(_), _) => Err(DynamicRegistrationError::Token),
+        }
+    }
+
+    /// Where registering takes an initial access token, who manages a client had one.
+    const fn trust_of_changes(&self) -> Trust {
+        if self.parts.policy.initial_access_token.is_some() { Trust::Invited } else { Trust::Anybody }
+    }
+
+    /// The client as the store has it, if the token manages it.
+    async fn managed(&self, id: &str, bearer: Option<&str>) -> Result<Client, DynamicRegistrationError> {
+        let id: ClientId = id.parse().map_err(|_| DynamicRegistrationError::Token)?;
+        if bearer.is_none() {
+            return Err(DynamicRegistrationError::Token);
+        }
+        let client = match self.parts.clients.read(&id).await {
+            Ok(client) => client,
+            Err(ClientServiceError::NotFound) => return Err(DynamicRegistrationError::Token),
+            Err(error) => return Err(error.into()),
+        };
+        if self.is_managed_by(&client, bearer) { Ok(client) } else { Err(DynamicRegistrationError::Token) }
+    }
+
+    fn is_managed_by(&self, client: &Client, bearer: Option<&str>) -> bool {
+        let stored = client.registration_token_hash.as_deref();
+        stored
+            .zip(bearer)
+            .is_some_and(|(stored, token)| self.is_hash_of(stored, &Secret::new(token.to_owned())))
+    }
+
+    /// RFC 7592 §2.2: a secret that comes along must be the one that the client has.
+    fn check_secret(&self, client: &Client, sent: Option<&Secret<String>>) -> Result<(), RegistrationError> {
+        let is_own = |sent| client.secret_hashes.iter().any(|stored| self.is_hash_of(stored, sent));
+        if sent.is_none_or(is_own) {
+            return Ok(());
+        }
+        let hint = "It is not allowed to choose your own OAuth2 Client secret.";
+        Err(RegistrationError::Metadata(hint.to_owned()))
+    }
+
+    /// Whether this is the generated secret with this hash.
+    fn is_hash_of(&self, stored: &str, presented: &Secret<String>) -> bool {
+        match stored.parse() {
+            Ok(StoredSecretHash::Fast(stored)) => {
+                verify_fast(&stored, &self.parts.hash_keys, presented).unwrap_or(false)
+            }
+            Ok(StoredSecretHash::Slow(_)) | Err(_) => false,
+        }
+    }
+}
+
+fn refused(hint: &str) -> DynamicRegistrationError {
+    RegistrationError::Metadata(hint.to_owned()).into()
+}
+
+impl fmt::Debug for DynamicRegistration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicRegistration").field("by_network", &self.by_network).finish_non_exhaustive()
+    }
+}

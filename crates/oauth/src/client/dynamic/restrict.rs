@@ -1,0 +1,165 @@
+//! What a client that registers itself may say. The words of refusals are Hydra's where it has them.
+
+use std::borrow::Cow;
+
+use sluice_protocol::{GrantType, Scope};
+
+use crate::client::model::{Client, Lifespans};
+use crate::client::profile::TokenExchangePolicy;
+use crate::client::registration::{ClientMetadata, RegistrationError};
+
+/// Grant types by which a client asks for itself: nobody would be behind such tokens.
+const FOR_ITSELF: [GrantType; 3] =
+    [GrantType::ClientCredentials, GrantType::JwtBearer, GrantType::TokenExchange];
+
+/// Whom the registrant is trusted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Anybody who reaches the endpoint.
+    Anybody,
+    /// Who bears the initial access token (RFC 7591 §1.2).
+    Invited,
+}
+
+/// What may be asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds<'a> {
+    /// Whom the registrant is trusted as.
+    pub trust: Trust,
+    /// The scope of who names none, and the most that anybody may have.
+    pub default_scope: &'a str,
+    /// The client as it is, if it changes itself: what an administrator gave it, it keeps and may repeat.
+    pub stored: Option<&'a Client>,
+}
+
+impl Bounds<'_> {
+    /// The metadata within these bounds. Scopes beyond them are left out, which RFC 7591 §3.2.1 allows; anything else that
+    /// only an administrator can decide is refused.
+    ///
+    /// # Errors
+    /// [`RegistrationError`] names the member.
+    pub fn restrict(&self, metadata: ClientMetadata) -> Result<ClientMetadata, RegistrationError> {
+        self.check_members(&metadata)?;
+        self.check_grant_types(&metadata.grant_types)?;
+        check_redirects(&metadata)?;
+        let scope = self.scope(&metadata.scope)?;
+        let audience = match self.stored {
+            Some(stored) if metadata.audience.is_empty() => stored.audience.as_slice().to_vec(),
+            _ => metadata.audience.clone(),
+        };
+        let metadata = ClientMetadata { scope, audience, client_secret: None, ..metadata };
+        Ok(self.keep(metadata))
+    }
+
+    fn check_members(&self, asked: &ClientMetadata) -> Result<(), RegistrationError> {
+        let own = self.stored;
+        let strategy = own.and_then(|own| own.access_token_strategy).map(|own| own.as_str());
+        let exchange = own.map_or_else(TokenExchangePolicy::default, |own| own.token_exchange.clone());
+        let has_audience = |value: &str| own.is_some_and(|own| own.audience.as_slice().iter().any(|own| own == value));
+        let refusals = [
+            ("metadata", self.sets_metadata(asked)),
+            (
+                "access_token_strategy",
+                !asked.access_token_strategy.is_empty()
+                    && strategy != Some(asked.access_token_strategy.as_str()),
+            ),
+            ("skip_consent", asked.skip_consent && !own.is_some_and(|own| own.skip_consent)),
+            (
+                "skip_logout_consent",
+                asked.skip_logout_consent && !own.is_some_and(|own| own.skip_logout_consent),
+            ),
+            (
+                "token_exchange",
+                asked.token_exchange != TokenExchangePolicy::default() && asked.token_exchange != exchange,
+            ),
+            ("lifespans", self.sets_lifespans(&asked.lifespans)),
+            (
+                "audience",
+                self.trust == Trust::Anybody && !asked.audience.iter().all(|value| has_audience(value)),
+            ),
+        ];
+        match refusals.iter().find(|(_, refused)| *refused) {
+            Some((member, _)) => {
+                Err(refused(format!("\"{member}\" cannot be set for dynamic client registration.")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn sets_metadata(&self, asked: &ClientMetadata) -> bool {
+        let Some(asked) = &asked.metadata else { return false };
+        let is_empty = asked.is_null() || asked.as_object().is_some_and(serde_json::Map::is_empty);
+        !is_empty && self.stored.is_none_or(|stored| stored.metadata != *asked)
+    }
+
+    fn sets_lifespans(&self, asked: &Lifespans) -> bool {
+        *asked != Lifespans::default() && self.stored.is_none_or(|stored| stored.lifespans != *asked)
+    }
+
+    fn check_grant_types(&self, asked: &[String]) -> Result<(), RegistrationError> {
+        let has = |name: &str| self.stored.is_some_and(|own| own.grant_types.iter().any(|own| own == name));
+        let is_new = |name: &str| asked.iter().any(|asked| asked == name) && !has(name);
+        match FOR_ITSELF.iter().find(|grant_type| is_new(grant_type.as_str())) {
+            Some(grant_type) if self.trust == Trust::Anybody => Err(refused(format!(
+                "The grant type \"{}\" cannot be set without an initial access token.",
+                grant_type.as_str()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is asked for and may be had; the default if nothing is asked for, or nothing of it may be had.
+    fn scope(&self, asked: &str) -> Result<String, RegistrationError> {
+        let malformed = |_| refused("Field scope is malformed.".to_owned());
+        if asked.trim().is_empty() {
+            return Ok(self.default_scope.to_owned());
+        }
+        let asked: Scope = asked.parse().map_err(malformed)?;
+        if self.trust == Trust::Invited {
+            return Ok(asked.as_str().to_owned());
+        }
+        let default: Scope = self.default_scope.parse().map_err(malformed)?;
+        let own = self.stored.map_or_else(|| Cow::Owned(Scope::default()), |own| Cow::Borrowed(&own.scope));
+        let kept: Vec<&str> =
+            asked.iter().filter(|value| default.contains(value) || own.contains(value)).collect();
+        Ok(if kept.is_empty() { self.default_scope.to_owned() } else { kept.join(" ") })
+    }
+
+    /// The metadata with what an administrator said about the client: it is not the client's to change.
+    fn keep(&self, metadata: ClientMetadata) -> ClientMetadata {
+        let Some(stored) = self.stored else {
+            return ClientMetadata { owner: String::new(), client_secret_expires_at: 0, ..metadata };
+        };
+        let strategy = stored.access_token_strategy.map(|strategy| strategy.as_str().to_owned());
+        ClientMetadata {
+            owner: stored.owner.clone(),
+            client_secret_expires_at: stored.secret_expires_at,
+            metadata: Some(stored.metadata.clone()),
+            skip_consent: stored.skip_consent,
+            skip_logout_consent: stored.skip_logout_consent,
+            access_token_strategy: strategy.unwrap_or_default(),
+            lifespans: stored.lifespans,
+            token_exchange: stored.token_exchange.clone(),
+            ..metadata
+        }
+    }
+}
+
+/// RFC 7591 §2: a client that sends users away must say where they may come back to.
+fn check_redirects(metadata: &ClientMetadata) -> Result<(), RegistrationError> {
+    let redirects = ["authorization_code", "implicit"];
+    let sends_users_away = metadata.grant_types.is_empty()
+        || metadata.grant_types.iter().any(|asked| redirects.contains(&asked.as_str()));
+    if sends_users_away && metadata.redirect_uris.is_empty() {
+        let hint = "Field redirect_uris must name at least one URI for these grant types.";
+        return Err(RegistrationError::RedirectUri(hint.to_owned()));
+    }
+    Ok(())
+}
+
+fn refused(hint: String) -> RegistrationError {
+    RegistrationError::Metadata(hint)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+use super::*;
+use crate::client::fake;
+
+const OPEN: Bounds<'_> = Bounds { trust: Trust::Anybody, default_scope: "openid offline_access", stored: None };
+const INVITED: Bounds<'_> = Bounds { trust: Trust::Invited, ..OPEN };
+
+fn asked(change: impl FnOnce(&mut ClientMetadata)) -> ClientMetadata {
+    let redirect_uris = vec!["https://app.example/callback".to_owned()];
+    let mut metadata = ClientMetadata { redirect_uris, ..ClientMetadata::default() };
+    change(&mut metadata);
+    metadata
+}
+
+#[test]
+fn what_only_an_administrator_decides_is_refused() {
+    for metadata in [
+        asked(|asked| asked.skip_consent = true),
+        asked(|asked| asked.skip_logout_consent = true),
+        asked(|asked| asked.metadata = Some(serde_json::json!({"tier": 1}))),
+        asked(|asked| asked.access_token_strategy = "jwt".to_owned()),
+        asked(|asked| asked.token_exchange.impersonation = true),
+        asked(|asked| asked.lifespans.implicit.id_token = Some(sluice_primitives::Lifetime::hours(9))),
+    ] {
+        assert!(INVITED.restrict(metadata).is_err());
+    }
+}
+
+#[test]
+fn anybody_gets_no_scope_beyond_the_default() {
+    let scope = |asked_for: &str| {
+        OPEN.restrict(asked(|asked| asked.scope = asked_for.to_owned())).map(|kept| kept.scope)
+    };
+    assert_eq!(scope("openid admin").unwrap(), "openid");
+    assert_eq!(scope("admin").unwrap(), "openid offline_access");
+    assert_eq!(scope("").unwrap(), "openid offline_access");
+    assert!(scope("with \"quotes\"").is_err());
+}
+
+#[test]
+fn the_invited_choose_their_scope_audience_and_grant_types() {
+    let metadata = asked(|asked| {
+        asked.scope = "openid admin".to_owned();
+        asked.audience = vec!["https://api.example".to_owned()];
+        asked.grant_types = vec!["client_credentials".to_owned()];
+    });
+    let kept = INVITED.restrict(metadata.clone()).unwrap();
+    assert_eq!((kept.scope.as_str(), kept.audience.len()), ("openid admin", 1));
+    assert!(OPEN.restrict(metadata).is_err());
+}
+
+#[test]
+fn anybody_asks_for_users_and_not_for_itself() {
+    for grant_type in FOR_ITSELF {
+        let metadata = asked(|asked| asked.grant_types = vec![grant_type.as_str().to_owned()]);
+        assert!(OPEN.restrict(metadata).is_err(), "{}", grant_type.as_str());
+    }
+}
+
+#[test]
+fn who_sends_users_away_says_where_they_come_back_to() {
+    let refused = OPEN.restrict(ClientMetadata::default()).unwrap_err();
+    assert!(matches!(refused, RegistrationError::RedirectUri(_)));
+    let device = ["urn:ietf:params:oauth:grant-type:device_code".to_owned()];
+    assert!(OPEN.restrict(ClientMetadata { grant_types: device.to_vec(), ..ClientMetadata::default() }).is_ok());
+}
+
+#[test]
+fn neither_an_owner_nor_an_end_of_the_secret_is_taken_from_a_registrant() {
+    let metadata = asked(|asked| {
+        asked.owner = "operator".to_owned();
+        asked.client_secret_expires_at = 1;
+    });
+    let kept = OPEN.restrict(metadata).unwrap();
+    assert_eq!((kept.owner.as_str(), kept.client_secret_expires_at), ("", 0));
+}
+
+#[test]
+fn what_an_administrator_gave_stays_and_may_be_repeated() {
+    let mut stored = fake::client("app");
+    stored.skip_consent = true;
+    stored.owner = "operator".to_owned();
+    stored.metadata = serde_json::json!({"tier": 1});
+    stored.scope = "openid admin".parse().unwrap();
+    stored.grant_types = vec!["client_credentials".to_owned()];
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+
+    let silent = bounds.restrict(asked(|_| ())).unwrap();
+    assert!(silent.skip_consent && silent.owner == "operator");
+    assert_eq!(silent.metadata, Some(serde_json::json!({"tier": 1})));
+    let repeated = asked(|asked| {
+        asked.skip_consent = true;
+        asked.metadata = Some(serde_json::json!({"tier": 1}));
+        asked.scope = "openid admin other".to_owned();
+        asked.grant_types = vec!["client_credentials".to_owned()];
+    });
+    assert_eq!(bounds.restrict(repeated).unwrap().scope, "openid admin");
+    assert!(bounds.restrict(asked(|asked| asked.skip_logout_consent = true)).is_err());
+}

@@ -1,0 +1,219 @@
+//! Software statements (RFC 7591 §2.3): what somebody who is trusted says about an application, signed.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use sluice_crypto::jwk::{JwkError, JwkSet, SigningAlgorithm};
+use sluice_crypto::jws::{VerifiedJws, VerifyError, verify};
+use sluice_primitives::{Lifetime, Timestamp};
+use sluice_protocol::ErrorCode;
+use thiserror::Error;
+use url::Url;
+
+use crate::client_auth::remote_keys::RemoteKeys;
+use crate::client_auth::{ClientKeySet, KeySetSource, KeysNotFetched};
+use crate::config::{SoftwareStatements, StatementKeys};
+
+/// The member of a registration.
+const MEMBER: &str = "software_statement";
+/// What a statement says about itself (RFC 7519 §4.1) and not about the client, and what nobody but this server says.
+const NOT_METADATA: [&str; 14] = [
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "nbf",
+    "iat",
+    "jti",
+    "client_id",
+    "client_secret",
+    "client_id_issued_at",
+    "client_secret_expires_at",
+    "registration_access_token",
+    "registration_client_uri",
+    MEMBER,
+];
+/// How far `nbf` and `iat` may be ahead, because clocks differ.
+const LEEWAY: Lifetime = Lifetime::secs(60);
+
+/// Why a software statement is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum StatementError {
+    /// This server takes none.
+    #[error("software statements are not taken here")]
+    NotTaken,
+    /// The member is no text.
+    #[error("the software statement is no text")]
+    NotText,
+    /// The signature does not hold.
+    #[error("the software statement does not hold: {0}")]
+    Signature(#[from] VerifyError),
+    /// A claim is missing or malformed.
+    #[error("the software statement lacks `iss`, or a claim of it is malformed")]
+    Claims,
+    /// It is not valid now.
+    #[error("the software statement is expired, or not valid yet")]
+    Time,
+    /// It is meant for another server.
+    #[error("the software statement is meant for somebody else")]
+    Audience,
+    /// Nobody approved who made it.
+    #[error("the issuer of the software statement is not approved")]
+    Issuer,
+    /// The keys could not be fetched.
+    #[error(transparent)]
+    Keys(#[from] KeysNotFetched),
+}
+
+impl StatementError {
+    /// The error value (RFC 7591 §3.2.2).
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotTaken | Self::Issuer | Self::Audience => ErrorCode::UnapprovedSoftwareStatement,
+            Self::NotText | Self::Signature(_) | Self::Claims | Self::Time => {
+                ErrorCode::InvalidSoftwareStatement
+            }
+            Self::Keys(_) => ErrorCode::TemporarilyUnavailable,
+        }
+    }
+}
+
+/// Who signs statements.
+enum Keys {
+    Here(Arc<ClientKeySet>),
+    At(Url, RemoteKeys),
+}
+
+/// What becomes of software statements.
+pub struct Statements(Policy);
+
+enum Policy {
+    Refuse,
+    Ignore,
+    Verify { keys: Keys, issuers: Vec<String>, audience: Vec<String> },
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    iss: String,
+    aud: Option<OneOrMany>,
+    exp: Option<i64>,
+    nbf: Option<i64>,
+    iat: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Statements {
+    /// By configuration; keys at a URL are fetched from `source`. `audience` is what this server is called.
+    ///
+    /// # Errors
+    /// [`JwkError`] if the keys in the configuration are no key set.
+    pub fn new(
+        policy: &SoftwareStatements,
+        source: Arc<dyn KeySetSource>,
+        audience: Vec<String>,
+    ) -> Result<Self, JwkError> {
+        Ok(Self(match policy {
+            SoftwareStatements::Refuse => Policy::Refuse,
+            SoftwareStatements::Ignore => Policy::Ignore,
+            SoftwareStatements::Verify { keys, issuers } => {
+                let keys = match keys {
+                    StatementKeys::Set(json) => {
+                        Keys::Here(Arc::new(ClientKeySet::of(JwkSet::understood(json.as_bytes())?)))
+                    }
+                    StatementKeys::At(url) => Keys::At(url.clone(), RemoteKeys::new(source)),
+                };
+                Policy::Verify { keys, issuers: issuers.clone(), audience }
+            }
+        }))
+    }
+
+    /// Puts the claims of a statement in the place of what the client says itself (RFC 7591 §2.3). The statement, if it was
+    /// used: it is part of the answer (RFC 7591 §3.2.1).
+    ///
+    /// # Errors
+    /// [`StatementError`] says why it is not taken.
+    pub async fn apply(
+        &self,
+        members: &mut Map<String, Value>,
+        now: Timestamp,
+    ) -> Result<Option<String>, StatementError> {
+        let statement = match members.remove(MEMBER) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::String(statement)) => statement,
+            Some(_) => return Err(StatementError::NotText),
+        };
+        let (keys, issuers, audience) = match &self.0 {
+            Policy::Refuse => return Err(StatementError::NotTaken),
+            Policy::Ignore => return Ok(None),
+            Policy::Verify { keys, issuers, audience } => (keys, issuers, audience),
+        };
+        let verified = keys.verify(&statement, now).await?;
+        let claims: Claims = verified.claims().map_err(|_| StatementError::Claims)?;
+        claims.check(issuers, audience, now)?;
+        let said: Map<String, Value> = verified.claims().map_err(|_| StatementError::Claims)?;
+        members.extend(said.into_iter().filter(|(name, _)| !NOT_METADATA.contains(&name.as_str())));
+        Ok(Some(statement))
+    }
+}
+
+impl Keys {
+    async fn verify(&self, statement: &str, now: Timestamp) -> Result<VerifiedJws, StatementError> {
+        let check = |keys: &ClientKeySet| verify(statement, &keys.verifying, &SigningAlgorithm::ALL);
+        let (url, remote) = match self {
+            Self::Here(keys) => return Ok(check(keys)?),
+            Self::At(url, remote) => (url, remote),
+        };
+        let verified = check(&*remote.keys(url, now).await?);
+        if matches!(verified, Err(VerifyError::UnknownKey))
+            && let Some(keys) = remote.refetch(url, now).await?
+        {
+            return Ok(check(&keys)?);
+        }
+        Ok(verified?)
+    }
+}
+
+impl Claims {
+    fn check(&self, issuers: &[String], audience: &[String], now: Timestamp) -> Result<(), StatementError> {
+        if !issuers.is_empty() && !issuers.contains(&self.iss) {
+            return Err(StatementError::Issuer);
+        }
+        let is_us = |name: &String| audience.contains(name);
+        let is_ours = match &self.aud {
+            None => true,
+            Some(OneOrMany::One(name)) => is_us(name),
+            Some(OneOrMany::Many(names)) => names.iter().any(is_us),
+        };
+        if !is_ours {
+            return Err(StatementError::Audience);
+        }
+        let is_over = self.exp.is_some_and(|exp| Timestamp::from_secs(exp) <= now);
+        let is_ahead = |since: i64| Timestamp::from_secs(since) > now + LEEWAY;
+        if is_over || [self.nbf, self.iat].into_iter().flatten().any(is_ahead) {
+            return Err(StatementError::Time);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Statements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Policy::Refuse => "Statements(refused)",
+            Policy::Ignore => "Statements(ignored)",
+            Policy::Verify { .. } => "Statements(verified)",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+use async_trait::async_trait;
+use serde_json::json;
+use sluice_crypto::jwk::{Jwk, RsaSize};
+use sluice_crypto::jws::SigningKey;
+
+use super::*;
+use crate::client_auth::FetchedKeySet;
+
+const ISSUER: &str = "https://directory.example";
+const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
+
+struct Published(Option<String>);
+
+#[async_trait]
+impl KeySetSource for Published {
+    async fn fetch(&self, _: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
+        let body = self.0.clone().ok_or_else(|| KeysNotFetched("nobody is there".to_owned()))?;
+        Ok(FetchedKeySet { body: body.into_bytes(), max_age: None })
+    }
+}
+
+fn key() -> Jwk {
+    Jwk::generate(SigningAlgorithm::ES256, "k".to_owned(), RsaSize::default()).unwrap()
+}
+
+fn set(key: &Jwk) -> String {
+    serde_json::to_string(&JwkSet { keys: vec![key.public()] }).unwrap()
+}
+
+fn signed(key: &Jwk, claims: &Value) -> String {
+    SigningKey::from_jwk(key).unwrap().sign(None, claims.to_string().as_bytes()).unwrap()
+}
+
+fn verifying(keys: StatementKeys, published: Option<String>) -> Statements {
+    let policy = SoftwareStatements::Verify { keys, issuers: vec![ISSUER.to_owned()] };
+    let source = Arc::new(Published(published));
+    Statements::new(&policy, source, vec!["https://auth.example".to_owned()]).unwrap()
+}
+
+fn here(key: &Jwk) -> Statements {
+    verifying(StatementKeys::Set(set(key)), None)
+}
+
+fn registration(statement: &str) -> Map<String, Value> {
+    let members = json!({"client_name": "mine", "contacts": ["a@app.example"], "software_statement": statement});
+    members.as_object().unwrap().clone()
+}
+
+async fn refused(statements: &Statements, statement: &str) -> StatementError {
+    statements.apply(&mut registration(statement), NOW).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn what_a_statement_says_of_the_client_takes_precedence() {
+    let key = key();
+    let claims = json!({
+        "iss": ISSUER, "aud": "https://auth.example", "iat": 1_699_999_000, "exp": 1_700_001_000,
+        "client_name": "theirs", "client_id": "chosen", "client_secret": "chosen", "software_id": "s-1",
+    });
+    let statement = signed(&key, &claims);
+    let mut members = registration(&statement);
+    let used = here(&key).apply(&mut members, NOW).await.unwrap();
+    assert_eq!(used, Some(statement));
+    let expected = json!({"client_name": "theirs", "contacts": ["a@app.example"], "software_id": "s-1"});
+    assert_eq!(Value::Object(members), expected);
+}
+
+#[tokio::test]
+async fn a_registration_without_a_statement_is_as_it_was() {
+    let mut members = Map::new();
+    assert_eq!(here(&key()).apply(&mut members, NOW).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_statement_of_another_key_does_not_hold() {
+    let statement = signed(&key(), &json!({"iss": ISSUER}));
+    let refused = refused(&here(&key()), &statement).await;
+    assert_eq!(refused, StatementError::Signature(VerifyError::WrongSignature));
+    assert_eq!(refused.code(), ErrorCode::InvalidSoftwareStatement);
+}
+
+#[tokio::test]
+async fn a_statement_of_an_issuer_that_nobody_approved_is_not_approved() {
+    let key = key();
+    let statement = signed(&key, &json!({"iss": "https://other.example"}));
+    let refused = refused(&here(&key), &statement).await;
+    assert_eq!(refused.code(), ErrorCode::UnapprovedSoftwareStatement);
+}
+
+#[tokio::test]
+async fn a_statement_holds_in_its_time_and_for_whom_it_is_meant() {
+    let key = key();
+    for (claims, why) in [
+        (json!({"iss": ISSUER, "exp": 1_700_000_000}), StatementError::Time),
+        (json!({"iss": ISSUER, "nbf": 1_700_000_061}), StatementError::Time),
+        (json!({"iss": ISSUER, "aud": ["https://other.example"]}), StatementError::Audience),
+        (json!({"sub": ISSUER}), StatementError::Claims),
+    ] {
+        assert_eq!(refused(&here(&key), &signed(&key, &claims)).await, why, "{claims}");
+    }
+}
+
+#[tokio::test]
+async fn keys_may_be_published() {
+    let (key, url) = (key(), "https://directory.example/keys");
+    let at = |published| verifying(StatementKeys::At(url.parse().unwrap()), published);
+    let statement = signed(&key, &json!({"iss": ISSUER, "client_name": "theirs"}));
+    let mut members = registration(&statement);
+    at(Some(set(&key))).apply(&mut members, NOW).await.unwrap();
+    assert_eq!(members["client_name"], "theirs");
+    assert_eq!(refused(&at(None), &statement).await.code(), ErrorCode::TemporarilyUnavailable);
+}
+
+#[tokio::test]
+async fn statements_are_refused_or_not_looked_at() {
+    let source = || Arc::new(Published(None));
+    let refusing = Statements::new(&SoftwareStatements::Refuse, source(), Vec::new()).unwrap();
+    assert_eq!(refused(&refusing, "any").await, StatementError::NotTaken);
+    let ignoring = Statements::new(&SoftwareStatements::Ignore, source(), Vec::new()).unwrap();
+    let mut members = registration("any");
+    assert_eq!(ignoring.apply(&mut members, NOW).await.unwrap(), None);
+    assert_eq!(members["client_name"], "mine");
+}

@@ -1,0 +1,213 @@
+//! Clients that nobody registered: their id is the URL of a document that says what they are
+//! (draft-ietf-oauth-client-id-metadata-document).
+//!
+//! `url`: which ids are such URLs. `source`: how documents are fetched. `host_limit`: how often. `read`: what they may say.
+
+mod host_limit;
+mod read;
+mod source;
+mod url;
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::url::Url;
+use quick_cache::sync::Cache;
+use sluice_primitives::{Clock, Lifetime, Timestamp};
+use sluice_protocol::ClientId;
+use thiserror::Error;
+use tokio::sync::Semaphore;
+use tracing::{debug, info};
+
+pub use source::{DocumentSource, FetchedDocument};
+
+use super::model::Client;
+use super::registration::{ReadMetadata, RegistrationRules};
+use super::service;
+use crate::config::MetadataDocumentPolicy;
+use crate::keys::SigningKeys;
+use crate::sector::{self, SectorSource};
+use host_limit::HostLimit;
+use read::Reader;
+
+/// Documents that are kept.
+const CAPACITY: usize = 4_096;
+/// A document is kept for at least this, whatever its `max-age`.
+const SHORTEST: Lifetime = Lifetime::minutes(5);
+/// And for no longer than this; also how long an old one serves while its host does not answer.
+const LONGEST: Lifetime = Lifetime::hours(24);
+/// How long it is kept if its answer does not say.
+const USUAL: Lifetime = Lifetime::hours(1);
+/// How long an old one serves before its host is asked again.
+const AFTER_FAILURE: Lifetime = Lifetime::minutes(1);
+/// How many are fetched at once.
+const AT_ONCE: usize = 64;
+
+/// Why a document describes no client.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DocumentError {
+    /// Configuration does not name the host.
+    #[error("the host is not one whose documents are read")]
+    Host,
+    /// Too much is being fetched already.
+    #[error("too many documents are being fetched")]
+    Busy,
+    /// The host does not answer, or not now.
+    #[error("the document could not be fetched: {0}")]
+    Unreachable(String),
+    /// There is no such document.
+    #[error("the document's answer has the status {0}")]
+    Status(u16),
+    /// It is no JSON object, or does not say that it is one.
+    #[error("the document is not a JSON object of a JSON media type")]
+    NotJson,
+    /// Its `client_id` is not its URL.
+    #[error("the document describes another client")]
+    OtherClient,
+    /// It holds a secret, or asks to authenticate by one.
+    #[error("the document holds a secret, or asks for a method that needs one")]
+    Secret,
+    /// A value is refused.
+    #[error("the document is refused: {0}")]
+    Refused(String),
+}
+
+/// What documents are read with.
+#[expect(missing_docs, reason = "each field is what its type says")]
+pub struct MetadataDocumentParts {
+    pub policy: MetadataDocumentPolicy,
+    pub rules: RegistrationRules,
+    /// The most that such a client may ask for.
+    pub default_scope: String,
+    pub source: Arc<dyn DocumentSource>,
+    /// Reads sector identifier documents.
+    pub sectors: Arc<dyn SectorSource>,
+    /// Makes keys of the algorithms that clients want.
+    pub keys: Arc<dyn SigningKeys>,
+    /// Reads what a client asks to be.
+    pub read: ReadMetadata,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Clients by the URL of their document. Key: the whole client id. Bound: [`CAPACITY`]. Staleness: the `max-age` of the answer,
+/// 5 minutes to 24 hours. Those who ask at once share one fetch. What is no client is not kept (§5.2): [`HostLimit`] keeps
+/// questions from becoming a flood.
+pub struct MetadataDocuments {
+    policy: MetadataDocumentPolicy,
+    reader: Reader,
+    source: Arc<dyn DocumentSource>,
+    sectors: Arc<dyn SectorSource>,
+    keys: Arc<dyn SigningKeys>,
+    clock: Arc<dyn Clock>,
+    known: Cache<ClientId, Arc<Kept>>,
+    hosts: HostLimit,
+    fetching: Semaphore,
+}
+
+struct Kept {
+    client: Arc<Client>,
+    fetched_at: Timestamp,
+    good_until: Timestamp,
+}
+
+impl MetadataDocuments {
+    /// A reader of documents.
+    pub fn new(parts: MetadataDocumentParts) -> Self {
+        Self {
+            policy: parts.policy,
+            reader: Reader { read: parts.read, rules: parts.rules, default_scope: parts.default_scope },
+            source: parts.source,
+            sectors: parts.sectors,
+            keys: parts.keys,
+            clock: parts.clock,
+            known: Cache::new(CAPACITY),
+            hosts: HostLimit::new(),
+            fetching: Semaphore::new(AT_ONCE),
+        }
+    }
+
+    /// The client, if its id is the URL of a document that was read a moment ago.
+    pub fn known(&self, id: &ClientId) -> Option<Arc<Client>> {
+        let kept = self.known.get(id)?;
+        (self.clock.now() < kept.good_until).then(|| Arc::clone(&kept.client))
+    }
+
+    /// The client, if its id is the URL of a document that describes it. Why it does not is logged.
+    pub async fn find(&self, id: &ClientId) -> Option<Arc<Client>> {
+        let url = url::document_url(id)?;
+        match self.current(&url, id).await {
+            Ok(client) => Some(client),
+            Err(why) => {
+                info!(client.id = %id, reason = %why, "a client metadata document was not taken");
+                None
+            }
+        }
+    }
+
+    /// Forgets a document: somebody registered a client with this id.
+    pub fn forget(&self, id: &ClientId) {
+        self.known.remove(id);
+    }
+
+    /// Forgets all documents.
+    pub fn forget_all(&self) {
+        self.known.clear();
+    }
+
+    async fn current(&self, url: &Url, id: &ClientId) -> Result<Arc<Client>, DocumentError> {
+        let now = self.clock.now();
+        let old = self.known.get(id).filter(|kept| kept.good_until <= now);
+        if let Some(old) = &old {
+            self.known.remove_if(id, |kept| Arc::ptr_eq(kept, old));
+        }
+        match self.known.get_value_or_guard_async(id).await {
+            Ok(kept) => Ok(Arc::clone(&kept.client)),
+            Err(placeholder) => {
+                let kept = Arc::new(self.renewed(url, id, old.as_deref()).await?);
+                // Fails if the placeholder was evicted: then the next one fetches again.
+                let _ = placeholder.insert(Arc::clone(&kept));
+                Ok(Arc::clone(&kept.client))
+            }
+        }
+    }
+
+    /// The document as it is now, or the old one while its host does not answer.
+    async fn renewed(&self, url: &Url, id: &ClientId, old: Option<&Kept>) -> Result<Kept, DocumentError> {
+        let now = self.clock.now();
+        match (self.fetch(url, id, now).await, old) {
+            (Err(DocumentError::Unreachable(why)), Some(old)) if now < old.fetched_at + LONGEST => {
+                debug!(client.id = %id, reason = why, "an old client metadata document serves on");
+                let good_until = now + AFTER_FAILURE;
+                Ok(Kept { client: Arc::clone(&old.client), fetched_at: old.fetched_at, good_until })
+            }
+            (fetched, _) => fetched,
+        }
+    }
+
+    async fn fetch(&self, url: &Url, id: &ClientId, now: Timestamp) -> Result<Kept, DocumentError> {
+        if !url::is_allowed(url, &self.policy.allowed_hosts) {
+            return Err(DocumentError::Host);
+        }
+        let _one = self.fetching.try_acquire().map_err(|_| DocumentError::Busy)?;
+        let host = format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0));
+        if !self.hosts.allows(&host, now) {
+            return Err(DocumentError::Busy);
+        }
+        let document = self.source.document(url).await?;
+        let client = self.reader.client(id, &document.body, now)?;
+        let refused = |why: &dyn fmt::Display| DocumentError::Refused(why.to_string());
+        sector::check(&client, &*self.sectors).await.map_err(|why| refused(&why))?;
+        service::make_keys(&*self.keys, &client).await.map_err(|why| refused(&why))?;
+        let good_until = now + document.max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
+        Ok(Kept { client: Arc::new(client), fetched_at: now, good_until })
+    }
+}
+
+impl fmt::Debug for MetadataDocuments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MetadataDocuments").field("known", &self.known.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

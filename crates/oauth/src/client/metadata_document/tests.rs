@@ -1,0 +1,251 @@
+use std::collections::VecDeque;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_primitives::ManualClock;
+
+use super::*;
+use crate::client::fake::{self, FakeClients};
+use crate::client::{AuthMethod, ClientDirectory, ClientMetadata};
+use crate::keys::KeyError;
+use crate::sector::SectorNotFetched;
+
+const ID: &str = "https://app.example/client.json";
+
+/// Hands out answers, the last one again and again, and counts.
+#[derive(Default)]
+struct Host {
+    answers: Mutex<VecDeque<Result<FetchedDocument, DocumentError>>>,
+    asked: Mutex<usize>,
+}
+
+#[async_trait]
+impl DocumentSource for Host {
+    async fn document(&self, _: &Url) -> Result<FetchedDocument, DocumentError> {
+        *self.asked.lock() += 1;
+        tokio::task::yield_now().await;
+        let mut answers = self.answers.lock();
+        if answers.len() > 1 { answers.pop_front().unwrap() } else { answers.front().cloned().unwrap() }
+    }
+}
+
+#[async_trait]
+impl SectorSource for Host {
+    async fn document(&self, _: &Url) -> Result<Vec<u8>, SectorNotFetched> {
+        Err(SectorNotFetched("nobody is there".to_owned()))
+    }
+}
+
+#[async_trait]
+impl SigningKeys for Host {
+    async fn ensure(&self, _: &str, _: SigningAlgorithm) -> Result<(), KeyError> {
+        Ok(())
+    }
+}
+
+struct Given {
+    host: Arc<Host>,
+    documents: Arc<MetadataDocuments>,
+    clock: Arc<ManualClock>,
+}
+
+impl Given {
+    fn asked(&self) -> usize {
+        *self.host.asked.lock()
+    }
+
+    async fn find(&self) -> Option<Arc<Client>> {
+        self.documents.find(&id()).await
+    }
+}
+
+fn less(span: Lifetime, by: Lifetime) -> Lifetime {
+    Lifetime::secs(u32::try_from((span.as_millis() - by.as_millis()) / 1_000).unwrap())
+}
+
+fn id() -> ClientId {
+    ID.parse().unwrap()
+}
+
+fn answer(changes: &Value) -> Result<FetchedDocument, DocumentError> {
+    let mut document = json!({"client_id": ID, "client_name": "App", "redirect_uris": ["https://app.example/cb"]});
+    for (name, value) in changes.as_object().unwrap() {
+        document[name] = value.clone();
+    }
+    Ok(FetchedDocument { body: document.to_string().into_bytes(), max_age: None })
+}
+
+/// The members that the tests need.
+fn read(json: &[u8]) -> Result<ClientMetadata, String> {
+    let document: Value = serde_json::from_slice(json).map_err(|why| why.to_string())?;
+    let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
+    let list = |name: &str| {
+        let values = document[name].as_array().cloned().unwrap_or_default();
+        values.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    Ok(ClientMetadata {
+        client_name: text("client_name"),
+        scope: text("scope"),
+        token_endpoint_auth_method: text("token_endpoint_auth_method"),
+        redirect_uris: list("redirect_uris"),
+        grant_types: list("grant_types"),
+        skip_consent: document["skip_consent"] == true,
+        ..ClientMetadata::default()
+    })
+}
+
+fn given(answers: impl IntoIterator<Item = Result<FetchedDocument, DocumentError>>) -> Given {
+    given_with(answers, MetadataDocumentPolicy { enabled: true, allowed_hosts: Vec::new() })
+}
+
+fn given_with(
+    answers: impl IntoIterator<Item = Result<FetchedDocument, DocumentError>>,
+    policy: MetadataDocumentPolicy,
+) -> Given {
+    let host = Arc::new(Host { answers: Mutex::new(answers.into_iter().collect()), ..Host::default() });
+    let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)));
+    let documents = MetadataDocuments::new(MetadataDocumentParts {
+        policy,
+        rules: RegistrationRules::default(),
+        default_scope: "openid offline_access".to_owned(),
+        source: host.clone(),
+        sectors: host.clone(),
+        keys: host.clone(),
+        read,
+        clock: clock.clone(),
+    });
+    Given { host, documents: Arc::new(documents), clock }
+}
+
+#[tokio::test]
+async fn a_document_describes_a_public_client() {
+    let given = given([answer(&json!({"scope": "openid admin"}))]);
+    let client = given.find().await.unwrap();
+    assert_eq!((client.id.as_str(), client.name.as_str()), (ID, "App"));
+    assert_eq!((client.auth_method, client.scope.as_str()), (AuthMethod::None, "openid"));
+    assert!(!client.skip_consent && client.secret_hashes.is_empty());
+}
+
+#[tokio::test]
+async fn a_document_that_asks_for_more_than_anybody_may_have_describes_no_client() {
+    for changes in [
+        json!({"client_id": "https://app.example/other.json"}),
+        json!({"client_id": null}),
+        json!({"client_secret": "s3cret-s3cret"}),
+        json!({"client_secret_expires_at": 0}),
+        json!({"token_endpoint_auth_method": "client_secret_basic"}),
+        json!({"token_endpoint_auth_method": "client_secret_jwt"}),
+        json!({"token_endpoint_auth_method": "private_key_jwt"}),
+        json!({"redirect_uris": []}),
+        json!({"skip_consent": true}),
+        json!({"grant_types": ["client_credentials"]}),
+    ] {
+        assert!(given([answer(&changes)]).find().await.is_none(), "{changes}");
+    }
+    let list = FetchedDocument { body: b"[]".to_vec(), max_age: None };
+    assert!(given([Ok(list)]).find().await.is_none());
+}
+
+#[tokio::test]
+async fn a_document_is_kept_for_as_long_as_its_host_says_within_bounds() {
+    let lives = |max_age| {
+        let answer = answer(&json!({})).map(|document| FetchedDocument { max_age, ..document });
+        given([answer])
+    };
+    for (max_age, kept) in [
+        (None, USUAL),
+        (Some(Lifetime::secs(0)), SHORTEST),
+        (Some(Lifetime::minutes(30)), Lifetime::minutes(30)),
+        (Some(Lifetime::hours(1_000)), LONGEST),
+    ] {
+        let given = lives(max_age);
+        given.find().await.unwrap();
+        given.clock.advance(less(kept, Lifetime::secs(1)));
+        assert!(given.find().await.is_some() && given.documents.known(&id()).is_some());
+        assert_eq!(given.asked(), 1);
+        given.clock.advance(Lifetime::secs(1));
+        assert!(given.documents.known(&id()).is_none());
+        given.find().await.unwrap();
+        assert_eq!(given.asked(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_changed_document_is_another_revision_and_the_same_one_is_not() {
+    let given = given([answer(&json!({})), answer(&json!({})), answer(&json!({"client_name": "Changed"}))]);
+    let first = given.find().await.unwrap().revision;
+    given.clock.advance(USUAL);
+    assert_eq!(given.find().await.unwrap().revision, first);
+    given.clock.advance(USUAL);
+    assert_ne!(given.find().await.unwrap().revision, first);
+}
+
+#[tokio::test]
+async fn an_old_document_serves_while_its_host_does_not_answer_and_no_longer_than_a_day() {
+    let gone = || Err(DocumentError::Unreachable("it took too long".to_owned()));
+    let given = given([answer(&json!({})), gone()]);
+    given.find().await.unwrap();
+    given.clock.advance(USUAL);
+    assert!(given.find().await.is_some());
+    given.clock.advance(less(LONGEST, USUAL));
+    assert!(given.find().await.is_none());
+}
+
+#[tokio::test]
+async fn a_document_that_is_gone_ends_its_client() {
+    let given = given([answer(&json!({})), Err(DocumentError::Status(404))]);
+    given.find().await.unwrap();
+    given.clock.advance(USUAL);
+    assert!(given.find().await.is_none());
+}
+
+#[tokio::test]
+async fn a_failure_is_not_kept_but_a_host_is_not_flooded_either() {
+    let given = given([Err(DocumentError::Status(404)), answer(&json!({}))]);
+    assert!(given.find().await.is_none());
+    assert!(given.find().await.is_some());
+
+    let given = self::given([Err(DocumentError::Status(404))]);
+    for _ in 0..100 {
+        assert!(given.find().await.is_none());
+    }
+    assert_eq!(given.asked(), 30);
+}
+
+#[tokio::test]
+async fn those_who_ask_at_once_share_one_fetch() {
+    let given = given([answer(&json!({}))]);
+    let asked: Vec<_> = (0..32)
+        .map(|_| {
+            let documents = Arc::clone(&given.documents);
+            tokio::spawn(async move { documents.find(&id()).await.is_some() })
+        })
+        .collect();
+    for found in asked {
+        assert!(found.await.unwrap());
+    }
+    assert_eq!(given.asked(), 1);
+}
+
+#[tokio::test]
+async fn documents_of_other_hosts_than_the_configured_are_not_fetched() {
+    let policy = MetadataDocumentPolicy { enabled: true, allowed_hosts: vec!["other.example".to_owned()] };
+    let given = given_with([answer(&json!({}))], policy);
+    assert!(given.find().await.is_none());
+    assert_eq!(given.asked(), 0);
+}
+
+#[tokio::test]
+async fn a_registered_client_comes_before_a_document() {
+    let given = given([answer(&json!({}))]);
+    let repo = Arc::new(FakeClients::default());
+    let directory = ClientDirectory::new(repo.clone(), 10).with_documents(Arc::clone(&given.documents));
+    assert_eq!(directory.find(&id()).await.unwrap().unwrap().name, "App");
+    assert!(directory.registered(&id()).await.unwrap().is_none());
+
+    repo.put(Client { name: "registered".to_owned(), ..fake::client(ID) });
+    directory.forget(&id());
+    assert_eq!(directory.find(&id()).await.unwrap().unwrap().name, "registered");
+}

@@ -1,0 +1,54 @@
+//! By what a client manages itself (RFC 7592).
+
+use sluice_primitives::Secret;
+use sluice_protocol::ClientId;
+
+use super::{ClientService, ClientServiceError, Registered};
+use crate::client::model::Client;
+use crate::client::registration::ClientMetadata;
+
+/// By what a client manages itself (RFC 7592 §3). The token is told when it is made, and never again.
+#[derive(Debug, Clone)]
+pub struct Management {
+    /// `registration_client_uri`.
+    pub uri: String,
+    /// `registration_access_token`.
+    pub access_token: Secret<String>,
+}
+
+impl ClientService {
+    /// The client as the store has it: what another node changed a moment ago counts already.
+    ///
+    /// # Errors
+    /// [`ClientServiceError::NotFound`] if there is none.
+    pub async fn read(&self, id: &ClientId) -> Result<Client, ClientServiceError> {
+        self.stored(id).await
+    }
+
+    /// As [`Self::patch`], by the client itself: it is given a new registration access token.
+    ///
+    /// # Errors
+    /// Those of [`Self::patch`].
+    pub async fn patch_by_itself(
+        &self,
+        id: &ClientId,
+        edit: impl Fn(&Client) -> Result<ClientMetadata, ClientServiceError> + Send,
+    ) -> Result<Registered, ClientServiceError> {
+        self.change(id, edit, true).await
+    }
+
+    /// Where the client manages itself, if clients may.
+    pub fn management_uri(&self, id: &ClientId) -> Option<String> {
+        let mut uri = self.0.rules.registration_endpoint.clone()?;
+        uri.path_segments_mut().ok()?.push(id.as_str());
+        Some(uri.into())
+    }
+
+    /// Gives the client a new registration access token, if clients may manage themselves.
+    pub(super) fn manage(&self, client: &mut Client) -> Option<Management> {
+        let uri = self.management_uri(&client.id)?;
+        let (access_token, hash) = self.0.secrets.generate();
+        client.registration_token_hash = Some(hash);
+        Some(Management { uri, access_token })
+    }
+}

@@ -1,0 +1,89 @@
+//! What a DPoP proof says (RFC 9449 §4.2).
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use sluice_crypto::digest::sha256;
+use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_crypto::jws::verify_with_embedded_key;
+use sluice_primitives::{Lifetime, Timestamp};
+
+use super::error::DpopError;
+
+/// The algorithms of proofs. Those of PKCS #1 1.5 are not among them: FAPI 2.0 forbids them, and a resource cannot tell for
+/// whom it does.
+pub const ALGORITHMS: [SigningAlgorithm; 7] = [
+    SigningAlgorithm::ES256,
+    SigningAlgorithm::EdDSA,
+    SigningAlgorithm::PS256,
+    SigningAlgorithm::ES384,
+    SigningAlgorithm::ES512,
+    SigningAlgorithm::PS384,
+    SigningAlgorithm::PS512,
+];
+
+/// A longer header is refused unread, in bytes: an RSA key of 4096 bits and its signature take some 2 KB.
+const MAX_PROOF: usize = 8 * 1024;
+/// A longer `jti` is refused, in bytes.
+const MAX_JTI: usize = 512;
+
+/// A proof whose signature is right.
+pub(super) struct Proof {
+    /// The thumbprint of its key.
+    pub(super) key: [u8; 32],
+    /// With which algorithm it is signed.
+    pub(super) algorithm: SigningAlgorithm,
+    pub(super) claims: Claims,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Claims {
+    jti: String,
+    pub(super) htm: String,
+    pub(super) htu: String,
+    iat: f64,
+    exp: Option<f64>,
+    nbf: Option<f64>,
+    pub(super) nonce: Option<String>,
+    pub(super) ath: Option<String>,
+}
+
+impl Proof {
+    /// Reads a proof: well-formed, of its type, signed with an asymmetric algorithm by the public key in its header, all
+    /// claims there (RFC 9449 §4.3, checks 2 to 7).
+    pub(super) fn read(header: &str) -> Result<Self, DpopError> {
+        if header.len() > MAX_PROOF {
+            return Err(DpopError::TooLong);
+        }
+        let (verified, key) = verify_with_embedded_key(header, &ALGORITHMS, "dpop+jwt")?;
+        let claims: Claims = verified.claims().map_err(|_| DpopError::Claims)?;
+        if claims.jti.is_empty() || claims.jti.len() > MAX_JTI {
+            return Err(DpopError::Claims);
+        }
+        let algorithm = verified.header.alg.parse().map_err(|_| DpopError::Claims)?;
+        Ok(Self { key: key.thumbprint_bytes().map_err(|_| DpopError::Claims)?, algorithm, claims })
+    }
+
+    /// What a second presentation is known by.
+    pub(super) fn id(&self) -> [u8; 32] {
+        sha256(&[self.key.as_slice(), self.claims.jti.as_bytes()].concat())
+    }
+
+    /// When it was made.
+    pub(super) fn issued_at(&self) -> Result<Timestamp, DpopError> {
+        numeric_date(self.claims.iat)
+    }
+
+    /// Refuses a proof that says itself that it does not hold now. RFC 9449 asks for neither claim.
+    pub(super) fn check_own_time(&self, now: Timestamp, leeway: Lifetime) -> Result<(), DpopError> {
+        let expired = self.claims.exp.map(numeric_date).transpose()?.is_some_and(|exp| exp <= now);
+        let ahead = self.claims.nbf.map(numeric_date).transpose()?.is_some_and(|nbf| nbf > now + leeway);
+        if expired || ahead { Err(DpopError::OutOfTime) } else { Ok(()) }
+    }
+}
+
+/// A `NumericDate` (RFC 7519 §2), which may have a fraction.
+fn numeric_date(seconds: f64) -> Result<Timestamp, DpopError> {
+    let since_epoch = Duration::try_from_secs_f64(seconds).map_err(|_| DpopError::Claims)?;
+    Ok(Timestamp::from_millis(0) + Lifetime::from(since_epoch))
+}

@@ -1,0 +1,48 @@
+//! A device polls (RFC 8628 §3.4): is told to wait, to slow down, that the user refused, or is given tokens.
+
+use sluice_protocol::GrantType;
+use sluice_protocol::token_response::TokenResponse;
+
+use super::hooked::{AboutToRedeem, put};
+use super::{Call, TokenError, TokenService};
+use crate::device::{DevicePoll, PollingCode};
+use crate::issuing::Issue;
+
+impl TokenService {
+    pub(super) async fn poll_device(
+        &self,
+        call: &Call<'_>,
+        device_code: &str,
+    ) -> Result<TokenResponse, TokenError> {
+        let Call { client, confirmation, now } = *call;
+        let code = PollingCode::open(device_code, &self.sealer)?;
+        if code.client != client.id {
+            return Err(TokenError::OtherClient);
+        }
+        match self.devices.poll(code.device, now, self.config.policies.device.interval).await? {
+            DevicePoll::Granted => {}
+            DevicePoll::Pending => return Err(TokenError::DevicePending),
+            DevicePoll::TooFast => return Err(TokenError::DeviceTooFast),
+            DevicePoll::Denied => return Err(TokenError::DeviceDenied),
+            DevicePoll::Expired => return Err(TokenError::DeviceExpired),
+            DevicePoll::Unknown if now >= code.expires_at => return Err(TokenError::DeviceExpired),
+            DevicePoll::Unknown => return Err(TokenError::UnknownGrant(code.device)),
+        }
+        let about =
+            AboutToRedeem { grant: code.device, grant_type: GrantType::DeviceCode, nonce: None, less: None };
+        let replaced = self.ask_before_redemption(call, about).await?;
+        let mut grant = self.redeem(call, code.device, GrantType::DeviceCode).await?;
+        put(replaced, &mut grant);
+        Ok(self.issuer.issue(&Issue {
+            grant: &grant,
+            client,
+            grant_type: GrantType::DeviceCode,
+            scope: &grant.scope,
+            audience: grant.audience.as_slice(),
+            issued_at: grant.rotated_at.unwrap_or(now).floor_to_secs(),
+            nonce: None,
+            requested_at: Some(code.requested_at),
+            confirmation,
+        })?)
+    }
+}

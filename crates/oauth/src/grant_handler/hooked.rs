@@ -1,0 +1,77 @@
+//! Hooks are asked before a code is redeemed or a refresh token rotated, because afterwards there is no way back. For that
+//! the grant is read once more, and only if somebody is to be asked.
+
+use sluice_primitives::GrantId;
+use sluice_protocol::{GrantType, Scope};
+
+use super::less::Less;
+use super::{Call, TokenError, TokenService};
+use crate::grant::Grant;
+use crate::hooks::{HookCall, Replaced};
+
+/// A grant that is about to be redeemed.
+pub(super) struct AboutToRedeem<'a> {
+    pub(super) grant: GrantId,
+    pub(super) grant_type: GrantType,
+    /// From the authorization request.
+    pub(super) nonce: Option<&'a str>,
+    /// What of it is asked for.
+    pub(super) less: Option<&'a Less>,
+}
+
+impl TokenService {
+    /// Whether anybody is to be asked for this grant type.
+    pub(super) fn is_hooked(&self, grant_type: GrantType) -> bool {
+        self.hooks.as_ref().is_some_and(|hooks| hooks.are_asked(grant_type))
+    }
+
+    /// Asks the hooks about anything.
+    pub(super) async fn ask_hooks(&self, call: &HookCall<'_>) -> Result<Option<Replaced>, TokenError> {
+        match &self.hooks {
+            Some(hooks) => Ok(hooks.ask(call).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// Asks the hooks about a grant that is about to be redeemed, unless it was: then redeeming says so, and revokes it.
+    pub(super) async fn ask_before_redemption(
+        &self,
+        call: &Call<'_>,
+        about: AboutToRedeem<'_>,
+    ) -> Result<Option<Replaced>, TokenError> {
+        if !self.is_hooked(about.grant_type) {
+            return Ok(None);
+        }
+        let Some(mut grant) = self.grants.find(about.grant).await? else { return Ok(None) };
+        if grant.redeemed_at.is_some() || grant.revoked_at.is_some() {
+            return Ok(None);
+        }
+        if let Some(less) = about.less {
+            less.clone().of(&mut grant);
+        }
+        let hooked = hook_call(call, about.grant_type, &grant, &grant.scope);
+        self.ask_hooks(&HookCall { nonce: about.nonce, ..hooked }).await
+    }
+}
+
+/// What hooks are told about tokens of a grant.
+pub(super) fn hook_call<'a>(
+    call: &Call<'a>,
+    grant_type: GrantType,
+    grant: &'a Grant,
+    scope: &'a Scope,
+) -> HookCall<'a> {
+    let granted = (scope, grant.audience.as_slice());
+    HookCall {
+        subject: grant.subject.as_str(),
+        authenticated_at: Some(grant.authenticated_at),
+        ..HookCall::about(call.client, grant_type, granted, &grant.claims, call.now)
+    }
+}
+
+/// Puts what the hooks said in the place of what the consent page said.
+pub(super) fn put(replaced: Option<Replaced>, grant: &mut Grant) {
+    if let Some(replaced) = replaced {
+        replaced.put_into(&mut grant.claims);
+    }
+}

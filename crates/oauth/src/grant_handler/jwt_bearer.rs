@@ -1,0 +1,96 @@
+//! An assertion of a trusted issuer is exchanged (RFC 7523 §2.1). The token has a grant of its own that no store knows.
+
+use sluice_primitives::{GrantId, Secret};
+use sluice_protocol::token_response::TokenResponse;
+use sluice_protocol::{Audience, GrantType, Scope};
+use sluice_token::claims::RareClaims;
+use sluice_token::{AccessTokenClaims, TokenId};
+
+use super::{Call, TokenError, TokenService};
+use crate::grant::GrantClaims;
+use crate::hooks::{HookCall, Replaced};
+use crate::issuing::issuer::token_type;
+use crate::issuing::{access_token, lifetime};
+use crate::trust::Assertion;
+
+/// What is asked for.
+pub(super) struct Asked {
+    pub(super) assertion: Secret<String>,
+    pub(super) scope: Option<Scope>,
+    pub(super) audience: Vec<String>,
+}
+
+impl TokenService {
+    pub(super) async fn jwt_bearer(
+        &self,
+        call: &Call<'_>,
+        asked: Asked,
+    ) -> Result<TokenResponse, TokenError> {
+        let Call { client, confirmation, now } = *call;
+        let profile = client.security.profile;
+        let assertion = self.assertions.verify(asked.assertion.expose(), profile, now).await?;
+        let scope = asked.scope.unwrap_or_default();
+        if !scope.iter().all(|value| self.both_allow(call, &assertion, value)) {
+            return Err(TokenError::Scope);
+        }
+        let audience = self.audience_for(call, asked.audience, &assertion)?;
+        let said = GrantClaims::default();
+        let hooked = HookCall {
+            subject: assertion.subject.as_str(),
+            assertion: Some(asked.assertion.expose()),
+            ..HookCall::about(client, GrantType::JwtBearer, (&scope, audience.as_slice()), &said, now)
+        };
+        let extra = self.ask_hooks(&hooked).await?.map(Replaced::into_access_token).unwrap_or_default();
+        self.assertions.spend(&assertion, now).await?;
+        let grant = GrantId::generate(now, &*self.rng);
+        let life = lifetime::access_token(client, GrantType::JwtBearer, &self.config);
+        let claims = AccessTokenClaims {
+            id: TokenId::derive(grant, 0),
+            grant,
+            client: client.id.clone(),
+            subject: Some(assertion.subject),
+            session: None,
+            audience: audience.as_slice().to_vec(),
+            issued_at: now.floor_to_secs(),
+            expires_at: now.floor_to_secs() + life,
+            authenticated_at: now,
+            consented_at: now,
+            extra: access_token::extra(&extra, false),
+            rare: RareClaims { confirmation, ..RareClaims::default() },
+            scope,
+        };
+        Ok(TokenResponse {
+            access_token: self.issuer.access_token(client, &claims, &extra)?,
+            expires_in: life.as_secs(),
+            id_token: None,
+            refresh_token: None,
+            scope: claims.scope.to_string(),
+            token_type: token_type(confirmation),
+            issued_token_type: None,
+            authorization_details: None,
+        })
+    }
+
+    /// Whether both the trust in the issuer and the client's registration cover a scope value.
+    fn both_allow(&self, call: &Call<'_>, assertion: &Assertion, value: &str) -> bool {
+        let strategy = self.config.scopes;
+        strategy.allows(&assertion.scope, value) && strategy.allows(&call.client.scope, value)
+    }
+
+    /// What is asked for, of the client's; and what the assertion is for, if that is to be told.
+    fn audience_for(
+        &self,
+        call: &Call<'_>,
+        asked: Vec<String>,
+        assertion: &Assertion,
+    ) -> Result<Audience, TokenError> {
+        let asked = Audience::from_values(asked);
+        if !call.client.audience.covers(&asked) {
+            return Err(TokenError::Audience);
+        }
+        if self.config.policies.assertions.omit_audience {
+            return Ok(asked);
+        }
+        Ok(Audience::from_values(asked.as_slice().iter().chain(&assertion.audience).cloned()))
+    }
+}

@@ -1,0 +1,51 @@
+//! A token request may ask for less than was granted: for fewer services (RFC 8707 §2.2), for fewer authorization details
+//! (RFC 9396 §6.1).
+
+use sluice_protocol::{Audience, AuthorizationDetails};
+
+use super::TokenError;
+use crate::grant::Grant;
+
+/// What is asked for of a grant; all of it where nothing is said.
+#[derive(Clone)]
+pub(super) struct Less {
+    audience: Audience,
+    details: Option<AuthorizationDetails>,
+}
+
+impl Less {
+    /// Reads what the request names.
+    pub(super) fn read(audience: Vec<String>, details: Option<&str>) -> Result<Self, TokenError> {
+        let details = details.map(AuthorizationDetails::parse).transpose();
+        Ok(Self {
+            audience: Audience::from_values(audience),
+            details: details.map_err(|_| TokenError::AuthorizationDetails)?,
+        })
+    }
+
+    /// Whether it is all.
+    pub(super) fn is_all(&self) -> bool {
+        self.audience.is_empty() && self.details.is_none()
+    }
+
+    /// Whether all of it was granted.
+    pub(super) fn check(&self, grant: &Grant) -> Result<(), TokenError> {
+        if !grant.audience.covers(&self.audience) {
+            return Err(TokenError::Audience);
+        }
+        let Some(asked) = &self.details else { return Ok(()) };
+        let granted = grant.claims.authorization_details.as_ref();
+        let granted = granted.and_then(|granted| AuthorizationDetails::from_value(granted).ok());
+        if granted.unwrap_or_default().covers(asked) { Ok(()) } else { Err(TokenError::AuthorizationDetails) }
+    }
+
+    /// The grant as far as it is asked for.
+    pub(super) fn of(self, grant: &mut Grant) {
+        if !self.audience.is_empty() {
+            grant.audience = self.audience;
+        }
+        if let Some(details) = self.details {
+            grant.claims.authorization_details = (!details.is_empty()).then(|| details.into_value());
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A grant is redeemed, once: by the code that the browser brought to the client, or by the one that its device polls with.
+
+use sluice_primitives::{AttemptId, GrantId, Lifetime};
+use sluice_protocol::GrantType;
+use tracing::warn;
+
+use super::{Call, TokenError, TokenService};
+use crate::client::Client;
+use crate::grant::{Grant, RedeemCode, Redemption};
+use crate::issuing::lifetime;
+
+impl TokenService {
+    /// The grant, if it is redeemed now. A code that comes again revokes it (RFC 6749 §4.1.2).
+    pub(super) async fn redeem(
+        &self,
+        call: &Call<'_>,
+        grant: GrantId,
+        grant_type: GrantType,
+    ) -> Result<Box<Grant>, TokenError> {
+        let Call { client, now, .. } = *call;
+        let redeem = RedeemCode {
+            grant,
+            attempt: AttemptId::generate(now, &*self.rng),
+            now,
+            expires_at: now + self.longest_life(client, grant_type),
+        };
+        match self.grants.redeem_code(redeem).await? {
+            Redemption::Redeemed(grant) => Ok(grant),
+            Redemption::Replayed => {
+                self.apply_grant_marker(grant, now);
+                warn!(target: "sluice_audit", { grant.id = %grant, client.id = %client.id }, "code replayed: grant revoked");
+                Err(TokenError::CodeReplayed(grant))
+            }
+            Redemption::Revoked => Err(TokenError::Revoked(grant)),
+            Redemption::Unknown => Err(TokenError::UnknownGrant(grant)),
+        }
+    }
+
+    /// How long a grant is of use after redemption: as long as a token of it may be.
+    fn longest_life(&self, client: &Client, grant_type: GrantType) -> Lifetime {
+        let access = lifetime::access_token(client, grant_type, &self.config).max(lifetime::access_token(
+            client,
+            GrantType::Implicit,
+            &self.config,
+        ));
+        let refresh = lifetime::refresh_token(client, grant_type, &self.config);
+        let may = client.grant_types.iter().any(|own| own == GrantType::RefreshToken.as_str());
+        let life = if !may {
+            access
+        } else if client.security.profile.is_fapi() {
+            // A refresh token that is not rotated does not move this on, and yields an access token up to its last second.
+            let last = access.max(lifetime::access_token(client, GrantType::RefreshToken, &self.config));
+            last.as_duration().saturating_add(refresh.as_duration()).into()
+        } else {
+            access.max(refresh)
+        };
+        // A replayed code must still find its grant, and no verifier may find the id free.
+        let (lifetimes, device) = (&self.config.lifetimes, self.config.policies.device.lifetime);
+        life.max(lifetimes.flow).max(lifetimes.code).max(device)
+    }
+}

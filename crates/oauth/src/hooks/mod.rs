@@ -1,0 +1,93 @@
+//! Hooks (Hydra's `oauth2.token_hook` and `oauth2.refresh_token_hook`): services that are asked before tokens are issued,
+//! and may add claims or refuse. One that does not answer refuses.
+//!
+//! [`request`]: what they are told. [`answer`]: what they say. [`webhook`]: how they are reached. [`error`]: what goes wrong.
+//!
+//! A hook is asked before anything is written: when it refuses, or cannot be reached, the code or refresh token is as good as
+//! before. What it says holds for the tokens of this one answer; the grant keeps the claims of the consent page, and
+//! with them userinfo.
+
+pub mod answer;
+pub mod error;
+pub mod request;
+pub mod webhook;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sluice_protocol::GrantType;
+
+pub use answer::Replaced;
+pub use error::HookError;
+pub use request::HookCall;
+pub use webhook::{Webhook, WebhookKey, WebhookParts};
+
+use crate::config::Config;
+use crate::metrics::OAuthMetrics;
+
+/// What a hook answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// A service that is asked.
+#[async_trait]
+pub trait Hook: Send + Sync {
+    /// What it answers to this JSON.
+    ///
+    /// # Errors
+    /// [`HookError::NoAnswer`] if it does not answer in time, or at too great a length.
+    async fn ask(&self, json: Vec<u8>) -> Result<HookAnswer, HookError>;
+}
+
+/// The hooks of the token endpoint.
+pub struct Hooks {
+    /// What they are told about this server.
+    pub config: Arc<Config>,
+    /// Asked for every grant type.
+    pub token: Option<Arc<dyn Hook>>,
+    /// Asked when a refresh token is used, before the other one.
+    pub refresh_token: Option<Arc<dyn Hook>>,
+    /// What an operator sees.
+    pub metrics: Arc<OAuthMetrics>,
+}
+
+impl Hooks {
+    /// Whether anybody is to be asked for this grant type.
+    pub fn are_asked(&self, grant_type: GrantType) -> bool {
+        self.token.is_some() || (grant_type == GrantType::RefreshToken && self.refresh_token.is_some())
+    }
+
+    /// Asks; what the tokens say instead of what they would have said, if that is to change.
+    ///
+    /// # Errors
+    /// [`HookError`] if a hook refuses, or does not say anything that is understood.
+    pub async fn ask(&self, call: &HookCall<'_>) -> Result<Option<Replaced>, HookError> {
+        let asked = self.ask_both(call).await;
+        match &asked {
+            Err(HookError::Refused) => self.metrics.hook_refusals.add(),
+            Err(_) => self.metrics.hook_failures.add(),
+            Ok(_) => {}
+        }
+        asked
+    }
+
+    async fn ask_both(&self, call: &HookCall<'_>) -> Result<Option<Replaced>, HookError> {
+        let mut replaced = None;
+        if let Some(hook) = self.refresh_token.as_ref().filter(|_| call.grant_type == GrantType::RefreshToken)
+        {
+            replaced = answer::read(&hook.ask(call.refresh_json(&self.config)).await?)?;
+        }
+        let Some(hook) = &self.token else { return Ok(replaced) };
+        let mut claims = call.claims.clone();
+        if let Some(replaced) = &replaced {
+            replaced.clone().put_into(&mut claims);
+        }
+        let call = HookCall { claims: &claims, ..*call };
+        Ok(answer::read(&hook.ask(call.json(&self.config)).await?)?.or(replaced))
+    }
+}

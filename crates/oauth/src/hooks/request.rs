@@ -1,0 +1,137 @@
+//! What a hook is told, as Hydra spells it (`TokenHookRequest`, `RefreshTokenHookRequest`).
+
+use serde_json::{Value, json};
+use sluice_primitives::Timestamp;
+use sluice_protocol::{GrantType, Scope};
+use sluice_token::jwt::BelowExt;
+
+use crate::client::Client;
+use crate::config::Config;
+use crate::grant::GrantClaims;
+
+/// What is about to be issued.
+#[derive(Debug, Clone, Copy)]
+pub struct HookCall<'a> {
+    /// To whom.
+    pub client: &'a Client,
+    /// By which grant type.
+    pub grant_type: GrantType,
+    /// For whom: the client itself where nobody else is concerned.
+    pub subject: &'a str,
+    /// What was asked for.
+    pub requested: &'a Scope,
+    /// What is granted.
+    pub scope: &'a Scope,
+    /// For which services.
+    pub audience: &'a [String],
+    /// What the tokens would say.
+    pub claims: &'a GrantClaims,
+    /// From the authorization request.
+    pub nonce: Option<&'a str>,
+    /// When the user authenticated, if one did.
+    pub authenticated_at: Option<Timestamp>,
+    /// The assertion that is exchanged (RFC 7523): the one parameter of the request that hooks are told.
+    pub assertion: Option<&'a str>,
+    /// When.
+    pub now: Timestamp,
+}
+
+impl<'a> HookCall<'a> {
+    /// About this scope and audience, for the client itself.
+    pub fn about(
+        client: &'a Client,
+        grant_type: GrantType,
+        (scope, audience): (&'a Scope, &'a [String]),
+        claims: &'a GrantClaims,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            client,
+            grant_type,
+            subject: client.id.as_str(),
+            requested: scope,
+            scope,
+            audience,
+            claims,
+            nonce: None,
+            authenticated_at: None,
+            assertion: None,
+            now,
+        }
+    }
+
+    /// For the token hook.
+    pub(super) fn json(&self, config: &Config) -> Vec<u8> {
+        let payload = self.assertion.map_or_else(|| json!({}), |assertion| json!({"assertion": [assertion]}));
+        bytes(&json!({
+            "session": self.session(config),
+            "request": {
+                "client_id": self.client.id.as_str(),
+                "requested_scopes": values(self.requested),
+                "granted_scopes": values(self.scope),
+                "granted_audience": self.audience,
+                "grant_types": [self.grant_type.as_str()],
+                "payload": payload,
+            },
+        }))
+    }
+
+    /// For the refresh token hook.
+    pub(super) fn refresh_json(&self, config: &Config) -> Vec<u8> {
+        let client = self.client.id.as_str();
+        bytes(&json!({
+            "subject": self.subject,
+            "session": self.session(config),
+            "requester": {
+                "client_id": client,
+                "granted_scopes": values(self.scope),
+                "granted_audience": self.audience,
+                "grant_types": [self.grant_type.as_str()],
+            },
+            "client_id": client,
+            "granted_scopes": values(self.scope),
+            "granted_audience": self.audience,
+        }))
+    }
+
+    fn session(&self, config: &Config) -> Value {
+        let claims = self.claims;
+        json!({
+            "id_token": {
+                "id_token_claims": {
+                    "iss": config.issuer.as_str(),
+                    "sub": claims.shown_subject.as_deref().unwrap_or(self.subject),
+                    "aud": [self.client.id.as_str()],
+                    "nonce": self.nonce.unwrap_or_default(),
+                    "iat": rfc3339(self.now),
+                    "auth_time": self.authenticated_at.map(rfc3339),
+                    "acr": claims.acr.as_deref().unwrap_or_default(),
+                    "amr": claims.amr,
+                    "ext": claims.id_token,
+                },
+                "headers": {"extra": {}},
+                "username": "",
+                "subject": self.subject,
+            },
+            "extra": claims.access_token,
+            "client_id": self.client.id.as_str(),
+            "consent_challenge": "",
+            "exclude_not_before_claim": !config.not_before,
+            "allowed_top_level_claims": config.top_level_claims,
+            "mirror_top_level_claims": config.below_ext == BelowExt::All,
+        })
+    }
+}
+
+fn values(scope: &Scope) -> Vec<&str> {
+    scope.iter().collect()
+}
+
+/// A value of maps and texts is always JSON.
+fn bytes(json: &Value) -> Vec<u8> {
+    json.to_string().into_bytes()
+}
+
+fn rfc3339(time: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default().to_string()
+}

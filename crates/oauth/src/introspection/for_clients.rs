@@ -1,0 +1,161 @@
+//! Introspection for resource servers (RFC 7662), and its answers as tokens of their own (RFC 9701).
+//!
+//! A resource server is a client that can prove who it is. It is told of access tokens that name it in `aud`, or name
+//! nobody, and of its own tokens. Of any other it learns that it is not active, and no more (RFC 7662 §4, RFC 9701 §5).
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use sluice_commit::StoreError;
+use sluice_primitives::Clock;
+use sluice_protocol::ErrorCode;
+use sluice_protocol::introspection::IntrospectionResponse;
+use thiserror::Error;
+
+use super::IntrospectionService;
+use crate::caller::Caller;
+use crate::client::Client;
+use crate::client_auth::{ClientAuthError, ClientAuthenticator, Presented};
+use crate::issuing::encrypt::{ClientEncryption, Content, NotEncrypted};
+use crate::issuing::{IssueError, algorithm};
+use crate::keys::KeyRing;
+
+/// `typ` of an answer that is a token (RFC 9701 §5).
+const TYPE: &str = "token-introspection+jwt";
+
+/// Why a client is told nothing.
+#[derive(Debug, Error)]
+pub enum IntrospectionError {
+    /// The parameters could not be read, or `token` is missing.
+    #[error("the request is malformed")]
+    Malformed,
+    /// The client did not prove who it is.
+    #[error(transparent)]
+    Client(#[from] ClientAuthError),
+    /// The client cannot prove who it is.
+    #[error("a public client may not introspect tokens")]
+    PublicClient,
+    /// The answer could not be signed as the client registered.
+    #[error(transparent)]
+    Unsigned(#[from] IssueError),
+    /// The answer could not be encrypted as the client registered.
+    #[error(transparent)]
+    NotEncrypted(#[from] NotEncrypted),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl IntrospectionError {
+    /// The error value.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Malformed => ErrorCode::InvalidRequest,
+            Self::Client(error) => error.code(),
+            Self::PublicClient => ErrorCode::InvalidClient,
+            Self::Unsigned(_) | Self::NotEncrypted(_) => ErrorCode::ServerError,
+            Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
+            Self::Store(_) => ErrorCode::ServerError,
+        }
+    }
+}
+
+/// What a client asks.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The token.
+    pub token: &'a str,
+    /// Whether the answer shall be a token itself.
+    pub as_jwt: bool,
+}
+
+/// What a client is told.
+#[derive(Debug, Clone)]
+pub enum Told {
+    /// As JSON.
+    Json(Box<IntrospectionResponse>),
+    /// As a token (`application/token-introspection+jwt`).
+    Jwt(String),
+}
+
+/// Says what is known about tokens to those who serve with them.
+pub struct ClientIntrospection {
+    /// Who speaks.
+    pub clients: Arc<ClientAuthenticator>,
+    /// Knows tokens.
+    pub introspection: Arc<IntrospectionService>,
+    /// Signs.
+    pub keys: Arc<KeyRing>,
+    /// Encrypts.
+    pub encryption: Arc<ClientEncryption>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// An answer that is a token (RFC 9701 §5). Neither `sub` nor `exp`: it is to be taken for no other kind.
+#[derive(Serialize)]
+struct Claims<'a> {
+    iss: &'a str,
+    aud: &'a str,
+    iat: i64,
+    token_introspection: &'a IntrospectionResponse,
+}
+
+impl ClientIntrospection {
+    /// What the client that presents itself may know about a token.
+    ///
+    /// # Errors
+    /// [`IntrospectionError`] says why not.
+    pub async fn introspect(
+        &self,
+        presented: Presented,
+        caller: &Caller,
+        asked: Asked<'_>,
+    ) -> Result<Told, IntrospectionError> {
+        let client = self.clients.authenticate(presented, caller, self.clock.now()).await?;
+        if client.is_public() {
+            return Err(IntrospectionError::PublicClient);
+        }
+        let known = self.introspection.introspect(asked.token, None).await?;
+        let answer =
+            if may_know(&client, &known) { as_seen(known) } else { IntrospectionResponse::default() };
+        if asked.as_jwt {
+            return Ok(Told::Jwt(self.token(&client, &answer).await?));
+        }
+        Ok(Told::Json(Box::new(answer)))
+    }
+
+    async fn token(
+        &self,
+        client: &Client,
+        answer: &IntrospectionResponse,
+    ) -> Result<String, IntrospectionError> {
+        let config = &self.introspection.config;
+        let algorithm = algorithm::of_introspection(client, config)?;
+        let key = self.keys.id_token_signer(algorithm).ok_or(IssueError::NoKey)?;
+        let claims = Claims {
+            iss: config.issuer.as_str(),
+            aud: client.id.as_str(),
+            iat: self.clock.now().as_secs(),
+            token_introspection: answer,
+        };
+        let payload = serde_json::to_vec(&claims).unwrap_or_default();
+        let signed = key.sign(Some(TYPE), &payload).map_err(IssueError::from)?;
+        let how = client.formats.introspection_encryption.as_ref();
+        Ok(self.encryption.apply(client, how, (Content::Jwt, signed)).await?)
+    }
+}
+
+/// Whether the token is the client's own, or an access token that it may be presented with.
+fn may_know(client: &Client, token: &IntrospectionResponse) -> bool {
+    let own = token.client_id.as_deref() == Some(client.id.as_str());
+    let audience = token.aud.as_deref().unwrap_or_default();
+    let meant = audience.is_empty() || audience.iter().any(|name| name == client.id.as_str());
+    own || (meant && token.token_use == Some("access_token"))
+}
+
+/// Whom the token speaks for as its client sees it: an administrator alone knows more.
+fn as_seen(token: IntrospectionResponse) -> IntrospectionResponse {
+    let sub = token.obfuscated_subject.or(token.sub);
+    IntrospectionResponse { sub, obfuscated_subject: None, ..token }
+}

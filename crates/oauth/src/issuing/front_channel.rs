@@ -1,0 +1,67 @@
+//! Tokens of the authorization endpoint itself (OpenID Connect Core §3.2.2.5, §3.3.2.5): in the browser's sight, so they are
+//! bound to no key, and nothing refreshes them.
+
+use sluice_primitives::Lifetime;
+use sluice_protocol::{GrantType, ResponseType};
+use sluice_token::{AccessTokenClaims, TokenId};
+
+use super::id_token::{Beside, half_hash};
+use super::issuer::{Issue, IssueError, TokenIssuer};
+use super::{algorithm, lifetime};
+
+/// Which one of a grant's access tokens this is: no chain of refresh tokens is so long.
+const ACCESS_TOKEN: u32 = u32::MAX / 2;
+/// Which one of its id tokens.
+pub(crate) const ID_TOKEN: u32 = ACCESS_TOKEN + 1;
+
+/// What the authorization request asked for, and what its answer says besides.
+#[derive(Debug, Clone, Copy)]
+pub struct InFront<'a> {
+    /// Which tokens.
+    pub response_type: ResponseType,
+    /// The code of the same answer.
+    pub code: Option<&'a str>,
+    /// The `state` of the same answer.
+    pub state: Option<&'a str>,
+}
+
+/// Tokens for the answer.
+#[derive(Debug, Default)]
+pub struct FrontChannelTokens {
+    /// The access token, and how long it is good for.
+    pub access_token: Option<(String, Lifetime)>,
+    /// The id token.
+    pub id_token: Option<String>,
+}
+
+impl TokenIssuer {
+    /// The tokens of a grant that the response type names.
+    ///
+    /// # Errors
+    /// [`IssueError`] if a key is missing or does not sign.
+    pub fn issue_in_front(
+        &self,
+        issue: &Issue<'_>,
+        asked: InFront<'_>,
+    ) -> Result<FrontChannelTokens, IssueError> {
+        let mut tokens = FrontChannelTokens::default();
+        if asked.response_type.token {
+            let life = lifetime::access_token(issue.client, GrantType::Implicit, &self.config);
+            let id = TokenId::derive(issue.grant.id, ACCESS_TOKEN);
+            let claims = AccessTokenClaims { id, ..self.claims(issue, issue.issued_at + life) };
+            let token = self.access_token(issue.client, &claims, &issue.grant.claims.access_token)?;
+            tokens.access_token = Some((token, life));
+        }
+        if asked.response_type.id_token {
+            let algorithm = algorithm::of_id_tokens(issue.client, &self.config)?;
+            let hash = |text: &str| half_hash(text, algorithm);
+            let beside = Beside {
+                at_hash: tokens.access_token.as_ref().map(|(token, _)| hash(token)),
+                c_hash: asked.code.map(hash),
+                s_hash: asked.code.and(asked.state).map(hash),
+            };
+            tokens.id_token = Some(self.id_token(issue, ID_TOKEN, beside)?);
+        }
+        Ok(tokens)
+    }
+}

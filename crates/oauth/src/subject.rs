@@ -1,0 +1,76 @@
+//! The subject as a client sees it (OpenID Connect Core §8): the same for all clients, or another one for each sector.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sluice_crypto::digest::sha256;
+use sluice_protocol::{RedirectUri, Subject};
+use url::Url;
+
+use crate::client::Client;
+use crate::config::Config;
+
+/// `subject_type` of a client that sees subjects of its own.
+pub const PAIRWISE: &str = "pairwise";
+
+/// The `sub` that the client sees, if it is another than the subject: SHA-256 of sector, subject and salt, in hexadecimal
+/// (OpenID Connect Core §8.1). So does Hydra, for clients without a `sector_identifier_uri`: they keep what they know.
+pub fn shown_subject(client: &Client, subject: &Subject, config: &Config) -> Option<String> {
+    if client.subject_type != PAIRWISE {
+        return None;
+    }
+    // Configuration does not let the salt be missing where pairwise subjects can be chosen.
+    let salt = config.policies.subjects.pairwise_salt.as_ref().map_or("", |salt| salt.expose());
+    let sector = sector(client);
+    let input = [sector.as_bytes(), subject.as_str().as_bytes(), salt.as_bytes()].concat();
+    Some(sha256(&input).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Clients of one sector see the same subjects: the host of the `sector_identifier_uri`, else the host that all redirect
+/// URIs share. A client that has neither is a sector of its own.
+fn sector(client: &Client) -> String {
+    let named = client.sector_identifier_uri.as_deref().and_then(|uri| Url::parse(uri).ok());
+    let named = named.and_then(|uri| uri.host_str().map(str::to_owned));
+    let own = || format!("client:{}", URL_SAFE_NO_PAD.encode(sha256(client.id.as_str().as_bytes())));
+    named.or_else(|| shared_host(&client.redirect_uris)).unwrap_or_else(own)
+}
+
+/// The host of all of these, if it is one.
+pub(crate) fn shared_host(uris: &[RedirectUri]) -> Option<String> {
+    let host = |uri: &RedirectUri| uri.url().and_then(|url| url.host_str().map(str::to_owned));
+    let (first, rest) = uris.split_first()?;
+    let shared = host(first)?;
+    rest.iter().all(|uri| host(uri).as_ref() == Some(&shared)).then_some(shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::fake::client;
+
+    fn pairwise(id: &str, redirect_uris: &[&str], sector: Option<&str>) -> Client {
+        Client {
+            subject_type: PAIRWISE.to_owned(),
+            redirect_uris: redirect_uris.iter().map(|uri| uri.parse().unwrap()).collect(),
+            sector_identifier_uri: sector.map(str::to_owned),
+            ..client(id)
+        }
+    }
+
+    #[test]
+    fn clients_of_one_host_share_a_sector_and_others_do_not() {
+        let one = sector(&pairwise("a", &["https://a.example/1", "https://a.example:8443/2"], None));
+        assert_eq!(one, "a.example");
+        let named = pairwise("b", &["https://b.example/", "https://c.example/"], Some("https://a.example/x"));
+        assert_eq!(sector(&named), one);
+        let of_own: Vec<_> = [
+            pairwise("c", &["https://b.example/", "https://c.example/"], None),
+            pairwise("d", &[], None),
+            pairwise("e", &["app.own:/cb"], None),
+        ]
+        .iter()
+        .map(sector)
+        .collect();
+        assert!(of_own.iter().all(|sector| sector.starts_with("client:")));
+        assert!(of_own[0] != of_own[1] && of_own[1] != of_own[2]);
+    }
+}

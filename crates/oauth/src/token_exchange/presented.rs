@@ -1,0 +1,267 @@
+//! What a presented token says. One of this server is as good as when it is used elsewhere: signed or sealed here, not
+//! expired, not revoked.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use sluice_crypto::Sealer;
+use sluice_crypto::jws::unverified_parts;
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{GrantId, Rng, Timestamp};
+use sluice_token::claims::{Extra, RareClaims};
+use sluice_token::{AccessTokenClaims, Confirmation, RevocationSet, TokenId};
+
+use super::{ExchangeError, TokenKind};
+use crate::access_token_reader::AccessTokenReader;
+use crate::client::Client;
+use crate::config::Config;
+use crate::grant::{Grant, GrantPage, GrantRepository};
+use crate::issuing::{RefreshToken, access_token, front_channel};
+use crate::keys::KeyRing;
+use crate::trust::{Assertion, TrustedAssertions};
+
+/// Among how many grants of one session, the newest ones, that of an id token is looked for.
+const GRANTS: u32 = 100;
+/// Among how many generations of a grant, the latest ones, that of an id token is looked for.
+const GENERATIONS: usize = 1_000;
+
+/// A token that was presented, and holds.
+#[derive(Debug, Clone)]
+pub struct Presented {
+    /// What it says, as an access token of this server would: one of another issuer as if the client that presents it had got
+    /// it here.
+    pub facts: AccessTokenClaims,
+    /// The claims of the consent page.
+    pub extra: Map<String, Value>,
+    /// Who may act for its subject (RFC 8693 §4.4).
+    pub may_act: Option<Value>,
+    /// Where it comes from, if from another issuer.
+    pub assertion: Option<Assertion>,
+}
+
+/// Who presents a token, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Presenter<'a> {
+    /// Who.
+    pub client: &'a Client,
+    /// The key that the client proved to hold.
+    pub confirmation: Option<Confirmation>,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Reads presented tokens.
+pub struct PresentedTokens {
+    /// What it is told.
+    pub config: Arc<Config>,
+    /// Reads access tokens.
+    pub reader: Arc<AccessTokenReader>,
+    /// Verifies id tokens.
+    pub keys: Arc<KeyRing>,
+    /// Grants, for refresh tokens and id tokens.
+    pub grants: Arc<dyn GrantRepository>,
+    /// Opens refresh tokens.
+    pub sealer: Arc<Sealer>,
+    /// What was revoked.
+    pub revocations: Arc<RevocationSet>,
+    /// Verifies what other issuers say.
+    pub assertions: Arc<TrustedAssertions>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+#[derive(Deserialize)]
+struct IdTokenClaims {
+    iss: String,
+    sub: String,
+    aud: Vec<String>,
+    exp: i64,
+    jti: String,
+    sid: Option<String>,
+}
+
+impl PresentedTokens {
+    /// On whose behalf the new token is.
+    ///
+    /// # Errors
+    /// [`ExchangeError`] if the token does not hold.
+    pub async fn subject(
+        &self,
+        by: Presenter<'_>,
+        token: &str,
+        kind: TokenKind,
+    ) -> Result<Presented, ExchangeError> {
+        match kind {
+            TokenKind::RefreshToken => self.refresh_token(by, token).await,
+            TokenKind::AccessToken | TokenKind::Jwt | TokenKind::IdToken => self.actor(by, token, kind).await,
+        }
+    }
+
+    /// Who acts. A refresh token says nothing about that.
+    ///
+    /// # Errors
+    /// [`ExchangeError`] if the token does not hold.
+    pub async fn actor(
+        &self,
+        by: Presenter<'_>,
+        token: &str,
+        kind: TokenKind,
+    ) -> Result<Presented, ExchangeError> {
+        match kind {
+            TokenKind::AccessToken => self.access_token(token, by.now).await,
+            TokenKind::Jwt if self.is_own(token) => self.access_token(token, by.now).await,
+            TokenKind::Jwt => self.foreign(by, token).await,
+            TokenKind::IdToken => self.id_token(token, by.now).await,
+            TokenKind::RefreshToken => Err(ExchangeError::UnknownType),
+        }
+    }
+
+    /// Whether a JWT says that it is of this server, which is for its signature to show.
+    fn is_own(&self, token: &str) -> bool {
+        #[derive(Deserialize)]
+        struct Issued {
+            iss: String,
+        }
+        let said = unverified_parts(token).and_then(|parts| parts.unverified_claims::<Issued>());
+        said.is_ok_and(|said| said.iss == self.config.issuer.as_str())
+    }
+
+    async fn access_token(&self, token: &str, now: Timestamp) -> Result<Presented, ExchangeError> {
+        let facts = self.reader.active(token, now)?;
+        let extra = match &facts.extra {
+            Extra::None => Map::new(),
+            Extra::Inline(text) => serde_json::from_str(text).unwrap_or_default(),
+            Extra::InGrant => {
+                let grant = self.grants.find(facts.grant).await?.ok_or(ExchangeError::NotUsable)?;
+                grant.claims.access_token
+            }
+        };
+        Ok(Presented { may_act: extra.get("may_act").cloned(), facts, extra, assertion: None })
+    }
+
+    async fn refresh_token(&self, by: Presenter<'_>, token: &str) -> Result<Presented, ExchangeError> {
+        let now = by.now;
+        let token = RefreshToken::open(token, &self.sealer).map_err(|_| ExchangeError::NotUsable)?;
+        if token.client != by.client.id {
+            return Err(ExchangeError::OtherClient);
+        }
+        if token.confirmation.is_some() && token.confirmation != by.confirmation {
+            return Err(ExchangeError::OtherKey);
+        }
+        let grant = self.grants.find(token.grant).await?.ok_or(ExchangeError::NotUsable)?;
+        let window = self.config.lifetimes.refresh_window;
+        let in_window = grant.rotated_at.is_some_and(|rotated_at| now < rotated_at + window);
+        let is_current = token.generation == grant.generation
+            || (in_window && token.generation.next() == grant.generation);
+        if !is_current || grant.redeemed_at.is_none() || now >= token.expires_at {
+            return Err(ExchangeError::NotUsable);
+        }
+        self.of_grant(grant, token.expires_at, now)
+    }
+
+    /// An id token names no grant. It is that of a living grant of the same session whose tokens have such ids: so one
+    /// whose subject only its client knows by that name is not taken.
+    async fn id_token(&self, token: &str, now: Timestamp) -> Result<Presented, ExchangeError> {
+        let verified = self.keys.verify_own(token).map_err(|_| ExchangeError::NotUsable)?;
+        // Access tokens and logout tokens say what they are; an id token is a plain JWT.
+        if !matches!(verified.header.typ.as_deref(), None | Some("JWT")) {
+            return Err(ExchangeError::NotUsable);
+        }
+        let claims: IdTokenClaims = verified.claims().map_err(|_| ExchangeError::NotUsable)?;
+        let expires_at = Timestamp::from_secs(claims.exp);
+        if claims.iss != self.config.issuer.as_str() || now >= expires_at {
+            return Err(ExchangeError::NotUsable);
+        }
+        let session = claims.sid.as_deref().map(str::parse).transpose();
+        let page = GrantPage {
+            subject: claims.sub.parse().map_err(|_| ExchangeError::NotUsable)?,
+            session: session.map_err(|_| ExchangeError::NotUsable)?,
+            before: None,
+            limit: GRANTS,
+            now,
+        };
+        let is_its = |grant: &Grant| {
+            claims.aud.iter().any(|client| client == grant.client.as_str()) && has_id_token(grant, &claims.jti)
+        };
+        let grant = self.grants.list(page).await?.into_iter().find(is_its);
+        self.of_grant(grant.ok_or(ExchangeError::NotUsable)?, expires_at, now)
+    }
+
+    /// What a grant says, while it holds.
+    fn of_grant(
+        &self,
+        grant: Grant,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<Presented, ExchangeError> {
+        let is_revoked = grant.revoked_at.is_some() || self.revocations.covers_grant(&grant.facts());
+        if is_revoked || now >= grant.expires_at {
+            return Err(ExchangeError::NotUsable);
+        }
+        let claims = grant.claims;
+        let may_act = claims.access_token.get("may_act").or_else(|| claims.id_token.get("may_act"));
+        Ok(Presented {
+            may_act: may_act.cloned(),
+            facts: AccessTokenClaims {
+                id: TokenId::derive(grant.id, grant.generation.0),
+                grant: grant.id,
+                client: grant.client,
+                subject: Some(grant.subject),
+                session: grant.session,
+                scope: grant.scope,
+                audience: grant.audience.as_slice().to_vec(),
+                issued_at: now.floor_to_secs(),
+                expires_at,
+                authenticated_at: grant.authenticated_at,
+                consented_at: grant.consented_at,
+                extra: access_token::extra(&claims.access_token, true),
+                rare: RareClaims {
+                    shown_subject: claims.shown_subject,
+                    authorization_details: claims.authorization_details.as_ref().map(Value::to_string),
+                    acr: claims.acr,
+                    amr: claims.amr,
+                    ..RareClaims::default()
+                },
+            },
+            extra: claims.access_token,
+            assertion: None,
+        })
+    }
+
+    /// What a trusted issuer says. A token for it has a grant of its own, like one for an assertion.
+    async fn foreign(&self, by: Presenter<'_>, token: &str) -> Result<Presented, ExchangeError> {
+        let now = by.now;
+        let assertion = self.assertions.verify(token, by.client.security.profile, now).await?;
+        Ok(Presented {
+            facts: AccessTokenClaims {
+                id: TokenId::from_bytes(random_bytes(&*self.rng)),
+                grant: GrantId::generate(now, &*self.rng),
+                client: by.client.id.clone(),
+                subject: Some(assertion.subject.clone()),
+                session: None,
+                scope: assertion.scope.clone(),
+                audience: Vec::new(),
+                issued_at: now.floor_to_secs(),
+                expires_at: assertion.expires_at.floor_to_secs(),
+                authenticated_at: now,
+                consented_at: now,
+                extra: Extra::None,
+                rare: RareClaims {
+                    actor: assertion.act.as_ref().map(Value::to_string),
+                    ..RareClaims::default()
+                },
+            },
+            extra: Map::new(),
+            may_act: assertion.may_act.clone(),
+            assertion: Some(assertion),
+        })
+    }
+}
+
+/// Whether one of the grant's id tokens has this id.
+fn has_id_token(grant: &Grant, id: &str) -> bool {
+    let of_refreshes = (0..=grant.generation.0).rev().take(GENERATIONS).map(|generation| u32::MAX - generation);
+    let mut numbers = of_refreshes.chain([front_channel::ID_TOKEN]);
+    numbers.any(|number| TokenId::derive(grant.id, number).to_string() == id)
+}

@@ -1,0 +1,86 @@
+//! Which clients there are besides those that an administrator registers.
+
+use std::sync::Arc;
+
+use sluice_crypto::secret_hash::FastHashKeys;
+use sluice_net::Fetcher;
+use sluice_oauth::Config;
+use sluice_oauth::client::{
+    ClientService, DynamicRegistration, DynamicRegistrationParts, MetadataDocumentParts, MetadataDocuments,
+    RegistrationRules, Statements,
+};
+use sluice_oauth::keys::KeyRing;
+use sluice_primitives::Clock;
+
+use super::oauth_config;
+use super::stores::StartError;
+use crate::config::Settings;
+
+/// What clients may register here.
+pub(super) fn rules(settings: &Settings, config: &Config) -> RegistrationRules {
+    let endpoint = config.issuer.endpoint("/oauth2/register").parse().ok();
+    RegistrationRules {
+        subject_types: oauth_config::subject_types(settings),
+        registration_endpoint: endpoint.filter(|_| config.policies.dynamic_registration.enabled),
+        ..RegistrationRules::default()
+    }
+}
+
+/// Clients that documents describe, if that is configured.
+pub(super) fn documents(
+    (config, rules): (&Config, &RegistrationRules),
+    fetcher: &Arc<Fetcher>,
+    ring: &Arc<KeyRing>,
+    clock: &Arc<dyn Clock>,
+) -> Option<Arc<MetadataDocuments>> {
+    let policy = config.policies.metadata_documents.clone();
+    let parts = MetadataDocumentParts {
+        rules: rules.clone(),
+        default_scope: default_scope(config, rules),
+        source: Arc::clone(fetcher) as _,
+        sectors: Arc::clone(fetcher) as _,
+        keys: Arc::clone(ring) as _,
+        read: sluice_http::read_client,
+        clock: Arc::clone(clock),
+        policy,
+    };
+    parts.policy.enabled.then(|| Arc::new(MetadataDocuments::new(parts)))
+}
+
+/// Clients that register themselves, if that is configured.
+pub(super) fn dynamic(
+    (config, rules): (&Config, &RegistrationRules),
+    clients: &Arc<ClientService>,
+    hash_keys: &FastHashKeys,
+    fetcher: &Arc<Fetcher>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Arc<DynamicRegistration>>, StartError> {
+    let policy = &config.policies.dynamic_registration;
+    if !policy.enabled {
+        return Ok(None);
+    }
+    let source = Arc::clone(fetcher) as _;
+    let mut names = config.addresses("/oauth2/register");
+    names.push(config.issuer.as_str().to_owned());
+    let statements = Statements::new(&policy.software_statements, source, names).map_err(|error| {
+        let key = "oidc.dynamic_client_registration.software_statement_jwks";
+        StartError::Setting { key, reason: error.to_string() }
+    })?;
+    Ok(Some(Arc::new(DynamicRegistration::new(DynamicRegistrationParts {
+        policy: policy.clone(),
+        default_scope: default_scope(config, rules),
+        statements,
+        clients: Arc::clone(clients),
+        hash_keys: hash_keys.clone(),
+        read: sluice_http::read_client,
+        clock: Arc::clone(clock),
+    }))))
+}
+
+/// The scope of who names none where nobody was asked, and the most that anybody may have.
+fn default_scope(config: &Config, rules: &RegistrationRules) -> String {
+    match config.policies.dynamic_registration.default_scope.as_slice() {
+        [] => rules.default_scope.clone(),
+        configured => configured.join(" "),
+    }
+}

@@ -1,0 +1,300 @@
+//! Hydra's token hook and refresh token hook: who is asked before tokens are issued.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use sluice_testkit::{Backend, ISSUER, TestClient, TestSluice};
+use tokio::net::TcpListener;
+
+use crate::both_stores::on_both_stores;
+use crate::jwt::claims;
+use crate::legs::{token, tokens_of};
+use crate::rfc7523::Idp;
+
+on_both_stores! {
+    a_hook_that_refuses_leaves_the_code_as_it_was,
+    a_hook_that_fails_leaves_the_refresh_token_as_it_was,
+    a_code_that_comes_again_revokes_whatever_the_hook_says,
+}
+
+const BUSY: StatusCode = StatusCode::INTERNAL_SERVER_ERROR;
+
+/// What a hook answers.
+#[derive(Clone)]
+enum Says {
+    Status(StatusCode),
+    Json(Value),
+    Text(String),
+    Nothing,
+}
+
+/// What a hook was asked, and with which headers.
+type Asked = (String, HeaderMap, Value);
+
+/// A service with two hooks.
+#[derive(Clone)]
+struct HookService {
+    address: String,
+    says: Arc<Mutex<Says>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl HookService {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let says = Arc::new(Mutex::new(Says::Status(StatusCode::NO_CONTENT)));
+        let service = Self { address, says, asked: Arc::default() };
+        let router = Router::new().route("/{hook}", post(answer)).with_state(service.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        service
+    }
+
+    fn url(&self, hook: &str) -> String {
+        format!("{}/{hook}", self.address)
+    }
+
+    fn say(&self, says: Says) {
+        *self.says.lock() = says;
+    }
+
+    /// What was asked since the last time.
+    fn asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.asked.lock())
+    }
+}
+
+async fn answer(
+    State(service): State<HookService>,
+    axum::extract::Path(hook): axum::extract::Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    service.asked.lock().push((hook, headers, serde_json::from_slice(&body).unwrap()));
+    let says = service.says.lock().clone();
+    match says {
+        Says::Status(status) => status.into_response(),
+        Says::Json(json) => axum::Json(json).into_response(),
+        Says::Text(text) => text.into_response(),
+        Says::Nothing => std::future::pending().await,
+    }
+}
+
+async fn with_token_hook(backend: Backend) -> (TestSluice, HookService) {
+    let service = HookService::start().await;
+    let sluice = TestSluice::with(backend, &[("oauth2.token_hook", &service.url("token"))]).await;
+    (sluice, service)
+}
+
+async fn code(sluice: &TestSluice, client: &TestClient) -> String {
+    sluice.browser().log_in(sluice, client, "alice").await.expect("code")
+}
+
+fn replacing(access_token: &Value, id_token: &Value) -> Says {
+    Says::Json(json!({"session": {"access_token": access_token, "id_token": id_token}}))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_is_told_what_hydra_tells_it() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    tokens_of(&sluice, &client, "alice").await;
+    let asked = service.asked();
+    let [(_, headers, body)] = asked.as_slice() else { panic!("{} questions", asked.len()) };
+    assert_eq!(headers["content-type"], "application/json");
+    assert_eq!(
+        body["request"],
+        json!({"client_id": client.id, "requested_scopes": ["openid", "offline_access"],
+               "granted_scopes": ["openid", "offline_access"], "granted_audience": [],
+               "grant_types": ["authorization_code"], "payload": {}})
+    );
+    let session = &body["session"];
+    assert_eq!((&session["client_id"], &session["extra"]), (&json!(client.id), &json!({})));
+    let id_token = &session["id_token"];
+    assert_eq!(id_token["subject"], "alice");
+    let said = &id_token["id_token_claims"];
+    assert_eq!([&said["iss"], &said["sub"], &said["aud"], &said["nonce"], &said["ext"]],
+               [&json!(ISSUER), &json!("alice"), &json!([client.id]), &json!("a-nonce-of-some-length"), &json!({})]);
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_is_asked_for_every_grant_type() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let exchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+    let bearer = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+    let grant_types = ["authorization_code", "refresh_token", "client_credentials", exchange, bearer];
+    let client = sluice.client(&json!({"grant_types": grant_types})).await;
+    let idp = Idp::new("one");
+    idp.trusted(&sluice, &json!({})).await;
+    let assertion = idp.assertion(&sluice, &json!({}));
+    service.say(replacing(&json!({"plan": "gold"}), &json!({})));
+
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
+    let own = client.token(&[("grant_type", "client_credentials")]).await.ok();
+    let access_token = token(&refreshed, "access_token");
+    let kind = ("subject_token_type", "urn:ietf:params:oauth:token-type:access_token");
+    let exchanged = client.token(&[("grant_type", exchange), ("subject_token", access_token), kind]).await.ok();
+    let borne = client.token(&[("grant_type", bearer), ("assertion", &assertion)]).await.ok();
+
+    let asked: Vec<_> = service.asked().into_iter().map(|(_, _, body)| body["request"].clone()).collect();
+    let told: Vec<_> = asked.iter().map(|request| request["grant_types"][0].as_str().unwrap()).collect();
+    assert_eq!(told, grant_types);
+    assert_eq!(asked[4]["payload"], json!({"assertion": [assertion]}));
+    for answer in [tokens, refreshed, own, exchanged, borne] {
+        let said = sluice.introspect(token(&answer, "access_token")).await;
+        assert_eq!((&said["active"], &said["ext"]), (&json!(true), &json!({"plan": "gold"})));
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_hook_says_stands_in_the_tokens_of_this_answer() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let long = "x".repeat(2_000);
+    service.say(replacing(&json!({"plan": "gold", "long": long}), &json!({"vip": true, "sub": "mallory"})));
+    for strategy in ["opaque", "jwt"] {
+        let client = sluice.client(&json!({"access_token_strategy": strategy})).await;
+        let tokens = tokens_of(&sluice, &client, "alice").await;
+        let access_token = token(&tokens, "access_token");
+        let ext = &sluice.introspect(access_token).await["ext"];
+        assert_eq!((&ext["plan"], &ext["long"]), (&json!("gold"), &json!(long)));
+        if strategy == "jwt" {
+            assert_eq!(claims(access_token)["ext"]["plan"], "gold");
+        }
+        let said = claims(token(&tokens, "id_token"));
+        assert_eq!((&said["vip"], &said["sub"]), (&json!(true), &json!("alice")), "the server's words stay");
+        // The grant keeps what the consent page said.
+        assert!(client.userinfo(access_token).await.1["vip"].is_null());
+        service.say(Says::Status(StatusCode::NO_CONTENT));
+        let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
+        assert!(sluice.introspect(token(&refreshed, "access_token")).await["ext"].is_null());
+        service.say(replacing(&json!({"plan": "gold", "long": long}), &json!({"vip": true, "sub": "mallory"})));
+    }
+    sluice.node.stop().await;
+}
+
+async fn a_hook_that_refuses_leaves_the_code_as_it_was(backend: Backend) {
+    let (sluice, service) = with_token_hook(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let code = code(&sluice, &client).await;
+    service.say(Says::Status(StatusCode::FORBIDDEN));
+    let refused = client.redeem(&code).await;
+    assert_eq!((refused.status, &refused.body["error"]), (403, &json!("access_denied")));
+    client.token(&[("grant_type", "client_credentials")]).await.refused_with("access_denied");
+    service.say(Says::Status(StatusCode::NO_CONTENT));
+    client.redeem(&code).await.ok();
+    sluice.node.stop().await;
+}
+
+async fn a_hook_that_fails_leaves_the_refresh_token_as_it_was(backend: Backend) {
+    let (sluice, service) = with_token_hook(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    let refresh_token = token(&tokens, "refresh_token");
+    let failures = [
+        Says::Status(BUSY),
+        Says::Status(StatusCode::FOUND),
+        Says::Status(StatusCode::OK),
+        Says::Text("no JSON".to_owned()),
+        Says::Json(json!({})),
+        Says::Json(json!({"session": {"access_token": ["no", "object"]}})),
+        replacing(&json!({"long": "x".repeat(5_000)}), &json!({})),
+        Says::Text("x".repeat(100_000)),
+    ];
+    for failure in failures {
+        service.say(failure);
+        let refused = client.refresh(refresh_token).await;
+        assert_eq!((refused.status, &refused.body["error"]), (500, &json!("server_error")));
+    }
+    service.say(Says::Status(StatusCode::NO_CONTENT));
+    // Had it been rotated, this one would be its predecessor, and the next of no use.
+    let refreshed = client.refresh(refresh_token).await.ok();
+    client.refresh(token(&refreshed, "refresh_token")).await.ok();
+    sluice.node.stop().await;
+}
+
+async fn a_code_that_comes_again_revokes_whatever_the_hook_says(backend: Backend) {
+    let (sluice, service) = with_token_hook(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let code = code(&sluice, &client).await;
+    let tokens = client.redeem(&code).await.ok();
+    service.say(Says::Status(BUSY));
+    client.redeem(&code).await.refused_with("invalid_grant");
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_that_does_not_answer_refuses() {
+    let service = HookService::start().await;
+    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    for url in [service.url("token"), format!("http://{gone}/")] {
+        let settings = [("oauth2.token_hook", url.as_str()), ("oauth2.hook_timeout", "1s")];
+        let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+        let client = sluice.client(&json!({})).await;
+        service.say(Says::Nothing);
+        let asked = client.token(&[("grant_type", "client_credentials")]);
+        let refused = tokio::time::timeout(Duration::from_secs(20), asked).await.unwrap();
+        assert_eq!((refused.status, &refused.body["error"]), (500, &json!("server_error")));
+        sluice.node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_asks_the_refresh_hook_first_and_the_token_hook_about_its_answer() {
+    let service = HookService::start().await;
+    let (first, second) = (service.url("refresh"), service.url("token"));
+    let settings = [("oauth2.refresh_token_hook", first.as_str()), ("oauth2.token_hook", second.as_str())];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let client = sluice.client(&json!({})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    assert_eq!(service.asked().len(), 1, "a code is no business of the refresh hook");
+    service.say(replacing(&json!({"plan": "gold"}), &json!({})));
+    client.refresh(token(&tokens, "refresh_token")).await.ok();
+    let asked = service.asked();
+    let hooks: Vec<_> = asked.iter().map(|(hook, ..)| hook.as_str()).collect();
+    assert_eq!(hooks, ["refresh", "token"]);
+    let refresh = &asked[0].2;
+    let scope = json!(["openid", "offline_access"]);
+    assert_eq!([&refresh["subject"], &refresh["client_id"], &refresh["granted_scopes"]],
+               [&json!("alice"), &json!(client.id), &scope]);
+    assert_eq!(
+        refresh["requester"],
+        json!({"client_id": client.id, "granted_scopes": scope, "granted_audience": [],
+               "grant_types": ["refresh_token"]})
+    );
+    assert_eq!(refresh["session"]["extra"], json!({}));
+    assert_eq!(asked[1].2["session"]["extra"], json!({"plan": "gold"}));
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_knows_by_a_key_who_asks() {
+    let service = HookService::start().await;
+    let url = service.url("token");
+    for (place, header, expected) in [("header", "x-key", "s3cret"), ("cookie", "cookie", "x-key=s3cret")] {
+        let settings = [
+            ("oauth2.token_hook.url", url.as_str()),
+            ("oauth2.token_hook.auth.type", "api_key"),
+            ("oauth2.token_hook.auth.config.in", place),
+            ("oauth2.token_hook.auth.config.name", "x-key"),
+            ("oauth2.token_hook.auth.config.value", "s3cret"),
+        ];
+        let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+        let client = sluice.client(&json!({})).await;
+        client.token(&[("grant_type", "client_credentials")]).await.ok();
+        let asked = service.asked();
+        assert_eq!(asked[0].1[header], expected);
+        sluice.node.stop().await;
+    }
+}

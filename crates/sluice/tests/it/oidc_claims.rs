@@ -1,0 +1,121 @@
+//! Claims that a client asks for, one by one or by scope (OpenID Connect Core §5.4, §5.5), and the built-in pages, which know
+//! an e-mail address.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, accept_consent, accept_login};
+
+use crate::both_stores::on_both_stores;
+use crate::disclosure::Witness;
+use crate::jwt::claims;
+use crate::legs::token;
+
+on_both_stores! {
+    the_built_in_pages_tell_what_is_asked_for_and_allowed,
+}
+
+const ALICE: &str = "alice@example.org";
+const PASSWORD: &str = "correct horse battery staple";
+
+async fn with_built_in_pages(backend: Backend) -> TestSluice {
+    let pages = [
+        ("urls.login", "/ui/login"),
+        ("urls.consent", "/ui/consent"),
+        ("urls.registration", "/ui/registration"),
+    ];
+    TestSluice::with(backend, &pages).await
+}
+
+/// What somebody who signs up and allows everything lets the client know, asked with these parameters.
+async fn told(sluice: &TestSluice, with: &Authorize<'_>) -> (Value, Value) {
+    let client = sluice.client(&json!({})).await;
+    let mut witness = Witness::of(sluice.browser());
+    let begun = witness.browser.visit(&client.authorize_url(with)).await;
+    let registration = witness.land(begun).await;
+    let consent = witness.submit(&registration, &[("email", ALICE), ("password", PASSWORD)]).await;
+    let back = witness.submit(&consent, &[("decision", "accept")]).await;
+    let tokens = client.redeem(&back.expect("code")).await.ok();
+    let userinfo = client.userinfo(token(&tokens, "access_token")).await.1;
+    (tokens, userinfo)
+}
+
+async fn the_built_in_pages_tell_what_is_asked_for_and_allowed(backend: Backend) {
+    let create = [("prompt", "create")];
+    for (scope, claims, names) in [
+        ("openid email", None, &["email", "email_verified"][..]),
+        ("openid profile", None, &["preferred_username"]),
+        ("openid", None, &[]),
+        ("openid", Some(r#"{"userinfo":{"email":{"essential":true}}}"#), &["email", "email_verified"]),
+        ("openid", Some(r#"{"id_token":{"preferred_username":null}}"#), &["preferred_username"]),
+    ] {
+        let sluice = with_built_in_pages(backend).await;
+        let more: Vec<_> = create.into_iter().chain(claims.map(|claims| ("claims", claims))).collect();
+        let (tokens, userinfo) =
+            told(&sluice, &Authorize { scope, more: &more, ..Authorize::default() }).await;
+        assert_eq!(tokens["scope"], scope, "a claim grants no scope");
+        let said: BTreeSet<_> = userinfo.as_object().unwrap().keys().map(String::as_str).collect();
+        let expected: BTreeSet<_> = names.iter().copied().chain(["sub"]).collect();
+        assert_eq!(said, expected, "{scope} {claims:?}");
+        for name in names {
+            let known = if *name == "email_verified" { json!(false) } else { json!(ALICE) };
+            assert_eq!(
+                (&userinfo[name], &crate::jwt::claims(token(&tokens, "id_token"))[name]),
+                (&known, &known)
+            );
+        }
+        sluice.node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_built_in_pages_know_is_announced_where_they_are_used() {
+    let (own, others) =
+        (with_built_in_pages(Backend::Sqlite).await, TestSluice::start(Backend::Sqlite).await);
+    for (sluice, is_announced) in [(&own, true), (&others, false)] {
+        let page = sluice.browser().visit("/.well-known/openid-configuration").await;
+        let said: Value = serde_json::from_str(&page.body).unwrap();
+        assert_eq!(said["claims_parameter_supported"], true);
+        for (list, name) in [
+            ("claims_supported", "email"),
+            ("claims_supported", "email_verified"),
+            ("claims_supported", "preferred_username"),
+            ("scopes_supported", "email"),
+            ("scopes_supported", "profile"),
+        ] {
+            assert_eq!(said[list].as_array().unwrap().contains(&json!(name)), is_announced, "{name}");
+        }
+    }
+    own.node.stop().await;
+    others.node.stop().await;
+}
+
+/// The tokens of a flow whose consent page knows these claims.
+async fn tokens_with(sluice: &TestSluice, client: &TestClient, asked: &str, known: &Value) -> Value {
+    let mut browser = sluice.browser();
+    let with = Authorize { more: &[("claims", asked)], ..Authorize::default() };
+    let challenge = browser.begin(client, &with).await;
+    let verifier = accept_login(sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let verifier = accept_consent(sluice, &challenge, &json!({"session": {"id_token": known}})).await;
+    client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_consent_page_knows_is_told_in_both_places_wherever_it_was_asked_for() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = sluice.client(&json!({"access_token_strategy": "jwt"})).await;
+    let known = json!({"name": "Alice"});
+    for asked in [r#"{"userinfo":{"name":{"essential":true}}}"#, r#"{"id_token":{"name":null}}"#] {
+        let tokens = tokens_with(&sluice, &client, asked, &known).await;
+        assert_eq!(claims(token(&tokens, "id_token"))["name"], "Alice");
+        let access_token = token(&tokens, "access_token");
+        assert_eq!(client.userinfo(access_token).await.1, json!({"sub": "alice", "name": "Alice"}));
+        assert!(claims(access_token).get("name").is_none(), "never in an access token");
+    }
+    let unknown = r#"{"userinfo":{"shoe_size":{"essential":true}}}"#;
+    let tokens = tokens_with(&sluice, &client, unknown, &known).await;
+    let told = client.userinfo(token(&tokens, "access_token")).await.1;
+    assert!(told.get("shoe_size").is_none(), "what nobody knows is left out (§5.5.1)");
+    sluice.node.stop().await;
+}

@@ -1,0 +1,197 @@
+//! OAuth 2.0 Rich Authorization Requests (RFC 9396).
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, VERIFIER, accept_consent, accept_login};
+
+use crate::authorization_errors::Change::With;
+use crate::authorization_errors::asked;
+use crate::both_stores::on_both_stores;
+use crate::legs::{consent_request, token};
+use crate::requests::is_refused;
+
+on_both_stores! {
+    what_is_asked_for_in_detail_is_shown_granted_and_told,
+    a_consent_page_grants_less_and_not_more,
+    a_client_asks_for_less_than_was_granted,
+}
+
+fn details() -> Value {
+    json!([
+        {"type": "payment", "actions": ["initiate"], "instructedAmount": {"currency": "EUR", "amount": "123.50"}},
+        {"type": "account", "locations": ["https://a.test/accounts"]},
+    ])
+}
+
+async fn client(sluice: &TestSluice, changes: Value) -> TestClient {
+    let mut metadata = json!({"authorization_details_types": ["payment", "account", "other"]});
+    metadata.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    sluice.client(&metadata).await
+}
+
+/// The consent challenge of a request for [`details`], and its browser.
+async fn asks(sluice: &TestSluice, client: &TestClient) -> (String, sluice_testkit::Browser) {
+    let text = details().to_string();
+    let with = Authorize { more: &[("authorization_details", &text)], ..Authorize::default() };
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(client, &with).await;
+    let login = json!({"subject": "alice", "remember": true});
+    let verifier = accept_login(sluice, &challenge, &login).await;
+    (browser.visit(&verifier).await.expect("consent_challenge"), browser)
+}
+
+/// The code of a request for [`details`], the consent changed.
+async fn code(sluice: &TestSluice, client: &TestClient, consent: &Value) -> String {
+    let (challenge, mut browser) = asks(sluice, client).await;
+    let verifier = accept_consent(sluice, &challenge, consent).await;
+    browser.visit(&verifier).await.expect("code")
+}
+
+/// §5: of a type that is not registered, or malformed.
+#[tokio::test(flavor = "multi_thread")]
+async fn details_that_the_client_may_not_ask_for_are_refused() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = client(&sluice, json!({})).await;
+    let none = sluice.client(&json!({})).await;
+    let payment = r#"[{"type":"payment"}]"#;
+    let url = asked(&none, &[With("authorization_details", payment)]);
+    is_refused(&mut sluice.browser(), &url, "invalid_authorization_details").await;
+    for wrong in [
+        "payment",
+        "{}",
+        r#"{"type":"payment"}"#,
+        "[{}]",
+        r#"[{"type":7}]"#,
+        r#"[{"type":"payment"},{"type":"unknown"}]"#,
+        r#"[{"type":"Payment"}]"#,
+        r#"["payment"]"#,
+    ] {
+        let url = asked(&client, &[With("authorization_details", wrong)]);
+        is_refused(&mut sluice.browser(), &url, "invalid_authorization_details").await;
+        let form = [("grant_type", "client_credentials"), ("authorization_details", wrong)];
+        client.token(&form).await.refused_with("invalid_authorization_details");
+    }
+    let url = asked(&client, &[With("authorization_details", payment)]);
+    sluice.browser().visit(&url).await.expect("login_challenge");
+    sluice.node.stop().await;
+}
+
+/// §7, §9.1, §9.2.
+async fn what_is_asked_for_in_detail_is_shown_granted_and_told(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    for strategy in ["opaque", "jwt"] {
+        let client = client(&sluice, json!({"access_token_strategy": strategy})).await;
+        let (challenge, mut browser) = asks(&sluice, &client).await;
+        assert_eq!(consent_request(&sluice, &challenge).await["requested_authorization_details"], details());
+        let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
+        let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+        assert_eq!(tokens["authorization_details"], details());
+        let access_token = token(&tokens, "access_token");
+        assert_eq!(sluice.introspect(access_token).await["authorization_details"], details());
+        if strategy == "jwt" {
+            assert_eq!(crate::jwt::claims(access_token)["authorization_details"], details());
+        }
+        let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
+        assert_eq!(refreshed["authorization_details"], details());
+    }
+    sluice.node.stop().await;
+}
+
+async fn a_consent_page_grants_less_and_not_more(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = client(&sluice, json!({})).await;
+    let (challenge, mut browser) = asks(&sluice, &client).await;
+    let path = format!("/admin/oauth2/auth/requests/consent/accept?consent_challenge={challenge}");
+    for beyond in
+        [json!([{"type": "other"}]), json!([{"type": "unknown"}]), json!([{}]), json!("payment"), json!([1])]
+    {
+        let body = json!({"authorization_details": beyond});
+        sluice.ask_json(Method::PUT, &path, Some(&body), 400).await;
+    }
+    // RFC 9396 §7.1: what is granted may say more of what was asked for.
+    let granted =
+        json!([{"type": "payment", "instructedAmount": {"currency": "EUR", "amount": "10"}, "account": "1"}]);
+    let verifier = accept_consent(&sluice, &challenge, &json!({"authorization_details": granted})).await;
+    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    assert_eq!(tokens["authorization_details"], granted);
+    assert_eq!(sluice.introspect(token(&tokens, "access_token")).await["authorization_details"], granted);
+    sluice.node.stop().await;
+}
+
+/// §6.
+async fn a_client_asks_for_less_than_was_granted(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = client(&sluice, json!({})).await;
+    let first = code(&sluice, &client, &json!({})).await;
+    let redeem = |details: String| {
+        let (client, first) = (&client, &first);
+        async move {
+            let form = [
+                ("grant_type", "authorization_code"),
+                ("code", first),
+                ("redirect_uri", client.redirect_uri.as_str()),
+                ("code_verifier", VERIFIER),
+                ("authorization_details", &details),
+            ];
+            client.token(&form).await
+        }
+    };
+    for beyond in [r#"[{"type":"payment"}]"#, r#"[{"type":"other"}]"#, "{}"] {
+        redeem(beyond.to_owned()).await.refused_with("invalid_authorization_details");
+    }
+    let account = json!([details()[1]]);
+    let tokens = redeem(account.to_string()).await.ok();
+    assert_eq!(tokens["authorization_details"], account);
+    assert_eq!(sluice.introspect(token(&tokens, "access_token")).await["authorization_details"], account);
+    let refresh_token = token(&tokens, "refresh_token").to_owned();
+    let refresh = |details: String| {
+        let (client, refresh_token) = (&client, refresh_token.as_str());
+        async move {
+            let form = [
+                ("grant_type", "refresh_token"),
+                ("refresh_token", refresh_token),
+                ("authorization_details", &details),
+            ];
+            client.token(&form).await
+        }
+    };
+    refresh(r#"[{"type":"other"}]"#.to_owned()).await.refused_with("invalid_authorization_details");
+    let payment = json!([details()[0]]);
+    let refreshed = refresh(payment.to_string()).await.ok();
+    assert_eq!(refreshed["authorization_details"], payment, "the grant itself is as it was");
+    sluice.node.stop().await;
+}
+
+/// §2: a payment is this one and not another like it, so the user is asked again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remembered_consent_does_not_stand_for_details() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = client(&sluice, json!({})).await;
+    let (challenge, mut browser) = asks(&sluice, &client).await;
+    let verifier = accept_consent(&sluice, &challenge, &json!({"remember": true})).await;
+    browser.visit(&verifier).await.expect("code");
+    for (more, skip) in [(None, true), (Some(details().to_string()), false)] {
+        let more: Vec<_> =
+            more.as_ref().map(|text| ("authorization_details", text.as_str())).into_iter().collect();
+        let challenge = browser.begin(&client, &Authorize { more: &more, ..Authorize::default() }).await;
+        let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+        let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+        assert_eq!(consent_request(&sluice, &challenge).await["skip"], skip, "{more:?}");
+    }
+    sluice.node.stop().await;
+}
+
+/// §6: a client that asks for itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_asks_for_details_of_its_own() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = client(&sluice, json!({})).await;
+    let text = details().to_string();
+    let form = [("grant_type", "client_credentials"), ("authorization_details", text.as_str())];
+    let tokens = client.token(&form).await.ok();
+    assert_eq!(tokens["authorization_details"], details());
+    assert_eq!(sluice.introspect(token(&tokens, "access_token")).await["authorization_details"], details());
+    let tokens = client.token(&[("grant_type", "client_credentials")]).await.ok();
+    assert_eq!(tokens.get("authorization_details"), None);
+    sluice.node.stop().await;
+}
