@@ -57,7 +57,7 @@ pub enum Purpose {
     PushedRequest = 15,
     /// The secret of a client that signs with it, at rest.
     ClientSecret = 16,
-    /// A nonce for DPoP proofs.
+    /// A nonce for `DPoP` proofs.
     DpopNonce = 17,
     /// The code that a device polls with.
     DeviceCode = 18,

@@ -14,7 +14,10 @@ use sluice_primitives::Secret;
 use crate::admin::{self, clients, flows, keys, sessions, tokens, trust};
 use crate::cors::{self, Cors};
 use crate::extract::bearer;
-use crate::public::{authorize, device, discovery, health, introspect, jwks, logout, par, registration, revoke, token, userinfo};
+use crate::public::{
+    authorize, device, discovery, health, introspect, jwks, logout, par, registration, revoke, token,
+    userinfo,
+};
 use crate::state::{AdminState, PublicState};
 use crate::ui;
 

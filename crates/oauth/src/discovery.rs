@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use sluice_crypto::jwe::{ContentEncryption, KeyManagement};
 use sluice_crypto::jwk::{MacAlgorithm, SigningAlgorithm};
-use sluice_protocol::{GrantType, ResponseMode};
 use sluice_protocol::discovery::Metadata;
+use sluice_protocol::{GrantType, ResponseMode};
 use url::Url;
 
 use crate::client::AuthMethod;

@@ -39,8 +39,8 @@ pub(super) fn browser(
     peer: Option<Extension<PeerAddress>>,
     headers: &HeaderMap,
 ) -> Browser {
-    let address =
-        peer.map(|Extension(PeerAddress(peer))| state.ui.proxies.addresses.client_address(peer.ip(), headers));
+    let address = peer
+        .map(|Extension(PeerAddress(peer))| state.ui.proxies.addresses.client_address(peer.ip(), headers));
     Browser { address, ..state.cookies.browser(headers) }
 }
 

@@ -51,7 +51,8 @@ pub(crate) async fn register(
 ) -> Result<Response, Refused> {
     let service = service(&state)?;
     let (parts, body) = read(request).await?;
-    let made = service.register(own(&state, &parts, &body)).await.map_err(refused(service, &parts.headers))?;
+    let made =
+        service.register(own(&state, &parts, &body)).await.map_err(refused(service, &parts.headers))?;
     Ok(answer(StatusCode::CREATED, &made.registered, made.software_statement.as_deref()))
 }
 

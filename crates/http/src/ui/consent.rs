@@ -19,7 +19,8 @@ use super::visit::{Visit, challenge, restart};
 use crate::respond::redirect::redirect;
 
 /// What is known about an identity, by scope (OpenID Connect Core §5.4).
-const CLAIMS: [(&str, &[&str]); 2] = [("email", &["email", "email_verified"]), ("profile", &["preferred_username"])];
+const CLAIMS: [(&str, &[&str]); 2] =
+    [("email", &["email", "email_verified"]), ("profile", &["preferred_username"])];
 
 /// `GET /ui/consent`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -156,7 +157,8 @@ async fn form(
     let (request, client) = (&answer.flow.request, &answer.client);
     let email = email(ui, &answer.flow).await?;
     // The browser of a device's user goes back to nobody.
-    let return_to = request.redirect_uri.url().filter(|_| !request.details.device).map(|url| destination(&url));
+    let return_to =
+        request.redirect_uri.url().filter(|_| !request.details.device).map(|url| destination(&url));
     let view = ConsentPage {
         stylesheet: &stylesheet(&ui.config),
         action: &ui.path(super::CONSENT),

@@ -124,9 +124,7 @@ impl Problem {
             }
             Self::Flow(FlowProblem::Gone { .. })
             | Self::Logout(LogoutProblem::Gone { .. })
-            | Self::Device(UserCodeProblem::Gone { .. }) => {
-                "This page has expired. Please start again."
-            }
+            | Self::Device(UserCodeProblem::Gone { .. }) => "This page has expired. Please start again.",
             Self::Flow(FlowProblem::Invalid(_)) => "This sign-in is for another account. Please start again.",
             // Said in the form itself.
             Self::Device(UserCodeProblem::WrongCode | UserCodeProblem::TooMany { .. }) => {
@@ -135,9 +133,7 @@ impl Problem {
             Self::Flow(FlowProblem::Store(_))
             | Self::Logout(LogoutProblem::Store(_))
             | Self::Device(UserCodeProblem::Store(_))
-            | Self::Identity(_) => {
-                "The service is busy at the moment. Please try again."
-            }
+            | Self::Identity(_) => "The service is busy at the moment. Please try again.",
         }
     }
 

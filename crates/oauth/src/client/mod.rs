@@ -20,7 +20,8 @@ pub mod service;
 pub use directory::ClientDirectory;
 pub use document::{UnreadableClient, decode, encode};
 pub use dynamic::{
-    DynamicRegistration, DynamicRegistrationError, DynamicRegistrationParts, OwnRequest, SelfRegistered, Statements,
+    DynamicRegistration, DynamicRegistrationError, DynamicRegistrationParts, OwnRequest, SelfRegistered,
+    Statements,
 };
 pub use metadata_document::{DocumentSource, MetadataDocumentParts, MetadataDocuments};
 pub use model::{AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri};

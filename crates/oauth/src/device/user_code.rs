@@ -29,7 +29,7 @@ impl UserCode {
         if text.len() > MAX_TYPED {
             return None;
         }
-        let kept = text.chars().filter(|character| character.is_ascii_alphanumeric());
+        let kept = text.chars().filter(char::is_ascii_alphanumeric);
         let code: String = kept.map(|character| character.to_ascii_uppercase()).collect();
         (!code.is_empty()).then_some(Self(code))
     }
@@ -37,10 +37,10 @@ impl UserCode {
     /// The code as people read it: in groups.
     pub fn grouped(&self) -> String {
         let length = self.0.len();
-        let size = if length % 4 != 0 && length.is_multiple_of(3) { 3 } else { 4 };
+        let size = if !length.is_multiple_of(4) && length.is_multiple_of(3) { 3 } else { 4 };
         let mut text = String::with_capacity(length + length / size);
         for (place, character) in self.0.chars().enumerate() {
-            if place > 0 && place % size == 0 {
+            if place > 0 && place.is_multiple_of(size) {
                 text.push('-');
             }
             text.push(character);

@@ -81,7 +81,15 @@ impl FlowSealer {
         lifetime: Lifetime,
         quota: u64,
     ) -> Self {
-        Self { sealer, parked, rng, clock, lifetime, quota, by_network: NetworkLimit::new(MOST_PARKED, PARKED_WINDOW) }
+        Self {
+            sealer,
+            parked,
+            rng,
+            clock,
+            lifetime,
+            quota,
+            by_network: NetworkLimit::new(MOST_PARKED, PARKED_WINDOW),
+        }
     }
 
     /// Seals a flow for the login page. A flow that has to be parked counts for the network that asks for it: anybody can.

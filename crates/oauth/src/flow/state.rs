@@ -64,11 +64,7 @@ pub struct Request {
 impl Request {
     /// When the flow ends: that of a device with the codes of the device, so that no one agrees who is not heard.
     pub fn ends_at(&self, config: &Config) -> Timestamp {
-        let life = if self.details.device {
-            config.policies.device.lifetime
-        } else {
-            config.lifetimes.flow
-        };
+        let life = if self.details.device { config.policies.device.lifetime } else { config.lifetimes.flow };
         self.requested_at + life
     }
 }

@@ -1,8 +1,8 @@
 //! A code is exchanged (RFC 6749 §4.1.3). Everything that can be checked without the store is checked before it.
 
 use sluice_crypto::digest::sha256;
-use sluice_primitives::secret::same_bytes;
 use sluice_primitives::Timestamp;
+use sluice_primitives::secret::same_bytes;
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{CodeVerifier, GrantType};
 use sluice_token::Confirmation;

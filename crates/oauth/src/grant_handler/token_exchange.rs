@@ -63,11 +63,7 @@ impl TokenService {
     }
 
     /// Examines the presented tokens and what is asked for.
-    async fn allowed(
-        &self,
-        call: &Call<'_>,
-        request: TokenExchangeRequest,
-    ) -> Result<Allowed, TokenError> {
+    async fn allowed(&self, call: &Call<'_>, request: TokenExchangeRequest) -> Result<Allowed, TokenError> {
         let client = call.client;
         if client.is_public() {
             return Err(ExchangeError::PublicClient.into());
@@ -231,10 +227,9 @@ fn permitted_details(client: &Client, details: Value) -> Option<Value> {
 /// The client as the writer of the token sees it: who asks for a JWT gets one.
 fn written_for(client: &Client, kind: TokenKind) -> Cow<'_, Client> {
     match kind {
-        TokenKind::Jwt => Cow::Owned(Client {
-            access_token_strategy: Some(AccessTokenStrategy::Jwt),
-            ..client.clone()
-        }),
+        TokenKind::Jwt => {
+            Cow::Owned(Client { access_token_strategy: Some(AccessTokenStrategy::Jwt), ..client.clone() })
+        }
         TokenKind::AccessToken | TokenKind::IdToken | TokenKind::RefreshToken => Cow::Borrowed(client),
     }
 }

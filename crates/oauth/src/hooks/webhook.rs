@@ -78,8 +78,7 @@ impl Webhook {
 #[async_trait]
 impl Hook for Webhook {
     async fn ask(&self, json: Vec<u8>) -> Result<HookAnswer, HookError> {
-        let limits =
-            FetchLimits { max_bytes: MAX_ANSWER, timeout: self.timeout, ..self.fetcher.limits() };
+        let limits = FetchLimits { max_bytes: MAX_ANSWER, timeout: self.timeout, ..self.fetcher.limits() };
         let answer = self.fetcher.post_json_with(&self.url, json.into(), self.headers.clone(), limits).await;
         let answer = answer.map_err(|why| HookError::NoAnswer(why.to_string()))?;
         Ok(HookAnswer { status: answer.status.as_u16(), body: answer.body.into() })

@@ -28,5 +28,5 @@ pub use repository::{KeyRepository, KeyState, StoredKey};
 pub use reseal::{Resealed, SealedKeys};
 pub use ring::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyRing, RingOptions};
 pub use rotation::{JWKS_MAX_AGE, KeyRotation, Rotated, RotationPolicy, RotationPolicyError};
-pub use signing_keys::SigningKeys;
 pub use service::{KeyService, KeyServiceError, NewKey};
+pub use signing_keys::SigningKeys;

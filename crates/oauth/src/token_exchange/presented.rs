@@ -182,7 +182,8 @@ impl PresentedTokens {
             now,
         };
         let is_its = |grant: &Grant| {
-            claims.aud.iter().any(|client| client == grant.client.as_str()) && has_id_token(grant, &claims.jti)
+            claims.aud.iter().any(|client| client == grant.client.as_str())
+                && has_id_token(grant, &claims.jti)
         };
         let grant = self.grants.list(page).await?.into_iter().find(is_its);
         self.of_grant(grant.ok_or(ExchangeError::NotUsable)?, expires_at, now)
@@ -261,7 +262,8 @@ impl PresentedTokens {
 
 /// Whether one of the grant's id tokens has this id.
 fn has_id_token(grant: &Grant, id: &str) -> bool {
-    let of_refreshes = (0..=grant.generation.0).rev().take(GENERATIONS).map(|generation| u32::MAX - generation);
+    let of_refreshes =
+        (0..=grant.generation.0).rev().take(GENERATIONS).map(|generation| u32::MAX - generation);
     let mut numbers = of_refreshes.chain([front_channel::ID_TOKEN]);
     numbers.any(|number| TokenId::derive(grant.id, number).to_string() == id)
 }

@@ -142,7 +142,9 @@ impl TrustService {
         check_name(&key_id, "The kid of 'jwk' has more than 255 bytes, or control characters.")?;
         let subject = Some(asked.subject).filter(|subject| !subject.is_empty());
         if subject.as_ref().is_some_and(|subject| subject.parse::<Subject>().is_err()) {
-            return Err(TrustError::Invalid("Field 'subject' has more than 255 bytes, or control characters."));
+            return Err(TrustError::Invalid(
+                "Field 'subject' has more than 255 bytes, or control characters.",
+            ));
         }
         let expires_at = asked.expires_at.unwrap_or(now).floor_to_secs();
         if expires_at <= now {
@@ -155,7 +157,8 @@ impl TrustService {
             id: TrustId::generate(now, &*self.rng),
             issuer: asked.issuer,
             subject,
-            scope: scope.map_err(|_| TrustError::Invalid("Field 'scope' holds something that is no scope."))?,
+            scope: scope
+                .map_err(|_| TrustError::Invalid("Field 'scope' holds something that is no scope."))?,
             key_id,
             jwk,
             created_at: now.floor_to_secs(),
@@ -187,9 +190,7 @@ fn check_presence(asked: &NewTrust, key_id: &str) -> Result<(), TrustError> {
             "Both 'subject' and 'allow_any_subject' fields cannot be set at the same time.",
         )),
         _ if asked.expires_at.is_none() => Err(TrustError::Missing("Field 'expires_at' is required.")),
-        _ if key_id.is_empty() => {
-            Err(TrustError::Missing("Field 'jwk' must contain JWK with kid header."))
-        }
+        _ if key_id.is_empty() => Err(TrustError::Missing("Field 'jwk' must contain JWK with kid header.")),
         _ => Ok(()),
     }
 }

@@ -83,6 +83,19 @@ pub(crate) use self::{
 };
 pub(crate) use oidc::{IdTokenAlgorithm, SubjectType};
 
+#[cfg(test)]
+pub(crate) use self::{
+    device::{DeviceSettings, UserCodeSettings},
+    dpop::DpopSettings,
+    hook::HookAuth,
+    jwt_bearer::JwtBearerSettings,
+    metadata_documents::MetadataDocumentSettings,
+    mtls::{CertificateHeader, MtlsSettings},
+    requests::{PushedRequestSettings, RequestObjectSettings, RequestSettings},
+};
+#[cfg(test)]
+pub(crate) use oidc::SubjectSettings;
+
 use error::Findings;
 use layers::Layers;
 use reader::Reader;

@@ -121,8 +121,10 @@ async fn a_hook_is_told_what_hydra_tells_it() {
     let id_token = &session["id_token"];
     assert_eq!(id_token["subject"], "alice");
     let said = &id_token["id_token_claims"];
-    assert_eq!([&said["iss"], &said["sub"], &said["aud"], &said["nonce"], &said["ext"]],
-               [&json!(ISSUER), &json!("alice"), &json!([client.id]), &json!("a-nonce-of-some-length"), &json!({})]);
+    assert_eq!(
+        [&said["iss"], &said["sub"], &said["aud"], &said["nonce"], &said["ext"]],
+        [&json!(ISSUER), &json!("alice"), &json!([client.id]), &json!("a-nonce-of-some-length"), &json!({})]
+    );
     sluice.node.stop().await;
 }
 
@@ -143,7 +145,8 @@ async fn a_hook_is_asked_for_every_grant_type() {
     let own = client.token(&[("grant_type", "client_credentials")]).await.ok();
     let access_token = token(&refreshed, "access_token");
     let kind = ("subject_token_type", "urn:ietf:params:oauth:token-type:access_token");
-    let exchanged = client.token(&[("grant_type", exchange), ("subject_token", access_token), kind]).await.ok();
+    let exchanged =
+        client.token(&[("grant_type", exchange), ("subject_token", access_token), kind]).await.ok();
     let borne = client.token(&[("grant_type", bearer), ("assertion", &assertion)]).await.ok();
 
     let asked: Vec<_> = service.asked().into_iter().map(|(_, _, body)| body["request"].clone()).collect();
@@ -178,7 +181,8 @@ async fn what_a_hook_says_stands_in_the_tokens_of_this_answer() {
         service.say(Says::Status(StatusCode::NO_CONTENT));
         let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
         assert!(sluice.introspect(token(&refreshed, "access_token")).await["ext"].is_null());
-        service.say(replacing(&json!({"plan": "gold", "long": long}), &json!({"vip": true, "sub": "mallory"})));
+        service
+            .say(replacing(&json!({"plan": "gold", "long": long}), &json!({"vip": true, "sub": "mallory"})));
     }
     sluice.node.stop().await;
 }
@@ -266,8 +270,10 @@ async fn a_refresh_asks_the_refresh_hook_first_and_the_token_hook_about_its_answ
     assert_eq!(hooks, ["refresh", "token"]);
     let refresh = &asked[0].2;
     let scope = json!(["openid", "offline_access"]);
-    assert_eq!([&refresh["subject"], &refresh["client_id"], &refresh["granted_scopes"]],
-               [&json!("alice"), &json!(client.id), &scope]);
+    assert_eq!(
+        [&refresh["subject"], &refresh["client_id"], &refresh["granted_scopes"]],
+        [&json!("alice"), &json!(client.id), &scope]
+    );
     assert_eq!(
         refresh["requester"],
         json!({"client_id": client.id, "granted_scopes": scope, "granted_audience": [],

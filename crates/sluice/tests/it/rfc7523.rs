@@ -73,16 +73,24 @@ async fn an_issuer_is_trusted_until_that_is_taken_back(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let (first, second) = (Idp::new("one"), Idp::new("two"));
     let made = first.trusted(&sluice, &json!({})).await;
-    let told = [("issuer", json!(TRUSTED)), ("subject", json!("alice")), ("allow_any_subject", json!(false)),
-                ("scope", json!(["profile", "email"])), ("public_key", json!({"set": TRUSTED, "kid": "one"}))];
+    let told = [
+        ("issuer", json!(TRUSTED)),
+        ("subject", json!("alice")),
+        ("allow_any_subject", json!(false)),
+        ("scope", json!(["profile", "email"])),
+        ("public_key", json!({"set": TRUSTED, "kid": "one"})),
+    ];
     for (name, value) in told {
         assert_eq!(made[name], value, "{made}");
     }
     assert!(made["jwk"].is_null(), "the key is not told: {made}");
     let again = Idp { key: Key::new(), kid: "one" }.trust(&sluice, &json!({}));
     sluice.ask_json(Method::POST, ISSUERS, Some(&again), 409).await;
+    // A moment later, so that the ids tell the order.
+    sluice.advance(Lifetime::secs(1));
     let other = second.trusted(&sluice, &json!({"subject": null, "allow_any_subject": true})).await;
     assert_eq!((&other["subject"], &other["allow_any_subject"]), (&json!(""), &json!(true)));
+    sluice.advance(Lifetime::secs(1));
     let elsewhere = Idp::new("one").trusted(&sluice, &json!({"issuer": "https://other.example.com"})).await;
 
     let one = format!("{ISSUERS}/{}", made["id"].as_str().unwrap());
@@ -151,8 +159,10 @@ async fn an_assertion_is_a_grant_once(backend: Backend) {
     let access_token = token(&tokens, "access_token");
     let said = sluice.introspect(access_token).await;
     let facts = [&said["active"], &said["sub"], &said["client_id"], &said["scope"], &said["aud"]];
-    assert_eq!(facts, [&json!(true), &json!("alice"), &json!(client.id), &json!("profile"),
-                       &json!(["https://api.test"])]);
+    assert_eq!(
+        facts,
+        [&json!(true), &json!("alice"), &json!(client.id), &json!("profile"), &json!(["https://api.test"])]
+    );
     // §3, point 7: once, at whichever node.
     exchange(&client.at(&node), &assertion, &more).await.refused_with("invalid_grant");
     // A token of it is revoked like any other.
@@ -222,7 +232,9 @@ async fn only_the_trusted_key_signs() {
     let stranger = Idp::new("one");
     exchange(&client, &stranger.assertion(&sluice, &json!({})), &[]).await.refused_with("invalid_grant");
     let own_key = json!({"alg": "ES256", "kid": "one", "jwk": stranger.key.jwk, "jku": "https://evil.test/"});
-    for header in [json!({"alg": "none"}), json!({"alg": "HS256"}), json!({"alg": "ES256", "kid": "two"}), own_key] {
+    for header in
+        [json!({"alg": "none"}), json!({"alg": "HS256"}), json!({"alg": "ES256", "kid": "two"}), own_key]
+    {
         let assertion = stranger.assertion_with(&header, &sluice, &json!({}));
         exchange(&client, &assertion, &[]).await.refused_with("invalid_grant");
     }

@@ -92,8 +92,10 @@ async fn a_client_narrows_a_token_of_its_own(backend: Backend) {
     assert_eq!((&exchanged["token_type"], &exchanged["scope"]), (&json!("bearer"), &json!("profile")));
     assert!(exchanged["refresh_token"].is_null() && exchanged["id_token"].is_null());
     let said = sluice.introspect(&access(&exchanged)).await;
-    assert_eq!([&said["active"], &said["sub"], &said["scope"], &said["aud"], &said["act"]],
-               [&json!(true), &json!("alice"), &json!("profile"), &json!(["https://api.test"]), &Value::Null]);
+    assert_eq!(
+        [&said["active"], &said["sub"], &said["scope"], &said["aud"], &said["act"]],
+        [&json!(true), &json!("alice"), &json!("profile"), &json!(["https://api.test"]), &Value::Null]
+    );
     assert_ne!(said["jti"], sluice.introspect(&access(&tokens)).await["jti"]);
     // Everything, if nothing is asked for; and a narrow one does not widen again.
     let same = exchange(&client, &access(&tokens), &[]).await.ok();
@@ -119,7 +121,9 @@ async fn a_request_that_is_not_right_is_refused() {
     ] {
         exchange(&client, &subject, more).await.refused_with("invalid_request");
     }
-    for (text, kind) in [(subject.as_str(), ID_TOKEN), (&subject, JWT), (&subject, "urn:x:saml"), ("", ACCESS_TOKEN)] {
+    for (text, kind) in
+        [(subject.as_str(), ID_TOKEN), (&subject, JWT), (&subject, "urn:x:saml"), ("", ACCESS_TOKEN)]
+    {
         exchange_of(&client, (text, kind), &[]).await.refused_with("invalid_request");
     }
     // §2.2.2.
@@ -130,8 +134,12 @@ async fn a_request_that_is_not_right_is_refused() {
     exchange(&client, &subject, &[("scope", "email")]).await.refused_with("invalid_scope");
     let unregistered = sluice.client(&json!({})).await;
     exchange(&unregistered, &subject, &[]).await.refused_with("unauthorized_client");
-    let public = shop(&sluice, &json!({"token_endpoint_auth_method": "none",
-                                       "grant_types": ["authorization_code", GRANT]})).await;
+    let public = shop(
+        &sluice,
+        &json!({"token_endpoint_auth_method": "none",
+                                       "grant_types": ["authorization_code", GRANT]}),
+    )
+    .await;
     let own = access(&tokens_of(&sluice, &public, "alice").await);
     exchange(&public, &own, &[]).await.refused_with("unauthorized_client");
     client.revoke(&subject).await.ok();
@@ -158,7 +166,10 @@ async fn only_clients_that_are_registered_for_it_exchange_tokens_of_others() {
     let named = service(&sluice, json!({"impersonation": true, "subject_token_clients": [shop.id]})).await;
     let exchanged = exchange(&named, &subject, &profile).await.ok();
     let said = sluice.introspect(&access(&exchanged)).await;
-    assert_eq!([&said["sub"], &said["client_id"], &said["act"]], [&json!("alice"), &json!(named.id), &Value::Null]);
+    assert_eq!(
+        [&said["sub"], &said["client_id"], &said["act"]],
+        [&json!("alice"), &json!(named.id), &Value::Null]
+    );
     // §2.1: what both the token and the client may.
     let most = exchange(&named, &subject, &[]).await.ok();
     assert_eq!(most["scope"], "openid profile email", "the client may not be offline");
@@ -187,7 +198,6 @@ async fn an_exchanged_token_ends_with_what_it_was_exchanged_for(backend: Backend
         let shop = shop(&sluice, &json!({})).await;
         let tokens = tokens_of(&sluice, &shop, "alice").await;
         let exchanged = access(&exchange(&client, &access(&tokens), &[]).await.ok());
-        // A millisecond later: markers and logins of the same moment belong together.
         sluice.advance(Lifetime::secs(1));
         let again = access(&exchange(&client, &exchanged, &[]).await.ok());
         assert!(sluice.is_active(&exchanged).await && sluice.is_active(&again).await);
@@ -266,8 +276,8 @@ async fn who_acts_for_a_subject_is_named() {
     assert_eq!(sluice.introspect(&access(&one)).await["act"], itself);
     // §4.1: with one, its subject; who acted before stands within.
     let bob = access(&tokens_of(&sluice, &shop, "bob").await);
-    let with_actor = [("actor_token", bob.as_str()), ("actor_token_type", ACCESS_TOKEN),
-                      ("requested_token_type", JWT)];
+    let with_actor =
+        [("actor_token", bob.as_str()), ("actor_token_type", ACCESS_TOKEN), ("requested_token_type", JWT)];
     let two = exchange(&client, &access(&one), &with_actor).await.ok();
     assert_eq!(two["issued_token_type"], JWT);
     let act = json!({"sub": "bob", "client_id": shop.id, "act": itself});
@@ -395,8 +405,10 @@ async fn an_assertion_of_a_trusted_issuer_is_exchanged_once() {
     let assertion = idp.assertion(&sluice, &json!({"act": {"sub": "robot"}}));
     let exchanged = exchange_of(&client, (&assertion, JWT), &[("scope", "profile")]).await.ok();
     let said = sluice.introspect(&access(&exchanged)).await;
-    assert_eq!([&said["sub"], &said["scope"], &said["act"]],
-               [&json!("alice"), &json!("profile"), &json!({"sub": "robot"})]);
+    assert_eq!(
+        [&said["sub"], &said["scope"], &said["act"]],
+        [&json!("alice"), &json!("profile"), &json!({"sub": "robot"})]
+    );
     let left = exchanged["expires_in"].as_i64().unwrap();
     assert!((295..=300).contains(&left), "as long as the assertion: {left}");
     exchange_of(&client, (&assertion, JWT), &[]).await.refused_with("invalid_request");

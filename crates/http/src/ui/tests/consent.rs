@@ -78,10 +78,14 @@ impl World {
 async fn claims_that_are_asked_for_one_by_one_are_shown_and_can_be_unticked() {
     let world = World::new().await;
     let alice = world.alice().await;
-    let request = world.request_for_claims(r#"{"userinfo":{"email":null},"id_token":{"preferred_username":null}}"#);
+    let request =
+        world.request_for_claims(r#"{"userinfo":{"email":null},"id_token":{"preferred_username":null}}"#);
     let page = world.at_consent_of(request, (alice, None), false).await;
     let shown = world.get(&page).await.body;
-    assert!(shown.contains("See your email address") && shown.contains("See your name and profile"), "{shown}");
+    assert!(
+        shown.contains("See your email address") && shown.contains("See your name and profile"),
+        "{shown}"
+    );
     let ticked = [("grant_scope", "email"), ("decision", "accept")];
     let consent = world.consented(&world.fill_in(&page, &ticked).await).await;
     assert_eq!(consent.scope.as_str(), "openid", "a claim grants no scope");

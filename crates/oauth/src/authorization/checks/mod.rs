@@ -18,8 +18,8 @@ mod scope;
 mod unsupported;
 
 use sluice_protocol::{
-    Audience, AuthorizationDetails, ClaimsRequest, CodeChallenge, ErrorCode, GrantType, Prompt, RawAuthorizationRequest,
-    ResponseType, Scope,
+    Audience, AuthorizationDetails, ClaimsRequest, CodeChallenge, ErrorCode, GrantType, Prompt,
+    RawAuthorizationRequest, ResponseType, Scope,
 };
 
 pub use redirect_uri::{TrustedRedirect, trust_redirect};

@@ -88,9 +88,7 @@ impl DynamicRegistration {
     ) -> Result<SelfRegistered, DynamicRegistrationError> {
         let trust = self.trust(request.bearer)?;
         if trust == Trust::Anybody
-            && request
-                .address
-                .is_some_and(|address| !self.by_network.allows(address, self.parts.clock.now()))
+            && request.address.is_some_and(|address| !self.by_network.allows(address, self.parts.clock.now()))
         {
             return Err(DynamicRegistrationError::TooMany);
         }

@@ -55,7 +55,8 @@ impl Bounds<'_> {
         let own = self.stored;
         let strategy = own.and_then(|own| own.access_token_strategy).map(|own| own.as_str());
         let exchange = own.map_or_else(TokenExchangePolicy::default, |own| own.token_exchange.clone());
-        let has_audience = |value: &str| own.is_some_and(|own| own.audience.as_slice().iter().any(|own| own == value));
+        let has_audience =
+            |value: &str| own.is_some_and(|own| own.audience.as_slice().iter().any(|own| own == value));
         let refusals = [
             ("metadata", self.sets_metadata(asked)),
             (

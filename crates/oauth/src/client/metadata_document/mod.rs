@@ -189,7 +189,8 @@ impl MetadataDocuments {
             return Err(DocumentError::Host);
         }
         let _one = self.fetching.try_acquire().map_err(|_| DocumentError::Busy)?;
-        let host = format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0));
+        let host =
+            format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0));
         if !self.hosts.allows(&host, now) {
             return Err(DocumentError::Busy);
         }

@@ -20,14 +20,8 @@ pub(super) struct Reader {
 impl Reader {
     /// The client that a document describes (draft-ietf-oauth-client-id-metadata-document §4). It may be no more than one
     /// that anybody registers.
-    pub(super) fn client(
-        &self,
-        id: &ClientId,
-        body: &[u8],
-        now: Timestamp,
-    ) -> Result<Client, DocumentError> {
-        let members: Map<String, Value> =
-            serde_json::from_slice(body).map_err(|_| DocumentError::NotJson)?;
+    pub(super) fn client(&self, id: &ClientId, body: &[u8], now: Timestamp) -> Result<Client, DocumentError> {
+        let members: Map<String, Value> = serde_json::from_slice(body).map_err(|_| DocumentError::NotJson)?;
         if members.get("client_id").and_then(Value::as_str) != Some(id.as_str()) {
             return Err(DocumentError::OtherClient);
         }

@@ -70,7 +70,8 @@ fn id() -> ClientId {
 }
 
 fn answer(changes: &Value) -> Result<FetchedDocument, DocumentError> {
-    let mut document = json!({"client_id": ID, "client_name": "App", "redirect_uris": ["https://app.example/cb"]});
+    let mut document =
+        json!({"client_id": ID, "client_name": "App", "redirect_uris": ["https://app.example/cb"]});
     for (name, value) in changes.as_object().unwrap() {
         document[name] = value.clone();
     }

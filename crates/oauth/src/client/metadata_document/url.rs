@@ -37,7 +37,9 @@ mod tests {
 
     #[test]
     fn a_document_is_at_an_https_url_with_a_path() {
-        for id in ["https://app.example/client.json", "https://app.example:8443/", "https://app.example/a%20b"] {
+        for id in
+            ["https://app.example/client.json", "https://app.example:8443/", "https://app.example/a%20b"]
+        {
             assert!(is_document(id), "{id}");
         }
     }

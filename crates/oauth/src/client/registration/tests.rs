@@ -133,7 +133,10 @@ fn what_is_encrypted_needs_a_key_and_algorithms_that_are_known() {
     };
     assert!(registered(encrypted("ECDH-ES", "A256GCM")).is_ok());
     for broken in ["RSA1_5", "dir", "A128KW", ""] {
-        assert!(refusal(encrypted(broken, "A256GCM")).contains("id_token_encrypted_response_alg"), "{broken}");
+        assert!(
+            refusal(encrypted(broken, "A256GCM")).contains("id_token_encrypted_response_alg"),
+            "{broken}"
+        );
     }
     assert!(refusal(encrypted("ECDH-ES", "A128CTR")).contains("id_token_encrypted_response_enc"));
     let without_keys = ClientMetadata { jwks: None, ..encrypted("ECDH-ES", "A256GCM") };

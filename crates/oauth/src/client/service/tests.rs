@@ -9,9 +9,9 @@ use crate::client::profile::{ClientSecurity, SecurityProfile};
 use crate::keys::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyError};
 use crate::sector::SectorNotFetched;
 use sluice_crypto::Purpose;
-use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
+use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_primitives::{ManualClock, NetworkId, SeededRng};
 
@@ -296,15 +296,15 @@ async fn a_secret_that_signs_is_kept_sealed_and_no_other() {
     assert_eq!(kept_secret(&renamed.client).as_deref(), Some(newest.expose().as_str()));
     let basic = given.service.replace(&made.client.id, asking("app")).await.unwrap().client;
     assert!(basic.security.sealed_secret.is_none() && !basic.secret_hashes.is_empty());
-    let signing_again =
-        given.service.replace(&made.client.id, signing_with_its_secret("app")).await.unwrap();
+    let signing_again = given.service.replace(&made.client.id, signing_with_its_secret("app")).await.unwrap();
     assert_eq!(kept_secret(&signing_again.client).unwrap(), *signing_again.secret.unwrap().expose());
 }
 
 #[tokio::test]
 async fn a_sealed_secret_that_is_sent_is_not_believed() {
     let given = given();
-    let security = ClientSecurity { sealed_secret: Some("of somebody else".to_owned()), ..ClientSecurity::default() };
+    let security =
+        ClientSecurity { sealed_secret: Some("of somebody else".to_owned()), ..ClientSecurity::default() };
     let made = given.service.create(ClientMetadata { security, ..asking("app") }).await.unwrap();
     assert!(made.client.security.sealed_secret.is_none());
 }

@@ -1,7 +1,8 @@
 use super::*;
 use crate::client::fake;
 
-const OPEN: Bounds<'_> = Bounds { trust: Trust::Anybody, default_scope: "openid offline_access", stored: None };
+const OPEN: Bounds<'_> =
+    Bounds { trust: Trust::Anybody, default_scope: "openid offline_access", stored: None };
 const INVITED: Bounds<'_> = Bounds { trust: Trust::Invited, ..OPEN };
 
 fn asked(change: impl FnOnce(&mut ClientMetadata)) -> ClientMetadata {
@@ -61,7 +62,9 @@ fn who_sends_users_away_says_where_they_come_back_to() {
     let refused = OPEN.restrict(ClientMetadata::default()).unwrap_err();
     assert!(matches!(refused, RegistrationError::RedirectUri(_)));
     let device = ["urn:ietf:params:oauth:grant-type:device_code".to_owned()];
-    assert!(OPEN.restrict(ClientMetadata { grant_types: device.to_vec(), ..ClientMetadata::default() }).is_ok());
+    assert!(
+        OPEN.restrict(ClientMetadata { grant_types: device.to_vec(), ..ClientMetadata::default() }).is_ok()
+    );
 }
 
 #[test]

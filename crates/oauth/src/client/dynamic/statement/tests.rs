@@ -42,7 +42,8 @@ fn here(key: &Jwk) -> Statements {
 }
 
 fn registration(statement: &str) -> Map<String, Value> {
-    let members = json!({"client_name": "mine", "contacts": ["a@app.example"], "software_statement": statement});
+    let members =
+        json!({"client_name": "mine", "contacts": ["a@app.example"], "software_statement": statement});
     members.as_object().unwrap().clone()
 }
 
