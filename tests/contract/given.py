@@ -136,7 +136,7 @@ def registered():
 
 def registration():
     """What a client registers itself with."""
-    return {"client_name": "contract", "grant_types": ["client_credentials"], "redirect_uris": [CALLBACK]}
+    return {"client_name": "contract", "grant_types": ["authorization_code"], "redirect_uris": [CALLBACK]}
 
 
 def bearer(token):

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use sluice_crypto::jwe::{ContentEncryption, KeyManagement};
 use sluice_crypto::jwk::{MacAlgorithm, SigningAlgorithm};
-use sluice_protocol::discovery::Metadata;
+use sluice_protocol::discovery::{
+    Answers, Authentication, Binding, Endpoints, Logout, Metadata, Names, Requests,
+};
 use sluice_protocol::{GrantType, ResponseMode};
 use url::Url;
 
@@ -62,21 +64,49 @@ pub struct Announced {
 
 /// The metadata of this server: what is true and nothing else.
 pub fn metadata(config: &Config) -> Metadata {
-    let endpoint = |path: &str| config.issuer.endpoint(path);
-    let signing = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).to_vec();
-    let userinfo: Vec<_> = std::iter::once("none").chain(signing.iter().copied()).collect();
-    let key_management = KeyManagement::ALL.map(KeyManagement::as_str).to_vec();
-    let content_encryption = ContentEncryption::ALL.map(ContentEncryption::as_str).to_vec();
     let (pages_scopes, pages_claims) = of_own_pages(config);
-    let assertion = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str);
-    let assertion: Vec<_> =
-        assertion.into_iter().chain(MacAlgorithm::ALL.map(MacAlgorithm::as_str)).collect();
     let announced = &config.announced;
-    let address =
-        |told: &Option<Url>, path: &str| told.as_ref().map_or_else(|| endpoint(path), Url::to_string);
-    let methods = auth_methods(config);
     Metadata {
         issuer: config.issuer.as_str().to_owned(),
+        endpoints: endpoints(config),
+        scopes_supported: besides(
+            &[&["openid", "offline_access", "offline"], pages_scopes].concat(),
+            &announced.scopes,
+        ),
+        claims_supported: besides(&[&CLAIMS, pages_claims].concat(), &announced.claims),
+        response_types_supported: RESPONSE_TYPES.to_vec(),
+        response_modes_supported: std::iter::once("jwt")
+            .chain(ResponseMode::ALL.map(ResponseMode::as_str))
+            .collect(),
+        grant_types_supported: GRANT_TYPES.map(GrantType::as_str).to_vec(),
+        subject_types_supported: config.policies.subjects.types.clone(),
+        prompt_values_supported: vec!["none", "login", "consent", "select_account", "create"],
+        code_challenge_methods_supported: vec!["S256"],
+        client_id_metadata_document_supported: config.policies.metadata_documents.enabled,
+        authentication: authentication(config),
+        binding: Binding {
+            dpop_signing_alg_values_supported: ALGORITHMS.map(SigningAlgorithm::as_str).to_vec(),
+            tls_client_certificate_bound_access_tokens: config.policies.mtls.enabled,
+            mtls_endpoint_aliases: mtls_aliases(config),
+        },
+        requests: requests(config),
+        answers: answers(),
+        logout: Logout {
+            backchannel_logout_supported: true,
+            backchannel_logout_session_supported: true,
+            frontchannel_logout_supported: true,
+            frontchannel_logout_session_supported: true,
+        },
+    }
+}
+
+fn endpoints(config: &Config) -> Endpoints {
+    let announced = &config.announced;
+    let endpoint = |path: &str| config.issuer.endpoint(path);
+    let address =
+        |told: &Option<Url>, path: &str| told.as_ref().map_or_else(|| endpoint(path), Url::to_string);
+    let registers = config.policies.dynamic_registration.enabled;
+    Endpoints {
         authorization_endpoint: address(&announced.authorization_endpoint, "/oauth2/auth"),
         token_endpoint: address(&announced.token_endpoint, "/oauth2/token"),
         pushed_authorization_request_endpoint: endpoint("/oauth2/par"),
@@ -86,78 +116,80 @@ pub fn metadata(config: &Config) -> Metadata {
         ),
         jwks_uri: address(&announced.jwks_uri, "/.well-known/jwks.json"),
         userinfo_endpoint: address(&announced.userinfo_endpoint, "/userinfo"),
-        registration_endpoint: config
-            .policies
-            .dynamic_registration
-            .enabled
-            .then(|| address(&announced.registration_endpoint, "/oauth2/register")),
-        client_id_metadata_document_supported: config.policies.metadata_documents.enabled,
+        introspection_endpoint: endpoint("/oauth2/introspect"),
         revocation_endpoint: endpoint("/oauth2/revoke"),
         end_session_endpoint: endpoint("/oauth2/sessions/logout"),
-        scopes_supported: besides(
-            &[&["openid", "offline_access", "offline"], pages_scopes].concat(),
-            &announced.scopes,
-        ),
-        response_types_supported: RESPONSE_TYPES.to_vec(),
-        response_modes_supported: std::iter::once("jwt")
-            .chain(ResponseMode::ALL.map(ResponseMode::as_str))
-            .collect(),
-        grant_types_supported: GRANT_TYPES.map(GrantType::as_str).to_vec(),
-        subject_types_supported: config.policies.subjects.types.clone(),
-        id_token_signing_alg_values_supported: signing.clone(),
-        id_token_signed_response_alg: signing.clone(),
-        id_token_encryption_alg_values_supported: key_management.clone(),
-        id_token_encryption_enc_values_supported: content_encryption.clone(),
-        userinfo_signed_response_alg: userinfo.clone(),
-        userinfo_signing_alg_values_supported: userinfo,
-        userinfo_encryption_alg_values_supported: key_management.clone(),
-        userinfo_encryption_enc_values_supported: content_encryption.clone(),
-        introspection_endpoint: endpoint("/oauth2/introspect"),
-        introspection_endpoint_auth_methods_supported: methods
-            .iter()
-            .copied()
-            .filter(|method| *method != AuthMethod::None.as_str())
-            .collect(),
-        introspection_endpoint_auth_signing_alg_values_supported: assertion.clone(),
-        introspection_signing_alg_values_supported: signing,
-        introspection_encryption_alg_values_supported: key_management,
-        introspection_encryption_enc_values_supported: content_encryption,
-        revocation_endpoint_auth_signing_alg_values_supported: assertion.clone(),
-        token_endpoint_auth_methods_supported: methods.clone(),
-        token_endpoint_auth_signing_alg_values_supported: assertion,
-        revocation_endpoint_auth_methods_supported: methods,
-        code_challenge_methods_supported: vec!["S256"],
-        dpop_signing_alg_values_supported: ALGORITHMS.map(SigningAlgorithm::as_str).to_vec(),
-        tls_client_certificate_bound_access_tokens: config.policies.mtls.enabled,
-        mtls_endpoint_aliases: mtls_aliases(config),
-        claims_supported: besides(&[&CLAIMS, pages_claims].concat(), &announced.claims),
-        prompt_values_supported: vec!["none", "login", "consent", "select_account", "create"],
+        registration_endpoint: registers
+            .then(|| address(&announced.registration_endpoint, "/oauth2/register")),
+    }
+}
+
+fn authentication(config: &Config) -> Authentication {
+    let methods = auth_methods(config);
+    let signing = signing().into_iter().chain(MacAlgorithm::ALL.map(MacAlgorithm::as_str));
+    let signing: Names = signing.collect();
+    let confidential = methods.iter().copied().filter(|method| *method != AuthMethod::None.as_str());
+    Authentication {
+        introspection_endpoint_auth_methods_supported: confidential.collect(),
+        introspection_endpoint_auth_signing_alg_values_supported: signing.clone(),
+        revocation_endpoint_auth_methods_supported: methods.clone(),
+        revocation_endpoint_auth_signing_alg_values_supported: signing.clone(),
+        token_endpoint_auth_methods_supported: methods,
+        token_endpoint_auth_signing_alg_values_supported: signing,
+    }
+}
+
+fn requests(config: &Config) -> Requests {
+    let policies = &config.policies;
+    Requests {
         claims_parameter_supported: true,
         request_parameter_supported: true,
-        request_uri_parameter_supported: config.policies.request_objects.by_reference,
+        request_uri_parameter_supported: policies.request_objects.by_reference,
         require_request_uri_registration: true,
-        require_pushed_authorization_requests: config.policies.pushed_requests.required,
-        require_signed_request_object: config.policies.request_objects.require_signed,
+        require_pushed_authorization_requests: policies.pushed_requests.required,
+        require_signed_request_object: policies.request_objects.require_signed,
         request_object_signing_alg_values_supported: request_object_signing(config),
         request_object_encryption_alg_values_supported: REQUEST_OBJECT_ALGORITHMS
             .map(KeyManagement::as_str)
             .to_vec(),
-        request_object_encryption_enc_values_supported: ContentEncryption::ALL
-            .map(ContentEncryption::as_str)
-            .to_vec(),
-        authorization_response_iss_parameter_supported: true,
-        authorization_signing_alg_values_supported: SigningAlgorithm::ALL
-            .map(SigningAlgorithm::as_str)
-            .to_vec(),
-        authorization_encryption_alg_values_supported: KeyManagement::ALL.map(KeyManagement::as_str).to_vec(),
-        authorization_encryption_enc_values_supported: ContentEncryption::ALL
-            .map(ContentEncryption::as_str)
-            .to_vec(),
-        backchannel_logout_supported: true,
-        backchannel_logout_session_supported: true,
-        frontchannel_logout_supported: true,
-        frontchannel_logout_session_supported: true,
+        request_object_encryption_enc_values_supported: content_encryption(),
     }
+}
+
+fn answers() -> Answers {
+    Answers {
+        authorization_response_iss_parameter_supported: true,
+        authorization_signing_alg_values_supported: signing(),
+        authorization_encryption_alg_values_supported: key_management(),
+        authorization_encryption_enc_values_supported: content_encryption(),
+        id_token_signing_alg_values_supported: signing(),
+        id_token_signed_response_alg: signing(),
+        id_token_encryption_alg_values_supported: key_management(),
+        id_token_encryption_enc_values_supported: content_encryption(),
+        userinfo_signing_alg_values_supported: signing_or_none(),
+        userinfo_signed_response_alg: signing_or_none(),
+        userinfo_encryption_alg_values_supported: key_management(),
+        userinfo_encryption_enc_values_supported: content_encryption(),
+        introspection_signing_alg_values_supported: signing(),
+        introspection_encryption_alg_values_supported: key_management(),
+        introspection_encryption_enc_values_supported: content_encryption(),
+    }
+}
+
+fn signing() -> Names {
+    SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).to_vec()
+}
+
+fn signing_or_none() -> Names {
+    std::iter::once("none").chain(signing()).collect()
+}
+
+fn key_management() -> Names {
+    KeyManagement::ALL.map(KeyManagement::as_str).to_vec()
+}
+
+fn content_encryption() -> Names {
+    ContentEncryption::ALL.map(ContentEncryption::as_str).to_vec()
 }
 
 /// Scopes and claims that the built-in pages know something for; other pages are announced by configuration.
@@ -183,7 +215,7 @@ fn auth_methods(config: &Config) -> Vec<&'static str> {
 /// What request objects may be signed with; `none` where they need not be.
 fn request_object_signing(config: &Config) -> Vec<&'static str> {
     let none = config.policies.request_objects.allow_unsigned.then_some("none");
-    SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).into_iter().chain(none).collect()
+    signing().into_iter().chain(none).collect()
 }
 
 /// Where clients with certificates find the endpoints that look at them (RFC 8705 §5).

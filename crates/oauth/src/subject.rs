@@ -1,5 +1,7 @@
 //! The subject as a client sees it (OpenID Connect Core §8): the same for all clients, or another one for each sector.
 
+use std::fmt::Write;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_crypto::digest::sha256;
@@ -22,7 +24,15 @@ pub fn shown_subject(client: &Client, subject: &Subject, config: &Config) -> Opt
     let salt = config.policies.subjects.pairwise_salt.as_ref().map_or("", |salt| salt.expose());
     let sector = sector(client);
     let input = [sector.as_bytes(), subject.as_str().as_bytes(), salt.as_bytes()].concat();
-    Some(sha256(&input).iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(hexadecimal(&sha256(&input)))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing into a text never fails.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// Clients of one sector see the same subjects: the host of the `sector_identifier_uri`, else the host that all redirect

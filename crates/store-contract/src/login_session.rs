@@ -7,7 +7,7 @@
 )]
 
 use sluice_commit::StoreError;
-use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::grant::{GrantClaims, GrantRepository};
 use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository};
 use sluice_oauth::logout::{LogoutNotice, OutboxRepository};
 use sluice_primitives::{Lifetime, SessionId};
@@ -122,12 +122,9 @@ pub async fn participants_know_whose_session_it_is_by_the_name_they_were_told(fi
     let session = given::session();
     insert(&*store, &session).await;
     for (client, shown) in [("bank", Some("pseudonym")), ("shop", None), ("bank", Some("a later one"))] {
-        let mut grant = sluice_oauth::grant::Grant {
-            session: Some(session.id),
-            client: given::client_id(client),
-            ..given::grant()
-        };
-        grant.claims.shown_subject = shown.map(str::to_owned);
+        let claims = GrantClaims { shown_subject: shown.map(str::to_owned), ..GrantClaims::default() };
+        let (session, client) = (Some(session.id), given::client_id(client));
+        let grant = sluice_oauth::grant::Grant { session, client, claims, ..given::grant() };
         GrantRepository::insert(&*store, grant, None, true).await.unwrap();
     }
     let ended = store.participants(&EndSessions::One(session.id)).await.unwrap();

@@ -34,6 +34,7 @@ impl SecurityProfile {
 /// How a client proves who it is and binds what it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "the wire has them")]
 pub struct ClientSecurity {
     /// Which stricter rules hold.
     pub profile: SecurityProfile,

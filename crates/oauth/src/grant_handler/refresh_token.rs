@@ -197,7 +197,9 @@ fn digest(exchange: &Exchange, confirmation: Option<Confirmation>) -> RefreshReq
     // No scope and no audience begins with a line feed and no name in it is empty: nothing else ends like this.
     if let Some(confirmation) = confirmation {
         let (name, thumbprint) = confirmation.member();
-        text.push_str(&format!("\n\n{name}={thumbprint}"));
+        for part in ["\n\n", name, "=", &thumbprint] {
+            text.push_str(part);
+        }
     }
     let mut digest = RefreshRequest::default();
     for (to, from) in digest.iter_mut().zip(sha256(text.as_bytes())) {

@@ -18,7 +18,12 @@ const SHORTEST_TOKEN: usize = 16;
 pub(super) const KEYS: &[Key] = &[
     Key::hydra("enabled", Kind::Boolean, "Whether clients may register themselves (RFC 7591).")
         .with_default("false"),
-    Key::hydra("default_scope", Kind::Texts, "The scope of a client that registers itself and names none."),
+    Key::hydra(
+        "default_scope",
+        Kind::Texts,
+        "The scope of a client that registers itself and names none, and the most that one has whom nobody invited; \
+         without it, `offline_access offline openid`.",
+    ),
     Key::own(
         "initial_access_token",
         Kind::Secret,

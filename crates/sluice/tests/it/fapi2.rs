@@ -23,7 +23,7 @@ on_both_stores! {
 
 const TOKEN: &str = "/oauth2/token";
 
-async fn fapi_client(sluice: &TestSluice) -> KeyedClient {
+pub(crate) async fn fapi_client(sluice: &TestSluice) -> KeyedClient {
     fapi_client_with(sluice, &json!({})).await
 }
 
@@ -104,6 +104,52 @@ async fn ensure_dpop_auth_code_binding_success() {
     let own = client.bound.thumbprint();
     let code = code_from(&sluice, &client.pushed(&sluice, &[("dpop_jkt", &own)]).await).await;
     client.token(&sluice, &redemption(&client.client, &code)).await.ok();
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ensure_dpopproof_at_par_endpoint_binding_success_and_a_mismatched_proof_jkt_fails() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = fapi_client(&sluice).await;
+    let proof = client.bound.proof(&sluice, "/oauth2/par");
+    let pushed = client.push(&sluice, &[], Some(&proof)).await;
+    let code = code_from(&sluice, &client.begins(&sluice, &pushed)).await;
+    let form = redemption(&client.client, &code);
+    // ensure-token-endpoint-fails-with-mismatched-dpop-proof-jkt.
+    let other = Key::new().proof(&sluice, TOKEN);
+    client.token_with(&sluice, &form, Some(&other)).await.refused_with(400, "invalid_grant");
+    client.token(&sluice, &form).await.ok();
+    // A proof is for one endpoint, and works there once.
+    client.push(&sluice, &[], Some(&proof)).await.refused_with(400, "invalid_dpop_proof");
+    let elsewhere = client.bound.proof(&sluice, TOKEN);
+    client.push(&sluice, &[], Some(&elsewhere)).await.refused_with(400, "invalid_dpop_proof");
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ensure_mismatched_dpop_jkt_fails() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = fapi_client(&sluice).await;
+    let (own, other) = (client.bound.thumbprint(), Key::new().thumbprint());
+    let proof = client.bound.proof(&sluice, "/oauth2/par");
+    let refused = client.push(&sluice, &[("dpop_jkt", &other)], Some(&proof)).await;
+    refused.refused_with(400, "invalid_dpop_proof");
+    let proof = client.bound.proof(&sluice, "/oauth2/par");
+    assert_eq!(client.push(&sluice, &[("dpop_jkt", &own)], Some(&proof)).await.status, 201);
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn par_ensure_pkce_required_and_par_plain_pkce_rejected() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = fapi_client(&sluice).await;
+    for changes in [
+        &[("code_challenge", ""), ("code_challenge_method", "")][..],
+        &[("code_challenge", VERIFIER), ("code_challenge_method", "plain")],
+        &[("code_challenge_method", "")],
+    ] {
+        client.push(&sluice, changes, None).await.refused_with(400, "invalid_request");
+    }
     sluice.node.stop().await;
 }
 

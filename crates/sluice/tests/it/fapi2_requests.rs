@@ -19,7 +19,7 @@ on_both_stores! {
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-async fn fapi_client(sluice: &TestSluice, signer: &Signer, profile: &str) -> TestClient {
+pub(crate) async fn fapi_client(sluice: &TestSluice, signer: &Signer, profile: &str) -> TestClient {
     let metadata = json!({
         "security_profile": profile,
         "token_endpoint_auth_method": "private_key_jwt",
@@ -31,7 +31,12 @@ async fn fapi_client(sluice: &TestSluice, signer: &Signer, profile: &str) -> Tes
 }
 
 /// Pushes a form, authenticated by an assertion.
-async fn push_form(sluice: &TestSluice, signer: &Signer, id: &str, form: &[(String, String)]) -> TokenAnswer {
+pub(crate) async fn push_form(
+    sluice: &TestSluice,
+    signer: &Signer,
+    id: &str,
+    form: &[(String, String)],
+) -> TokenAnswer {
     let mut form = form.to_vec();
     form.retain(|(name, _)| name != "client_id");
     form.push(("client_id".to_owned(), id.to_owned()));
@@ -41,7 +46,7 @@ async fn push_form(sluice: &TestSluice, signer: &Signer, id: &str, form: &[(Stri
     TokenAnswer { status: answer.status, body: answer.json() }
 }
 
-async fn push(
+pub(crate) async fn push(
     sluice: &TestSluice,
     signer: &Signer,
     client: &TestClient,
@@ -50,7 +55,7 @@ async fn push(
     push_form(sluice, signer, &client.id, &parameters(client, changes)).await
 }
 
-async fn push_object(
+pub(crate) async fn push_object(
     sluice: &TestSluice,
     signer: &Signer,
     client: &TestClient,

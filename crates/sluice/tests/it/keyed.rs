@@ -216,21 +216,35 @@ impl KeyedClient {
         self.asserting(sluice, ("/oauth2/token", form), &assertion, proof).await
     }
 
-    /// Pushes the ordinary request, changed by `changes`; the address that begins the flow.
-    pub(crate) async fn pushed(&self, sluice: &TestSluice, changes: &[(&str, &str)]) -> String {
+    /// Pushes the ordinary request, changed by `changes` (an empty value takes one away), with this proof.
+    pub(crate) async fn push(
+        &self,
+        sluice: &TestSluice,
+        changes: &[(&str, &str)],
+        proof: Option<&str>,
+    ) -> Answer {
         let ordinary = self.client.authorize_url(&Authorize::default()).parse::<url::Url>().unwrap();
         let changed = |name: &str| changes.iter().any(|(own, _)| *own == name);
         let kept: Vec<_> = ordinary.query_pairs().into_owned().filter(|(name, _)| !changed(name)).collect();
         let mut form: Vec<_> = kept.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         form.extend(changes.iter().filter(|(_, value)| !value.is_empty()));
         let assertion = self.assertion(sluice, &json!({}));
-        let answer = self.asserting(sluice, ("/oauth2/par", &form), &assertion, None).await;
-        assert_eq!(answer.status, 201, "{}", answer.body);
+        self.asserting(sluice, ("/oauth2/par", &form), &assertion, proof).await
+    }
+
+    /// The address that begins the flow of a pushed request.
+    pub(crate) fn begins(&self, sluice: &TestSluice, pushed: &Answer) -> String {
+        assert_eq!(pushed.status, 201, "{}", pushed.body);
         let mut url = sluice.public.join("/oauth2/auth").unwrap();
         url.query_pairs_mut()
             .append_pair("client_id", &self.client.id)
-            .append_pair("request_uri", answer.json()["request_uri"].as_str().unwrap());
+            .append_pair("request_uri", pushed.json()["request_uri"].as_str().unwrap());
         url.into()
+    }
+
+    /// Pushes the ordinary request, changed by `changes`; the address that begins the flow.
+    pub(crate) async fn pushed(&self, sluice: &TestSluice, changes: &[(&str, &str)]) -> String {
+        self.begins(sluice, &self.push(sluice, changes, None).await)
     }
 
     /// A code of a pushed request.

@@ -16,6 +16,7 @@ mod both_stores;
 mod cli;
 mod client_authentication;
 mod client_id_metadata_document;
+mod conformance;
 mod crash;
 mod cross_origin;
 mod database_restart;

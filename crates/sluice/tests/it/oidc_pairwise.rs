@@ -51,7 +51,8 @@ async fn client_at(sluice: &TestSluice, host: &str, subject_type: &str) -> TestC
 
 /// SHA-256 of sector, subject and salt: what Hydra tells such a client too.
 fn expected(host: &str, subject: &str) -> String {
-    sha256(format!("{host}{subject}{SALT}").as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    let hash = sha256(format!("{host}{subject}{SALT}").as_bytes());
+    hash.map(|byte| format!("{byte:02x}")).concat()
 }
 
 /// What the public introspection endpoint tells the client about its own token.

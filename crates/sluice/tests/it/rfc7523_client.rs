@@ -115,14 +115,14 @@ async fn an_assertion_names_this_server_by_its_issuer_or_an_endpoint() {
 }
 
 /// A key set that changes, on a port of its own.
-struct KeySet {
-    keys: Arc<Mutex<Value>>,
+pub(crate) struct KeySet {
+    pub(crate) keys: Arc<Mutex<Value>>,
     fetches: Arc<AtomicU32>,
-    uri: String,
+    pub(crate) uri: String,
 }
 
 impl KeySet {
-    async fn of(keys: Value) -> Self {
+    pub(crate) async fn of(keys: Value) -> Self {
         let (keys, fetches) = (Arc::new(Mutex::new(keys)), Arc::new(AtomicU32::new(0)));
         let (served, counted) = (Arc::clone(&keys), Arc::clone(&fetches));
         let answer = move || async move {

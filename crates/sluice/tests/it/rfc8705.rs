@@ -24,7 +24,7 @@ use crate::legs::token;
 on_both_stores!(tokens_are_bound_to_the_certificate);
 
 /// A certificate of a client and its key.
-struct Shown {
+pub(crate) struct Shown {
     certificate: Certificate,
     key: KeyPair,
 }
@@ -36,7 +36,7 @@ impl Shown {
         parameters
     }
 
-    fn self_signed() -> Self {
+    pub(crate) fn self_signed() -> Self {
         let key = KeyPair::generate().unwrap();
         Self { certificate: Self::parameters("client").self_signed(&key).unwrap(), key }
     }
@@ -46,11 +46,11 @@ impl Shown {
         Self { certificate: parameters.signed_by(&key, authority).unwrap(), key }
     }
 
-    fn thumbprint(&self) -> String {
+    pub(crate) fn thumbprint(&self) -> String {
         URL_SAFE_NO_PAD.encode(sha256(self.certificate.der()))
     }
 
-    fn jwk(&self) -> Value {
+    pub(crate) fn jwk(&self) -> Value {
         let jwk = ClientCertificate::from_der(self.certificate.der()).unwrap().to_jwk().unwrap();
         serde_json::to_value(jwk).unwrap()
     }
@@ -61,7 +61,7 @@ impl Shown {
     }
 
     /// As RFC 9440 §2.2 writes it.
-    fn client_cert(&self) -> String {
+    pub(crate) fn client_cert(&self) -> String {
         format!(":{}:", STANDARD.encode(self.certificate.der()))
     }
 }
@@ -261,8 +261,8 @@ async fn a_certificate_of_an_authority_is_known_by_its_name() {
     let good = Shown::by(&known, &named);
     let nameless = Shown::by(&known, &Shown::parameters("other"));
     let untrusted = Shown::by(&foreign, &named);
-    let itself =
-        Shown { certificate: named.self_signed(&good.key).unwrap(), key: KeyPair::generate().unwrap() };
+    let own_key = KeyPair::generate().unwrap();
+    let itself = Shown { certificate: named.self_signed(&own_key).unwrap(), key: own_key };
     let mut old = named.clone();
     old.not_after = date_time_ymd(2020, 1, 1);
     let expired = Shown::by(&known, &old);
@@ -280,12 +280,11 @@ async fn a_certificate_of_an_authority_is_known_by_its_name() {
         let client = asking.sluice.client(&client(name)).await;
         let answer = asking.token(Some(&good), &client, MACHINE).await;
         assert_eq!(answer.status, 200, "{member}: {}", answer.body);
-        for shown in [&nameless, &untrusted, &expired] {
+        for shown in [&nameless, &untrusted, &itself, &expired] {
             asking.token(Some(shown), &client, MACHINE).await.refused_with(401, "invalid_client");
         }
         asking.token(None, &client, MACHINE).await.refused_with(401, "invalid_client");
     }
-    drop(itself);
     asking.sluice.node.stop().await;
 }
 

@@ -36,7 +36,8 @@ async fn at_consent(sluice: &TestSluice, client: &TestClient, login: &Value) -> 
 }
 
 async fn section_2_a_token_says_who_may_do_what_for_whom_and_since_when(backend: Backend) {
-    let sluice = TestSluice::start(backend).await;
+    // By default it is `scp`, a list, as with Hydra.
+    let sluice = TestSluice::with(backend, &[("strategies.jwt.scope_claim", "string")]).await;
     let client = client(&sluice, json!({})).await;
     let login = json!({"subject": "alice", "acr": "urn:level:2", "amr": ["pwd", "otp"]});
     let (mut browser, challenge) = at_consent(&sluice, &client, &login).await;

@@ -325,18 +325,18 @@ async fn an_encrypted_object_is_opened_and_its_signature_checked() {
 }
 
 /// A server that keeps an object: what it answers with, and how often it was asked.
-struct Shelf {
-    uri: String,
+pub(crate) struct Shelf {
+    pub(crate) uri: String,
     answer: Arc<Mutex<(&'static str, String)>>,
     asked: Arc<AtomicUsize>,
 }
 
 type Kept = (Arc<Mutex<(&'static str, String)>>, Arc<AtomicUsize>);
 
-const MEDIA_TYPE: &str = "application/oauth-authz-req+jwt";
+pub(crate) const MEDIA_TYPE: &str = "application/oauth-authz-req+jwt";
 
 impl Shelf {
-    async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let uri = format!("http://{}/object", listener.local_addr().unwrap());
         let kept: Kept = (Arc::new(Mutex::new((MEDIA_TYPE, String::new()))), Arc::default());
@@ -347,7 +347,7 @@ impl Shelf {
         Self { uri, answer: kept.0, asked: kept.1 }
     }
 
-    fn put(&self, media_type: &'static str, object: &str) {
+    pub(crate) fn put(&self, media_type: &'static str, object: &str) {
         *self.answer.lock() = (media_type, object.to_owned());
     }
 

@@ -49,7 +49,7 @@ remembered AS (
 ),
 participants AS (
     INSERT INTO session_client (sid, client_id, shown_subject)
-    SELECT i.sid, i.client_id, i.claims::json ->> 'shown_subject'
+    SELECT i.sid, i.client_id, NULLIF(i.claims, '')::json ->> 'shown_subject'
     FROM UNNEST($24::uuid[]) AS p (grant_id)
     JOIN inserted AS i ON i.grant_id = p.grant_id
     WHERE i.sid IS NOT NULL

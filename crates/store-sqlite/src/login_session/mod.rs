@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
-use sluice_oauth::login_session::{EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient};
+use sluice_oauth::login_session::{
+    EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
+};
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{Lifetime, SessionId, Timestamp};
 use sluice_token::{Marker, Target};

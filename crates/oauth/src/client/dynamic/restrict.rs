@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use sluice_protocol::{GrantType, Scope};
 
-use crate::client::model::{Client, Lifespans};
+use crate::client::model::{AccessTokenStrategy, Client, Lifespans};
 use crate::client::profile::TokenExchangePolicy;
 use crate::client::registration::{ClientMetadata, RegistrationError};
 
@@ -53,7 +53,7 @@ impl Bounds<'_> {
 
     fn check_members(&self, asked: &ClientMetadata) -> Result<(), RegistrationError> {
         let own = self.stored;
-        let strategy = own.and_then(|own| own.access_token_strategy).map(|own| own.as_str());
+        let strategy = own.and_then(|own| own.access_token_strategy).map(AccessTokenStrategy::as_str);
         let exchange = own.map_or_else(TokenExchangePolicy::default, |own| own.token_exchange.clone());
         let has_audience =
             |value: &str| own.is_some_and(|own| own.audience.as_slice().iter().any(|own| own == value));

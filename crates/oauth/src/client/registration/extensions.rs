@@ -12,9 +12,8 @@ use crate::keys::REQUEST_OBJECT_ALGORITHMS;
 const MAX_TEXT: usize = 1024;
 
 /// How the client proves who it is and binds what it holds. The sealed secret is never taken from outside.
-pub(super) fn security(metadata: &ClientMetadata) -> Result<ClientSecurity, RegistrationError> {
-    let asked = &metadata.security;
-    Ok(ClientSecurity { sealed_secret: None, ..asked.clone() })
+pub(super) fn security(metadata: &ClientMetadata) -> ClientSecurity {
+    ClientSecurity { sealed_secret: None, ..metadata.security.clone() }
 }
 
 /// How what the client is sent is signed and encrypted.

@@ -85,7 +85,7 @@ pub fn register(
         access_token_strategy: access_token_strategy(&metadata)?,
         userinfo_signed_response_alg: userinfo_alg(&metadata)?,
         id_token_signed_response_alg: id_token_alg(&metadata)?,
-        security: extensions::security(&metadata)?,
+        security: extensions::security(&metadata),
         formats: extensions::formats(&metadata)?,
         defaults: extensions::defaults(&metadata)?,
         software: extensions::software(&metadata)?,

@@ -150,6 +150,9 @@ fn what_is_encrypted_needs_a_key_and_algorithms_that_are_known() {
     assert!(refusal(request_objects("RSA-OAEP")).contains("request_object_encryption_alg"));
 }
 
+/// Changes one thing.
+type Change = fn(&mut ClientMetadata);
+
 #[test]
 fn fapi_clients_are_held_to_their_profile() {
     let fapi = || {
@@ -164,7 +167,7 @@ fn fapi_clients_are_held_to_their_profile() {
         metadata
     };
     assert!(registered(fapi()).is_ok());
-    let changes: [(fn(&mut ClientMetadata), &str); 9] = [
+    let changes: [(Change, &str); 9] = [
         (|of| of.token_endpoint_auth_method = "client_secret_basic".to_owned(), "token_endpoint_auth_method"),
         (|of| of.token_endpoint_auth_method = "none".to_owned(), "token_endpoint_auth_method"),
         (|of| of.security.dpop_bound_access_tokens = false, "dpop_bound_access_tokens"),

@@ -1,15 +1,18 @@
-//! The behaviour that the Basic, Implicit, Hybrid and Form Post plans ask of every response type.
+//! The behaviour that the Config, Basic, Implicit, Hybrid and Form Post plans ask of every response type.
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sluice_testkit::{Backend, TestClient, TestSluice};
+use sluice_crypto::jwk::JwkSet;
+use sluice_testkit::{Authorize, Backend, ISSUER, TestClient, TestSluice, accept_consent, accept_login};
 
 use crate::answer::{Answer, http};
 use crate::authorization_errors::Change::{With, Without};
 use crate::authorization_errors::{Change, asked};
 use crate::both_stores::on_both_stores;
 use crate::jwt::verified;
-use crate::response::{Response, answer, client_for, last_page};
+use crate::legs::token;
+use crate::requests::{assembled, claims, is_refused, with};
+use crate::response::{Response, STATE, answer, client_for, last_page};
 
 on_both_stores! {
     a_login_leads_to_tokens_that_can_be_verified_whatever_the_response_type,
@@ -106,8 +109,10 @@ async fn a_request_may_come_by_post() {
         let client = client_for(&sluice, &[response_type], json!({})).await;
         let url = asked(&client, &[With("response_type", response_type)]);
         let (address, query) = url.split_once('?').unwrap();
-        let pairs: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-        let form: Vec<(&str, &str)> = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let pairs: Vec<(String, String)> =
+            url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let form: Vec<(&str, &str)> =
+            pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let mut browser = sluice.browser();
         let page = browser.submit(address, &form).await;
         assert_eq!(page.status.as_u16(), 303);
@@ -179,4 +184,118 @@ async fn userinfo_speaks_of_the_subject_of_the_id_token() {
         assert_eq!(answer.ok()["sub"], said["sub"]);
     }
     sluice.node.stop().await;
+}
+
+async fn discovery(sluice: &TestSluice) -> Value {
+    let page = sluice.browser().visit("/.well-known/openid-configuration").await;
+    serde_json::from_str(&page.body).unwrap()
+}
+
+/// OpenID Connect Discovery §3.
+#[tokio::test(flavor = "multi_thread")]
+async fn discovery_says_what_every_client_needs_and_its_addresses_answer() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let metadata = discovery(&sluice).await;
+    assert_eq!(metadata["issuer"], ISSUER);
+    for endpoint in ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"] {
+        let address = metadata[endpoint].as_str().unwrap();
+        assert!(address.starts_with(ISSUER), "{endpoint}: {address}");
+        let page = sluice.browser().visit(address).await;
+        assert_ne!(page.status, 404, "{endpoint}");
+    }
+    let lists = |list: &str, value: &str| metadata[list].as_array().unwrap().contains(&json!(value));
+    assert!(TYPES.iter().all(|own| lists("response_types_supported", own)));
+    for (list, value) in [
+        ("scopes_supported", "openid"),
+        ("subject_types_supported", "public"),
+        ("id_token_signing_alg_values_supported", "RS256"),
+        ("response_modes_supported", "query"),
+        ("response_modes_supported", "fragment"),
+        ("response_modes_supported", "form_post"),
+        ("grant_types_supported", "authorization_code"),
+        ("grant_types_supported", "implicit"),
+        ("token_endpoint_auth_methods_supported", "client_secret_basic"),
+        ("token_endpoint_auth_methods_supported", "client_secret_post"),
+        ("token_endpoint_auth_methods_supported", "private_key_jwt"),
+        ("claims_supported", "sub"),
+        ("claims_supported", "auth_time"),
+    ] {
+        assert!(lists(list, value), "{list}: {}", metadata[list]);
+    }
+    let page = sluice.browser().visit(metadata["jwks_uri"].as_str().unwrap()).await;
+    let keys: JwkSet = serde_json::from_str(&page.body).unwrap();
+    let mut names: Vec<_> = keys.keys.iter().map(|key| key.kid.clone().unwrap()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), keys.keys.len(), "each key has a name of its own");
+    assert!(keys.keys.iter().all(|key| !key.is_private()), "{}", page.body);
+    sluice.node.stop().await;
+}
+
+/// OpenID Connect Core §5.4: what these scopes stand for, as far as the consent page knows it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_scope_stands_for_is_told_by_userinfo() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = sluice.client(&json!({"scope": "openid profile email address phone"})).await;
+    let address = json!({"formatted": "1 Main Street", "country": "NZ"});
+    let all = [
+        ("profile", json!({"name": "Alice", "family_name": "Smith", "updated_at": 1_700_000_000})),
+        ("email", json!({"email": "alice@example.org", "email_verified": true})),
+        ("address", json!({"address": address})),
+        ("phone", json!({"phone_number": "+64 1", "phone_number_verified": false})),
+    ];
+    let mut every = json!({});
+    for (_, known) in &all {
+        every.as_object_mut().unwrap().extend(known.as_object().unwrap().clone());
+    }
+    let each = all.into_iter().map(|(scope, known)| (format!("openid {scope}"), known));
+    for (scope, known) in each.chain([("openid profile email address phone".to_owned(), every)]) {
+        let mut browser = sluice.browser();
+        let challenge = browser.begin(&client, &Authorize { scope: &scope, ..Authorize::default() }).await;
+        let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+        let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+        let session = json!({"session": {"id_token": known}});
+        let verifier = accept_consent(&sluice, &challenge, &session).await;
+        let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+        assert_eq!(tokens["scope"], scope);
+        let (status, mut told) = client.userinfo(token(&tokens, "access_token")).await;
+        assert_eq!((status, told.as_object_mut().unwrap().remove("sub")), (200, Some(json!("alice"))));
+        assert_eq!(told, known, "{scope}");
+    }
+    sluice.node.stop().await;
+}
+
+/// OpenID Connect Core §6.1: where `none` is announced it is taken, and elsewhere neither.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unsigned_request_object_counts_where_it_is_announced() {
+    for allowed in [false, true] {
+        let setting = ("oauth2.request_objects.allow_unsigned", if allowed { "true" } else { "false" });
+        let sluice = TestSluice::with(Backend::Sqlite, &[setting]).await;
+        let metadata = discovery(&sluice).await;
+        assert_eq!(metadata["request_parameter_supported"], true);
+        let algorithms = metadata["request_object_signing_alg_values_supported"].as_array().unwrap();
+        assert_eq!(algorithms.contains(&json!("none")), allowed);
+        let client = sluice.client(&json!({})).await;
+        let said = claims(&sluice, &client, &json!({}));
+        let object = assembled(&json!({"alg": "none"}), &said, b"");
+        // The address within is used, and the other one not looked at.
+        let beside = [("request", object.as_str()), ("redirect_uri", "https://app.test/another")];
+        let mut browser = sluice.browser();
+        if allowed {
+            let page = last_page(&sluice, &mut browser, &with(&client, &beside)).await;
+            assert_eq!(Response::of(&page).uri, client.redirect_uri);
+            assert_eq!(page.expect("state"), STATE);
+            client.redeem(&page.expect("code")).await.ok();
+        } else {
+            let page = browser.visit(&with(&client, &beside)).await;
+            assert_eq!((page.status.as_u16(), &page.location), (400, &None), "{}", page.body);
+            let registered = [beside[0], ("redirect_uri", client.redirect_uri.as_str())];
+            is_refused(&mut browser, &with(&client, &registered), "invalid_request_object").await;
+        }
+        // By reference it is neither announced nor taken.
+        assert_eq!(metadata["request_uri_parameter_supported"], false);
+        let by_reference = [With("request_uri", "https://app.test/object")];
+        is_refused(&mut browser, &asked(&client, &by_reference), "request_uri_not_supported").await;
+        sluice.node.stop().await;
+    }
 }

@@ -53,9 +53,9 @@ fn every_test_that_is_named_exists_and_is_run() {
         assert!(modules.contains(module), "{module} is no module of the plans");
         for test in tests {
             let (file, function) = place(test);
-            let source = sources
-                .entry(file.clone())
-                .or_insert_with(|| std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file:?}: {error}")));
+            let source = sources.entry(file.clone()).or_insert_with(|| {
+                std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file:?}: {error}"))
+            });
             assert!(is_test(source, function), "{test} of {module} is no test in {file:?}");
         }
     }

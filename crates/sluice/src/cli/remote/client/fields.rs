@@ -34,8 +34,8 @@ pub(super) struct FieldArgs {
     /// Where users may be sent after logout
     #[arg(long, value_name = "URI", value_delimiter = ',')]
     post_logout_callback: Option<Vec<String>>,
-    /// How it proves who it is: `client_secret_basic`, `client_secret_post`, `private_key_jwt` or none
-    /// [default: `client_secret_basic`]
+    /// How it proves who it is: `client_secret_basic`, `client_secret_post`, `client_secret_jwt`, `private_key_jwt`,
+    /// `tls_client_auth`, `self_signed_tls_client_auth` or none [default: `client_secret_basic`]
     #[arg(long, value_name = "METHOD")]
     token_endpoint_auth_method: Option<String>,
     /// The format of its access tokens: opaque or jwt
@@ -50,6 +50,9 @@ pub(super) struct FieldArgs {
     /// Where its public keys are
     #[arg(long, value_name = "URI")]
     jwks_uri: Option<String>,
+    /// The algorithm of its id tokens [default: ES256]
+    #[arg(long, value_name = "ALG")]
+    id_token_signed_response_alg: Option<String>,
     /// The algorithm of its request objects
     #[arg(long, value_name = "ALG")]
     request_object_signing_alg: Option<String>,
@@ -122,13 +125,14 @@ struct AboutArgs {
 }
 
 impl FieldArgs {
-    /// A new client: Hydra's defaults, and what is given.
+    /// A new client: Hydra's defaults, the cheaper signature, and what is given.
     pub(super) fn as_new_client(&self) -> Map<String, Value> {
         let mut client = Map::from_iter([
             ("grant_types".to_owned(), json!(["authorization_code"])),
             ("response_types".to_owned(), json!(["code"])),
             ("token_endpoint_auth_method".to_owned(), "client_secret_basic".into()),
             ("subject_type".to_owned(), "public".into()),
+            ("id_token_signed_response_alg".to_owned(), "ES256".into()),
             ("metadata".to_owned(), json!({})),
         ]);
         client.extend(self.given().map(|(name, value)| (name.to_owned(), value)));
@@ -164,6 +168,7 @@ impl FieldArgs {
             ("subject_type", text(self.subject_type.as_deref())),
             ("sector_identifier_uri", text(self.sector_identifier_uri.as_deref())),
             ("jwks_uri", text(self.jwks_uri.as_deref())),
+            ("id_token_signed_response_alg", text(self.id_token_signed_response_alg.as_deref())),
             ("request_object_signing_alg", text(self.request_object_signing_alg.as_deref())),
             ("request_uris", list(self.request_uri.as_deref())),
             ("allowed_cors_origins", list(self.allowed_cors_origin.as_deref())),

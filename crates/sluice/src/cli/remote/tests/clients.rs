@@ -43,6 +43,7 @@ REDIRECT URIS   http://127.0.0.1:5555/callback
         "redirect_uris": ["http://127.0.0.1:5555/callback"],
         "token_endpoint_auth_method": "client_secret_basic",
         "subject_type": "public",
+        "id_token_signed_response_alg": "ES256",
         "metadata": {},
     });
     assert_eq!(asked.json(), body);
@@ -55,7 +56,7 @@ async fn every_flag_of_a_client_has_its_field() {
         "sluice create oauth2-client --id photos --name P --secret s --grant-type a --response-type b --scope c \
          --audience d,e --redirect-uri f --post-logout-callback g --token-endpoint-auth-method none \
          --access-token-strategy jwt --subject-type pairwise --sector-identifier-uri h --jwks-uri i \
-         --request-object-signing-alg ES256 --request-uri j --allowed-cors-origin k --skip-consent \
+         --id-token-signed-response-alg RS256 --request-object-signing-alg ES256 --request-uri j --allowed-cors-origin k --skip-consent \
          --skip-logout-consent=false --frontchannel-logout-callback l --frontchannel-logout-session-required \
          --backchannel-logout-callback m --backchannel-logout-session-required=true --owner n --contact o \
          --contact p --client-uri q --logo-uri r --policy-uri s --tos-uri t --metadata {\"u\":1}",
@@ -66,7 +67,7 @@ async fn every_flag_of_a_client_has_its_field() {
         "response_types": ["b"], "scope": "c", "audience": ["d", "e"], "redirect_uris": ["f"],
         "post_logout_redirect_uris": ["g"], "token_endpoint_auth_method": "none", "access_token_strategy": "jwt",
         "subject_type": "pairwise", "sector_identifier_uri": "h", "jwks_uri": "i",
-        "request_object_signing_alg": "ES256", "request_uris": ["j"], "allowed_cors_origins": ["k"],
+        "id_token_signed_response_alg": "RS256", "request_object_signing_alg": "ES256", "request_uris": ["j"], "allowed_cors_origins": ["k"],
         "skip_consent": true, "skip_logout_consent": false, "frontchannel_logout_uri": "l",
         "frontchannel_logout_session_required": true, "backchannel_logout_uri": "m",
         "backchannel_logout_session_required": true, "owner": "n", "contacts": ["o", "p"], "client_uri": "q",
