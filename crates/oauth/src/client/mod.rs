@@ -14,6 +14,7 @@ pub mod model;
 pub mod profile;
 pub mod registration;
 pub mod repository;
+pub mod reseal;
 pub mod secret;
 pub mod service;
 
@@ -31,6 +32,7 @@ pub use profile::{
 };
 pub use registration::{ClientMetadata, ReadMetadata, RegistrationError, RegistrationRules};
 pub use repository::{ClientFilter, ClientRepository, Replacement};
+pub use reseal::{ResealError, ResealedClients, SealedClientSecrets};
 pub use secret::ClientSecrets;
 pub use service::{
     ClientPage, ClientService, ClientServiceError, ClientServiceParts, ListClients, Management, RefusedPatch,

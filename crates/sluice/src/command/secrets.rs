@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use sluice_oauth::client::SealedClientSecrets;
 use sluice_oauth::keys::SealedKeys;
 use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
@@ -76,6 +77,7 @@ struct AtRest {
     stores: Stores,
     secrets: KeyMaterial,
     keys: SealedKeys,
+    clients: SealedClientSecrets,
 }
 
 impl AtRest {
@@ -84,17 +86,20 @@ impl AtRest {
         let stores = open_store(&settings.database, false, (&clock, &rng)).await?;
         let secrets = key_material(settings, &sources.data_dir, &*rng)?;
         let sealer = Arc::new(secrets.at_rest(stores.network_id().await?));
+        let clients =
+            SealedClientSecrets::new(stores.repositories() as _, Arc::clone(&sealer), Arc::clone(&rng));
         let keys = SealedKeys::new(stores.repositories() as _, sealer, rng);
-        Ok(Self { stores, secrets, keys })
+        Ok(Self { stores, secrets, keys, clients })
     }
 
-    /// How many keys each secret sealed.
+    /// How many keys and client secrets each secret sealed.
     async fn count(&self, console: &mut Console<'_>) -> Exit {
-        let counts = match self.keys.count().await {
-            Ok(counts) => counts,
-            Err(error) => return fail(console, &error),
+        let (keys, clients) = match (self.keys.count().await, self.clients.count().await) {
+            (Ok(keys), Ok(clients)) => (keys, clients),
+            (Err(error), _) | (_, Err(error)) => return fail(console, &error),
         };
-        for line in self.lines(&counts) {
+        let lines = self.lines("keys at rest", &keys).into_iter();
+        for line in lines.chain(self.lines("client secrets", &clients)) {
             if print(console, &line) == Exit::Failure {
                 return Exit::Failure;
             }
@@ -102,15 +107,15 @@ impl AtRest {
         Exit::Success
     }
 
-    fn lines(&self, counts: &BTreeMap<Option<usize>, u64>) -> Vec<String> {
+    fn lines(&self, what: &str, counts: &BTreeMap<Option<usize>, u64>) -> Vec<String> {
         let line = |(place, count): (&Option<usize>, &u64)| match place {
-            None => format!("keys at rest     {count} sealed with a secret that is not configured"),
+            None => format!("{what:<16} {count} sealed with a secret that is not configured"),
             Some(0) => {
-                format!("keys at rest     {count} sealed with {}, which seals", self.secrets.name_at_rest(0))
+                format!("{what:<16} {count} sealed with {}, which seals", self.secrets.name_at_rest(0))
             }
             Some(place) => {
                 let name = self.secrets.name_at_rest(*place);
-                format!("keys at rest     {count} sealed with {name}: `sluice secrets reseal` moves them")
+                format!("{what:<16} {count} sealed with {name}: `sluice secrets reseal` moves them")
             }
         };
         counts.iter().map(line).collect()
@@ -121,16 +126,28 @@ impl AtRest {
             Ok(done) => done,
             Err(error) => return fail(console, &error),
         };
+        let clients = match self.clients.reseal().await {
+            Ok(clients) => clients,
+            Err(error) => return fail(console, &error),
+        };
         for (set, kid) in &done.unopened {
             let _ =
                 writeln!(console.err, "the key `{kid}` of the set `{set}` opens with none of the secrets");
         }
-        let (resealed, unchanged) = (done.resealed, done.unchanged);
+        for client in &clients.unopened {
+            let _ =
+                writeln!(console.err, "the secret of the client `{client}` opens with none of the secrets");
+        }
         let name = self.secrets.name_at_rest(0);
-        let told = print(
-            console,
-            &format!("Sealed {resealed} keys with {name}; it had sealed {unchanged} already."),
-        );
-        if done.unopened.is_empty() { told } else { Exit::Failure }
+        let (resealed, unchanged) = (done.resealed, done.unchanged);
+        let keys = format!("Sealed {resealed} keys with {name}; it had sealed {unchanged} already.");
+        let (resealed, unchanged) = (clients.resealed, clients.unchanged);
+        let secrets =
+            format!("Sealed {resealed} client secrets with {name}; it had sealed {unchanged} already.");
+        let mut told = print(console, &keys);
+        if told == Exit::Success && resealed + unchanged > 0 {
+            told = print(console, &secrets);
+        }
+        if done.unopened.is_empty() && clients.unopened.is_empty() { told } else { Exit::Failure }
     }
 }

@@ -44,7 +44,7 @@ struct Page {
 struct Pages(Arc<Mutex<(Option<Page>, usize)>>);
 
 /// The host of a document, over TLS.
-struct Host {
+pub(crate) struct Host {
     id: String,
     pages: Pages,
     directory: TempDir,
@@ -52,7 +52,7 @@ struct Host {
 }
 
 impl Host {
-    async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         let certificate = self_signed(&["127.0.0.1".to_owned()], SystemClock.now()).unwrap();
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("ca.pem"), &certificate.certificate).unwrap();
@@ -70,7 +70,7 @@ impl Host {
     }
 
     /// A server that trusts the host.
-    async fn sluice(&self, backend: Backend, more: &[(&str, &str)]) -> TestSluice {
+    pub(crate) async fn sluice(&self, backend: Backend, more: &[(&str, &str)]) -> TestSluice {
         let ca = self.directory.path().join("ca.pem").display().to_string();
         TestSluice::with(backend, &[&[ENABLED, ("clients.http.ca_file", &ca)], more].concat()).await
     }
@@ -91,18 +91,18 @@ impl Host {
         self.pages.0.lock().1
     }
 
-    fn client(&self, sluice: &TestSluice) -> TestClient {
-        self.client_named(sluice, &self.id)
+    pub(crate) fn client(&self, sluice: &TestSluice) -> TestClient {
+        Self::client_named(sluice, &self.id)
     }
 
-    fn client_named(&self, sluice: &TestSluice, id: &str) -> TestClient {
+    fn client_named(sluice: &TestSluice, id: &str) -> TestClient {
         let made = application_with(&json!({"client_id": id, "token_endpoint_auth_method": "none"}));
         TestClient::of(sluice.public.clone(), &made)
     }
 
     /// The browser is sent nowhere: there is no such client.
     async fn is_unknown(&self, sluice: &TestSluice, id: &str) {
-        let url = self.client_named(sluice, id).authorize_url(&sluice_testkit::Authorize::default());
+        let url = Self::client_named(sluice, id).authorize_url(&sluice_testkit::Authorize::default());
         let page = sluice.browser().visit(&url).await;
         assert_eq!(page.location, None, "{id}");
         assert!(page.body.contains("invalid_client"), "{id}: {}", page.body);

@@ -38,6 +38,7 @@ mod listeners;
 mod load;
 mod login;
 mod logout;
+mod metadata;
 mod multiple_response_types;
 mod nodes;
 mod oidc_claims;

@@ -18,7 +18,7 @@ on_both_stores! {
 const ALICE: &str = "alice@example.org";
 const PASSWORD: &str = "correct horse battery staple";
 
-async fn with_built_in_pages(backend: Backend) -> TestSluice {
+pub(crate) async fn with_built_in_pages(backend: Backend) -> TestSluice {
     let pages = [
         ("urls.login", "/ui/login"),
         ("urls.consent", "/ui/consent"),
@@ -28,7 +28,7 @@ async fn with_built_in_pages(backend: Backend) -> TestSluice {
 }
 
 /// What somebody who signs up and allows everything lets the client know, asked with these parameters.
-async fn told(sluice: &TestSluice, with: &Authorize<'_>) -> (Value, Value) {
+pub(crate) async fn told(sluice: &TestSluice, with: &Authorize<'_>) -> (Value, Value) {
     let client = sluice.client(&json!({})).await;
     let mut witness = Witness::of(sluice.browser());
     let begun = witness.browser.visit(&client.authorize_url(with)).await;

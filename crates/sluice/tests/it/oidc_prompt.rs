@@ -21,7 +21,7 @@ on_both_stores! {
 }
 
 /// A browser in which `alice` is remembered, and what she granted; the tokens.
-async fn remembered(sluice: &TestSluice, client: &TestClient) -> (Browser, Value) {
+pub(crate) async fn remembered(sluice: &TestSluice, client: &TestClient) -> (Browser, Value) {
     let mut browser = sluice.browser();
     let challenge = browser.visit(&asked(client, &[])).await.expect("login_challenge");
     let login = json!({"subject": "alice", "remember": true, "remember_for": 3600});
@@ -34,7 +34,7 @@ async fn remembered(sluice: &TestSluice, client: &TestClient) -> (Browser, Value
 }
 
 /// What the login page is told.
-async fn login_page(sluice: &TestSluice, browser: &mut Browser, url: &str) -> Value {
+pub(crate) async fn login_page(sluice: &TestSluice, browser: &mut Browser, url: &str) -> Value {
     let challenge = browser.visit(url).await.expect("login_challenge");
     let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");
     sluice.ask_json(Method::GET, &path, None, 200).await

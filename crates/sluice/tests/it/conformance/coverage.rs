@@ -35,7 +35,15 @@ fn is_test(source: &str, function: &str) -> bool {
         return false;
     };
     let has_attribute = at > 0 && lines[at - 1].starts_with("#[tokio::test");
-    has_attribute || lines.contains(&format!("{function},").as_str())
+    has_attribute || on_both_stores(source).any(|name| name == function)
+}
+
+/// What a file lists in `on_both_stores!`.
+fn on_both_stores(source: &str) -> impl Iterator<Item = &str> {
+    let lists = source.split("on_both_stores!").skip(1);
+    lists
+        .flat_map(|rest| rest.split([')', '}']).next().unwrap_or_default().split(','))
+        .map(|name| name.trim_matches([' ', '\n', '(', '{']))
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The plan for clients that register themselves.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::Lifetime;
-use sluice_testkit::{Authorize, Backend, TestClient, TestSluice};
+use sluice_testkit::{Authorize, Backend, ISSUER, TestClient, TestSluice};
 
 use crate::authorization_errors::Change::With;
 use crate::authorization_errors::asked;
@@ -14,7 +15,7 @@ use crate::legs::{consent_challenge, consent_request, token, tokens_of};
 use crate::requests::{Signer, assembled, with};
 use crate::response::{NONCE, STATE, last_page};
 use crate::rfc7523_client::KeySet;
-use crate::rfc7591::{ENABLED, application_with, registered};
+use crate::rfc7591::{ENABLED, application_with, ask, registered};
 use crate::rfc9101::{MEDIA_TYPE, Shelf};
 
 async fn open() -> TestSluice {
@@ -80,6 +81,20 @@ async fn what_a_client_registers_for_its_users_reaches_the_pages() {
     for link in ["https://app.test/policy_uri", "https://app.test/tos_uri"] {
         assert!(consent.body.contains(&format!("href=\"{link}\"")), "{}", consent.body);
     }
+    sluice.node.stop().await;
+}
+
+/// A third party has the client begin a login there: the client reads it back, when it registers and later.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_reads_back_where_others_have_it_begin_a_login() {
+    let sluice = open().await;
+    let uri = "https://app.test/login/initiate";
+    let made = registered(&sluice, &application_with(&json!({"initiate_login_uri": uri}))).await;
+    assert_eq!(made["initiate_login_uri"], uri);
+    let place = made["registration_client_uri"].as_str().unwrap().strip_prefix(ISSUER).unwrap();
+    let bearer = made["registration_access_token"].as_str();
+    let shown = ask(&sluice, (Method::GET, &format!("/{place}")), bearer, None).await.ok();
+    assert_eq!(shown["initiate_login_uri"], uri);
     sluice.node.stop().await;
 }
 
