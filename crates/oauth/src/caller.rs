@@ -30,6 +30,6 @@ pub enum DpopHeader {
 pub struct PresentedCertificate {
     /// The certificate, DER.
     pub leaf: Vec<u8>,
-    /// The rest of the chain, if this server saw the handshake; none if a proxy did, which has checked the chain.
+    /// The rest of the chain, if this server saw the handshake; none if a proxy did.
     pub chain: Option<Vec<Vec<u8>>>,
 }

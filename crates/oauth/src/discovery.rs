@@ -64,7 +64,7 @@ pub struct Announced {
 
 /// The metadata of this server: what is true and nothing else.
 pub fn metadata(config: &Config) -> Metadata {
-    let (pages_scopes, pages_claims) = of_own_pages(config);
+    let pages_scopes: &[_] = if consents_itself(config) { &["profile", "email"] } else { &[] };
     let announced = &config.announced;
     Metadata {
         issuer: config.issuer.as_str().to_owned(),
@@ -73,14 +73,14 @@ pub fn metadata(config: &Config) -> Metadata {
             &[&["openid", "offline_access", "offline"], pages_scopes].concat(),
             &announced.scopes,
         ),
-        claims_supported: besides(&[&CLAIMS, pages_claims].concat(), &announced.claims),
+        claims_supported: besides(&claims(config), &announced.claims),
         response_types_supported: RESPONSE_TYPES.to_vec(),
         response_modes_supported: std::iter::once("jwt")
             .chain(ResponseMode::ALL.map(ResponseMode::as_str))
             .collect(),
         grant_types_supported: GRANT_TYPES.map(GrantType::as_str).to_vec(),
         subject_types_supported: config.policies.subjects.types.clone(),
-        prompt_values_supported: vec!["none", "login", "consent", "select_account", "create"],
+        prompt_values_supported: prompts(config),
         code_challenge_methods_supported: vec!["S256"],
         client_id_metadata_document_supported: config.policies.metadata_documents.enabled,
         authentication: authentication(config),
@@ -192,13 +192,25 @@ fn content_encryption() -> Names {
     ContentEncryption::ALL.map(ContentEncryption::as_str).to_vec()
 }
 
-/// Scopes and claims that the built-in pages know something for; other pages are announced by configuration.
-fn of_own_pages(config: &Config) -> (&'static [&'static str], &'static [&'static str]) {
-    if config.pages.consent.as_str() == config.issuer.endpoint("/ui/consent") {
-        (&["profile", "email"], &["preferred_username", "email", "email_verified"])
-    } else {
-        (&[], &[])
-    }
+/// What users may be asked for; to sign up, where there is a page for that.
+fn prompts(config: &Config) -> Names {
+    let create = (config.pages.registration != config.pages.login).then_some("create");
+    ["none", "login", "consent", "select_account"].into_iter().chain(create).collect()
+}
+
+/// Whether users are asked by the built-in consent page; what other pages know is announced by configuration.
+fn consents_itself(config: &Config) -> bool {
+    config.pages.consent.as_str() == config.issuer.endpoint("/ui/consent")
+}
+
+/// What is known of a user and a login.
+fn claims(config: &Config) -> Names {
+    // The built-in login page knows one class of logins only, and does not name it.
+    let logs_in_itself = config.pages.login.as_str() == config.issuer.endpoint("/ui/login");
+    let of_login = CLAIMS.into_iter().filter(|claim| !(logs_in_itself && *claim == "acr"));
+    let of_user: &[_] =
+        if consents_itself(config) { &["preferred_username", "email", "email_verified"] } else { &[] };
+    of_login.chain(of_user.iter().copied()).collect()
 }
 
 /// How clients may prove who they are, certificates only where they reach this server.

@@ -1,59 +1,114 @@
-//! How much one network may do of what anybody can: whoever does too much of it fills no one's quota but its own.
+//! How much one network, or one client, may do: whoever does too much of it fills no one's quota but its own.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use sluice_primitives::{Lifetime, Timestamp};
+use sluice_protocol::ClientId;
 
-/// How many networks are counted at once.
-const NETWORKS: usize = 10_000;
+use crate::client::Client;
 
-/// Counts by network. Key: the address, of IPv6 its /64. Bound: [`NETWORKS`]; the longest unseen go first. Staleness: none,
-/// but every node counts for itself.
-pub struct NetworkLimit {
+/// How many networks, or clients, are counted at once.
+const COUNTED: usize = 10_000;
+
+/// Counts by some key. Bound: [`COUNTED`]; the longest unseen go first. Staleness: none, but every node counts for itself.
+struct Counts<K> {
     most: u32,
     window: Lifetime,
-    counts: Cache<IpAddr, (Timestamp, u32)>,
+    seen: Cache<K, (Timestamp, u32)>,
     turn: Mutex<()>,
 }
+
+impl<K: Hash + Eq + Clone> Counts<K> {
+    fn new(most: u32, window: Lifetime) -> Self {
+        Self { most, window, seen: Cache::new(COUNTED), turn: Mutex::new(()) }
+    }
+
+    fn allows(&self, key: K, now: Timestamp) -> bool {
+        let _turn = self.turn.lock();
+        let (since, count) =
+            self.seen.get(&key).filter(|(since, _)| now < *since + self.window).unwrap_or((now, 0));
+        self.seen.insert(key, (since, count.saturating_add(1)));
+        count < self.most
+    }
+
+    fn give_back(&self, key: K) {
+        let _turn = self.turn.lock();
+        if let Some((since, count)) = self.seen.get(&key) {
+            self.seen.insert(key, (since, count.saturating_sub(1)));
+        }
+    }
+}
+
+/// How much a network may do. Counted by address, of IPv6 by /64.
+pub struct NetworkLimit(Counts<IpAddr>);
 
 impl NetworkLimit {
     /// At most so many within this time.
     pub fn new(most: u32, window: Lifetime) -> Self {
-        Self { most, window, counts: Cache::new(NETWORKS), turn: Mutex::new(()) }
+        Self(Counts::new(most, window))
     }
 
     /// Counts one more of a network; whether it may be.
     pub fn allows(&self, address: IpAddr, now: Timestamp) -> bool {
-        let network = network(address);
-        let _turn = self.turn.lock();
-        let (since, count) =
-            self.counts.get(&network).filter(|(since, _)| now < *since + self.window).unwrap_or((now, 0));
-        self.counts.insert(network, (since, count.saturating_add(1)));
-        count < self.most
+        self.0.allows(network(address), now)
     }
 
     /// Takes one back: it was not what is counted.
     pub fn give_back(&self, address: IpAddr) {
-        let network = network(address);
-        let _turn = self.turn.lock();
-        if let Some((since, count)) = self.counts.get(&network) {
-            self.counts.insert(network, (since, count.saturating_sub(1)));
-        }
+        self.0.give_back(network(address));
     }
 
     /// For how long a network has to wait that was told no.
     pub const fn window(&self) -> Lifetime {
-        self.window
+        self.0.window
+    }
+}
+
+/// How much is kept for whom at the request of clients. Anybody can be a public client: those are counted by network. Of
+/// another client its own requests are counted, wherever they come from.
+pub struct ClientLimit {
+    networks: NetworkLimit,
+    clients: Counts<ClientId>,
+}
+
+impl ClientLimit {
+    /// At most so many of a network, and so many of a client that authenticates, within this time.
+    pub fn new((of_network, of_client): (u32, u32), window: Lifetime) -> Self {
+        Self { networks: NetworkLimit::new(of_network, window), clients: Counts::new(of_client, window) }
+    }
+
+    /// Counts one more request of a client; whether it may be.
+    pub fn allows(&self, client: &Client, address: Option<IpAddr>, now: Timestamp) -> bool {
+        if client.is_public() {
+            self.networks.allows(address.unwrap_or(Ipv4Addr::UNSPECIFIED.into()), now)
+        } else {
+            self.clients.allows(client.id.clone(), now)
+        }
+    }
+
+    /// Counts one more request of whoever is at this address.
+    pub fn allows_anybody(&self, address: IpAddr, now: Timestamp) -> bool {
+        self.networks.allows(address, now)
     }
 }
 
 impl std::fmt::Debug for NetworkLimit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NetworkLimit")
-            .field("most", &self.most)
-            .field("window", &self.window)
+            .field("most", &self.0.most)
+            .field("window", &self.0.window)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for ClientLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientLimit")
+            .field("networks", &self.networks)
+            .field("of_client", &self.clients.most)
             .finish_non_exhaustive()
     }
 }
@@ -68,6 +123,8 @@ fn network(address: IpAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::AuthMethod;
+    use crate::client::fake::client;
 
     const MOST: u32 = 5;
     const WINDOW: Lifetime = Lifetime::minutes(10);
@@ -81,6 +138,24 @@ mod tests {
         assert!(!limit.allows("2001:db8::2".parse().unwrap(), now));
         assert!(limit.allows(other, now));
         assert!(limit.allows(mine, now + WINDOW));
+    }
+
+    #[test]
+    fn public_clients_share_the_limit_of_their_network_and_others_have_their_own() {
+        let limit = ClientLimit::new((2, MOST), WINDOW);
+        let public = |id| Client { auth_method: AuthMethod::None, ..client(id) };
+        let (address, now) = (Some([192, 0, 2, 1].into()), Timestamp::from_secs(1_000_000));
+        assert!(limit.allows(&public("a"), address, now) && limit.allows(&public("b"), address, now));
+        assert!(!limit.allows(&public("c"), address, now));
+        assert!(limit.allows(&public("c"), None, now));
+        assert!((0..MOST).all(|last| limit.allows(
+            &client("d"),
+            Some(Ipv4Addr::from_bits(last).into()),
+            now
+        )));
+        assert!(!limit.allows(&client("d"), Some([198, 51, 100, 1].into()), now));
+        assert!(limit.allows(&client("e"), address, now));
+        assert!(limit.allows(&client("d"), address, now + WINDOW));
     }
 
     #[test]

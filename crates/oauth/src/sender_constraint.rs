@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::caller::{Caller, PresentedCertificate};
 use crate::client::{Client, SecurityProfile};
 use crate::config::Config;
-use crate::dpop::{DpopError, DpopVerifier, Occasion};
+use crate::dpop::{DpopError, DpopVerifier, Occasion, Unspent};
 use crate::grant_handler::TokenError;
 use crate::replay::ReplayRepository;
 
@@ -43,7 +43,7 @@ pub enum TokenScheme {
 }
 
 /// An access token at one of this server's own resources.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct PresentedToken<'a> {
     /// The token.
     pub token: &'a str,
@@ -55,6 +55,17 @@ pub struct PresentedToken<'a> {
     pub path: &'a str,
     /// What else the request brings.
     pub caller: &'a Caller,
+}
+
+impl fmt::Debug for PresentedToken<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scheme, method, path, .. } = self;
+        f.debug_struct("PresentedToken")
+            .field("scheme", scheme)
+            .field("method", method)
+            .field("path", path)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Why an access token is not good in the hands of who presents it.
@@ -84,6 +95,15 @@ impl NotHolder {
     }
 }
 
+/// What the tokens of a request are bound to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bound {
+    /// The key; none: to nobody.
+    pub(crate) confirmation: Option<Confirmation>,
+    /// The proof that came with the request: to be spent before anything is given away.
+    pub(crate) proof: Option<Unspent>,
+}
+
 /// Binds tokens to keys.
 pub struct SenderConstraint {
     dpop: DpopVerifier,
@@ -98,16 +118,11 @@ impl SenderConstraint {
     }
 
     /// The key that the tokens of this token request are bound to. The client's certificate if it registered that, else the
-    /// DPoP key that it proves to hold.
+    /// DPoP key that it proves to hold. Nothing is written.
     ///
     /// # Errors
     /// [`TokenError`] if a proof does not hold, or the client must bind and does not.
-    pub async fn of(
-        &self,
-        client: &Client,
-        caller: &Caller,
-        now: Timestamp,
-    ) -> Result<Option<Confirmation>, TokenError> {
+    pub(crate) fn of(&self, client: &Client, caller: &Caller, now: Timestamp) -> Result<Bound, TokenError> {
         let occasion = Occasion {
             method: "POST",
             path: "/oauth2/token",
@@ -115,8 +130,8 @@ impl SenderConstraint {
             profile: client.security.profile,
             now,
         };
-        let proven = self.dpop.proven(&caller.dpop, &occasion).await?;
-        if client.security.dpop_bound_access_tokens && proven.is_none() {
+        let proof = self.dpop.proven(&caller.dpop, &occasion)?;
+        if client.security.dpop_bound_access_tokens && proof.is_none() {
             return Err(TokenError::ProofMissing);
         }
         let certificate = caller.certificate.as_ref().map(thumbprint);
@@ -124,25 +139,37 @@ impl SenderConstraint {
             let certificate = certificate.ok_or(TokenError::CertificateMissing)?;
             // Registered for both, it proves both; the key of the proof is the one that goes with each request.
             if !client.security.dpop_bound_access_tokens {
-                return Ok(Some(Confirmation::X5tS256(certificate)));
+                return Ok(Bound { confirmation: Some(Confirmation::X5tS256(certificate)), proof });
             }
         }
-        if client.security.profile.is_fapi() && proven.is_none() {
+        if client.security.profile.is_fapi() && proof.is_none() {
             return Err(TokenError::ProofMissing);
         }
-        Ok(proven.map(Confirmation::Jkt))
+        Ok(Bound { confirmation: proof.map(|proof| Confirmation::Jkt(proof.key)), proof })
+    }
+
+    /// Spends the proof of a token request.
+    ///
+    /// # Errors
+    /// [`DpopError`] if it was presented before.
+    pub(crate) async fn spend(&self, proof: Option<Unspent>, now: Timestamp) -> Result<(), DpopError> {
+        match proof {
+            Some(proof) => self.dpop.spend(&proof, now).await,
+            None => Ok(()),
+        }
     }
 
     /// The DPoP key that a request to this endpoint proves to hold, for what is bound to it before there are tokens (RFC 9449
-    /// §10.1); none without a proof.
+    /// §10.1); none without a proof. The proof of a public client, who may be anybody, leaves no row: each node remembers what
+    /// it has seen. To repeat one elsewhere binds a request to a key that only its owner holds.
     ///
     /// # Errors
     /// [`DpopError`] if the proof does not hold.
-    pub async fn proof_key(
+    pub(crate) async fn proof_key(
         &self,
+        client: &Client,
         caller: &Caller,
-        endpoint_path: &str,
-        now: Timestamp,
+        (endpoint_path, now): (&str, Timestamp),
     ) -> Result<Option<[u8; 32]>, DpopError> {
         let occasion = Occasion {
             method: "POST",
@@ -151,7 +178,13 @@ impl SenderConstraint {
             profile: SecurityProfile::None,
             now,
         };
-        self.dpop.proven(&caller.dpop, &occasion).await
+        let Some(proof) = self.dpop.proven(&caller.dpop, &occasion)? else { return Ok(None) };
+        if client.is_public() {
+            self.dpop.remember(&proof, now)?;
+        } else {
+            self.dpop.spend(&proof, now).await?;
+        }
+        Ok(Some(proof.key))
     }
 
     /// Whether who presents an access token that is bound so holds the key.
@@ -201,4 +234,23 @@ impl fmt::Debug for SenderConstraint {
 /// `x5t#S256` of a certificate (RFC 8705 §3.1).
 fn thumbprint(certificate: &PresentedCertificate) -> [u8; 32] {
     sha256(&certificate.leaf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_presented_token_is_not_printed() {
+        let (token, caller) = ("a-token-of-somebody", Caller::default());
+        let presented = PresentedToken {
+            token,
+            scheme: TokenScheme::Dpop,
+            method: "GET",
+            path: "/userinfo",
+            caller: &caller,
+        };
+        let printed = format!("{presented:?}");
+        assert!(printed.contains("/userinfo") && !printed.contains(token), "{printed}");
+    }
 }

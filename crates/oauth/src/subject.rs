@@ -9,6 +9,7 @@ use sluice_protocol::{RedirectUri, Subject};
 use url::Url;
 
 use crate::client::Client;
+use crate::client::registration::is_loopback;
 use crate::config::Config;
 
 /// `subject_type` of a client that sees subjects of its own.
@@ -35,18 +36,22 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// Clients of one sector see the same subjects: the host of the `sector_identifier_uri`, else the host that all redirect
-/// URIs share. A client that has neither is a sector of its own.
+/// Clients of one sector see the same subjects: the host of the `sector_identifier_uri`, which has listed their redirect
+/// URIs, else the host that all redirect URIs share. A client that has neither is a sector of its own.
 fn sector(client: &Client) -> String {
-    let named = client.sector_identifier_uri.as_deref().and_then(|uri| Url::parse(uri).ok());
+    let named = client.sector_identifier_uri.as_deref().filter(|_| !client.redirect_uris.is_empty());
+    let named = named.and_then(|uri| Url::parse(uri).ok());
     let named = named.and_then(|uri| uri.host_str().map(str::to_owned));
     let own = || format!("client:{}", URL_SAFE_NO_PAD.encode(sha256(client.id.as_str().as_bytes())));
     named.or_else(|| shared_host(&client.redirect_uris)).unwrap_or_else(own)
 }
 
-/// The host of all of these, if it is one.
+/// The host of all of these, if it is one that somebody has: not the user's own machine, and no name that an app made up.
 pub(crate) fn shared_host(uris: &[RedirectUri]) -> Option<String> {
-    let host = |uri: &RedirectUri| uri.url().and_then(|url| url.host_str().map(str::to_owned));
+    let host = |uri: &RedirectUri| {
+        let url = uri.url().filter(|url| matches!(url.scheme(), "https" | "http") && !is_loopback(url))?;
+        url.host_str().map(str::to_owned)
+    };
     let (first, rest) = uris.split_first()?;
     let shared = host(first)?;
     rest.iter().all(|uri| host(uri).as_ref() == Some(&shared)).then_some(shared)
@@ -76,11 +81,16 @@ mod tests {
             pairwise("c", &["https://b.example/", "https://c.example/"], None),
             pairwise("d", &[], None),
             pairwise("e", &["app.own:/cb"], None),
+            pairwise("f", &["com.a://a.example/cb"], None),
+            pairwise("g", &["http://localhost/cb"], None),
+            pairwise("h", &["http://127.0.0.1:8080/cb"], None),
+            pairwise("i", &[], Some("https://a.example/x")),
         ]
         .iter()
         .map(sector)
         .collect();
         assert!(of_own.iter().all(|sector| sector.starts_with("client:")));
-        assert!(of_own[0] != of_own[1] && of_own[1] != of_own[2]);
+        let different: std::collections::BTreeSet<_> = of_own.iter().collect();
+        assert_eq!(different.len(), of_own.len());
     }
 }

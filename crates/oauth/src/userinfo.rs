@@ -1,13 +1,14 @@
 //! Userinfo (OpenID Connect Core §5.3): JSON, or a token of its own that is signed, encrypted or both, as the client
 //! registered (§5.3.2).
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::{Clock, Timestamp};
-use sluice_protocol::ErrorCode;
+use sluice_protocol::{ErrorCode, Scope};
 use sluice_token::AccessTokenClaims;
 use thiserror::Error;
 
@@ -20,6 +21,32 @@ use crate::issuing::encrypt::{ClientEncryption, Content, NotEncrypted};
 use crate::issuing::id_token::permitted;
 use crate::keys::KeyRing;
 use crate::sender_constraint::{NotHolder, PresentedToken, SenderConstraint};
+
+/// Which claims each scope value asks for (OpenID Connect Core §5.4).
+const CLAIMS: [(&str, &[&str]); 4] = [
+    (
+        "profile",
+        &[
+            "name",
+            "family_name",
+            "given_name",
+            "middle_name",
+            "nickname",
+            "preferred_username",
+            "profile",
+            "picture",
+            "website",
+            "gender",
+            "birthdate",
+            "zoneinfo",
+            "locale",
+            "updated_at",
+        ],
+    ),
+    ("email", &["email", "email_verified"]),
+    ("address", &["address"]),
+    ("phone", &["phone_number", "phone_number_verified"]),
+];
 
 /// Why there is no userinfo.
 #[derive(Debug, Error)]
@@ -67,12 +94,21 @@ impl UserinfoError {
 }
 
 /// The claims about a user, as the client registered.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Userinfo {
     /// As JSON.
     Claims(Map<String, Value>),
     /// Signed, encrypted or both (`application/jwt`).
     Jwt(String),
+}
+
+impl fmt::Debug for Userinfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Claims(claims) => f.debug_tuple("Claims").field(claims).finish(),
+            Self::Jwt(_) => f.debug_tuple("Jwt").finish_non_exhaustive(),
+        }
+    }
 }
 
 /// Tells who the user is.
@@ -120,6 +156,10 @@ impl UserinfoService {
             return Err(NotActive::Revoked.into());
         }
         let mut told = permitted(&grant.claims.id_token);
+        if !token.rare.origins.is_empty() {
+            // The consent page told the client of the grant, not whoever holds an exchanged token.
+            told.retain(|name, _| is_covered(&token.scope, name));
+        }
         told.insert("sub".to_owned(), token.visible_subject().into());
         Ok(told)
     }
@@ -154,5 +194,20 @@ impl UserinfoService {
         claims.insert("aud".to_owned(), client.id.as_str().into());
         claims.insert("iat".to_owned(), now.as_secs().into());
         Ok(key.sign(Some("JWT"), &serde_json::to_vec(&claims).unwrap_or_default())?)
+    }
+}
+
+/// Whether the scope asks for a claim (OpenID Connect Core §5.4).
+fn is_covered(scope: &Scope, claim: &str) -> bool {
+    CLAIMS.iter().any(|(value, claims)| claims.contains(&claim) && scope.contains(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_a_token_is_not_printed() {
+        assert_eq!(format!("{:?}", Userinfo::Jwt("a-token".to_owned())), "Jwt(..)");
     }
 }

@@ -168,6 +168,7 @@ macro_rules! store_contract {
                 concurrent_inserts_of_one_trust_have_one_winner,
                 an_expired_trust_gives_way_to_a_new_one,
                 the_keys_of_an_issuer_are_found_while_they_hold,
+                no_more_trusts_are_found_than_can_be_tried,
                 trusted_issuers_are_listed_in_pages,
                 a_trusted_issuer_is_deleted_once,
                 expired_trusts_are_purged_in_bounded_steps,

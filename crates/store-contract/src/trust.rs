@@ -63,8 +63,8 @@ pub async fn an_issuer_is_trusted_once_for_a_subject_and_key(fixture: &impl Fixt
     assert!(!insert(&*store, &TrustedIssuer { id: given::trust_id(), ..any.clone() }).await);
     let elsewhere = given::trusted_issuer("https://elsewhere.example");
     assert!(insert(&*store, &TrustedIssuer { subject: first.subject.clone(), ..elsewhere }).await);
-    let found = store.find_for(ISSUER, Some("key"), given::at(1)).await.unwrap();
-    assert_eq!(subjects(&found), [None, Some("alice"), Some("bob")]);
+    let all = TrustedIssuerRepository::list(&*store, Some(ISSUER), None, 9).await.unwrap();
+    assert_eq!(subjects(&all), [None, Some("alice"), Some("alice"), Some("bob")]);
 }
 
 /// Of 64 concurrent inserts on two nodes one is stored.
@@ -85,26 +85,44 @@ pub async fn an_expired_trust_gives_way_to_a_new_one(fixture: &impl Fixture) {
     let renewed = new(60);
     assert!(insert(&*store, &renewed).await);
     assert_eq!(TrustedIssuerRepository::find(&*store, old.id).await.unwrap(), None);
-    assert_eq!(store.find_for(ISSUER, None, given::at(61)).await.unwrap(), [renewed]);
+    assert_eq!(store.find_for(ISSUER, "alice", None, given::at(61)).await.unwrap(), [renewed]);
 }
 
 /// The keys of an issuer are found by issuer and key id, or all of them, for as long as they hold.
 pub async fn the_keys_of_an_issuer_are_found_while_they_hold(fixture: &impl Fixture) {
     let store = fixture.store();
     let short = TrustedIssuer { expires_at: given::at(60), ..trusted("one", "alice") };
-    for trusted in [&short, &trusted("one", "bob"), &trusted("two", "carol")] {
+    let any = TrustedIssuer { subject: None, ..trusted("one", "") };
+    for trusted in [&any, &short, &trusted("one", "bob"), &trusted("two", "alice")] {
         assert!(insert(&*store, trusted).await);
     }
     assert!(insert(&*store, &given::trusted_issuer("https://elsewhere.example")).await);
-    let find = async |key_id, now| {
-        let found = store.find_for(ISSUER, key_id, given::at(now)).await.unwrap();
-        subjects(&found).into_iter().flatten().map(str::to_owned).collect::<Vec<_>>()
+    let find = async |subject, key_id, now| {
+        let found = store.find_for(ISSUER, subject, key_id, given::at(now)).await.unwrap();
+        let told = |trusted: &TrustedIssuer| {
+            format!("{} {}", trusted.key_id, trusted.subject.as_deref().unwrap_or("any"))
+        };
+        found.iter().map(told).collect::<Vec<_>>()
     };
-    assert_eq!(find(Some("one"), 59).await, ["alice", "bob"]);
-    assert_eq!(find(Some("one"), 60).await, ["bob"]);
-    assert_eq!(find(None, 59).await, ["alice", "bob", "carol"]);
-    assert_eq!(find(Some("three"), 1).await, [""; 0]);
-    assert_eq!(store.find_for("https://nobody.example", None, given::at(1)).await.unwrap(), []);
+    assert_eq!(find("alice", Some("one"), 59).await, ["one alice", "one any"], "this very subject first");
+    assert_eq!(find("alice", Some("one"), 60).await, ["one any"]);
+    assert_eq!(find("alice", None, 60).await, ["two alice", "one any"]);
+    assert_eq!(find("carol", None, 1).await, ["one any"]);
+    assert_eq!(find("alice", Some("three"), 1).await, [""; 0]);
+    assert_eq!(store.find_for("https://nobody.example", "alice", None, given::at(1)).await.unwrap(), []);
+}
+
+/// However many keys an issuer has, no more are found than can be tried; those of the very subject before others.
+pub async fn no_more_trusts_are_found_than_can_be_tried(fixture: &impl Fixture) {
+    let store = fixture.store();
+    for number in 0..10 {
+        let any = TrustedIssuer { subject: None, ..trusted(&format!("key {number}"), "") };
+        assert!(insert(&*store, &any).await);
+    }
+    assert!(insert(&*store, &trusted("last", "alice")).await);
+    let found = store.find_for(ISSUER, "alice", None, given::at(1)).await.unwrap();
+    assert_eq!((found.len(), found[0].key_id.as_str()), (8, "last"));
+    assert!(found.windows(2).skip(1).all(|pair| pair[0].id < pair[1].id), "in order");
 }
 
 /// Lists are in pages, ordered by id, of one issuer or of all.
@@ -137,7 +155,7 @@ pub async fn a_trusted_issuer_is_deleted_once(fixture: &impl Fixture) {
     assert!(!delete(given::trust_id()).await);
     assert!(delete(first.id).await);
     assert!(!delete(first.id).await);
-    assert_eq!(store.find_for(ISSUER, None, given::at(1)).await.unwrap(), []);
+    assert_eq!(store.find_for(ISSUER, "alice", None, given::at(1)).await.unwrap(), []);
     assert!(insert(&*store, &trusted("key", "alice")).await);
 }
 

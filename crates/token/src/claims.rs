@@ -78,7 +78,8 @@ pub struct AccessTokenClaims {
     pub issued_at: Timestamp,
     /// Until when it holds, to the second.
     pub expires_at: Timestamp,
-    /// When the user authenticated, in milliseconds; what session and subject markers are held against.
+    /// When the user authenticated, in milliseconds; what session and subject markers are held against. Where nobody did, when
+    /// the token came to be: [`AccessTokenClaims::logged_in_at`].
     pub authenticated_at: Timestamp,
     /// When consent was accepted, in milliseconds; what client markers are held against.
     pub consented_at: Timestamp,
@@ -105,6 +106,8 @@ pub struct RareClaims {
     pub amr: Vec<String>,
     /// What this token was exchanged for, the first one first; empty for a token that a grant yielded itself.
     pub origins: Vec<Origin>,
+    /// Whether the subject never logged in here: another issuer speaks of it, or it is a client.
+    pub without_login: bool,
 }
 
 /// A token that was exchanged for another one (RFC 8693). What ends it ends the other one too.
@@ -123,6 +126,12 @@ impl AccessTokenClaims {
     /// of its grant, the token alone.
     pub fn revocable(&self) -> GrantId {
         if self.rare.origins.is_empty() { self.grant } else { self.id.as_grant() }
+    }
+
+    /// When the user logged in, if one did (RFC 9068 §2.2.1).
+    pub fn logged_in_at(&self) -> Option<Timestamp> {
+        let did = self.subject.is_some() && !self.rare.without_login;
+        did.then_some(self.authenticated_at)
     }
 
     /// The `sub` that this client and its resource servers see: the client itself if there is no subject.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sluice_crypto::jws::SigningKey;
 use sluice_crypto::{Purpose, Sealer};
-use sluice_primitives::Rng;
+use sluice_primitives::{Rng, Timestamp};
 
 use crate::claims::AccessTokenClaims;
 use crate::sealed::{NotAToken, decode, encode};
@@ -116,7 +116,7 @@ pub fn write(
         jti: claims.id.to_string(),
         scope: (layout.scope_claim != ScopeClaim::List).then(|| claims.scope.as_str()),
         scp: (layout.scope_claim != ScopeClaim::Text).then(|| claims.scope.iter().collect()),
-        auth_time: claims.subject.as_ref().map(|_| claims.authenticated_at.as_secs()),
+        auth_time: claims.logged_in_at().map(Timestamp::as_secs),
         acr: claims.rare.acr.as_deref(),
         amr: &claims.rare.amr,
         cnf: claims.rare.confirmation.map(|confirmation| confirmation.to_json()),

@@ -55,6 +55,7 @@ struct WireRare<'a> {
     /// Client, token id, and when consent was accepted.
     #[serde(borrow)]
     origins: Vec<(&'a str, [u8; 16], i64)>,
+    without_login: bool,
 }
 
 impl<'a> WireRare<'a> {
@@ -73,6 +74,7 @@ impl<'a> WireRare<'a> {
                     (origin.client.as_str(), *origin.token.as_bytes(), origin.consented_at.as_millis())
                 })
                 .collect(),
+            without_login: rare.without_login,
         }
     }
 }
@@ -96,6 +98,7 @@ impl TryFrom<WireRare<'_>> for RareClaims {
             acr: owned(wire.acr),
             amr: wire.amr.into_iter().map(str::to_owned).collect(),
             origins: wire.origins.into_iter().map(origin).collect::<Result<_, _>>()?,
+            without_login: wire.without_login,
         })
     }
 }

@@ -48,7 +48,8 @@ const REGISTRATION = {
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],
   scope: 'openid offline_access',
-  token_endpoint_auth_method: 'client_secret_basic',
+  // What openid-client uses unless it is told otherwise.
+  token_endpoint_auth_method: 'client_secret_post',
 }
 
 function registerSelf(further = {}) {

@@ -5,7 +5,7 @@ import { SignJWT } from 'jose'
 import * as client from 'openid-client'
 import { ISSUER, admin, introspect } from '../../support/agent.js'
 import { discover, featuresOf } from '../../support/features.js'
-import { clientKey, relyingParty, signIn } from '../../support/relying-party.js'
+import { assertUsable, clientKey, relyingParty, signIn } from '../../support/relying-party.js'
 
 const feature = featuresOf(await discover(ISSUER))
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
@@ -90,4 +90,10 @@ feature('jwt_bearer', 'an assertion works once', async () => {
   await client.genericGrantRequest(configuration, JWT_BEARER, grant)
   const refused = await client.genericGrantRequest(configuration, JWT_BEARER, grant).catch((error) => error)
   assert.match(refused.error, /^(invalid_grant|jti_known)$/) // the second is Hydra's
+})
+
+feature('client_secret_jwt', 'a client proves itself with an assertion that its secret signs', async () => {
+  const metadata = { token_endpoint_auth_method: 'client_secret_jwt', token_endpoint_auth_signing_alg: 'HS256' }
+  const configuration = await relyingParty(metadata, client.ClientSecretJwt())
+  await assertUsable(configuration, await signIn(configuration))
 })

@@ -21,6 +21,9 @@ use crate::jws::{MAX_CANDIDATES, rsa_key};
 
 /// A longer token is refused unread, in bytes.
 pub const MAX_TOKEN: usize = 64 * 1024;
+/// A token that names no key is refused if more keys than these could be meant: anybody can send one, and each key costs as much
+/// as a signature.
+const MAX_UNNAMED: usize = 2;
 
 /// Why a token was not decrypted. All but the last are about what anybody can see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -150,8 +153,8 @@ impl fmt::Debug for DecryptionKey {
     }
 }
 
-/// Decrypts `token` with one of `keys`. A `kid` in its header must be that of the key; without one, every key for its
-/// algorithm is tried, up to [`MAX_CANDIDATES`].
+/// Decrypts `token` with one of `keys`. A `kid` in its header must be that of the key; without one, each key for its
+/// algorithm is tried, unless there are more than two.
 ///
 /// # Errors
 /// [`DecryptError`]; [`DecryptError::NotDecrypted`] for every failure that has to do with a key.
@@ -160,6 +163,9 @@ pub fn decrypt(token: &str, keys: &[DecryptionKey]) -> Result<DecryptedJwe, Decr
     let Header { algorithm, ref kid, .. } = parts.header;
     let named = |key: &&DecryptionKey| kid.is_none() || *kid == key.kid;
     let candidates = keys.iter().filter(named).filter(|key| key.algorithms.contains(&algorithm));
+    if kid.is_none() && candidates.clone().count() > MAX_UNNAMED {
+        return Err(DecryptError::NotDecrypted);
+    }
     let payload = candidates.take(MAX_CANDIDATES).find_map(|key| key.open(&parts).ok());
     let payload = payload.ok_or(DecryptError::NotDecrypted)?;
     Ok(DecryptedJwe { header: parts.header, payload })

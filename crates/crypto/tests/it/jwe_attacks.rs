@@ -119,6 +119,25 @@ fn a_named_key_is_the_only_one_tried() {
 }
 
 #[test]
+fn where_many_keys_could_be_meant_the_key_is_named() {
+    let another = || {
+        let jwk = Jwk::generate_encryption(KeyManagement::EcdhEs, "other".to_owned(), RsaSize::default());
+        DecryptionKey::from_jwk(&jwk.unwrap()).unwrap()
+    };
+    let own = |kid: &str| Jwk { kid: Some(kid.to_owned()), ..jwk(keys::P256) };
+    let ours = || DecryptionKey::from_jwk(&own("ours")).unwrap();
+    let encrypted = |jwk: &Jwk| {
+        let key = EncryptionKey::from_jwk(jwk).unwrap();
+        encrypt(b"{}", &key, ContentEncryption::A128Gcm, None).unwrap()
+    };
+    let unnamed = encrypted(&Jwk { kid: None, ..own("ours") });
+    assert!(decrypt(&unnamed, &[another(), ours()]).is_ok());
+    let many = [another(), another(), ours()];
+    assert_eq!(decrypt(&unnamed, &many).unwrap_err(), DecryptError::NotDecrypted);
+    assert!(decrypt(&encrypted(&own("ours")), &many).is_ok());
+}
+
+#[test]
 fn a_key_bound_to_one_algorithm_decrypts_with_no_other() {
     let bound = Jwk { alg: Some("RSA-OAEP-256".to_owned()), ..jwk(keys::RSA) };
     let bound = [DecryptionKey::from_jwk(&bound).unwrap()];

@@ -16,6 +16,11 @@ use super::wire::flow::{
 use crate::respond::AdminError;
 use crate::state::AdminState;
 
+/// What is said of a flow that is over, and cannot begin again.
+const GONE: &str = "The requested resource is no longer available";
+/// Why not: a pushed or signed request cannot be rebuilt.
+const NO_WAY_OUT: &str = "The flow has expired or was completed. Only the client can start it again.";
+
 pub(super) type Answer = Result<Response, Refusal>;
 
 /// `GET …/login`.
@@ -137,7 +142,10 @@ impl IntoResponse for Refusal {
 fn problem(problem: FlowProblem) -> Refusal {
     match problem {
         FlowProblem::Unknown(_) | FlowProblem::ClientGone => AdminError::not_found().into(),
-        FlowProblem::Gone { redirect_to } => Refusal::Gone { redirect_to },
+        FlowProblem::Gone { redirect_to: Some(redirect_to) } => Refusal::Gone { redirect_to },
+        FlowProblem::Gone { redirect_to: None } => {
+            AdminError::of(StatusCode::GONE, GONE, NO_WAY_OUT.to_owned()).into()
+        }
         FlowProblem::Invalid(reason) => AdminError::malformed(reason.to_owned()).into(),
         FlowProblem::Store(error) => AdminError::from(error).into(),
     }

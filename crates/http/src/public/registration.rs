@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::Value;
 use sluice_oauth::client::{DynamicRegistration, DynamicRegistrationError, OwnRequest, Registered};
 use sluice_protocol::ErrorCode;
 
@@ -107,10 +108,26 @@ fn own<'a>(state: &PublicState, parts: &'a Parts, body: &'a [u8]) -> OwnRequest<
 }
 
 fn answer(status: StatusCode, registered: &Registered, software_statement: Option<&str>) -> Response {
-    let body = Json(ClientBody::for_itself(registered, software_statement));
-    let mut response = (status, body).into_response();
+    let Ok(mut body) = serde_json::to_value(ClientBody::for_itself(registered, software_statement)) else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    // What was not registered is left out (RFC 7591 §3.2.1): an empty text is no URL for those who parse strictly.
+    if let Some(members) = body.as_object_mut() {
+        members.retain(|_, value| !is_empty(value));
+    }
+    let mut response = (status, Json(body)).into_response();
     no_store(&mut response);
     response
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 fn refused(

@@ -159,12 +159,14 @@ async fn form(
     // The browser of a device's user goes back to nobody.
     let return_to =
         request.redirect_uri.url().filter(|_| !request.details.device).map(|url| destination(&url));
+    let client_host = super::client_host(client);
     let view = ConsentPage {
         stylesheet: &stylesheet(&ui.config),
         action: &ui.path(super::CONSENT),
         consent_challenge: challenge,
         csrf: &visit.form_token(challenge)?,
         client_name: super::client_name(client),
+        client_host: client_host.as_deref(),
         account: email.as_deref().unwrap_or_else(|| answer.flow.login.subject.as_str()),
         scopes: asked(&answer.flow).into_iter().map(ScopeEntry::new).collect(),
         audiences: request.audience.as_slice().iter().map(String::as_str).collect(),

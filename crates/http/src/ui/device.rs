@@ -79,12 +79,14 @@ async fn confirm(ui: &UiState, (visit, challenge): (&Visit, &str), typed: &str) 
         Ok(waiting) => waiting,
         Err(problem) => return again(ui, (visit, challenge), typed, problem),
     };
+    let client_host = super::client_host(&waiting.client);
     let view = DeviceConfirmPage {
         stylesheet: &stylesheet(&ui.config),
         action: &ui.path(super::DEVICE),
         device_challenge: challenge,
         csrf: &visit.form_token(challenge)?,
         client_name: super::client_name(&waiting.client),
+        client_host: client_host.as_deref(),
         user_code: &waiting.user_code,
     };
     Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))

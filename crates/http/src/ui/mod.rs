@@ -90,6 +90,12 @@ fn client_name(client: &Client) -> &str {
     if client.name.is_empty() { client.id.as_str() } else { &client.name }
 }
 
+/// Whose word the name is, of a client that describes itself: the host of the document that its id is the URL of.
+fn client_host(client: &Client) -> Option<String> {
+    let url = Url::parse(client.id.as_str()).ok().filter(|url| url.scheme() == "https")?;
+    url.host_str().map(str::to_owned)
+}
+
 /// A client's address of something to read, if it is one for a browser.
 fn web_url(raw: &str) -> Option<&str> {
     let url = Url::parse(raw).ok()?;

@@ -141,8 +141,8 @@ impl Problem {
     fn way_out(&self) -> Option<&str> {
         match self {
             Self::NoCookie { restart } | Self::ForeignForm { restart } => restart.as_deref(),
-            Self::Flow(FlowProblem::Gone { redirect_to })
-            | Self::Logout(LogoutProblem::Gone { redirect_to })
+            Self::Flow(FlowProblem::Gone { redirect_to }) => redirect_to.as_deref(),
+            Self::Logout(LogoutProblem::Gone { redirect_to })
             | Self::Device(UserCodeProblem::Gone { redirect_to }) => Some(redirect_to),
             _ => None,
         }

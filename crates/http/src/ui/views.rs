@@ -77,6 +77,9 @@ pub(crate) struct ConsentPage<'a> {
     pub(crate) consent_challenge: &'a str,
     pub(crate) csrf: &'a str,
     pub(crate) client_name: &'a str,
+    /// The host that the client's description is from, if that is all that is known of it: unlike the name, it cannot be made
+    /// up.
+    pub(crate) client_host: Option<&'a str>,
     /// How the logged-in person recognises the account: the e-mail, or else the subject.
     pub(crate) account: &'a str,
     pub(crate) scopes: Vec<ScopeEntry<'a>>,
@@ -148,6 +151,8 @@ pub(crate) struct DeviceConfirmPage<'a> {
     pub(crate) csrf: &'a str,
     /// The application on the device.
     pub(crate) client_name: &'a str,
+    /// The host that its description is from, if that is all that is known of it: unlike the name, it cannot be made up.
+    pub(crate) client_host: Option<&'a str>,
     /// As the device shows it.
     pub(crate) user_code: &'a str,
 }

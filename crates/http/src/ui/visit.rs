@@ -62,7 +62,7 @@ impl Visit {
         if self.browser.binding_keys().hold(request.flow, &request.binding) {
             Ok(())
         } else {
-            Err(Problem::NoCookie { restart: Some(answer.request_url.clone()) })
+            Err(Problem::NoCookie { restart: answer.way_out.clone() })
         }
     }
 
@@ -96,8 +96,8 @@ pub(super) fn challenge<'a>(fields: &'a Parameters<'_>, name: &'static str) -> R
 /// Where a flow began, if it is one of ours.
 pub(super) fn restart<F>(found: Result<FlowAnswer<F>, FlowProblem>) -> Option<String> {
     match found {
-        Ok(answer) => Some(answer.request_url),
-        Err(FlowProblem::Gone { redirect_to }) => Some(redirect_to),
+        Ok(answer) => answer.way_out,
+        Err(FlowProblem::Gone { redirect_to }) => redirect_to,
         Err(_) => None,
     }
 }

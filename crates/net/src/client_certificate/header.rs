@@ -22,8 +22,8 @@ pub enum CertificateHeaderFormat {
     ByteSequence,
     /// Percent-encoded PEM, as in nginx's `$ssl_client_escaped_cert`. Of several certificates the first counts.
     EscapedPem,
-    /// Envoy's list of hops: the last that has a `Cert`, which is percent-encoded PEM. Any hop before it is only as
-    /// good as the proxy that passed it on.
+    /// Envoy's list of hops: the last, whose `Cert` is percent-encoded PEM. It is what the proxy itself saw; one without a
+    /// `Cert` saw none, and any hop before it is only the word of who sent the request to the proxy.
     Envoy,
 }
 
@@ -93,12 +93,12 @@ fn escaped_pem(text: &str) -> Result<CertificateDer<'static>, Flaw> {
     CertificateDer::from_pem_slice(&pem).map_err(|_| Flaw::NotACertificate)
 }
 
-/// The `Cert` of the last element that has one. `None`: the list breaks its grammar. `Some(None)`: no element has one.
+/// The `Cert` of the last element. `None`: the list breaks its grammar. `Some(None)`: the last element has none.
 #[expect(clippy::option_option, reason = "two different outcomes, told apart by the caller")]
 fn last_certificate(list: &str) -> Option<Option<String>> {
     let mut last = None;
     for element in split_unquoted(list, b',')? {
-        last = certificate_of_element(element)?.or(last);
+        last = certificate_of_element(element)?;
     }
     Some(last)
 }

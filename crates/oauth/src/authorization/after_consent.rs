@@ -21,7 +21,7 @@ impl AuthorizationService {
     /// The last leg: a consent verifier comes back.
     pub async fn after_consent(&self, verifier: &str, browser: &Browser) -> Result<Step, AuthorizationError> {
         let flow = self.flows.open_consent_verifier(verifier).await?;
-        self.check_browser(&flow.request, browser)?;
+        self.check_browser(&flow.request, browser).await?;
         let client = self.client_of(&flow.request).await?;
         let (request, login) = (flow.request, flow.login);
         let consent = match flow.answer {
@@ -43,7 +43,10 @@ impl AuthorizationService {
                 self.spent.add(request.flow);
                 self.metrics.granted.add();
             }
-            Insertion::Taken => return Err(ShownError::Spent { restart: request.url(&self.config) }.into()),
+            Insertion::Taken => {
+                let restart = request.way_out(&client, &self.config);
+                return Err(ShownError::Spent { restart }.into());
+            }
         }
         let location = if request.details.device {
             self.device_is_connected()

@@ -25,7 +25,7 @@ impl AuthorizationService {
     /// The second leg: a login verifier comes back.
     pub async fn after_login(&self, verifier: &str, browser: &Browser) -> Result<Step, AuthorizationError> {
         let flow = self.flows.open_login_verifier(verifier).await?;
-        self.check_browser(&flow.request, browser)?;
+        self.check_browser(&flow.request, browser).await?;
         let client = self.client_of(&flow.request).await?;
         let request = flow.request;
         let login = match flow.answer {
@@ -37,7 +37,8 @@ impl AuthorizationService {
         };
         check_login(&request, &client, &login, &self.config)?;
         if self.was_signed_out(login.session, &login) {
-            return Err(ShownError::SessionEnded { restart: request.url(&self.config) }.into());
+            let restart = request.way_out(&client, &self.config);
+            return Err(ShownError::SessionEnded { restart }.into());
         }
         let skip = self.consent_is_known(&request, &client, &login).await?;
         if request.prompt.none && !skip {
@@ -86,7 +87,8 @@ impl AuthorizationService {
         if self.sessions.insert(session).await? {
             Ok(())
         } else {
-            Err(ShownError::SessionEnded { restart: request.url(&self.config) }.into())
+            let restart = request.way_out(client, &self.config);
+            Err(ShownError::SessionEnded { restart }.into())
         }
     }
 

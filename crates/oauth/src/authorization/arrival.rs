@@ -73,6 +73,8 @@ impl AuthorizationService {
         let pushed = match PushedRequest::open(sealed, &self.flows).await {
             Ok(pushed) => pushed,
             Err(FlowError::Store(error)) => return Err(error.into()),
+            // It was parked for no longer than it may be used.
+            Err(FlowError::Gone) => return Err(ShownError::RequestUri("has expired").into()),
             Err(_) => return Err(ShownError::RequestUri("is not one of this server's").into()),
         };
         if pushed.client != client.id {

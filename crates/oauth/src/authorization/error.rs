@@ -81,14 +81,14 @@ pub enum ShownError {
     /// The flow was completed before.
     #[error("the flow was completed before")]
     Spent {
-        /// Where the browser can start again.
-        restart: String,
+        /// Where the browser can start again, if there is such a place.
+        restart: Option<String>,
     },
     /// The session ended while the flow was in flight.
     #[error("the login session has ended")]
     SessionEnded {
-        /// Where the browser can start again.
-        restart: String,
+        /// Where the browser can start again, if there is such a place.
+        restart: Option<String>,
     },
     /// The client wants its answers signed, or asked for tokens, and there is no key.
     #[error("the answer to the client could not be signed")]
@@ -152,8 +152,9 @@ impl ShownError {
     /// Where the browser can start again, if that helps.
     pub fn way_out(&self) -> Option<&str> {
         match self {
-            Self::Expired { restart } => restart.as_deref(),
-            Self::Spent { restart } | Self::SessionEnded { restart } => Some(restart),
+            Self::Expired { restart } | Self::Spent { restart } | Self::SessionEnded { restart } => {
+                restart.as_deref()
+            }
             _ => None,
         }
     }

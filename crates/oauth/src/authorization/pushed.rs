@@ -4,6 +4,7 @@
 //! Nothing is written: the handle is the request, sealed, unless that is too long for a URL. It has the id of the flow that
 //! it may begin, any number of times until one of them ends in a grant, which has that id too: so it is used once.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -132,16 +133,14 @@ impl PushedRequests {
         let now = self.authorization.clock.now();
         let client = self.clients.authenticate(presented, caller, now).await?;
         let (raw, signed) = self.read(form, &client, now).await?;
-        let dpop_jkt = self.constraint.proof_key(caller, PATH, now).await?;
+        let dpop_jkt = self.constraint.proof_key(&client, caller, (PATH, now)).await?;
         let flow = GrantId::generate(now, &*self.authorization.rng);
         let how = Arrival { pushed: Some(Pushed { flow, dpop_jkt }), signed };
         self.check(&raw, &client, &how)?;
         let life = self.authorization.config.policies.pushed_requests.lifetime;
         let pairs = raw.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let pushed = PushedRequest { client: client.id.clone(), how, expires_at: now + life, pairs };
-        // Whoever authenticated answers for what it has parked; others may share an address, but not a quota.
-        let asked_by = caller.address.filter(|_| client.is_public());
-        let sealed = pushed.seal(&self.authorization.flows, asked_by).await?;
+        let sealed = pushed.seal(&self.authorization.flows, (&client, caller.address)).await?;
         Ok(RequestUri { request_uri: format!("{REQUEST_URI}{sealed}"), expires_in: life.as_secs() })
     }
 
@@ -216,7 +215,7 @@ impl PushedRequest {
     async fn seal(
         &self,
         flows: &FlowSealer,
-        asked_by: Option<std::net::IpAddr>,
+        asked_by: (&Client, Option<IpAddr>),
     ) -> Result<String, FlowError> {
         let Some(Pushed { flow, dpop_jkt }) = self.how.pushed else { return Err(FlowError::Content) };
         let wire = Wire {
@@ -227,7 +226,7 @@ impl PushedRequest {
             expires_at: self.expires_at.as_millis(),
             pairs: self.pairs.clone(),
         };
-        flows.seal_pushed(&wire, asked_by).await
+        flows.seal_pushed(&wire, asked_by, self.expires_at).await
     }
 
     /// The request behind a request URI; expiry is the caller's to check.

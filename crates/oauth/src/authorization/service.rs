@@ -17,6 +17,7 @@ use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::consent::ConsentRepository;
 use crate::device::DeviceCodeRepository;
+use crate::flow::request_url::way_out;
 use crate::flow::{FlowSealer, KnownSession, Login, Rejection, Request, SpentFlows};
 use crate::grant::GrantRepository;
 use crate::issuing::TokenIssuer;
@@ -87,12 +88,13 @@ impl AuthorizationService {
     }
 
     /// The flow belongs to this browser and has not expired.
-    pub(super) fn check_browser(&self, request: &Request, browser: &Browser) -> Result<(), ShownError> {
+    pub(super) async fn check_browser(&self, request: &Request, browser: &Browser) -> Result<(), ShownError> {
         if !browser.binding_keys().hold(request.flow, &request.binding) {
             return Err(ShownError::WrongBrowser);
         }
         if self.clock.now() >= request.ends_at(&self.config) {
-            return Err(ShownError::Expired { restart: Some(request.url(&self.config)) });
+            let restart = way_out(request, &self.clients, &self.config).await;
+            return Err(ShownError::Expired { restart });
         }
         Ok(())
     }

@@ -66,6 +66,11 @@ impl ClientDirectory {
         Ok(described)
     }
 
+    /// Whether the id is one that a document may describe. None is fetched.
+    pub fn may_describe(&self, id: &ClientId) -> bool {
+        self.documents.is_some() && MetadataDocuments::is_address(id)
+    }
+
     /// The client that is registered with this id. Those who ask at once for a client that is not in memory share one read of the store.
     ///
     /// # Errors

@@ -90,8 +90,7 @@ impl SealedClientSecrets {
 
     async fn again(&self, mut client: Client, sealed: &str) -> Result<bool, ResealError> {
         let secret = self.at_rest.open(Purpose::ClientSecret, sealed)?;
-        client.security.sealed_secret =
-            Some(self.at_rest.seal(Purpose::ClientSecret, &secret, &*self.rng));
+        client.security.sealed_secret = Some(self.at_rest.seal(Purpose::ClientSecret, &secret, &*self.rng));
         Ok(self.repo.replace(&client).await? == Replacement::Replaced)
     }
 
@@ -128,8 +127,7 @@ mod tests {
     async fn a_kept_secret_is_sealed_again_and_stays_the_same() {
         let repo = Arc::new(FakeClients::default());
         let (id, now) = ("app".parse().unwrap(), Timestamp::from_secs(1_000_000));
-        let mut client =
-            register(id, ClientMetadata::default(), &RegistrationRules::default(), now).unwrap();
+        let mut client = register(id, ClientMetadata::default(), &RegistrationRules::default(), now).unwrap();
         let sealed = at_rest(&["old"]).seal(Purpose::ClientSecret, b"the secret", &OsRng);
         client.security.sealed_secret = Some(sealed);
         repo.put(client.clone());

@@ -21,8 +21,11 @@ pub enum CertificateAuthError {
     /// It cannot be read, is not valid now, or nobody vouches for it.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// No authority is configured that could vouch for it.
-    #[error("no authority is configured whose certificates are accepted (oauth2.mtls.trust_anchors)")]
+    /// No authority is configured that could vouch for it, and no proxy is said to ask one.
+    #[error(
+        "no authority is configured whose certificates are accepted (oauth2.mtls.trust_anchors), and no proxy is \
+         said to verify them (oauth2.mtls.proxy_verifies)"
+    )]
     NoTrustAnchors,
     /// It has another name than the client registered.
     #[error("the certificate does not have the name that the client registered")]
@@ -35,12 +38,13 @@ pub enum CertificateAuthError {
 /// Checks certificates.
 pub(super) struct CertificateVerifier {
     pub(super) anchors: Option<Arc<TrustAnchors>>,
+    /// Whether a proxy asks an authority about each certificate that it passes on.
+    pub(super) proxy_verifies: bool,
     pub(super) keys: Arc<ClientKeys>,
 }
 
 impl CertificateVerifier {
-    /// `tls_client_auth` (RFC 8705 §2.1): an authority vouches for the certificate, which has the registered name. A chain
-    /// that a proxy saw, the proxy has checked.
+    /// `tls_client_auth` (RFC 8705 §2.1): an authority vouches for the certificate, which has the registered name.
     pub(super) fn verify_name(
         &self,
         client: &Client,
@@ -48,15 +52,30 @@ impl CertificateVerifier {
         now: Timestamp,
     ) -> Result<(), CertificateAuthError> {
         let (presented, certificate) = read(presented, now)?;
-        if let Some(chain) = &presented.chain {
-            let anchors = self.anchors.as_ref().ok_or(CertificateAuthError::NoTrustAnchors)?;
-            anchors.verify(&presented.leaf, chain, now.as_secs())?;
-        }
+        self.verify_issuer(presented, now)?;
         let registered = client.security.tls_client_auth.as_ref();
         if registered.is_some_and(|name| has_name(&certificate, name)) {
             Ok(())
         } else {
             Err(CertificateAuthError::OtherName)
+        }
+    }
+
+    /// Where authorities are configured, one of them vouches for every certificate; of one that a proxy passed on without its
+    /// chain, directly. Where none are, a proxy's word is good only if it is said to ask: many pass on what they did not verify.
+    fn verify_issuer(
+        &self,
+        presented: &PresentedCertificate,
+        now: Timestamp,
+    ) -> Result<(), CertificateAuthError> {
+        let forwarded = presented.chain.is_none();
+        match &self.anchors {
+            Some(anchors) => {
+                let chain = presented.chain.as_deref().unwrap_or_default();
+                Ok(anchors.verify(&presented.leaf, chain, now.as_secs())?)
+            }
+            None if forwarded && self.proxy_verifies => Ok(()),
+            None => Err(CertificateAuthError::NoTrustAnchors),
         }
     }
 
@@ -118,5 +137,89 @@ fn same_mailbox(one: &str, other: &str) -> bool {
     match (one.rsplit_once('@'), other.rsplit_once('@')) {
         (Some((own, host)), Some((expected, at))) => own == expected && host.eq_ignore_ascii_case(at),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+    use url::Url;
+
+    use super::*;
+    use crate::client::fake::client;
+    use crate::client_auth::{FetchedKeySet, KeySetSource, KeysNotFetched};
+
+    const NOW: Timestamp = Timestamp::from_secs(1_893_456_000);
+
+    struct Nowhere;
+
+    #[async_trait]
+    impl KeySetSource for Nowhere {
+        async fn fetch(&self, _: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
+            Err(KeysNotFetched("nobody is there".to_owned()))
+        }
+    }
+
+    fn named(name: &str) -> CertificateParams {
+        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+        parameters.distinguished_name.push(DnType::CommonName, name);
+        parameters
+    }
+
+    fn authority() -> CertifiedIssuer<'static, KeyPair> {
+        let mut parameters = named("Authority");
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap()).unwrap()
+    }
+
+    /// The leaf as a proxy passes it on, or as the listener saw it.
+    fn presented(leaf: &[u8], chain: Option<Vec<Vec<u8>>>) -> PresentedCertificate {
+        PresentedCertificate { leaf: leaf.to_vec(), chain }
+    }
+
+    /// Whether the certificate is that of the client with the name `CN=client`.
+    fn verify(
+        (anchors, proxy_verifies): (Option<&str>, bool),
+        presented: &PresentedCertificate,
+    ) -> Result<(), CertificateAuthError> {
+        let anchors = anchors.map(|pem| Arc::new(TrustAnchors::from_pem(pem).unwrap()));
+        let keys = Arc::new(ClientKeys::new(Arc::new(Nowhere)));
+        let mut client = client("app");
+        client.security.tls_client_auth = Some(CertificateName::SubjectDn("CN=client".to_owned()));
+        CertificateVerifier { anchors, proxy_verifies, keys }.verify_name(&client, Some(presented), NOW)
+    }
+
+    #[test]
+    fn what_a_proxy_passes_on_is_verified_like_what_the_listener_sees() {
+        let authority = authority();
+        let anchors = authority.pem();
+        let key = KeyPair::generate().unwrap();
+        let good = named("client").signed_by(&key, &authority).unwrap();
+        let forged = named("client").self_signed(&key).unwrap();
+        for chain in [None, Some(Vec::new())] {
+            for proxy_verifies in [false, true] {
+                let how = (Some(anchors.as_str()), proxy_verifies);
+                assert_eq!(verify(how, &presented(good.der(), chain.clone())), Ok(()));
+                assert_eq!(
+                    verify(how, &presented(forged.der(), chain.clone())),
+                    Err(CertificateError::Untrusted.into())
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn without_authorities_only_a_proxy_that_verifies_is_believed() {
+        let key = KeyPair::generate().unwrap();
+        let (own, other) =
+            (named("client").self_signed(&key).unwrap(), named("other").self_signed(&key).unwrap());
+        let (forwarded, seen) = (presented(own.der(), None), presented(own.der(), Some(Vec::new())));
+        assert_eq!(verify((None, false), &forwarded), Err(CertificateAuthError::NoTrustAnchors));
+        assert_eq!(verify((None, true), &forwarded), Ok(()));
+        for proxy_verifies in [false, true] {
+            assert_eq!(verify((None, proxy_verifies), &seen), Err(CertificateAuthError::NoTrustAnchors));
+        }
+        assert_eq!(verify((None, true), &presented(other.der(), None)), Err(CertificateAuthError::OtherName));
     }
 }

@@ -59,6 +59,8 @@ pub struct ClientAuthParts {
     pub audiences: Audiences,
     /// Who vouches for certificates (`tls_client_auth`); none: nobody.
     pub trust_anchors: Option<Arc<TrustAnchors>>,
+    /// Whether a proxy verifies who issued the certificates that it passes on; counts where there are no anchors.
+    pub proxy_verifies: bool,
 }
 
 /// Tells which client speaks.
@@ -73,8 +75,11 @@ impl ClientAuthenticator {
     /// An authenticator; `rng` draws the key of this process for remembered secrets.
     pub fn new(parts: ClientAuthParts, rng: &dyn Rng) -> Self {
         let secrets = SecretVerifier::new(parts.secret_keys, parts.pool, rng);
-        let certificates =
-            CertificateVerifier { anchors: parts.trust_anchors, keys: Arc::clone(&parts.keys) };
+        let certificates = CertificateVerifier {
+            anchors: parts.trust_anchors,
+            proxy_verifies: parts.proxy_verifies,
+            keys: Arc::clone(&parts.keys),
+        };
         let assertions = AssertionVerifier {
             replay: parts.replay,
             keys: parts.keys,

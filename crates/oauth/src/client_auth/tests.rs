@@ -88,6 +88,7 @@ fn given() -> Given {
                 endpoints: vec!["https://op.example/oauth2/token".to_owned()],
             },
             trust_anchors: None,
+            proxy_verifies: false,
         },
         &*rng,
     );

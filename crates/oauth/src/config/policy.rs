@@ -103,14 +103,14 @@ pub struct MtlsPolicy {
     pub aliases: Option<Url>,
     /// The authorities whose certificates authenticate clients (`tls_client_auth`), PEM.
     pub trust_anchors: Option<String>,
-    /// Whether a proxy passes certificates on: it has checked their issuers.
-    pub by_proxy: bool,
+    /// Whether a proxy passes certificates on, and only such as it has verified the issuers of; default no.
+    pub proxy_verifies: bool,
 }
 
 impl MtlsPolicy {
     /// Whether anybody can vouch for a certificate (`tls_client_auth`).
     pub const fn has_authorities(&self) -> bool {
-        self.enabled && (self.trust_anchors.is_some() || self.by_proxy)
+        self.enabled && (self.trust_anchors.is_some() || self.proxy_verifies)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The device authorization endpoint (RFC 8628 §3.1): a device asks, and is given a code to poll with and one for its user.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -27,10 +26,11 @@ use crate::client::Client;
 use crate::client_auth::{ClientAuthError, ClientAuthenticator, Presented};
 use crate::config::Config;
 use crate::flow::{FlowError, FlowSealer, Request, RequestDetails};
-use crate::network_limit::NetworkLimit;
+use crate::network_limit::ClientLimit;
 
-/// How many codes public clients may be given in one network within [`WINDOW`]: anybody can ask, and each is a row.
-const MOST: u32 = 200;
+/// How many codes public clients may be given in one network within [`WINDOW`], and a client that authenticates: each is a
+/// row.
+const MOST: (u32, u32) = (200, 1_000);
 /// How long they count.
 const WINDOW: Lifetime = Lifetime::minutes(10);
 /// So many user codes are drawn before it is certain that they are too short for their number.
@@ -117,8 +117,8 @@ pub struct DeviceAuthorizationService {
     pub sealer: Arc<Sealer>,
     /// Hashes the codes that users type.
     pub user_codes: UserCodeKeys,
-    /// How many codes public clients were given, by network.
-    pub given: NetworkLimit,
+    /// How many codes clients were given: public ones by network.
+    pub given: ClientLimit,
     /// How much this node knows of what was revoked and changed.
     pub follower: Arc<FeedFollower>,
     /// The time.
@@ -128,9 +128,9 @@ pub struct DeviceAuthorizationService {
 }
 
 impl DeviceAuthorizationService {
-    /// How many codes public clients may be given in one network.
-    pub fn limit() -> NetworkLimit {
-        NetworkLimit::new(MOST, WINDOW)
+    /// How many codes clients may be given.
+    pub fn limit() -> ClientLimit {
+        ClientLimit::new(MOST, WINDOW)
     }
 
     /// Answers a device.
@@ -152,8 +152,7 @@ impl DeviceAuthorizationService {
             return Err(DeviceAuthorizationError::GrantTypeNotAllowed);
         }
         let request = self.request(&client, form, now)?;
-        let address = caller.address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        if client.is_public() && !self.given.allows(address, now) {
+        if !self.given.allows(&client, caller.address, now) {
             return Err(DeviceAuthorizationError::TooMany);
         }
         let user_code = self.keep(&request, now).await?;

@@ -14,4 +14,4 @@ mod verifier;
 
 pub use error::DpopError;
 pub use proof::ALGORITHMS;
-pub(crate) use verifier::{DpopVerifier, Occasion};
+pub(crate) use verifier::{DpopVerifier, Occasion, Unspent};

@@ -38,12 +38,24 @@ pub(crate) struct Occasion<'a> {
     pub(crate) now: Timestamp,
 }
 
+/// A proof that holds, and that nobody has taken yet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unspent {
+    /// The key that was proven.
+    pub(crate) key: [u8; 32],
+    id: [u8; 32],
+    /// A second presentation is too old from here on.
+    expires_at: Timestamp,
+}
+
 /// Checks proofs.
 pub(crate) struct DpopVerifier {
     config: Arc<Config>,
     nonces: Nonces,
     replay: Arc<dyn ReplayRepository>,
     seen: ProofMemory,
+    /// Of those who may be anybody: what they send must not drive out the others.
+    of_anybody: ProofMemory,
 }
 
 impl DpopVerifier {
@@ -57,24 +69,31 @@ impl DpopVerifier {
         let nonces = Nonces { sealer, rng, lifetime: policy.nonce_lifetime };
         // A proof that is ahead when it is seen may be presented until it is too old.
         let span = policy.proof_lifetime.as_duration() + policy.proof_lifetime.max(AHEAD).as_duration();
-        let seen = ProofMemory::new(span.into());
-        Self { config, nonces, replay, seen }
+        let memory = || ProofMemory::new(span.into());
+        Self { config, nonces, replay, seen: memory(), of_anybody: memory() }
     }
 
-    /// The key that was proven, at an endpoint that gives something away: no node takes the proof a second time. None if
-    /// there is no proof.
-    pub(crate) async fn proven(
+    /// A proof that holds, to be spent or remembered before anything is given away; none if there is none.
+    pub(crate) fn proven(
         &self,
         header: &DpopHeader,
         occasion: &Occasion<'_>,
-    ) -> Result<Option<[u8; 32]>, DpopError> {
+    ) -> Result<Option<Unspent>, DpopError> {
         let Some(proof) = self.check(header, occasion)? else { return Ok(None) };
         let expires_at = proof.issued_at()? + self.config.policies.dpop.proof_lifetime + Lifetime::secs(1);
-        if self.replay.spend(ReplayKind::DpopProof, proof.id(), occasion.now, expires_at).await? {
-            Ok(Some(proof.key))
-        } else {
-            Err(DpopError::Replayed)
-        }
+        Ok(Some(Unspent { key: proof.key, id: proof.id(), expires_at }))
+    }
+
+    /// Takes a proof: no node takes it a second time. It costs a row, so whoever asks has shown more than a key that anybody
+    /// can make.
+    pub(crate) async fn spend(&self, proof: &Unspent, now: Timestamp) -> Result<(), DpopError> {
+        let first = self.replay.spend(ReplayKind::DpopProof, proof.id, now, proof.expires_at).await?;
+        if first { Ok(()) } else { Err(DpopError::Replayed) }
+    }
+
+    /// Takes a proof of who may be anybody, where it gives nothing away: this node does not take it a second time.
+    pub(crate) fn remember(&self, proof: &Unspent, now: Timestamp) -> Result<(), DpopError> {
+        if self.of_anybody.add(proof.id, now) { Ok(()) } else { Err(DpopError::Replayed) }
     }
 
     /// The key that was proven, at a resource: this node does not take the proof a second time.
@@ -83,8 +102,8 @@ impl DpopVerifier {
         header: &DpopHeader,
         occasion: &Occasion<'_>,
     ) -> Result<[u8; 32], DpopError> {
-        let proof = self.check(header, occasion)?.ok_or(DpopError::Missing)?;
-        if self.seen.add(proof.id(), occasion.now) { Ok(proof.key) } else { Err(DpopError::Replayed) }
+        let proof = self.proven(header, occasion)?.ok_or(DpopError::Missing)?;
+        if self.seen.add(proof.id, occasion.now) { Ok(proof.key) } else { Err(DpopError::Replayed) }
     }
 
     /// A nonce for the next proof, if nonces are asked for (RFC 9449 §8.2).

@@ -6,8 +6,10 @@
 //! Nothing here touches a store but [`parked`]: until consent is given, a flow lives in the URL only.
 
 pub mod binding;
+#[cfg(test)]
+pub(crate) mod fake;
 pub mod parked;
-mod request_url;
+pub(crate) mod request_url;
 pub mod sealed;
 pub mod service;
 pub mod state;

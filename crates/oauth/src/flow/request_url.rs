@@ -1,17 +1,38 @@
 //! A flow's request as the URL that would start it again: what pages are shown as `request_url`, and the way out of an
 //! expired flow.
+//!
+//! A request that was pushed or signed cannot be rebuilt: as a plain URL it would be another one, which anybody could have
+//! changed. Pages are shown what they need of it, and only the client itself can start again.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_protocol::{Prompt, ResponseType};
+use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::state::Request;
+use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::device::VERIFICATION_PATH;
 
 impl Request {
-    /// The authorization request as a URL, rebuilt from what was checked.
+    /// Where the browser can start again, if there is such a place: the client's `initiate_login_uri` (OpenID Connect Core
+    /// §4) where the request itself cannot be rebuilt.
+    pub fn way_out(&self, client: &Client, config: &Config) -> Option<String> {
+        if !self.is_protected() {
+            return Some(self.url(config));
+        }
+        let mut uri = Url::parse(client.defaults.initiate_login_uri.as_deref()?).ok()?;
+        uri.query_pairs_mut().append_pair("iss", config.issuer.as_str());
+        Some(uri.into())
+    }
+
+    /// Whether the request came in a way that a browser cannot change.
+    pub const fn is_protected(&self) -> bool {
+        self.details.pushed || self.details.signed
+    }
+
+    /// The authorization request as a URL, rebuilt from what was checked; little of a protected one.
     pub fn url(&self, config: &Config) -> String {
         if self.details.device {
             return self.device_url(config);
@@ -22,11 +43,19 @@ impl Request {
         if self.redirect_uri_named {
             query.append_pair("redirect_uri", self.redirect_uri.as_str());
         }
-        if self.response_mode != self.response_type.default_mode() {
-            query.append_pair("response_mode", self.response_mode.as_str());
-        }
         if !self.scope.is_empty() {
             query.append_pair("scope", self.scope.as_str());
+        }
+        if !self.is_protected() {
+            self.append_rest(&mut query);
+        }
+        format!("{}?{}", config.issuer.endpoint("/oauth2/auth"), query.finish())
+    }
+
+    /// What only the client needs.
+    fn append_rest(&self, query: &mut Serializer<'_, String>) {
+        if self.response_mode != self.response_type.default_mode() {
+            query.append_pair("response_mode", self.response_mode.as_str());
         }
         for audience in self.audience.as_slice() {
             query.append_pair("audience", audience);
@@ -59,7 +88,6 @@ impl Request {
         if self.prompt != Prompt::default() {
             query.append_pair("prompt", &prompt(self.prompt));
         }
-        format!("{}?{}", config.issuer.endpoint("/oauth2/auth"), query.finish())
     }
 
     /// The user of a device starts again by typing its code.
@@ -67,6 +95,15 @@ impl Request {
         let query = Serializer::new(String::new()).append_pair("client_id", self.client.as_str()).finish();
         format!("{}?{query}", config.issuer.endpoint(VERIFICATION_PATH))
     }
+}
+
+/// Where the browser can start again, whether or not the client is still there.
+pub(crate) async fn way_out(request: &Request, clients: &ClientDirectory, config: &Config) -> Option<String> {
+    if !request.is_protected() {
+        return Some(request.url(config));
+    }
+    let client = clients.find(&request.client).await.ok().flatten()?;
+    request.way_out(&client, config)
 }
 
 fn response_type(of: ResponseType) -> String {

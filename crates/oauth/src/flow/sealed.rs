@@ -8,21 +8,22 @@ use serde::de::DeserializeOwned;
 use sluice_commit::StoreError;
 use sluice_crypto::{OpenError, Purpose, Sealer};
 use sluice_primitives::rng::random_bytes;
-use sluice_primitives::{Clock, Lifetime, Rng};
+use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 use thiserror::Error;
 
 use super::parked::{ParkedFlow, ParkedFlowRepository, ParkedHandle};
 use super::state::{AwaitingConsent, AwaitingLogin, ConsentAnswered, LoginAnswered, Request};
 use super::wire::{WireConsent, WireDecision, WireKnown, WireLogin, WireRequest};
-use crate::network_limit::NetworkLimit;
+use crate::client::Client;
+use crate::network_limit::ClientLimit;
 
 /// A longer challenge or verifier is parked, in characters: browsers and proxies still take what is shorter.
 pub const MAX_IN_URL: usize = 1_500;
 
 /// What later legs may add to a flow, in characters: one that would have to be parked then is parked, and counted, now.
 const LATER_LEGS: usize = 200;
-/// How many flows a network may park within [`PARKED_WINDOW`].
-const MOST_PARKED: u32 = 100;
+/// How many flows a network may park within [`PARKED_WINDOW`], and how many requests a client that authenticates.
+const MOST_PARKED: (u32, u32) = (100, 1_000);
 /// How long they count.
 const PARKED_WINDOW: Lifetime = Lifetime::minutes(10);
 
@@ -57,7 +58,7 @@ pub struct FlowSealer {
     clock: Arc<dyn Clock>,
     lifetime: Lifetime,
     quota: u64,
-    by_network: NetworkLimit,
+    limit: ClientLimit,
 }
 
 /// The first byte of the plaintext: where the request is.
@@ -88,7 +89,7 @@ impl FlowSealer {
             clock,
             lifetime,
             quota,
-            by_network: NetworkLimit::new(MOST_PARKED, PARKED_WINDOW),
+            limit: ClientLimit::new(MOST_PARKED, PARKED_WINDOW),
         }
     }
 
@@ -104,10 +105,10 @@ impl FlowSealer {
         if sealed.len() <= MAX_IN_URL - LATER_LEGS {
             return Ok(sealed);
         }
-        if asked_by.is_some_and(|address| !self.by_network.allows(address, self.clock.now())) {
+        if asked_by.is_some_and(|address| !self.limit.allows_anybody(address, self.clock.now())) {
             return Err(FlowError::QuotaReached);
         }
-        let handle = self.park(&postcard::to_stdvec(&wire).map_err(|_| FlowError::Content)?).await?;
+        let handle = self.park_flow(&wire).await?;
         self.seal_beside(Purpose::LoginChallenge, handle, (&wire, &rest)).await
     }
 
@@ -159,21 +160,23 @@ impl FlowSealer {
         Ok(ConsentAnswered { login: login.into_login().ok_or(FlowError::Content)?, request, answer })
     }
 
-    /// Seals a pushed authorization request, for which there is no flow yet. One that has to be parked counts for the
-    /// network of `asked_by`, if there is one.
+    /// Seals a pushed authorization request, for which there is no flow yet: one that begins is parked anew. A request that
+    /// has to be parked counts for the client, or for the network that a public client is in.
     pub(crate) async fn seal_pushed<T: Serialize + Sync>(
         &self,
         pushed: &T,
-        asked_by: Option<IpAddr>,
+        (client, address): (&Client, Option<IpAddr>),
+        expires_at: Timestamp,
     ) -> Result<String, FlowError> {
         let sealed = self.seal_bytes(Purpose::PushedRequest, Place::Inline, pushed);
         if sealed.len() <= MAX_IN_URL {
             return Ok(sealed);
         }
-        if asked_by.is_some_and(|address| !self.by_network.allows(address, self.clock.now())) {
+        if !self.limit.allows(client, address, self.clock.now()) {
             return Err(FlowError::QuotaReached);
         }
-        let handle = self.park(&postcard::to_stdvec(pushed).map_err(|_| FlowError::Content)?).await?;
+        let bytes = postcard::to_stdvec(pushed).map_err(|_| FlowError::Content)?;
+        let handle = self.park(&bytes, expires_at).await?;
         Ok(self.seal_bytes(Purpose::PushedRequest, Place::AllParked, &handle))
     }
 
@@ -218,7 +221,7 @@ impl FlowSealer {
         if sealed.len() <= MAX_IN_URL {
             return Ok(sealed);
         }
-        let handle = self.park(&postcard::to_stdvec(&wire).map_err(|_| FlowError::Content)?).await?;
+        let handle = self.park_flow(&wire).await?;
         self.seal_beside(purpose, handle, (&wire, rest)).await
     }
 
@@ -233,15 +236,18 @@ impl FlowSealer {
         if sealed.len() <= MAX_IN_URL {
             return Ok(sealed);
         }
-        let all = postcard::to_stdvec(&(wire, rest)).map_err(|_| FlowError::Content)?;
-        let handle = self.park(&all).await?;
+        let handle = self.park_flow(&(wire, rest)).await?;
         Ok(self.seal_bytes(purpose, Place::AllParked, &handle))
     }
 
-    async fn park(&self, bytes: &[u8]) -> Result<ParkedHandle, FlowError> {
+    async fn park_flow<T: Serialize + Sync>(&self, flow: &T) -> Result<ParkedHandle, FlowError> {
+        let bytes = postcard::to_stdvec(flow).map_err(|_| FlowError::Content)?;
+        self.park(&bytes, self.clock.now() + self.lifetime + WAY_OUT_KEPT).await
+    }
+
+    async fn park(&self, bytes: &[u8], expires_at: Timestamp) -> Result<ParkedHandle, FlowError> {
         let handle = random_bytes(&*self.rng);
         let sealed = self.sealer.seal(Purpose::ParkedFlow, bytes, &*self.rng);
-        let expires_at = self.clock.now() + self.lifetime + WAY_OUT_KEPT;
         if self.parked.park(ParkedFlow { handle, sealed, expires_at }, self.quota).await? {
             Ok(handle)
         } else {
@@ -288,3 +294,6 @@ impl FlowSealer {
         Ok(self.sealer.open(Purpose::ParkedFlow, &sealed)?)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use sluice_primitives::{Clock, GrantId, Lifetime, Timestamp};
 use sluice_protocol::{Audience, AuthorizationDetails, Scope};
 use thiserror::Error;
 
+use super::request_url::way_out;
 use super::sealed::{FlowError, FlowSealer};
 use super::state::{AwaitingConsent, AwaitingLogin, Consent, Login, Rejection, Request};
 use crate::authorization::checks::authorization_details::may_ask;
@@ -72,8 +73,8 @@ pub enum FlowProblem {
     /// The flow has expired or is spent; there is a way out.
     #[error("the flow has expired or was completed")]
     Gone {
-        /// Where the browser can start again.
-        redirect_to: String,
+        /// Where the browser can start again, if there is such a place.
+        redirect_to: Option<String>,
     },
     /// The client is gone.
     #[error("the client of the flow was deleted")]
@@ -126,6 +127,8 @@ pub struct FlowAnswer<F> {
     pub client: Arc<Client>,
     /// The authorization request as a URL.
     pub request_url: String,
+    /// Where the browser can start again, if there is such a place.
+    pub way_out: Option<String>,
 }
 
 /// What a login or consent page may do with a flow.
@@ -152,8 +155,8 @@ impl FlowService {
     /// The flow behind a login challenge.
     pub async fn login(&self, challenge: &str) -> Result<FlowAnswer<AwaitingLogin>, FlowProblem> {
         let flow = self.sealer.open_login_challenge(challenge).await?;
-        let (client, request_url) = self.look_up(&flow.request).await?;
-        Ok(FlowAnswer { flow, client, request_url })
+        let client = self.look_up(&flow.request).await?;
+        Ok(self.answer(flow, client, |flow| &flow.request))
     }
 
     /// Accepts a login; where the browser goes next. May be repeated: it has no state.
@@ -174,8 +177,8 @@ impl FlowService {
     /// The flow behind a consent challenge.
     pub async fn consent(&self, challenge: &str) -> Result<FlowAnswer<AwaitingConsent>, FlowProblem> {
         let flow = self.sealer.open_consent_challenge(challenge).await?;
-        let (client, request_url) = self.look_up(&flow.request).await?;
-        Ok(FlowAnswer { flow, client, request_url })
+        let client = self.look_up(&flow.request).await?;
+        Ok(self.answer(flow, client, |flow| &flow.request))
     }
 
     /// Accepts a consent; where the browser goes next. May be repeated: the first verifier that comes back wins.
@@ -198,14 +201,20 @@ impl FlowService {
         Ok(self.verifier_url("consent_verifier", &verifier))
     }
 
-    async fn look_up(&self, request: &Request) -> Result<(Arc<Client>, String), FlowProblem> {
-        let request_url = request.url(&self.config);
+    /// The client of a flow that goes on.
+    async fn look_up(&self, request: &Request) -> Result<Arc<Client>, FlowProblem> {
         let expired = self.clock.now() >= request.ends_at(&self.config);
         if expired || self.spent.hold(request.flow) {
-            return Err(FlowProblem::Gone { redirect_to: request_url });
+            let redirect_to = way_out(request, &self.clients, &self.config).await;
+            return Err(FlowProblem::Gone { redirect_to });
         }
-        let client = self.clients.find(&request.client).await?.ok_or(FlowProblem::ClientGone)?;
-        Ok((client, request_url))
+        self.clients.find(&request.client).await?.ok_or(FlowProblem::ClientGone)
+    }
+
+    fn answer<F>(&self, flow: F, client: Arc<Client>, request: impl Fn(&F) -> &Request) -> FlowAnswer<F> {
+        let request = request(&flow);
+        let (request_url, way_out) = (request.url(&self.config), request.way_out(&client, &self.config));
+        FlowAnswer { flow, client, request_url, way_out }
     }
 
     /// What a signed access token tells must fit into one: a longer one is not taken back.

@@ -80,6 +80,8 @@ pub struct RequestDetails {
     pub dpop_jkt: Option<[u8; 32]>,
     /// Whether the request was pushed (RFC 9126): then its flow's id was made when it was.
     pub pushed: bool,
+    /// Whether the client signed the request (RFC 9101).
+    pub signed: bool,
     /// Whether a device waits for the answer (RFC 8628): then the flow's id is the device code's, and there is no client
     /// that the browser could be sent to.
     pub device: bool,

@@ -44,6 +44,7 @@ struct Rare {
     authorization_details: Option<String>,
     dpop_jkt: Option<[u8; 32]>,
     pushed: bool,
+    signed: bool,
     device: bool,
 }
 
@@ -87,6 +88,7 @@ impl From<&Request> for WireRequest {
             authorization_details: request.details.authorization_details.clone(),
             dpop_jkt: request.details.dpop_jkt,
             pushed: request.details.pushed,
+            signed: request.details.signed,
             device: request.details.device,
         };
         Self {
@@ -166,6 +168,7 @@ impl WireRequest {
                 authorization_details: rare.authorization_details,
                 dpop_jkt: rare.dpop_jkt,
                 pushed: rare.pushed,
+                signed: rare.signed,
                 device: rare.device,
             },
             requested_at: Timestamp::from_millis(self.requested_at),

@@ -28,10 +28,11 @@ impl TokenService {
         call: &Call<'_>,
         exchange: Exchange,
     ) -> Result<TokenResponse, TokenError> {
-        let Call { client, confirmation, now } = *call;
+        let Call { client, confirmation, now, .. } = *call;
         let code = AuthorizationCode::open(&exchange.code, &self.sealer)?;
         check(&code, client, &exchange, now)?;
         check_binding(&code, client, confirmation)?;
+        self.spend_proof(call).await?;
         // Before the code is spent; the grant's row is read only if less is asked for than was granted.
         if !exchange.less.is_all()
             && let Some(grant) = self.grants.find(code.grant).await?

@@ -28,7 +28,7 @@ impl TokenService {
         call: &Call<'_>,
         Asked { scope, audience, authorization_details }: Asked,
     ) -> Result<TokenResponse, TokenError> {
-        let Call { client, confirmation, now } = *call;
+        let Call { client, confirmation, now, .. } = *call;
         if client.is_public() {
             return Err(TokenError::PublicClient);
         }
@@ -45,6 +45,7 @@ impl TokenService {
             return Err(TokenError::Audience);
         }
         let details = details(client, authorization_details.as_deref())?;
+        self.spend_proof(call).await?;
         let said = GrantClaims::default();
         let granted = (&scope, audience.as_slice());
         let hooked = HookCall::about(client, GrantType::ClientCredentials, granted, &said, now);

@@ -1,5 +1,6 @@
 //! A device polls (RFC 8628 §3.4): is told to wait, to slow down, that the user refused, or is given tokens.
 
+use sluice_primitives::Lifetime;
 use sluice_protocol::GrantType;
 use sluice_protocol::token_response::TokenResponse;
 
@@ -8,18 +9,22 @@ use super::{Call, TokenError, TokenService};
 use crate::device::{DevicePoll, PollingCode};
 use crate::issuing::Issue;
 
+/// A poll may come so much too early: clocks and networks are not exact.
+const LEEWAY: Lifetime = Lifetime::secs(1);
+
 impl TokenService {
     pub(super) async fn poll_device(
         &self,
         call: &Call<'_>,
         device_code: &str,
     ) -> Result<TokenResponse, TokenError> {
-        let Call { client, confirmation, now } = *call;
+        let Call { client, confirmation, now, .. } = *call;
         let code = PollingCode::open(device_code, &self.sealer)?;
         if code.client != client.id {
             return Err(TokenError::OtherClient);
         }
-        match self.devices.poll(code.device, now, self.config.policies.device.interval).await? {
+        let interval = (now + self.config.policies.device.interval).since(now + LEEWAY);
+        match self.devices.poll(code.device, now, interval).await? {
             DevicePoll::Granted => {}
             DevicePoll::Pending => return Err(TokenError::DevicePending),
             DevicePoll::TooFast => return Err(TokenError::DeviceTooFast),
@@ -28,6 +33,7 @@ impl TokenService {
             DevicePoll::Unknown if now >= code.expires_at => return Err(TokenError::DeviceExpired),
             DevicePoll::Unknown => return Err(TokenError::UnknownGrant(code.device)),
         }
+        self.spend_proof(call).await?;
         let about =
             AboutToRedeem { grant: code.device, grant_type: GrantType::DeviceCode, nonce: None, less: None };
         let replaced = self.ask_before_redemption(call, about).await?;

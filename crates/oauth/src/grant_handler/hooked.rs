@@ -42,7 +42,8 @@ impl TokenService {
         if !self.is_hooked(about.grant_type) {
             return Ok(None);
         }
-        let Some(mut grant) = self.grants.find(about.grant).await? else { return Ok(None) };
+        let found = self.grants.find(about.grant).await?;
+        let mut grant = found.ok_or(TokenError::UnknownGrant(about.grant))?;
         if grant.redeemed_at.is_some() || grant.revoked_at.is_some() {
             return Ok(None);
         }

@@ -26,7 +26,7 @@ impl TokenService {
         call: &Call<'_>,
         asked: Asked,
     ) -> Result<TokenResponse, TokenError> {
-        let Call { client, confirmation, now } = *call;
+        let Call { client, confirmation, now, .. } = *call;
         let profile = client.security.profile;
         let assertion = self.assertions.verify(asked.assertion.expose(), profile, now).await?;
         let scope = asked.scope.unwrap_or_default();
@@ -34,6 +34,7 @@ impl TokenService {
             return Err(TokenError::Scope);
         }
         let audience = self.audience_for(call, asked.audience, &assertion)?;
+        self.spend_proof(call).await?;
         let said = GrantClaims::default();
         let hooked = HookCall {
             subject: assertion.subject.as_str(),
@@ -56,7 +57,7 @@ impl TokenService {
             authenticated_at: now,
             consented_at: now,
             extra: access_token::extra(&extra, false),
-            rare: RareClaims { confirmation, ..RareClaims::default() },
+            rare: RareClaims { confirmation, without_login: true, ..RareClaims::default() },
             scope,
         };
         Ok(TokenResponse {

@@ -31,11 +31,12 @@ use crate::client::Client;
 use crate::client_auth::{ClientAuthenticator, Presented};
 use crate::config::{Config, LONGEST_ACCESS_TOKEN};
 use crate::device::DeviceCodeRepository;
+use crate::dpop::Unspent;
 use crate::grant::GrantRepository;
 use crate::hooks::Hooks;
 use crate::issuing::TokenIssuer;
 use crate::metrics::{Counter, OAuthMetrics};
-use crate::sender_constraint::SenderConstraint;
+use crate::sender_constraint::{Bound, SenderConstraint};
 use crate::token_exchange::PresentedTokens;
 use crate::trust::TrustedAssertions;
 
@@ -77,6 +78,8 @@ pub struct TokenService {
 struct Call<'a> {
     client: &'a Client,
     confirmation: Option<Confirmation>,
+    /// Of that key. Each handler spends it once it has seen what only the client can have: a row is not for everybody to write.
+    proof: Option<Unspent>,
     now: Timestamp,
 }
 
@@ -98,8 +101,8 @@ impl TokenService {
         let now = self.clock.now();
         let client = self.clients.authenticate(presented, caller, now).await?;
         check_grant_type(&client, request.grant_type())?;
-        let confirmation = self.constraint.of(&client, caller, now).await?;
-        let call = Call { client: &client, confirmation, now };
+        let Bound { confirmation, proof } = self.constraint.of(&client, caller, now)?;
+        let call = Call { client: &client, confirmation, proof, now };
         let (mut issued, counter) = self.answer(&call, request).await?;
         counter.add();
         let id_token = self.issuer.encrypted_id_token(&client, issued.id_token.take()).await?;
@@ -143,6 +146,11 @@ impl TokenService {
                 (self.exchange_token(call, *asked).await?, &self.metrics.exchanged)
             }
         })
+    }
+
+    /// Takes the proof of the request, if there is one: from here on no node takes it again.
+    async fn spend_proof(&self, call: &Call<'_>) -> Result<(), TokenError> {
+        Ok(self.constraint.spend(call.proof, call.now).await?)
     }
 
     /// A grant was revoked in the store: this node knows at once, the others by the feed.

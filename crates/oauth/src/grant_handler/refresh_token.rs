@@ -36,7 +36,7 @@ impl TokenService {
         call: &Call<'_>,
         exchange: Exchange,
     ) -> Result<TokenResponse, TokenError> {
-        let Call { client, confirmation, now } = *call;
+        let Call { client, confirmation, now, .. } = *call;
         let token = RefreshToken::open(&exchange.refresh_token, &self.sealer)?;
         if token.client != client.id {
             return Err(TokenError::OtherClient);
@@ -49,6 +49,7 @@ impl TokenService {
             return Err(TokenError::OtherKey);
         }
         let less = exchange.less()?;
+        self.spend_proof(call).await?;
         let replaced = self.ask_before_refresh(call, &token, &exchange).await?;
         let mut grant = if client.security.profile.is_fapi() {
             self.unrotated(&token, &exchange, now).await?
@@ -134,7 +135,7 @@ impl TokenService {
         token: &RefreshToken,
         exchange: &Exchange,
     ) -> Result<Box<Grant>, TokenError> {
-        let Call { client, confirmation, now } = *call;
+        let Call { client, confirmation, now, .. } = *call;
         // Scope and audience can only be held against the grant's row, which is read only if one is named.
         if exchange.scope.is_some() || !exchange.less()?.is_all() {
             let grant = self.grants.find(token.grant).await?.ok_or(TokenError::UnknownGrant(token.grant))?;

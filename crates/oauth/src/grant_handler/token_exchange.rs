@@ -40,6 +40,7 @@ impl TokenService {
     ) -> Result<TokenResponse, TokenError> {
         let kind = TokenKind::requested(request.requested_token_type.as_deref())?;
         let Allowed { mut facts, said, assertions } = self.allowed(call, request).await?;
+        self.spend_proof(call).await?;
         let extra = match self.ask_about_exchange(call, &facts, &said).await? {
             Some(replaced) => {
                 facts.extra = access_token::extra(&replaced, false);
@@ -79,6 +80,7 @@ impl TokenService {
             actor: policy::act(client, &subject, actor.as_ref(), self.config.issuer.as_str())?,
             authorization_details: said.authorization_details.as_ref().map(Value::to_string),
             origins: policy::origins(&subject)?,
+            without_login: subject.facts.logged_in_at().is_none(),
             ..subject.facts.rare
         };
         let life = lifetime::access_token(client, GrantType::TokenExchange, &self.config);
@@ -188,8 +190,8 @@ impl TokenService {
         let granted = (&facts.scope, facts.audience.as_slice());
         let about = HookCall::about(call.client, GrantType::TokenExchange, granted, said, call.now);
         let subject = facts.subject.as_ref().map_or(about.subject, |subject| subject.as_str());
-        let authenticated_at = facts.subject.as_ref().map(|_| facts.authenticated_at);
-        let replaced = self.ask_hooks(&HookCall { subject, authenticated_at, ..about }).await?;
+        let hooked = HookCall { subject, authenticated_at: facts.logged_in_at(), ..about };
+        let replaced = self.ask_hooks(&hooked).await?;
         Ok(replaced.map(Replaced::into_access_token))
     }
 }
@@ -198,19 +200,22 @@ const fn presenter<'a>(call: &Call<'a>) -> Presenter<'a> {
     Presenter { client: call.client, confirmation: call.confirmation, now: call.now }
 }
 
-/// What is asked for, of the client's. By default that of its own token, and of another one what the client may ask for.
+/// What is asked for, of the client's. By default that of its own token, and of another one what the client may ask for. With
+/// a token of its own a client gets no further than the user, if there is one, let it: nobody vouched for more.
 fn exchanged_audience(
     client: &Client,
     subject: &Presented,
     asked: Vec<String>,
 ) -> Result<Audience, TokenError> {
+    let (held, is_own) = (&subject.facts.audience, subject.facts.client == client.id);
     if asked.is_empty() {
-        let (held, is_own) = (&subject.facts.audience, subject.facts.client == client.id);
         let kept = held.iter().filter(|name| is_own || client.audience.as_slice().contains(name));
         return Ok(Audience::from_values(kept.cloned()));
     }
     let asked = Audience::from_values(asked);
-    if client.audience.covers(&asked) { Ok(asked) } else { Err(TokenError::Audience) }
+    let is_users = subject.assertion.is_none() && is_own && subject.facts.subject.is_some();
+    let is_held = !is_users || Audience::from_values(held.iter().cloned()).covers(&asked);
+    if is_held && client.audience.covers(&asked) { Ok(asked) } else { Err(TokenError::Audience) }
 }
 
 /// The details of types that the client registered.

@@ -3,6 +3,7 @@
 //! A resource server is a client that can prove who it is. It is told of access tokens that name it in `aud`, or name
 //! nobody, and of its own tokens. Of any other it learns that it is not active, and no more (RFC 7662 §4, RFC 9701 §5).
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -61,7 +62,7 @@ impl IntrospectionError {
 }
 
 /// What a client asks.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// The token.
     pub token: &'a str,
@@ -69,13 +70,28 @@ pub struct Asked<'a> {
     pub as_jwt: bool,
 }
 
+impl fmt::Debug for Asked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asked").field("as_jwt", &self.as_jwt).finish_non_exhaustive()
+    }
+}
+
 /// What a client is told.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Told {
     /// As JSON.
     Json(Box<IntrospectionResponse>),
     /// As a token (`application/token-introspection+jwt`).
     Jwt(String),
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(answer) => f.debug_tuple("Json").field(answer).finish(),
+            Self::Jwt(_) => f.debug_tuple("Jwt").finish_non_exhaustive(),
+        }
+    }
 }
 
 /// Says what is known about tokens to those who serve with them.
@@ -158,4 +174,16 @@ fn may_know(client: &Client, token: &IntrospectionResponse) -> bool {
 fn as_seen(token: IntrospectionResponse) -> IntrospectionResponse {
     let sub = token.obfuscated_subject.or(token.sub);
     IntrospectionResponse { sub, obfuscated_subject: None, ..token }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_a_token_nor_an_answer_that_is_one_is_printed() {
+        let (token, as_jwt) = ("a-token-of-somebody", true);
+        let printed = format!("{:?} {:?}", Asked { token, as_jwt }, Told::Jwt(token.to_owned()));
+        assert!(!printed.contains(token), "{printed}");
+    }
 }

@@ -1,6 +1,8 @@
 //! Tokens of the authorization endpoint itself (OpenID Connect Core §3.2.2.5, §3.3.2.5): in the browser's sight, so they are
 //! bound to no key, and nothing refreshes them.
 
+use std::fmt;
+
 use sluice_primitives::Lifetime;
 use sluice_protocol::{GrantType, ResponseType};
 use sluice_token::{AccessTokenClaims, TokenId};
@@ -15,7 +17,7 @@ const ACCESS_TOKEN: u32 = u32::MAX / 2;
 pub(crate) const ID_TOKEN: u32 = ACCESS_TOKEN + 1;
 
 /// What the authorization request asked for, and what its answer says besides.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct InFront<'a> {
     /// Which tokens.
     pub response_type: ResponseType,
@@ -25,13 +27,25 @@ pub struct InFront<'a> {
     pub state: Option<&'a str>,
 }
 
+impl fmt::Debug for InFront<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFront").field("response_type", &self.response_type).finish_non_exhaustive()
+    }
+}
+
 /// Tokens for the answer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct FrontChannelTokens {
     /// The access token, and how long it is good for.
     pub access_token: Option<(String, Lifetime)>,
     /// The id token.
     pub id_token: Option<String>,
+}
+
+impl fmt::Debug for FrontChannelTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrontChannelTokens").finish_non_exhaustive()
+    }
 }
 
 impl TokenIssuer {
@@ -63,5 +77,23 @@ impl TokenIssuer {
             tokens.id_token = Some(self.id_token(issue, ID_TOKEN, beside)?);
         }
         Ok(tokens)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_codes_nor_tokens_are_printed() {
+        let token = "a-token-of-somebody";
+        let response_type: ResponseType = "code token id_token".parse().unwrap();
+        let asked = InFront { response_type, code: Some(token), state: Some(token) };
+        let tokens = FrontChannelTokens {
+            access_token: Some((token.to_owned(), Lifetime::secs(1))),
+            id_token: Some(token.to_owned()),
+        };
+        let printed = format!("{asked:?} {tokens:?}");
+        assert!(!printed.contains(token), "{printed}");
     }
 }

@@ -178,7 +178,7 @@ impl TokenIssuer {
                 authorization_details: grant.claims.authorization_details.as_ref().map(Value::to_string),
                 acr: told.and_then(|claims| claims.acr.clone()),
                 amr: told.map(|claims| claims.amr.clone()).unwrap_or_default(),
-                origins: Vec::new(),
+                ..RareClaims::default()
             },
         }
     }

@@ -4,17 +4,20 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use serde::Serialize;
 use serde_json::json;
-use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_net::Fetcher;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 use tracing::{info, warn};
 use url::Url;
 
+use super::metrics::DeliveryMetrics;
 use super::outbox::{LeasedNotice, OutboxRepository};
-use crate::config::Issuer;
+use crate::client::ClientDirectory;
+use crate::config::Config;
+use crate::issuing::algorithm::of_id_tokens;
 use crate::keys::KeyRing;
 
 /// A notice that has failed so often is a dead letter: after about a day.
@@ -47,8 +50,12 @@ pub struct LogoutDelivery {
     pub sender: Arc<dyn LogoutSender>,
     /// Who signs it.
     pub keys: Arc<KeyRing>,
+    /// Who hears it: a logout token is signed as the id tokens of its client (Back-Channel Logout 1.0 §2.4).
+    pub clients: Arc<ClientDirectory>,
     /// Who speaks.
-    pub issuer: Issuer,
+    pub config: Arc<Config>,
+    /// What an operator sees.
+    pub metrics: Arc<DeliveryMetrics>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -72,32 +79,43 @@ impl LogoutDelivery {
     pub async fn round(&self) -> Result<usize, sluice_commit::StoreError> {
         let due = self.outbox.lease(self.clock.now(), LEASE, AT_ONCE).await?;
         let tried = due.len();
-        for leased in due {
-            self.deliver(leased).await?;
+        // At once: a client that does not answer delays no other.
+        let outcomes = join_all(due.into_iter().map(|leased| self.deliver(leased))).await;
+        if self.metrics.is_due(tried) {
+            self.metrics.set_depth(self.outbox.depth().await?);
         }
+        outcomes.into_iter().collect::<Result<(), _>>()?;
         Ok(tried)
     }
 
     async fn deliver(&self, leased: LeasedNotice) -> Result<(), sluice_commit::StoreError> {
         let now = self.clock.now();
-        let arrived = match self.token(&leased, now) {
+        let arrived = match self.token(&leased, now).await {
             Some(token) => self.sender.send(&leased.notice.uri, &token).await,
             None => false,
         };
         if arrived {
             info!(client.id = %leased.notice.client, "back-channel logout delivered");
+            self.metrics.delivered.add();
             return self.outbox.delivered(leased.id).await;
         }
         let next = (leased.attempts + 1 < ATTEMPTS).then(|| now + back_off(leased.attempts));
         warn!(client.id = %leased.notice.client, attempts = leased.attempts + 1, dead = next.is_none(), "back-channel logout did not arrive");
+        self.metrics.failed.add();
         self.outbox.failed(leased.id, next).await
     }
 
-    fn token(&self, leased: &LeasedNotice, now: Timestamp) -> Option<String> {
-        let key = self.keys.id_token_signer(SigningAlgorithm::RS256)?;
+    async fn token(&self, leased: &LeasedNotice, now: Timestamp) -> Option<String> {
         let notice = &leased.notice;
+        let algorithm = match self.clients.find(&notice.client).await {
+            Ok(Some(client)) => of_id_tokens(&client, &self.config).ok()?,
+            // A client that is gone still has users who signed out.
+            Ok(None) => self.config.policies.id_token_alg,
+            Err(_) => return None,
+        };
+        let key = self.keys.id_token_signer(algorithm)?;
         let token = LogoutToken {
-            iss: self.issuer.as_str(),
+            iss: self.config.issuer.as_str(),
             sub: notice.subject.as_str(),
             aud: notice.client.as_str(),
             iat: now.as_secs(),

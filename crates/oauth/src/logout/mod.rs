@@ -6,6 +6,7 @@
 
 pub mod delivery;
 pub mod error;
+pub mod metrics;
 mod notice;
 pub mod outbox;
 pub mod service;
@@ -13,6 +14,7 @@ pub mod state;
 
 pub use delivery::LogoutDelivery;
 pub use error::{LogoutError, LogoutProblem};
+pub use metrics::DeliveryMetrics;
 pub use notice::notices_for;
 pub use outbox::{LeasedNotice, LogoutNotice, OutboxRepository};
 pub use service::{LogoutRequest, LogoutService, LogoutStep, LogoutView};

@@ -28,9 +28,12 @@ pub enum ExchangeError {
     /// A presented id token or refresh token does not hold, or its grant does not.
     #[error("a presented token does not hold, or its grant does not")]
     NotUsable,
-    /// A presented refresh token is bound to a key that was not proven.
-    #[error("the presented refresh token is bound to another key")]
+    /// A token of the client's own is bound to a key that was not proven.
+    #[error("a presented token of the client is bound to another key")]
     OtherKey,
+    /// Somebody else's token is bound to a key, and what comes of it would be bound to none.
+    #[error("a presented token is bound to a key, and the client proved none")]
+    Unbound,
     /// A presented token of another issuer does not hold.
     #[error(transparent)]
     Assertion(#[from] AssertionRefused),
@@ -72,6 +75,7 @@ impl ExchangeError {
             | Self::NotActive(_)
             | Self::NotUsable
             | Self::OtherKey
+            | Self::Unbound
             | Self::Assertion(_)
             | Self::OtherClient
             | Self::Impersonation

@@ -5,7 +5,7 @@
 //! leaves no trace of it, or for delegation, which names who acts in `act`.
 
 use serde_json::{Map, Value};
-use sluice_token::Origin;
+use sluice_token::{AccessTokenClaims, Confirmation, Origin};
 
 use super::{ExchangeError, Presented};
 use crate::client::Client;
@@ -34,6 +34,25 @@ pub fn check_presenter(client: &Client, token: &Presented) -> Result<(), Exchang
     if may { Ok(()) } else { Err(ExchangeError::OtherClient) }
 }
 
+/// Whether an access token that is bound to a key may be exchanged by a client that proved this one. A token of its own
+/// takes the same key, or whoever stole it could have it bound to another. Somebody else's was handed on by who has the
+/// key; but what was bound stays bound.
+///
+/// # Errors
+/// [`ExchangeError::OtherKey`] and [`ExchangeError::Unbound`] if not.
+pub fn check_key(
+    (client, proven): (&Client, Option<Confirmation>),
+    token: &AccessTokenClaims,
+) -> Result<(), ExchangeError> {
+    let bound = token.rare.confirmation;
+    match proven {
+        _ if bound.is_none() || proven == bound => Ok(()),
+        _ if token.client == client.id => Err(ExchangeError::OtherKey),
+        None => Err(ExchangeError::Unbound),
+        Some(_) => Ok(()),
+    }
+}
+
 /// What the new token says in `act`, as JSON; none for a subject that acts itself, or seems to.
 ///
 /// # Errors
@@ -53,7 +72,7 @@ pub fn act(
         Some(token) => Actor::of(token, issuer),
     };
     if let Some(may_act) = &subject.may_act
-        && !who.is(may_act)
+        && !who.is(may_act, subject.assertion.as_ref().map_or(issuer, |assertion| assertion.issuer.as_str()))
     {
         return Err(ExchangeError::MayAct);
     }
@@ -91,13 +110,22 @@ struct Actor {
     client: Option<String>,
     issuer: String,
     is_foreign: bool,
+    /// A client of this server, rather than a user of one.
+    is_client: bool,
 }
 
 impl Actor {
     fn client(client: &Client, issuer: &str) -> Self {
         let id = client.id.as_str().to_owned();
         let issuer = issuer.to_owned();
-        Self { real: id.clone(), shown: id.clone(), client: Some(id), issuer, is_foreign: false }
+        Self {
+            real: id.clone(),
+            shown: id.clone(),
+            client: Some(id),
+            issuer,
+            is_foreign: false,
+            is_client: true,
+        }
     }
 
     fn of(token: &Presented, issuer: &str) -> Self {
@@ -110,21 +138,27 @@ impl Actor {
             client: foreign.is_none().then(|| client.to_owned()),
             issuer: foreign.map_or(issuer, |assertion| assertion.issuer.as_str()).to_owned(),
             is_foreign: foreign.is_some(),
+            is_client: foreign.is_none() && facts.subject.is_none(),
         }
     }
 
-    /// Whether it is who `may_act` names.
-    fn is(&self, may_act: &Value) -> bool {
+    /// Whether it is who `may_act` names, which is a subject or a client of the issuer that says so if it names no other one.
+    /// `client_id` alone names a client itself; beside `sub`, through which client somebody acts.
+    fn is(&self, may_act: &Value, said_by: &str) -> bool {
         let Some(named) = may_act.as_object() else { return false };
         let is_known = named.contains_key("sub") || named.contains_key("client_id");
+        let issuer = named.get("iss").map_or(Some(said_by), Value::as_str);
+        let is_named = self.is_client || named.contains_key("sub");
         is_known
+            && is_named
+            && issuer == Some(self.issuer.as_str())
             && named.iter().all(|(name, value)| {
                 let value = value.as_str();
                 IDENTITY.contains(&name.as_str())
                     && match name.as_str() {
                         "sub" => value == Some(self.real.as_str()),
                         "client_id" => value.is_some() && value == self.client.as_deref(),
-                        _ => value == Some(self.issuer.as_str()),
+                        _ => true,
                     }
             })
     }
@@ -144,5 +178,50 @@ impl Actor {
         }
         let text = Value::Object(act).to_string();
         if text.len() > MAX_ACT { Err(ExchangeError::TooDeep) } else { Ok(text) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_primitives::{GrantId, Timestamp};
+    use sluice_protocol::Scope;
+    use sluice_token::TokenId;
+    use sluice_token::claims::{Extra, RareClaims};
+
+    use super::*;
+    use crate::client::fake::client;
+
+    fn token(of: &str, confirmation: Option<Confirmation>) -> AccessTokenClaims {
+        let at = Timestamp::from_secs(1);
+        AccessTokenClaims {
+            id: TokenId::from_bytes([1; 16]),
+            grant: GrantId::from_bytes([2; 16]),
+            client: of.parse().unwrap(),
+            subject: None,
+            session: None,
+            scope: Scope::default(),
+            audience: Vec::new(),
+            issued_at: at,
+            expires_at: at,
+            authenticated_at: at,
+            consented_at: at,
+            extra: Extra::None,
+            rare: RareClaims { confirmation, ..RareClaims::default() },
+        }
+    }
+
+    #[test]
+    fn what_is_bound_to_a_key_stays_bound() {
+        let (own, other) = (Some(Confirmation::Jkt([1; 32])), Some(Confirmation::X5tS256([1; 32])));
+        let app = client("app");
+        let check = |proven, of, bound| check_key((&app, proven), &token(of, bound));
+        for of in ["app", "shop"] {
+            assert!(check(None, of, None).is_ok() && check(own, of, None).is_ok());
+            assert!(check(own, of, own).is_ok());
+        }
+        assert!(matches!(check(None, "app", own), Err(ExchangeError::OtherKey)));
+        assert!(matches!(check(other, "app", own), Err(ExchangeError::OtherKey)));
+        assert!(matches!(check(None, "shop", own), Err(ExchangeError::Unbound)));
+        assert!(check(other, "shop", own).is_ok(), "it was handed on");
     }
 }

@@ -12,7 +12,7 @@ use sluice_primitives::{GrantId, Rng, Timestamp};
 use sluice_token::claims::{Extra, RareClaims};
 use sluice_token::{AccessTokenClaims, Confirmation, RevocationSet, TokenId};
 
-use super::{ExchangeError, TokenKind};
+use super::{ExchangeError, TokenKind, policy};
 use crate::access_token_reader::AccessTokenReader;
 use crate::client::Client;
 use crate::config::Config;
@@ -109,8 +109,8 @@ impl PresentedTokens {
         kind: TokenKind,
     ) -> Result<Presented, ExchangeError> {
         match kind {
-            TokenKind::AccessToken => self.access_token(token, by.now).await,
-            TokenKind::Jwt if self.is_own(token) => self.access_token(token, by.now).await,
+            TokenKind::AccessToken => self.access_token(by, token).await,
+            TokenKind::Jwt if self.is_own(token) => self.access_token(by, token).await,
             TokenKind::Jwt => self.foreign(by, token).await,
             TokenKind::IdToken => self.id_token(token, by.now).await,
             TokenKind::RefreshToken => Err(ExchangeError::UnknownType),
@@ -127,8 +127,9 @@ impl PresentedTokens {
         said.is_ok_and(|said| said.iss == self.config.issuer.as_str())
     }
 
-    async fn access_token(&self, token: &str, now: Timestamp) -> Result<Presented, ExchangeError> {
-        let facts = self.reader.active(token, now)?;
+    async fn access_token(&self, by: Presenter<'_>, token: &str) -> Result<Presented, ExchangeError> {
+        let facts = self.reader.active(token, by.now)?;
+        policy::check_key((by.client, by.confirmation), &facts)?;
         let extra = match &facts.extra {
             Extra::None => Map::new(),
             Extra::Inline(text) => serde_json::from_str(text).unwrap_or_default(),
@@ -250,6 +251,7 @@ impl PresentedTokens {
                 extra: Extra::None,
                 rare: RareClaims {
                     actor: assertion.act.as_ref().map(Value::to_string),
+                    without_login: true,
                     ..RareClaims::default()
                 },
             },

@@ -37,10 +37,12 @@ pub trait TrustedIssuerRepository: Send + Sync {
     /// The trust with this id, expired or not.
     async fn find(&self, id: TrustId) -> Result<Option<TrustedIssuer>, StoreError>;
 
-    /// What holds at `now` of an issuer, of one key or of all, ordered by id: any number of subjects.
+    /// What holds at `now` of an issuer for a subject, of one key or of all: at most eight, those of this very subject before
+    /// those of any, each ordered by id.
     async fn find_for(
         &self,
         issuer: &str,
+        subject: &str,
         key_id: Option<&str>,
         now: Timestamp,
     ) -> Result<Vec<TrustedIssuer>, StoreError>;

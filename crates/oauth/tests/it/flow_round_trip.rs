@@ -88,9 +88,9 @@ fn span() -> impl Strategy<Value = Option<Lifetime>> {
 prop_compose! {
     fn details()(
         (claims, authorization_details) in (text(300), text(300)),
-        (dpop_jkt, pushed, device) in (of(any::<[u8; 32]>()), any::<bool>(), any::<bool>()),
+        (dpop_jkt, pushed, signed, device) in (of(any::<[u8; 32]>()), any::<bool>(), any::<bool>(), any::<bool>()),
     ) -> RequestDetails {
-        RequestDetails { claims, authorization_details, dpop_jkt, pushed, device }
+        RequestDetails { claims, authorization_details, dpop_jkt, pushed, signed, device }
     }
 }
 

@@ -9,6 +9,7 @@ use sluice_net::TrustedProxies;
 use sluice_oauth::OAuthMetrics;
 use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::keys::KeyRotation;
+use sluice_oauth::logout::DeliveryMetrics;
 use sluice_primitives::{Clock, NodeId, OsRng, Rng, Secret, SystemClock};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -289,11 +290,38 @@ impl Node {
             "Live revocation markers in memory",
             move || f64::from(u32::try_from(set.len()).unwrap_or(u32::MAX)),
         );
+        show_deliveries(&metrics, &self.services.delivery.metrics);
         let follower = Arc::clone(&self.services.follower);
         metrics.register_gauge_fn("sluice_feed_age_seconds", "How long ago the feed was heard", move || {
             follower.age().as_duration().as_secs_f64()
         });
         metrics
+    }
+}
+
+/// Shows how back-channel logout notices get on.
+fn show_deliveries(metrics: &Metrics, deliveries: &Arc<DeliveryMetrics>) {
+    let states: [(&str, fn(&DeliveryMetrics) -> u64); 2] =
+        [("waiting", DeliveryMetrics::waiting), ("dead", DeliveryMetrics::dead)];
+    for (state, read) in states {
+        let (labels, deliveries) = (vec![("state", state.to_owned())], Arc::clone(deliveries));
+        metrics.register_gauge(
+            "sluice_logout_outbox",
+            "Back-channel logout notices in the outbox",
+            labels,
+            move || f64::from(u32::try_from(read(&deliveries)).unwrap_or(u32::MAX)),
+        );
+    }
+    let outcomes: [(&str, fn(&DeliveryMetrics) -> u64); 2] =
+        [("delivered", |all| all.delivered.get()), ("failed", |all| all.failed.get())];
+    for (outcome, read) in outcomes {
+        let (labels, deliveries) = (vec![("outcome", outcome.to_owned())], Arc::clone(deliveries));
+        metrics.register_counter(
+            "sluice_logout_deliveries_total",
+            "Tries to deliver back-channel logout notices",
+            labels,
+            move || read(&deliveries),
+        );
     }
 }
 

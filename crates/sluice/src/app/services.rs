@@ -9,6 +9,7 @@ use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_identity::{LoginService, PasswordHasher, RegistrationService};
 use sluice_net::{FetchPolicy, Fetcher, UrlPattern};
 use sluice_oauth::access_token_reader::AccessTokenReader;
+use sluice_oauth::authorization::request_object::{Decryption, FetchedObjects};
 use sluice_oauth::authorization::{AuthorizationService, PushedRequests, RequestObjects};
 use sluice_oauth::client::{
     ClientDirectory, ClientSecrets, ClientService, ClientServiceParts, DynamicRegistration, RegistrationRules,
@@ -23,7 +24,7 @@ use sluice_oauth::introspection::IntrospectionService;
 use sluice_oauth::introspection::for_clients::ClientIntrospection;
 use sluice_oauth::issuing::TokenIssuer;
 use sluice_oauth::issuing::encrypt::ClientEncryption;
-use sluice_oauth::keys::{KeyRing, KeyService, RingOptions};
+use sluice_oauth::keys::{ID_TOKEN_SET, KeyRing, KeyService, RingOptions};
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::{LogoutDelivery, LogoutService};
 use sluice_oauth::revocation::RevocationService;
@@ -196,6 +197,7 @@ impl Shared {
         let repo = Arc::clone(&base.store) as _;
         let options = RingOptions { further, rotation: oauth_config::key_rotation(settings)? };
         let ring = KeyRing::start_with(repo, Arc::clone(&at_rest), rng, clock, options).await?;
+        ring.ensure(ID_TOKEN_SET, config.policies.id_token_alg).await?;
         ring.ensure_request_object_keys().await?;
         let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).map_err(StartError::HashPool)?);
         let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
@@ -216,6 +218,7 @@ impl Shared {
             at_rest: Arc::clone(&at_rest),
             audiences: Audiences::of(&config),
             trust_anchors: trust_anchors(&config)?,
+            proxy_verifies: config.policies.mtls.proxy_verifies,
         };
         let encryption = Arc::new(ClientEncryption::new(Arc::clone(&client_keys), Arc::clone(&base.clock)));
         let token_issuer = TokenIssuer::new(
@@ -289,7 +292,8 @@ impl Shared {
             config: Arc::clone(&self.config),
             keys: Arc::clone(&self.client_keys),
             ring: Arc::clone(&self.ring),
-            source: Arc::clone(&self.fetcher) as _,
+            decryption: Decryption::default(),
+            fetched: FetchedObjects::new(Arc::clone(&self.fetcher) as _),
         }
     }
 
@@ -446,7 +450,9 @@ impl Shared {
             outbox: Arc::clone(&self.base.store) as _,
             sender: Arc::clone(&self.fetcher) as _,
             keys: Arc::clone(&self.ring),
-            issuer: self.config.issuer.clone(),
+            clients: Arc::clone(&self.directory),
+            config: Arc::clone(&self.config),
+            metrics: Arc::default(),
             clock: Arc::clone(&self.base.clock),
             rng: Arc::clone(&self.base.rng),
         }

@@ -12,9 +12,10 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "http.disallow_private_ip_ranges",
         Kind::Boolean,
-        "Whether requests to private, loopback and link-local addresses are refused.",
+        "Whether requests to private, loopback and link-local addresses are refused; with `dev` they are not, \
+         unless this says so. Hydra's default is false.",
     )
-    .with_default("false"),
+    .with_default("true"),
     Key::hydra(
         "http.private_ip_exception_urls",
         Kind::Texts,
@@ -40,7 +41,7 @@ pub(super) const KEYS: &[Key] = &[
 /// What Sluice may call.
 #[derive(Debug, Clone)]
 pub(crate) struct OutboundSettings {
-    /// Whether private, loopback and link-local addresses are refused. Default: no.
+    /// Whether private, loopback and link-local addresses are refused. Default: yes, but not in development.
     pub(crate) disallow_private_ip_ranges: bool,
     /// URLs, compared as texts, that may be called all the same. Default: none.
     pub(crate) private_ip_exception_urls: Vec<String>,

@@ -22,6 +22,8 @@ pub(super) fn fill(values: &mut Values, sources: &Sources) -> Mode {
         let store = sources.data_dir.join(DEVELOPMENT_STORE);
         values.set_default("dsn", format!("sqlite:{}", store.display()));
         values.set_default("urls.self.issuer", DEVELOPMENT_ISSUER.to_owned());
+        // What a developer calls runs beside it.
+        values.set_default("clients.http.disallow_private_ip_ranges", "false".to_owned());
     }
     values.inherit("urls.self.issuer", "urls.self.public");
     values.inherit("urls.login", "urls.registration");

@@ -11,6 +11,7 @@ use super::reader::Reader;
 const ENABLED: &str = "oauth2.mtls.enabled";
 const HEADER: &str = "oauth2.mtls.header";
 const HEADER_FROM: &str = "oauth2.mtls.header_from";
+const PROXY_VERIFIES: &str = "oauth2.mtls.proxy_verifies";
 
 pub(super) const KEYS: &[Key] = &[
     Key::own(
@@ -27,10 +28,20 @@ pub(super) const KEYS: &[Key] = &[
     ),
     Key::own("header_from", Kind::Networks, "The proxies whose `oauth2.mtls.header` is believed."),
     Key::own(
+        "proxy_verifies",
+        Kind::Boolean,
+        "Whether that proxy verifies who issued a certificate and passes on no other: then `tls_client_auth` \
+         accepts what it passes on without `oauth2.mtls.trust_anchors`. Set for one that does not, it lets anybody be \
+         any such client.",
+    )
+    .with_default("false"),
+    Key::own(
         "trust_anchors",
         Kind::Path,
-        "The PEM file of the authorities whose certificates `tls_client_auth` accepts; without it, it accepts \
-         none. `self_signed_tls_client_auth` needs none.",
+        "The PEM file of the authorities whose certificates `tls_client_auth` accepts, shown to the listener or \
+         passed on by a proxy; without it, it accepts none but those of `oauth2.mtls.proxy_verifies`. What a proxy \
+         passes on comes without its chain: then the issuing authority itself must be in the file. \
+         `self_signed_tls_client_auth` needs none.",
     ),
     Key::own(
         "endpoint_aliases_url",
@@ -47,7 +58,7 @@ pub(crate) struct MtlsSettings {
     pub(crate) listener_asks: bool,
     /// `None`: no proxy passes them on.
     pub(crate) proxy: Option<CertificateHeader>,
-    /// PEM; `None`: `tls_client_auth` accepts no certificate.
+    /// PEM; `None`: `tls_client_auth` accepts no certificate but those that a proxy verifies.
     pub(crate) trust_anchors: Option<PathBuf>,
     /// `None`: no aliases are announced.
     pub(crate) endpoint_aliases_url: Option<Url>,
@@ -60,6 +71,8 @@ pub(crate) struct CertificateHeader {
     pub(crate) name: String,
     /// Who is believed; one at least.
     pub(crate) from: Vec<IpNet>,
+    /// Whether it passes on only certificates whose issuers it has verified. Default: no.
+    pub(crate) verifies: bool,
 }
 
 pub(super) fn read(reader: &mut Reader<'_>) -> MtlsSettings {
@@ -89,5 +102,9 @@ fn read_header(reader: &mut Reader<'_>) -> Option<CertificateHeader> {
     if reader.has(HEADER_FROM) && !reader.has(HEADER) {
         reader.warn(HEADER_FROM, format!("has no effect without {HEADER}"));
     }
-    Some(CertificateHeader { name: name?, from })
+    let verifies = reader.boolean(PROXY_VERIFIES);
+    if verifies && !reader.has(HEADER) {
+        reader.warn(PROXY_VERIFIES, format!("has no effect without {HEADER}"));
+    }
+    Some(CertificateHeader { name: name?, from, verifies })
 }

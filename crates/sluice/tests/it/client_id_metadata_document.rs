@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::answer::{Answer, http};
 use crate::both_stores::on_both_stores;
 use crate::keyed::JWT_BEARER;
-use crate::legs::{consent_challenge, consent_request, token, tokens_of};
+use crate::legs::{consent_challenge, consent_request, delete, token, tokens_of};
 use crate::requests::{Signer, is_shown, push, pushed, request_uri};
 use crate::rfc7591::application_with;
 
@@ -190,6 +190,29 @@ async fn a_described_client_pushes_its_request_and_proves_itself_by_its_keys() {
         ("client_assertion", &assertion),
     ];
     client.token(&form).await.ok();
+    sluice.node.stop().await;
+    host.ends.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_described_client_was_granted_is_revoked_by_its_id() {
+    let host = Host::open().await;
+    let sluice = host.sluice(Backend::Sqlite, &[]).await;
+    let client = host.client(&sluice);
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    sluice.advance(Lifetime::secs(1));
+    delete(&sluice, &format!("/admin/oauth2/tokens?client_id={}", host.id)).await;
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    client.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");
+    sluice.advance(Lifetime::secs(1));
+    let later = tokens_of(&sluice, &client, "alice").await;
+    assert!(sluice.is_active(token(&later, "access_token")).await);
+    sluice.ask_json(Method::DELETE, "/admin/oauth2/tokens?client_id=nobody", None, 404).await;
+    sluice.node.stop().await;
+    // Where no documents are read there is no such client.
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let path = format!("/admin/oauth2/tokens?client_id={}", host.id);
+    sluice.ask_json(Method::DELETE, &path, None, 404).await;
     sluice.node.stop().await;
     host.ends.cancel();
 }

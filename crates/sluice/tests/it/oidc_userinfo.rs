@@ -104,3 +104,15 @@ async fn userinfo_cannot_be_registered_to_be_signed_with_a_secret() {
     }
     sluice.node.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_registered_no_algorithm_gets_id_tokens_signed_with_the_configured_one() {
+    for algorithm in ["PS256", "EdDSA"] {
+        let settings = [("oidc.default_id_token_signing_alg", algorithm)];
+        let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+        let client = sluice.client(&json!({})).await;
+        let tokens = tokens_of(&sluice, &client, "alice").await;
+        verified(&sluice, token(&tokens, "id_token"), algorithm).await;
+        sluice.node.stop().await;
+    }
+}

@@ -293,6 +293,27 @@ async fn a_trust_of_any_subject_is_one_of_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_another_issuer_speaks_of_did_not_log_in_but_can_be_logged_out() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let strategies = ["jwt", "opaque"];
+    let idp = Idp::new("one");
+    idp.trusted(&sluice, &json!({})).await;
+    let mut made = Vec::new();
+    for strategy in strategies {
+        let client = exchanger(&sluice, &json!({"access_token_strategy": strategy})).await;
+        let tokens = exchange(&client, &idp.assertion(&sluice, &json!({})), &[]).await.ok();
+        made.push(token(&tokens, "access_token").to_owned());
+    }
+    assert!(claims(&made[0])["auth_time"].is_null(), "RFC 9068 §2.2.1");
+    sluice.advance(Lifetime::secs(1));
+    delete(&sluice, "/admin/oauth2/auth/sessions/login?subject=alice").await;
+    for (access_token, strategy) in made.iter().zip(strategies) {
+        assert!(!sluice.is_active(access_token).await, "{strategy}");
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn settings_say_what_an_assertion_may_lack() {
     let settings = [
         ("oauth2.grant.jwt.jti_optional", "true"),

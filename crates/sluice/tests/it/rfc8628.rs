@@ -349,9 +349,12 @@ mod section_3_5 {
         let client = television(&sluice).await;
         let given = begin(&client).await;
         poll(&client, &given).await.refused_with("authorization_pending");
+        // A second is the network's.
         sluice.advance(Lifetime::secs(4));
+        poll(&client, &given).await.refused_with("authorization_pending");
+        sluice.advance(Lifetime::secs(3));
         poll(&client, &given).await.refused_with("slow_down");
-        sluice.advance(Lifetime::secs(9));
+        sluice.advance(Lifetime::secs(8));
         poll(&client, &given).await.refused_with("slow_down");
         sluice.advance(Lifetime::secs(15));
         poll(&client, &given).await.refused_with("authorization_pending");

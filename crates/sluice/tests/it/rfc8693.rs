@@ -64,7 +64,9 @@ fn access(tokens: &Value) -> String {
 
 /// An access token of alice with more scope than most.
 async fn alices(sluice: &TestSluice, client: &TestClient) -> Value {
-    let with = Authorize { scope: "openid offline_access profile email", ..Authorize::default() };
+    let more = [("audience", "https://api.test")];
+    let with =
+        Authorize { scope: "openid offline_access profile email", more: &more, ..Authorize::default() };
     let page = sluice.browser().log_in_with(sluice, client, &with, &json!({"subject": "alice"})).await;
     client.redeem(&page.expect("code")).await.ok()
 }
@@ -184,10 +186,58 @@ async fn a_token_that_names_a_client_as_its_audience_may_be_exchanged_by_it() {
     let shop = shop(&sluice, &json!({"audience": [api.id]})).await;
     let subject = access(&tokens_of(&sluice, &shop, "alice").await);
     exchange(&api, &subject, &[]).await.refused_with("invalid_request");
-    let for_api = access(&exchange(&shop, &subject, &[("audience", &api.id)]).await.ok());
+    let with = Authorize { more: &[("audience", &*api.id)], ..Authorize::default() };
+    let page = sluice.browser().log_in_with(&sluice, &shop, &with, &json!({"subject": "alice"})).await;
+    let for_api = access(&shop.redeem(&page.expect("code")).await.ok());
     let exchanged = exchange(&api, &for_api, &[("audience", "https://api.test")]).await.ok();
     let said = sluice.introspect(&access(&exchanged)).await;
     assert_eq!((&said["sub"], &said["aud"]), (&json!("alice"), &json!(["https://api.test"])));
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_its_own_token_a_client_gets_no_further_than_the_user_let_it() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let more = json!({"audience": ["https://api.test", "https://other.test"]});
+    let client = shop(&sluice, &more).await;
+    let tokens = alices(&sluice, &client).await;
+    let nowhere = access(&tokens_of(&sluice, &client, "bob").await);
+    let (there, elsewhere) = ([("audience", "https://api.test")], [("audience", "https://other.test")]);
+    let refresh_token = (token(&tokens, "refresh_token"), REFRESH_TOKEN);
+    exchange(&client, &access(&tokens), &there).await.ok();
+    exchange_of(&client, refresh_token, &there).await.ok();
+    exchange(&client, &access(&tokens), &elsewhere).await.refused_with("invalid_target");
+    exchange_of(&client, refresh_token, &elsewhere).await.refused_with("invalid_target");
+    exchange(&client, &nowhere, &there).await.refused_with("invalid_target");
+    // Nobody but the administrator decides where a client goes on its own behalf.
+    let own = access(&client.token(&[("grant_type", "client_credentials")]).await.ok());
+    exchange(&client, &own, &elsewhere).await.ok();
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_holds_an_exchanged_token_is_told_of_the_user_what_its_scope_covers() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let (shop, client) = (shop(&sluice, &json!({})).await, impersonator(&sluice).await);
+    let with = Authorize { scope: "openid profile email", ..Authorize::default() };
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(&shop, &with).await;
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let told = json!({"name": "Alice", "email": "alice@app.test", "plan": "gold"});
+    let verifier = accept_consent(&sluice, &challenge, &json!({"session": {"id_token": told}})).await;
+    let subject = access(&shop.redeem(&browser.visit(&verifier).await.expect("code")).await.ok());
+    let everything = json!({"sub": "alice", "name": "Alice", "email": "alice@app.test", "plan": "gold"});
+    assert_eq!(shop.userinfo(&subject).await.1, everything);
+    for (by, scope, expected) in [
+        (&client, "openid", json!({"sub": "alice"})),
+        (&shop, "openid", json!({"sub": "alice"})),
+        (&client, "openid profile", json!({"sub": "alice", "name": "Alice"})),
+        (&client, "openid email", json!({"sub": "alice", "email": "alice@app.test"})),
+    ] {
+        let exchanged = access(&exchange(by, &subject, &[("scope", scope)]).await.ok());
+        assert_eq!(by.userinfo(&exchanged).await, (200, expected), "{scope}");
+    }
     sluice.node.stop().await;
 }
 
@@ -337,6 +387,47 @@ async fn a_token_that_says_who_may_act_lets_nobody_else() {
     sluice.node.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_in_may_act_is_one_of_the_issuer_that_says_so() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let (shop, idp) = (shop(&sluice, &json!({})).await, Idp::new("one"));
+    idp.trusted(&sluice, &json!({"subject": null, "allow_any_subject": true})).await;
+    let policy = json!({"delegation": true, "subject_token_clients": ["*"]});
+    let client = service(&sluice, policy).await;
+    let bob = access(&tokens_of(&sluice, &shop, "bob").await);
+    let own = access(&client.token(&[("grant_type", "client_credentials")]).await.ok());
+    let foreign = |sub: &str| idp.assertion(&sluice, &json!({"sub": sub}));
+    let (idps, there) = (json!("https://idp.example.com"), json!(sluice_testkit::ISSUER));
+    let cases = [
+        (json!({"sub": "bob"}), (bob.clone(), ACCESS_TOKEN), true),
+        (json!({"sub": "bob", "iss": there}), (bob.clone(), ACCESS_TOKEN), true),
+        (json!({"sub": "bob", "iss": idps}), (bob.clone(), ACCESS_TOKEN), false),
+        (json!({"sub": "bob"}), (foreign("bob"), JWT), false),
+        (json!({"sub": "bob", "iss": idps}), (foreign("bob"), JWT), true),
+        (json!({"sub": client.id}), (foreign(&client.id), JWT), false),
+        (json!({"sub": client.id}), (own.clone(), ACCESS_TOKEN), true),
+        (json!({"client_id": client.id}), (own, ACCESS_TOKEN), true),
+        (json!({"client_id": client.id}), (foreign(&client.id), JWT), false),
+        // Through which client somebody acts does not make him that client.
+        (json!({"client_id": shop.id}), (bob.clone(), ACCESS_TOKEN), false),
+        (json!({"sub": "bob", "client_id": shop.id}), (bob, ACCESS_TOKEN), true),
+    ];
+    for (may_act, (actor, kind), may) in cases {
+        let subject = alices_with_claims(&sluice, &shop, &json!({"may_act": may_act})).await;
+        let with_actor = [("actor_token", actor.as_str()), ("actor_token_type", kind)];
+        let answer = exchange(&client, &subject, &with_actor).await;
+        assert_eq!(answer.status == 200, may, "{may_act} {kind}: {}", answer.body);
+    }
+    for (may_act, may) in
+        [(json!({"sub": client.id}), false), (json!({"sub": client.id, "iss": there}), true)]
+    {
+        let subject = idp.assertion(&sluice, &json!({"may_act": may_act}));
+        let answer = exchange_of(&client, (&subject, JWT), &[]).await;
+        assert_eq!(answer.status == 200, may, "{may_act}: {}", answer.body);
+    }
+    sluice.node.stop().await;
+}
+
 async fn an_id_token_and_a_refresh_token_stand_for_their_grant(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let shop = shop(&sluice, &json!({})).await;
@@ -393,7 +484,11 @@ async fn a_token_of_a_client_itself_speaks_of_that_client() {
         let (said, token) = (sluice.introspect(&access(&exchanged)).await, claims(&access(&exchanged)));
         assert_eq!((&said["sub"], &token["sub"]), (&json!(expected), &json!(expected)));
         assert_eq!(token["client_id"], json!(by.id));
+        assert!(token["auth_time"].is_null(), "RFC 9068 §2.2.1: nobody logged in: {token}");
     }
+    let alices = access(&tokens_of(&sluice, &shop, "alice").await);
+    let exchanged = exchange(&client, &alices, &[("requested_token_type", JWT)]).await.ok();
+    assert!(claims(&access(&exchanged))["auth_time"].is_i64());
     sluice.node.stop().await;
 }
 
@@ -431,7 +526,7 @@ async fn an_assertion_of_a_trusted_issuer_is_exchanged_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_new_token_is_bound_to_the_key_of_who_asks() {
+async fn a_bound_token_stays_bound_to_the_key_of_its_client_or_of_who_was_handed_it() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let post = json!({"token_endpoint_auth_method": "client_secret_post"});
     let (client, old, new) = (shop(&sluice, &post).await, Key::new(), Key::new());
@@ -443,11 +538,24 @@ async fn the_new_token_is_bound_to_the_key_of_who_asks() {
     assert_eq!(bound["token_type"], "DPoP");
     let (subject, kind) = (access(&bound), ("subject_token_type", ACCESS_TOKEN));
     let form = [&[("grant_type", GRANT), ("subject_token", subject.as_str()), kind], &own[..]].concat();
+    let narrowed = send(&sluice, path, &[("dpop", &old.proof(&sluice, path))], &form).await.ok();
+    let said = sluice.introspect(&access(&narrowed)).await;
+    assert_eq!((&said["cnf"]["jkt"], &said["token_type"]), (&json!(old.thumbprint()), &json!("DPoP")));
+    let stolen = send(&sluice, path, &[("dpop", &new.proof(&sluice, path))], &form).await;
+    stolen.refused_with(400, "invalid_request");
+    send(&sluice, path, &[], &form).await.refused_with(400, "invalid_request");
+    // Somebody else has it from who has the key, and needs one too.
+    let policy = json!({"impersonation": true, "subject_token_clients": ["*"]});
+    let other = json!({"token_endpoint_auth_method": "client_secret_post", "grant_types": [GRANT],
+                       "token_exchange": policy});
+    let other = sluice.client(&other).await;
+    let secret = other.secret.clone().unwrap();
+    let own = [("client_id", other.id.as_str()), ("client_secret", &secret)];
+    let form = [&[("grant_type", GRANT), ("subject_token", subject.as_str()), kind], &own[..]].concat();
+    send(&sluice, path, &[], &form).await.refused_with(400, "invalid_request");
     let rebound = send(&sluice, path, &[("dpop", &new.proof(&sluice, path))], &form).await.ok();
     let said = sluice.introspect(&access(&rebound)).await;
     assert_eq!((&said["cnf"]["jkt"], &said["token_type"]), (&json!(new.thumbprint()), &json!("DPoP")));
-    let plain = send(&sluice, path, &[], &form).await.ok();
-    assert!(sluice.introspect(&access(&plain)).await["cnf"].is_null());
     sluice.node.stop().await;
 }
 

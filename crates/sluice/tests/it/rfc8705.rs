@@ -312,15 +312,38 @@ async fn a_proxy_passes_certificates_on_and_is_known_by_its_address() {
     asked(&behind, &[header(), header()]).await.refused_with(401, "invalid_client");
     asked(&behind, &[("x-client-cert", shown.client_cert())]).await.refused_with(401, "invalid_client");
     asked(&open, &[header()]).await.refused_with(401, "invalid_client");
-    // A proxy has checked who issued what it passes on: here only the name is looked at.
-    let named = json!({"token_endpoint_auth_method": "tls_client_auth",
-                       "tls_client_auth_subject_dn": "CN=client"});
-    let client = behind.client(&named).await;
-    let form = [MACHINE, &[("client_id", client.id.as_str())]].concat();
-    let value = shown.client_cert();
-    crate::keyed::send(&behind, "/oauth2/token", &[("client-cert", value.as_str())], &form).await.ok();
     behind.node.stop().await;
     open.node.stop().await;
+}
+
+/// §2.1: many proxies pass on what they did not verify.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_a_proxy_passes_on_counts_only_if_somebody_vouches_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let known = authority("Known");
+    let anchors = directory.path().join("anchors.pem");
+    std::fs::write(&anchors, known.pem()).unwrap();
+    let (good, forged) = (Shown::by(&known, &Shown::parameters("client")), Shown::self_signed());
+    let proxy = [("oauth2.mtls.header", "Client-Cert"), ("oauth2.mtls.header_from", "127.0.0.0/8")];
+    for (more, good_counts, forged_counts) in [
+        (None, false, false),
+        (Some(("oauth2.mtls.trust_anchors", anchors.to_str().unwrap())), true, false),
+        (Some(("oauth2.mtls.proxy_verifies", "true")), true, true),
+    ] {
+        let settings: Vec<_> = proxy.into_iter().chain(more).collect();
+        let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+        let named = json!({"token_endpoint_auth_method": "tls_client_auth",
+                           "tls_client_auth_subject_dn": "CN=client"});
+        let client = sluice.client(&named).await;
+        let form = [MACHINE, &[("client_id", client.id.as_str())]].concat();
+        for (shown, counts) in [(&good, good_counts), (&forged, forged_counts)] {
+            let value = shown.client_cert();
+            let headers = [("client-cert", value.as_str())];
+            let answer = crate::keyed::send(&sluice, "/oauth2/token", &headers, &form).await;
+            assert_eq!(answer.status, if counts { 200 } else { 401 }, "{more:?}: {}", answer.body);
+        }
+        sluice.node.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -340,13 +363,15 @@ async fn discovery_names_certificates_where_they_reach_this_server() {
     assert_eq!(methods(&without), (false, false));
     assert_eq!(without["tls_client_certificate_bound_access_tokens"], false);
     assert_eq!(without.get("mtls_endpoint_aliases"), None);
-    let with = metadata(&[
+    let proxy = [
         ("oauth2.mtls.header", "Client-Cert"),
         ("oauth2.mtls.header_from", "10.0.0.0/8"),
         ("oauth2.mtls.endpoint_aliases_url", "https://mtls.sluice.test"),
-    ])
-    .await;
-    assert_eq!(methods(&with), (true, true));
+    ];
+    let with = metadata(&proxy).await;
+    assert_eq!(methods(&with), (false, true), "nobody vouches for names");
+    let verifying = metadata(&[&proxy[..], &[("oauth2.mtls.proxy_verifies", "true")]].concat()).await;
+    assert_eq!(methods(&verifying), (true, true));
     assert_eq!(with["tls_client_certificate_bound_access_tokens"], true);
     let aliases = &with["mtls_endpoint_aliases"];
     assert_eq!(aliases["token_endpoint"], "https://mtls.sluice.test/oauth2/token");

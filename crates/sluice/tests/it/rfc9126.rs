@@ -306,3 +306,29 @@ async fn what_was_pushed_is_checked_again_when_it_is_used() {
     is_shown(&sluice.browser().visit(&pushed(&client, &uri)).await, "invalid_request");
     sluice.node.stop().await;
 }
+
+/// OpenID Connect Core §4: what was pushed cannot be rebuilt as a plain request; its client begins again.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_client_starts_a_pushed_request_again() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let uri = "https://app.test/login?from=there";
+    let there = sluice.client(&json!({"initiate_login_uri": uri})).await;
+    let nowhere = sluice.client(&json!({})).await;
+    let mut paths = Vec::new();
+    for client in [&there, &nowhere] {
+        let uri = request_uri(&push(client, &[With("login_hint", "alice@home.test")]).await);
+        let challenge = sluice.browser().visit(&pushed(client, &uri)).await.expect("login_challenge");
+        let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");
+        let asked = sluice.ask_json(reqwest::Method::GET, &path, None, 200).await;
+        let url = asked["request_url"].as_str().unwrap();
+        assert!(url.contains(&client.id) && !url.contains("home.test") && !url.contains("nonce"), "{url}");
+        paths.push(path);
+    }
+    sluice.advance(Lifetime::minutes(30));
+    let gone = sluice.ask_json(reqwest::Method::GET, &paths[0], None, 410).await;
+    let expected = format!("{uri}&iss=");
+    assert!(gone["redirect_to"].as_str().unwrap().starts_with(&expected), "{gone}");
+    let gone = sluice.ask_json(reqwest::Method::GET, &paths[1], None, 410).await;
+    assert!(gone["redirect_to"].is_null() && gone["error"].is_string(), "{gone}");
+    sluice.node.stop().await;
+}

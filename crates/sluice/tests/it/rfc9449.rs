@@ -14,11 +14,14 @@ use crate::legs::token;
 on_both_stores! {
     a_proof_binds_the_tokens_to_its_key,
     a_proof_works_once_at_all_nodes,
+    a_proof_is_not_spent_on_a_code_that_is_none,
+    a_pushed_request_takes_a_proof_once_and_writes_nothing_for_a_public_client,
     a_refresh_token_of_a_public_client_is_bound_to_the_key,
     a_code_is_redeemed_with_the_key_that_was_announced,
 }
 
 const TOKEN: &str = "/oauth2/token";
+const PAR: &str = "/oauth2/par";
 
 async fn public_client(sluice: &TestSluice) -> TestClient {
     let changes = json!({"token_endpoint_auth_method": "none",
@@ -76,6 +79,42 @@ async fn a_proof_works_once_at_all_nodes(backend: Backend) {
     // The `jti` of one key is nothing to another.
     asks(&node, &client, MACHINE, &Key::new().proof_of(&claims)).await.ok();
     node.node.stop().await;
+    sluice.node.stop().await;
+}
+
+/// Anybody can make proofs, and speak for a public client: what is written has to be earned.
+async fn a_proof_is_not_spent_on_a_code_that_is_none(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let (client, key) = (public_client(&sluice).await, Key::new());
+    let code = code_from(&sluice, &client.authorize_url(&Authorize::default())).await;
+    let proof = key.proof(&sluice, TOKEN);
+    let refresh = [("grant_type", "refresh_token"), ("refresh_token", "made-up")];
+    let wrong = [redemption(&client, "made-up"), redemption(&client, &code[1..]), refresh.to_vec()];
+    for form in &wrong {
+        asks(&sluice, &client, form, &proof).await.refused_with(400, "invalid_grant");
+    }
+    let tokens = asks(&sluice, &client, &redemption(&client, &code), &proof).await.ok();
+    // And now it is.
+    let form = [("grant_type", "refresh_token"), ("refresh_token", token(&tokens, "refresh_token"))];
+    asks(&sluice, &client, &form, &proof).await.refused_with(400, "invalid_dpop_proof");
+    asks(&sluice, &client, &form, &key.proof(&sluice, TOKEN)).await.ok();
+    sluice.node.stop().await;
+}
+
+/// §10.1: of one that anybody can send, no row is kept.
+async fn a_pushed_request_takes_a_proof_once_and_writes_nothing_for_a_public_client(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let (client, key) = (public_client(&sluice).await, Key::new());
+    let asked: url::Url = client.authorize_url(&Authorize::default()).parse().unwrap();
+    let pairs: Vec<_> = asked.query_pairs().collect();
+    let form: Vec<_> = pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+    let before = sluice.written();
+    let proof = key.proof(&sluice, PAR);
+    let pushed = send(&sluice, PAR, &[("dpop", proof.as_str())], &form).await;
+    assert_eq!(pushed.status, 201, "{}", pushed.body);
+    let again = send(&sluice, PAR, &[("dpop", proof.as_str())], &form).await;
+    again.refused_with(400, "invalid_dpop_proof");
+    assert_eq!(sluice.written(), before);
     sluice.node.stop().await;
 }
 

@@ -39,15 +39,21 @@ impl TrustedIssuerRepository for MemoryStore {
     async fn find_for(
         &self,
         issuer: &str,
+        subject: &str,
         key_id: Option<&str>,
         now: Timestamp,
     ) -> Result<Vec<TrustedIssuer>, StoreError> {
         Ok(self.read(|data| {
             let all = data.trusted.values();
-            all.filter(|trusted| trusted.issuer == issuer && trusted.expires_at > now)
+            let mut found: Vec<_> = all
+                .filter(|trusted| trusted.issuer == issuer && trusted.expires_at > now)
+                .filter(|trusted| trusted.subject.as_deref().is_none_or(|own| own == subject))
                 .filter(|trusted| key_id.is_none_or(|key_id| key_id == trusted.key_id))
                 .cloned()
-                .collect()
+                .collect();
+            found.sort_by_key(|trusted| trusted.subject.is_none());
+            found.truncate(8);
+            found
         }))
     }
 

@@ -1,6 +1,8 @@
 SELECT id, issuer, subject, scope, key_id, jwk, created_at, expires_at
 FROM trusted_issuer
 WHERE issuer = $1
-  AND ($2::text IS NULL OR key_id = $2)
-  AND expires_at > $3
-ORDER BY id
+  AND subject IN ($2, '')
+  AND ($3::text IS NULL OR key_id = $3)
+  AND expires_at > $4
+ORDER BY subject = '', id
+LIMIT 8

@@ -46,10 +46,11 @@ impl TrustedIssuerRepository for PostgresStore {
     async fn find_for(
         &self,
         issuer: &str,
+        subject: &str,
         key_id: Option<&str>,
         now: Timestamp,
     ) -> Result<Vec<TrustedIssuer>, StoreError> {
-        let rows = self.read(FIND_FOR, &[&issuer, &key_id, &now.as_millis()]).await?;
+        let rows = self.read(FIND_FOR, &[&issuer, &subject, &key_id, &now.as_millis()]).await?;
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
 

@@ -132,7 +132,7 @@ async fn device_codes_and_trusted_issuers_are_found_by_their_keys() {
     let plan = explain(&client, "find", find, "'',0").await;
     assert!(plan.contains("device_code_pkey") && plan.contains("oauth_grant_pkey"), "{plan}");
     let find_for = include_str!("../../src/trust/find_for.sql");
-    let plan = explain(&client, "find_for", find_for, "'','',0").await;
+    let plan = explain(&client, "find_for", find_for, "'','','',0").await;
     assert!(plan.contains("trusted_issuer_pkey"), "{plan}");
 }
 

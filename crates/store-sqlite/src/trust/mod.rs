@@ -66,11 +66,13 @@ impl TrustedIssuerRepository for SqliteStore {
     async fn find_for(
         &self,
         issuer: &str,
+        subject: &str,
         key_id: Option<&str>,
         now: Timestamp,
     ) -> Result<Vec<TrustedIssuer>, StoreError> {
-        let (issuer, key_id) = (issuer.to_owned(), key_id.map(str::to_owned));
-        self.read(move |read| read.rows(FIND_FOR, (issuer, key_id, now.as_millis()), trusted)).await
+        let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
+        let values = (issuer, subject, key_id.map(str::to_owned), now.as_millis());
+        self.read(move |read| read.rows(FIND_FOR, values, trusted)).await
     }
 
     async fn list(

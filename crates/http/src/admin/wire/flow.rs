@@ -25,7 +25,7 @@ pub(crate) struct LoginRequestBody<'a> {
 
 impl<'a> LoginRequestBody<'a> {
     pub(crate) fn new(challenge: &'a str, answer: &'a FlowAnswer<AwaitingLogin>) -> Self {
-        let FlowAnswer { flow, client, request_url } = answer;
+        let FlowAnswer { flow, client, request_url, .. } = answer;
         Self {
             challenge,
             requested_scope: flow.request.scope.iter().collect(),
@@ -64,7 +64,7 @@ pub(crate) struct ConsentRequestBody<'a> {
 
 impl<'a> ConsentRequestBody<'a> {
     pub(crate) fn new(challenge: &'a str, answer: &'a FlowAnswer<AwaitingConsent>) -> Self {
-        let FlowAnswer { flow, client, request_url } = answer;
+        let FlowAnswer { flow, client, request_url, .. } = answer;
         let details = flow.request.details.authorization_details.as_deref();
         Self {
             requested_authorization_details: details.and_then(|text| serde_json::from_str(text).ok()),

@@ -42,6 +42,17 @@ async fn the_page_says_who_asks_for_what_and_as_whom() {
 }
 
 #[tokio::test]
+async fn of_a_client_that_describes_itself_the_host_is_shown_for_a_device_too() {
+    let world = World::new().await;
+    let mut request = Request { client: world.described_client().await, ..world.request() };
+    request.details.device = true;
+    let page = world.at_consent_of(request, (world.alice().await, None), false).await;
+    let shown = world.get(&page).await.body;
+    assert!(shown.contains("it comes from <strong><bdi>app.example</bdi>"), "{shown}");
+    assert!(!shown.contains("you return to"), "{shown}");
+}
+
+#[tokio::test]
 async fn what_is_ticked_is_granted_and_openid_always() {
     let world = World::new().await;
     let page = world.at_consent(world.alice().await, None, false).await;

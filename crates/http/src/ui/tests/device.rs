@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use sluice_oauth::device::{DeviceChallenge, DeviceCode, DevicePoll, UserCode};
 use sluice_primitives::{GrantId, Lifetime, OsRng};
+use sluice_protocol::ClientId;
 use sluice_store_contract::given;
 
 use super::world::{World, form, user_codes};
@@ -13,11 +14,15 @@ const CODE: &str = "WDJB-MJHT";
 impl World {
     /// A device that shows [`CODE`].
     async fn device(&self) -> GrantId {
+        self.device_of(given::client_id("shop")).await
+    }
+
+    async fn device_of(&self, client: ClientId) -> GrantId {
         let id = GrantId::generate(self.now(), &OsRng);
         let code = DeviceCode {
             id,
             user_code: user_codes().hash(&UserCode::typed(CODE).unwrap()),
-            client: given::client_id("shop"),
+            client,
             sealed: "not opened here".to_owned(),
             created_at: self.now(),
             expires_at: self.now() + Lifetime::minutes(10),
@@ -79,6 +84,20 @@ async fn a_code_that_came_along_is_shown_with_the_application_and_must_be_confir
     let taken =
         world.fill_in(&page, &[("user_code", &shown.field("user_code")), ("decision", "accept")]).await;
     assert!(!taken.sent_with("device_verifier").is_empty());
+}
+
+#[tokio::test]
+async fn of_a_client_that_describes_itself_the_host_is_shown_too() {
+    let world = World::new().await;
+    world.device_of(world.described_client().await).await;
+    let shown = world.get(&format!("{}&user_code={CODE}", world.at_device())).await;
+    for part in [">Your bank<", "it comes from <strong><bdi>app.example</bdi>"] {
+        assert!(shown.body.contains(part), "{part}: {}", shown.body);
+    }
+    let of_shop = World::new().await;
+    of_shop.device().await;
+    let shown = of_shop.get(&format!("{}&user_code={CODE}", of_shop.at_device())).await;
+    assert!(!shown.body.contains("it comes from"), "{}", shown.body);
 }
 
 #[tokio::test]

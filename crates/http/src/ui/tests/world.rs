@@ -32,7 +32,7 @@ use sluice_oauth::logout::{LogoutService, LogoutStep};
 use sluice_primitives::{
     GrantId, IdentityId, Lifetime, ManualClock, NetworkId, OsRng, Secret, SessionId, Timestamp,
 };
-use sluice_protocol::{Prompt, ResponseMode, ResponseType, Subject};
+use sluice_protocol::{ClientId, Prompt, ResponseMode, ResponseType, Subject};
 use sluice_store_contract::{MemoryStore, given};
 use sluice_token::RevocationSet;
 use sluice_token::jwt::{BelowExt, ScopeClaim};
@@ -281,6 +281,13 @@ impl World {
 
     pub(super) fn now(&self) -> Timestamp {
         sluice_primitives::Clock::now(&*self.clock)
+    }
+
+    /// A client that a document describes, and calls itself like another one.
+    pub(super) async fn described_client(&self) -> ClientId {
+        let client = Client { name: "Your bank".to_owned(), ..given::client("https://app.example/c.json", "") };
+        self.store.insert(&client).await.unwrap();
+        client.id
     }
 
     /// A login page's address.

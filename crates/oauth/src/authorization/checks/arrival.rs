@@ -24,7 +24,8 @@ pub(super) fn must_push(client: &Client, config: &Config) -> bool {
         || security.profile.is_fapi()
 }
 
-fn must_sign(client: &Client, config: &Config) -> bool {
+/// Whether the client must sign its requests.
+pub(super) fn must_sign(client: &Client, config: &Config) -> bool {
     let security = &client.security;
     config.policies.request_objects.require_signed
         || security.require_signed_request_object

@@ -5,6 +5,7 @@ use sluice_protocol::{CodeChallenge, ErrorCode, ResponseMode, ResponseType};
 
 use super::{Checked, Refusal};
 use crate::client::SecurityProfile;
+use crate::flow::Request;
 
 pub(super) fn check(
     checked: &Checked<'_>,
@@ -34,4 +35,40 @@ pub(super) fn check(
         return Err((ErrorCode::InvalidRequest, "The client must ask for signed answers (`response_mode`)."));
     }
     Ok(())
+}
+
+/// Whether a request that was checked before is one that a client of this profile could make.
+pub(super) fn still_holds(request: &Request, profile: SecurityProfile) -> bool {
+    let names_https = request.redirect_uri_named && request.redirect_uri.as_str().starts_with("https://");
+    let is_signed = request.response_mode.is_signed() || profile != SecurityProfile::Fapi2MessageSigning;
+    !profile.is_fapi()
+        || (request.response_type == ResponseType::CODE
+            && request.code_challenge.is_some()
+            && names_https
+            && is_signed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::fake::request;
+
+    #[test]
+    fn a_request_of_before_does_not_pass_by_the_rules_of_a_profile() {
+        let (plain, fapi) = (SecurityProfile::None, SecurityProfile::Fapi2);
+        let messages = SecurityProfile::Fapi2MessageSigning;
+        assert!(still_holds(&request(), fapi) && !still_holds(&request(), messages));
+        let signed = Request { response_mode: ResponseMode::QueryJwt, ..request() };
+        assert!(still_holds(&signed, messages));
+        let hybrid = ResponseType { id_token: true, ..ResponseType::CODE };
+        for other in [
+            Request { response_type: hybrid, ..signed.clone() },
+            Request { code_challenge: None, ..signed.clone() },
+            Request { redirect_uri_named: false, ..signed.clone() },
+            Request { redirect_uri: "http://localhost/cb".parse().unwrap(), ..signed.clone() },
+        ] {
+            assert!(still_holds(&other, plain));
+            assert!(!still_holds(&other, fapi) && !still_holds(&other, messages), "{other:?}");
+        }
+    }
 }

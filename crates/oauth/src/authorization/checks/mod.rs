@@ -98,6 +98,7 @@ pub(crate) fn parse(checked: &Checked<'_>) -> Result<Parsed, Refusal> {
         authorization_details: authorization_details::check(checked)?,
         dpop_jkt: dpop_jkt::check(checked)?,
         pushed: checked.how.pushed.is_some(),
+        signed: checked.how.signed,
         device: false,
     };
     Ok(Parsed { response_type, scope, audience, code_challenge, prompt, max_age, claims, details })
@@ -143,6 +144,8 @@ fn may_ask_so(request: &crate::flow::Request, client: &Client, config: &Config) 
             || !request.response_type.code
             || !pkce::is_required(client, config))
         && (request.details.pushed || !arrival::must_push(client, config))
+        && (request.details.signed || !arrival::must_sign(client, config))
+        && fapi::still_holds(request, client.security.profile)
 }
 
 fn details_still_allowed(request: &crate::flow::Request, client: &Client) -> bool {

@@ -17,6 +17,9 @@ pub enum RequestObjectError {
     /// It could not be decrypted.
     #[error("the request object is refused: {0}")]
     Encryption(#[from] DecryptError),
+    /// Too many are being decrypted.
+    #[error("too many request objects are being decrypted")]
+    Busy,
     /// It is not signed, and must be.
     #[error("the request object is not signed")]
     Unsigned,
@@ -80,7 +83,7 @@ impl RequestObjectError {
             | Self::Nested => ErrorCode::InvalidRequestObject,
             Self::NotByReference => ErrorCode::RequestUriNotSupported,
             Self::NotRegistered | Self::Unreachable(_) => ErrorCode::InvalidRequestUri,
-            Self::KeysNotFetched(_) => ErrorCode::TemporarilyUnavailable,
+            Self::KeysNotFetched(_) | Self::Busy => ErrorCode::TemporarilyUnavailable,
         }
     }
 }

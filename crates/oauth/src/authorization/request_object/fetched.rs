@@ -1,12 +1,16 @@
 //! Request objects by reference (OpenID Connect Core §6.2, RFC 9101 §5.2): fetched from where their client said, when it
 //! was registered, that they would be, and from nowhere else.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use quick_cache::sync::Cache;
 use sluice_crypto::digest::sha256;
 use sluice_crypto::jwe::MAX_TOKEN;
 use sluice_net::{FetchLimits, Fetcher};
+use sluice_primitives::{Lifetime, Timestamp};
 use thiserror::Error;
 use url::Url;
 
@@ -18,6 +22,24 @@ const MAX_URI: usize = 512;
 /// What an answer may say that it is.
 const MEDIA_TYPES: [&str; 2] = ["application/oauth-authz-req+jwt", "application/jwt"];
 
+/// Objects that are kept.
+const CAPACITY: usize = 256;
+/// An object is kept for at least this, whatever its `max-age`; also how long one whose answer does not say.
+const SHORTEST: Lifetime = Lifetime::secs(10);
+/// And for no longer than this.
+const LONGEST: Lifetime = Lifetime::secs(60);
+/// How long after a failure the URI is left alone, and how soon an object is fetched again that is not what a fragment says.
+const REFETCH: Lifetime = Lifetime::secs(10);
+
+/// A request object as it was fetched.
+#[derive(Debug, Clone)]
+pub struct FetchedObject {
+    /// The object.
+    pub body: Vec<u8>,
+    /// `max-age` of the answer.
+    pub max_age: Option<Lifetime>,
+}
+
 /// There is no request object at a URI.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the request object could not be fetched: {0}")]
@@ -27,12 +49,12 @@ pub struct RequestObjectUnreachable(pub String);
 #[async_trait]
 pub trait RequestObjectSource: Send + Sync {
     /// The request object at `uri`.
-    async fn fetch(&self, uri: &Url) -> Result<Vec<u8>, RequestObjectUnreachable>;
+    async fn fetch(&self, uri: &Url) -> Result<FetchedObject, RequestObjectUnreachable>;
 }
 
 #[async_trait]
 impl RequestObjectSource for Fetcher {
-    async fn fetch(&self, uri: &Url) -> Result<Vec<u8>, RequestObjectUnreachable> {
+    async fn fetch(&self, uri: &Url) -> Result<FetchedObject, RequestObjectUnreachable> {
         let usual = self.limits();
         let limits = FetchLimits {
             https_only: true,
@@ -52,15 +74,73 @@ impl RequestObjectSource for Fetcher {
                 "the answer is not of the type of a request object".to_owned(),
             ));
         }
-        Ok(answer.body.into())
+        Ok(FetchedObject { body: answer.body.into(), max_age: answer.max_age.map(Lifetime::from) })
+    }
+}
+
+/// Objects by URI. Key: the URI without its fragment, which anybody may make up. Bound: [`CAPACITY`]. Staleness: the `max-age`
+/// of the answer, 10 to 60 seconds; less for a client that says with a fragment that there is another. Those who need one at
+/// once share one fetch. A failure is kept too, for a moment: anybody may ask, and requests must not become as many to others.
+pub struct FetchedObjects {
+    source: Arc<dyn RequestObjectSource>,
+    objects: Cache<Url, Arc<Kept>>,
+}
+
+struct Kept {
+    body: Result<Vec<u8>, RequestObjectUnreachable>,
+    fetched_at: Timestamp,
+    good_until: Timestamp,
+}
+
+impl Kept {
+    /// Whether this can be what is asked for: it is not too old, and not old enough to have been replaced by what a fragment
+    /// tells of.
+    fn serves(&self, hash: Option<[u8; 32]>, now: Timestamp) -> bool {
+        let may_be_replaced = now >= self.fetched_at + REFETCH;
+        now < self.good_until && (self.is(hash) || !may_be_replaced)
+    }
+
+    fn is(&self, hash: Option<[u8; 32]>) -> bool {
+        hash.is_none_or(|hash| self.body.as_ref().is_ok_and(|body| hash == sha256(body)))
+    }
+}
+
+impl FetchedObjects {
+    /// Objects of this source.
+    pub fn new(source: Arc<dyn RequestObjectSource>) -> Self {
+        Self { source, objects: Cache::new(CAPACITY) }
+    }
+
+    async fn at(&self, uri: &Url, hash: Option<[u8; 32]>, now: Timestamp) -> Arc<Kept> {
+        self.objects.remove_if(uri, |kept| !kept.serves(hash, now));
+        match self.objects.get_value_or_guard_async(uri).await {
+            Ok(kept) => kept,
+            Err(placeholder) => {
+                let kept = Arc::new(self.fetch(uri, now).await);
+                // Fails if the placeholder was evicted: then the next one fetches again.
+                let _ = placeholder.insert(Arc::clone(&kept));
+                kept
+            }
+        }
+    }
+
+    async fn fetch(&self, uri: &Url, now: Timestamp) -> Kept {
+        match self.source.fetch(uri).await {
+            Ok(FetchedObject { body, max_age }) => {
+                let life = max_age.unwrap_or(SHORTEST).clamp(SHORTEST, LONGEST);
+                Kept { body: Ok(body), fetched_at: now, good_until: now + life }
+            }
+            Err(failure) => Kept { body: Err(failure), fetched_at: now, good_until: now + REFETCH },
+        }
     }
 }
 
 /// The object at `uri`, if the client registered that.
 pub(super) async fn fetch(
-    source: &dyn RequestObjectSource,
+    objects: &FetchedObjects,
     uri: &str,
     client: &Client,
+    now: Timestamp,
 ) -> Result<String, RequestObjectError> {
     let (place, fragment) = uri.split_once('#').unwrap_or((uri, ""));
     let registered = |own: &String| own.split('#').next() == Some(place);
@@ -68,17 +148,113 @@ pub(super) async fn fetch(
         return Err(RequestObjectError::NotRegistered);
     }
     let url = Url::parse(place).map_err(|_| RequestObjectError::NotRegistered)?;
-    let body = source.fetch(&url).await?;
     // OpenID Connect Core §6.2: a fragment may be the hash of what is there.
-    if hash(fragment).is_some_and(|hash| hash != sha256(&body)) {
+    let hash = hash(fragment);
+    let kept = objects.at(&url, hash, now).await;
+    let body = kept.body.as_ref().map_err(RequestObjectUnreachable::clone)?;
+    if !kept.is(hash) {
         return Err(RequestObjectUnreachable("it is not what the fragment says".to_owned()).into());
     }
-    let text = String::from_utf8(body);
-    let text = text.map_err(|_| RequestObjectUnreachable("it is no text".to_owned()))?;
+    let text = str::from_utf8(body).map_err(|_| RequestObjectUnreachable("it is no text".to_owned()))?;
     Ok(text.trim_ascii().to_owned())
 }
 
 /// The SHA-256 that a fragment is, if it can be one.
 fn hash(fragment: &str) -> Option<[u8; 32]> {
     URL_SAFE_NO_PAD.decode(fragment).ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::client::fake::client;
+
+    const NOW: Timestamp = Timestamp::from_secs(1_000_000);
+    const PLACE: &str = "https://app.example/object";
+
+    /// Hands out how often it was asked, or nothing.
+    #[derive(Default)]
+    struct Counting {
+        fetches: AtomicUsize,
+        max_age: Option<Lifetime>,
+        fails: bool,
+    }
+
+    #[async_trait]
+    impl RequestObjectSource for Counting {
+        async fn fetch(&self, _: &Url) -> Result<FetchedObject, RequestObjectUnreachable> {
+            let nth = self.fetches.fetch_add(1, Ordering::SeqCst) + 1;
+            tokio::task::yield_now().await;
+            if self.fails {
+                return Err(RequestObjectUnreachable("nobody is there".to_owned()));
+            }
+            Ok(FetchedObject { body: nth.to_string().into_bytes(), max_age: self.max_age })
+        }
+    }
+
+    struct Given {
+        source: Arc<Counting>,
+        objects: FetchedObjects,
+        client: Client,
+    }
+
+    fn given(source: Counting) -> Given {
+        let source = Arc::new(source);
+        let objects = FetchedObjects::new(Arc::clone(&source) as _);
+        let mut client = client("app");
+        client.request_uris = vec![PLACE.to_owned()];
+        Given { source, objects, client }
+    }
+
+    impl Given {
+        async fn object(&self, fragment: &str, later: u32) -> Option<String> {
+            let uri = format!("{PLACE}#{fragment}");
+            fetch(&self.objects, &uri, &self.client, NOW + Lifetime::secs(later)).await.ok()
+        }
+
+        fn fetches(&self) -> usize {
+            self.source.fetches.load(Ordering::SeqCst)
+        }
+    }
+
+    fn hash_of(text: &str) -> String {
+        URL_SAFE_NO_PAD.encode(sha256(text.as_bytes()))
+    }
+
+    #[tokio::test]
+    async fn an_object_is_fetched_once_for_all_who_ask_at_once_and_for_a_while() {
+        for (max_age, until) in [(None, 10), (Some(0), 10), (Some(30), 30), (Some(3600), 60)] {
+            let given = given(Counting { max_age: max_age.map(Lifetime::secs), ..Counting::default() });
+            let (one, other) = tokio::join!(given.object("", 0), given.object("made-up", 0));
+            assert_eq!((one.as_deref(), other.as_deref()), (Some("1"), Some("1")));
+            assert_eq!(given.object("", until - 1).await.as_deref(), Some("1"), "{max_age:?}");
+            assert_eq!(given.object("", until).await.as_deref(), Some("2"), "{max_age:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_not_repeated_for_a_moment() {
+        let given = given(Counting { fails: true, ..Counting::default() });
+        for (later, fetches) in [(0, 1), (9, 1), (10, 2)] {
+            assert_eq!(given.object("", later).await, None);
+            assert_eq!(given.fetches(), fetches);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_fragment_of_a_newer_object_has_it_fetched_again_but_not_at_once() {
+        let given = given(Counting { max_age: Some(Lifetime::secs(60)), ..Counting::default() });
+        let newer = hash_of("2");
+        assert_eq!(given.object(&hash_of("1"), 0).await.as_deref(), Some("1"));
+        for made_up in ["a", "b", "c"] {
+            assert_eq!(given.object(&hash_of(made_up), 9).await, None);
+        }
+        assert_eq!(given.object(&newer, 9).await, None);
+        assert_eq!(given.fetches(), 1);
+        assert_eq!(given.object(&newer, 10).await.as_deref(), Some("2"));
+        assert_eq!(given.object("", 11).await.as_deref(), Some("2"));
+        assert_eq!(given.fetches(), 2);
+    }
 }

@@ -1,12 +1,13 @@
 //! Request objects (RFC 9101; OpenID Connect Core §6): an authorization request as a token that its client signed.
 //!
 //! [`RequestObjects`]: opens, verifies and reads one. `claims`: what must hold of it. `parameters`: what it asks for.
-//! `fetched`: objects that the client keeps at a URL. [`error`]: refusals.
+//! `fetched`: objects that the client keeps at a URL. `decryption`: objects that are encrypted to us. [`error`]: refusals.
 //!
 //! Only what is signed counts: parameters beside an object are not looked at, but `client_id` (RFC 9101 §5). Keys that
 //! an object brings or points to (`jwk`, `jku`, `x5u`, `x5c`) are not either: they would be the sender's word.
 
 mod claims;
+mod decryption;
 pub mod error;
 mod fetched;
 mod parameters;
@@ -15,14 +16,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use sluice_crypto::jwe;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::jws::{Header, UnverifiedJws, VerifyError, unverified_parts};
 use sluice_primitives::Timestamp;
 use sluice_protocol::RawAuthorizationRequest;
 
+pub use decryption::Decryption;
 pub use error::RequestObjectError;
-pub use fetched::{RequestObjectSource, RequestObjectUnreachable};
+pub use fetched::{FetchedObject, FetchedObjects, RequestObjectSource, RequestObjectUnreachable};
 
 use crate::client::Client;
 use crate::client_auth::ClientKeys;
@@ -50,8 +51,10 @@ pub struct RequestObjects {
     pub keys: Arc<ClientKeys>,
     /// The keys that objects are encrypted with.
     pub ring: Arc<KeyRing>,
-    /// Where objects are fetched from.
-    pub source: Arc<dyn RequestObjectSource>,
+    /// Opens encrypted objects.
+    pub decryption: Decryption,
+    /// The objects that clients keep.
+    pub fetched: FetchedObjects,
 }
 
 impl RequestObjects {
@@ -62,7 +65,7 @@ impl RequestObjects {
         client: &Client,
         now: Timestamp,
     ) -> Result<ReadObject, RequestObjectError> {
-        let opened = self.opened(token)?;
+        let opened = self.decryption.open(token, self.ring.request_object_keys()).await?;
         let token = opened.as_deref().unwrap_or(token);
         let parts = unverified_parts(token)?;
         check_type(&parts.header)?;
@@ -85,19 +88,8 @@ impl RequestObjects {
         if !self.config.policies.request_objects.by_reference {
             return Err(RequestObjectError::NotByReference);
         }
-        let token = fetched::fetch(&*self.source, uri, client).await?;
+        let token = fetched::fetch(&self.fetched, uri, client, now).await?;
         self.read(&token, client, now).await
-    }
-
-    /// What is within an encrypted object; none if it is not encrypted.
-    fn opened(&self, token: &str) -> Result<Option<String>, RequestObjectError> {
-        if token.bytes().filter(|byte| *byte == b'.').count() != 4 {
-            return Ok(None);
-        }
-        let opened = jwe::decrypt(token, &self.ring.request_object_keys())?;
-        // Anybody can encrypt to us: only a signature says whose words these are, so what is within is judged as a whole.
-        let inner = std::str::from_utf8(&opened.payload).map_err(|_| VerifyError::Malformed)?;
-        Ok(Some(inner.to_owned()))
     }
 
     fn unsigned(

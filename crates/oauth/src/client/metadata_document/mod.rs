@@ -126,6 +126,11 @@ impl MetadataDocuments {
         }
     }
 
+    /// Whether the id is a URL that a document may be at.
+    pub fn is_address(id: &ClientId) -> bool {
+        url::document_url(id).is_some()
+    }
+
     /// The client, if its id is the URL of a document that was read a moment ago.
     pub fn known(&self, id: &ClientId) -> Option<Arc<Client>> {
         let kept = self.known.get(id)?;

@@ -18,6 +18,7 @@ pub(super) fn check(client: &mut Client) -> Result<(), RegistrationError> {
         client.id_token_signed_response_alg = Some(USUAL.as_str().to_owned());
     }
     check_method(client.auth_method)?;
+    check_keys(client)?;
     check_binding(client)?;
     check_algorithms(client)?;
     check_flows(client)
@@ -33,6 +34,14 @@ fn check_method(method: AuthMethod) -> Result<(), RegistrationError> {
             "token_endpoint_auth_method to be 'private_key_jwt', 'tls_client_auth' or 'self_signed_tls_client_auth'",
         )),
     }
+}
+
+/// Keys that came over a connection that anybody on the way could change prove nothing (Security Profile §5.2.1).
+fn check_keys(client: &Client) -> Result<(), RegistrationError> {
+    if client.jwks_uri.as_ref().is_none_or(|uri| uri.scheme() == "https") {
+        return Ok(());
+    }
+    Err(refused("jwks_uri to be an https:// URL"))
 }
 
 fn check_binding(client: &Client) -> Result<(), RegistrationError> {

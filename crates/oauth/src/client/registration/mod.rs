@@ -16,12 +16,13 @@ mod uris;
 use serde_json::{Map, Value};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::{Lifetime, Timestamp};
-use sluice_protocol::{Audience, ClientId, Scope};
+use sluice_protocol::{Audience, ClientId, GrantType, Scope};
 use url::Url;
 
 pub use credentials::MIN_SECRET;
 pub use error::RegistrationError;
 pub use metadata::{ClientMetadata, ReadMetadata};
+pub(crate) use uris::is_loopback;
 
 use super::model::{AccessTokenStrategy, Client, Lifespans};
 use crate::subject::{PAIRWISE, shared_host};
@@ -64,7 +65,6 @@ pub fn register(
     let post_logout_redirect_uris = uris::post_logout_redirect_uris(&metadata, &redirect_uris)?;
     uris::check_links(&metadata)?;
     check_lifespans(&metadata.lifespans)?;
-    let request_object_alg = request_object_alg(&metadata)?;
     let client = Client {
         id,
         revision: first_revision(now),
@@ -83,6 +83,7 @@ pub fn register(
         scope: scope(&metadata, rules)?,
         subject_type: subject_type(&metadata, rules)?,
         access_token_strategy: access_token_strategy(&metadata)?,
+        request_object_signing_alg: request_object_alg(&metadata)?,
         userinfo_signed_response_alg: userinfo_alg(&metadata)?,
         id_token_signed_response_alg: id_token_alg(&metadata)?,
         security: extensions::security(&metadata),
@@ -104,7 +105,6 @@ pub fn register(
         tos_uri: metadata.tos_uri,
         contacts: metadata.contacts,
         request_uris: metadata.request_uris,
-        request_object_signing_alg: request_object_alg,
         skip_consent: metadata.skip_consent,
         skip_logout_consent: metadata.skip_logout_consent,
         registration_token_hash: None,
@@ -121,16 +121,37 @@ fn checked_together(mut client: Client) -> Result<Client, RegistrationError> {
         let hint = "To be sent something encrypted, a client must set either jwks or jwks_uri.";
         return Err(RegistrationError::metadata(hint));
     }
-    if client.subject_type == PAIRWISE
-        && client.sector_identifier_uri.is_none()
-        && !client.redirect_uris.is_empty()
-        && shared_host(&client.redirect_uris).is_none()
-    {
+    check_sector(&client)?;
+    fapi::check(&mut client)?;
+    Ok(client)
+}
+
+/// A client belongs to a sector because its users come back there, and nowhere else (OpenID Connect Core §8.1).
+fn check_sector(client: &Client) -> Result<(), RegistrationError> {
+    let uris = &client.redirect_uris;
+    if client.sector_identifier_uri.is_some() {
+        if uris.is_empty() {
+            let hint =
+                "Value sector_identifier_uri is refused: there are no redirect URIs that it could list.";
+            return Err(RegistrationError::metadata(hint));
+        }
+        return Ok(());
+    }
+    if client.subject_type != PAIRWISE || uris.is_empty() {
+        return Ok(());
+    }
+    let on_own_machine = uris.iter().all(|uri| uri.url().is_some_and(|url| is_loopback(&url)));
+    if shared_host(uris).is_none() && !on_own_machine {
         let hint = "When subject_type is 'pairwise' and the redirect URIs do not share one host, sector_identifier_uri must be set.";
         return Err(RegistrationError::metadata(hint));
     }
-    fapi::check(&mut client)?;
-    Ok(client)
+    // A device gets its tokens wherever it is: that it names a host says nothing.
+    let by_device = client.grant_types.iter().any(|own| own == GrantType::DeviceCode.as_str());
+    if by_device && !on_own_machine {
+        let hint = "When subject_type is 'pairwise' and the client has redirect URIs and the device code grant, sector_identifier_uri must be set.";
+        return Err(RegistrationError::metadata(hint));
+    }
+    Ok(())
 }
 
 /// The text, unless it is empty.

@@ -167,9 +167,12 @@ fn fapi_clients_are_held_to_their_profile() {
         metadata
     };
     assert!(registered(fapi()).is_ok());
-    let changes: [(Change, &str); 9] = [
+    let by_uri = ClientMetadata { jwks: None, jwks_uri: "https://app.example/jwks".to_owned(), ..fapi() };
+    assert!(registered(by_uri).is_ok());
+    let changes: [(Change, &str); 10] = [
         (|of| of.token_endpoint_auth_method = "client_secret_basic".to_owned(), "token_endpoint_auth_method"),
         (|of| of.token_endpoint_auth_method = "none".to_owned(), "token_endpoint_auth_method"),
+        (|of| (of.jwks, of.jwks_uri) = (None, "http://app.example/jwks".to_owned()), "jwks_uri"),
         (|of| of.security.dpop_bound_access_tokens = false, "dpop_bound_access_tokens"),
         (|of| of.id_token_signed_response_alg = "RS256".to_owned(), "PS256"),
         (|of| of.token_endpoint_auth_signing_alg = "RS256".to_owned(), "PS256"),
@@ -188,25 +191,42 @@ fn fapi_clients_are_held_to_their_profile() {
 
 #[test]
 fn who_sees_subjects_of_its_own_belongs_to_one_sector() {
-    let rules = RegistrationRules {
-        subject_types: vec!["public".to_owned(), "pairwise".to_owned()],
-        ..RegistrationRules::default()
-    };
-    let pairwise = |uris: &[&str], sector: &str| {
-        let metadata = ClientMetadata {
-            subject_type: "pairwise".to_owned(),
-            redirect_uris: uris.iter().map(|uri| (*uri).to_owned()).collect(),
-            sector_identifier_uri: sector.to_owned(),
-            ..asking()
-        };
-        register("app".parse().unwrap(), metadata, &rules, Timestamp::from_secs(1))
-    };
+    let pairwise = |uris: &[&str], sector: &str| pairwise(uris, sector, "authorization_code");
     assert!(pairwise(&[], "").is_ok());
     assert!(pairwise(&["https://a.example/1", "https://a.example/2"], "").is_ok());
     for uris in [&["https://a.example/", "https://b.example/"][..], &["app.own:/cb"]] {
         assert!(pairwise(uris, "").unwrap_err().to_string().contains("sector_identifier_uri"));
         assert!(pairwise(uris, "https://a.example/sector.json").is_ok());
     }
+}
+
+#[test]
+fn nobody_joins_the_sector_of_a_stranger() {
+    let (host, sector) = ("https://a.example/cb", "https://a.example/sector.json");
+    let device = "urn:ietf:params:oauth:grant-type:device_code";
+    let refused = |uris: &[&str], sector: &str| {
+        pairwise(uris, sector, device).unwrap_err().to_string().contains("sector_identifier_uri")
+    };
+    assert!(refused(&[], sector), "there is nothing that the sector could vouch for");
+    assert!(refused(&[host], ""), "tokens need not go to that host");
+    assert!(pairwise(&[host], sector, device).is_ok());
+    assert!(pairwise(&[], "", device).is_ok());
+    assert!(pairwise(&["http://localhost/cb"], "", device).is_ok(), "a sector of its own");
+}
+
+fn pairwise(uris: &[&str], sector: &str, grant_type: &str) -> Result<Client, RegistrationError> {
+    let rules = RegistrationRules {
+        subject_types: vec!["public".to_owned(), "pairwise".to_owned()],
+        ..RegistrationRules::default()
+    };
+    let metadata = ClientMetadata {
+        subject_type: "pairwise".to_owned(),
+        redirect_uris: uris.iter().map(|uri| (*uri).to_owned()).collect(),
+        sector_identifier_uri: sector.to_owned(),
+        grant_types: vec![grant_type.to_owned()],
+        ..asking()
+    };
+    register("app".parse().unwrap(), metadata, &rules, Timestamp::from_secs(1))
 }
 
 #[test]

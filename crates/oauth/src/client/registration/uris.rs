@@ -52,7 +52,8 @@ fn is_public_web(uri: &Url) -> bool {
     uri.scheme() == "https" && !is_loopback(uri)
 }
 
-fn is_loopback(uri: &Url) -> bool {
+/// Whether this is the user's own machine: nobody in particular has it.
+pub(crate) fn is_loopback(uri: &Url) -> bool {
     match uri.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),

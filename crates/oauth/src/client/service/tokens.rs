@@ -6,15 +6,19 @@ use sluice_token::{Marker, Target};
 use super::{ClientService, ClientServiceError};
 
 impl ClientService {
-    /// Revokes everything that the client was granted up to now; what it is granted later holds.
+    /// Revokes everything that the client was granted up to now; what it is granted later holds. A client that is described by
+    /// a document is nowhere registered: its id is enough.
     ///
     /// # Errors
     /// [`ClientServiceError::NotFound`].
     pub async fn revoke_tokens(&self, id: &ClientId) -> Result<(), ClientServiceError> {
-        let stored = self.stored(id).await?;
+        let stored = self.0.repo.find(id).await?;
+        if stored.is_none() && !self.0.directory.may_describe(id) {
+            return Err(ClientServiceError::NotFound);
+        }
         let at = self.now();
-        let longest = stored.lifespans.longest_access_token().unwrap_or_default().max(self.0.marker_lifetime);
-        let expires_at = at + longest;
+        let longest = stored.and_then(|client| client.lifespans.longest_access_token()).unwrap_or_default();
+        let expires_at = at + longest.max(self.0.marker_lifetime);
         self.0.repo.revoke_grants(id, at, expires_at).await?;
         self.0.revocations.apply(&Marker { target: Target::Client(id.clone()), at, expires_at });
         Ok(())

@@ -267,8 +267,11 @@ fn request_objects_are_not_signed_and_unsigned_at_once() {
 fn certificates_come_from_the_listener_or_from_known_proxies() {
     let mtls =
         with("oauth2: {mtls: {header: X-Client-Cert, header_from: [10.0.0.0/8]}}").settings().oauth2.mtls;
-    let CertificateHeader { name, from } = mtls.proxy.unwrap();
-    assert_eq!((name.as_str(), from.len()), ("X-Client-Cert", 1));
+    let CertificateHeader { name, from, verifies } = mtls.proxy.unwrap();
+    assert_eq!((name.as_str(), from.len(), verifies), ("X-Client-Cert", 1, false));
+    let verifying =
+        "oauth2: {mtls: {header: X-Client-Cert, header_from: [10.0.0.0/8], proxy_verifies: true}}";
+    assert!(with(verifying).settings().oauth2.mtls.proxy.unwrap().verifies);
     let tls = "serve: {public: {tls: {enabled: true, cert: {path: /c}, key: {path: /k}}}}\n";
     let asking = with(&format!("{tls}oauth2: {{mtls: {{enabled: true, trust_anchors: /ca.pem}}}}"));
     let mtls = asking.settings().oauth2.mtls;
@@ -291,6 +294,10 @@ fn certificates_that_prove_nothing_are_refused() {
     assert_eq!(
         with("oauth2: {mtls: {header_from: ['::1']}}").warnings(),
         "oauth2.mtls.header_from: has no effect without oauth2.mtls.header"
+    );
+    assert_eq!(
+        with("oauth2: {mtls: {proxy_verifies: true}}").warnings(),
+        "oauth2.mtls.proxy_verifies: has no effect without oauth2.mtls.header"
     );
 }
 

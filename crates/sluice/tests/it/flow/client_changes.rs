@@ -9,7 +9,7 @@ use crate::legs::{change_client, consent_challenge, consent_verifier, delete, lo
 
 on_both_stores! {
     a_flow_whose_redirect_uri_was_removed_is_shown_here,
-    a_flow_whose_scope_was_removed_is_refused_to_the_client,
+    a_flow_that_its_client_may_not_begin_any_more_is_refused_to_the_client,
     a_flow_goes_on_when_its_client_is_renamed,
     a_flow_ends_when_its_client_is_deleted,
     a_rotated_client_secret_works_until_it_is_forgotten,
@@ -36,11 +36,13 @@ async fn a_flow_whose_redirect_uri_was_removed_is_shown_here(backend: Backend) {
     sluice.node.stop().await;
 }
 
-async fn a_flow_whose_scope_was_removed_is_refused_to_the_client(backend: Backend) {
-    let changes: [(&str, Value); 3] = [
+async fn a_flow_that_its_client_may_not_begin_any_more_is_refused_to_the_client(backend: Backend) {
+    let changes: [(&str, Value); 5] = [
         ("scope", json!("openid")),
         ("response_types", json!(["token"])),
         ("grant_types", json!(["client_credentials"])),
+        ("require_pushed_authorization_requests", json!(true)),
+        ("require_signed_request_object", json!(true)),
     ];
     let sluice = TestSluice::start(backend).await;
     let mut browser = sluice.browser();

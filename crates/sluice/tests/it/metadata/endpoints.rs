@@ -31,14 +31,16 @@ pub(super) async fn check(server: &Server, entry: &str) {
     }
 }
 
-/// OpenID Connect Core §3.1.2.1: both ways.
+/// OpenID Connect Core §3.1.2.1: both ways. A form is turned into an address, with which the browser's cookies come along.
 async fn authorization(server: &Server, client: &TestClient, path: &str) {
     let url: Url = asked(client, &[]).parse().unwrap();
     assert_eq!(url.path(), path);
     server.sluice.browser().visit(url.as_str()).await.expect("login_challenge");
     let parameters = parameters(client, &[]);
     let form: Vec<_> = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    server.sluice.browser().submit(path, &form).await.expect("login_challenge");
+    let mut browser = server.sluice.browser();
+    let turned = browser.submit(path, &form).await;
+    browser.visit(turned.location().as_str()).await.expect("login_challenge");
 }
 
 /// OpenID Connect Core §5.3: both ways.
@@ -58,7 +60,8 @@ async fn end_session(server: &Server, client: &TestClient, path: &str) {
     let tokens = client.redeem(&code).await.ok();
     let hint = token(&tokens, "id_token");
     browser.visit(&format!("{path}?id_token_hint={hint}")).await.expect("logout_challenge");
-    browser.submit(path, &[("id_token_hint", hint)]).await.expect("logout_challenge");
+    let turned = browser.submit(path, &[("id_token_hint", hint)]).await;
+    browser.visit(turned.location().as_str()).await.expect("logout_challenge");
 }
 
 async fn only_by_post(server: &Server, client: &TestClient, (entry, path): (&str, &str)) {

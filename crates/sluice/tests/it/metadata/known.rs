@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-use sluice_testkit::{Authorize, TestClient, TestSluice, accept_consent, accept_login};
+use serde_json::json;
+use sluice_testkit::{Authorize, TestClient, accept_consent, accept_login};
 
 use super::Server;
 use super::authentication::refuses_to_register;
@@ -11,7 +11,6 @@ use crate::authorization_errors::Change::With;
 use crate::authorization_errors::asked;
 use crate::jwt;
 use crate::legs::{login_request, token, tokens_of};
-use crate::requests::is_shown;
 use crate::response::{Response, client_for};
 
 /// Each scope does something by itself.
@@ -81,16 +80,13 @@ pub(super) async fn subject_types(server: &Server, entry: &str) {
 
 /// draft-ietf-oauth-client-id-metadata-document §5.
 pub(super) async fn documents(server: &Server, entry: &str) {
-    let made = |id: &str| json!({"client_id": id, "redirect_uris": ["https://app.test/callback"]});
-    let unknown = async |sluice: &TestSluice, made: &Value| {
-        let client = TestClient::of(sluice.public.clone(), made);
-        is_shown(
-            &sluice.browser().visit(&client.authorize_url(&Authorize::default())).await,
-            "invalid_client",
-        );
-    };
     if !server.flag(entry) {
-        return unknown(&server.sluice, &made("https://client.test/client.json")).await;
+        let made = json!({"client_id": "https://client.test/client.json",
+                          "redirect_uris": ["https://app.test/callback"]});
+        let client = TestClient::of(server.sluice.public.clone(), &made);
+        let page = server.sluice.browser().visit(&client.authorize_url(&Authorize::default())).await;
+        assert!(page.location.is_none() && page.body.contains("invalid_client"), "{}", page.body);
+        return;
     }
     let client = server.host.as_ref().expect("a document").client(&server.sluice);
     tokens_of(&server.sluice, &client, "alice").await;

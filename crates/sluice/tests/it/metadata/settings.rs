@@ -15,7 +15,8 @@ use crate::rfc7591::{ENABLED, register};
 /// The settings, and the entries that they change.
 type Changes = (&'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const CHANGES: [Changes; 7] = [
+const CHANGES: [Changes; 8] = [
+    (&[("urls.registration", "http://login.test/registration")], &["prompt_values_supported"]),
     (
         &[("oauth2.pushed_authorization_requests.required", "true")],
         &["require_pushed_authorization_requests"],
@@ -93,9 +94,12 @@ async fn metadata_documents_are_announced_where_they_describe_clients() {
 async fn what_the_built_in_pages_tell_is_announced() {
     let usual = Server::with(&[]).await;
     let server = Server::of(with_built_in_pages(Backend::Sqlite).await, None).await;
-    assert_eq!(differences(&usual, &server), ["claims_supported", "scopes_supported"].into());
-    let scope = server.names("scopes_supported").join(" ");
-    let with = Authorize { scope: &scope, more: &[("prompt", "create")], ..Authorize::default() };
+    assert_eq!(
+        differences(&usual, &server),
+        ["claims_supported", "prompt_values_supported", "scopes_supported"].into()
+    );
+    let scope = "openid offline_access profile email";
+    let with = Authorize { scope, more: &[("prompt", "create")], ..Authorize::default() };
     let (tokens, userinfo) = told(&server.sluice, &with).await;
     let id_token = claims(token(&tokens, "id_token"));
     let known = |claim: &str| [&id_token, &userinfo].into_iter().any(|told| told.get(claim).is_some());
