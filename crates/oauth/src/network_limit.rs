@@ -56,6 +56,11 @@ impl NetworkLimit {
         self.0.allows(network(address), now)
     }
 
+    /// As [`Self::allows`]. Those of whom nobody knows where they are share one quota.
+    pub fn allows_from(&self, address: Option<IpAddr>, now: Timestamp) -> bool {
+        self.allows(address.unwrap_or(Ipv4Addr::UNSPECIFIED.into()), now)
+    }
+
     /// Takes one back: it was not what is counted.
     pub fn give_back(&self, address: IpAddr) {
         self.0.give_back(network(address));
@@ -83,7 +88,7 @@ impl ClientLimit {
     /// Counts one more request of a client; whether it may be.
     pub fn allows(&self, client: &Client, address: Option<IpAddr>, now: Timestamp) -> bool {
         if client.is_public() {
-            self.networks.allows(address.unwrap_or(Ipv4Addr::UNSPECIFIED.into()), now)
+            self.networks.allows_from(address, now)
         } else {
             self.clients.allows(client.id.clone(), now)
         }
@@ -138,6 +143,15 @@ mod tests {
         assert!(!limit.allows("2001:db8::2".parse().unwrap(), now));
         assert!(limit.allows(other, now));
         assert!(limit.allows(mine, now + WINDOW));
+    }
+
+    #[test]
+    fn those_who_come_from_nowhere_share_one_quota() {
+        let limit = NetworkLimit::new(MOST, WINDOW);
+        let now = Timestamp::from_secs(1_000_000);
+        assert!((0..MOST).all(|_| limit.allows_from(None, now)));
+        assert!(!limit.allows_from(None, now));
+        assert!(limit.allows_from(Some([192, 0, 2, 1].into()), now));
     }
 
     #[test]

@@ -16,6 +16,24 @@ const MAX_DOCUMENT: usize = 256 * 1024;
 #[error("{0}")]
 pub struct SectorNotFetched(pub String);
 
+/// Why a client does not belong to its sector: for the operator. Who registers is not told what a host answers that this
+/// server reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SectorRefused {
+    /// Its URI is none.
+    #[error("the URI cannot be read")]
+    NoUri,
+    /// The document could not be fetched.
+    #[error(transparent)]
+    NotFetched(#[from] SectorNotFetched),
+    /// It is something else.
+    #[error("it does not lead to a JSON array of redirect URIs")]
+    NoList,
+    /// It does not name a redirect URI.
+    #[error("the redirect URI \"{0}\" is not listed there")]
+    NotListed(String),
+}
+
 /// Where sector identifier documents are fetched. Guarded against inner networks, endless bodies and slow servers.
 #[async_trait]
 pub trait SectorSource: Send + Sync {
@@ -41,17 +59,14 @@ impl SectorSource for Fetcher {
 /// Refuses a client whose sector identifier document does not name each of its redirect URIs.
 ///
 /// # Errors
-/// [`RegistrationError::Metadata`] says which one is missing, or why the document cannot be read.
+/// [`RegistrationError::Sector`]; its source says which one is missing, or why the document cannot be read.
 pub(crate) async fn check(client: &Client, source: &dyn SectorSource) -> Result<(), RegistrationError> {
     let Some(uri) = client.sector_identifier_uri.as_deref() else { return Ok(()) };
-    let refused =
-        |why: String| RegistrationError::Metadata(format!("Value sector_identifier_uri is refused: {why}."));
-    let url = Url::parse(uri).map_err(|why| refused(why.to_string()))?;
-    let document = source.document(&url).await.map_err(|why| refused(why.to_string()))?;
-    let named: Vec<String> = serde_json::from_slice(&document)
-        .map_err(|_| refused("it does not lead to a JSON array of redirect URIs".to_owned()))?;
+    let url = Url::parse(uri).map_err(|_| SectorRefused::NoUri)?;
+    let document = source.document(&url).await.map_err(SectorRefused::NotFetched)?;
+    let named: Vec<String> = serde_json::from_slice(&document).map_err(|_| SectorRefused::NoList)?;
     match client.redirect_uris.iter().find(|own| !named.iter().any(|named| named == own.as_str())) {
-        Some(missing) => Err(refused(format!("the redirect URI \"{missing}\" is not listed there"))),
+        Some(missing) => Err(SectorRefused::NotListed(missing.to_string()).into()),
         None => Ok(()),
     }
 }

@@ -17,9 +17,9 @@ function exchangingParty() {
   return relyingParty({ grant_types: ['authorization_code', EXCHANGE], audience: [AUDIENCE] })
 }
 
-feature('token_exchange', 'an access token is exchanged for one of less scope and another audience', async () => {
+feature('token_exchange', 'an access token is exchanged for one of less scope for an audience that the user allowed', async () => {
   const configuration = await exchangingParty()
-  const { access_token: token } = await signIn(configuration, { parameters: { scope: 'openid profile' } })
+  const { access_token: token } = await signIn(configuration, { parameters: { scope: 'openid profile', audience: AUDIENCE } })
   const exchanged = await client.genericGrantRequest(configuration, EXCHANGE, {
     subject_token: token,
     subject_token_type: ACCESS_TOKEN,

@@ -102,7 +102,7 @@ impl From<ClientServiceError> for AdminError {
         match error {
             ClientServiceError::NotFound => Self::not_found(),
             ClientServiceError::Taken => Self::of(StatusCode::CONFLICT, CONFLICT, String::new()),
-            ClientServiceError::Invalid(refused) => Self::code(refused.code(), &refused.to_string()),
+            ClientServiceError::Invalid(refused) => Self::code(refused.code(), &chain(&refused)),
             ClientServiceError::Patch(refused) => Self::malformed(refused.0),
             ClientServiceError::PageToken => {
                 Self::malformed("The parameter page_token is not one that this server made.".to_owned())

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use sluice_crypto::jwk::SigningAlgorithm;
 
-/// Which stricter rules hold for a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Which stricter rules hold for a client; the stricter, the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecurityProfile {
     /// Those of the standards.

@@ -7,7 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_crypto::hash_pool::{HashPool, PoolBusy, Priority};
 use sluice_crypto::password_hash::PasswordHashError;
-use sluice_crypto::secret_hash::{FastHashKeys, hash_chosen, hash_generated};
+use sluice_crypto::secret_hash::{
+    FastHashKeys, StoredSecretHash, hash_chosen, hash_generated, verify_fast, verify_slow,
+};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Rng, Secret};
 use thiserror::Error;
@@ -52,6 +54,37 @@ impl ClientSecrets {
         let (secret, rng) = (secret.clone(), Arc::clone(&self.rng));
         let work = move |memory: &mut _| hash_chosen(&secret, &*rng, memory);
         Ok(self.pool.run(Priority::ClientSecret, work).await??)
+    }
+
+    /// Whether one of the hashes is that of the secret. A hash that cannot be read is of no secret.
+    ///
+    /// # Errors
+    /// [`SecretNotHashed`] if the pool is busy.
+    pub async fn is_one_of(
+        &self,
+        hashes: &[String],
+        secret: &Secret<String>,
+    ) -> Result<bool, SecretNotHashed> {
+        let mut slow = Vec::new();
+        for stored in hashes.iter().filter_map(|stored| stored.parse().ok()) {
+            match stored {
+                StoredSecretHash::Fast(stored)
+                    if verify_fast(&stored, &self.keys, secret).unwrap_or(false) =>
+                {
+                    return Ok(true);
+                }
+                StoredSecretHash::Fast(_) => {}
+                StoredSecretHash::Slow(stored) => slow.push(stored),
+            }
+        }
+        if slow.is_empty() {
+            return Ok(false);
+        }
+        let secret = secret.clone();
+        let work = move |memory: &mut _| {
+            slow.iter().any(|stored| verify_slow(stored, &secret, memory).unwrap_or(false))
+        };
+        Ok(self.pool.run(Priority::ClientSecret, work).await?)
     }
 }
 

@@ -140,6 +140,8 @@ pub struct DynamicRegistrationPolicy {
     pub initial_access_token: Option<Secret<String>>,
     /// What becomes of software statements.
     pub software_statements: SoftwareStatements,
+    /// Whether a client may have its keys at an `http://` URL: for development. Default no.
+    pub plain_http_keys: bool,
 }
 
 /// What becomes of software statements (RFC 7591 §2.3).

@@ -299,9 +299,12 @@ impl Node {
     }
 }
 
+/// Reads one of the numbers.
+type ReadDeliveries = fn(&DeliveryMetrics) -> u64;
+
 /// Shows how back-channel logout notices get on.
 fn show_deliveries(metrics: &Metrics, deliveries: &Arc<DeliveryMetrics>) {
-    let states: [(&str, fn(&DeliveryMetrics) -> u64); 2] =
+    let states: [(&str, ReadDeliveries); 2] =
         [("waiting", DeliveryMetrics::waiting), ("dead", DeliveryMetrics::dead)];
     for (state, read) in states {
         let (labels, deliveries) = (vec![("state", state.to_owned())], Arc::clone(deliveries));
@@ -312,7 +315,7 @@ fn show_deliveries(metrics: &Metrics, deliveries: &Arc<DeliveryMetrics>) {
             move || f64::from(u32::try_from(read(&deliveries)).unwrap_or(u32::MAX)),
         );
     }
-    let outcomes: [(&str, fn(&DeliveryMetrics) -> u64); 2] =
+    let outcomes: [(&str, ReadDeliveries); 2] =
         [("delivered", |all| all.delivered.get()), ("failed", |all| all.failed.get())];
     for (outcome, read) in outcomes {
         let (labels, deliveries) = (vec![("outcome", outcome.to_owned())], Arc::clone(deliveries));

@@ -52,7 +52,10 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, StartError> {
             pairwise_salt: oidc.subjects.pairwise_salt.as_ref().map(secret),
         },
         dynamic_registration: match &oidc.registration {
-            Some(registration) => registration_policy(registration)?,
+            Some(registration) => DynamicRegistrationPolicy {
+                plain_http_keys: !settings.outbound.disallow_private_ip_ranges,
+                ..registration_policy(registration)?
+            },
             None => DynamicRegistrationPolicy::default(),
         },
         metadata_documents: match &oidc.metadata_documents {
@@ -106,6 +109,7 @@ fn registration_policy(registration: &RegistrationSettings) -> Result<DynamicReg
         default_scope: registration.default_scope.clone(),
         initial_access_token: registration.initial_access_token.as_ref().map(secret),
         software_statements,
+        ..DynamicRegistrationPolicy::default()
     })
 }
 

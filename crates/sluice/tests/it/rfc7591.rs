@@ -17,7 +17,7 @@ on_both_stores! {
 }
 
 pub(crate) const ENABLED: (&str, &str) = ("oidc.dynamic_client_registration.enabled", "true");
-const INITIAL: &str = "an-initial-access-token";
+pub(crate) const INITIAL: &str = "an-initial-access-token";
 
 /// What an ordinary application says.
 pub(crate) fn application() -> Value {
@@ -146,6 +146,11 @@ async fn what_is_refused_is_named() {
         (json!({"access_token_strategy": "jwt"}), "invalid_client_metadata", "access_token_strategy"),
         (json!({"token_exchange": {"impersonation": true}}), "invalid_client_metadata", "token_exchange"),
         (json!({"audience": ["https://api.test"]}), "invalid_client_metadata", "audience"),
+        (
+            json!({"authorization_details_types": ["payment"]}),
+            "invalid_client_metadata",
+            "authorization_details_types",
+        ),
         (json!({"grant_types": ["client_credentials"]}), "invalid_client_metadata", "client_credentials"),
         (json!({"implicit_grant_id_token_lifespan": "900h"}), "invalid_client_metadata", "lifespans"),
         (json!({"logo_uri": "javascript:alert(1)"}), "invalid_client_metadata", "logo_uri"),
@@ -165,6 +170,27 @@ async fn what_is_refused_is_named() {
     }
     let long = application_with(&json!({"client_name": "x".repeat(70_000)}));
     register(&sluice, None, &long).await.refused_with(413, "invalid_client_metadata");
+    sluice.node.stop().await;
+}
+
+/// §5: what this server sees of other hosts is not told to who names them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registrant_learns_nothing_of_the_hosts_that_it_names() {
+    let guarded = ("clients.http.disallow_private_ip_ranges", "true");
+    let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED, guarded]).await;
+    let mut told = std::collections::BTreeSet::new();
+    for host in ["127.0.0.1:1", "10.0.0.1", "nobody.invalid"] {
+        let sector = json!({"sector_identifier_uri": format!("https://{host}/sector.json")});
+        let refused = register(&sluice, None, &application_with(&sector)).await;
+        refused.refused_with(400, "invalid_client_metadata");
+        assert!(refused.body.contains("sector_identifier_uri"), "{}", refused.body);
+        told.insert(refused.body);
+    }
+    assert_eq!(told.len(), 1, "{told:?}");
+    let keys = json!({"jwks_uri": "http://app.test/keys", "token_endpoint_auth_method": "private_key_jwt"});
+    let refused = register(&sluice, None, &application_with(&keys)).await;
+    refused.refused_with(400, "invalid_client_metadata");
+    assert!(refused.body.contains("jwks_uri"), "{}", refused.body);
     sluice.node.stop().await;
 }
 

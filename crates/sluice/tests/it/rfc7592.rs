@@ -7,7 +7,7 @@ use sluice_testkit::{Backend, TestClient, TestSluice};
 use crate::answer::Answer;
 use crate::both_stores::on_both_stores;
 use crate::legs::{change_client, token, tokens_of};
-use crate::rfc7591::{ENABLED, application, application_with, ask, registered};
+use crate::rfc7591::{ENABLED, INITIAL, application, application_with, ask, register, registered};
 
 on_both_stores! {
     a_client_reads_changes_and_deletes_itself,
@@ -163,6 +163,75 @@ async fn what_an_administrator_said_of_a_client_stays() {
     );
     let shown = sluice.ask_json(Method::GET, &format!("/admin/clients/{}", own.id), None, 200).await;
     assert_eq!((&shown["owner"], &shown["metadata"]), (&json!("operator"), &json!({"tier": "gold"})));
+    sluice.node.stop().await;
+}
+
+/// §2.2: who manages a client need not be who was invited to register it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_keeps_what_it_has_and_gains_nothing() {
+    let initial = ("oidc.dynamic_client_registration.initial_access_token", INITIAL);
+    let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED, initial]).await;
+    let machine = json!({"grant_types": ["client_credentials"], "scope": "reports",
+                         "audience": ["https://api.test"], "authorization_details_types": ["payment"]});
+    let invited = register(&sluice, Some(INITIAL), &machine).await.json();
+    let kept = Own::of(&sluice, &invited).put(&machine).await.ok();
+    let own = Own::of(&sluice, &kept);
+    let kept = own.put(&json!({"grant_types": ["client_credentials"]})).await.ok();
+    for same in ["scope", "audience", "authorization_details_types", "grant_types"] {
+        assert_eq!(kept[same], machine[same], "{same}");
+    }
+    let own = Own::of(&sluice, &kept);
+    own.put(&json!({"grant_types": ["client_credentials"], "audience": ["https://other.test"]}))
+        .await
+        .refused_with(400, "invalid_client_metadata");
+
+    let body = application_with(&json!({"scope": "openid"}));
+    let made = sluice.ask_json(Method::POST, "/admin/clients", Some(&body), 201).await;
+    let own = Own::of(&sluice, &made);
+    for gain in [
+        json!({"audience": ["https://api.test"]}),
+        json!({"authorization_details_types": ["payment"]}),
+        json!({"grant_types": ["client_credentials"]}),
+    ] {
+        own.put(&application_with(&gain)).await.refused_with(400, "invalid_client_metadata");
+    }
+    let changed = own.put(&application_with(&json!({"scope": "openid reports"}))).await.ok();
+    assert_eq!(changed["scope"], "openid");
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_cannot_undo_how_strict_an_administrator_is_with_it() {
+    let types = ("oidc.subject_identifiers.supported_types", "public,pairwise");
+    let salt = ("oidc.subject_identifiers.pairwise.salt", "a-salt-of-some-length");
+    let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED, types, salt]).await;
+    let strict = json!({"require_pushed_authorization_requests": true, "dpop_bound_access_tokens": true,
+                        "subject_type": "pairwise"});
+    let lax = json!({"require_pushed_authorization_requests": false, "dpop_bound_access_tokens": false,
+                     "subject_type": "public"});
+    for body in [application(), application_with(&lax)] {
+        let made =
+            sluice.ask_json(Method::POST, "/admin/clients", Some(&application_with(&strict)), 201).await;
+        let changed = Own::of(&sluice, &made).put(&body).await.ok();
+        for (member, value) in strict.as_object().unwrap() {
+            assert_eq!(&changed[member], value, "{member}");
+        }
+    }
+    sluice.node.stop().await;
+}
+
+/// §2.2: a secret that an administrator chose may be sent along as one that was made.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_may_repeat_the_secret_that_was_chosen_for_it() {
+    let sluice = open(Backend::Sqlite).await;
+    let body = application_with(&json!({"client_secret": "a-secret-that-was-chosen"}));
+    let made = sluice.ask_json(Method::POST, "/admin/clients", Some(&body), 201).await;
+    let own = Own::of(&sluice, &made);
+    own.put(&application_with(&json!({"client_secret": "a-secret-of-my-own"})))
+        .await
+        .refused_with(400, "invalid_client_metadata");
+    own.put(&body).await.ok();
+    tokens_of(&sluice, &TestClient::of(sluice.public.clone(), &made), "alice").await;
     sluice.node.stop().await;
 }
 

@@ -285,7 +285,8 @@ impl World {
 
     /// A client that a document describes, and calls itself like another one.
     pub(super) async fn described_client(&self) -> ClientId {
-        let client = Client { name: "Your bank".to_owned(), ..given::client("https://app.example/c.json", "") };
+        let client =
+            Client { name: "Your bank".to_owned(), ..given::client("https://app.example/c.json", "") };
         self.store.insert(&client).await.unwrap();
         client.id
     }

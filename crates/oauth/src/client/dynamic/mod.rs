@@ -53,7 +53,7 @@ pub struct DynamicRegistration {
 }
 
 /// A request of a client about itself.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct OwnRequest<'a> {
     /// The bearer token that came along: the initial access token, or that of the registration.
     pub bearer: Option<&'a str>,
@@ -61,6 +61,12 @@ pub struct OwnRequest<'a> {
     pub body: &'a [u8],
     /// Where it comes from, if that is known.
     pub address: Option<IpAddr>,
+}
+
+impl fmt::Debug for OwnRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnRequest").field("address", &self.address).finish_non_exhaustive()
+    }
 }
 
 /// A client that registered or changed itself.
@@ -87,9 +93,7 @@ impl DynamicRegistration {
         request: OwnRequest<'_>,
     ) -> Result<SelfRegistered, DynamicRegistrationError> {
         let trust = self.trust(request.bearer)?;
-        if trust == Trust::Anybody
-            && request.address.is_some_and(|address| !self.by_network.allows(address, self.parts.clock.now()))
-        {
+        if trust == Trust::Anybody && !self.by_network.allows_from(request.address, self.parts.clock.now()) {
             return Err(DynamicRegistrationError::TooMany);
         }
         let (metadata, software_statement) = self.read_body(request.body).await?;
@@ -132,14 +136,18 @@ impl DynamicRegistration {
         if !metadata.client_id.is_empty() && metadata.client_id != client.id.as_str() {
             return Err(refused("Field client_id must be the id of the client."));
         }
-        let trust = self.trust_of_changes();
+        self.check_secret(&client, metadata.client_secret.as_ref()).await?;
         let edit = |stored: &Client| {
             // Another request may have been quicker: then this token is the one before.
             if !self.is_managed_by(stored, request.bearer) {
                 return Err(ClientServiceError::NotFound);
             }
-            self.check_secret(stored, metadata.client_secret.as_ref())?;
-            Ok(self.bounds(trust, Some(stored)).restrict(metadata.clone())?)
+            // And then the secret that came along may be the one before.
+            if metadata.client_secret.is_some() && stored.secret_hashes != client.secret_hashes {
+                return Err(ClientServiceError::Contended);
+            }
+            // Who manages a client need not have been invited, even where one has to be now: it keeps what it has.
+            Ok(self.bounds(Trust::Anybody, Some(stored)).restrict(metadata.clone())?)
         };
         let registered = self.parts.clients.patch_by_itself(&client.id, edit).await?;
         Ok(SelfRegistered { registered, software_statement })
@@ -176,7 +184,9 @@ impl DynamicRegistration {
     }
 
     fn bounds<'a>(&'a self, trust: Trust, stored: Option<&'a Client>) -> Bounds<'a> {
-        Bounds { trust, default_scope: &self.parts.default_scope, stored }
+        let Self { parts, .. } = self;
+        let plain_http_keys = parts.policy.plain_http_keys;
+        Bounds { trust, default_scope: &parts.default_scope, plain_http_keys, stored }
     }
 
     /// Whom the registrant is trusted as.
@@ -186,11 +196,6 @@ impl DynamicRegistration {
             (Some(expected), Some(presented)) if expected.same_as(presented.as_bytes()) => Ok(Trust::Invited),
             (Some(_), _) => Err(DynamicRegistrationError::Token),
         }
-    }
-
-    /// Where registering takes an initial access token, who manages a client had one.
-    const fn trust_of_changes(&self) -> Trust {
-        if self.parts.policy.initial_access_token.is_some() { Trust::Invited } else { Trust::Anybody }
     }
 
     /// The client as the store has it, if the token manages it.
@@ -215,16 +220,20 @@ impl DynamicRegistration {
     }
 
     /// RFC 7592 §2.2: a secret that comes along must be the one that the client has.
-    fn check_secret(&self, client: &Client, sent: Option<&Secret<String>>) -> Result<(), RegistrationError> {
-        let is_own = |sent| client.secret_hashes.iter().any(|stored| self.is_hash_of(stored, sent));
-        if sent.is_none_or(is_own) {
-            return Ok(());
+    async fn check_secret(
+        &self,
+        client: &Client,
+        sent: Option<&Secret<String>>,
+    ) -> Result<(), DynamicRegistrationError> {
+        match sent {
+            Some(sent) if !self.parts.clients.has_secret(client, sent).await? => {
+                Err(refused("It is not allowed to choose your own OAuth2 Client secret."))
+            }
+            _ => Ok(()),
         }
-        let hint = "It is not allowed to choose your own OAuth2 Client secret.";
-        Err(RegistrationError::Metadata(hint.to_owned()))
     }
 
-    /// Whether this is the generated secret with this hash.
+    /// Whether this is the generated token with this hash.
     fn is_hash_of(&self, stored: &str, presented: &Secret<String>) -> bool {
         match stored.parse() {
             Ok(StoredSecretHash::Fast(stored)) => {
@@ -242,5 +251,16 @@ fn refused(hint: &str) -> DynamicRegistrationError {
 impl fmt::Debug for DynamicRegistration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DynamicRegistration").field("by_network", &self.by_network).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_shows_neither_its_token_nor_its_body() {
+        let request = OwnRequest { bearer: Some("token"), body: b"secret", address: None };
+        assert_eq!(format!("{request:?}"), "OwnRequest { address: None, .. }");
     }
 }

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use sluice_protocol::{GrantType, Scope};
 
 use crate::client::model::{AccessTokenStrategy, Client, Lifespans};
-use crate::client::profile::TokenExchangePolicy;
+use crate::client::profile::{ClientSecurity, TokenExchangePolicy};
 use crate::client::registration::{ClientMetadata, RegistrationError};
+use crate::subject::PAIRWISE;
 
 /// Grant types by which a client asks for itself: nobody would be behind such tokens.
 const FOR_ITSELF: [GrantType; 3] =
@@ -28,6 +29,8 @@ pub struct Bounds<'a> {
     pub trust: Trust,
     /// The scope of who names none, and the most that anybody may have.
     pub default_scope: &'a str,
+    /// Whether keys may be at an `http://` URL.
+    pub plain_http_keys: bool,
     /// The client as it is, if it changes itself: what an administrator gave it, it keeps and may repeat.
     pub stored: Option<&'a Client>,
 }
@@ -41,13 +44,10 @@ impl Bounds<'_> {
     pub fn restrict(&self, metadata: ClientMetadata) -> Result<ClientMetadata, RegistrationError> {
         self.check_members(&metadata)?;
         self.check_grant_types(&metadata.grant_types)?;
+        self.check_keys(&metadata.jwks_uri)?;
         check_redirects(&metadata)?;
         let scope = self.scope(&metadata.scope)?;
-        let audience = match self.stored {
-            Some(stored) if metadata.audience.is_empty() => stored.audience.as_slice().to_vec(),
-            _ => metadata.audience.clone(),
-        };
-        let metadata = ClientMetadata { scope, audience, client_secret: None, ..metadata };
+        let metadata = ClientMetadata { scope, client_secret: None, ..metadata };
         Ok(self.keep(metadata))
     }
 
@@ -55,8 +55,8 @@ impl Bounds<'_> {
         let own = self.stored;
         let strategy = own.and_then(|own| own.access_token_strategy).map(AccessTokenStrategy::as_str);
         let exchange = own.map_or_else(TokenExchangePolicy::default, |own| own.token_exchange.clone());
-        let has_audience =
-            |value: &str| own.is_some_and(|own| own.audience.as_slice().iter().any(|own| own == value));
+        let audience = own.map(|own| own.audience.as_slice()).unwrap_or_default();
+        let details = own.map(|own| own.authorization_details_types.as_slice()).unwrap_or_default();
         let refusals = [
             ("metadata", self.sets_metadata(asked)),
             (
@@ -74,10 +74,8 @@ impl Bounds<'_> {
                 asked.token_exchange != TokenExchangePolicy::default() && asked.token_exchange != exchange,
             ),
             ("lifespans", self.sets_lifespans(&asked.lifespans)),
-            (
-                "audience",
-                self.trust == Trust::Anybody && !asked.audience.iter().all(|value| has_audience(value)),
-            ),
+            ("audience", self.is_beyond(&asked.audience, audience)),
+            ("authorization_details_types", self.is_beyond(&asked.authorization_details_types, details)),
         ];
         match refusals.iter().find(|(_, refused)| *refused) {
             Some((member, _)) => {
@@ -85,6 +83,21 @@ impl Bounds<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether anybody asks for a value that an administrator has not given.
+    fn is_beyond(&self, asked: &[String], given: &[String]) -> bool {
+        self.trust == Trust::Anybody && !asked.iter().all(|value| given.contains(value))
+    }
+
+    /// Keys that come over a connection that anybody on the way can change prove nothing.
+    fn check_keys(&self, asked: &str) -> Result<(), RegistrationError> {
+        let own = self.stored.and_then(|own| own.jwks_uri.as_ref()).map(url::Url::as_str);
+        let is_tls = asked.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"));
+        if asked.is_empty() || is_tls || self.plain_http_keys || own == Some(asked) {
+            return Ok(());
+        }
+        Err(refused("Field jwks_uri must be an https:// URL.".to_owned()))
     }
 
     fn sets_metadata(&self, asked: &ClientMetadata) -> bool {
@@ -109,11 +122,13 @@ impl Bounds<'_> {
         }
     }
 
-    /// What is asked for and may be had; the default if nothing is asked for, or nothing of it may be had.
+    /// What is asked for and may be had. If nothing is asked for, or nothing of it may be had: what the client has, or the
+    /// default.
     fn scope(&self, asked: &str) -> Result<String, RegistrationError> {
         let malformed = |_| refused("Field scope is malformed.".to_owned());
+        let unnamed = self.stored.map_or(self.default_scope, |own| own.scope.as_str());
         if asked.trim().is_empty() {
-            return Ok(self.default_scope.to_owned());
+            return Ok(unnamed.to_owned());
         }
         let asked: Scope = asked.parse().map_err(malformed)?;
         if self.trust == Trust::Invited {
@@ -123,7 +138,7 @@ impl Bounds<'_> {
         let own = self.stored.map_or_else(|| Cow::Owned(Scope::default()), |own| Cow::Borrowed(&own.scope));
         let kept: Vec<&str> =
             asked.iter().filter(|value| default.contains(value) || own.contains(value)).collect();
-        Ok(if kept.is_empty() { self.default_scope.to_owned() } else { kept.join(" ") })
+        Ok(if kept.is_empty() { unnamed.to_owned() } else { kept.join(" ") })
     }
 
     /// The metadata with what an administrator said about the client: it is not the client's to change.
@@ -132,7 +147,14 @@ impl Bounds<'_> {
             return ClientMetadata { owner: String::new(), client_secret_expires_at: 0, ..metadata };
         };
         let strategy = stored.access_token_strategy.map(|strategy| strategy.as_str().to_owned());
+        let metadata = keep_sector(stored, metadata);
         ClientMetadata {
+            audience: named_or(metadata.audience, stored.audience.as_slice()),
+            authorization_details_types: named_or(
+                metadata.authorization_details_types,
+                &stored.authorization_details_types,
+            ),
+            security: stricter(&stored.security, metadata.security),
             owner: stored.owner.clone(),
             client_secret_expires_at: stored.secret_expires_at,
             metadata: Some(stored.metadata.clone()),
@@ -144,6 +166,36 @@ impl Bounds<'_> {
             ..metadata
         }
     }
+}
+
+/// What is named, or what is there.
+fn named_or(asked: Vec<String>, own: &[String]) -> Vec<String> {
+    if asked.is_empty() { own.to_vec() } else { asked }
+}
+
+/// A client may be stricter with itself than it was, and never less so. By which certificate it is known is its own matter,
+/// as its keys are.
+fn stricter(own: &ClientSecurity, asked: ClientSecurity) -> ClientSecurity {
+    ClientSecurity {
+        profile: own.profile.max(asked.profile),
+        require_pushed_authorization_requests: own.require_pushed_authorization_requests
+            || asked.require_pushed_authorization_requests,
+        require_signed_request_object: own.require_signed_request_object
+            || asked.require_signed_request_object,
+        dpop_bound_access_tokens: own.dpop_bound_access_tokens || asked.dpop_bound_access_tokens,
+        tls_client_certificate_bound_access_tokens: own.tls_client_certificate_bound_access_tokens
+            || asked.tls_client_certificate_bound_access_tokens,
+        ..asked
+    }
+}
+
+/// Who knows users by names of its own goes on to do so, in the sector that it was registered with.
+fn keep_sector(own: &Client, asked: ClientMetadata) -> ClientMetadata {
+    if own.subject_type != PAIRWISE {
+        return asked;
+    }
+    let sector_identifier_uri = own.sector_identifier_uri.clone().unwrap_or(asked.sector_identifier_uri);
+    ClientMetadata { subject_type: own.subject_type.clone(), sector_identifier_uri, ..asked }
 }
 
 /// RFC 7591 §2: a client that sends users away must say where they may come back to.

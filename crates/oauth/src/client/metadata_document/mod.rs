@@ -22,7 +22,7 @@ use tracing::{debug, info};
 pub use source::{DocumentSource, FetchedDocument};
 
 use super::model::Client;
-use super::registration::{ReadMetadata, RegistrationRules};
+use super::registration::{ReadMetadata, RegistrationError, RegistrationRules};
 use super::service;
 use crate::config::MetadataDocumentPolicy;
 use crate::keys::SigningKeys;
@@ -90,8 +90,8 @@ pub struct MetadataDocumentParts {
 }
 
 /// Clients by the URL of their document. Key: the whole client id. Bound: [`CAPACITY`]. Staleness: the `max-age` of the answer,
-/// 5 minutes to 24 hours. Those who ask at once share one fetch. What is no client is not kept (§5.2): [`HostLimit`] keeps
-/// questions from becoming a flood.
+/// 5 minutes to 24 hours; the last one that was good serves on for up to [`LONGEST`] while a new one cannot be had. Those who
+/// ask at once share one fetch. What is no client is not kept (§5.2): [`HostLimit`] keeps questions from becoming a flood.
 pub struct MetadataDocuments {
     policy: MetadataDocumentPolicy,
     reader: Reader,
@@ -100,6 +100,8 @@ pub struct MetadataDocuments {
     keys: Arc<dyn SigningKeys>,
     clock: Arc<dyn Clock>,
     known: Cache<ClientId, Arc<Kept>>,
+    /// The last good ones, by the same key and bound: who asks and goes away does not take the old one along.
+    last: Cache<ClientId, Arc<Kept>>,
     hosts: HostLimit,
     fetching: Semaphore,
 }
@@ -121,6 +123,7 @@ impl MetadataDocuments {
             keys: parts.keys,
             clock: parts.clock,
             known: Cache::new(CAPACITY),
+            last: Cache::new(CAPACITY),
             hosts: HostLimit::new(),
             fetching: Semaphore::new(AT_ONCE),
         }
@@ -152,11 +155,13 @@ impl MetadataDocuments {
     /// Forgets a document: somebody registered a client with this id.
     pub fn forget(&self, id: &ClientId) {
         self.known.remove(id);
+        self.last.remove(id);
     }
 
     /// Forgets all documents.
     pub fn forget_all(&self) {
         self.known.clear();
+        self.last.clear();
     }
 
     async fn current(&self, url: &Url, id: &ClientId) -> Result<Arc<Client>, DocumentError> {
@@ -168,7 +173,7 @@ impl MetadataDocuments {
         match self.known.get_value_or_guard_async(id).await {
             Ok(kept) => Ok(Arc::clone(&kept.client)),
             Err(placeholder) => {
-                let kept = Arc::new(self.renewed(url, id, old.as_deref()).await?);
+                let kept = self.renewed(url, id).await?;
                 // Fails if the placeholder was evicted: then the next one fetches again.
                 let _ = placeholder.insert(Arc::clone(&kept));
                 Ok(Arc::clone(&kept.client))
@@ -176,33 +181,47 @@ impl MetadataDocuments {
         }
     }
 
-    /// The document as it is now, or the old one while its host does not answer.
-    async fn renewed(&self, url: &Url, id: &ClientId, old: Option<&Kept>) -> Result<Kept, DocumentError> {
+    /// The document as it is now, or the old one while a new one cannot be had.
+    async fn renewed(&self, url: &Url, id: &ClientId) -> Result<Arc<Kept>, DocumentError> {
         let now = self.clock.now();
-        match (self.fetch(url, id, now).await, old) {
-            (Err(DocumentError::Unreachable(why)), Some(old)) if now < old.fetched_at + LONGEST => {
-                debug!(client.id = %id, reason = why, "an old client metadata document serves on");
+        let old = self.last.get(id).filter(|old| now < old.fetched_at + LONGEST);
+        let kept = match (self.fetch(url, id, old.is_some()).await, old) {
+            (Err(why @ (DocumentError::Unreachable(_) | DocumentError::Busy)), Some(old)) => {
+                debug!(client.id = %id, reason = %why, "an old client metadata document serves on");
                 let good_until = now + AFTER_FAILURE;
-                Ok(Kept { client: Arc::clone(&old.client), fetched_at: old.fetched_at, good_until })
+                Kept { client: Arc::clone(&old.client), fetched_at: old.fetched_at, good_until }
             }
-            (fetched, _) => fetched,
-        }
+            (Ok(fetched), _) => fetched,
+            (Err(why), _) => {
+                self.last.remove(id);
+                return Err(why);
+            }
+        };
+        let kept = Arc::new(kept);
+        self.last.insert(id.clone(), Arc::clone(&kept));
+        Ok(kept)
     }
 
-    async fn fetch(&self, url: &Url, id: &ClientId, now: Timestamp) -> Result<Kept, DocumentError> {
+    /// The document. One that is known is asked for now and then and not whenever anybody names a URL: it does not count
+    /// against its host, so that nobody can keep it from being renewed.
+    async fn fetch(&self, url: &Url, id: &ClientId, is_known: bool) -> Result<Kept, DocumentError> {
+        let now = self.clock.now();
         if !url::is_allowed(url, &self.policy.allowed_hosts) {
             return Err(DocumentError::Host);
         }
         let _one = self.fetching.try_acquire().map_err(|_| DocumentError::Busy)?;
         let host =
             format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0));
-        if !self.hosts.allows(&host, now) {
+        if !is_known && !self.hosts.allows(&host, now) {
             return Err(DocumentError::Busy);
         }
         let document = self.source.document(url).await?;
         let client = self.reader.client(id, &document.body, now)?;
         let refused = |why: &dyn fmt::Display| DocumentError::Refused(why.to_string());
-        sector::check(&client, &*self.sectors).await.map_err(|why| refused(&why))?;
+        sector::check(&client, &*self.sectors).await.map_err(|why| match why {
+            RegistrationError::Sector(cause) => refused(&cause),
+            why => refused(&why),
+        })?;
         service::make_keys(&*self.keys, &client).await.map_err(|why| refused(&why))?;
         let good_until = now + document.max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
         Ok(Kept { client: Arc::new(client), fetched_at: now, good_until })

@@ -216,6 +216,58 @@ async fn a_failure_is_not_kept_but_a_host_is_not_flooded_either() {
     assert_eq!(given.asked(), 30);
 }
 
+/// §8: whoever names other documents of a host takes nobody's client away.
+#[tokio::test]
+async fn a_known_document_is_renewed_however_often_its_host_is_asked_for_others() {
+    let given = given([answer(&json!({})), Err(DocumentError::Status(404)), answer(&json!({}))]);
+    let first = given.find().await.unwrap();
+    given.clock.advance(USUAL);
+    let others = |i| format!("https://app.example/{i}.json").parse().unwrap();
+    for i in 0..100 {
+        given.documents.find(&others(i)).await;
+    }
+    assert!(given.documents.find(&others(1_000)).await.is_none());
+    let asked = given.asked();
+    assert!(asked < 100, "the host is not to be asked more");
+    assert_eq!(given.find().await.unwrap().revision, first.revision);
+    assert_eq!(given.asked(), asked + 1);
+}
+
+#[tokio::test]
+async fn an_old_document_serves_while_too_much_is_being_fetched() {
+    let given = given([answer(&json!({}))]);
+    given.find().await.unwrap();
+    given.clock.advance(USUAL);
+    let busy = given.documents.fetching.acquire_many(u32::try_from(AT_ONCE).unwrap()).await.unwrap();
+    assert!(given.find().await.is_some());
+    assert_eq!(given.asked(), 1);
+    given.clock.advance(less(LONGEST, USUAL));
+    assert!(given.find().await.is_none());
+    drop(busy);
+    assert!(given.find().await.is_some());
+}
+
+#[tokio::test]
+async fn who_asks_and_goes_away_does_not_take_an_old_document_along() {
+    let gone = Err(DocumentError::Unreachable("it took too long".to_owned()));
+    let given = given([answer(&json!({})), gone]);
+    given.find().await.unwrap();
+    given.clock.advance(USUAL);
+    let asked = Box::pin(given.find());
+    // Polled once, up to the host's answer.
+    assert!(at_once(asked).await.is_none());
+    assert!(given.find().await.is_some());
+}
+
+/// What a future answers at once; it is dropped if that is nothing.
+async fn at_once<F: Future + Unpin>(mut asked: F) -> Option<F::Output> {
+    std::future::poll_fn(|context| match std::pin::Pin::new(&mut asked).poll(context) {
+        std::task::Poll::Ready(answer) => std::task::Poll::Ready(Some(answer)),
+        std::task::Poll::Pending => std::task::Poll::Ready(None),
+    })
+    .await
+}
+
 #[tokio::test]
 async fn those_who_ask_at_once_share_one_fetch() {
     let given = given([answer(&json!({}))]);

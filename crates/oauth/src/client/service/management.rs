@@ -37,6 +37,18 @@ impl ClientService {
         self.change(id, edit, true).await
     }
 
+    /// Whether the client has this secret. One that somebody chose is hashed slowly to tell.
+    ///
+    /// # Errors
+    /// [`ClientServiceError::Secret`] if that cannot be done now.
+    pub(in crate::client) async fn has_secret(
+        &self,
+        client: &Client,
+        secret: &Secret<String>,
+    ) -> Result<bool, ClientServiceError> {
+        Ok(self.0.secrets.is_one_of(&client.secret_hashes, secret).await?)
+    }
+
     /// Where the client manages itself, if clients may.
     pub fn management_uri(&self, id: &ClientId) -> Option<String> {
         let mut uri = self.0.rules.registration_endpoint.clone()?;

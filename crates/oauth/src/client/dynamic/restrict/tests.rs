@@ -1,8 +1,13 @@
 use super::*;
 use crate::client::fake;
+use crate::client::profile::SecurityProfile;
 
-const OPEN: Bounds<'_> =
-    Bounds { trust: Trust::Anybody, default_scope: "openid offline_access", stored: None };
+const OPEN: Bounds<'_> = Bounds {
+    trust: Trust::Anybody,
+    default_scope: "openid offline_access",
+    plain_http_keys: false,
+    stored: None,
+};
 const INVITED: Bounds<'_> = Bounds { trust: Trust::Invited, ..OPEN };
 
 fn asked(change: impl FnOnce(&mut ClientMetadata)) -> ClientMetadata {
@@ -55,6 +60,8 @@ fn anybody_asks_for_users_and_not_for_itself() {
         let metadata = asked(|asked| asked.grant_types = vec![grant_type.as_str().to_owned()]);
         assert!(OPEN.restrict(metadata).is_err(), "{}", grant_type.as_str());
     }
+    let details = || asked(|asked| asked.authorization_details_types = vec!["payment".to_owned()]);
+    assert!(OPEN.restrict(details()).is_err() && INVITED.restrict(details()).is_ok());
 }
 
 #[test]
@@ -98,4 +105,75 @@ fn what_an_administrator_gave_stays_and_may_be_repeated() {
     });
     assert_eq!(bounds.restrict(repeated).unwrap().scope, "openid admin");
     assert!(bounds.restrict(asked(|asked| asked.skip_logout_consent = true)).is_err());
+}
+
+/// Changes are judged as those of anybody: see [`super::super::DynamicRegistration::replace`].
+#[test]
+fn a_client_that_changes_itself_keeps_what_it_has_and_gains_nothing() {
+    let mut stored = fake::client("app");
+    stored.scope = "openid reports".parse().unwrap();
+    stored.audience = sluice_protocol::Audience::from_values(vec!["https://api.example".to_owned()]);
+    stored.authorization_details_types = vec!["payment".to_owned()];
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+
+    let silent = bounds.restrict(asked(|_| ())).unwrap();
+    assert_eq!((silent.scope.as_str(), silent.audience.len()), ("openid reports", 1));
+    assert_eq!(silent.authorization_details_types, ["payment"]);
+    let scope = asked(|asked| asked.scope = "admin".to_owned());
+    assert_eq!(bounds.restrict(scope).unwrap().scope, "openid reports");
+    for gain in [
+        asked(|asked| asked.audience = vec!["https://other.example".to_owned()]),
+        asked(|asked| asked.authorization_details_types = vec!["payment".to_owned(), "transfer".to_owned()]),
+        asked(|asked| asked.grant_types = vec!["client_credentials".to_owned()]),
+    ] {
+        assert!(bounds.restrict(gain).is_err());
+    }
+}
+
+#[test]
+fn a_client_is_never_less_strict_with_itself_than_it_was() {
+    let mut stored = fake::client("app");
+    stored.security.profile = SecurityProfile::Fapi2MessageSigning;
+    stored.security.require_pushed_authorization_requests = true;
+    stored.security.dpop_bound_access_tokens = true;
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+    let stricter = asked(|asked| {
+        asked.security.profile = SecurityProfile::Fapi2;
+        asked.security.require_signed_request_object = true;
+        asked.security.tls_client_certificate_bound_access_tokens = true;
+    });
+    let kept = bounds.restrict(stricter).unwrap().security;
+    assert_eq!(kept.profile, SecurityProfile::Fapi2MessageSigning);
+    assert!(kept.require_pushed_authorization_requests && kept.require_signed_request_object);
+    assert!(kept.dpop_bound_access_tokens && kept.tls_client_certificate_bound_access_tokens);
+    assert_eq!(bounds.restrict(asked(|_| ())).unwrap().security, stored.security);
+}
+
+#[test]
+fn who_knows_users_by_names_of_its_own_goes_on_to_do_so() {
+    let sector = "https://sector.example/uris.json";
+    let mut stored = fake::client("app");
+    stored.subject_type = PAIRWISE.to_owned();
+    stored.sector_identifier_uri = Some(sector.to_owned());
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+    for change in ["", "https://other.example/uris.json"] {
+        let metadata = asked(|asked| {
+            asked.subject_type = "public".to_owned();
+            asked.sector_identifier_uri = change.to_owned();
+        });
+        let kept = bounds.restrict(metadata).unwrap();
+        assert_eq!((kept.subject_type.as_str(), kept.sector_identifier_uri.as_str()), (PAIRWISE, sector));
+    }
+}
+
+#[test]
+fn keys_come_by_tls_except_in_development_and_where_an_administrator_said_so() {
+    let by = |uri: &str| asked(|asked| asked.jwks_uri = uri.to_owned());
+    let plain = "http://app.example/keys";
+    assert!(OPEN.restrict(by("https://app.example/keys")).is_ok());
+    assert!(OPEN.restrict(by(plain)).is_err() && INVITED.restrict(by(plain)).is_err());
+    assert!(Bounds { plain_http_keys: true, ..OPEN }.restrict(by(plain)).is_ok());
+    let mut stored = fake::client("app");
+    stored.jwks_uri = Some(plain.parse().unwrap());
+    assert!(Bounds { stored: Some(&stored), ..OPEN }.restrict(by(plain)).is_ok());
 }
