@@ -16,7 +16,7 @@ pub enum RegistrationError {
     RedirectUri(String),
     /// The sector does not list the client's redirect URIs.
     #[error(
-        "Value sector_identifier_uri is refused: its document cannot be read, or does not list each redirect URI"
+        "Value sector_identifier_uri is refused: its document cannot be read, or does not list each redirect URI."
     )]
     Sector(#[from] SectorRefused),
 }

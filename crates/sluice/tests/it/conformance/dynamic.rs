@@ -134,6 +134,8 @@ async fn a_request_object_is_fetched_from_its_registered_address_signed_or_not()
         assert_eq!((page.expect("state").as_str(), page.expect("scope").as_str()), (STATE, "openid"));
         let tokens = client.redeem(&page.expect("code")).await.ok();
         assert_eq!(claims(token(&tokens, "id_token"))["nonce"], NONCE, "{alg}");
+        // For so long an object is kept at most.
+        sluice.advance(Lifetime::minutes(1));
     }
     sluice.node.stop().await;
 }
