@@ -44,8 +44,8 @@ pub enum ClientSignatureError {
     Keys(#[from] KeysNotFetched),
 }
 
-/// The keys of clients. Registered ones are parsed once: key, the client id and its revision; bound, [`CAPACITY`];
-/// never stale, because a changed client has another revision. For those at a URI see [`RemoteKeys`].
+/// The keys of clients. Registered ones are parsed once: key, the client id and its revision; bound, `CAPACITY`;
+/// never stale, because a changed client has another revision. For those at a URI see `RemoteKeys`.
 pub struct ClientKeys {
     registered: Cache<(ClientId, i64), Arc<ClientKeySet>>,
     remote: RemoteKeys,

@@ -78,7 +78,7 @@ impl RequestObjectSource for Fetcher {
     }
 }
 
-/// Objects by URI. Key: the URI without its fragment, which anybody may make up. Bound: [`CAPACITY`]. Staleness: the `max-age`
+/// Objects by URI. Key: the URI without its fragment, which anybody may make up. Bound: `CAPACITY`. Staleness: the `max-age`
 /// of the answer, 10 to 60 seconds; less for a client that says with a fragment that there is another. Those who need one at
 /// once share one fetch. A failure is kept too, for a moment: anybody may ask, and requests must not become as many to others.
 pub struct FetchedObjects {

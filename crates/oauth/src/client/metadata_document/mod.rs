@@ -89,9 +89,9 @@ pub struct MetadataDocumentParts {
     pub clock: Arc<dyn Clock>,
 }
 
-/// Clients by the URL of their document. Key: the whole client id. Bound: [`CAPACITY`]. Staleness: the `max-age` of the answer,
-/// 5 minutes to 24 hours; the last one that was good serves on for up to [`LONGEST`] while a new one cannot be had. Those who
-/// ask at once share one fetch. What is no client is not kept (§5.2): [`HostLimit`] keeps questions from becoming a flood.
+/// Clients by the URL of their document. Key: the whole client id. Bound: `CAPACITY`. Staleness: the `max-age` of the answer,
+/// 5 minutes to 24 hours; the last one that was good serves on for up to `LONGEST` while a new one cannot be had. Those who
+/// ask at once share one fetch. What is no client is not kept (§5.2): `HostLimit` keeps questions from becoming a flood.
 pub struct MetadataDocuments {
     policy: MetadataDocumentPolicy,
     reader: Reader,
