@@ -113,11 +113,16 @@ fn answer(status: StatusCode, registered: &Registered, software_statement: Optio
     };
     // What was not registered is left out (RFC 7591 §3.2.1): an empty text is no URL for those who parse strictly.
     if let Some(members) = body.as_object_mut() {
-        members.retain(|_, value| !is_empty(value));
+        members.retain(|name, value| !is_empty(value) && !is_plain_userinfo(name, value));
     }
     let mut response = (status, Json(body)).into_response();
     no_store(&mut response);
     response
+}
+
+/// Hydra's word for userinfo that is not signed; the standard says nothing then (OpenID Connect Registration §2).
+fn is_plain_userinfo(name: &str, value: &Value) -> bool {
+    name == "userinfo_signed_response_alg" && value == "none"
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -9,6 +9,9 @@ use super::{Sources, tls};
 /// The issuer of `--dev`.
 const DEVELOPMENT_ISSUER: &str = "http://127.0.0.1:4444/";
 
+/// Whether what is called must have a public address.
+const GUARD: &str = "clients.http.disallow_private_ip_ranges";
+
 /// The file of `--dev` in the data directory.
 const DEVELOPMENT_STORE: &str = "sluice.db";
 
@@ -23,7 +26,9 @@ pub(super) fn fill(values: &mut Values, sources: &Sources) -> Mode {
         values.set_default("dsn", format!("sqlite:{}", store.display()));
         values.set_default("urls.self.issuer", DEVELOPMENT_ISSUER.to_owned());
         // What a developer calls runs beside it.
-        values.set_default("clients.http.disallow_private_ip_ranges", "false".to_owned());
+        if !values.is_given(GUARD) {
+            values.set(GUARD, Value::Bool(false), Origin::Default);
+        }
     }
     values.inherit("urls.self.issuer", "urls.self.public");
     values.inherit("urls.login", "urls.registration");

@@ -49,6 +49,15 @@ fn outbound_requests_are_bounded_by_default() {
 }
 
 #[test]
+fn the_own_network_is_out_of_reach_unless_it_is_a_developers() {
+    let guarded = |given: Given| given.settings().outbound.disallow_private_ip_ranges;
+    assert!(guarded(given(MINIMAL)));
+    assert!(!guarded(with("clients: {http: {disallow_private_ip_ranges: false}}")));
+    assert!(!guarded(given("dev: true")));
+    assert!(guarded(given("{dev: true, clients: {http: {disallow_private_ip_ranges: true}}}")));
+}
+
+#[test]
 fn devices_are_configured_as_with_hydra() {
     let settings = given(MINIMAL)
         .variable("OAUTH2_DEVICE_AUTHORIZATION_TOKEN_POLLING_INTERVAL", "15s")
