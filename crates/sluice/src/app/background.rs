@@ -4,21 +4,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::flow::ParkedFlowRepository;
 use sluice_oauth::grant::GrantRepository;
-use sluice_oauth::keys::{KeyRing, KeyRotation};
+use sluice_oauth::keys::KeyRotation;
 use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::LogoutDelivery;
 use sluice_oauth::replay::ReplayRepository;
 use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::{Clock, Timestamp};
-use sluice_token::{Change, FeedFollower};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
+use super::hearing::Hearing;
 use super::stores::Repositories;
 
 /// How often expired rows are looked for.
@@ -42,21 +41,13 @@ pub(crate) struct Background {
 
 impl Background {
     /// Follows the feed: revocations into memory, changes to caches.
-    pub(crate) fn follow_feed(
-        &self,
-        follower: Arc<FeedFollower>,
-        clients: Arc<ClientDirectory>,
-        keys: Arc<KeyRing>,
-    ) {
+    pub(crate) fn follow_feed(&self, hearing: Arc<Hearing>) {
         let shutdown = self.shutdown.clone();
         self.tasks.spawn(async move {
             let following = async {
                 loop {
-                    match follower.catch_up().await {
-                        Ok(changes) => {
-                            forget(&changes, &clients, &keys).await;
-                            follower.wait().await;
-                        }
+                    match hearing.catch_up().await {
+                        Ok(()) => hearing.wait().await,
                         Err(error) => {
                             warn!(%error, "the feed cannot be read");
                             tokio::time::sleep(FEED_BACK_OFF).await;
@@ -121,19 +112,6 @@ impl Background {
                 work().await;
             }
         });
-    }
-}
-
-pub(crate) async fn forget(changes: &[Change], clients: &ClientDirectory, keys: &KeyRing) {
-    for change in changes {
-        match change {
-            Change::Client(client) => clients.forget(client),
-            Change::Keys(set) => {
-                if let Err(error) = keys.reload(set).await {
-                    warn!(%error, key.set = set, "signing keys could not be read again");
-                }
-            }
-        }
     }
 }
 

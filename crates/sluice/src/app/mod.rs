@@ -8,6 +8,7 @@
 mod background;
 mod embedded;
 mod health;
+mod hearing;
 mod hooks;
 mod listeners;
 mod node;

@@ -101,7 +101,7 @@ impl Node {
         };
         let services = Services::start(settings, base).await?;
         // A node that does not know what was revoked must not say that a token holds.
-        services.follower.catch_up().await?;
+        services.catch_up().await?;
         let mut node = Self {
             started: Started::default(),
             stores,
@@ -196,11 +196,7 @@ impl Node {
     fn work(&self, clock: &Arc<dyn Clock>) {
         let background = Background { tasks: self.tasks.clone(), shutdown: self.shutdown.clone() };
         let services = &self.services;
-        background.follow_feed(
-            Arc::clone(&services.follower),
-            Arc::clone(&services.directory),
-            Arc::clone(&services.ring),
-        );
+        background.follow_feed(Arc::clone(&services.hearing));
         background.tidy(self.stores.repositories(), Arc::clone(clock));
         background.deliver_logouts(Arc::clone(&services.delivery));
         let rotation = Arc::new(KeyRotation::new(Arc::clone(&services.ring)));

@@ -36,6 +36,7 @@ use sluice_oauth::{Config, OAuthMetrics};
 use sluice_primitives::{Clock, NetworkId, Rng};
 use sluice_token::{FeedFollower, RevocationSet};
 
+use super::hearing::Hearing;
 use super::secrets::{KeyMaterial, SecretsError};
 use super::stores::{Repositories, StartError};
 use super::{hooks, oauth_config, registration};
@@ -84,6 +85,7 @@ pub(crate) struct Services {
     pub(crate) registration: Arc<RegistrationService>,
     pub(crate) revocations: Arc<RevocationSet>,
     pub(crate) follower: Arc<FeedFollower>,
+    pub(crate) hearing: Arc<Hearing>,
     pub(crate) metrics: Arc<OAuthMetrics>,
     pub(crate) pool: Arc<HashPool>,
 }
@@ -164,6 +166,11 @@ impl Services {
                 Arc::clone(&clock),
                 rng,
             )),
+            hearing: Arc::new(Hearing::new(
+                Arc::clone(&shared.follower),
+                Arc::clone(&shared.directory),
+                Arc::clone(&shared.ring),
+            )),
             follower: shared.follower,
             metrics: shared.metrics,
             config: shared.config,
@@ -178,9 +185,7 @@ impl Services {
 impl Services {
     /// Reads the feed now; caches forget what changed.
     pub(crate) async fn catch_up(&self) -> Result<(), sluice_commit::StoreError> {
-        let changes = self.follower.catch_up().await?;
-        super::background::forget(&changes, &self.directory, &self.ring).await;
-        Ok(())
+        self.hearing.catch_up().await
     }
 }
 
