@@ -27,7 +27,7 @@ pub use metrics::PoolMetrics;
 pub use queue::{Priority, QueueLimits};
 
 use crate::password_hash::HashMemory;
-use queue::{Job, Queue};
+use queue::{Job, Queue, Tell};
 
 /// Why a job was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -160,11 +160,13 @@ where
         !self.answer.is_closed()
     }
 
-    fn run(self: Box<Self>, memory: &mut HashMemory) {
+    fn run(self: Box<Self>, memory: &mut HashMemory) -> Tell {
         let Self { work, answer } = *self;
         // The memory holds no invariant: the next hash overwrites it.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(memory)));
-        // Nobody waits any more: nothing to tell.
-        let _ = answer.send(outcome);
+        Box::new(move || {
+            // Nobody waits any more: nothing to tell.
+            let _ = answer.send(outcome);
+        })
     }
 }

@@ -57,9 +57,12 @@ impl QueueLimits {
 pub(super) trait Job: Send {
     /// Whether anybody still wants to know.
     fn is_awaited(&self) -> bool;
-    /// Computes it and tells.
-    fn run(self: Box<Self>, memory: &mut HashMemory);
+    /// Computes it.
+    fn run(self: Box<Self>, memory: &mut HashMemory) -> Tell;
 }
+
+/// Hands the outcome of a job to whoever waits for it.
+pub(super) type Tell = Box<dyn FnOnce() + Send>;
 
 /// What a thread is told to do next.
 pub(super) enum Next {

@@ -26,10 +26,11 @@ fn work(queue: &Queue, mut memory: HashMemory, idle: Duration) {
     let metrics = queue.metrics();
     loop {
         let held = memory.held_kib();
+        let mut tell = None;
         match queue.next((held > 0).then_some(idle)) {
             Next::Run(job) => {
                 metrics.busy.fetch_add(1, Relaxed);
-                job.run(&mut memory);
+                tell = Some(job.run(&mut memory));
                 metrics.busy.fetch_sub(1, Relaxed);
                 metrics.done.fetch_add(1, Relaxed);
             }
@@ -38,6 +39,10 @@ fn work(queue: &Queue, mut memory: HashMemory, idle: Duration) {
         }
         metrics.held_kib.fetch_add(memory.held_kib(), Relaxed);
         metrics.held_kib.fetch_sub(held, Relaxed);
+        // Last, so that whoever hears of a job finds it counted.
+        if let Some(tell) = tell {
+            tell();
+        }
     }
     metrics.held_kib.fetch_sub(memory.held_kib(), Relaxed);
 }
