@@ -162,9 +162,14 @@ pub fn identity(email: &str) -> Identity {
         id: IdentityId::generate(at(0), &OsRng),
         email: email.to_owned(),
         login_name: login_name(email),
-        password_hash: "$argon2id$first".to_owned(),
+        username: "Alice".to_owned(),
+        credential: "$argon2id$first".to_owned(),
+        hardening: false,
         status: IdentityStatus::Active,
+        email_verified_at: None,
         created_at: at(0),
+        updated_at: at(0),
+        revision: 1,
         attempt: attempt(),
     }
 }

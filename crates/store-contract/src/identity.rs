@@ -75,14 +75,14 @@ pub async fn an_identity_with_text_that_cannot_be_stored_fails_alone(fixture: &i
 }
 
 /// A password hash is replaced by compare-and-swap.
-pub async fn a_password_hash_is_replaced_only_if_it_is_still_the_old_one(fixture: &impl Fixture) {
+pub async fn a_credential_is_replaced_only_if_it_is_still_the_old_one(fixture: &impl Fixture) {
     let store = fixture.store();
     let alice = given::identity("alice");
     store.register(alice.clone()).await.unwrap();
-    assert!(store.replace_password_hash(alice.id, "$argon2id$first", "$argon2id$second").await.unwrap());
-    assert!(!store.replace_password_hash(alice.id, "$argon2id$first", "$argon2id$third").await.unwrap());
+    assert!(store.replace_credential(alice.id, "$argon2id$first", "$argon2id$second").await.unwrap());
+    assert!(!store.replace_credential(alice.id, "$argon2id$first", "$argon2id$third").await.unwrap());
     let stored = IdentityRepository::find(&*store, alice.id).await.unwrap().unwrap();
-    assert_eq!(stored, Identity { password_hash: "$argon2id$second".into(), ..alice });
+    assert_eq!(stored, Identity { credential: "$argon2id$second".into(), ..alice });
     let nobody = IdentityId::generate(given::at(0), &OsRng);
-    assert!(!store.replace_password_hash(nobody, "a", "b").await.unwrap());
+    assert!(!store.replace_credential(nobody, "a", "b").await.unwrap());
 }

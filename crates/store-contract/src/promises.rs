@@ -77,7 +77,7 @@ macro_rules! store_contract {
                 concurrent_registrations_of_one_name_have_one_winner,
                 duplicates_in_opposite_order_from_two_nodes_each_get_an_outcome,
                 an_identity_with_text_that_cannot_be_stored_fails_alone,
-                a_password_hash_is_replaced_only_if_it_is_still_the_old_one,
+                a_credential_is_replaced_only_if_it_is_still_the_old_one,
             }
             keys {
                 ten_nodes_that_start_at_once_end_with_one_key_per_algorithm,

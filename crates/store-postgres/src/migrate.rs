@@ -17,6 +17,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 const MIGRATIONS: &[(i32, &str, &str)] = &[
     (1, "initial", include_str!("migrations/0001_initial.sql")),
     (2, "device_and_trust", include_str!("migrations/0002_device_and_trust.sql")),
+    (3, "identities", include_str!("migrations/0003_identities.sql")),
 ];
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
     version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";

@@ -30,6 +30,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "device_and_trust",
         sql: include_str!("migrations/0002_device_and_trust.sql"),
     },
+    Migration { version: 3, name: "identities", sql: include_str!("migrations/0003_identities.sql") },
 ];
 
 struct Migration {

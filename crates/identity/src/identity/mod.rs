@@ -8,4 +8,7 @@ pub mod repository;
 
 pub use email::{Email, InvalidEmail};
 pub use model::{Identity, IdentityStatus, LoginNameHash};
-pub use repository::{IdentityRepository, Registration};
+pub use repository::{
+    Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage,
+    IdentityRepository, NewCredential, NewEmail, Registration,
+};

@@ -14,6 +14,16 @@ pub enum IdentityStatus {
     Disabled,
 }
 
+impl IdentityStatus {
+    /// What the API says.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
 /// A person's record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
@@ -23,12 +33,22 @@ pub struct Identity {
     pub email: String,
     /// Its hash.
     pub login_name: LoginNameHash,
-    /// The stored password hash (PHC string).
-    pub password_hash: String,
+    /// What the person wants to be called. Not unique; empty if it was not said.
+    pub username: String,
+    /// The stored credential ([`sluice_crypto::credential::StoredCredential`]); empty if there is no password.
+    pub credential: String,
+    /// Whether the credential waits for the hardening worker.
+    pub hardening: bool,
     /// Whether the person may log in.
     pub status: IdentityStatus,
+    /// When the person proved to read mail at the address; none if not yet.
+    pub email_verified_at: Option<Timestamp>,
     /// When the person registered.
     pub created_at: Timestamp,
-    /// The attempt that wrote the record.
+    /// When the record was last changed; a credential that is hardened is no change.
+    pub updated_at: Timestamp,
+    /// Raised by one with every change, from 1.
+    pub revision: i64,
+    /// The attempt that wrote the record, or changed it last.
     pub attempt: AttemptId,
 }

@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_primitives::IdentityId;
+use sluice_primitives::{AttemptId, IdentityId, SessionId, Timestamp};
 
-use super::model::{Identity, LoginNameHash};
+use super::model::{Identity, IdentityStatus, LoginNameHash};
+use crate::mail::QueuedMail;
 
 /// What became of a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,128 @@ pub enum Registration {
     /// The identity is in the store, written by this attempt.
     Registered,
     /// The login name belongs to another identity.
+    Taken,
+}
+
+/// A page of identities, in the order of their ids, which is that of their registration.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IdentityFilter {
+    /// Only those after this one.
+    pub after: Option<IdentityId>,
+    /// At most so many.
+    pub limit: u32,
+    /// Only those with this text in their e-mail address or username, in whatever case. A page looks at
+    /// [`SEARCHED_AT_ONCE`] rows at most.
+    pub text: Option<String>,
+    /// Only those of this status.
+    pub status: Option<IdentityStatus>,
+}
+
+/// How many rows one page of a search looks at, at most: a search over ten million rows is many pages, not one query.
+pub const SEARCHED_AT_ONCE: u32 = 20_000;
+
+/// A page of identities.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IdentityPage {
+    /// Those found.
+    pub identities: Vec<Identity>,
+    /// Where the next page goes on; none if there is no further one. A page may be empty and yet have a next one.
+    pub next: Option<IdentityId>,
+}
+
+/// Another e-mail address, and with it another login name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEmail {
+    /// The address, normalised.
+    pub email: String,
+    /// Its hash.
+    pub login_name: LoginNameHash,
+}
+
+/// Another credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCredential {
+    /// As it is stored; empty for none.
+    pub stored: String,
+    /// Whether the hardening worker is to take it.
+    pub hardening: bool,
+}
+
+/// Which sessions of the identity service a change ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EndsSessions {
+    /// None.
+    #[default]
+    None,
+    /// All of them.
+    All,
+    /// All but this one.
+    AllBut(SessionId),
+}
+
+/// What is changed of an identity, in one transaction, if it still has the revision. Fields that are `None` stay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityChange {
+    /// Whose.
+    pub id: IdentityId,
+    /// The revision that was looked at.
+    pub revision: i64,
+    /// The e-mail address; [`Changed::Taken`] if it is another identity's.
+    pub email: Option<NewEmail>,
+    /// When the address was verified; `Some(None)`: it is not.
+    pub email_verified_at: Option<Option<Timestamp>>,
+    /// The username.
+    pub username: Option<String>,
+    /// The status.
+    pub status: Option<IdentityStatus>,
+    /// The credential.
+    pub credential: Option<NewCredential>,
+    /// Whether second factors and recovery codes go.
+    pub forgets_factors: bool,
+    /// Which sessions end. Each that does gets a marker of its own, that lives until [`IdentityChange::marker_expires_at`].
+    pub ends_sessions: EndsSessions,
+    /// Whether everything that was issued for the subject up to `now` is revoked: appends the subject marker.
+    pub revokes: bool,
+    /// What the person, and the former address, are told. Queued in the same transaction.
+    pub mails: Vec<QueuedMail>,
+    /// When.
+    pub now: Timestamp,
+    /// When the longest-lived token that a marker covers will have expired.
+    pub marker_expires_at: Timestamp,
+    /// The attempt: a retry of the same one is a success.
+    pub attempt: AttemptId,
+}
+
+impl IdentityChange {
+    /// A change of nothing yet.
+    pub const fn of(identity: &Identity, now: Timestamp, attempt: AttemptId) -> Self {
+        Self {
+            id: identity.id,
+            revision: identity.revision,
+            email: None,
+            email_verified_at: None,
+            username: None,
+            status: None,
+            credential: None,
+            forgets_factors: false,
+            ends_sessions: EndsSessions::None,
+            revokes: false,
+            mails: Vec::new(),
+            now,
+            marker_expires_at: now,
+            attempt,
+        }
+    }
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// It is made; the revision is one higher.
+    Done,
+    /// Somebody else changed the identity meanwhile, or it is not there: nothing was changed.
+    Stale,
+    /// The e-mail address belongs to another identity: nothing was changed.
     Taken,
 }
 
@@ -28,6 +151,26 @@ pub trait IdentityRepository: Send + Sync {
     /// The identity with this id.
     async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError>;
 
-    /// Replaces the stored hash, if it is still `old`; whether it was.
-    async fn replace_password_hash(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError>;
+    /// Replaces the stored credential, if it is still `old`, with one that needs no hardening; whether it was. No
+    /// change of the record: revision and `updated_at` stay.
+    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError>;
+}
+
+/// What administrators and people do with records that are there. Every method is one transaction.
+#[async_trait]
+pub trait IdentityDirectory: IdentityRepository {
+    /// A page of identities.
+    async fn list(&self, filter: &IdentityFilter) -> Result<IdentityPage, StoreError>;
+
+    /// Changes an identity.
+    async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError>;
+
+    /// Deletes an identity with its login name, factors, recovery codes, sessions and codes, and appends the subject
+    /// marker; whether it was there. Its id is never given again.
+    async fn delete(
+        &self,
+        id: IdentityId,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<bool, StoreError>;
 }

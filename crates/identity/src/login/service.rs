@@ -97,7 +97,7 @@ impl LoginService {
 
     async fn look_at(&self, email: &Email, password: Password) -> Result<LoginOutcome, IdentityError> {
         let found = self.identities.find_by_login_name(&email.login_name()).await?;
-        let stored = found.as_ref().map(|identity| identity.password_hash.as_str());
+        let stored = found.as_ref().map(|identity| identity.credential.as_str());
         let verified = self.hasher.verify(stored, password).await?;
         Ok(match (found, verified) {
             (None, _) => LoginOutcome::Refused(Refusal::UnknownAccount),
@@ -113,11 +113,10 @@ impl LoginService {
 
     /// Stores a hash of the present parameters. If that fails, the old one still serves, and the next login tries again.
     async fn keep(&self, identity: Identity, rehashed: Option<String>) -> Identity {
-        let Some(password_hash) = rehashed else { return identity };
-        let replaced =
-            self.identities.replace_password_hash(identity.id, &identity.password_hash, &password_hash);
+        let Some(credential) = rehashed else { return identity };
+        let replaced = self.identities.replace_credential(identity.id, &identity.credential, &credential);
         match replaced.await {
-            Ok(true) => Identity { password_hash, ..identity },
+            Ok(true) => Identity { credential, hardening: false, ..identity },
             Ok(false) => identity, // somebody else was faster
             Err(error) => {
                 warn!(identity.id = %identity.id, error = %error, "password hash not brought up to date");

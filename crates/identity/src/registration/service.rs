@@ -70,15 +70,20 @@ impl RegistrationService {
             Ok(valid) => valid,
             Err(invalid) => return Ok(RegistrationOutcome::Invalid(invalid)),
         };
-        let password_hash = self.hasher.hash(password).await?;
+        let credential = self.hasher.hash(password).await?;
         let now = self.clock.now();
         let identity = Identity {
             id: IdentityId::generate(now, &*self.rng),
             login_name: email.login_name(),
             email: email.as_str().to_owned(),
-            password_hash,
+            username: String::new(),
+            credential,
+            hardening: false,
             status: IdentityStatus::Active,
+            email_verified_at: None,
             created_at: now,
+            updated_at: now,
+            revision: 1,
             attempt: AttemptId::generate(now, &*self.rng),
         };
         Ok(match self.identities.register(identity.clone()).await? {

@@ -58,11 +58,11 @@ impl IdentityRepository for FakeStore {
         Ok(self.first(|known| known.id == id))
     }
 
-    async fn replace_password_hash(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
         self.check()?;
         let mut people = self.people.lock();
-        let found = people.iter_mut().find(|known| known.id == id && known.password_hash == old);
-        Ok(found.map(|known| new.clone_into(&mut known.password_hash)).is_some())
+        let found = people.iter_mut().find(|known| known.id == id && known.credential == old);
+        Ok(found.map(|known| new.clone_into(&mut known.credential)).is_some())
     }
 }
 

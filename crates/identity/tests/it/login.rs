@@ -49,7 +49,7 @@ async fn a_hash_of_old_parameters_is_replaced_at_login() {
     let old = world_with_alice().await;
     let world = World::on(Arc::clone(&old.store), 2, 8);
     assert!(matches!(world.log_in(ALICE, "correct horse").await, LoginOutcome::LoggedIn(_)));
-    assert!(world.store.people.lock()[0].password_hash.starts_with("$argon2id$v=19$m=64,t=2,p=1$"));
+    assert!(world.store.people.lock()[0].credential.starts_with("$argon2id$v=19$m=64,t=2,p=1$"));
     assert!(matches!(world.log_in(ALICE, "correct horse").await, LoginOutcome::LoggedIn(_)));
 }
 

@@ -10,7 +10,7 @@ async fn a_person_registers_under_the_normalised_address() {
     let outcome = world.register(" Alice@Example.com ", "correct horse").await;
     let RegistrationOutcome::Registered(identity) = outcome else { panic!("{outcome:?}") };
     assert_eq!(identity.email, "alice@example.com");
-    assert!(identity.password_hash.starts_with("$argon2id$v=19$m=64,t=1,p=1$"));
+    assert!(identity.credential.starts_with("$argon2id$v=19$m=64,t=1,p=1$"));
     assert_eq!(*world.store.people.lock(), [*identity]);
 }
 

@@ -10,7 +10,7 @@ use super::{MemoryStore, check};
 #[async_trait]
 impl IdentityRepository for MemoryStore {
     async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
-        check([identity.email.as_str(), identity.password_hash.as_str()])?;
+        check([identity.email.as_str(), identity.username.as_str(), identity.credential.as_str()])?;
         self.write(|data| {
             let owner = data.login_names.get(&identity.login_name).and_then(|id| data.identities.get(id));
             if let Some(owner) = owner {
@@ -32,11 +32,12 @@ impl IdentityRepository for MemoryStore {
         Ok(self.read(|data| data.identities.get(&id).cloned()))
     }
 
-    async fn replace_password_hash(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
         check([new])?;
         self.write(|data| match data.identities.get_mut(&id) {
-            Some(identity) if identity.password_hash == old => {
-                new.clone_into(&mut identity.password_hash);
+            Some(identity) if identity.credential == old => {
+                new.clone_into(&mut identity.credential);
+                identity.hardening = false;
                 true
             }
             _ => false,

@@ -14,13 +14,14 @@ use crate::storable;
 
 const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
 const FIND: &str = include_str!("find.sql");
-const REPLACE_PASSWORD_HASH: &str = include_str!("replace_password_hash.sql");
+const REPLACE_CREDENTIAL: &str = include_str!("replace_credential.sql");
 
 #[async_trait]
 impl IdentityRepository for PostgresStore {
     async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
         storable::text("the email of an identity", &identity.email)?;
-        storable::text("the password hash of an identity", &identity.password_hash)?;
+        storable::text("the username of an identity", &identity.username)?;
+        storable::text("the credential of an identity", &identity.credential)?;
         Ok(self.registrations.submit(identity, self.deadline()).await?)
     }
 
@@ -34,9 +35,9 @@ impl IdentityRepository for PostgresStore {
         Ok(rows.first().map(read).transpose()?)
     }
 
-    async fn replace_password_hash(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
-        storable::text("the password hash of an identity", new)?;
-        let replaced = self.write(REPLACE_PASSWORD_HASH, &[&id.as_uuid(), &old, &new]).await?;
+    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        storable::text("the credential of an identity", new)?;
+        let replaced = self.write(REPLACE_CREDENTIAL, &[&id.as_uuid(), &old, &new]).await?;
         Ok(!replaced.is_empty())
     }
 }
@@ -56,15 +57,20 @@ const fn status(stored: i16) -> IdentityStatus {
     }
 }
 
-fn read(row: &Row) -> Result<Identity, Unreadable> {
+pub(crate) fn read(row: &Row) -> Result<Identity, Unreadable> {
     let login_name: &[u8] = column(row, 2)?;
     Ok(Identity {
         id: IdentityId::from_uuid(column(row, 0)?),
         email: column(row, 1)?,
         login_name: login_name.try_into().map_err(|cause| Unreadable::new("identity", &cause))?,
-        password_hash: column(row, 3)?,
-        status: status(column(row, 4)?),
-        created_at: Timestamp::from_millis(column(row, 5)?),
-        attempt: AttemptId::from_uuid(column(row, 6)?),
+        username: column(row, 3)?,
+        credential: column(row, 4)?,
+        hardening: column::<Option<i64>>(row, 5)?.is_some(),
+        status: status(column(row, 6)?),
+        email_verified_at: column::<Option<i64>>(row, 7)?.map(Timestamp::from_millis),
+        created_at: Timestamp::from_millis(column(row, 8)?),
+        updated_at: Timestamp::from_millis(column(row, 9)?),
+        revision: column(row, 10)?,
+        attempt: AttemptId::from_uuid(column(row, 11)?),
     })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sluice_commit::{CommitFailure, Writer};
 use sluice_identity::identity::{Identity, LoginNameHash, Registration};
+use sluice_primitives::Timestamp;
 use uuid::Uuid;
 
 use super::stored_status;
@@ -51,8 +52,24 @@ impl RegisterIdentities {
         let statuses: Vec<i16> = batch.iter().map(|op| stored_status(op.status)).collect();
         let names: Vec<&[u8]> = batch.iter().map(|op| op.login_name.as_slice()).collect();
         let emails: Vec<&str> = batch.iter().map(|op| op.email.as_str()).collect();
-        let hashes: Vec<&str> = batch.iter().map(|op| op.password_hash.as_str()).collect();
-        let params: Params<'_> = &[&ids, &attempts, &created, &statuses, &names, &emails, &hashes];
+        let usernames: Vec<&str> = batch.iter().map(|op| op.username.as_str()).collect();
+        let credentials: Vec<&str> = batch.iter().map(|op| op.credential.as_str()).collect();
+        let due: Vec<Option<i64>> =
+            batch.iter().map(|op| op.hardening.then(|| op.created_at.as_millis())).collect();
+        let verified: Vec<Option<i64>> =
+            batch.iter().map(|op| op.email_verified_at.map(Timestamp::as_millis)).collect();
+        let params: Params<'_> = &[
+            &ids,
+            &attempts,
+            &created,
+            &statuses,
+            &names,
+            &emails,
+            &usernames,
+            &credentials,
+            &due,
+            &verified,
+        ];
         let rows = self.0.link.query(REGISTER, params).await?;
         Ok(rows.iter().filter_map(|row| column(row, 0).ok()).collect())
     }

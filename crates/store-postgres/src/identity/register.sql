@@ -1,8 +1,12 @@
 -- The name decides: whoever gets its row gets the identity. One statement: one transaction, one round trip.
 WITH wanted AS (
     SELECT * FROM UNNEST(
-        $1::uuid[], $2::uuid[], $3::bigint[], $4::smallint[], $5::bytea[], $6::text[], $7::text[]
-    ) AS w (identity_id, attempt, created_at, status, login_name, email, password_hash)
+        $1::uuid[], $2::uuid[], $3::bigint[], $4::smallint[], $5::bytea[], $6::text[], $7::text[], $8::text[],
+        $9::bigint[], $10::bigint[]
+    ) AS w (
+        identity_id, attempt, created_at, status, login_name, email, username, credential, hardening_due,
+        email_verified_at
+    )
 ),
 named AS (
     INSERT INTO login_name (name_hash, identity_id)
@@ -10,6 +14,9 @@ named AS (
     ON CONFLICT (name_hash) DO NOTHING
     RETURNING name_hash
 )
-INSERT INTO identity (identity_id, attempt, created_at, status, login_name, email, password_hash)
-SELECT w.* FROM wanted AS w JOIN named AS n ON n.name_hash = w.login_name
+INSERT INTO identity (
+    identity_id, attempt, created_at, status, login_name, email, username, credential, hardening_due,
+    email_verified_at, updated_at
+)
+SELECT w.*, w.created_at FROM wanted AS w JOIN named AS n ON n.name_hash = w.login_name
 RETURNING login_name

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
 use sluice_identity::identity::{Identity, IdentityRepository, IdentityStatus, LoginNameHash, Registration};
-use sluice_primitives::{AttemptId, IdentityId};
+use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 
 use crate::error::SqliteError;
 use crate::row;
@@ -16,7 +16,7 @@ const REGISTER_NAME: &str = include_str!("register_name.sql");
 const ATTEMPT: &str = include_str!("attempt.sql");
 const FIND: &str = include_str!("find.sql");
 const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
-const REPLACE_PASSWORD_HASH: &str = include_str!("replace_password_hash.sql");
+const REPLACE_CREDENTIAL: &str = include_str!("replace_credential.sql");
 
 const ACTIVE: i16 = 1;
 const DISABLED: i16 = 2;
@@ -50,8 +50,11 @@ impl Kind for RegisterIdentity {
             op.id.as_bytes(),
             op.email,
             op.login_name,
-            op.password_hash,
+            op.username,
+            op.credential,
+            op.hardening.then(|| op.created_at.as_millis()),
             status,
+            op.email_verified_at.map(Timestamp::as_millis),
             op.created_at.as_millis(),
             op.attempt.as_bytes(),
         ];
@@ -60,20 +63,25 @@ impl Kind for RegisterIdentity {
     }
 }
 
-fn identity(row: &Row<'_>) -> Result<Identity, SqliteError> {
+pub(crate) fn identity(row: &Row<'_>) -> Result<Identity, SqliteError> {
     Ok(Identity {
         id: IdentityId::from_bytes(row.get(0)?),
         email: row.get(1)?,
         login_name: row.get(2)?,
-        password_hash: row.get(3)?,
+        username: row.get(3)?,
+        credential: row.get(4)?,
+        hardening: row.get::<_, Option<i64>>(5)?.is_some(),
         // A status that this version does not know lets nobody in.
-        status: if row.get::<_, i16>(4)? == ACTIVE {
+        status: if row.get::<_, i16>(6)? == ACTIVE {
             IdentityStatus::Active
         } else {
             IdentityStatus::Disabled
         },
-        created_at: row::time(row, 5)?,
-        attempt: AttemptId::from_bytes(row.get(6)?),
+        email_verified_at: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_millis),
+        created_at: row::time(row, 8)?,
+        updated_at: row::time(row, 9)?,
+        revision: row.get(10)?,
+        attempt: AttemptId::from_bytes(row.get(11)?),
     })
 }
 
@@ -81,7 +89,8 @@ fn identity(row: &Row<'_>) -> Result<Identity, SqliteError> {
 impl IdentityRepository for SqliteStore {
     async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
         row::check("email", &identity.email)?;
-        row::check("password hash", &identity.password_hash)?;
+        row::check("username", &identity.username)?;
+        row::check("credential", &identity.credential)?;
         Ok(self.register_lane().submit(identity.into(), self.deadline()).await?)
     }
 
@@ -94,11 +103,11 @@ impl IdentityRepository for SqliteStore {
         self.read(move |read| read.row(FIND, [id.as_bytes()], identity)).await
     }
 
-    async fn replace_password_hash(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
-        row::check("password hash", new)?;
+    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        row::check("credential", new)?;
         let (old, new) = (old.to_owned(), new.to_owned());
         self.write(move |write| {
-            Ok(write.update("identity", REPLACE_PASSWORD_HASH, params![id.as_bytes(), old, new])? == 1)
+            Ok(write.update("identity", REPLACE_CREDENTIAL, params![id.as_bytes(), old, new])? == 1)
         })
         .await
     }

@@ -68,7 +68,7 @@ async fn no_statement_of_a_request_scans() {
         "identity/find_by_login_name.sql",
         "identity/register.sql",
         "identity/register_name.sql",
-        "identity/replace_password_hash.sql",
+        "identity/replace_credential.sql",
         "login_session/end_one.sql",
         "login_session/end_subject.sql",
         "login_session/find.sql",

@@ -1,0 +1,71 @@
+//! Factors in the store.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_primitives::{IdentityId, Timestamp};
+use uuid::Uuid;
+
+use super::model::Factor;
+
+/// How many factors a person may have.
+pub const MAX_FACTORS: u32 = 20;
+
+/// What became of an enrolment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddedFactor {
+    /// It is there.
+    Added,
+    /// The person has as many as may be.
+    TooMany,
+    /// There is no such person.
+    Unknown,
+}
+
+/// A use of a factor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FactorUse {
+    /// Whose.
+    pub identity: IdentityId,
+    /// Which.
+    pub id: Uuid,
+    /// The counter that was looked at.
+    pub old_counter: i64,
+    /// What it is now: higher.
+    pub new_counter: i64,
+    /// What is kept of it from now on, if that is something else.
+    pub sealed: Option<String>,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Factors and recovery codes. Every method is one transaction.
+#[async_trait]
+pub trait FactorRepository: Send + Sync {
+    /// Stores a factor, and, if given, recovery codes in the place of the former ones. Twice with one id is once.
+    async fn add(&self, factor: &Factor, codes: Option<&[[u8; 32]]>) -> Result<AddedFactor, StoreError>;
+
+    /// The factors of a person, the oldest first.
+    async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError>;
+
+    /// Uses a factor, if its counter is still the one that was looked at; whether it was.
+    async fn use_once(&self, used: &FactorUse) -> Result<bool, StoreError>;
+
+    /// Gives a factor another name; whether it was there.
+    async fn rename(&self, identity: IdentityId, id: Uuid, name: &str) -> Result<bool, StoreError>;
+
+    /// Removes a factor; whether it was there. With the last one the recovery codes go.
+    async fn remove(&self, identity: IdentityId, id: Uuid) -> Result<bool, StoreError>;
+
+    /// Stores recovery codes in the place of the former ones.
+    async fn replace_recovery_codes(
+        &self,
+        identity: IdentityId,
+        codes: &[[u8; 32]],
+    ) -> Result<(), StoreError>;
+
+    /// Spends a recovery code; whether it was there and unspent.
+    async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError>;
+
+    /// How many recovery codes are left.
+    async fn recovery_codes_left(&self, identity: IdentityId) -> Result<u32, StoreError>;
+}

@@ -1,0 +1,124 @@
+//! Mails and codes in the store.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_primitives::{AttemptId, IdentityId, Lifetime, Timestamp};
+use uuid::Uuid;
+
+/// A mail that waits to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueuedMail {
+    /// The id of the row, and of the message: made once, so that a repeated transaction queues it once.
+    pub id: Uuid,
+    /// Who it is to, and what it says, sealed: an outbox tells nothing to who reads the database.
+    pub sealed: String,
+    /// When it may be sent.
+    pub due_at: Timestamp,
+}
+
+/// A mail that was taken out to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeasedMail {
+    /// The id of the row, and of the message.
+    pub id: Uuid,
+    /// As it was queued.
+    pub sealed: String,
+    /// How often it was tried before.
+    pub attempts: u32,
+}
+
+/// The outbox of mails. Every method is one transaction.
+#[async_trait]
+pub trait MailRepository: Send + Sync {
+    /// Queues a mail; twice with one id is once.
+    async fn queue(&self, mail: &QueuedMail) -> Result<(), StoreError>;
+
+    /// Takes at most `limit` mails that are due; no other node gets them before `lease` has passed.
+    async fn lease(&self, now: Timestamp, lease: Lifetime, limit: u32)
+    -> Result<Vec<LeasedMail>, StoreError>;
+
+    /// The mail was taken by the server it is for.
+    async fn sent(&self, id: Uuid) -> Result<(), StoreError>;
+
+    /// The mail was not taken: it is due again at `next`, or, without one, kept as a dead letter.
+    async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError>;
+
+    /// How many mails wait, and how many are dead letters.
+    async fn depth(&self) -> Result<(u64, u64), StoreError>;
+}
+
+/// What a code is good for. An identity has one code of each purpose at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CodePurpose {
+    /// To show that mail to the address is read.
+    VerifyEmail,
+    /// To set another password without the present one.
+    Recover,
+    /// To change the address to the one that the code was sent to.
+    ChangeEmail,
+}
+
+impl CodePurpose {
+    /// As stores keep it.
+    pub const fn stored(self) -> i16 {
+        match self {
+            Self::VerifyEmail => 1,
+            Self::Recover => 2,
+            Self::ChangeEmail => 3,
+        }
+    }
+}
+
+/// How often a code may be typed wrong before it is none any more.
+pub const MAX_CODE_TRIES: u32 = 10;
+
+/// A code that a mail carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailCode {
+    /// Whose.
+    pub identity: IdentityId,
+    /// What it is good for.
+    pub purpose: CodePurpose,
+    /// The address it was sent to, normalised.
+    pub email: String,
+    /// Its keyed hash.
+    pub hash: [u8; 32],
+    /// Until when it is good.
+    pub expires_at: Timestamp,
+    /// The attempt that wrote it.
+    pub attempt: AttemptId,
+}
+
+/// What became of a code that was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TakenCode {
+    /// It is right, and spent now. It was sent to this address.
+    Right {
+        /// The address, normalised.
+        email: String,
+    },
+    /// It is another one. One try less is left.
+    Wrong,
+    /// There is none, it is too old, or it was typed wrong too often.
+    Gone,
+}
+
+/// Codes. Every method is one transaction.
+#[async_trait]
+pub trait CodeRepository: Send + Sync {
+    /// Stores a code in the place of the identity's former one of this purpose, with all its tries, and queues its mail.
+    async fn put(&self, code: &MailCode, mail: &QueuedMail) -> Result<(), StoreError>;
+
+    /// Takes a code: right once, by one caller; a retry of the same attempt is right again until the code has expired. After
+    /// [`MAX_CODE_TRIES`] wrong ones it is gone.
+    async fn take(
+        &self,
+        identity: IdentityId,
+        purpose: CodePurpose,
+        hash: &[u8; 32],
+        (now, attempt): (Timestamp, AttemptId),
+    ) -> Result<TakenCode, StoreError>;
+
+    /// Deletes at most `limit` codes that expired before `before`; how many it was.
+    async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
+}

@@ -1,0 +1,1 @@
+UPDATE identity SET credential = ?3, hardening_due = NULL WHERE identity_id = ?1 AND credential = ?2
