@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use crate::given::*;
 
-const SOON: Duration = Duration::from_millis(40);
+const SOON: Duration = Duration::from_millis(250);
 
 fn hello() -> Router {
     Router::new().route("/", get(|| async { "hello" }))

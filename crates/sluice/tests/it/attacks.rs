@@ -1,5 +1,7 @@
 //! Attacks on authorization requests and their answers (OAuth 2.0 Security Best Current Practice, RFC 9700 §4).
 
+mod strangers;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Method;

@@ -12,7 +12,7 @@ use axum::routing::post;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sluice_testkit::{Backend, ISSUER, TestClient, TestSluice};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::both_stores::on_both_stores;
 use crate::jwt::claims;
@@ -241,7 +241,10 @@ async fn a_code_that_comes_again_revokes_whatever_the_hook_says(backend: Backend
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_that_does_not_answer_refuses() {
     let service = HookService::start().await;
-    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    // Bound, so that nobody else gets the port, but nobody listens.
+    let silent = TcpSocket::new_v4().unwrap();
+    silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let gone = silent.local_addr().unwrap();
     for url in [service.url("token"), format!("http://{gone}/")] {
         let settings = [("oauth2.token_hook", url.as_str()), ("oauth2.hook_timeout", "1s")];
         let sluice = TestSluice::with(Backend::Sqlite, &settings).await;

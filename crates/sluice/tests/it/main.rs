@@ -34,6 +34,7 @@ mod key_rotation;
 mod keyed;
 mod ledger;
 mod legs;
+mod lifespans;
 mod listeners;
 mod load;
 mod login;

@@ -65,7 +65,8 @@ async fn exchanger(sluice: &TestSluice, changes: &Value) -> TestClient {
     sluice.client(&changed(json!({"grant_types": [GRANT]}), changes)).await
 }
 
-async fn exchange(client: &TestClient, assertion: &str, more: &[(&str, &str)]) -> TokenAnswer {
+/// Asks for tokens by an assertion.
+pub(crate) async fn exchange(client: &TestClient, assertion: &str, more: &[(&str, &str)]) -> TokenAnswer {
     client.token(&[&[("grant_type", GRANT), ("assertion", assertion)], more].concat()).await
 }
 

@@ -25,7 +25,7 @@ async fn television(sluice: &TestSluice) -> TestClient {
 }
 
 /// What the device is given.
-async fn begin(client: &TestClient) -> Value {
+pub(crate) async fn begin(client: &TestClient) -> Value {
     client.post("/oauth2/device/auth", &[("scope", "openid offline_access")]).await.ok()
 }
 
@@ -33,7 +33,7 @@ fn text<'a>(json: &'a Value, name: &str) -> &'a str {
     json[name].as_str().unwrap_or_else(|| panic!("no `{name}` in {json}"))
 }
 
-async fn poll(client: &TestClient, given: &Value) -> TokenAnswer {
+pub(crate) async fn poll(client: &TestClient, given: &Value) -> TokenAnswer {
     client.token(&[("grant_type", DEVICE_CODE), ("device_code", text(given, "device_code"))]).await
 }
 
@@ -77,7 +77,12 @@ async fn consent_challenge(
 }
 
 /// A user types the code, logs in and consents; where the browser ends up.
-async fn connect(sluice: &TestSluice, browser: &mut Browser, given: &Value, changes: &Value) -> String {
+pub(crate) async fn connect(
+    sluice: &TestSluice,
+    browser: &mut Browser,
+    given: &Value,
+    changes: &Value,
+) -> String {
     let challenge = consent_challenge(sluice, browser, given, &json!({"subject": "alice"})).await;
     let verifier = accept_consent(sluice, &challenge, changes).await;
     browser.visit(&verifier).await.location().to_string()

@@ -2,6 +2,7 @@
 
 pub(crate) mod channels;
 mod initiated;
+mod outbox;
 
 use reqwest::Method;
 use serde_json::Value;
