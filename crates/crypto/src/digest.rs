@@ -1,4 +1,4 @@
-//! Hashes (SHA-256) and keyed hashes (HMAC-SHA-256), and the derivation of keys from secrets (HKDF, RFC 5869).
+//! Hashes (SHA-2, and SHA-1 for one lookup) and keyed hashes (HMAC-SHA-256), and the derivation of keys from secrets (HKDF, RFC 5869).
 
 use aws_lc_rs::{digest, hkdf, hmac};
 
@@ -15,6 +15,17 @@ pub fn sha384(data: &[u8]) -> Vec<u8> {
 /// SHA-512 of `data`.
 pub fn sha512(data: &[u8]) -> Vec<u8> {
     digest::digest(&digest::SHA512, data).as_ref().to_vec()
+}
+
+/// SHA-1 of `data`. Broken where collisions matter: only for lists of breached passwords, which are asked for the first
+/// five hexadecimal digits of it (k-anonymity), and for hashes that others made.
+pub fn sha1(data: &[u8]) -> [u8; 20] {
+    let mut out = [0; 20];
+    let digest = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, data);
+    for (to, from) in out.iter_mut().zip(digest.as_ref()) {
+        *to = *from;
+    }
+    out
 }
 
 /// A key for HMAC-SHA-256, expanded once.
@@ -64,6 +75,12 @@ fn take32(bytes: &[u8]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sha1_is_that_of_rfc_3174() {
+        let expected = "a9993e364706816aba3e25717850c26c9cd0d89d";
+        assert_eq!(data_encoding::HEXLOWER.encode(&sha1(b"abc")), expected);
+    }
 
     #[test]
     fn a_derived_key_depends_on_secret_and_use() {

@@ -1,4 +1,5 @@
-//! Argon2id (RFC 9106) and its strings: `$argon2id$v=19$m=65536,t=1,p=4$salt$hash`.
+//! Argon2id (RFC 9106) and its strings: `$argon2id$v=19$m=65536,t=1,p=4$salt$hash`. Argon2i is verified where it was
+//! imported ([`crate::foreign_hash`]), and never made.
 //!
 //! [`hash`] and [`verify`] work in a [`HashMemory`] that the caller keeps, so that a hash does not allocate what it
 //! needs anew. Both take long: they belong on [`crate::hash_pool`].
@@ -135,9 +136,21 @@ impl HashMemory {
         self.blocks = Vec::new();
     }
 
+    /// Makes room for a hash that brings `kib` of memory of its own.
+    pub(crate) fn yield_to(&mut self, kib: u32) -> Result<(), PasswordHashError> {
+        let Some(limit) = self.limit_kib else { return Ok(()) };
+        if kib > limit {
+            return Err(PasswordHashError::TooMuchMemory);
+        }
+        if self.held_kib().saturating_add(usize::try_from(kib).unwrap_or(usize::MAX)) > limit as usize {
+            self.release();
+        }
+        Ok(())
+    }
+
     fn compute(
         &mut self,
-        params: Argon2Params,
+        (algorithm, params): (Algorithm, Argon2Params),
         password: &[u8],
         salt: &[u8],
         out: &mut [u8],
@@ -154,7 +167,7 @@ impl HashMemory {
             self.blocks.resize(needed, Block::new());
         }
         let blocks = self.blocks.get_mut(..needed).ok_or(PasswordHashError::Failed)?;
-        Argon2::new(Algorithm::Argon2id, Version::V0x13, inner)
+        Argon2::new(algorithm, Version::V0x13, inner)
             .hash_password_into_with_memory(password, salt, out, blocks)
             .map_err(|_| PasswordHashError::Failed)
     }
@@ -163,6 +176,7 @@ impl HashMemory {
 /// A stored hash, taken apart and within bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredArgon2 {
+    algorithm: Algorithm,
     params: Argon2Params,
     salt: Vec<u8>,
     hash: Vec<u8>,
@@ -174,11 +188,26 @@ impl StoredArgon2 {
     /// # Errors
     /// [`PasswordHashError::Malformed`] or [`PasswordHashError::OutOfBounds`].
     pub fn parse(phc: &str) -> Result<Self, PasswordHashError> {
+        let rest = phc.strip_prefix("$argon2id$v=19$").ok_or(PasswordHashError::Malformed)?;
+        Self::parse_rest(Algorithm::Argon2id, rest)
+    }
+
+    /// Takes a string that others made apart, which may be one of Argon2i too.
+    ///
+    /// # Errors
+    /// As [`StoredArgon2::parse`].
+    pub(crate) fn parse_foreign(phc: &str) -> Result<Self, PasswordHashError> {
+        match phc.strip_prefix("$argon2i$v=19$") {
+            Some(rest) => Self::parse_rest(Algorithm::Argon2i, rest),
+            None => Self::parse(phc),
+        }
+    }
+
+    fn parse_rest(algorithm: Algorithm, rest: &str) -> Result<Self, PasswordHashError> {
         let malformed = PasswordHashError::Malformed;
-        if phc.len() > MAX_STRING {
+        if rest.len() > MAX_STRING {
             return Err(malformed);
         }
-        let rest = phc.strip_prefix("$argon2id$v=19$").ok_or(malformed)?;
         let mut fields = rest.split('$');
         let (Some(params), Some(salt), Some(hash), None) =
             (fields.next(), fields.next(), fields.next(), fields.next())
@@ -191,12 +220,22 @@ impl StoredArgon2 {
         if !STORED_SALT.contains(&salt.len()) || !STORED_HASH.contains(&hash.len()) {
             return Err(PasswordHashError::OutOfBounds);
         }
-        Ok(Self { params, salt, hash })
+        Ok(Self { algorithm, params, salt, hash })
     }
 
     /// What the hash was made with: a login may make it anew when the configuration asks for more.
     pub const fn params(&self) -> Argon2Params {
         self.params
+    }
+
+    /// Whether it is Argon2i.
+    pub(crate) fn is_argon2i(&self) -> bool {
+        self.algorithm == Algorithm::Argon2i
+    }
+
+    /// The salt.
+    pub(crate) fn salt(&self) -> &[u8] {
+        &self.salt
     }
 
     /// Whether it is the hash of `password`.
@@ -205,7 +244,7 @@ impl StoredArgon2 {
     /// [`PasswordHashError::TooMuchMemory`], or [`PasswordHashError::Failed`] if the computation fails.
     pub fn matches(&self, password: &[u8], memory: &mut HashMemory) -> Result<bool, PasswordHashError> {
         let mut computed = Zeroizing::new(vec![0; self.hash.len()]);
-        memory.compute(self.params, password, &self.salt, &mut computed)?;
+        memory.compute((self.algorithm, self.params), password, &self.salt, &mut computed)?;
         Ok(same_bytes(&computed, &self.hash))
     }
 }
@@ -224,7 +263,7 @@ pub fn hash(
         return Err(PasswordHashError::Salt);
     }
     let mut computed = Zeroizing::new([0; HASH]);
-    memory.compute(params, password, salt, computed.as_mut())?;
+    memory.compute((Algorithm::Argon2id, params), password, salt, computed.as_mut())?;
     let Argon2Params { memory_kib, passes, lanes } = params;
     let (salt, hash) = (STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(computed.as_ref()));
     Ok(format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}${hash}"))

@@ -3,7 +3,7 @@
 //! [`listen`]: sockets, connections and their end. [`tls`]: certificates, also renewed ones. [`client_address`]: who
 //! is asking, behind proxies. [`client_certificate`](mod@client_certificate): which certificate the client proved to
 //! hold, behind proxies too. [`tls_termination`]: whether plain http may be believed to have been https.
-//! [`fetch`]: the one guarded HTTP client.
+//! [`fetch`]: the one guarded HTTP client. [`smtp`]: mail, handed to its server.
 //!
 //! Nothing here knows a route: whose requests these are is the business of `http` and `gateway`.
 
@@ -12,6 +12,7 @@ pub mod client_certificate;
 pub mod fetch;
 pub mod listen;
 mod quoted_list;
+pub mod smtp;
 pub mod tls;
 pub mod tls_termination;
 
@@ -24,6 +25,10 @@ pub use fetch::{FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, UrlPatte
 pub use listen::{
     BindAddress, Drained, Limits, ListenError, Listener, LocalAddress, PeerAddress, PeerCertificates,
     Transport, serve,
+};
+pub use smtp::{
+    InvalidMailbox, InvalidSmtpUrl, Mailbox, OutgoingMail, SmtpConfig, SmtpError, SmtpReply, SmtpTransport,
+    SmtpUrl, StartTls, UnsendableMail,
 };
 pub use tls::{PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, self_signed};
 pub use tls_termination::{NotTerminated, is_tls_terminated};

@@ -1,7 +1,8 @@
 //! What tests share.
 //!
 //! [`postgres`]: a private PostgreSQL cluster for one test process. With the feature `node`: `node`, a server within the
-//! process; `browser`, a browser without windows; `client`, the application behind a registered client.
+//! process; `browser`, a browser without windows; `client`, the application behind a registered client. With the feature
+//! `smtp`: `smtp`, a mail server.
 
 #![cfg_attr(
     feature = "node",
@@ -20,6 +21,8 @@ pub mod client;
 #[cfg(feature = "node")]
 pub mod node;
 pub mod postgres;
+#[cfg(feature = "smtp")]
+pub mod smtp;
 
 #[cfg(feature = "node")]
 pub use browser::{Browser, Page, accept_consent, accept_login, redirect_to};
@@ -28,3 +31,5 @@ pub use client::{Authorize, TestClient, TokenAnswer, VERIFIER};
 #[cfg(feature = "node")]
 pub use node::{Backend, Database, ISSUER, TestSluice};
 pub use postgres::{ClusterError, PrivateCluster, Stop};
+#[cfg(feature = "smtp")]
+pub use smtp::{Delivery, ReceivedMail, SmtpOptions, SmtpServer, SmtpStep, SmtpTls};

@@ -3,6 +3,14 @@
 #[cfg(test)]
 mod certificate;
 #[cfg(test)]
+mod corpus;
+#[cfg(test)]
+mod credential;
+#[cfg(test)]
+mod foreign_hash;
+#[cfg(test)]
+mod foreign_vectors;
+#[cfg(test)]
 mod hash_pool;
 #[cfg(test)]
 mod jwe;
@@ -21,6 +29,10 @@ mod jws_oracle;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod paseto;
+#[cfg(test)]
 mod password_hash;
 #[cfg(test)]
 mod secret_hash;
+#[cfg(test)]
+mod totp;

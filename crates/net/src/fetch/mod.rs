@@ -38,6 +38,8 @@ pub use policy::FetchPolicy;
 pub use public_address::is_public;
 pub use url_pattern::UrlPattern;
 
+pub(crate) use roots::certificates_in;
+
 use resolver::{Lookup, Reach, Resolver, SystemLookup};
 
 const USER_AGENT: &str = concat!("Sluice/", env!("CARGO_PKG_VERSION"));
@@ -111,6 +113,19 @@ impl Fetcher {
     ) -> Result<Fetched, FetchError> {
         let accept = HeaderValue::from_str(accept).map_err(|_| FetchError::InvalidHeader)?;
         let headers = HeaderMap::from_iter([(ACCEPT, accept)]);
+        self.get_with_headers(url, headers, limits).await
+    }
+
+    /// `GET` with limits and headers of its own, which also go where a redirect leads: no credentials belong there.
+    ///
+    /// # Errors
+    /// [`FetchError`]; a status that is no success is not one.
+    pub async fn get_with_headers(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        limits: FetchLimits,
+    ) -> Result<Fetched, FetchError> {
         in_time(limits, self.get_through_redirects(url, headers, limits)).await
     }
 

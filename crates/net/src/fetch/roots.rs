@@ -1,5 +1,6 @@
 //! Whom TLS trusts: the certificates of the system, and those of one more file.
 
+use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,14 +38,20 @@ pub(super) fn client_config(extra_ca_file: Option<&Path>) -> Result<ClientConfig
 
 fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), FetchError> {
     let failed = |source| FetchError::ExtraCa { path: path.to_owned(), source };
-    let certificates = CertificateDer::pem_file_iter(path)
-        .and_then(Iterator::collect::<Result<Vec<_>, pem::Error>>)
-        .map_err(|error| failed(error.into()))?;
-    if certificates.is_empty() {
-        return Err(failed("the file holds no certificate".into()));
-    }
-    for certificate in certificates {
+    for certificate in certificates_in(path).map_err(failed)? {
         roots.add(certificate).map_err(|error| failed(error.into()))?;
     }
     Ok(())
+}
+
+/// The certificates of a PEM file: at least one.
+pub(crate) fn certificates_in(
+    path: &Path,
+) -> Result<Vec<CertificateDer<'static>>, Box<dyn Error + Send + Sync>> {
+    let certificates =
+        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, pem::Error>>)?;
+    if certificates.is_empty() {
+        return Err("the file holds no certificate".into());
+    }
+    Ok(certificates)
 }

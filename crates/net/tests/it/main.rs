@@ -11,6 +11,8 @@ mod given;
 mod listen;
 mod listen_drain;
 mod listen_unix;
+mod smtp;
+mod smtp_failures;
 mod tls;
 mod tls_client_certificates;
 mod tls_termination;

@@ -4,6 +4,8 @@
 //! A sealed value is base64url of: version byte, key id byte, 12 bytes nonce, ciphertext and tag. The associated data
 //! hold purpose and network, so that a value opens for its own purpose in its own installation and nowhere else.
 
+mod purpose;
+
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,7 +13,10 @@ use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{NetworkId, Rng, Secret};
 use thiserror::Error;
 
+pub use purpose::Purpose;
+
 use crate::digest::{derive_key, sha256};
+use purpose::PURPOSES;
 
 /// The format this program writes. Another number does not open.
 const VERSION: u8 = 1;
@@ -20,78 +25,6 @@ const HEADER: usize = 2 + NONCE_LEN;
 const TAG: usize = 16;
 /// Longer input is refused before it is decoded, in characters.
 const MAX_SEALED: usize = 512 * 1024;
-
-/// What a sealed value is for. A value sealed for one purpose does not open for another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Purpose {
-    /// A flow that waits for login, given to the login page.
-    LoginChallenge = 1,
-    /// A flow whose login was accepted or rejected, given back by the login page.
-    LoginVerifier = 2,
-    /// A flow that waits for consent, given to the consent page.
-    ConsentChallenge = 3,
-    /// A flow whose consent was accepted or rejected, given back by the consent page.
-    ConsentVerifier = 4,
-    /// A logout that waits for confirmation.
-    LogoutChallenge = 5,
-    /// A confirmed logout.
-    LogoutVerifier = 6,
-    /// An authorization code.
-    AuthorizationCode = 7,
-    /// An opaque access token.
-    AccessToken = 8,
-    /// A refresh token.
-    RefreshToken = 9,
-    /// The place in a listing.
-    PageToken = 10,
-    /// The cookie of a login session.
-    SessionCookie = 11,
-    /// A flow too long for a URL, kept in the store.
-    ParkedFlow = 12,
-    /// The private part of a signing key, at rest.
-    SigningKey = 13,
-    /// The claim of a JWT access token that only this server reads.
-    TokenFacts = 14,
-    /// A pushed authorization request, given to its client as a `request_uri`.
-    PushedRequest = 15,
-    /// The secret of a client that signs with it, at rest.
-    ClientSecret = 16,
-    /// A nonce for `DPoP` proofs.
-    DpopNonce = 17,
-    /// The code that a device polls with.
-    DeviceCode = 18,
-    /// A browser whose user is to type the code of a device, given to the verification page.
-    DeviceChallenge = 19,
-    /// The same with the code that was typed, given back by the verification page.
-    DeviceVerifier = 20,
-    /// What a device asks for, kept in the store.
-    DeviceRequest = 21,
-}
-
-const PURPOSES: [Purpose; 21] = [
-    Purpose::LoginChallenge,
-    Purpose::LoginVerifier,
-    Purpose::ConsentChallenge,
-    Purpose::ConsentVerifier,
-    Purpose::LogoutChallenge,
-    Purpose::LogoutVerifier,
-    Purpose::AuthorizationCode,
-    Purpose::AccessToken,
-    Purpose::RefreshToken,
-    Purpose::PageToken,
-    Purpose::SessionCookie,
-    Purpose::ParkedFlow,
-    Purpose::SigningKey,
-    Purpose::TokenFacts,
-    Purpose::PushedRequest,
-    Purpose::ClientSecret,
-    Purpose::DpopNonce,
-    Purpose::DeviceCode,
-    Purpose::DeviceChallenge,
-    Purpose::DeviceVerifier,
-    Purpose::DeviceRequest,
-];
 
 /// Why a value did not open. Tells nothing about the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -184,7 +117,8 @@ impl Sealer {
         Ok(place)
     }
 
-    fn open_with(&self, purpose: Purpose, sealed: &str) -> Result<(usize, Vec<u8>), OpenError> {
+    /// Opens, and tells which secret did, counted from 0.
+    pub(crate) fn open_with(&self, purpose: Purpose, sealed: &str) -> Result<(usize, Vec<u8>), OpenError> {
         if sealed.len() > MAX_SEALED {
             return Err(OpenError::Malformed);
         }
@@ -242,78 +176,4 @@ impl KeySet {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use sluice_primitives::{OsRng, SeededRng};
-
-    fn sealer(network: u8, secrets: &[&str]) -> Sealer {
-        let secrets: Vec<_> = secrets.iter().map(|secret| Secret::new(secret.as_bytes().to_vec())).collect();
-        Sealer::new(NetworkId::from_bytes([network; 16]), &secrets)
-    }
-
-    #[test]
-    fn what_is_sealed_opens_to_the_same_value() {
-        let sealer = sealer(1, &["first"]);
-        let sealed = sealer.seal(Purpose::AccessToken, b"payload", &OsRng);
-        assert_eq!(sealer.open(Purpose::AccessToken, &sealed).unwrap(), b"payload");
-    }
-
-    #[test]
-    fn a_value_opens_for_its_own_purpose_only() {
-        let sealer = sealer(1, &["first"]);
-        let sealed = sealer.seal(Purpose::AccessToken, b"payload", &OsRng);
-        for purpose in PURPOSES.into_iter().filter(|purpose| *purpose != Purpose::AccessToken) {
-            assert_eq!(sealer.open(purpose, &sealed), Err(OpenError::NotAuthentic));
-        }
-    }
-
-    #[test]
-    fn a_value_of_another_network_does_not_open() {
-        let sealed = sealer(1, &["first"]).seal(Purpose::AccessToken, b"payload", &OsRng);
-        assert_eq!(sealer(2, &["first"]).open(Purpose::AccessToken, &sealed), Err(OpenError::NotAuthentic));
-    }
-
-    #[test]
-    fn an_old_secret_still_opens_and_a_removed_one_does_not() {
-        let sealed = sealer(1, &["old"]).seal(Purpose::AccessToken, b"payload", &OsRng);
-        assert!(sealer(1, &["new", "old"]).open(Purpose::AccessToken, &sealed).is_ok());
-        assert!(sealer(1, &["new"]).open(Purpose::AccessToken, &sealed).is_err());
-    }
-
-    #[test]
-    fn it_is_known_which_secret_sealed_a_value() {
-        let sealed = sealer(1, &["old"]).seal(Purpose::SigningKey, b"payload", &OsRng);
-        let place = |secrets: &[&str]| sealer(1, secrets).secret_of(Purpose::SigningKey, &sealed);
-        assert_eq!((place(&["old"]), place(&["new", "old"])), (Ok(0), Ok(1)));
-        assert_eq!(place(&["new"]), Err(OpenError::UnknownKey));
-    }
-
-    #[test]
-    fn a_purpose_with_secrets_of_its_own_opens_with_no_other() {
-        let own = [Secret::new(b"own".to_vec())];
-        let separate = || sealer(1, &["first"]).with_own_secrets(Purpose::SessionCookie, &own);
-        let sealed = separate().seal(Purpose::SessionCookie, b"payload", &OsRng);
-        assert_eq!(separate().open(Purpose::SessionCookie, &sealed).unwrap(), b"payload");
-        assert_eq!(sealer(1, &["first"]).open(Purpose::SessionCookie, &sealed), Err(OpenError::UnknownKey));
-        let common = separate().seal(Purpose::AccessToken, b"payload", &OsRng);
-        assert!(sealer(1, &["first"]).open(Purpose::AccessToken, &common).is_ok());
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_changed_bit_does_not_open(payload: Vec<u8>, seed: u64, bit: usize) {
-            let sealer = sealer(1, &["first"]);
-            let sealed = sealer.seal(Purpose::LoginChallenge, &payload, &SeededRng::new(seed));
-            proptest::prop_assert_eq!(&sealer.open(Purpose::LoginChallenge, &sealed).unwrap(), &payload);
-            let mut bytes = URL_SAFE_NO_PAD.decode(&sealed).unwrap();
-            let bit = bit % (bytes.len() * 8);
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            proptest::prop_assert!(sealer.open(Purpose::LoginChallenge, &URL_SAFE_NO_PAD.encode(bytes)).is_err());
-        }
-
-        #[test]
-        fn opening_never_panics(garbage: String) {
-            let _ = sealer(1, &["first"]).open(Purpose::LoginChallenge, &garbage);
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,113 @@
+//! What a sealed value may be for.
+
+/// What a sealed value is for. A value sealed for one purpose does not open for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Purpose {
+    /// A flow that waits for login, given to the login page.
+    LoginChallenge = 1,
+    /// A flow whose login was accepted or rejected, given back by the login page.
+    LoginVerifier = 2,
+    /// A flow that waits for consent, given to the consent page.
+    ConsentChallenge = 3,
+    /// A flow whose consent was accepted or rejected, given back by the consent page.
+    ConsentVerifier = 4,
+    /// A logout that waits for confirmation.
+    LogoutChallenge = 5,
+    /// A confirmed logout.
+    LogoutVerifier = 6,
+    /// An authorization code.
+    AuthorizationCode = 7,
+    /// An opaque access token.
+    AccessToken = 8,
+    /// A refresh token.
+    RefreshToken = 9,
+    /// The place in a listing.
+    PageToken = 10,
+    /// The cookie of a login session.
+    SessionCookie = 11,
+    /// A flow too long for a URL, kept in the store.
+    ParkedFlow = 12,
+    /// The private part of a signing key, at rest.
+    SigningKey = 13,
+    /// The claim of a JWT access token that only this server reads.
+    TokenFacts = 14,
+    /// A pushed authorization request, given to its client as a `request_uri`.
+    PushedRequest = 15,
+    /// The secret of a client that signs with it, at rest.
+    ClientSecret = 16,
+    /// A nonce for `DPoP` proofs.
+    DpopNonce = 17,
+    /// The code that a device polls with.
+    DeviceCode = 18,
+    /// A browser whose user is to type the code of a device, given to the verification page.
+    DeviceChallenge = 19,
+    /// The same with the code that was typed, given back by the verification page.
+    DeviceVerifier = 20,
+    /// What a device asks for, kept in the store.
+    DeviceRequest = 21,
+    /// The refresh token of an identity session.
+    IdentityRefreshToken = 22,
+    /// A password before it is hashed slowly, at rest.
+    ProvisionalCredential = 23,
+    /// An imported password hash, at rest.
+    ForeignHash = 24,
+    /// The secret of an authenticator app, at rest.
+    TotpSecret = 25,
+    /// A passkey, at rest.
+    Passkey = 26,
+    /// A message waiting in the outbox, at rest.
+    Mail = 27,
+    /// The cookie of the account pages.
+    AccountCookie = 28,
+    /// A login that waits for its second factor.
+    LoginTicket = 29,
+    /// A `WebAuthn` ceremony in progress.
+    PasskeyState = 30,
+    /// A link sent by mail.
+    MailLink = 31,
+    /// A recovery in progress.
+    RecoveryTicket = 32,
+    /// A factor being enrolled.
+    EnrolmentTicket = 33,
+    /// A puzzle that a browser is to solve.
+    ProofOfWork = 34,
+}
+
+/// Each, in the order of their numbers.
+pub(super) const PURPOSES: [Purpose; 34] = [
+    Purpose::LoginChallenge,
+    Purpose::LoginVerifier,
+    Purpose::ConsentChallenge,
+    Purpose::ConsentVerifier,
+    Purpose::LogoutChallenge,
+    Purpose::LogoutVerifier,
+    Purpose::AuthorizationCode,
+    Purpose::AccessToken,
+    Purpose::RefreshToken,
+    Purpose::PageToken,
+    Purpose::SessionCookie,
+    Purpose::ParkedFlow,
+    Purpose::SigningKey,
+    Purpose::TokenFacts,
+    Purpose::PushedRequest,
+    Purpose::ClientSecret,
+    Purpose::DpopNonce,
+    Purpose::DeviceCode,
+    Purpose::DeviceChallenge,
+    Purpose::DeviceVerifier,
+    Purpose::DeviceRequest,
+    Purpose::IdentityRefreshToken,
+    Purpose::ProvisionalCredential,
+    Purpose::ForeignHash,
+    Purpose::TotpSecret,
+    Purpose::Passkey,
+    Purpose::Mail,
+    Purpose::AccountCookie,
+    Purpose::LoginTicket,
+    Purpose::PasskeyState,
+    Purpose::MailLink,
+    Purpose::RecoveryTicket,
+    Purpose::EnrolmentTicket,
+    Purpose::ProofOfWork,
+];

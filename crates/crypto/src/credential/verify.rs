@@ -1,0 +1,158 @@
+//! Whether a password is right, without telling by the time it takes what is stored.
+
+use sluice_primitives::IdentityId;
+use sluice_primitives::secret::same_bytes;
+
+use super::sealed::Opened;
+use super::stored::{Hardened, Kind};
+use super::{CredentialError, CredentialKeys, MAX_PASSWORD, StoredCredential};
+use crate::aead::Purpose;
+use crate::foreign_hash::ForeignHash;
+use crate::password_hash::{Argon2Params, HashMemory};
+
+/// What a password turned out to be.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Verified {
+    /// Not that of the identity.
+    Wrong,
+    /// That of the identity.
+    Right {
+        /// A hardened credential to store in place of the one that was verified: it was provisional, foreign, or made
+        /// with other parameters or an older pepper.
+        replacement: Option<String>,
+    },
+}
+
+/// Whether it is right and whether something replaces it, not what.
+impl std::fmt::Debug for Verified {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Wrong => f.write_str("Wrong"),
+            Self::Right { replacement } => {
+                f.debug_struct("Right").field("replaced", &replacement.is_some()).finish()
+            }
+        }
+    }
+}
+
+/// A password that somebody typed, and what it is held against.
+#[derive(Clone, Copy)]
+pub struct Attempt<'a> {
+    /// Whose account it is; `None` for an unknown one.
+    pub owner: Option<IdentityId>,
+    /// What the account has stored; `None` for an unknown one and for a string that is no credential.
+    pub stored: Option<&'a StoredCredential>,
+    /// The password.
+    pub password: &'a [u8],
+}
+
+/// Without the password.
+impl std::fmt::Debug for Attempt<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (owner, stored) = (&self.owner, &self.stored);
+        f.debug_struct("Attempt").field("owner", owner).field("stored", stored).finish_non_exhaustive()
+    }
+}
+
+impl CredentialKeys {
+    /// Whether a password is right. `salt` is random; it goes into the replacement. Slow.
+    ///
+    /// Equal work: one Argon2id of `params` for a provisional credential, a hardened one of these parameters, none, and
+    /// an unknown account, and one beside the hash itself for a foreign one. Only a hardened credential of other
+    /// parameters runs its own, and another when the password is right.
+    ///
+    /// # Errors
+    /// [`CredentialError`] if the credential is not of the owner, needs a secret that is not known, or a hash fails;
+    /// after the same work.
+    pub fn verify(
+        &self,
+        attempt: &Attempt<'_>,
+        params: Argon2Params,
+        salt: [u8; 16],
+        memory: &mut HashMemory,
+    ) -> Result<Verified, CredentialError> {
+        let password = attempt.password;
+        let too_long = password.len() > MAX_PASSWORD;
+        let password = if too_long { &[] } else { password };
+        let judged = match attempt.stored.map(|stored| &stored.0) {
+            Some(Kind::Hardened(hardened)) => self.judge_hardened(hardened, password, params, memory),
+            Some(Kind::Provisional(sealed)) => self.judge_provisional(attempt.owner, sealed, password),
+            Some(Kind::Foreign(sealed)) => self.judge_foreign(attempt.owner, sealed, password, memory),
+            Some(Kind::Bare(hash)) => judge(hash, password, memory),
+            Some(Kind::Absent) | None => Ok(Judged { right: false, next: Next::HashAnew }),
+        };
+        let right = match judged {
+            Ok(Judged { right, next: Next::Nothing }) => {
+                let right = right && !too_long;
+                return Ok(if right { Verified::Right { replacement: None } } else { Verified::Wrong });
+            }
+            Ok(Judged { right, next: Next::HashAnew }) => Ok(right && !too_long),
+            Err(error) => Err(error),
+        };
+        // Computed whatever came out, so that the time tells nothing.
+        let fresh = self.hardened(password, params, salt, memory)?;
+        Ok(if right? { Verified::Right { replacement: Some(fresh) } } else { Verified::Wrong })
+    }
+
+    fn judge_hardened(
+        &self,
+        hardened: &Hardened,
+        password: &[u8],
+        params: Argon2Params,
+        memory: &mut HashMemory,
+    ) -> Result<Judged, CredentialError> {
+        let unknown = CredentialError::UnknownPepper(hardened.pepper);
+        let pepper = self.peppers.find(hardened.pepper).ok_or(unknown)?;
+        let pre_hash = pepper.pre_hash(hardened.salt, password);
+        let right = hardened.hash.matches(pre_hash.as_ref(), memory)?;
+        let current = hardened.hash.params() == params && hardened.pepper == self.peppers.first().id();
+        // A wrong password has cost one hash already and replaces nothing.
+        let next = if current || !right { Next::Nothing } else { Next::HashAnew };
+        Ok(Judged { right, next })
+    }
+
+    fn judge_provisional(
+        &self,
+        owner: Option<IdentityId>,
+        sealed: &str,
+        password: &[u8],
+    ) -> Result<Judged, CredentialError> {
+        let owner = owner.ok_or(CredentialError::OtherOwner)?;
+        let opened = Opened::open(&self.at_rest, Purpose::ProvisionalCredential, sealed)?.of(owner)?;
+        let stored = opened.provisional()?;
+        let unknown = CredentialError::UnknownPepper(stored.pepper);
+        let pepper = self.peppers.find(stored.pepper).ok_or(unknown)?;
+        let pre_hash = pepper.pre_hash(stored.salt, password);
+        let right = same_bytes(pre_hash.as_ref(), stored.pre_hash.as_ref());
+        Ok(Judged { right, next: Next::HashAnew })
+    }
+
+    fn judge_foreign(
+        &self,
+        owner: Option<IdentityId>,
+        sealed: &str,
+        password: &[u8],
+        memory: &mut HashMemory,
+    ) -> Result<Judged, CredentialError> {
+        let owner = owner.ok_or(CredentialError::OtherOwner)?;
+        let opened = Opened::open(&self.at_rest, Purpose::ForeignHash, sealed)?.of(owner)?;
+        judge(&ForeignHash::parse(opened.text()?)?, password, memory)
+    }
+}
+
+struct Judged {
+    right: bool,
+    next: Next,
+}
+
+/// What is left to do after a credential was looked at.
+enum Next {
+    /// Its own Argon2id has run.
+    Nothing,
+    /// One Argon2id is still to run.
+    HashAnew,
+}
+
+fn judge(hash: &ForeignHash, password: &[u8], memory: &mut HashMemory) -> Result<Judged, CredentialError> {
+    Ok(Judged { right: hash.verify(password, memory)?, next: Next::HashAnew })
+}

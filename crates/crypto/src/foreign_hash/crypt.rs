@@ -1,0 +1,146 @@
+//! Hashes of crypt(3): SHA-crypt and MD5-crypt.
+
+use md5::{Digest as _, Md5};
+use sha_crypt::{Params, PasswordVerifier};
+use sluice_primitives::secret::same_bytes;
+
+use super::ForeignHashError;
+use super::encoding::decimal;
+
+/// crypt(3) takes no longer passwords (libxcrypt), and the work grows with the length, in bytes.
+const MAX_PASSWORD: usize = 512;
+/// What is customary ends at 656 000; this many take a second or two.
+const SHA_ROUNDS: std::ops::RangeInclusive<u32> = Params::ROUNDS_MIN..=2_000_000;
+const SHA_SALT: usize = 16;
+const MD5_SALT: usize = 8;
+const MD5_ROUNDS: usize = 1000;
+/// The characters of the base64 of crypt(3), in the order of their values.
+const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// Which bytes of MD5 each four digits stand for.
+const MD5_ORDER: [[usize; 3]; 5] = [[0, 6, 12], [1, 7, 13], [2, 8, 14], [3, 9, 15], [4, 10, 5]];
+
+/// `$5$…` or `$6$…`, as the library reads it.
+#[derive(Clone)]
+pub(super) struct ShaCrypt(String);
+
+impl ShaCrypt {
+    /// What follows `$5$`.
+    pub(super) fn parse_sha256(rest: &str) -> Result<Self, ForeignHashError> {
+        Self::parse('5', rest, 43)
+    }
+
+    /// What follows `$6$`.
+    pub(super) fn parse_sha512(rest: &str) -> Result<Self, ForeignHashError> {
+        Self::parse('6', rest, 86)
+    }
+
+    fn parse(id: char, rest: &str, digits: usize) -> Result<Self, ForeignHashError> {
+        let malformed = ForeignHashError::Malformed("SHA-crypt");
+        let salt_and_hash = match rest.strip_prefix("rounds=") {
+            Some(rest) => {
+                let (rounds, rest) = rest.split_once('$').ok_or(malformed)?;
+                let rounds = decimal(rounds).ok_or(malformed)?;
+                if !SHA_ROUNDS.contains(&rounds) {
+                    return Err(ForeignHashError::OutOfBounds("SHA-crypt"));
+                }
+                rest
+            }
+            None => rest,
+        };
+        let (salt, hash) = salt_and_hash.split_once('$').ok_or(malformed)?;
+        if salt.len() > SHA_SALT || !is_encoded(salt) || hash.len() != digits || !is_encoded(hash) {
+            return Err(malformed);
+        }
+        Ok(Self(format!("${id}${rest}")))
+    }
+
+    pub(super) fn matches(&self, password: &[u8]) -> bool {
+        let Self(text) = self;
+        password.len() <= MAX_PASSWORD
+            && sha_crypt::ShaCrypt::default().verify_password(password, text.as_str()).is_ok()
+    }
+}
+
+/// `$1$…`, by Poul-Henning Kamp. No kept library has it.
+#[derive(Clone)]
+pub(super) struct Md5Crypt {
+    salt: String,
+    hash: String,
+}
+
+impl Md5Crypt {
+    /// What follows `$1$`.
+    pub(super) fn parse(rest: &str) -> Result<Self, ForeignHashError> {
+        let malformed = ForeignHashError::Malformed("MD5-crypt");
+        let (salt, hash) = rest.split_once('$').ok_or(malformed)?;
+        if salt.len() > MD5_SALT || !is_encoded(salt) || hash.len() != 22 || !is_encoded(hash) {
+            return Err(malformed);
+        }
+        Ok(Self { salt: salt.to_owned(), hash: hash.to_owned() })
+    }
+
+    pub(super) fn matches(&self, password: &[u8]) -> bool {
+        password.len() <= MAX_PASSWORD
+            && same_bytes(md5_crypt(password, self.salt.as_bytes()).as_bytes(), self.hash.as_bytes())
+    }
+}
+
+fn is_encoded(text: &str) -> bool {
+    text.bytes().all(|byte| DIGITS.contains(&byte))
+}
+
+fn md5_crypt(password: &[u8], salt: &[u8]) -> String {
+    let mut state: [u8; 16] = md5_begin(password, salt);
+    for round in 0..MD5_ROUNDS {
+        let last = state;
+        let [first, end] = if round % 2 == 1 { [password, &last] } else { [&last, password] };
+        let mut hasher = Md5::new();
+        hasher.update(first);
+        if round % 3 != 0 {
+            hasher.update(salt);
+        }
+        if round % 7 != 0 {
+            hasher.update(password);
+        }
+        hasher.update(end);
+        state = hasher.finalize().into();
+    }
+    encode_md5(&state)
+}
+
+fn md5_begin(password: &[u8], salt: &[u8]) -> [u8; 16] {
+    let inner: [u8; 16] =
+        Md5::new().chain_update(password).chain_update(salt).chain_update(password).finalize().into();
+    let mut hasher = Md5::new();
+    for part in [password, b"$1$", salt] {
+        hasher.update(part);
+    }
+    for byte in inner.iter().cycle().take(password.len()) {
+        hasher.update([*byte]);
+    }
+    let mut length = password.len();
+    while length > 0 {
+        let first = password.first().copied().unwrap_or(0);
+        hasher.update([if length & 1 == 1 { 0 } else { first }]);
+        length >>= 1;
+    }
+    hasher.finalize().into()
+}
+
+fn encode_md5(state: &[u8; 16]) -> String {
+    let byte = |place: usize| u32::from(state.get(place).copied().unwrap_or(0));
+    let mut text = String::with_capacity(22);
+    for [high, middle, low] in MD5_ORDER {
+        encode((byte(high) << 16) | (byte(middle) << 8) | byte(low), 4, &mut text);
+    }
+    encode(byte(11), 2, &mut text);
+    text
+}
+
+/// The lowest six bits first.
+fn encode(value: u32, digits: u32, text: &mut String) {
+    for place in 0..digits {
+        let six = (value >> (6 * place)) & 63;
+        text.push(DIGITS.get(six as usize).map_or('.', |digit| char::from(*digit)));
+    }
+}

@@ -1,0 +1,203 @@
+//! Password hashes that other systems made, verified once and then replaced.
+//!
+//! | form | where from |
+//! |---|---|
+//! | `$2a$…`, `$2b$…`, `$2x$…`, `$2y$…` | bcrypt |
+//! | `$argon2i$…`, `$argon2id$…` | Argon2 of version 19, with `argon2$` before it from Django |
+//! | `$pbkdf2-sha256$i=…,l=…$salt$hash` | PHC, with SHA-1, SHA-256 and SHA-512 |
+//! | `$pbkdf2-sha256$29000$salt$hash` | passlib, also `$pbkdf2$…` for SHA-1 |
+//! | `pbkdf2_sha256$iterations$salt$hash` | Django, also `pbkdf2_sha1$…` |
+//! | `$scrypt$ln=…,r=…,p=…$salt$hash` | PHC and Kratos, which writes N itself after `ln=` |
+//! | `$firescrypt$ln=…,r=…,p=…$salt$hash$separator$key` | Firebase |
+//! | `$1$…`, `$5$…`, `$6$…`, `$md5-crypt$…`, `$sha256-crypt$…`, `$sha512-crypt$…` | crypt(3) and Kratos |
+//! | `{SSHA}…`, `{SSHA256}…`, `{SSHA512}…` | LDAP |
+//! | `$sha1$pf=…$salt$hash`, `$md5$…` | Kratos, also SHA-256 and SHA-512 |
+//! | `$hmac-sha256$hash$key` | Kratos, with SHA-1, SHA-256 and SHA-512 |
+//!
+//! What a hash may cost is bounded where it is parsed. Verifying belongs on [`crate::hash_pool`].
+
+mod crypt;
+mod encoding;
+mod plain;
+mod rounds;
+mod scrypt;
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::password_hash::{Argon2Params, HashMemory, PasswordHashError, StoredArgon2};
+use crypt::{Md5Crypt, ShaCrypt};
+use plain::{Hmac, Salted};
+use rounds::Pbkdf2;
+use scrypt::{FirebaseScrypt, Scrypt};
+
+/// A longer string is no hash, in bytes.
+const MAX_STRING: usize = 1024;
+/// How hard a bcrypt hash may be: 2¹⁶ rounds are about four seconds.
+const BCRYPT_COST: std::ops::RangeInclusive<u32> = 4..=16;
+
+/// What is wrong with an imported hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ForeignHashError {
+    /// None of the forms above.
+    #[error("not a password hash in a form that is known")]
+    UnknownForm,
+    /// The form is known, what follows is not of it.
+    #[error("the {0} hash is malformed")]
+    Malformed(&'static str),
+    /// It would keep a core busy for too long or need too much memory, or is too weak to be meant.
+    #[error("the parameters of the {0} hash are out of bounds")]
+    OutOfBounds(&'static str),
+    /// It needs more memory than is set aside for one.
+    #[error("the hash needs more memory than is set aside for one")]
+    TooMuchMemory,
+    /// The computation failed.
+    #[error("the hash could not be computed")]
+    Failed,
+}
+
+/// A password hash that another system made, within bounds.
+#[derive(Clone)]
+pub struct ForeignHash {
+    text: String,
+    scheme: Scheme,
+}
+
+#[derive(Clone)]
+enum Scheme {
+    /// Counts the first 72 bytes of a password only, as bcrypt does.
+    Bcrypt,
+    Argon2(Box<StoredArgon2>),
+    Pbkdf2(Pbkdf2),
+    Scrypt(Scrypt),
+    Firebase(Box<FirebaseScrypt>),
+    ShaCrypt(ShaCrypt),
+    Md5Crypt(Md5Crypt),
+    Salted(Salted),
+    Hmac(Hmac),
+}
+
+impl ForeignHash {
+    /// Takes a string apart.
+    ///
+    /// # Errors
+    /// [`ForeignHashError`] if it is of no known form, malformed, or out of bounds.
+    pub fn parse(raw: &str) -> Result<Self, ForeignHashError> {
+        if raw.len() > MAX_STRING {
+            return Err(ForeignHashError::UnknownForm);
+        }
+        Ok(Self { scheme: Scheme::parse(raw)?, text: raw.to_owned() })
+    }
+
+    /// The string as it was imported.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The name of what made it, for counting.
+    pub fn scheme(&self) -> &'static str {
+        match &self.scheme {
+            Scheme::Bcrypt => "bcrypt",
+            Scheme::Argon2(stored) if stored.is_argon2i() => "argon2i",
+            Scheme::Argon2(_) => "argon2id",
+            Scheme::Pbkdf2(_) => "pbkdf2",
+            Scheme::Scrypt(_) => "scrypt",
+            Scheme::Firebase(_) => "firescrypt",
+            Scheme::ShaCrypt(_) => "sha-crypt",
+            Scheme::Md5Crypt(_) => "md5-crypt",
+            Scheme::Salted(_) => "salted-digest",
+            Scheme::Hmac(_) => "hmac",
+        }
+    }
+
+    /// What it costs, if it is Argon2.
+    pub(crate) const fn argon2_params(&self) -> Option<Argon2Params> {
+        match &self.scheme {
+            Scheme::Argon2(stored) => Some(stored.params()),
+            _ => None,
+        }
+    }
+
+    /// Whether it is the hash of `password`; hashes are compared in constant time. Slow.
+    ///
+    /// # Errors
+    /// [`ForeignHashError`] if `memory` is too little or the computation fails.
+    pub fn verify(&self, password: &[u8], memory: &mut HashMemory) -> Result<bool, ForeignHashError> {
+        match &self.scheme {
+            Scheme::Bcrypt => bcrypt::verify(password, &self.text).map_err(|_| ForeignHashError::Failed),
+            Scheme::Argon2(stored) => stored.matches(password, memory).map_err(Into::into),
+            Scheme::Pbkdf2(stored) => Ok(stored.matches(password)),
+            Scheme::Scrypt(stored) => stored.matches(password, memory),
+            Scheme::Firebase(stored) => stored.matches(password, memory),
+            Scheme::ShaCrypt(stored) => Ok(stored.matches(password)),
+            Scheme::Md5Crypt(stored) => Ok(stored.matches(password)),
+            Scheme::Salted(stored) => Ok(stored.matches(password)),
+            Scheme::Hmac(stored) => Ok(stored.matches(password)),
+        }
+    }
+}
+
+/// What made it, never what is in it.
+impl fmt::Debug for ForeignHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignHash").field("scheme", &self.scheme()).finish_non_exhaustive()
+    }
+}
+
+impl Scheme {
+    fn parse(raw: &str) -> Result<Self, ForeignHashError> {
+        if let Some(rest) = raw.strip_prefix('{') {
+            return Salted::parse_ldap(rest).map(Self::Salted);
+        }
+        let (form, rest) = match raw.strip_prefix('$') {
+            Some(fields) => fields.split_once('$').ok_or(ForeignHashError::UnknownForm)?,
+            None => return Self::parse_django(raw),
+        };
+        match form {
+            "2a" | "2b" | "2x" | "2y" => check_bcrypt(raw).map(|()| Self::Bcrypt),
+            "argon2i" | "argon2id" => parse_argon2(raw),
+            "pbkdf2" | "pbkdf2-sha1" | "pbkdf2-sha256" | "pbkdf2-sha512" => {
+                Pbkdf2::parse(form, rest).map(Self::Pbkdf2)
+            }
+            "scrypt" => Scrypt::parse(rest).map(Self::Scrypt),
+            "firescrypt" => FirebaseScrypt::parse(rest).map(|parsed| Self::Firebase(Box::new(parsed))),
+            "5" | "sha256-crypt" => ShaCrypt::parse_sha256(rest).map(Self::ShaCrypt),
+            "6" | "sha512-crypt" => ShaCrypt::parse_sha512(rest).map(Self::ShaCrypt),
+            "1" | "md5-crypt" => Md5Crypt::parse(rest).map(Self::Md5Crypt),
+            "md5" | "sha1" | "sha256" | "sha512" => Salted::parse_kratos(form, rest).map(Self::Salted),
+            "hmac-sha1" | "hmac-sha256" | "hmac-sha512" => Hmac::parse(form, rest).map(Self::Hmac),
+            _ => Err(ForeignHashError::UnknownForm),
+        }
+    }
+
+    /// Django puts the name of its hasher before everything.
+    fn parse_django(raw: &str) -> Result<Self, ForeignHashError> {
+        match raw.split_once('$') {
+            Some(("pbkdf2_sha256" | "pbkdf2_sha1", _)) => Pbkdf2::parse_django(raw).map(Self::Pbkdf2),
+            Some(("argon2", _)) => parse_argon2(raw.strip_prefix("argon2").unwrap_or(raw)),
+            _ => Err(ForeignHashError::UnknownForm),
+        }
+    }
+}
+
+fn check_bcrypt(raw: &str) -> Result<(), ForeignHashError> {
+    let parts: bcrypt::HashParts = raw.parse().map_err(|_| ForeignHashError::Malformed("bcrypt"))?;
+    let fits = BCRYPT_COST.contains(&parts.get_cost());
+    if fits { Ok(()) } else { Err(ForeignHashError::OutOfBounds("bcrypt")) }
+}
+
+fn parse_argon2(phc: &str) -> Result<Scheme, ForeignHashError> {
+    Ok(Scheme::Argon2(Box::new(StoredArgon2::parse_foreign(phc)?)))
+}
+
+impl From<PasswordHashError> for ForeignHashError {
+    fn from(error: PasswordHashError) -> Self {
+        match error {
+            PasswordHashError::Malformed => Self::Malformed("Argon2"),
+            PasswordHashError::OutOfBounds | PasswordHashError::Salt => Self::OutOfBounds("Argon2"),
+            PasswordHashError::TooMuchMemory => Self::TooMuchMemory,
+            PasswordHashError::Failed => Self::Failed,
+        }
+    }
+}

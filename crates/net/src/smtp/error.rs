@@ -1,0 +1,174 @@
+//! What went wrong with a mail.
+
+use std::error::Error;
+use std::fmt;
+use std::path::PathBuf;
+
+use lettre::transport::smtp;
+
+use super::UnsendableMail;
+
+/// Replies about who one is, not about the mail (RFC 4954 §6).
+const ABOUT_LOGIN: [u16; 4] = [530, 534, 535, 538];
+
+/// What went wrong with a mail. None of these sentences repeats an address or what the server wrote, which may.
+#[derive(Debug, thiserror::Error)]
+pub enum SmtpError {
+    /// The file of further certificates is no good.
+    #[error("the certificates of {} cannot be used", path.display())]
+    ExtraCa {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// TLS cannot be set up.
+    #[error("the TLS side of the mail client cannot be made")]
+    SetupTls(#[source] smtp::Error),
+    /// The name to introduce oneself by is no name of a machine.
+    #[error("the name for the mail server's greeting is no host name")]
+    HelloName,
+    /// A password for a connection that is never encrypted.
+    #[error("the mail server's password would be sent in plain text, which is not allowed")]
+    PlainPasswordConfigured,
+    /// The mail cannot be written down.
+    #[error(transparent)]
+    Unsendable(#[from] UnsendableMail),
+    /// The recipient's address is not ASCII, and the server takes no such address (RFC 6531).
+    #[error("the mail server takes no address that is not ASCII")]
+    NeedsSmtpUtf8,
+    /// The server refused this mail.
+    #[error("the mail server refused the mail: {0}")]
+    Refused(SmtpReply),
+    /// The server does not take this mail now, or none.
+    #[error("the mail server does not take the mail now: {0}")]
+    Deferred(SmtpReply),
+    /// The server refused user name and password, or demands them.
+    #[error("the mail server refused the login: {0}")]
+    LoginRefused(SmtpReply),
+    /// The server knows no way to log in that is known here, which are `PLAIN` and `LOGIN`.
+    #[error("the mail server offers no login that is known here")]
+    NoLogin,
+    /// The server does not offer encryption, which is required.
+    #[error("the mail server does not offer STARTTLS")]
+    NoStartTls,
+    /// The server does not offer encryption, so that the password was not sent.
+    #[error("the mail server does not offer STARTTLS: the password was not sent")]
+    PlainPassword,
+    /// Name resolution, connection or TLS failed, also in the middle.
+    #[error("the mail server cannot be reached")]
+    Unreachable(#[source] smtp::Error),
+    /// The connection ended without an answer, or the answer was not SMTP.
+    #[error("the mail server hung up or did not answer in SMTP")]
+    NoAnswer,
+    /// Not done within the configured time.
+    #[error("the mail server took too long")]
+    TimedOut,
+}
+
+/// What the server replied: the code, and the status code if it gave one (RFC 3463).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SmtpReply {
+    code: u16,
+    status: Option<[u16; 3]>,
+}
+
+impl SmtpError {
+    /// Whether another attempt later may succeed. All that is about the connection or the login is temporary, so that
+    /// a server misconfigured for an hour loses no mail; a 5xx to the mail itself is not (RFC 5321 §4.2.1).
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::ExtraCa { .. } | Self::SetupTls(_) | Self::HelloName | Self::PlainPasswordConfigured => {
+                false
+            }
+            Self::Unsendable(_) | Self::NeedsSmtpUtf8 | Self::Refused(_) => false,
+            Self::Deferred(_) | Self::LoginRefused(_) | Self::NoLogin => true,
+            Self::NoStartTls | Self::PlainPassword => true,
+            Self::Unreachable(_) | Self::NoAnswer | Self::TimedOut => true,
+        }
+    }
+
+    /// What the server replied, if it did.
+    pub fn reply(&self) -> Option<SmtpReply> {
+        match self {
+            Self::Refused(reply) | Self::Deferred(reply) | Self::LoginRefused(reply) => Some(*reply),
+            _ => None,
+        }
+    }
+
+    /// Before the server was told of a mail.
+    pub(super) fn connecting(error: smtp::Error) -> Self {
+        match SmtpReply::of(&error) {
+            Some(reply) if ABOUT_LOGIN.contains(&reply.code) => Self::LoginRefused(reply),
+            Some(reply) => Self::Deferred(reply),
+            None => Self::without_reply(error),
+        }
+    }
+
+    /// In answer to user name and password.
+    pub(super) fn logging_in(error: smtp::Error) -> Self {
+        match SmtpReply::of(&error) {
+            Some(reply) if error.is_permanent() => Self::LoginRefused(reply),
+            None if error.is_client() => Self::NoLogin,
+            _ => Self::connecting(error),
+        }
+    }
+
+    /// In answer to a mail.
+    pub(super) fn sending(error: smtp::Error) -> Self {
+        match SmtpReply::of(&error) {
+            Some(reply) if ABOUT_LOGIN.contains(&reply.code) => Self::LoginRefused(reply),
+            Some(reply) if error.is_permanent() => Self::Refused(reply),
+            Some(reply) => Self::Deferred(reply),
+            // The library looks at the addresses before it says anything.
+            None if error.is_client() => Self::NeedsSmtpUtf8,
+            None => Self::without_reply(error),
+        }
+    }
+
+    /// The library's error about an unreadable answer repeats it.
+    fn without_reply(error: smtp::Error) -> Self {
+        if error.is_response() { Self::NoAnswer } else { Self::Unreachable(error) }
+    }
+}
+
+impl SmtpReply {
+    /// The code: 4xx or 5xx (RFC 5321 §4.2.1).
+    pub const fn code(self) -> u16 {
+        self.code
+    }
+
+    fn of(error: &smtp::Error) -> Option<Self> {
+        let code = error.status()?.to_string().parse().ok()?;
+        let text = error.source().map(ToString::to_string);
+        Some(Self { code, status: text.as_deref().and_then(status_code) })
+    }
+}
+
+impl fmt::Display for SmtpReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.code)?;
+        let Some([class, subject, detail]) = self.status else { return Ok(()) };
+        write!(f, " {class}.{subject}.{detail}")
+    }
+}
+
+/// The status code a reply's text begins with: `5.1.1` (RFC 3463 §2).
+fn status_code(text: &str) -> Option<[u16; 3]> {
+    let mut numbers = text.split_whitespace().next()?.splitn(3, '.').map(str::parse);
+    let mut number = || numbers.next()?.ok();
+    Some([number()?, number()?, number()?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_keeps_its_codes_and_nothing_else() {
+        let reply = |text| SmtpReply { code: 550, status: status_code(text) }.to_string();
+        assert_eq!(reply("5.1.1 <alice@example.org>: unknown"), "550 5.1.1");
+        assert_eq!(reply("no such user alice@example.org"), "550");
+        assert_eq!(reply(""), "550");
+    }
+}
