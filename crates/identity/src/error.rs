@@ -1,9 +1,13 @@
 //! Why a use case could not be carried out. What the person did wrong is no error: outcomes say it.
 
 use sluice_commit::StoreError;
+use sluice_crypto::credential::CredentialError;
 use sluice_crypto::hash_pool::PoolBusy;
-use sluice_crypto::password_hash::PasswordHashError;
+use sluice_primitives::IdentityId;
 use thiserror::Error;
+
+use crate::registration::BreachedError;
+use crate::session::NoSigningKey;
 
 /// Why a login or a registration came to no outcome.
 #[derive(Debug, Error)]
@@ -11,9 +15,27 @@ pub enum IdentityError {
     /// Too many hashes wait: try again later.
     #[error(transparent)]
     Busy(#[from] PoolBusy),
-    /// A hash could not be computed, or a stored one is none.
+    /// A hash could not be computed.
     #[error(transparent)]
-    Hash(#[from] PasswordHashError),
+    Hash(#[from] CredentialError),
+    /// A stored credential cannot be read: its person cannot log in with a password until an operator helps.
+    #[error("the credential of identity {identity} cannot be verified")]
+    Unreadable {
+        /// Whose.
+        identity: IdentityId,
+        /// What is wrong with it.
+        #[source]
+        cause: CredentialError,
+    },
+    /// The list of breached passwords, without which none may be chosen, is out of reach.
+    #[error(transparent)]
+    Breached(#[from] BreachedError),
+    /// The record was changed by somebody else meanwhile: what was looked at may not hold any more.
+    #[error("the record was changed meanwhile")]
+    Changed,
+    /// No access token can be issued.
+    #[error(transparent)]
+    Key(#[from] NoSigningKey),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -23,8 +45,8 @@ impl IdentityError {
     /// Whether trying later may help: what 503 and `Retry-After` are for.
     pub const fn is_temporary(&self) -> bool {
         match self {
-            Self::Busy(_) => true,
-            Self::Hash(_) => false,
+            Self::Busy(_) | Self::Breached(_) | Self::Changed | Self::Key(_) => true,
+            Self::Hash(_) | Self::Unreadable { .. } => false,
             Self::Store(error) => error.is_temporary(),
         }
     }

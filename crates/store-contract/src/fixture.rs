@@ -4,7 +4,11 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_identity::identity::IdentityRepository;
+use sluice_identity::factor::FactorRepository;
+use sluice_identity::hardening::HardeningRepository;
+use sluice_identity::identity::IdentityDirectory;
+use sluice_identity::mail::{CodeRepository, MailRepository};
+use sluice_identity::session::IdentitySessionRepository;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::ConsentRepository;
 use sluice_oauth::device::DeviceCodeRepository;
@@ -21,13 +25,18 @@ use sluice_token::Feed;
 /// Everything that a store implements.
 pub trait Stores:
     ClientRepository
+    + CodeRepository
     + ConsentRepository
     + DeviceCodeRepository
+    + FactorRepository
     + Feed
     + GrantRepository
-    + IdentityRepository
+    + HardeningRepository
+    + IdentityDirectory
+    + IdentitySessionRepository
     + KeyRepository
     + LoginSessionRepository
+    + MailRepository
     + OutboxRepository
     + ParkedFlowRepository
     + ReplayRepository
@@ -38,13 +47,18 @@ pub trait Stores:
 
 impl<S> Stores for S where
     S: ClientRepository
+        + CodeRepository
         + ConsentRepository
         + DeviceCodeRepository
+        + FactorRepository
         + Feed
         + GrantRepository
-        + IdentityRepository
+        + HardeningRepository
+        + IdentityDirectory
+        + IdentitySessionRepository
         + KeyRepository
         + LoginSessionRepository
+        + MailRepository
         + OutboxRepository
         + ParkedFlowRepository
         + ReplayRepository

@@ -3,7 +3,6 @@
 use serde_json::{Map, json};
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::{Jwk, PrivateMember};
-use sluice_identity::identity::{Identity, IdentityStatus};
 use sluice_oauth::client::{
     AuthMethod, Client, ClientSecurity, Lifespans, RequestDefaults, ResponseFormats, Software,
     TokenExchangePolicy,
@@ -17,9 +16,16 @@ use sluice_oauth::grant::{
 use sluice_oauth::login_session::LoginSession;
 use sluice_oauth::trust::TrustedIssuer;
 use sluice_primitives::rng::random_bytes;
-use sluice_primitives::{AttemptId, GrantId, IdentityId, Lifetime, OsRng, SessionId, Timestamp, TrustId};
+use sluice_primitives::{AttemptId, GrantId, Lifetime, OsRng, SessionId, Timestamp, TrustId};
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use sluice_token::{Feed, FeedPosition, Marker, Target};
+
+mod people;
+
+pub use people::{
+    begun, change, changed, factor, has_session, identity, identity_id, identity_session, login_name, mail,
+    mail_code, marked_person, new_email, person, registered, session_rotation,
+};
 
 const START: i64 = 1_750_000_000;
 
@@ -154,33 +160,6 @@ pub fn session() -> LoginSession {
         amr: vec!["pwd".to_owned(), "otp".to_owned()],
         provider_session: Some("provider session".to_owned()),
     }
-}
-
-/// An identity.
-pub fn identity(email: &str) -> Identity {
-    Identity {
-        id: IdentityId::generate(at(0), &OsRng),
-        email: email.to_owned(),
-        login_name: login_name(email),
-        username: "Alice".to_owned(),
-        credential: "$argon2id$first".to_owned(),
-        hardening: false,
-        status: IdentityStatus::Active,
-        email_verified_at: None,
-        created_at: at(0),
-        updated_at: at(0),
-        revision: 1,
-        attempt: attempt(),
-    }
-}
-
-/// Stands for the hash of a login name: different for different short names.
-pub fn login_name(email: &str) -> [u8; 32] {
-    let mut hash = [b'.'; 32];
-    for (place, byte) in hash.iter_mut().zip(email.bytes()) {
-        *place = byte;
-    }
-    hash
 }
 
 /// Thirty-two random bytes: the hash of something that is spent once.

@@ -15,7 +15,13 @@ use crate::{Fixture, given};
 
 /// An identity is found by its name and by its id, as it was registered.
 pub async fn an_identity_is_found_as_it_was_registered(fixture: &impl Fixture) {
-    let identity = Identity { status: IdentityStatus::Disabled, ..given::identity("alice@example.org") };
+    let identity = Identity {
+        username: "Älice, the first".to_owned(),
+        hardening: true,
+        status: IdentityStatus::Disabled,
+        email_verified_at: Some(given::at(3)),
+        ..given::identity("alice@example.org")
+    };
     assert_eq!(fixture.store().register(identity.clone()).await.unwrap(), Registration::Registered);
     let reader = fixture.second_node().await;
     let by_name = reader.find_by_login_name(&identity.login_name).await.unwrap();
@@ -66,7 +72,15 @@ pub async fn duplicates_in_opposite_order_from_two_nodes_each_get_an_outcome(fix
 pub async fn an_identity_with_text_that_cannot_be_stored_fails_alone(fixture: &impl Fixture) {
     let store = fixture.store();
     let bad = ["with \0 inside".to_owned(), "x".repeat(2 << 20)];
-    let bad = bad.map(|email| store.register(Identity { email, ..given::identity("bad") }));
+    let bad = bad.into_iter().flat_map(|bad| {
+        let (email, username, credential) = (bad.clone(), bad.clone(), bad);
+        [
+            Identity { email, ..given::identity("bad") },
+            Identity { username, ..given::identity("bad") },
+            Identity { credential, ..given::identity("bad") },
+        ]
+    });
+    let bad = bad.map(|identity| store.register(identity));
     let good = (0..20).map(|number| store.register(given::identity(&format!("good-{number}"))));
     let (bad, good) = tokio::join!(join_all(bad), join_all(good));
     assert!(bad.iter().all(|outcome| matches!(outcome, Err(StoreError::Invalid(_)))), "{bad:?}");

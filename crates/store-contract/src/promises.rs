@@ -45,6 +45,20 @@ macro_rules! store_contract {
                 expired_codes_are_purged_in_bounded_steps,
                 a_code_with_text_that_cannot_be_stored_is_refused,
             }
+            factor {
+                factors_are_listed_oldest_first,
+                a_factor_is_added_once,
+                the_number_of_factors_is_limited,
+                a_factor_of_nobody_is_not_added,
+                a_use_of_a_factor_raises_its_counter,
+                concurrent_uses_of_a_factor_have_one_winner,
+                a_factor_of_another_is_not_used,
+                a_factor_is_renamed,
+                the_recovery_codes_go_with_the_last_factor,
+                recovery_codes_are_replaced_together,
+                a_recovery_code_is_spent_once,
+                a_factor_with_text_that_cannot_be_stored_is_refused,
+            }
             feed {
                 a_marker_is_read_as_it_was_appended,
                 nothing_is_read_twice,
@@ -70,6 +84,20 @@ macro_rules! store_contract {
                 dead_grants_are_not_listed,
                 expired_grants_are_purged_in_bounded_steps,
             }
+            hardening {
+                a_provisional_credential_waits_to_be_hardened,
+                a_leased_credential_is_given_to_nobody_else,
+                concurrent_leases_of_credentials_never_overlap,
+                the_longest_waiting_credentials_are_leased_first,
+                a_hardened_credential_is_stored_and_waits_no_more,
+                only_what_is_unchanged_is_hardened,
+                credentials_hardened_by_many_at_once_are_hardened_once,
+                a_login_takes_a_credential_off_the_queue,
+                a_credential_that_was_given_up_is_kept_and_not_leased,
+                a_credential_that_does_not_wait_is_not_given_up,
+                the_backlog_is_counted,
+                a_hardened_credential_that_cannot_be_stored_is_refused,
+            }
             identity {
                 an_identity_is_found_as_it_was_registered,
                 a_login_name_is_given_once,
@@ -78,6 +106,55 @@ macro_rules! store_contract {
                 duplicates_in_opposite_order_from_two_nodes_each_get_an_outcome,
                 an_identity_with_text_that_cannot_be_stored_fails_alone,
                 a_credential_is_replaced_only_if_it_is_still_the_old_one,
+            }
+            identity_change {
+                a_change_touches_the_fields_that_it_names,
+                a_change_of_everything_is_one_change,
+                a_stale_change_changes_nothing,
+                a_change_to_a_taken_address_changes_nothing,
+                a_former_address_is_free_again,
+                a_change_retried_by_its_own_attempt_is_a_success,
+                a_change_ends_the_sessions_that_it_says,
+                the_markers_of_a_change_are_in_the_feed,
+                a_change_forgets_factors_if_it_says_so,
+                a_changed_credential_waits_to_be_hardened_if_it_says_so,
+                a_change_with_text_that_cannot_be_stored_is_refused,
+            }
+            identity_contention {
+                concurrent_changes_of_one_identity_have_one_winner,
+                an_address_that_many_want_at_once_is_given_once,
+                people_who_swap_addresses_at_once_each_get_an_outcome,
+                markers_of_overlapping_changes_are_each_read_once,
+                a_deletion_takes_what_comes_at_the_same_time,
+            }
+            identity_delete {
+                a_deleted_identity_leaves_nothing_but_its_marker,
+                the_marker_of_a_deleted_identity_is_in_the_feed,
+                an_identity_is_deleted_once,
+                a_deleted_name_may_be_registered_anew,
+                nothing_is_added_to_a_deleted_identity,
+            }
+            identity_list {
+                identities_are_listed_by_id_in_pages,
+                identities_are_searched_by_text,
+                identities_are_listed_by_status,
+                a_page_that_found_nothing_yet_has_a_next_one,
+            }
+            identity_session {
+                an_identity_session_is_found_as_it_was_begun,
+                an_identity_session_is_begun_once,
+                the_current_generation_is_rotated,
+                the_generation_before_gets_the_current_one_within_the_window,
+                an_older_generation_ends_the_session,
+                without_a_window_no_generation_is_given_twice,
+                concurrent_uses_of_one_generation_share_the_next,
+                a_session_rotation_retried_by_its_own_attempt_is_a_success,
+                an_expired_or_unknown_session_is_gone,
+                a_session_of_somebody_disabled_or_deleted_is_gone,
+                sessions_are_listed_newest_first,
+                a_session_is_ended_by_its_person_only,
+                expired_identity_sessions_are_purged_in_bounded_steps,
+                an_identity_session_with_text_that_cannot_be_stored_is_refused,
             }
             keys {
                 ten_nodes_that_start_at_once_end_with_one_key_per_algorithm,
@@ -109,6 +186,31 @@ macro_rules! store_contract {
                 a_session_that_authenticated_before_its_subjects_end_is_not_inserted,
                 a_session_with_text_that_cannot_be_stored_is_refused,
                 expired_sessions_are_purged_in_bounded_steps,
+            }
+            mail {
+                a_queued_mail_is_leased_when_it_is_due,
+                a_mail_is_queued_once,
+                a_leased_mail_is_given_to_nobody_else,
+                concurrent_leases_of_mails_never_overlap,
+                the_mail_that_is_due_longest_is_leased_first,
+                a_sent_mail_is_gone,
+                a_failed_mail_is_due_again_at_its_time,
+                a_dead_mail_is_kept_and_not_sent,
+                a_mail_with_text_that_cannot_be_stored_is_refused,
+            }
+            mail_code {
+                a_code_is_right_once,
+                a_code_is_right_for_one_of_many_at_once,
+                the_mail_of_a_code_is_queued_with_it,
+                a_code_that_was_typed_wrong_ten_times_is_gone,
+                a_code_may_be_typed_wrong_nine_times,
+                a_new_code_replaces_the_former_one,
+                a_code_put_again_by_its_own_attempt_does_not_come_back,
+                an_expired_code_is_gone,
+                a_code_taken_again_by_the_same_attempt_is_right,
+                a_code_is_good_for_one_purpose_of_one_person,
+                expired_mail_codes_are_purged_in_bounded_steps,
+                a_code_with_an_address_that_cannot_be_stored_is_refused,
             }
             outbox {
                 a_leased_notice_is_given_to_nobody_else,

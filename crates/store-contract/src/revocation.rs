@@ -4,7 +4,7 @@
 
 use sluice_oauth::consent::Forget;
 use sluice_oauth::grant::{Grant, GrantRepository, Redemption, Rotation};
-use sluice_oauth::login_session::EndSessions;
+use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
 use sluice_primitives::Timestamp;
 use sluice_token::{Feed, FeedPosition, Target};
 
@@ -29,12 +29,11 @@ fn wide(grant: &Grant) -> Vec<Target> {
 /// Appends a wide marker at [`MARKED`].
 async fn mark(store: &impl Stores, target: &Target) {
     let (now, expires_at) = (given::at(MARKED), given::at(FORGOTTEN));
+    let end = async |which| LoginSessionRepository::end(store, which, now, expires_at, Vec::new()).await;
     let marked = match target.clone() {
         Target::Grant(grant) => store.revoke(grant, now, expires_at).await,
-        Target::Session(session) => store.end(EndSessions::One(session), now, expires_at, Vec::new()).await,
-        Target::Subject(subject) => {
-            store.end(EndSessions::Subject(subject), now, expires_at, Vec::new()).await
-        }
+        Target::Session(session) => end(EndSessions::One(session)).await,
+        Target::Subject(subject) => end(EndSessions::Subject(subject)).await,
         Target::SubjectClient(subject, client) => {
             store.forget(Forget { subject, client: Some(client), now, marker_expires_at: expires_at }).await
         }

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, Params, Row};
 use crate::error::{Consequence, SqliteError};
 
 /// Statements kept ready per connection: more than there are.
-const STATEMENTS: usize = 128;
+const STATEMENTS: usize = 256;
 /// Attempts to switch to the write-ahead log while other processes open the same file; the engine does not wait there.
 const ATTEMPTS: u32 = 400;
 const PAUSE: Duration = Duration::from_millis(10);
@@ -93,6 +94,23 @@ pub(crate) fn rows<T>(
         all.push(read(row)?);
     }
     Ok(all)
+}
+
+/// Shows rows that a statement yields to `visit`, one after the other, until it has seen enough.
+pub(crate) fn walk(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, SqliteError>,
+) -> Result<(), SqliteError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut cursor = statement.query(params)?;
+    while let Some(row) = cursor.next()? {
+        if visit(row)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The first row that a statement yields, if any.

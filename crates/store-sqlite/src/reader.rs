@@ -1,5 +1,6 @@
 //! Readers: one connection per thread, for statements that only read.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -72,6 +73,16 @@ impl Read<'_> {
         read: impl FnMut(&Row<'_>) -> Result<T, SqliteError>,
     ) -> Result<Vec<T>, SqliteError> {
         connection::rows(self.0, sql, params, read)
+    }
+
+    /// Rows of a `SELECT`, one after the other, until `visit` has seen enough.
+    pub(crate) fn walk(
+        self,
+        sql: &str,
+        params: impl Params,
+        visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, SqliteError>,
+    ) -> Result<(), SqliteError> {
+        connection::walk(self.0, sql, params, visit)
     }
 
     /// The first row of a `SELECT`, if any.

@@ -67,6 +67,11 @@ pub(crate) fn time_if_any(row: &Row<'_>, column: usize) -> Result<Option<Timesta
     Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
 }
 
+/// A count.
+pub(crate) fn count_of(row: &Row<'_>, column: usize) -> Result<u64, SqliteError> {
+    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
 /// A number that is never negative.
 pub(crate) fn count(rows: usize) -> u64 {
     u64::try_from(rows).unwrap_or(u64::MAX)

@@ -1,137 +1,93 @@
-//! Argon2id in the bounded pool.
+//! Credentials made and verified; what is slow, in the bounded pool.
 
 use std::fmt;
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
+use sluice_crypto::credential::{Attempt, CredentialKeys, StoredCredential, Verified};
 use sluice_crypto::hash_pool::{HashPool, Priority};
-use sluice_crypto::password_hash::{self, Argon2Params, StoredArgon2};
-use sluice_primitives::Rng;
+use sluice_crypto::password_hash::Argon2Params;
 use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{IdentityId, Rng};
 
 use super::password::Password;
 use crate::error::IdentityError;
+use crate::identity::NewCredential;
 
-/// What a verification found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verified {
-    /// The password is another one.
-    Wrong,
-    /// It is the one.
-    Right {
-        /// The hash anew, if the stored one was made with other parameters than are configured now.
-        rehashed: Option<String>,
-    },
-}
-
-/// Hashes and verifies passwords on the hash pool, with the priority of a login.
+/// Makes and verifies the credentials of people. Slow work is done on the hash pool, with the priority of a login.
 pub struct PasswordHasher {
+    keys: CredentialKeys,
     pool: Arc<HashPool>,
     params: Argon2Params,
     rng: Arc<dyn Rng>,
-    dummy: String,
 }
 
 impl PasswordHasher {
-    /// A hasher that makes hashes with `params`.
-    pub fn new(pool: Arc<HashPool>, params: Argon2Params, rng: Arc<dyn Rng>) -> Self {
-        let dummy = dummy(params, &*rng);
-        Self { pool, params, rng, dummy }
+    /// A hasher whose hardened credentials cost `params`.
+    pub const fn new(
+        keys: CredentialKeys,
+        pool: Arc<HashPool>,
+        params: Argon2Params,
+        rng: Arc<dyn Rng>,
+    ) -> Self {
+        Self { keys, pool, params, rng }
     }
 
-    /// The hash of a password.
+    /// The fast path: what is stored until the worker has hardened it. Takes microseconds and no place in the pool.
+    pub fn provisional(&self, owner: IdentityId, password: &Password) -> String {
+        self.keys.provisional(owner, password.expose().as_bytes(), &*self.rng)
+    }
+
+    /// The same, as a change of the record takes it.
+    pub fn new_credential(&self, owner: IdentityId, password: &Password) -> NewCredential {
+        NewCredential { stored: self.provisional(owner, password), hardening: true }
+    }
+
+    /// Argon2id of the password at once.
     ///
     /// # Errors
     /// [`IdentityError::Busy`] if too many wait.
-    pub async fn hash(&self, password: Password) -> Result<String, IdentityError> {
-        let (params, salt) = (self.params, random_bytes::<16>(&*self.rng));
-        let hashed = self.pool.run(Priority::Login, move |memory| {
-            password_hash::hash(params, password.expose().as_bytes(), &salt, memory)
+    pub async fn hardened(&self, password: &Password) -> Result<String, IdentityError> {
+        let (keys, params, salt) = (self.keys.clone(), self.params, random_bytes(&*self.rng));
+        let password = password.clone();
+        let hardened = self.pool.run(Priority::Login, move |memory| {
+            keys.hardened(password.expose().as_bytes(), params, salt, memory)
         });
-        Ok(hashed.await??)
+        Ok(hardened.await??)
     }
 
-    /// Whether `stored` is the hash of the password. Without one the same work is done and the answer is
-    /// [`Verified::Wrong`], so that its time does not tell whether there is an account.
+    /// Whether the password is that of `owner`, who has this credential. Without an owner, or a credential, the same work
+    /// is done and the answer is [`Verified::Wrong`], so that its time does not tell whether there is an account, nor in
+    /// which state its credential is.
     ///
     /// # Errors
-    /// [`IdentityError::Busy`] if too many wait; [`IdentityError::Hash`] if `stored` is no hash.
-    pub async fn verify(&self, stored: Option<&str>, password: Password) -> Result<Verified, IdentityError> {
-        let known = stored.is_some();
-        let stored = StoredArgon2::parse(stored.unwrap_or(&self.dummy))?;
-        let (params, salt) = (self.params, random_bytes::<16>(&*self.rng));
+    /// [`IdentityError::Busy`] if too many wait; [`IdentityError::Unreadable`], after the same work, if the credential
+    /// cannot be read.
+    pub async fn verify(
+        &self,
+        owner: Option<IdentityId>,
+        stored: Option<&str>,
+        password: Password,
+    ) -> Result<Verified, IdentityError> {
+        let (keys, params, salt) = (self.keys.clone(), self.params, random_bytes(&*self.rng));
+        let parsed = stored.map(StoredCredential::parse).transpose();
         let verified = self.pool.run(Priority::Login, move |memory| {
-            let password = password.expose().as_bytes();
-            if !stored.matches(password, memory)? || !known {
-                return Ok(Verified::Wrong);
-            }
-            let outdated = stored.params() != params;
-            let rehashed =
-                outdated.then(|| password_hash::hash(params, password, &salt, memory)).transpose()?;
-            Ok(Verified::Right { rehashed })
+            let (stored, malformed) = match &parsed {
+                Ok(stored) => (stored.as_ref(), None),
+                Err(malformed) => (None, Some(*malformed)),
+            };
+            let attempt = Attempt { owner, stored, password: password.expose().as_bytes() };
+            let verified = keys.verify(&attempt, params, salt, memory)?;
+            malformed.map_or(Ok(verified), Err)
         });
-        verified.await?
+        verified.await?.map_err(|cause| match owner {
+            Some(identity) => IdentityError::Unreadable { identity, cause },
+            None => IdentityError::Hash(cause),
+        })
     }
 }
 
 impl fmt::Debug for PasswordHasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PasswordHasher").field("params", &self.params).finish_non_exhaustive()
-    }
-}
-
-/// A hash that no known password has, as dear to verify as a real one.
-fn dummy(params: Argon2Params, rng: &dyn Rng) -> String {
-    let (memory, passes, lanes) = (params.memory_kib(), params.passes(), params.lanes());
-    let salt = STANDARD_NO_PAD.encode(random_bytes::<16>(rng));
-    let hash = STANDARD_NO_PAD.encode(random_bytes::<32>(rng));
-    format!("$argon2id$v=19$m={memory},t={passes},p={lanes}${salt}${hash}")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::num::NonZeroUsize;
-
-    use sluice_crypto::hash_pool::HashPoolConfig;
-    use sluice_primitives::SeededRng;
-
-    use super::*;
-
-    fn hasher(passes: u32) -> PasswordHasher {
-        let config = HashPoolConfig { threads: NonZeroUsize::MIN, ..HashPoolConfig::default() };
-        let pool = Arc::new(HashPool::start(&config).unwrap());
-        PasswordHasher::new(pool, Argon2Params::new(64, passes, 1).unwrap(), Arc::new(SeededRng::new(1)))
-    }
-
-    fn password(text: &str) -> Password {
-        text.parse().unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_password_is_told_from_another() {
-        let hasher = hasher(1);
-        let stored = hasher.hash(password("correct horse")).await.unwrap();
-        let right = hasher.verify(Some(&stored), password("correct horse")).await.unwrap();
-        assert_eq!(right, Verified::Right { rehashed: None });
-        assert_eq!(hasher.verify(Some(&stored), password("Correct horse")).await.unwrap(), Verified::Wrong);
-    }
-
-    #[tokio::test]
-    async fn without_a_stored_hash_the_pool_works_all_the_same() {
-        let hasher = hasher(1);
-        assert_eq!(hasher.verify(None, password("correct horse")).await.unwrap(), Verified::Wrong);
-        hasher.pool.shutdown();
-        assert_eq!(hasher.pool.metrics().done_total(), 1);
-    }
-
-    #[tokio::test]
-    async fn a_hash_of_other_parameters_is_made_anew() {
-        let stored = hasher(1).hash(password("correct horse")).await.unwrap();
-        let hasher = hasher(2);
-        let verified = hasher.verify(Some(&stored), password("correct horse")).await.unwrap();
-        let Verified::Right { rehashed: Some(rehashed) } = verified else { panic!("{verified:?}") };
-        let again = hasher.verify(Some(&rehashed), password("correct horse")).await.unwrap();
-        assert_eq!(again, Verified::Right { rehashed: None });
     }
 }

@@ -1,9 +1,13 @@
 //! What people prove themselves with.
 //!
-//! [`password`]: a password as typed, normalised. [`hasher`]: Argon2id in the bounded pool.
+//! [`password`]: a password as typed, normalised. [`hasher`]: the credential that is kept of it. [`secrets`]: which secrets
+//! those of everybody need.
 
 pub mod hasher;
 pub mod password;
+pub mod secrets;
 
-pub use hasher::{PasswordHasher, Verified};
+pub use hasher::PasswordHasher;
 pub use password::Password;
+pub use secrets::{CredentialSecrets, MissingSecret, ResealedCredentials, StoredCredentials};
+pub use sluice_crypto::credential::Verified;

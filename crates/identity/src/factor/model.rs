@@ -8,7 +8,7 @@ use uuid::Uuid;
 pub enum FactorKind {
     /// To have the secret of one-time passwords (RFC 6238).
     Totp,
-    /// To have a key of this site (WebAuthn).
+    /// To have a key of this site (`WebAuthn`).
     Passkey,
 }
 

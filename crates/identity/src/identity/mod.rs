@@ -1,10 +1,13 @@
 //! Identities: people's records.
 //!
-//! [`model`]: what an identity is. [`email`]: what it is found by. [`repository`]: the atomic steps.
+//! [`model`]: what an identity is. [`email`]: what it is found by. [`username`]: what it is called. [`repository`]: the atomic steps; `changing`:
+//! changes of what is there now.
 
+pub(crate) mod changing;
 pub mod email;
 pub mod model;
 pub mod repository;
+pub mod username;
 
 pub use email::{Email, InvalidEmail};
 pub use model::{Identity, IdentityStatus, LoginNameHash};
@@ -12,3 +15,4 @@ pub use repository::{
     Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage,
     IdentityRepository, NewCredential, NewEmail, Registration,
 };
+pub use username::{InvalidUsername, Username};

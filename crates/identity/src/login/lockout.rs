@@ -2,15 +2,20 @@
 //! early costs nothing.
 //!
 //! Three counts: of an account from one network, of a network, and of an account from networks that nobody has logged in
-//! to it from. The first grows dear; the others stay cheap, because they also meet people who did nothing wrong. A
-//! network from which the account was logged in to is spared the last, so that strangers who guess at an account do not
-//! keep its owner out. Accounts that do not exist are counted like those that do.
+//! to it from. The first grows dear; the others stay cheap, because they also meet people who did nothing wrong. Accounts
+//! that do not exist are counted like those that do.
 //!
-//! Counts are this node's alone and may be lost at any moment.
+//! Whoever asks all the time takes every turn that a delay leaves, so strangers who guess could keep others out. Hence
+//! nobody who is known waits for strangers: a network from which the account was logged in to is spared the two wide
+//! counts, and a browser that proves to have logged in to it ([`Attempt::known_browser`](super::Attempt::known_browser))
+//! also has a count of its own beside that of the others in its network.
+//!
+//! Counts are this node's alone and may be lost at any moment. Who floods them with other accounts and networks pays a
+//! guess for each.
 
 use std::convert::Infallible;
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -22,6 +27,8 @@ use crate::identity::LoginNameHash;
 
 /// How many accounts, networks and pairs of them are counted; of more than that some start anew.
 const CAPACITY: usize = 16_384;
+/// How many pairs of account and network are remembered as familiar. Everybody who logs in makes one, so there are more.
+const FAMILIAR: usize = 131_072;
 
 /// How one count slows guesses down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,27 +88,57 @@ impl From<IpAddr> for Network {
     }
 }
 
+impl Network {
+    /// The address, or the first one of the /64.
+    pub const fn address(&self) -> IpAddr {
+        self.0
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
     }
 }
 
+/// Who guesses, and at whose password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Guesser {
+    pub(super) account: LoginNameHash,
+    pub(super) network: Network,
+    /// Whether the browser proved to have logged in to the account.
+    pub(super) known_browser: bool,
+}
+
 /// The three counts.
 pub(super) struct Lockout {
-    pair: Failures<(LoginNameHash, Network)>,
+    pair: Failures<Guesser>,
     network: Failures<Network>,
     account: Failures<LoginNameHash>,
-    /// Networks from which accounts were logged in to. Key: both. Bound: [`CAPACITY`]. Staleness: none to speak of; a
-    /// forgotten one is new again. Nobody empties it.
-    familiar: Cache<(LoginNameHash, Network), ()>,
+    /// Networks from which accounts were logged in to. Key: a keyed hash of both; two pairs with one hash would spare each
+    /// other a delay. Bound: [`FAMILIAR`]. Staleness: none to speak of; a forgotten one is new again. Nobody empties it.
+    familiar: Cache<u64, ()>,
+    /// The key of that hash.
+    hasher: RandomState,
 }
 
 /// A guess that was let through. It counts as a failure until it is said to be none.
 pub(super) struct Guess {
-    account: LoginNameHash,
-    network: Network,
-    familiar: bool,
+    guesser: Guesser,
+    /// Whether strangers do not hold it up.
+    known: bool,
+}
+
+impl Guess {
+    pub(super) const fn network(&self) -> Network {
+        self.guesser.network
+    }
 }
 
 impl Lockout {
@@ -110,52 +147,52 @@ impl Lockout {
             pair: Failures::new(config.pair),
             network: Failures::new(config.network),
             account: Failures::new(config.account),
-            familiar: Cache::new(CAPACITY),
+            familiar: Cache::new(FAMILIAR),
+            hasher: RandomState::new(),
         }
     }
 
     /// Lets a guess through, or says how long to wait.
-    pub(super) fn guess(
-        &self,
-        account: LoginNameHash,
-        network: Network,
-        now: Timestamp,
-    ) -> Result<Guess, Lifetime> {
-        let guess = Guess { account, network, familiar: self.familiar.get(&(account, network)).is_some() };
-        self.pair.count(&(account, network), now)?;
-        if let Err(wait) = self.network.count(&network, now) {
-            self.pair.give_back(&(account, network));
+    pub(super) fn guess(&self, guesser: Guesser, now: Timestamp) -> Result<Guess, Lifetime> {
+        let known = guesser.known_browser || self.familiar.get(&self.pair_hash(&guesser)).is_some();
+        self.pair.count(&guesser, now)?;
+        if known {
+            return Ok(Guess { guesser, known });
+        }
+        if let Err(wait) = self.network.count(&guesser.network, now) {
+            self.pair.give_back(&guesser);
             return Err(wait);
         }
-        if guess.familiar {
-            return Ok(guess);
-        }
-        if let Err(wait) = self.account.count(&account, now) {
-            self.pair.give_back(&(account, network));
-            self.network.give_back(&network);
+        if let Err(wait) = self.account.count(&guesser.account, now) {
+            self.pair.give_back(&guesser);
+            self.network.give_back(&guesser.network);
             return Err(wait);
         }
-        Ok(guess)
+        Ok(Guess { guesser, known })
     }
 
     /// The guess was right: the pair starts anew, the wide counts get back what this one cost.
     pub(super) fn was_right(&self, guess: &Guess) {
-        self.pair.forget(&(guess.account, guess.network));
+        self.pair.forget(&guess.guesser);
         self.give_back_wide(guess);
-        self.familiar.insert((guess.account, guess.network), ());
+        self.familiar.insert(self.pair_hash(&guess.guesser), ());
     }
 
     /// The guess was never looked at.
     pub(super) fn was_none(&self, guess: &Guess) {
-        self.pair.give_back(&(guess.account, guess.network));
+        self.pair.give_back(&guess.guesser);
         self.give_back_wide(guess);
     }
 
     fn give_back_wide(&self, guess: &Guess) {
-        self.network.give_back(&guess.network);
-        if !guess.familiar {
-            self.account.give_back(&guess.account);
+        if !guess.known {
+            self.network.give_back(&guess.guesser.network);
+            self.account.give_back(&guess.guesser.account);
         }
+    }
+
+    fn pair_hash(&self, guesser: &Guesser) -> u64 {
+        self.hasher.hash_one((guesser.account, guesser.network))
     }
 }
 
@@ -166,17 +203,17 @@ struct Count {
 }
 
 /// One count. Key: whose. Bound: [`CAPACITY`]. Staleness: none; a forgotten one starts anew. Nobody empties it.
-struct Failures<K> {
+pub(crate) struct Failures<K> {
     backoff: Backoff,
     counts: Cache<K, Arc<Mutex<Count>>>,
 }
 
 impl<K: Hash + Eq + Clone> Failures<K> {
-    fn new(backoff: Backoff) -> Self {
+    pub(crate) fn new(backoff: Backoff) -> Self {
         Self { backoff, counts: Cache::new(CAPACITY) }
     }
 
-    fn count(&self, key: &K, now: Timestamp) -> Result<(), Lifetime> {
+    pub(crate) fn count(&self, key: &K, now: Timestamp) -> Result<(), Lifetime> {
         let entry = match self.counts.get_or_insert_with(key, || Ok::<_, Infallible>(Arc::default())) {
             Ok(entry) => entry,
             Err(never) => match never {},
@@ -193,99 +230,17 @@ impl<K: Hash + Eq + Clone> Failures<K> {
         Ok(())
     }
 
-    fn give_back(&self, key: &K) {
+    pub(crate) fn give_back(&self, key: &K) {
         if let Some(entry) = self.counts.get(key) {
             let mut count = entry.lock();
             count.failures = count.failures.saturating_sub(1);
         }
     }
 
-    fn forget(&self, key: &K) {
+    pub(crate) fn forget(&self, key: &K) {
         self.counts.remove(key);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ALICE: LoginNameHash = [1; 32];
-    const BOB: LoginNameHash = [2; 32];
-    const START: Timestamp = Timestamp::from_secs(1_000_000);
-
-    fn lockout() -> Lockout {
-        Lockout::new(&LockoutConfig::default())
-    }
-
-    fn network(n: u32) -> Network {
-        IpAddr::from(n.to_be_bytes()).into()
-    }
-
-    #[test]
-    fn delays_grow_and_have_an_end() {
-        let backoff = LockoutConfig::default().pair;
-        let seconds = |failures| backoff.delay(failures).as_secs();
-        assert_eq!([0, 5, 6, 7, 8, 11].map(seconds), [0, 0, 1, 2, 4, 32]);
-        assert_eq!([12, 37, 38, 1000, u32::MAX].map(seconds), [60; 5]);
-    }
-
-    #[test]
-    fn failures_at_one_account_slow_down_that_account_from_that_network_only() {
-        let lockout = lockout();
-        for _ in 0..6 {
-            assert!(lockout.guess(ALICE, network(1), START).is_ok());
-        }
-        assert_eq!(lockout.guess(ALICE, network(1), START).err(), Some(Lifetime::secs(1)));
-        assert!(lockout.guess(ALICE, network(2), START).is_ok());
-        assert!(lockout.guess(BOB, network(1), START).is_ok());
-        assert!(lockout.guess(ALICE, network(1), START + Lifetime::secs(1)).is_ok());
-    }
-
-    #[test]
-    fn an_attempt_that_comes_too_early_costs_nothing() {
-        let lockout = lockout();
-        while lockout.guess(ALICE, network(1), START).is_ok() {}
-        for _ in 0..1000 {
-            assert_eq!(lockout.guess(ALICE, network(1), START).err(), Some(Lifetime::secs(1)));
-        }
-        assert!(lockout.guess(BOB, network(1), START).is_ok());
-    }
-
-    #[test]
-    fn strangers_who_guess_do_not_keep_the_owner_out() {
-        let lockout = lockout();
-        let guess = lockout.guess(ALICE, network(0), START).ok().unwrap();
-        lockout.was_right(&guess);
-        for n in 1..=1000 {
-            let _ = lockout.guess(ALICE, network(n), START);
-        }
-        assert!(lockout.guess(ALICE, network(1001), START).is_err());
-        assert!(lockout.guess(ALICE, network(0), START).is_ok());
-        assert!(lockout.guess(ALICE, network(1001), START + Lifetime::secs(5)).is_ok());
-    }
-
-    #[test]
-    fn one_network_that_tries_many_accounts_is_slowed_down() {
-        let lockout = lockout();
-        let tried = (0..=255).take_while(|n| lockout.guess([*n; 32], network(1), START).is_ok()).count();
-        assert_eq!(tried, 51);
-        assert!(lockout.guess(ALICE, network(2), START).is_ok());
-    }
-
-    #[test]
-    fn what_was_right_or_never_looked_at_costs_nothing() {
-        let lockout = lockout();
-        for n in 0..1000 {
-            let guess = lockout.guess(ALICE, network(1), START).ok().unwrap();
-            if n % 2 == 0 { lockout.was_right(&guess) } else { lockout.was_none(&guess) }
-        }
-    }
-
-    #[test]
-    fn the_addresses_of_one_ipv6_customer_are_one_network() {
-        let of = |text: &str| Network::from(text.parse::<IpAddr>().unwrap());
-        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
-        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
-        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
-    }
-}
+mod tests;

@@ -1,9 +1,28 @@
 //! Mail: what is sent to people, and the outbox it waits in.
 //!
-//! [`repository`]: the outbox, and the codes that mails carry.
+//! [`message`]: what a mail is about; `content`: in which words. [`template`]: text and HTML. [`queue`]: how it gets into
+//! the outbox. [`delivery`]: how it gets out; [`transport`]: who carries it; [`metrics`]: what an operator sees.
+//! [`code`], [`link`]: what a mail carries. [`repository`]: the outbox, and the codes, in the store.
 
+pub mod code;
+mod content;
+pub mod delivery;
+pub mod link;
+pub mod message;
+pub mod metrics;
+pub mod queue;
 pub mod repository;
+pub mod template;
+pub mod transport;
 
+pub use code::{Code, CodeKey};
+pub use delivery::MailDelivery;
+pub use link::MailLink;
+pub use message::{CodeMail, Message, MessageKind};
+pub use metrics::MailMetrics;
+pub use queue::MailQueue;
 pub use repository::{
     CodePurpose, CodeRepository, LeasedMail, MAX_CODE_TRIES, MailCode, MailRepository, QueuedMail, TakenCode,
 };
+pub use template::{MailTemplates, UnwritableMail};
+pub use transport::{MailError, MailTransport, RenderedMail};

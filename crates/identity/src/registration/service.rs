@@ -1,23 +1,33 @@
-//! One sign-up: validated, hashed, stored in one step.
+//! One sign-up: validated and stored in one step. Nothing slow is waited for: the password is hardened afterwards.
 
 use std::fmt;
 use std::sync::Arc;
 
-use sluice_primitives::{AttemptId, Clock, IdentityId, Rng, Secret};
-use thiserror::Error;
+use async_trait::async_trait;
+use sluice_primitives::{AttemptId, Clock, IdentityId, Lifetime, Rng, Secret, Timestamp};
+use tracing::{error, info};
 
-use super::policy::{self, WeakPassword};
-use crate::credential::PasswordHasher;
+use super::field::InvalidField;
+use super::policy::{PasswordRules, Person, WeakPassword};
+use crate::config::RegistrationConfig;
+use crate::credential::{Password, PasswordHasher};
 use crate::error::IdentityError;
-use crate::identity::{Email, Identity, IdentityRepository, IdentityStatus, InvalidEmail, Registration};
+use crate::identity::username::Username;
+use crate::identity::{Email, Identity, IdentityRepository, IdentityStatus, Registration};
+use crate::limits::Limits;
+use crate::login::Network;
 
-/// What a person typed.
+/// What a person typed, and where.
 #[derive(Debug)]
 pub struct SignUp {
     /// The e-mail address.
     pub email: String,
+    /// What the person wants to be called; may be empty.
+    pub username: String,
     /// The password.
     pub password: Secret<String>,
+    /// Where the request comes from.
+    pub network: Network,
 }
 
 /// What became of a sign-up.
@@ -25,82 +35,153 @@ pub struct SignUp {
 pub enum RegistrationOutcome {
     /// The person has a record now.
     Registered(Box<Identity>),
+    /// Where taken addresses are concealed: a mail to the address says whether there is a new record, or was one before.
+    Accepted,
     /// The address belongs to somebody who registered before.
     Taken,
     /// A field is not as it must be; nothing was written.
     Invalid(InvalidField),
+    /// Too many registrations came from this network; the next may come after this time.
+    TooMany(Lifetime),
+    /// Nobody may register here.
+    Closed,
 }
 
-/// Which field is not as it must be, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum InvalidField {
-    /// The e-mail address.
-    #[error(transparent)]
-    Email(#[from] InvalidEmail),
-    /// The password.
-    #[error(transparent)]
-    Password(#[from] WeakPassword),
+/// Who writes to people that register. A mail that is not queued is logged, and stops nothing.
+#[async_trait]
+pub trait RegistrationMails: Send + Sync {
+    /// A person has just registered: asks them to verify the address.
+    async fn registered(&self, identity: &Identity) -> Result<(), IdentityError>;
+
+    /// Somebody tried to register with the address of this person, and was not told that it is taken.
+    async fn already_registered(&self, identity: &Identity) -> Result<(), IdentityError>;
+}
+
+/// What [`RegistrationService`] is made of.
+pub struct RegistrationParts {
+    /// Where records are.
+    pub identities: Arc<dyn IdentityRepository>,
+    /// Makes credentials.
+    pub hasher: Arc<PasswordHasher>,
+    /// What a password must be.
+    pub rules: Arc<PasswordRules>,
+    /// How often one may register.
+    pub limits: Arc<Limits>,
+    /// Who writes to people; none where there is no mail.
+    pub mails: Option<Arc<dyn RegistrationMails>>,
+    /// Who may register.
+    pub config: RegistrationConfig,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
 }
 
 /// Registers people.
 pub struct RegistrationService {
-    identities: Arc<dyn IdentityRepository>,
-    hasher: Arc<PasswordHasher>,
-    clock: Arc<dyn Clock>,
-    rng: Arc<dyn Rng>,
+    parts: RegistrationParts,
+}
+
+/// A sign-up with which nothing is wrong.
+struct Valid {
+    email: Email,
+    username: Username,
+    password: Password,
 }
 
 impl RegistrationService {
     /// The service.
-    pub fn new(
-        identities: Arc<dyn IdentityRepository>,
-        hasher: Arc<PasswordHasher>,
-        clock: Arc<dyn Clock>,
-        rng: Arc<dyn Rng>,
-    ) -> Self {
-        Self { identities, hasher, clock, rng }
+    pub const fn new(parts: RegistrationParts) -> Self {
+        Self { parts }
     }
 
-    /// Registers a person. The password is hashed before the name is looked at, so free and taken names take as long.
+    /// What a password must be.
+    pub const fn rules(&self) -> &Arc<PasswordRules> {
+        &self.parts.rules
+    }
+
+    /// Registers a person. Free and taken names cost the same until the store has answered; where taken ones are
+    /// concealed, also afterwards.
     ///
     /// # Errors
-    /// [`IdentityError`] if hash pool or store cannot do it now; then nothing was written, or the store does not know.
+    /// [`IdentityError`] if the store cannot do it now, or does not know whether it did. A sign-up that is repeated then
+    /// may be told that the name is taken.
     pub async fn register(&self, sign_up: SignUp) -> Result<RegistrationOutcome, IdentityError> {
-        let (email, password) = match validate(&sign_up) {
+        if !self.parts.config.enabled {
+            return Ok(RegistrationOutcome::Closed);
+        }
+        let valid = match self.validate(&sign_up) {
             Ok(valid) => valid,
             Err(invalid) => return Ok(RegistrationOutcome::Invalid(invalid)),
         };
-        let credential = self.hasher.hash(password).await?;
-        let now = self.clock.now();
-        let identity = Identity {
-            id: IdentityId::generate(now, &*self.rng),
-            login_name: email.login_name(),
-            email: email.as_str().to_owned(),
-            username: String::new(),
-            credential,
-            hardening: false,
+        if let Err(wait) = self.parts.limits.check_registration(sign_up.network) {
+            return Ok(RegistrationOutcome::TooMany(wait));
+        }
+        if self.parts.rules.is_breached(&valid.password).await? {
+            return Ok(RegistrationOutcome::Invalid(WeakPassword::Breached.into()));
+        }
+        let identity = self.record(valid);
+        let registration = self.parts.identities.register(identity.clone()).await?;
+        if registration == Registration::Registered {
+            info!(target: "sluice_audit", { identity.id = %identity.id }, "person registered");
+        }
+        if self.parts.config.conceal_taken {
+            return self.conceal(&identity).await;
+        }
+        if registration == Registration::Taken {
+            return Ok(RegistrationOutcome::Taken);
+        }
+        self.write_to(&identity, true).await;
+        Ok(RegistrationOutcome::Registered(Box::new(identity)))
+    }
+
+    fn validate(&self, sign_up: &SignUp) -> Result<Valid, InvalidField> {
+        let email: Email = sign_up.email.parse()?;
+        let username: Username = sign_up.username.parse()?;
+        let person = Person { email: email.as_str(), username: username.as_str() };
+        let password = self.parts.rules.judge(sign_up.password.expose(), person)?;
+        Ok(Valid { email, username, password })
+    }
+
+    fn record(&self, valid: Valid) -> Identity {
+        let (now, rng): (Timestamp, &dyn Rng) = (self.parts.clock.now(), &*self.parts.rng);
+        let id = IdentityId::generate(now, rng);
+        Identity {
+            id,
+            login_name: valid.email.login_name(),
+            email: valid.email.as_str().to_owned(),
+            username: valid.username.into_string(),
+            credential: self.parts.hasher.provisional(id, &valid.password),
+            hardening: true,
             status: IdentityStatus::Active,
             email_verified_at: None,
             created_at: now,
             updated_at: now,
             revision: 1,
-            attempt: AttemptId::generate(now, &*self.rng),
-        };
-        Ok(match self.identities.register(identity.clone()).await? {
-            Registration::Registered => RegistrationOutcome::Registered(Box::new(identity)),
-            Registration::Taken => RegistrationOutcome::Taken,
-        })
+            attempt: AttemptId::generate(now, rng),
+        }
+    }
+
+    /// Does the same, whoever has the name: reads whose it is, and writes to them.
+    async fn conceal(&self, identity: &Identity) -> Result<RegistrationOutcome, IdentityError> {
+        if let Some(owner) = self.parts.identities.find_by_login_name(&identity.login_name).await? {
+            self.write_to(&owner, owner.id == identity.id).await;
+        }
+        Ok(RegistrationOutcome::Accepted)
+    }
+
+    async fn write_to(&self, identity: &Identity, is_new: bool) {
+        let Some(mails) = &self.parts.mails else { return };
+        let written =
+            if is_new { mails.registered(identity).await } else { mails.already_registered(identity).await };
+        if let Err(failed) = written {
+            error!(identity.id = %identity.id, error = %failed, "mail about a registration not queued");
+        }
     }
 }
 
 impl fmt::Debug for RegistrationService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegistrationService").field("hasher", &self.hasher).finish_non_exhaustive()
+        f.debug_struct("RegistrationService").field("rules", &self.parts.rules).finish_non_exhaustive()
     }
-}
-
-fn validate(sign_up: &SignUp) -> Result<(Email, crate::credential::Password), InvalidField> {
-    let email = sign_up.email.parse()?;
-    let password = policy::new_password(sign_up.password.expose(), &email)?;
-    Ok((email, password))
 }

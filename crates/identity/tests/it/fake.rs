@@ -1,5 +1,7 @@
 //! A store in memory, and the services on it.
 
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,19 +9,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
+use sluice_crypto::Sealer;
+use sluice_crypto::credential::{CredentialKeys, Peppers};
+use sluice_crypto::foreign_hash::ForeignHash;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig, QueueLimits};
 use sluice_crypto::password_hash::Argon2Params;
-use sluice_identity::{
-    Attempt, Identity, IdentityRepository, LockoutConfig, LoginNameHash, LoginOutcome, LoginService,
-    PasswordHasher, Registration, RegistrationOutcome, RegistrationService, SignUp,
+use sluice_identity::config::{HardeningConfig, LimitsConfig, PasswordPolicy, RegistrationConfig};
+use sluice_identity::hardening::{
+    Backlog, HardenedCredential, HardeningMetrics, HardeningRepository, HardeningWorker, LeasedCredential,
 };
-use sluice_primitives::{IdentityId, ManualClock, Secret, SeededRng, Timestamp};
+use sluice_identity::{
+    Attempt, Identity, IdentityError, IdentityRepository, Limits, LockoutConfig, LoginNameHash, LoginOutcome,
+    LoginService, Network, PasswordHasher, PasswordRules, Registration, RegistrationMails,
+    RegistrationOutcome, RegistrationParts, RegistrationService, SignUp,
+};
+use sluice_primitives::{Clock, IdentityId, Lifetime, ManualClock, NetworkId, OsRng, Secret, Timestamp};
 
 #[derive(Default)]
 pub(crate) struct FakeStore {
     pub(crate) people: Mutex<Vec<Identity>>,
     pub(crate) down: Mutex<bool>,
     pub(crate) reads: AtomicUsize,
+    leases: Mutex<HashMap<IdentityId, Timestamp>>,
+    pub(crate) dead: Mutex<HashSet<IdentityId>>,
+    /// Every credential that a worker brought back, whether it was taken or not.
+    pub(crate) brought: Mutex<Vec<HardenedCredential>>,
 }
 
 impl FakeStore {
@@ -29,6 +43,19 @@ impl FakeStore {
 
     fn first(&self, wanted: impl Fn(&&Identity) -> bool) -> Option<Identity> {
         self.people.lock().iter().find(wanted).cloned()
+    }
+
+    fn replace(&self, id: IdentityId, old: &str, new: &str) -> bool {
+        let mut people = self.people.lock();
+        let found = people.iter_mut().find(|known| known.id == id && known.credential == old);
+        let Some(found) = found else { return false };
+        new.clone_into(&mut found.credential);
+        found.hardening = false;
+        true
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.people.lock().iter().filter(|known| known.hardening).count()
     }
 }
 
@@ -60,38 +87,180 @@ impl IdentityRepository for FakeStore {
 
     async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
         self.check()?;
-        let mut people = self.people.lock();
-        let found = people.iter_mut().find(|known| known.id == id && known.credential == old);
-        Ok(found.map(|known| new.clone_into(&mut known.credential)).is_some())
+        Ok(self.replace(id, old, new))
+    }
+}
+
+#[async_trait]
+impl HardeningRepository for FakeStore {
+    async fn lease(
+        &self,
+        now: Timestamp,
+        lease: Lifetime,
+        limit: u32,
+    ) -> Result<Vec<LeasedCredential>, StoreError> {
+        self.check()?;
+        let (people, mut leases, dead) = (self.people.lock(), self.leases.lock(), self.dead.lock());
+        let due = |known: &&Identity| {
+            known.hardening
+                && !dead.contains(&known.id)
+                && leases.get(&known.id).is_none_or(|until| *until <= now)
+        };
+        let mut due: Vec<_> = people.iter().filter(due).collect();
+        due.sort_by_key(|known| leases.get(&known.id).copied().unwrap_or(known.created_at));
+        due.truncate(usize::try_from(limit).unwrap());
+        let leased: Vec<_> = due
+            .iter()
+            .map(|known| LeasedCredential { id: known.id, stored: known.credential.clone() })
+            .collect();
+        for taken in &leased {
+            leases.insert(taken.id, now + lease);
+        }
+        Ok(leased)
+    }
+
+    async fn harden(&self, hardened: &[HardenedCredential]) -> Result<u64, StoreError> {
+        self.check()?;
+        self.brought.lock().extend_from_slice(hardened);
+        let replaced = hardened.iter().filter(|one| self.replace(one.id, &one.old, &one.new)).count();
+        Ok(u64::try_from(replaced).unwrap())
+    }
+
+    async fn give_up(&self, id: IdentityId, old: &str) -> Result<(), StoreError> {
+        self.check()?;
+        if self.first(|known| known.id == id && known.credential == old).is_some() {
+            self.dead.lock().insert(id);
+        }
+        Ok(())
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        let dead = u64::try_from(self.dead.lock().len()).unwrap();
+        Ok(Backlog { waiting: u64::try_from(self.waiting()).unwrap() - dead, oldest: None, dead })
+    }
+}
+
+/// Mails that were asked for: whether to a new person, and to whom.
+#[derive(Default)]
+pub(crate) struct FakeMails {
+    pub(crate) written: Mutex<Vec<(bool, IdentityId)>>,
+    pub(crate) down: Mutex<bool>,
+}
+
+impl FakeMails {
+    fn write(&self, is_new: bool, identity: &Identity) -> Result<(), IdentityError> {
+        if *self.down.lock() {
+            return Err(StoreError::Unavailable(None).into());
+        }
+        self.written.lock().push((is_new, identity.id));
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl RegistrationMails for FakeMails {
+    async fn registered(&self, identity: &Identity) -> Result<(), IdentityError> {
+        self.write(true, identity)
+    }
+
+    async fn already_registered(&self, identity: &Identity) -> Result<(), IdentityError> {
+        self.write(false, identity)
+    }
+}
+
+/// What differs between worlds.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub(crate) passes: u32,
+    pub(crate) waiting: usize,
+    pub(crate) threads: usize,
+    /// The secrets of the peppers, the first one in force.
+    pub(crate) peppers: Vec<u8>,
+    /// The secret that seals at rest.
+    pub(crate) storage: u8,
+    pub(crate) registration: RegistrationConfig,
+    pub(crate) limits: LimitsConfig,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            passes: 1,
+            waiting: 8,
+            threads: 1,
+            peppers: vec![8],
+            storage: 7,
+            registration: RegistrationConfig::default(),
+            limits: LimitsConfig::default(),
+        }
     }
 }
 
 pub(crate) struct World {
     pub(crate) store: Arc<FakeStore>,
+    pub(crate) mails: Arc<FakeMails>,
     pub(crate) pool: Arc<HashPool>,
     pub(crate) clock: Arc<ManualClock>,
+    pub(crate) keys: CredentialKeys,
+    pub(crate) params: Argon2Params,
     pub(crate) login: LoginService,
     pub(crate) registration: RegistrationService,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self::on(Arc::default(), 1, 8)
+        Self::with(Setup::default())
     }
 
-    /// On a store that is there already, with hashes of so many passes, of which so many may wait.
-    pub(crate) fn on(store: Arc<FakeStore>, passes: u32, waiting: usize) -> Self {
-        let queues = QueueLimits { login: waiting, ..QueueLimits::default() };
-        let config = HashPoolConfig { threads: NonZeroUsize::MIN, queues, ..HashPoolConfig::default() };
+    pub(crate) fn with(setup: Setup) -> Self {
+        Self::on(Arc::default(), setup)
+    }
+
+    /// On a store that is there already.
+    pub(crate) fn on(store: Arc<FakeStore>, setup: Setup) -> Self {
+        let queues = QueueLimits { login: setup.waiting, ..QueueLimits::default() };
+        let threads = NonZeroUsize::new(setup.threads).unwrap();
+        let config = HashPoolConfig { threads, queues, ..HashPoolConfig::default() };
         let pool = Arc::new(HashPool::start(&config).unwrap());
-        let rng = Arc::new(SeededRng::new(u64::from(passes)));
+        let rng = Arc::new(OsRng);
         let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_750_000_000)));
-        let params = Argon2Params::new(64, passes, 1).unwrap();
-        let hasher = Arc::new(PasswordHasher::new(Arc::clone(&pool), params, rng.clone()));
-        let login =
-            LoginService::new(store.clone(), Arc::clone(&hasher), &LockoutConfig::default(), clock.clone());
-        let registration = RegistrationService::new(store.clone(), hasher, clock.clone(), rng);
-        Self { store, pool, clock, login, registration }
+        let params = Argon2Params::new(64, setup.passes, 1).unwrap();
+        let secrets: Vec<_> = setup.peppers.iter().map(|byte| Secret::new(vec![*byte; 32])).collect();
+        let at_rest = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(vec![setup.storage; 32])]);
+        let keys = CredentialKeys::new(Peppers::new(&secrets).unwrap(), Arc::new(at_rest));
+        let hasher = Arc::new(PasswordHasher::new(keys.clone(), Arc::clone(&pool), params, rng.clone()));
+        let limits = Arc::new(Limits::new(&setup.limits, &(clock.clone() as Arc<dyn Clock>)));
+        let login = LoginService::new(
+            store.clone(),
+            Arc::clone(&hasher),
+            Arc::clone(&limits),
+            &LockoutConfig::default(),
+            clock.clone(),
+        );
+        let mails = Arc::new(FakeMails::default());
+        let registration = RegistrationService::new(RegistrationParts {
+            identities: store.clone(),
+            hasher,
+            rules: Arc::new(PasswordRules::new(&PasswordPolicy::default(), None)),
+            limits,
+            mails: Some(mails.clone()),
+            config: setup.registration,
+            clock: clock.clone(),
+            rng,
+        });
+        Self { store, mails, pool, clock, keys, params, login, registration }
+    }
+
+    pub(crate) fn worker(&self, config: HardeningConfig) -> HardeningWorker {
+        HardeningWorker {
+            repo: self.store.clone(),
+            keys: self.keys.clone(),
+            pool: Arc::clone(&self.pool),
+            params: self.params,
+            clock: self.clock.clone(),
+            config,
+            metrics: Arc::new(HardeningMetrics::default()),
+        }
     }
 
     pub(crate) async fn register(&self, email: &str, password: &str) -> RegistrationOutcome {
@@ -101,13 +270,43 @@ impl World {
     pub(crate) async fn log_in(&self, email: &str, password: &str) -> LoginOutcome {
         self.login.log_in(attempt(email, password)).await.unwrap()
     }
+
+    /// Gives the first person a password hash that another system made.
+    pub(crate) fn import(&self, hash: &str) {
+        let person = &mut self.store.people.lock()[0];
+        person.credential = self.keys.foreign(person.id, &ForeignHash::parse(hash).unwrap(), &OsRng);
+        person.hardening = false;
+    }
+
+    /// The stored credential of the first person.
+    pub(crate) fn credential(&self) -> String {
+        self.store.people.lock()[0].credential.clone()
+    }
+
+    /// How many slow hashes were computed in all.
+    pub(crate) fn hashes(&self) -> u64 {
+        self.pool.metrics().done_total()
+    }
+}
+
+pub(crate) fn home() -> Network {
+    IpAddr::from([192, 0, 2, 1]).into()
 }
 
 pub(crate) fn sign_up(email: &str, password: &str) -> SignUp {
-    SignUp { email: email.to_owned(), password: Secret::new(password.to_owned()) }
+    SignUp {
+        email: email.to_owned(),
+        username: "Alice".to_owned(),
+        password: Secret::new(password.to_owned()),
+        network: home(),
+    }
 }
 
 pub(crate) fn attempt(email: &str, password: &str) -> Attempt {
-    let network = std::net::IpAddr::from([192, 0, 2, 1]).into();
-    Attempt { email: email.to_owned(), password: Secret::new(password.to_owned()), network }
+    Attempt {
+        email: email.to_owned(),
+        password: Secret::new(password.to_owned()),
+        network: home(),
+        known_browser: false,
+    }
 }

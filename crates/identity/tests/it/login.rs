@@ -3,54 +3,173 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sluice_identity::{IdentityError, IdentityStatus, LoginOutcome, Refusal};
-use sluice_primitives::Lifetime;
+use sluice_crypto::password_hash::{self, HashMemory};
+use sluice_identity::config::{HardeningConfig, LimitsConfig, Rate};
+use sluice_identity::hardening::HardeningRepository;
+use sluice_identity::{Attempt, IdentityError, IdentityStatus, LoginOutcome, Network, Refusal};
+use sluice_primitives::{Clock, IdentityId, Lifetime, Secret};
 
-use super::fake::{World, attempt};
+use super::fake::{Setup, World, attempt, home};
 
 const ALICE: &str = "alice@example.com";
+const PASSWORD: &str = "correct horse";
+/// Of the same password, by crypt(3).
+const BCRYPT: &str = "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
 
 async fn world_with_alice() -> World {
     let world = World::new();
-    world.register(ALICE, "correct horse").await;
+    world.register(ALICE, PASSWORD).await;
     world
+}
+
+async fn harden(world: &World) {
+    let round = world.worker(HardeningConfig::default()).round().await.unwrap();
+    assert_eq!(round.hashed, 1);
+}
+
+#[track_caller]
+fn assert_hardened(world: &World) {
+    let credential = world.credential();
+    assert!(credential.starts_with("h1$"), "{credential}");
+    assert!(!world.store.people.lock()[0].hardening);
+}
+
+fn is_in(outcome: &LoginOutcome) -> bool {
+    matches!(outcome, LoginOutcome::LoggedIn(_))
 }
 
 #[tokio::test]
 async fn a_person_logs_in_with_the_right_password_only() {
     let world = world_with_alice().await;
-    let outcome = world.log_in("Alice@EXAMPLE.com", "correct horse").await;
+    let outcome = world.log_in("Alice@EXAMPLE.com", PASSWORD).await;
     let LoginOutcome::LoggedIn(identity) = outcome else { panic!("{outcome:?}") };
     assert_eq!(identity.email, ALICE);
     assert_eq!(world.log_in(ALICE, "correct horse ").await, LoginOutcome::Refused(Refusal::WrongPassword));
-    assert_eq!(world.log_in("alice", "correct horse").await, LoginOutcome::Refused(Refusal::Malformed));
+    assert_eq!(world.log_in("alice", PASSWORD).await, LoginOutcome::Refused(Refusal::Malformed));
     assert_eq!(world.log_in(ALICE, "").await, LoginOutcome::Refused(Refusal::Malformed));
 }
 
 #[tokio::test]
-async fn unknown_and_disabled_accounts_cost_the_work_of_known_ones() {
+async fn a_provisional_password_logs_in_and_is_hardened_by_it() {
     let world = world_with_alice().await;
-    world.store.people.lock()[0].status = IdentityStatus::Disabled;
-    let refused = [
-        ("bob@example.com", "correct horse", Refusal::UnknownAccount),
-        (ALICE, "another horse", Refusal::WrongPassword),
-        (ALICE, "correct horse", Refusal::Disabled),
-    ];
-    for (email, password, refusal) in refused {
-        assert_eq!(world.log_in(email, password).await, LoginOutcome::Refused(refusal));
-    }
-    world.pool.shutdown();
-    assert_eq!(world.pool.metrics().done_total(), 1 + 3);
-    assert_eq!(world.store.reads.load(Ordering::Relaxed), 3);
+    assert_eq!(world.log_in(ALICE, "wrong horse").await, LoginOutcome::Refused(Refusal::WrongPassword));
+    assert!(world.credential().starts_with("p1$"));
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+    assert_hardened(&world);
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
 }
 
 #[tokio::test]
-async fn a_hash_of_old_parameters_is_replaced_at_login() {
+async fn a_password_that_a_worker_has_taken_logs_in() {
+    let world = world_with_alice().await;
+    let (now, lease) = (world.clock.now(), Lifetime::secs(60));
+    let leased = world.store.lease(now, lease, 1).await.unwrap();
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+    assert_hardened(&world);
+    let by_login = world.credential();
+    assert_ne!(leased[0].stored, by_login);
+    world.worker(HardeningConfig::default()).round().await.unwrap();
+    assert_eq!(world.credential(), by_login, "what the worker took is not there any more");
+}
+
+#[tokio::test]
+async fn a_hardened_password_logs_in_and_stays_as_it_is() {
+    let world = world_with_alice().await;
+    harden(&world).await;
+    assert_hardened(&world);
+    let hardened = world.credential();
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+    assert_eq!(world.log_in(ALICE, "wrong horse").await, LoginOutcome::Refused(Refusal::WrongPassword));
+    assert_eq!(world.credential(), hardened);
+}
+
+#[tokio::test]
+async fn an_imported_password_logs_in_and_is_hardened_by_it() {
+    let world = world_with_alice().await;
+    world.import(BCRYPT);
+    assert_eq!(world.log_in(ALICE, "wrong horse").await, LoginOutcome::Refused(Refusal::WrongPassword));
+    assert!(world.credential().starts_with("f1$") && !world.credential().contains(BCRYPT));
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+    assert_hardened(&world);
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+}
+
+#[tokio::test]
+async fn a_hash_of_a_bare_password_logs_in_and_is_hardened_by_it() {
+    let world = world_with_alice().await;
+    let memory = &mut HashMemory::new();
+    let bare = password_hash::hash(world.params, PASSWORD.as_bytes(), &[3; 16], memory).unwrap();
+    world.store.people.lock()[0].credential = bare;
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+    assert_hardened(&world);
+}
+
+#[tokio::test]
+async fn a_hash_of_old_parameters_or_an_old_pepper_is_replaced_at_login() {
     let old = world_with_alice().await;
-    let world = World::on(Arc::clone(&old.store), 2, 8);
-    assert!(matches!(world.log_in(ALICE, "correct horse").await, LoginOutcome::LoggedIn(_)));
-    assert!(world.store.people.lock()[0].credential.starts_with("$argon2id$v=19$m=64,t=2,p=1$"));
-    assert!(matches!(world.log_in(ALICE, "correct horse").await, LoginOutcome::LoggedIn(_)));
+    harden(&old).await;
+    let world = World::on(Arc::clone(&old.store), Setup { passes: 2, ..Setup::default() });
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+    assert!(world.credential().contains("$argon2id$v=19$m=64,t=2,p=1$"));
+    let by_params = world.credential();
+    let both = Setup { passes: 2, peppers: vec![9, 8], ..Setup::default() };
+    let world = World::on(Arc::clone(&old.store), both);
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+    assert_ne!(world.credential()[..11], by_params[..11], "another pepper");
+    let new_only = Setup { passes: 2, peppers: vec![9], ..Setup::default() };
+    let world = World::on(Arc::clone(&old.store), new_only);
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+}
+
+#[tokio::test]
+async fn a_login_that_loses_the_race_for_the_credential_is_still_one() {
+    let world = world_with_alice().await;
+    let (one, other) = tokio::join!(world.log_in(ALICE, PASSWORD), world.log_in(ALICE, PASSWORD));
+    assert!(is_in(&one) && is_in(&other));
+    assert_hardened(&world);
+}
+
+#[tokio::test]
+async fn every_account_and_every_state_costs_one_hash() {
+    let world = world_with_alice().await;
+    let refused = |refusal| LoginOutcome::Refused(refusal);
+    let cost = async |email: &str, password: &str, expected: LoginOutcome| {
+        let (hashes, reads) = (world.hashes(), world.store.reads.load(Ordering::Relaxed));
+        let outcome = world.log_in(email, password).await;
+        assert!(outcome == expected || (is_in(&outcome) && is_in(&expected)), "{outcome:?}");
+        assert_eq!(world.hashes() - hashes, 1, "{outcome:?}");
+        assert_eq!(world.store.reads.load(Ordering::Relaxed) - reads, 1, "{outcome:?}");
+    };
+    let logged_in = LoginOutcome::LoggedIn(Box::new(world.store.people.lock()[0].clone()));
+    cost("bob@example.com", PASSWORD, refused(Refusal::UnknownAccount)).await;
+    cost(ALICE, "wrong horse", refused(Refusal::WrongPassword)).await;
+    cost(ALICE, PASSWORD, logged_in.clone()).await;
+    assert_hardened(&world);
+    cost(ALICE, "wrong horse", refused(Refusal::WrongPassword)).await;
+    cost(ALICE, PASSWORD, logged_in).await;
+    world.store.people.lock()[0].status = IdentityStatus::Disabled;
+    cost(ALICE, PASSWORD, refused(Refusal::Disabled)).await;
+    cost(ALICE, "wrong horse", refused(Refusal::WrongPassword)).await;
+    world.store.people.lock()[0].credential.clear();
+    cost(ALICE, PASSWORD, refused(Refusal::WrongPassword)).await;
+}
+
+#[tokio::test]
+async fn a_credential_that_cannot_be_read_says_whose_it_is_after_the_same_work() {
+    let world = world_with_alice().await;
+    for broken in [
+        "nonsense",
+        "p1$AAAA",
+        "h1$00000000$argon2id$v=19$m=64,t=1,p=1$AwMDAwMDAwMDAwMDAwMDAw$AwMDAwMDAwMDAwMDAwMDAw",
+    ] {
+        broken.clone_into(&mut world.store.people.lock()[0].credential);
+        let hashes = world.hashes();
+        let lost = world.login.log_in(attempt(ALICE, PASSWORD)).await;
+        let alice = world.store.people.lock()[0].id;
+        let is_hers = matches!(&lost, Err(IdentityError::Unreadable { identity, .. }) if *identity == alice);
+        assert!(is_hers, "{broken}: {lost:?}");
+        assert_eq!(world.hashes() - hashes, 1, "{broken}");
+    }
 }
 
 #[tokio::test]
@@ -59,10 +178,21 @@ async fn guesses_are_slowed_down_and_the_owner_still_gets_in() {
     for _ in 0..6 {
         assert_eq!(world.log_in(ALICE, "guess guess").await, LoginOutcome::Refused(Refusal::WrongPassword));
     }
-    assert_eq!(world.log_in(ALICE, "correct horse").await, LoginOutcome::TooMany(Lifetime::secs(1)));
+    assert_eq!(world.log_in(ALICE, PASSWORD).await, LoginOutcome::TooMany(Lifetime::secs(1)));
     world.clock.advance(Lifetime::secs(1));
-    assert!(matches!(world.log_in(ALICE, "correct horse").await, LoginOutcome::LoggedIn(_)));
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
     assert_eq!(world.log_in(ALICE, "guess guess").await, LoginOutcome::Refused(Refusal::WrongPassword));
+}
+
+#[tokio::test]
+async fn a_browser_that_is_known_does_not_wait_for_a_neighbour_who_guesses() {
+    let world = world_with_alice().await;
+    for _ in 0..7 {
+        world.log_in(ALICE, "guess guess").await;
+    }
+    let from_home = Attempt { known_browser: true, ..attempt(ALICE, PASSWORD) };
+    assert!(matches!(world.log_in(ALICE, PASSWORD).await, LoginOutcome::TooMany(_)));
+    assert!(is_in(&world.login.log_in(from_home).await.unwrap()));
 }
 
 #[tokio::test]
@@ -75,13 +205,43 @@ async fn an_account_that_does_not_exist_is_slowed_down_like_one_that_does() {
 }
 
 #[tokio::test]
+async fn a_network_logs_in_so_often_and_no_more() {
+    let limits = LimitsConfig { logins_per_network: Some(Rate::per_hour(2)), ..LimitsConfig::default() };
+    let world = World::with(Setup { limits, ..Setup::default() });
+    world.register(ALICE, PASSWORD).await;
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await) && is_in(&world.log_in(ALICE, PASSWORD).await));
+    assert_eq!(world.log_in(ALICE, PASSWORD).await, LoginOutcome::TooMany(Lifetime::minutes(30)));
+    let elsewhere = Network::from(std::net::IpAddr::from([192, 0, 2, 2]));
+    let elsewhere = Attempt { network: elsewhere, ..attempt(ALICE, PASSWORD) };
+    assert!(is_in(&world.login.log_in(elsewhere).await.unwrap()));
+}
+
+#[tokio::test]
 async fn an_attempt_that_was_never_looked_at_does_not_count() {
     let world = world_with_alice().await;
     *world.store.down.lock() = true;
     for _ in 0..100 {
-        let lost = world.login.log_in(attempt(ALICE, "correct horse")).await;
+        let lost = world.login.log_in(attempt(ALICE, PASSWORD)).await;
         assert!(matches!(lost, Err(IdentityError::Store(_))), "{lost:?}");
     }
     *world.store.down.lock() = false;
-    assert!(matches!(world.log_in(ALICE, "correct horse").await, LoginOutcome::LoggedIn(_)));
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+}
+
+#[tokio::test]
+async fn whoever_is_logged_in_proves_the_password_again_and_is_slowed_down_likewise() {
+    let world = world_with_alice().await;
+    let alice = world.store.people.lock()[0].id;
+    let verify = async |id: IdentityId, password: &str| {
+        world.login.verify_password(id, &Secret::new(password.to_owned()), home()).await.unwrap()
+    };
+    assert!(is_in(&verify(alice, PASSWORD).await));
+    assert_eq!(verify(alice, "").await, LoginOutcome::Refused(Refusal::Malformed));
+    let nobody = IdentityId::from_bytes([9; 16]);
+    assert_eq!(verify(nobody, PASSWORD).await, LoginOutcome::Refused(Refusal::UnknownAccount));
+    for _ in 0..6 {
+        assert_eq!(verify(alice, "guess guess").await, LoginOutcome::Refused(Refusal::WrongPassword));
+    }
+    assert_eq!(verify(alice, PASSWORD).await, LoginOutcome::TooMany(Lifetime::secs(1)));
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await), "guesses there are not guesses here");
 }

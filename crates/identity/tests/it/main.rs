@@ -1,6 +1,20 @@
 //! The identity service as its callers see it.
 
+mod breached;
+mod accounts;
+mod addresses;
 #[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod fake;
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
+mod factor;
+mod hardening;
 mod login;
+mod mails;
+mod recovery;
 mod registration;
+#[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
+mod services;
+mod sessions;
+#[path = "../../../crypto/tests/it/foreign_vectors.rs"]
+mod foreign_vectors;
+mod transfer;

@@ -1,27 +1,98 @@
 //! Identities in memory.
 
+use std::ops::Bound::{Excluded, Unbounded};
+
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::identity::{Identity, IdentityRepository, LoginNameHash, Registration};
-use sluice_primitives::IdentityId;
+use sluice_identity::identity::repository::SEARCHED_AT_ONCE;
+use sluice_identity::identity::{
+    Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
+    LoginNameHash, Registration,
+};
+use sluice_primitives::{IdentityId, NodeId, Timestamp};
+use sluice_protocol::Subject;
+use sluice_token::{Marker, Target};
 
-use super::{MemoryStore, check};
+use super::identity_change::check_change;
+use super::{Data, MemoryStore, check};
+
+fn matches(identity: &Identity, filter: &IdentityFilter) -> bool {
+    let holds = |text: &str| {
+        let text = text.to_lowercase();
+        [&identity.email, &identity.username].into_iter().any(|field| field.to_lowercase().contains(&text))
+    };
+    filter.status.is_none_or(|status| status == identity.status) && filter.text.as_deref().is_none_or(holds)
+}
+
+impl Data {
+    fn register(&mut self, identity: Identity) -> Registration {
+        let owner = self.login_names.get(&identity.login_name).and_then(|id| self.identities.get(id));
+        if let Some(owner) = owner {
+            let own = owner.attempt == identity.attempt;
+            return if own { Registration::Registered } else { Registration::Taken };
+        }
+        self.login_names.insert(identity.login_name, identity.id);
+        if identity.hardening {
+            self.hardening.insert(identity.id, identity.created_at);
+        }
+        self.identities.insert(identity.id, identity);
+        Registration::Registered
+    }
+
+    fn page(&self, filter: &IdentityFilter) -> IdentityPage {
+        let limit = usize::try_from(filter.limit).unwrap_or(usize::MAX);
+        let mut page = IdentityPage::default();
+        let mut looked_at = 0;
+        let mut rows =
+            self.identities.range((filter.after.map_or(Unbounded, Excluded), Unbounded)).peekable();
+        while let Some((id, identity)) = rows.next() {
+            if matches(identity, filter) {
+                page.identities.push(identity.clone());
+            }
+            looked_at += 1;
+            if page.identities.len() >= limit || looked_at == SEARCHED_AT_ONCE {
+                page.next = rows.peek().map(|_| *id);
+                break;
+            }
+        }
+        page
+    }
+
+    /// Whether somebody with this id may log in.
+    pub(super) fn may_log_in(&self, id: IdentityId) -> bool {
+        use sluice_identity::identity::IdentityStatus::Active;
+        self.identities.get(&id).is_some_and(|identity| identity.status == Active)
+    }
+
+    /// Appends the marker of everything that was issued for somebody.
+    pub(super) fn mark_subject(
+        &mut self,
+        node: NodeId,
+        id: IdentityId,
+        at: Timestamp,
+        expires_at: Timestamp,
+    ) {
+        if let Ok(subject) = id.to_string().parse::<Subject>() {
+            self.mark(node, Marker { target: Target::Subject(subject), at, expires_at });
+        }
+    }
+
+    fn delete_identity(&mut self, id: IdentityId) -> bool {
+        let Some(identity) = self.identities.remove(&id) else { return false };
+        self.login_names.remove(&identity.login_name);
+        self.hardening.remove(&id);
+        self.identity_sessions.retain(|_, session| session.identity != id);
+        self.mail_codes.retain(|(owner, _), _| *owner != id);
+        self.forget_factors(id);
+        true
+    }
+}
 
 #[async_trait]
 impl IdentityRepository for MemoryStore {
     async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
         check([identity.email.as_str(), identity.username.as_str(), identity.credential.as_str()])?;
-        self.write(|data| {
-            let owner = data.login_names.get(&identity.login_name).and_then(|id| data.identities.get(id));
-            if let Some(owner) = owner {
-                let own = owner.attempt == identity.attempt;
-                return if own { Registration::Registered } else { Registration::Taken };
-            }
-            data.login_names.insert(identity.login_name, identity.id);
-            data.identities.insert(identity.id, identity);
-            Registration::Registered
-        })
-        .await
+        self.write(|data| data.register(identity)).await
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
@@ -34,13 +105,33 @@ impl IdentityRepository for MemoryStore {
 
     async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
         check([new])?;
-        self.write(|data| match data.identities.get_mut(&id) {
-            Some(identity) if identity.credential == old => {
-                new.clone_into(&mut identity.credential);
-                identity.hardening = false;
-                true
+        self.write(|data| data.replace_credential(id, old, new)).await
+    }
+}
+
+#[async_trait]
+impl IdentityDirectory for MemoryStore {
+    async fn list(&self, filter: &IdentityFilter) -> Result<IdentityPage, StoreError> {
+        Ok(self.read(|data| data.page(filter)))
+    }
+
+    async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError> {
+        check_change(change)?;
+        self.write(|data| data.change_identity(self.node, change)).await
+    }
+
+    async fn delete(
+        &self,
+        id: IdentityId,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.write(|data| {
+            let was_there = data.delete_identity(id);
+            if was_there {
+                data.mark_subject(self.node, id, now, marker_expires_at);
             }
-            _ => false,
+            was_there
         })
         .await
     }

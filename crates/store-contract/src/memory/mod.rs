@@ -6,22 +6,30 @@
 mod client;
 mod consent;
 mod device;
+mod factor;
 mod feed;
 mod grant;
+mod hardening;
 mod identity;
+mod identity_change;
+mod identity_session;
 mod keys;
 mod login_session;
+mod mail;
+mod mail_code;
 mod outbox;
 mod parked_flow;
 mod replay;
 mod trust;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
+use sluice_identity::factor::Factor;
 use sluice_identity::identity::{Identity, LoginNameHash};
+use sluice_identity::session::IdentitySession;
 use sluice_oauth::client::Client;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::device::UserCodeHash;
@@ -74,6 +82,14 @@ struct Data {
     parked: BTreeMap<ParkedHandle, ParkedFlow>,
     identities: BTreeMap<IdentityId, Identity>,
     login_names: BTreeMap<LoginNameHash, IdentityId>,
+    /// When the credentials that are not hardened are due.
+    hardening: BTreeMap<IdentityId, Timestamp>,
+    identity_sessions: BTreeMap<SessionId, IdentitySession>,
+    factors: BTreeMap<(IdentityId, Uuid), Factor>,
+    recovery_codes: BTreeSet<(IdentityId, [u8; 32])>,
+    /// By the stored purpose.
+    mail_codes: BTreeMap<(IdentityId, i16), mail_code::Row>,
+    mails: BTreeMap<Uuid, mail::Row>,
     keys: BTreeMap<(String, String), StoredKey>,
     replay: BTreeMap<(i16, [u8; 32]), Timestamp>,
     outbox: BTreeMap<Uuid, outbox::Row>,
@@ -171,6 +187,13 @@ fn purge<K: Ord + Clone, V>(map: &mut BTreeMap<K, V>, limit: u32, expired: impl 
         map.remove(key);
     }
     gone
+}
+
+/// At most `limit` of these, in the order in which they are due.
+fn due_first<K: Ord>(due: impl Iterator<Item = (Timestamp, K)>, limit: u32) -> Vec<K> {
+    let mut due: Vec<_> = due.collect();
+    due.sort_unstable();
+    due.into_iter().map(|(_, key)| key).take(usize::try_from(limit).unwrap_or(usize::MAX)).collect()
 }
 
 fn count<T>(gone: &[T]) -> u64 {

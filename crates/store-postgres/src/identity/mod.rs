@@ -1,6 +1,10 @@
-//! Identities. [`register`]: the hot write. Here: the repository.
+//! Identities. [`register`]: the hot write. [`directory`]: what is done with records that are there, with
+//! [`change`] and [`search`]. Here: the repository.
 
+mod change;
+mod directory;
 pub(crate) mod register;
+mod search;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
@@ -12,6 +16,8 @@ use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::storable;
 
+/// Locks an identity until the end of the transaction.
+pub(crate) const LOCK: &str = include_str!("lock.sql");
 const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
 const FIND: &str = include_str!("find.sql");
 const REPLACE_CREDENTIAL: &str = include_str!("replace_credential.sql");

@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use sluice_commit::{CommitFailure, Writer};
-use sluice_identity::identity::{Identity, LoginNameHash, Registration};
+use sluice_identity::identity::{Identity, Registration};
 use sluice_primitives::Timestamp;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::stored_status;
@@ -35,6 +36,7 @@ impl Writer for RegisterIdentities {
         if registered.len() == batch.len() {
             return Ok(vec![Registration::Registered; batch.len()]);
         }
+        let registered = registered.iter().filter_map(|row| column(row, 0).ok()).collect();
         self.outcomes(batch, &registered).await.map_err(Failure::into_commit_failure)
     }
 
@@ -44,8 +46,8 @@ impl Writer for RegisterIdentities {
 }
 
 impl RegisterIdentities {
-    /// The names of the batch that were free.
-    async fn register(&self, batch: &[Identity]) -> Result<HashSet<Vec<u8>>, Failure> {
+    /// A row for each of the batch whose name was free: its id.
+    async fn register(&self, batch: &[Identity]) -> Result<Vec<Row>, Failure> {
         let ids: Vec<Uuid> = batch.iter().map(|op| op.id.as_uuid()).collect();
         let attempts: Vec<Uuid> = batch.iter().map(|op| op.attempt.as_uuid()).collect();
         let created: Vec<i64> = batch.iter().map(|op| op.created_at.as_millis()).collect();
@@ -70,26 +72,24 @@ impl RegisterIdentities {
             &due,
             &verified,
         ];
-        let rows = self.0.link.query(REGISTER, params).await?;
-        Ok(rows.iter().filter_map(|row| column(row, 0).ok()).collect())
+        self.0.link.query(REGISTER, params).await
     }
 
     /// Who has the names: this attempt, now or before its answer was lost, or another.
     async fn outcomes(
         &self,
         batch: &[Identity],
-        registered: &HashSet<Vec<u8>>,
+        registered: &HashSet<Uuid>,
     ) -> Result<Vec<Registration>, Failure> {
-        let left = batch.iter().filter(|op| !registered.contains(op.login_name.as_slice()));
+        let left = batch.iter().filter(|op| !registered.contains(&op.id.as_uuid()));
         let names: Vec<&[u8]> = left.map(|op| op.login_name.as_slice()).collect();
         let params: Params<'_> = &[&names];
         let rows = self.0.link.query(ATTEMPTS, params).await?;
         let attempts: HashMap<Vec<u8>, Uuid> =
             rows.iter().filter_map(|row| Some((column(row, 0).ok()?, column(row, 1).ok()?))).collect();
         let outcome = |op: &Identity| {
-            let name: &LoginNameHash = &op.login_name;
-            let own = attempts.get(name.as_slice()) == Some(&op.attempt.as_uuid());
-            if own || registered.contains(name.as_slice()) {
+            let own = attempts.get(op.login_name.as_slice()) == Some(&op.attempt.as_uuid());
+            if own || registered.contains(&op.id.as_uuid()) {
                 Registration::Registered
             } else {
                 Registration::Taken

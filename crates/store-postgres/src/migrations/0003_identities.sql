@@ -24,12 +24,14 @@ CREATE TABLE identity_session (
 
 CREATE INDEX identity_session_identity ON identity_session (identity_id, session_id);
 
+-- `used_by`, `spent_by`, `tried_by`: the statement that did it last, so that one that was sent again knows its own work.
 CREATE TABLE factor (
     created_at bigint NOT NULL,
     last_used_at bigint,
     counter bigint NOT NULL,
     identity_id uuid NOT NULL,
     factor_id uuid NOT NULL,
+    used_by uuid,
     kind smallint NOT NULL,
     name text NOT NULL,
     sealed text NOT NULL,
@@ -38,6 +40,7 @@ CREATE TABLE factor (
 
 CREATE TABLE recovery_code (
     identity_id uuid NOT NULL,
+    spent_by uuid,
     code_hash bytea NOT NULL,
     PRIMARY KEY (identity_id, code_hash)
 );
@@ -48,6 +51,7 @@ CREATE TABLE mail_code (
     identity_id uuid NOT NULL,
     attempt uuid NOT NULL,
     taken_by uuid,
+    tried_by uuid,
     tries integer NOT NULL,
     purpose smallint NOT NULL,
     code_hash bytea NOT NULL,

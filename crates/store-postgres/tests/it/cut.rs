@@ -18,14 +18,14 @@ use crate::fixture::{PostgresFixture, node};
 use crate::proxy::Proxy;
 
 /// A database, a node that reaches it directly, and one that reaches it through the proxy.
-struct Cut {
-    fixture: PostgresFixture,
-    proxy: Proxy,
-    store: Arc<PostgresStore>,
+pub(crate) struct Cut {
+    pub(crate) fixture: PostgresFixture,
+    pub(crate) proxy: Proxy,
+    pub(crate) store: Arc<PostgresStore>,
 }
 
 impl Cut {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let fixture = PostgresFixture::start().await;
         let proxy = Proxy::start(fixture.dsn()).await;
         let store = node(&proxy.dsn(fixture.dsn())).await;

@@ -5,6 +5,8 @@
 
 mod cut;
 mod fixture;
+mod identity_cut;
+mod identity_plans;
 mod late_commit;
 mod migrations;
 mod proxy;

@@ -1,4 +1,10 @@
 //! Identities on SQLite: the login name is a row of its own, and whoever gets it gets the identity.
+//!
+//! [`directory`]: what administrators and people do with records that are there. [`change`], [`list`]: its longer steps.
+
+mod change;
+mod directory;
+mod list;
 
 use async_trait::async_trait;
 use rusqlite::{Row, params};
@@ -14,9 +20,10 @@ use crate::writer::{Kind, Write};
 const REGISTER: &str = include_str!("register.sql");
 const REGISTER_NAME: &str = include_str!("register_name.sql");
 const ATTEMPT: &str = include_str!("attempt.sql");
+const FORGET_NAME: &str = include_str!("forget_name.sql");
 const FIND: &str = include_str!("find.sql");
 const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
-const REPLACE_CREDENTIAL: &str = include_str!("replace_credential.sql");
+pub(crate) const REPLACE_CREDENTIAL: &str = include_str!("replace_credential.sql");
 
 const ACTIVE: i16 = 1;
 const DISABLED: i16 = 2;
@@ -42,10 +49,6 @@ impl Kind for RegisterIdentity {
                 Registration::Taken
             });
         }
-        let status = match op.status {
-            IdentityStatus::Active => ACTIVE,
-            IdentityStatus::Disabled => DISABLED,
-        };
         let values = params![
             op.id.as_bytes(),
             op.email,
@@ -53,7 +56,7 @@ impl Kind for RegisterIdentity {
             op.username,
             op.credential,
             op.hardening.then(|| op.created_at.as_millis()),
-            status,
+            stored(op.status),
             op.email_verified_at.map(Timestamp::as_millis),
             op.created_at.as_millis(),
             op.attempt.as_bytes(),
@@ -63,7 +66,20 @@ impl Kind for RegisterIdentity {
     }
 }
 
-pub(crate) fn identity(row: &Row<'_>) -> Result<Identity, SqliteError> {
+const fn stored(status: IdentityStatus) -> i16 {
+    match status {
+        IdentityStatus::Active => ACTIVE,
+        IdentityStatus::Disabled => DISABLED,
+    }
+}
+
+/// The status in a column. One that this version does not know lets nobody in.
+fn status(row: &Row<'_>, column: usize) -> Result<IdentityStatus, SqliteError> {
+    let stored: i16 = row.get(column)?;
+    Ok(if stored == ACTIVE { IdentityStatus::Active } else { IdentityStatus::Disabled })
+}
+
+fn identity(row: &Row<'_>) -> Result<Identity, SqliteError> {
     Ok(Identity {
         id: IdentityId::from_bytes(row.get(0)?),
         email: row.get(1)?,
@@ -71,13 +87,8 @@ pub(crate) fn identity(row: &Row<'_>) -> Result<Identity, SqliteError> {
         username: row.get(3)?,
         credential: row.get(4)?,
         hardening: row.get::<_, Option<i64>>(5)?.is_some(),
-        // A status that this version does not know lets nobody in.
-        status: if row.get::<_, i16>(6)? == ACTIVE {
-            IdentityStatus::Active
-        } else {
-            IdentityStatus::Disabled
-        },
-        email_verified_at: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_millis),
+        status: status(row, 6)?,
+        email_verified_at: row::time_if_any(row, 7)?,
         created_at: row::time(row, 8)?,
         updated_at: row::time(row, 9)?,
         revision: row.get(10)?,

@@ -112,9 +112,18 @@ impl<'c> Write<'c> {
         params: impl Params,
         read: impl FnMut(&Row<'_>) -> Result<T, SqliteError>,
     ) -> Result<Vec<T>, SqliteError> {
-        let rows = connection::rows(self.connection, sql, params, read)?;
-        self.written.count(table, Verb::Update, rows.len());
-        Ok(rows)
+        self.returning((table, Verb::Update), sql, params, read)
+    }
+
+    /// Executes a `DELETE … RETURNING`: the rows as they were.
+    pub(crate) fn deleted<T>(
+        &mut self,
+        table: &'static str,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> Result<T, SqliteError>,
+    ) -> Result<Vec<T>, SqliteError> {
+        self.returning((table, Verb::Delete), sql, params, read)
     }
 
     /// All rows of a `SELECT`.
@@ -162,6 +171,18 @@ impl<'c> Write<'c> {
         self.appended = true;
         self.insert("change", APPEND_CHANGE, (node.as_bytes(), counter, kind, key, at))?;
         Ok(())
+    }
+
+    fn returning<T>(
+        &mut self,
+        (table, verb): (&'static str, Verb),
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> Result<T, SqliteError>,
+    ) -> Result<Vec<T>, SqliteError> {
+        let rows = connection::rows(self.connection, sql, params, read)?;
+        self.written.count(table, verb, rows.len());
+        Ok(rows)
     }
 
     fn execute(

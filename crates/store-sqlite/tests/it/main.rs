@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests may unwrap")]
 
 mod fixture;
+mod identities;
 mod login_writes;
 mod migrations;
 mod plans;

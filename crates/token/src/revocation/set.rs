@@ -119,6 +119,17 @@ impl RevocationSet {
         !markers.is_empty() && (covers(Target::Session(session)) || covers(Target::Subject(subject.clone())))
     }
 
+    /// Whether a session that belongs to no grant is over: it was ended, or its subject was signed out not before it
+    /// authenticated.
+    pub fn covers_session(&self, session: SessionId, subject: &Subject, authenticated_at: Timestamp) -> bool {
+        let markers = self.0.read();
+        let of_subject = || markers.get(&Target::Subject(subject.clone()));
+        // As with grants: a session authenticates once, and its end comes after, whatever the clocks of two nodes say.
+        !markers.is_empty()
+            && (markers.contains_key(&Target::Session(session))
+                || of_subject().is_some_and(|entry| authenticated_at <= entry.at))
+    }
+
     /// Forgets markers whose tokens have all expired.
     pub fn forget_expired(&self, now: Timestamp) {
         self.0.write().retain(|_, entry| entry.expires_at > now);
@@ -163,6 +174,23 @@ mod tests {
         assert!(!covers(Some(&bob), 49) && !covers(None, 49));
         set.forget_expired(Timestamp::from_secs(90));
         assert!(!covers(Some(&alice), 49));
+    }
+
+    #[test]
+    fn a_session_of_no_grant_ends_by_itself_and_with_its_subject() {
+        let session = SessionId::from_bytes([1; 16]);
+        let alice: Subject = "alice".parse().unwrap();
+        let ends = |target: Target, authenticated_at: i64| {
+            let set = RevocationSet::default();
+            set.apply(&Marker { target, at: Timestamp::from_secs(50), expires_at: Timestamp::NEVER });
+            set.covers_session(session, &alice, Timestamp::from_secs(authenticated_at))
+        };
+        let of_alice = || Target::Subject("alice".parse().unwrap());
+        assert!(ends(Target::Session(session), 49) && ends(Target::Session(session), 51));
+        assert!(ends(of_alice(), 50) && !ends(of_alice(), 51));
+        assert!(!ends(Target::Session(SessionId::from_bytes([2; 16])), 49));
+        assert!(!ends(Target::Subject("bob".parse().unwrap()), 49));
+        assert!(!ends(Target::SubjectConsents("alice".parse().unwrap()), 49));
     }
 
     fn exchanged() -> AccessTokenClaims {

@@ -1,0 +1,155 @@
+//! Codes: how they get into mails, and how they come back. Link and code of one mail are the same thing, good once.
+
+use sluice_primitives::{AttemptId, IdentityId, Secret};
+use tracing::info;
+
+use super::outcome::{Denied, Stop};
+use super::service::AccountService;
+use crate::identity::{Email, Identity, IdentityStatus, LoginNameHash};
+use crate::login::Network;
+use crate::mail::{
+    Code, CodeMail, CodePurpose, MailCode, MailLink, MailQueue, Message, MessageKind, TakenCode,
+};
+
+/// What a mail carried, as it comes back.
+#[derive(Debug, Clone)]
+pub enum MailProof {
+    /// The code, typed.
+    Code {
+        /// Whose it is said to be.
+        who: Claimant,
+        /// As it was typed.
+        code: Secret<String>,
+    },
+    /// The `token` of the link.
+    Link(Secret<String>),
+}
+
+/// Whose code it is said to be.
+#[derive(Debug, Clone)]
+pub enum Claimant {
+    /// Of somebody who is signed in.
+    Identity(IdentityId),
+    /// Of whoever has this address; it need not be one.
+    Email(String),
+}
+
+/// A code that is on its way.
+pub(super) struct NewCode<'a> {
+    /// Of the identity with this id and revision. Nobody needs to have it.
+    pub(super) whose: (IdentityId, i64),
+    pub(super) purpose: CodePurpose,
+    pub(super) to: &'a str,
+}
+
+/// A proof that was read.
+struct Claim {
+    /// Whom it names; none if there is nobody.
+    identity: Option<Identity>,
+    /// Under which name that was looked for.
+    account: LoginNameHash,
+    code: Option<Code>,
+    is_link: bool,
+}
+
+/// An identity that nobody has: work done for it is as much as for one that somebody has.
+pub(super) fn nobody(account: &LoginNameHash) -> IdentityId {
+    let mut bytes = [0; 16];
+    for (to, from) in bytes.iter_mut().zip(account) {
+        *to = *from;
+    }
+    IdentityId::from_bytes(bytes)
+}
+
+impl AccountService {
+    /// Makes a code and queues the mail that `kind` makes of it.
+    pub(super) async fn send_code(
+        &self,
+        mails: &MailQueue,
+        new: NewCode<'_>,
+        kind: impl FnOnce(CodeMail) -> MessageKind + Send,
+    ) -> Result<(), Stop> {
+        let now = self.clock.now();
+        let (codes, links) = (&self.config.codes, &self.config.links);
+        let (good, page) = match new.purpose {
+            CodePurpose::VerifyEmail => (codes.verify, &links.verify),
+            CodePurpose::Recover => (codes.recover, &links.recover),
+            CodePurpose::ChangeEmail => (codes.change_email, &links.change_email),
+        };
+        let (identity, code) = (new.whose.0, Code::draw(&*self.rng));
+        let hash = self.code_key.hash(new.whose, new.purpose, &code);
+        let grouped = code.grouped();
+        let link = MailLink { identity, purpose: new.purpose, code, expires_at: now + good };
+        let link = link.to_url(page, &self.sealer, &*self.rng);
+        let carried = CodeMail { code: grouped, link, minutes: good.as_secs() / 60 };
+        let mail = mails.sealed(&Message { to: new.to.to_owned(), kind: kind(carried) });
+        let row = MailCode {
+            identity,
+            purpose: new.purpose,
+            email: new.to.to_owned(),
+            hash,
+            expires_at: now + good,
+            attempt: AttemptId::generate(now, &*self.rng),
+        };
+        Ok(self.codes.put(&row, &mail).await?)
+    }
+
+    /// Spends a code: who has it, and to which address it was sent. Whatever is wrong with it costs the same and is told
+    /// the same, whether or not there is such a person.
+    pub(super) async fn take_code(
+        &self,
+        proof: &MailProof,
+        purpose: CodePurpose,
+        network: Network,
+    ) -> Result<(Identity, String), Stop> {
+        let claim = self.read_claim(proof, purpose).await?;
+        if !claim.is_link {
+            self.limits.check_code(&claim.account, network).map_err(Denied::TooMany)?;
+        }
+        let code = claim.code.ok_or(Denied::WrongCode)?;
+        let present = claim.identity.as_ref().map(|identity| (identity.id, identity.revision));
+        let whose = present.unwrap_or_else(|| (nobody(&claim.account), 0));
+        let hash = self.code_key.hash(whose, purpose, &code);
+        let now = self.clock.now();
+        let attempt = AttemptId::generate(now, &*self.rng);
+        let taken = self.codes.take(whose.0, purpose, &hash, (now, attempt)).await?;
+        match (taken, claim.identity) {
+            (TakenCode::Right { email }, Some(identity)) if identity.status == IdentityStatus::Active => {
+                Ok((identity, email))
+            }
+            (taken, identity) => {
+                let id = identity.map(|identity| tracing::field::display(identity.id));
+                let gone = taken == TakenCode::Gone;
+                info!(target: "sluice_audit", { identity.id = id, client.network = %network, purpose = ?purpose, gone }, "code of a mail refused");
+                Err(Denied::WrongCode.into())
+            }
+        }
+    }
+
+    async fn read_claim(&self, proof: &MailProof, purpose: CodePurpose) -> Result<Claim, Stop> {
+        match proof {
+            MailProof::Link(token) => {
+                let link = MailLink::open(token.expose(), &self.sealer)
+                    .filter(|link| link.purpose == purpose && self.clock.now() < link.expires_at)
+                    .ok_or(Denied::WrongCode)?;
+                let identity = self.identities.find(link.identity).await?;
+                let account = identity.as_ref().map(|identity| identity.login_name).unwrap_or_default();
+                Ok(Claim { identity, account, code: Some(link.code), is_link: true })
+            }
+            MailProof::Code { who, code } => {
+                let (identity, account) = match who {
+                    Claimant::Identity(id) => {
+                        let identity = self.identities.find(*id).await?.ok_or(Denied::WrongCode)?;
+                        let account = identity.login_name;
+                        (Some(identity), account)
+                    }
+                    Claimant::Email(email) => {
+                        let account = email.parse::<Email>().map_err(|_| Denied::WrongCode)?.login_name();
+                        (self.identities.find_by_login_name(&account).await?, account)
+                    }
+                };
+                Ok(Claim { identity, account, code: Code::typed(code.expose()), is_link: false })
+            }
+        }
+    }
+}

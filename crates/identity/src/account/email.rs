@@ -1,0 +1,157 @@
+//! E-mail addresses: the proof that somebody reads mail there, and another address. Whether an address is taken is told
+//! to nobody but who reads mail at it.
+
+use sluice_primitives::{IdentityId, Secret};
+use tracing::info;
+
+use super::codes::{MailProof, NewCode};
+use super::outcome::{Denied, Outcome, Stop};
+use super::service::AccountService;
+use crate::error::IdentityError;
+use crate::identity::changing::change_latest;
+use crate::identity::{Changed, Email, Identity, IdentityChange, NewEmail};
+use crate::login::Network;
+use crate::mail::{CodePurpose, MessageKind};
+use crate::registration::InvalidField;
+
+/// Another address, as somebody who is signed in asks for it.
+#[derive(Debug)]
+pub struct EmailChange {
+    /// Whose.
+    pub identity: IdentityId,
+    /// The present password.
+    pub password: Secret<String>,
+    /// The new address.
+    pub new_email: String,
+    /// Where the request comes from.
+    pub network: Network,
+}
+
+impl AccountService {
+    /// Sends a code to the person's address.
+    ///
+    /// # Errors
+    /// [`IdentityError`] if the store cannot do it now.
+    pub async fn send_verification(
+        &self,
+        identity: IdentityId,
+        network: Network,
+    ) -> Result<Outcome<()>, IdentityError> {
+        Outcome::of(self.verification_sent(identity, network).await)
+    }
+
+    /// The person reads mail at the address: whose it is.
+    ///
+    /// # Errors
+    /// [`IdentityError`] if the store cannot do it now.
+    pub async fn verify_email(
+        &self,
+        proof: &MailProof,
+        network: Network,
+    ) -> Result<Outcome<IdentityId>, IdentityError> {
+        Outcome::of(self.email_verified(proof, network).await)
+    }
+
+    /// Sends a code to the new address. If it is taken, its owner is told instead, and no code is right.
+    ///
+    /// # Errors
+    /// [`IdentityError`] if hash pool or store cannot do it now.
+    pub async fn begin_email_change(&self, change: &EmailChange) -> Result<Outcome<()>, IdentityError> {
+        Outcome::of(self.email_change_begun(change).await)
+    }
+
+    /// Sets the address that the code was sent to. The former one is told.
+    ///
+    /// # Errors
+    /// [`IdentityError`] if the store cannot do it now.
+    pub async fn confirm_email_change(
+        &self,
+        proof: &MailProof,
+        network: Network,
+    ) -> Result<Outcome<IdentityId>, IdentityError> {
+        Outcome::of(self.email_changed(proof, network).await)
+    }
+
+    async fn verification_sent(&self, identity: IdentityId, network: Network) -> Result<(), Stop> {
+        let mails = self.mails.as_ref().ok_or(Denied::NoMail)?;
+        let identity = self.identities.find(identity).await?.ok_or(Denied::Gone)?;
+        if identity.email_verified_at.is_some() {
+            return Err(Denied::Unchanged.into());
+        }
+        self.limits.check_mail(&identity.login_name, network).map_err(Denied::TooMany)?;
+        let new = NewCode {
+            whose: (identity.id, identity.revision),
+            purpose: CodePurpose::VerifyEmail,
+            to: &identity.email,
+        };
+        self.send_code(mails, new, MessageKind::VerifyEmail).await
+    }
+
+    async fn email_verified(&self, proof: &MailProof, network: Network) -> Result<IdentityId, Stop> {
+        let (identity, email) = self.take_code(proof, CodePurpose::VerifyEmail, network).await?;
+        let now = self.clock.now();
+        // The address may be another one by now.
+        let verifies = |identity: &Identity| {
+            (identity.email == email).then(|| IdentityChange {
+                email_verified_at: Some(Some(identity.email_verified_at.unwrap_or(now))),
+                ..IdentityChange::of(identity, now, self.attempt(now))
+            })
+        };
+        match change_latest(&*self.identities, identity.id, verifies).await? {
+            None => Err(Denied::WrongCode.into()),
+            Some((identity, Changed::Done)) => {
+                info!(target: "sluice_audit", { identity.id = %identity.id }, "e-mail address verified");
+                Ok(identity.id)
+            }
+            Some((_, Changed::Stale | Changed::Taken)) => Err(IdentityError::Changed.into()),
+        }
+    }
+
+    async fn email_change_begun(&self, change: &EmailChange) -> Result<(), Stop> {
+        let mails = self.mails.as_ref().ok_or(Denied::NoMail)?;
+        let email: Email = change.new_email.parse().map_err(InvalidField::from)?;
+        let identity = self.verify_password(change.identity, &change.password, change.network).await?;
+        if identity.email == email.as_str() {
+            return Err(Denied::Unchanged.into());
+        }
+        self.limits.check_mail(&email.login_name(), change.network).map_err(Denied::TooMany)?;
+        let is_taken = self.identities.find_by_login_name(&email.login_name()).await?.is_some();
+        let new = NewCode {
+            whose: (identity.id, identity.revision),
+            purpose: CodePurpose::ChangeEmail,
+            to: email.as_str(),
+        };
+        let taken = is_taken.then(|| self.already_registered_kind());
+        self.send_code(mails, new, |code| taken.unwrap_or(MessageKind::ChangeEmail(code))).await?;
+        info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %change.network }, "another e-mail address asked for");
+        Ok(())
+    }
+
+    async fn email_changed(&self, proof: &MailProof, network: Network) -> Result<IdentityId, Stop> {
+        let (identity, email) = self.take_code(proof, CodePurpose::ChangeEmail, network).await?;
+        let email: Email = email.parse().map_err(|_| Denied::WrongCode)?;
+        let now = self.clock.now();
+        let new_masked = masked(email.as_str());
+        let change = IdentityChange {
+            email: Some(NewEmail { email: email.as_str().to_owned(), login_name: email.login_name() }),
+            email_verified_at: Some(Some(now)),
+            mails: self.notice(&identity.email, MessageKind::EmailChanged { new_masked }),
+            ..IdentityChange::of(&identity, now, self.attempt(now))
+        };
+        self.make(&change).await?;
+        info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "e-mail address changed");
+        Ok(identity.id)
+    }
+
+    pub(super) fn already_registered_kind(&self) -> MessageKind {
+        let links = &self.config.links;
+        MessageKind::AlreadyRegistered { login: links.login.to_string(), recover: links.recover.to_string() }
+    }
+}
+
+/// Enough of an address to know one's own.
+fn masked(email: &str) -> String {
+    let (local, domain) = email.rsplit_once('@').unwrap_or((email, ""));
+    let first: String = local.chars().take(1).collect();
+    format!("{first}…@{domain}")
+}

@@ -1,0 +1,22 @@
+//! What people do with their own record: another password, another address, a way back in, out of here.
+//!
+//! [`service`]: what needs the present password. [`email`]: addresses and their proof. [`recovery`]: the way back in
+//! without the password. [`codes`]: what mails carry and how it comes back. [`outcome`]: what became of it.
+//! [`confirmation`]: who it is, once more. [`config`]: where pages are. `registration_mails`: what is written to those who register,
+//! `recovery_mails`: to those whose credentials were taken away.
+
+pub mod codes;
+pub mod config;
+pub mod confirmation;
+pub mod email;
+pub mod outcome;
+pub mod recovery;
+mod recovery_mails;
+mod registration_mails;
+pub mod service;
+
+pub use codes::{Claimant, MailProof};
+pub use config::{AccountConfig, AccountLinks};
+pub use email::EmailChange;
+pub use outcome::{Denied, Outcome};
+pub use service::{AccountService, PasswordChange};

@@ -1,0 +1,42 @@
+//! What administrators ask for.
+
+use sluice_primitives::Secret;
+
+use crate::identity::IdentityStatus;
+
+/// The password of a new identity.
+#[derive(Debug)]
+pub enum NewPassword {
+    /// As it is typed. It must be what people's own passwords must be.
+    Plain(Secret<String>),
+    /// A hash that another system made ([`sluice_crypto::foreign_hash`]).
+    Hash(Secret<String>),
+}
+
+/// A record to be made.
+#[derive(Debug)]
+pub struct NewIdentity {
+    /// The e-mail address.
+    pub email: String,
+    /// What the person wants to be called; may be empty.
+    pub username: String,
+    /// The password; without one the person logs in after a recovery, or with a passkey.
+    pub password: Option<NewPassword>,
+    /// Whether the person may log in.
+    pub status: IdentityStatus,
+    /// Whether it is known that the person reads mail at the address.
+    pub email_verified: bool,
+}
+
+/// What is changed of a record. Fields that are `None` stay.
+#[derive(Debug, Clone, Default)]
+pub struct IdentityEdit {
+    /// The e-mail address. Another one is not verified, unless the same edit says so.
+    pub email: Option<String>,
+    /// The username.
+    pub username: Option<String>,
+    /// Whether the person may log in. Disabling revokes everything that was issued for the person.
+    pub status: Option<IdentityStatus>,
+    /// Whether it is known that the person reads mail at the address.
+    pub email_verified: Option<bool>,
+}

@@ -1,0 +1,301 @@
+//! One record after the other: made, changed, deleted; who is signed in to it, and by what.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sluice_crypto::Sealer;
+use sluice_crypto::credential::CredentialKeys;
+use sluice_crypto::foreign_hash::ForeignHash;
+use sluice_primitives::{AttemptId, Clock, IdentityId, Rng, SessionId, Timestamp};
+use tracing::info;
+use uuid::Uuid;
+
+use super::error::AdministrationError;
+use super::input::{IdentityEdit, NewIdentity, NewPassword};
+use crate::error::IdentityError;
+use crate::factor::{EnrolledFactor, FactorService};
+use crate::identity::changing::change_latest;
+use crate::identity::{
+    Changed, Email, EndsSessions, Identity, IdentityChange, IdentityDirectory, IdentityStatus, NewCredential,
+    NewEmail, Registration, Username,
+};
+use crate::registration::{InvalidField, PasswordRules, Person};
+use crate::session::{IdentitySession, SessionService};
+
+/// Who writes to a person that must choose another password.
+#[async_trait]
+pub trait RecoveryMails: Send + Sync {
+    /// Sends the person a mail to choose a password by.
+    async fn write_recovery(&self, identity: &Identity) -> Result<(), IdentityError>;
+}
+
+/// What administrators do with people's records.
+pub struct IdentityAdministration {
+    /// Records.
+    pub identities: Arc<dyn IdentityDirectory>,
+    /// Who is signed in.
+    pub sessions: Arc<SessionService>,
+    /// Second factors.
+    pub factors: Arc<FactorService>,
+    /// Make credentials.
+    pub keys: CredentialKeys,
+    /// What a password must be.
+    pub rules: Arc<PasswordRules>,
+    /// Writes to people; none where there is no mail.
+    pub mails: Option<Arc<dyn RecoveryMails>>,
+    /// Seals page tokens, which are in flight.
+    pub sealer: Arc<Sealer>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+/// An edit with which nothing is wrong.
+struct ValidEdit {
+    email: Option<NewEmail>,
+    username: Option<String>,
+    status: Option<IdentityStatus>,
+    email_verified: Option<bool>,
+}
+
+impl IdentityAdministration {
+    /// The identity with this id.
+    ///
+    /// # Errors
+    /// [`AdministrationError::NotFound`] if there is none.
+    pub async fn get(&self, id: IdentityId) -> Result<Identity, AdministrationError> {
+        self.identities.find(id).await?.ok_or(AdministrationError::NotFound)
+    }
+
+    /// Makes a record. No mail is sent.
+    ///
+    /// # Errors
+    /// [`AdministrationError::Taken`] if the address is another identity's, [`AdministrationError::Invalid`] or
+    /// [`AdministrationError::Hash`] if a field is not as it must be.
+    pub async fn create(&self, asked: NewIdentity) -> Result<Identity, AdministrationError> {
+        let email: Email = asked.email.parse().map_err(InvalidField::from)?;
+        let username: Username = asked.username.parse().map_err(InvalidField::from)?;
+        let now = self.clock.now();
+        let id = IdentityId::generate(now, &*self.rng);
+        let person = Person { email: email.as_str(), username: username.as_str() };
+        let credential = self.credential(id, asked.password, person).await?;
+        let identity = Identity {
+            id,
+            login_name: email.login_name(),
+            email: email.as_str().to_owned(),
+            username: username.into_string(),
+            credential: credential.stored,
+            hardening: credential.hardening,
+            status: asked.status,
+            email_verified_at: asked.email_verified.then_some(now),
+            created_at: now,
+            updated_at: now,
+            revision: 1,
+            attempt: AttemptId::generate(now, &*self.rng),
+        };
+        match self.identities.register(identity.clone()).await? {
+            Registration::Taken => Err(AdministrationError::Taken),
+            Registration::Registered => {
+                info!(target: "sluice_audit", { identity.id = %id }, "identity created by an administrator");
+                Ok(identity)
+            }
+        }
+    }
+
+    /// Changes a record; what it is now.
+    ///
+    /// # Errors
+    /// [`AdministrationError`] if there is none, if the address is another identity's, if a field is not as it must be.
+    pub async fn update(&self, id: IdentityId, edit: IdentityEdit) -> Result<Identity, AdministrationError> {
+        let edit = ValidEdit::read(edit)?;
+        let now = self.clock.now();
+        let before = self.change(id, |identity| edit.change(identity, self.nothing_of(identity, now))).await?;
+        if edit.disables(&before) {
+            self.sessions.revoke(id, now);
+        }
+        let status = edit.status.unwrap_or(before.status).as_str();
+        info!(target: "sluice_audit", { identity.id = %id, status }, "identity changed by an administrator");
+        self.get(id).await
+    }
+
+    /// Deletes a record with all that belongs to it, and revokes what was issued for the person.
+    ///
+    /// # Errors
+    /// [`AdministrationError::NotFound`] if there is none.
+    pub async fn delete(&self, id: IdentityId) -> Result<(), AdministrationError> {
+        let now = self.clock.now();
+        if !self.identities.delete(id, now, self.sessions.revoked_until(now)).await? {
+            return Err(AdministrationError::NotFound);
+        }
+        self.sessions.revoke(id, now);
+        info!(target: "sluice_audit", { identity.id = %id }, "identity deleted by an administrator");
+        Ok(())
+    }
+
+    /// Takes password, factors and recovery codes away, ends all sessions and revokes what was issued for the person. If
+    /// wanted, the person is sent a mail to choose another password by.
+    ///
+    /// # Errors
+    /// [`AdministrationError::NotFound`] if there is none; [`AdministrationError::NoMail`], before anything is done, if a
+    /// mail is wanted and none can be sent.
+    pub async fn reset_credentials(&self, id: IdentityId, write: bool) -> Result<(), AdministrationError> {
+        let mails = match (&self.mails, write) {
+            (None, true) => return Err(AdministrationError::NoMail),
+            (mails, _) => mails.as_ref().filter(|_| write),
+        };
+        let now = self.clock.now();
+        let reset = |identity: &Identity| IdentityChange {
+            credential: Some(NewCredential { stored: String::new(), hardening: false }),
+            forgets_factors: true,
+            ends_sessions: EndsSessions::All,
+            revokes: true,
+            ..self.nothing_of(identity, now)
+        };
+        self.change(id, reset).await?;
+        self.sessions.revoke(id, now);
+        info!(target: "sluice_audit", { identity.id = %id, mail = write }, "credentials reset by an administrator");
+        if let Some(mails) = mails {
+            mails.write_recovery(&self.get(id).await?).await?;
+        }
+        Ok(())
+    }
+
+    /// Where the person is signed in, the newest first; at most 200.
+    ///
+    /// # Errors
+    /// [`AdministrationError::NotFound`] if there is no such identity.
+    pub async fn sessions(&self, id: IdentityId) -> Result<Vec<IdentitySession>, AdministrationError> {
+        self.get(id).await?;
+        Ok(self.sessions.list(id).await?)
+    }
+
+    /// Signs the person out of one session.
+    ///
+    /// # Errors
+    /// [`AdministrationError::NotFound`] if the person has no such session.
+    pub async fn end_session(&self, id: IdentityId, session: SessionId) -> Result<(), AdministrationError> {
+        if self.sessions.end(id, session).await? { Ok(()) } else { Err(AdministrationError::NotFound) }
+    }
+
+    /// Signs the person out everywhere, and revokes what applications were given.
+    ///
+    /// # Errors
+    /// [`AdministrationError::NotFound`] if there is no such identity.
+    pub async fn end_sessions(&self, id: IdentityId) -> Result<(), AdministrationError> {
+        self.get(id).await?;
+        Ok(self.sessions.end_all(id).await?)
+    }
+
+    /// The second factors of the person, the oldest first, and how many recovery codes are left.
+    ///
+    /// # Errors
+    /// [`AdministrationError::NotFound`] if there is no such identity.
+    pub async fn factors(&self, id: IdentityId) -> Result<(Vec<EnrolledFactor>, u32), AdministrationError> {
+        self.get(id).await?;
+        Ok((self.factors.list(id).await?, self.factors.recovery_codes_left(id).await?))
+    }
+
+    /// Takes a second factor away. The person is told.
+    ///
+    /// # Errors
+    /// [`AdministrationError::NotFound`] if the person has no such factor.
+    pub async fn remove_factor(&self, id: IdentityId, factor: Uuid) -> Result<(), AdministrationError> {
+        if !self.factors.remove(&self.get(id).await?, factor).await? {
+            return Err(AdministrationError::NotFound);
+        }
+        info!(target: "sluice_audit", { identity.id = %id, factor.id = %factor }, "it was an administrator who removed the factor");
+        Ok(())
+    }
+
+    async fn credential(
+        &self,
+        owner: IdentityId,
+        password: Option<NewPassword>,
+        person: Person<'_>,
+    ) -> Result<NewCredential, AdministrationError> {
+        Ok(match password {
+            None => NewCredential { stored: String::new(), hardening: false },
+            Some(NewPassword::Plain(raw)) => {
+                let password = self.rules.new_password(raw.expose(), person).await?;
+                let password = password.map_err(InvalidField::from)?;
+                let stored = self.keys.provisional(owner, password.expose().as_bytes(), &*self.rng);
+                NewCredential { stored, hardening: true }
+            }
+            // Hardened when its password is shown at a login, and not before.
+            Some(NewPassword::Hash(hash)) => {
+                let hash = ForeignHash::parse(hash.expose())?;
+                NewCredential { stored: self.keys.foreign(owner, &hash, &*self.rng), hardening: false }
+            }
+        })
+    }
+
+    fn nothing_of(&self, identity: &Identity, now: Timestamp) -> IdentityChange {
+        IdentityChange {
+            marker_expires_at: self.sessions.revoked_until(now),
+            ..IdentityChange::of(identity, now, AttemptId::generate(now, &*self.rng))
+        }
+    }
+
+    /// Makes a change; the record before it.
+    async fn change(
+        &self,
+        id: IdentityId,
+        change: impl Fn(&Identity) -> IdentityChange + Send + Sync,
+    ) -> Result<Identity, AdministrationError> {
+        match change_latest(&*self.identities, id, |identity| Some(change(identity))).await? {
+            None => Err(AdministrationError::NotFound),
+            Some((before, Changed::Done)) => Ok(before),
+            Some((_, Changed::Taken)) => Err(AdministrationError::Taken),
+            Some((_, Changed::Stale)) => Err(IdentityError::Changed.into()),
+        }
+    }
+}
+
+impl fmt::Debug for IdentityAdministration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdentityAdministration").field("sessions", &self.sessions).finish_non_exhaustive()
+    }
+}
+
+impl ValidEdit {
+    fn read(edit: IdentityEdit) -> Result<Self, InvalidField> {
+        let email = edit.email.map(|email| email.parse::<Email>()).transpose()?;
+        let username = edit.username.map(|username| username.parse::<Username>()).transpose()?;
+        Ok(Self {
+            email: email.map(|email| NewEmail {
+                login_name: email.login_name(),
+                email: email.as_str().to_owned(),
+            }),
+            username: username.map(Username::into_string),
+            status: edit.status,
+            email_verified: edit.email_verified,
+        })
+    }
+
+    fn disables(&self, identity: &Identity) -> bool {
+        self.status == Some(IdentityStatus::Disabled) && identity.status == IdentityStatus::Active
+    }
+
+    fn change(&self, identity: &Identity, nothing: IdentityChange) -> IdentityChange {
+        let email = self.email.clone().filter(|email| email.login_name != identity.login_name);
+        let now = nothing.now;
+        let verified_at = if email.is_some() { None } else { identity.email_verified_at };
+        let verified_at = match self.email_verified {
+            Some(true) => verified_at.or(Some(now)),
+            Some(false) => None,
+            None => verified_at,
+        };
+        let disables = self.disables(identity);
+        IdentityChange {
+            email,
+            email_verified_at: (verified_at != identity.email_verified_at).then_some(verified_at),
+            username: self.username.clone(),
+            status: self.status,
+            ends_sessions: if disables { EndsSessions::All } else { EndsSessions::None },
+            revokes: disables,
+            ..nothing
+        }
+    }
+}

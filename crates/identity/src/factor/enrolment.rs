@@ -1,0 +1,139 @@
+//! To add a factor: what the two kinds have in common. Nothing is stored before a factor was shown to work.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{IdentityId, Rng, Timestamp};
+use tracing::info;
+use uuid::Uuid;
+
+use super::model::{Factor, FactorKind};
+use super::recovery_code::RecoveryCode;
+use super::repository::AddedFactor;
+use super::service::FactorService;
+use crate::error::IdentityError;
+use crate::identity::Identity;
+use crate::mail::MessageKind;
+
+/// What a person may call a factor, in characters.
+const LONGEST_NAME: usize = 64;
+
+/// What became of an enrolment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EnrolmentOutcome {
+    /// The factor is asked for from now on.
+    Enrolled(Enrolled),
+    /// What was shown is not what the factor would show, or the passkey is enrolled already.
+    Wrong,
+    /// It took too long, or was begun elsewhere or by somebody else: begin anew.
+    Expired,
+    /// The person has as many factors as may be.
+    TooMany,
+}
+
+/// A factor that was added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enrolled {
+    /// Its id.
+    pub factor: Uuid,
+    /// With the first factor: codes to write down, shown once.
+    pub recovery_codes: Option<Vec<RecoveryCode>>,
+}
+
+/// What is settled when an enrolment begins, so that to finish it twice is to finish it once.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Beginning {
+    owner: [u8; 16],
+    /// The id that the factor will have.
+    pub(super) factor: Uuid,
+    /// The codes that come with it if it is the first.
+    codes: Vec<String>,
+}
+
+impl Beginning {
+    pub(super) fn new(owner: IdentityId, now: Timestamp, rng: &dyn Rng) -> Self {
+        let millis = u64::try_from(now.as_millis()).unwrap_or(0);
+        let factor = uuid::Builder::from_unix_timestamp_millis(millis, &random_bytes(rng)).into_uuid();
+        let codes = RecoveryCode::draw_set(rng).iter().map(|code| code.as_str().to_owned()).collect();
+        Self { owner: *owner.as_bytes(), factor, codes }
+    }
+
+    pub(super) fn is_of(&self, identity: IdentityId) -> bool {
+        self.owner == *identity.as_bytes()
+    }
+}
+
+impl fmt::Debug for Beginning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Beginning({})", self.factor)
+    }
+}
+
+/// A factor that was shown to work.
+pub(super) struct NewFactor<'a> {
+    pub(super) beginning: &'a Beginning,
+    pub(super) kind: FactorKind,
+    pub(super) name: &'a str,
+    pub(super) sealed: String,
+    pub(super) counter: i64,
+}
+
+impl FactorService {
+    /// Stores a factor that was shown to work, with recovery codes if it is the first.
+    pub(super) async fn enrol(
+        &self,
+        identity: &Identity,
+        new: NewFactor<'_>,
+    ) -> Result<EnrolmentOutcome, IdentityError> {
+        let factor = Factor {
+            identity: identity.id,
+            id: new.beginning.factor,
+            kind: new.kind,
+            name: name_of(new.name, new.kind),
+            sealed: new.sealed,
+            created_at: self.parts.clock.now(),
+            last_used_at: None,
+            counter: new.counter,
+        };
+        let others = self.parts.factors.of_identity(identity.id).await?;
+        let is_first = others.iter().all(|other| other.id == factor.id);
+        let codes = is_first.then(|| new.beginning.codes.iter().filter_map(|code| RecoveryCode::typed(code)));
+        let codes: Option<Vec<RecoveryCode>> = codes.map(Iterator::collect);
+        let hashes = codes.as_ref().map(|codes| self.parts.recovery_keys.hash_all(identity.id, codes));
+        match self.parts.factors.add(&factor, hashes.as_deref()).await? {
+            AddedFactor::Added => {}
+            AddedFactor::TooMany => return Ok(EnrolmentOutcome::TooMany),
+            AddedFactor::Unknown => return Ok(EnrolmentOutcome::Expired),
+        }
+        info!(target: "sluice_audit", { identity.id = %identity.id, factor.id = %factor.id, factor.kind = factor.kind.as_str() }, "factor enrolled");
+        if others.iter().all(|other| other.id != factor.id) {
+            self.tell(identity, MessageKind::FactorAdded { name: factor.name }).await;
+        }
+        Ok(EnrolmentOutcome::Enrolled(Enrolled { factor: factor.id, recovery_codes: codes }))
+    }
+}
+
+/// What a factor is called whose person called it `text`.
+pub(super) fn name_of(text: &str, kind: FactorKind) -> String {
+    let printable: String = text.chars().filter(|character| !character.is_control()).collect();
+    let name: String = printable.trim().chars().take(LONGEST_NAME).collect();
+    match (name.trim_end(), kind) {
+        ("", FactorKind::Totp) => "Authenticator app".to_owned(),
+        ("", FactorKind::Passkey) => "Passkey".to_owned(),
+        (name, _) => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_short_printable_and_never_empty() {
+        assert_eq!(name_of(" My phone\r\n", FactorKind::Totp), "My phone");
+        assert_eq!(name_of("\u{0} \t", FactorKind::Totp), "Authenticator app");
+        assert_eq!(name_of("", FactorKind::Passkey), "Passkey");
+        assert_eq!(name_of(&"é".repeat(100), FactorKind::Passkey), "é".repeat(64));
+    }
+}

@@ -1,0 +1,203 @@
+//! When a login is complete: who has a second factor shows it, whatever was asked for.
+
+use sluice_primitives::Lifetime;
+use tracing::info;
+
+use super::aal::{Aal, with_second};
+use super::passkey::PasskeyChallenge;
+use super::proof::{FactorCheck, FactorProof};
+use super::service::FactorService;
+use super::ticket::{LoginTicket, TicketData};
+use crate::error::IdentityError;
+use crate::identity::{Identity, IdentityStatus};
+use crate::login::Network;
+
+/// Somebody who has shown a first factor.
+#[derive(Debug, Clone)]
+pub struct FirstFactor<'a> {
+    /// Who: the record that was looked at.
+    pub identity: &'a Identity,
+    /// How (RFC 8176): `pwd`, or what [`FactorService::finish_passkey_login`] said.
+    pub amr: &'a [&'a str],
+    /// What is asked for.
+    pub wanted: Aal,
+    /// What the login is for, such as the challenge of the flow: a ticket does not end anywhere else.
+    pub context: &'a [u8],
+    /// What the caller wants back in the end.
+    pub data: TicketData,
+}
+
+/// What a person can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FactorChoices {
+    /// A code of an authenticator app.
+    pub totp: bool,
+    /// A passkey.
+    pub passkey: bool,
+    /// A recovery code.
+    pub recovery_code: bool,
+}
+
+impl FactorChoices {
+    /// Whether the person has a second factor. Recovery codes stand in for one only.
+    pub const fn has_factor(self) -> bool {
+        self.totp || self.passkey
+    }
+
+    /// What the API says.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let all = [(self.totp, "totp"), (self.passkey, "passkey"), (self.recovery_code, "recovery_code")];
+        all.into_iter().filter_map(|(has, name)| has.then_some(name))
+    }
+}
+
+/// What comes after a first factor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NextStep {
+    /// Nothing.
+    Done {
+        /// How the person proved who it is.
+        amr: Vec<String>,
+        /// How well.
+        acr: Aal,
+    },
+    /// A second factor.
+    Factor {
+        /// To be given back with it.
+        ticket: String,
+        /// What the person can show.
+        kinds: FactorChoices,
+    },
+    /// More is asked for than the person can show.
+    CannotReach,
+}
+
+/// What became of a login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FactorOutcome {
+    /// It is complete.
+    Done {
+        /// Who it is: the present record.
+        identity: Box<Identity>,
+        /// How the person proved it.
+        amr: Vec<String>,
+        /// How well.
+        acr: Aal,
+        /// What the caller wanted back.
+        data: TicketData,
+    },
+    /// What was shown is wrong. There may be another try.
+    Wrong,
+    /// Too many were wrong; the next may come after this time.
+    TooMany(Lifetime),
+    /// It took too long, is of another place, or something changed meanwhile: begin anew.
+    Expired,
+}
+
+impl FactorService {
+    /// What comes after a first factor.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn after_first(&self, first: FirstFactor<'_>) -> Result<NextStep, IdentityError> {
+        let amr: Vec<String> = first.amr.iter().map(|method| (*method).to_owned()).collect();
+        let acr = Aal::reached_by(&amr);
+        if acr == Aal::Aal2 {
+            return Ok(NextStep::Done { amr, acr });
+        }
+        let kinds = self.kinds(first.identity.id).await?;
+        if !kinds.has_factor() {
+            let reached = acr >= first.wanted;
+            return Ok(if reached { NextStep::Done { amr, acr } } else { NextStep::CannotReach });
+        }
+        let ticket = LoginTicket {
+            identity: first.identity.id,
+            revision: first.identity.revision,
+            amr,
+            data: first.data,
+        };
+        let whence = (first.context, self.parts.clock.now());
+        let ticket = ticket.seal(whence, &self.parts.in_flight, &*self.parts.rng);
+        Ok(NextStep::Factor { ticket, kinds })
+    }
+
+    /// Asks the person of a ticket for a passkey. None if there is none to ask for, or the ticket is none any more.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn begin_passkey_step(
+        &self,
+        ticket: &str,
+        context: &[u8],
+    ) -> Result<Option<PasskeyChallenge>, IdentityError> {
+        match self.open_login(ticket, context) {
+            Some(ticket) => self.begin_passkey(Some(ticket.identity), context).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Completes the login of a ticket.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn finish_with(
+        &self,
+        ticket: &str,
+        proof: FactorProof<'_>,
+        context: &[u8],
+        network: Network,
+    ) -> Result<FactorOutcome, IdentityError> {
+        let Some(ticket) = self.open_login(ticket, context) else { return Ok(FactorOutcome::Expired) };
+        let found = self.parts.identities.find(ticket.identity).await?;
+        let same = found.filter(|found| may_log_in(found) && found.revision == ticket.revision);
+        let Some(identity) = same else { return Ok(FactorOutcome::Expired) };
+        Ok(match self.check(&identity, proof, context, network).await? {
+            FactorCheck::Wrong => FactorOutcome::Wrong,
+            FactorCheck::TooMany(wait) => FactorOutcome::TooMany(wait),
+            FactorCheck::Right(shown) => {
+                let amr = with_second(&ticket.amr, shown);
+                let acr = Aal::reached_by(&amr);
+                FactorOutcome::Done { identity: Box::new(identity), amr, acr, data: ticket.data }
+            }
+        })
+    }
+
+    /// Logs somebody in with a passkey alone, that [`FactorService::begin_passkey`] asked for without saying whose. No second
+    /// factor is left to ask for: the authenticator verified its user.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn finish_passkey_login(
+        &self,
+        state: &str,
+        response: &str,
+        context: &[u8],
+        network: Network,
+    ) -> Result<FactorOutcome, IdentityError> {
+        if let Err(wait) = self.parts.limits.check_login(network) {
+            return Ok(FactorOutcome::TooMany(wait));
+        }
+        let Some((id, proof)) = self.finish_passkey(state, response, context).await? else {
+            return Ok(FactorOutcome::Wrong);
+        };
+        let Some(identity) = self.parts.identities.find(id).await?.filter(may_log_in) else {
+            info!(target: "sluice_audit", { identity.id = %id, client.network = %network }, "login refused: disabled account");
+            return Ok(FactorOutcome::Wrong);
+        };
+        info!(target: "sluice_audit", { identity.id = %id, client.network = %network }, "passkey right");
+        let amr = proof.amr();
+        let acr = Aal::reached_by(&amr);
+        Ok(FactorOutcome::Done { identity: Box::new(identity), amr, acr, data: TicketData::default() })
+    }
+
+    fn open_login(&self, ticket: &str, context: &[u8]) -> Option<LoginTicket> {
+        LoginTicket::open(ticket, (context, self.parts.clock.now()), &self.parts.in_flight)
+    }
+}
+
+fn may_log_in(identity: &Identity) -> bool {
+    match identity.status {
+        IdentityStatus::Active => true,
+        IdentityStatus::Disabled => false,
+    }
+}

@@ -1,0 +1,159 @@
+//! To show a passkey.
+
+use sluice_primitives::{IdentityId, Timestamp};
+use tracing::{info, warn};
+use webauthn_rs::prelude::{PublicKeyCredential, WebauthnError};
+
+use super::ceremony::Authentication;
+use super::stored::StoredPasskey;
+use super::{PasskeyChallenge, PasskeyProof, RelyingParty};
+use crate::error::IdentityError;
+use crate::factor::model::Factor;
+use crate::factor::repository::FactorUse;
+use crate::factor::service::FactorService;
+
+/// A passkey that was verified, and what there is to remember of it.
+struct Verified {
+    proof: PasskeyProof,
+    used: FactorUse,
+}
+
+/// One ceremony and its answer.
+struct Answered {
+    ceremony: Authentication,
+    issued_at: Timestamp,
+    response: PublicKeyCredential,
+    owner: IdentityId,
+}
+
+impl FactorService {
+    /// Begins to ask for a passkey: of this person, or, without one, of whoever has one for this site. `context` is what it
+    /// is for, such as the challenge of the flow: it does not end anywhere else. None if passkeys are not offered, or the
+    /// person has none.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn begin_passkey(
+        &self,
+        identity: Option<IdentityId>,
+        context: &[u8],
+    ) -> Result<Option<PasskeyChallenge>, IdentityError> {
+        let Some(party) = &self.parts.passkeys else { return Ok(None) };
+        let mut passkeys = Vec::new();
+        if let Some(identity) = identity {
+            passkeys.extend(self.passkeys_of(identity).await?.into_iter().map(|(_, passkey)| passkey));
+            if passkeys.is_empty() {
+                return Ok(None);
+            }
+        }
+        Ok(party.ask_for(&passkeys).and_then(|(options, state)| {
+            let identity = identity.map(|identity| *identity.as_bytes());
+            let whence = (context, self.parts.clock.now());
+            let ceremony = Authentication { identity, state };
+            let state = ceremony.seal(whence, &self.parts.in_flight, &*self.parts.rng)?;
+            Some(PasskeyChallenge { options, state })
+        }))
+    }
+
+    /// Whose passkey it was, and what it proved; none if it proved nothing. An answer is right once.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn finish_passkey(
+        &self,
+        state: &str,
+        response: &str,
+        context: &[u8],
+    ) -> Result<Option<(IdentityId, PasskeyProof)>, IdentityError> {
+        let Some(party) = &self.parts.passkeys else { return Ok(None) };
+        let Some(answered) = self.read_answer(party, state, response, context) else {
+            info!("passkey refused: too late, for something else, or of somebody else");
+            return Ok(None);
+        };
+        let passkeys = self.passkeys_of(answered.owner).await?;
+        let shown = passkeys.into_iter().find(|(_, passkey)| passkey.has_id(&answered.response.raw_id));
+        let Some((factor, passkey)) = shown else {
+            info!("passkey refused: unknown");
+            return Ok(None);
+        };
+        let Some(verified) = self.verify(party, &factor, passkey, &answered) else { return Ok(None) };
+        if !self.parts.factors.use_once(&verified.used).await? {
+            info!(identity.id = %answered.owner, factor.id = %factor.id, "passkey refused: used meanwhile");
+            return Ok(None);
+        }
+        Ok(Some((answered.owner, verified.proof)))
+    }
+
+    /// The passkeys of a person that open.
+    pub(super) async fn passkeys_of(
+        &self,
+        identity: IdentityId,
+    ) -> Result<Vec<(Factor, StoredPasskey)>, IdentityError> {
+        let factors = self.parts.factors.of_identity(identity).await?;
+        let opened = factors.into_iter().filter_map(|factor| {
+            let passkey = StoredPasskey::of(&factor, &self.parts.at_rest)?;
+            Some((factor, passkey))
+        });
+        Ok(opened.collect())
+    }
+
+    /// The owner of a passkey is who it says, or who was asked; if both are there, they are one. Only passkeys of the owner
+    /// are looked at from then on, so that what is claimed here has to be signed by them.
+    fn read_answer(
+        &self,
+        party: &RelyingParty,
+        state: &str,
+        response: &str,
+        context: &[u8],
+    ) -> Option<Answered> {
+        let whence = (context, self.parts.clock.now());
+        let (ceremony, issued_at) = Authentication::open(state, whence, &self.parts.in_flight)?;
+        let response: PublicKeyCredential = serde_json::from_str(response).ok()?;
+        let owner = match (&response.response.user_handle, ceremony.identity) {
+            (Some(_), _) => IdentityId::from_uuid(party.claimed_owner(&response)?),
+            (None, Some(asked)) => IdentityId::from_bytes(asked),
+            (None, None) => return None,
+        };
+        ceremony.may_be(owner).then_some(Answered { ceremony, issued_at, response, owner })
+    }
+
+    /// Verifies the answer. A ceremony that began before the passkey was last used may be one that is over: it is refused,
+    /// since nothing else remembers ceremonies. Hence a use never counts as earlier than its ceremony, whatever the clocks of
+    /// other nodes say.
+    fn verify(
+        &self,
+        party: &RelyingParty,
+        factor: &Factor,
+        mut stored: StoredPasskey,
+        answered: &Answered,
+    ) -> Option<Verified> {
+        let (identity, id) = (factor.identity, factor.id);
+        if factor.last_used_at.is_some_and(|used| answered.issued_at <= used) {
+            info!(identity.id = %identity, factor.id = %id, "passkey refused: used since it was asked for");
+            return None;
+        }
+        let state = answered.ceremony.state.clone();
+        let result = match party.verify(&answered.response, state, &stored.passkey) {
+            Ok(result) => result,
+            Err(WebauthnError::CredentialPossibleCompromise) => {
+                warn!(target: "sluice_audit", { identity.id = %identity, factor.id = %id }, "the counter of a passkey went back: somebody may have a copy of it");
+                return None;
+            }
+            Err(cause) => {
+                info!(identity.id = %identity, factor.id = %id, reason = %cause, "passkey refused");
+                return None;
+            }
+        };
+        let is_changed = stored.passkey.update_credential(&result) == Some(true);
+        let sealed = is_changed.then(|| stored.seal(&self.parts.at_rest, &*self.parts.rng)).flatten();
+        let (now, old_counter) = (self.parts.clock.now().max(answered.issued_at), factor.counter);
+        let new_counter = old_counter.saturating_add(1);
+        Some(Verified {
+            proof: PasskeyProof {
+                user_verified: result.user_verified(),
+                backup_eligible: result.backup_eligible(),
+            },
+            used: FactorUse { identity, id, old_counter, new_counter, sealed, now },
+        })
+    }
+}

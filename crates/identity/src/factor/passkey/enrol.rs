@@ -1,0 +1,97 @@
+//! To add a passkey.
+
+use tracing::info;
+use webauthn_rs::prelude::RegisterPublicKeyCredential;
+
+use super::ceremony::Registration;
+use super::stored::StoredPasskey;
+use super::{PasskeyChallenge, RelyingParty};
+use crate::error::IdentityError;
+use crate::factor::enrolment::{Beginning, EnrolmentOutcome, NewFactor};
+use crate::factor::model::FactorKind;
+use crate::factor::service::FactorService;
+use crate::identity::Identity;
+
+/// What a browser made of the options to make a passkey.
+#[derive(Clone, Copy)]
+pub struct NewPasskey<'a> {
+    /// The state, as it was given out.
+    pub state: &'a str,
+    /// The `PublicKeyCredential`, as JSON.
+    pub response: &'a str,
+    /// What the person calls it.
+    pub name: &'a str,
+    /// What the ceremony was begun for.
+    pub context: &'a [u8],
+}
+
+impl std::fmt::Debug for NewPasskey<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewPasskey").finish_non_exhaustive()
+    }
+}
+
+impl FactorService {
+    /// Begins to enrol a passkey. Nothing is stored. `context` is what it is for, such as the session: it does not end
+    /// anywhere else. None if passkeys are not offered.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn begin_passkey_enrolment(
+        &self,
+        identity: &Identity,
+        context: &[u8],
+    ) -> Result<Option<PasskeyChallenge>, IdentityError> {
+        let Some(party) = &self.parts.passkeys else { return Ok(None) };
+        let known = self.passkeys_of(identity.id).await?;
+        let known = known.iter().map(|(_, known)| known.passkey.cred_id().clone()).collect();
+        Ok(party.register(identity, known).and_then(|(options, state)| {
+            let (now, rng) = (self.parts.clock.now(), &*self.parts.rng);
+            let registration = Registration { beginning: Beginning::new(identity.id, now, rng), state };
+            let state = registration.seal((context, now), &self.parts.in_flight, rng)?;
+            Some(PasskeyChallenge { options, state })
+        }))
+    }
+
+    /// Enrols the passkey that a browser made.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now; the same call may be made again.
+    pub async fn finish_passkey_enrolment(
+        &self,
+        identity: &Identity,
+        new: NewPasskey<'_>,
+    ) -> Result<EnrolmentOutcome, IdentityError> {
+        let whence = (new.context, self.parts.clock.now());
+        let ceremony = Registration::open(new.state, whence, &self.parts.in_flight);
+        let ceremony = ceremony.filter(|ceremony| ceremony.beginning.is_of(identity.id));
+        let (Some(party), Some(ceremony)) = (&self.parts.passkeys, ceremony) else {
+            return Ok(EnrolmentOutcome::Expired);
+        };
+        let Some(stored) = made(party, &ceremony, identity, new.response) else {
+            return Ok(EnrolmentOutcome::Wrong);
+        };
+        let known = self.passkeys_of(identity.id).await?;
+        let is_known = known.iter().any(|(factor, known)| {
+            factor.id != ceremony.beginning.factor && known.has_id(stored.passkey.cred_id())
+        });
+        let sealed = stored.seal(&self.parts.at_rest, &*self.parts.rng);
+        let Some(sealed) = sealed.filter(|_| !is_known) else { return Ok(EnrolmentOutcome::Wrong) };
+        let beginning = &ceremony.beginning;
+        let kind = FactorKind::Passkey;
+        self.enrol(identity, NewFactor { beginning, kind, name: new.name, sealed, counter: 0 }).await
+    }
+}
+
+fn made(
+    party: &RelyingParty,
+    ceremony: &Registration,
+    identity: &Identity,
+    response: &str,
+) -> Option<StoredPasskey> {
+    let response: RegisterPublicKeyCredential = serde_json::from_str(response).ok()?;
+    let made = party.registered(&response, &ceremony.state).inspect_err(|cause| {
+        info!(identity.id = %identity.id, reason = %cause, "passkey not enrolled");
+    });
+    Some(StoredPasskey::new(identity.id, made.ok()?, response.response.transports))
+}

@@ -1,0 +1,194 @@
+//! What factors a person has.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
+use sluice_primitives::{Clock, IdentityId, Lifetime, Rng, Timestamp};
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use super::enrolment::name_of;
+use super::login_step::FactorChoices;
+use super::model::{Factor, FactorKind};
+use super::passkey::RelyingParty;
+use super::proof::{FactorCheck, FactorProof, Shown};
+use super::recovery_code::RecoveryCodeKeys;
+use super::repository::FactorRepository;
+use crate::error::IdentityError;
+use crate::identity::{Identity, IdentityRepository};
+use crate::limits::Limits;
+use crate::login::Network;
+use crate::login::lockout::{Backoff, Failures};
+use crate::mail::{MailQueue, Message, MessageKind};
+
+/// How wrong codes of authenticator apps slow an account down: ten are free, then it takes a day for some 25 of a million.
+const WRONG_CODES: Backoff =
+    Backoff { free: 10, first: Lifetime::secs(30), longest: Lifetime::hours(1), forget: Lifetime::hours(24) };
+
+/// What [`FactorService`] is made of.
+pub struct FactorParts {
+    /// People.
+    pub identities: Arc<dyn IdentityRepository>,
+    /// Their factors.
+    pub factors: Arc<dyn FactorRepository>,
+    /// Seals what browsers carry.
+    pub in_flight: Arc<Sealer>,
+    /// Seals what lies in the store.
+    pub at_rest: Arc<Sealer>,
+    /// Keys of recovery codes: of the secrets at rest.
+    pub recovery_keys: RecoveryCodeKeys,
+    /// How often codes may be typed.
+    pub limits: Arc<Limits>,
+    /// Tells people that a factor was added or removed; none where there is no mail.
+    pub mails: Option<Arc<MailQueue>>,
+    /// What authenticator apps call the service.
+    pub service_name: String,
+    /// This site as authenticators see it; none: passkeys are not offered.
+    pub passkeys: Option<RelyingParty>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+/// Enrols, checks and removes second factors.
+pub struct FactorService {
+    pub(super) parts: FactorParts,
+    /// Wrong codes of authenticator apps by account. Counts are this node's alone.
+    pub(super) guesses: Failures<IdentityId>,
+}
+
+/// A factor as its person sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnrolledFactor {
+    /// Which.
+    pub id: Uuid,
+    /// Of which kind.
+    pub kind: FactorKind,
+    /// What the person calls it.
+    pub name: String,
+    /// When it was enrolled.
+    pub created_at: Timestamp,
+    /// When it was last used.
+    pub last_used_at: Option<Timestamp>,
+}
+
+impl FactorService {
+    /// The service.
+    pub fn new(parts: FactorParts) -> Self {
+        Self { parts, guesses: Failures::new(WRONG_CODES) }
+    }
+
+    /// Whether passkeys are offered.
+    pub const fn offers_passkeys(&self) -> bool {
+        self.parts.passkeys.is_some()
+    }
+
+    /// The factors of a person, the oldest first.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn list(&self, identity: IdentityId) -> Result<Vec<EnrolledFactor>, IdentityError> {
+        let factors = self.parts.factors.of_identity(identity).await?;
+        Ok(factors.into_iter().map(EnrolledFactor::from).collect())
+    }
+
+    /// What a person can show.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn kinds(&self, identity: IdentityId) -> Result<FactorChoices, IdentityError> {
+        let factors = self.parts.factors.of_identity(identity).await?;
+        let has = |kind| factors.iter().any(|factor| factor.kind == kind);
+        // Without a factor there are no codes either.
+        let left = if factors.is_empty() { 0 } else { self.recovery_codes_left(identity).await? };
+        Ok(FactorChoices {
+            totp: has(FactorKind::Totp),
+            passkey: has(FactorKind::Passkey),
+            recovery_code: left > 0,
+        })
+    }
+
+    /// Gives a factor another name; whether it was there.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn rename(&self, identity: IdentityId, id: Uuid, name: &str) -> Result<bool, IdentityError> {
+        let factors = self.parts.factors.of_identity(identity).await?;
+        let Some(factor) = factors.iter().find(|factor| factor.id == id) else { return Ok(false) };
+        Ok(self.parts.factors.rename(identity, id, &name_of(name, factor.kind)).await?)
+    }
+
+    /// Removes a factor; whether it was there. With the last one the recovery codes go. To prove who it is, once more, is
+    /// asked for by the caller.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn remove(&self, identity: &Identity, id: Uuid) -> Result<bool, IdentityError> {
+        let factors = self.parts.factors.of_identity(identity.id).await?;
+        let Some(factor) = factors.into_iter().find(|factor| factor.id == id) else { return Ok(false) };
+        let removed = self.parts.factors.remove(identity.id, id).await?;
+        if removed {
+            info!(target: "sluice_audit", { identity.id = %identity.id, factor.id = %id, factor.kind = factor.kind.as_str() }, "factor removed");
+            self.tell(identity, MessageKind::FactorRemoved { name: factor.name }).await;
+        }
+        Ok(removed)
+    }
+
+    /// Whether the person can show a factor: at login, or once more before something that matters is changed. `context` is
+    /// what a passkey was asked for.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn check(
+        &self,
+        identity: &Identity,
+        proof: FactorProof<'_>,
+        context: &[u8],
+        network: Network,
+    ) -> Result<FactorCheck, IdentityError> {
+        let checked = match proof {
+            FactorProof::Totp(code) => self.check_totp(identity, code, network).await?,
+            FactorProof::RecoveryCode(code) => self.check_recovery_code(identity, code, network).await?,
+            FactorProof::Passkey { state, response } => {
+                let shown = self.finish_passkey(state, response, context).await?;
+                let own = shown.filter(|(owner, _)| *owner == identity.id);
+                own.map_or(FactorCheck::Wrong, |(_, proof)| FactorCheck::Right(Shown::Passkey(proof)))
+            }
+        };
+        let (outcome, factor) = (outcome(checked), proof.as_str());
+        info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network, factor }, "second factor {outcome}");
+        Ok(checked)
+    }
+
+    /// Tells the person by mail, if the address is known to be theirs: the name of a factor could be anybody's text to
+    /// anybody's address.
+    pub(super) async fn tell(&self, identity: &Identity, kind: MessageKind) {
+        let (Some(mails), Some(_)) = (&self.parts.mails, identity.email_verified_at) else { return };
+        if let Err(error) = mails.queue(&Message { to: identity.email.clone(), kind }).await {
+            warn!(identity.id = %identity.id, error = %error, "person not told that a factor changed");
+        }
+    }
+}
+
+impl fmt::Debug for FactorService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FactorService").field("passkeys", &self.parts.passkeys).finish_non_exhaustive()
+    }
+}
+
+impl From<Factor> for EnrolledFactor {
+    fn from(factor: Factor) -> Self {
+        let Factor { id, kind, name, created_at, last_used_at, .. } = factor;
+        Self { id, kind, name, created_at, last_used_at }
+    }
+}
+
+const fn outcome(checked: FactorCheck) -> &'static str {
+    match checked {
+        FactorCheck::Right(_) => "right",
+        FactorCheck::Wrong => "wrong",
+        FactorCheck::TooMany(_) => "delayed",
+    }
+}

@@ -1,0 +1,217 @@
+//! Authenticator apps. The secret is in a sealed ticket until a code of it was typed, and sealed in the store from then on.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sluice_crypto::Purpose;
+use sluice_crypto::totp::{TotpSecret, qr_svg};
+use sluice_primitives::{IdentityId, Lifetime, Timestamp};
+use tracing::{error, warn};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::enrolment::{Beginning, EnrolmentOutcome, NewFactor};
+use super::model::{Factor, FactorKind};
+use super::proof::{FactorCheck, Shown};
+use super::repository::FactorUse;
+use super::service::FactorService;
+use crate::error::IdentityError;
+use crate::identity::Identity;
+use crate::login::Network;
+
+/// How long a person may take to put the secret into an app.
+const ENROLMENT: Lifetime = Lifetime::minutes(15);
+const DIGITS: usize = 6;
+/// Nobody types more than this, in bytes.
+const MAX_TYPED: usize = 32;
+
+/// What a person needs to put the secret into an app.
+///
+/// Prints nothing of it.
+#[derive(Clone)]
+pub struct TotpEnrolment {
+    /// The secret, to be typed.
+    pub secret_base32: String,
+    /// The secret, to be opened on the device of the app.
+    pub otpauth_uri: String,
+    /// The same as a QR code: an SVG element.
+    pub qr_svg: String,
+    /// To be given back with the first code.
+    pub ticket: String,
+}
+
+impl fmt::Debug for TotpEnrolment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TotpEnrolment([redacted])")
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Ticket {
+    beginning: Beginning,
+    secret: Vec<u8>,
+    expires_at: i64,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.secret.zeroize();
+    }
+}
+
+/// A secret as it lies in the store: with its owner, so that it is nobody else's if the row is moved.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    owner: [u8; 16],
+    secret: Vec<u8>,
+}
+
+impl Drop for Stored {
+    fn drop(&mut self) {
+        self.secret.zeroize();
+    }
+}
+
+impl FactorService {
+    /// Begins to enrol an authenticator app. Nothing is stored.
+    pub fn begin_totp(&self, identity: &Identity) -> TotpEnrolment {
+        let (now, rng) = (self.parts.clock.now(), &*self.parts.rng);
+        let secret = TotpSecret::generate(rng);
+        let ticket = Ticket {
+            beginning: Beginning::new(identity.id, now, rng),
+            secret: secret.expose().to_vec(),
+            expires_at: (now + ENROLMENT).as_millis(),
+        };
+        let bytes = Zeroizing::new(postcard::to_stdvec(&ticket).unwrap_or_default());
+        let otpauth_uri = secret.otpauth_uri(&self.parts.service_name, &identity.email);
+        let qr_svg = qr_svg(&otpauth_uri).unwrap_or_else(|error| {
+            error!(error = %error, "no QR code: is the name of the service too long?");
+            String::new()
+        });
+        TotpEnrolment {
+            secret_base32: secret.base32(),
+            otpauth_uri,
+            qr_svg,
+            ticket: self.parts.in_flight.seal(Purpose::EnrolmentTicket, &bytes, rng),
+        }
+    }
+
+    /// Enrols the authenticator app of a ticket, if `code` is one of it; that code is not taken again.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now; the same call may be made again.
+    pub async fn confirm_totp(
+        &self,
+        identity: &Identity,
+        ticket: &str,
+        code: &str,
+        name: &str,
+    ) -> Result<EnrolmentOutcome, IdentityError> {
+        let now = self.parts.clock.now();
+        let ticket = self.open_ticket(ticket).filter(|ticket| {
+            ticket.beginning.is_of(identity.id) && now < Timestamp::from_millis(ticket.expires_at)
+        });
+        let Some(ticket) = ticket else { return Ok(EnrolmentOutcome::Expired) };
+        let Ok(secret) = TotpSecret::from_bytes(&ticket.secret) else { return Ok(EnrolmentOutcome::Expired) };
+        let step = typed(code).and_then(|code| secret.matching_step(&code, unix_secs(now), None));
+        let Some(step) = step else { return Ok(EnrolmentOutcome::Wrong) };
+        let new = NewFactor {
+            beginning: &ticket.beginning,
+            kind: FactorKind::Totp,
+            name,
+            sealed: self.seal_secret(identity.id, &secret),
+            counter: i64::try_from(step).unwrap_or(i64::MAX),
+        };
+        self.enrol(identity, new).await
+    }
+
+    /// Whether somebody has the present code of one of the person's authenticator apps. Six digits can be guessed, so wrong
+    /// ones are slowed down wherever they come from: strangers cannot do that to an account whose password they do not
+    /// have, and its owner has recovery codes.
+    pub(super) async fn check_totp(
+        &self,
+        identity: &Identity,
+        code: &str,
+        network: Network,
+    ) -> Result<FactorCheck, IdentityError> {
+        if let Err(wait) = self.parts.limits.check_code(&identity.login_name, network) {
+            return Ok(FactorCheck::TooMany(wait));
+        }
+        let Some(code) = typed(code) else { return Ok(FactorCheck::Wrong) };
+        if let Err(wait) = self.guesses.count(&identity.id, self.parts.clock.now()) {
+            return Ok(FactorCheck::TooMany(wait));
+        }
+        match self.use_code(identity.id, &code).await {
+            Ok(true) => {
+                self.guesses.forget(&identity.id);
+                Ok(FactorCheck::Right(Shown::Totp))
+            }
+            Ok(false) => Ok(FactorCheck::Wrong),
+            Err(error) => {
+                self.guesses.give_back(&identity.id);
+                Err(error)
+            }
+        }
+    }
+
+    /// Uses the code up, if it is one.
+    async fn use_code(&self, identity: IdentityId, code: &str) -> Result<bool, IdentityError> {
+        let now = self.parts.clock.now();
+        let factors = self.parts.factors.of_identity(identity).await?;
+        for factor in factors.iter().filter(|factor| factor.kind == FactorKind::Totp) {
+            let Some(secret) = self.open_secret(factor) else { continue };
+            let last = u64::try_from(factor.counter).ok();
+            let Some(step) = secret.matching_step(code, unix_secs(now), last) else { continue };
+            let used = FactorUse {
+                identity,
+                id: factor.id,
+                old_counter: factor.counter,
+                new_counter: i64::try_from(step).unwrap_or(i64::MAX),
+                sealed: None,
+                now,
+            };
+            if self.parts.factors.use_once(&used).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn open_ticket(&self, ticket: &str) -> Option<Ticket> {
+        let bytes = Zeroizing::new(self.parts.in_flight.open(Purpose::EnrolmentTicket, ticket).ok()?);
+        postcard::from_bytes(&bytes).ok()
+    }
+
+    fn seal_secret(&self, owner: IdentityId, secret: &TotpSecret) -> String {
+        let stored = Stored { owner: *owner.as_bytes(), secret: secret.expose().to_vec() };
+        let bytes = Zeroizing::new(postcard::to_stdvec(&stored).unwrap_or_default());
+        self.parts.at_rest.seal(Purpose::TotpSecret, &bytes, &*self.parts.rng)
+    }
+
+    /// The secret of a factor. One that does not open is still asked for: a lost key must not open accounts.
+    fn open_secret(&self, factor: &Factor) -> Option<TotpSecret> {
+        let opened = self.parts.at_rest.open(Purpose::TotpSecret, &factor.sealed).map(Zeroizing::new);
+        let opened = opened.inspect_err(|cause| {
+            error!(identity.id = %factor.identity, factor.id = %factor.id, error = %cause, "factor does not open");
+        });
+        let stored: Stored = postcard::from_bytes(&opened.ok()?).ok()?;
+        if stored.owner != *factor.identity.as_bytes() {
+            warn!(identity.id = %factor.identity, factor.id = %factor.id, "factor is somebody else's");
+            return None;
+        }
+        TotpSecret::from_bytes(&stored.secret).ok()
+    }
+}
+
+/// The code that somebody typed, without spaces. None if it cannot be one.
+fn typed(text: &str) -> Option<String> {
+    if text.len() > MAX_TYPED {
+        return None;
+    }
+    let code: String = text.chars().filter(|character| !character.is_whitespace()).collect();
+    let is_code = code.len() == DIGITS && code.bytes().all(|byte| byte.is_ascii_digit());
+    is_code.then_some(code)
+}
+
+fn unix_secs(now: Timestamp) -> u64 {
+    u64::try_from(now.as_secs()).unwrap_or(0)
+}

@@ -1,0 +1,94 @@
+//! What a person wants to be called.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+use unicode_normalization::UnicodeNormalization;
+
+/// The longest username, in characters.
+pub const MAX_CHARACTERS: usize = 64;
+/// A longer text is not normalised, in bytes.
+const MAX_RAW: usize = 4 * 4 * MAX_CHARACTERS;
+
+/// What a person wants to be called: shown, never compared, not unique, and empty if it was not said. Without white space
+/// around it, in Unicode form NFC, 64 characters at most.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Username(String);
+
+/// Why a text is no username.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum InvalidUsername {
+    /// More than 64 characters.
+    #[error("the username is longer than 64 characters")]
+    TooLong,
+    /// Control characters, line separators, or characters that turn the direction of what stands around them.
+    #[error("the username holds control characters")]
+    Malformed,
+}
+
+impl Username {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl FromStr for Username {
+    type Err = InvalidUsername;
+    fn from_str(raw: &str) -> Result<Self, InvalidUsername> {
+        let raw = raw.trim();
+        if raw.len() > MAX_RAW {
+            return Err(InvalidUsername::TooLong);
+        }
+        let normalised: String = raw.nfc().collect();
+        if normalised.chars().count() > MAX_CHARACTERS {
+            return Err(InvalidUsername::TooLong);
+        }
+        if normalised.contains(is_disruptive) {
+            return Err(InvalidUsername::Malformed);
+        }
+        Ok(Self(normalised))
+    }
+}
+
+impl fmt::Display for Username {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What would break or turn the line that the name is shown in (Unicode UAX #9 §2).
+fn is_disruptive(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(raw: &str) -> Result<String, InvalidUsername> {
+        raw.parse().map(Username::into_string)
+    }
+
+    #[test]
+    fn a_username_is_trimmed_and_composed() {
+        assert_eq!(read("  Zoe\u{308} 🐱 ").unwrap(), "Zoë 🐱");
+        assert_eq!(read(" \t").unwrap(), "");
+        assert_eq!(read(&"ë".repeat(64)).unwrap().chars().count(), 64);
+    }
+
+    #[test]
+    fn what_breaks_a_line_or_is_too_long_is_refused() {
+        for raw in ["a\0b", "a\nb", "a\u{7f}b", "a\u{2028}b", "a\u{202E}b", "a\u{2066}b"] {
+            assert_eq!(read(raw), Err(InvalidUsername::Malformed), "{raw:?}");
+        }
+        assert_eq!(read(&"a".repeat(65)), Err(InvalidUsername::TooLong));
+        assert_eq!(read(&"a".repeat(100_000)), Err(InvalidUsername::TooLong));
+    }
+}

@@ -1,0 +1,112 @@
+use super::*;
+
+const ALICE: LoginNameHash = [1; 32];
+const BOB: LoginNameHash = [2; 32];
+const START: Timestamp = Timestamp::from_secs(1_000_000);
+
+fn lockout() -> Lockout {
+    Lockout::new(&LockoutConfig::default())
+}
+
+fn network(n: u32) -> Network {
+    IpAddr::from(n.to_be_bytes()).into()
+}
+
+fn from(account: LoginNameHash, network: Network) -> Guesser {
+    Guesser { account, network, known_browser: false }
+}
+
+#[test]
+fn delays_grow_and_have_an_end() {
+    let backoff = LockoutConfig::default().pair;
+    let seconds = |failures| backoff.delay(failures).as_secs();
+    assert_eq!([0, 5, 6, 7, 8, 11].map(seconds), [0, 0, 1, 2, 4, 32]);
+    assert_eq!([12, 37, 38, 1000, u32::MAX].map(seconds), [60; 5]);
+}
+
+#[test]
+fn failures_at_one_account_slow_down_that_account_from_that_network_only() {
+    let lockout = lockout();
+    for _ in 0..6 {
+        assert!(lockout.guess(from(ALICE, network(1)), START).is_ok());
+    }
+    assert_eq!(lockout.guess(from(ALICE, network(1)), START).err(), Some(Lifetime::secs(1)));
+    assert!(lockout.guess(from(ALICE, network(2)), START).is_ok());
+    assert!(lockout.guess(from(BOB, network(1)), START).is_ok());
+    assert!(lockout.guess(from(ALICE, network(1)), START + Lifetime::secs(1)).is_ok());
+}
+
+#[test]
+fn an_attempt_that_comes_too_early_costs_nothing() {
+    let lockout = lockout();
+    while lockout.guess(from(ALICE, network(1)), START).is_ok() {}
+    for _ in 0..1000 {
+        assert_eq!(lockout.guess(from(ALICE, network(1)), START).err(), Some(Lifetime::secs(1)));
+    }
+    assert!(lockout.guess(from(BOB, network(1)), START).is_ok());
+}
+
+#[test]
+fn strangers_who_guess_do_not_keep_the_owner_out() {
+    let lockout = lockout();
+    let guess = lockout.guess(from(ALICE, network(0)), START).ok().unwrap();
+    lockout.was_right(&guess);
+    for n in 1..=1000 {
+        let _ = lockout.guess(from(ALICE, network(n)), START);
+    }
+    assert!(lockout.guess(from(ALICE, network(1001)), START).is_err());
+    assert!(lockout.guess(from(ALICE, network(0)), START).is_ok());
+    assert!(lockout.guess(from(ALICE, network(1001)), START + Lifetime::secs(5)).is_ok());
+}
+
+#[test]
+fn a_neighbour_who_guesses_all_the_time_keeps_out_nobody_who_is_known() {
+    let lockout = lockout();
+    let guess = lockout.guess(from(BOB, network(1)), START).ok().unwrap();
+    lockout.was_right(&guess);
+    let mut now = START;
+    for n in 0..=255 {
+        now = now + Lifetime::secs(5);
+        for _ in 0..60 {
+            let _ = lockout.guess(from([n; 32], network(1)), now);
+            let _ = lockout.guess(from(ALICE, network(1)), now);
+        }
+    }
+    assert!(lockout.guess(from([3; 32], network(1)), now).is_err());
+    assert!(lockout.guess(from(ALICE, network(1)), now).is_err());
+    let alice_at_home = Guesser { known_browser: true, ..from(ALICE, network(1)) };
+    assert!(lockout.guess(alice_at_home, now).is_ok());
+    assert!(lockout.guess(from([BOB[0] + 1; 32], network(2)), now).is_ok());
+}
+
+#[test]
+fn a_known_browser_may_not_guess_for_ever_either() {
+    let lockout = lockout();
+    let thief = Guesser { known_browser: true, ..from(ALICE, network(1)) };
+    assert_eq!((0..100).take_while(|_| lockout.guess(thief, START).is_ok()).count(), 6);
+}
+
+#[test]
+fn one_network_that_tries_many_accounts_is_slowed_down() {
+    let lockout = lockout();
+    let tried = (0..=255).take_while(|n| lockout.guess(from([*n; 32], network(1)), START).is_ok()).count();
+    assert_eq!(tried, 51);
+    assert!(lockout.guess(from(ALICE, network(2)), START).is_ok());
+}
+
+#[test]
+fn what_was_right_or_never_looked_at_costs_nothing() {
+    let lockout = lockout();
+    for n in 0..1000 {
+        let guess = lockout.guess(from(ALICE, network(1)), START).ok().unwrap();
+        if n % 2 == 0 { lockout.was_right(&guess) } else { lockout.was_none(&guess) }
+    }
+}
+
+#[test]
+fn the_addresses_of_one_ipv6_customer_are_one_network() {
+    let of = |text: &str| Network::from(text.parse::<IpAddr>().unwrap());
+    assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
+    assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+    assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+}

@@ -1,0 +1,122 @@
+//! How mails arrive: retried with back-off, kept as dead letters in the end.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use sluice_commit::StoreError;
+use sluice_crypto::Sealer;
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
+use tracing::{error, info, warn};
+
+use super::message::{Message, MessageKind};
+use super::metrics::MailMetrics;
+use super::repository::{LeasedMail, MailRepository};
+use super::template::MailTemplates;
+use super::transport::{MailError, MailTransport};
+
+/// A mail that has failed so often is a dead letter: after about a day.
+const ATTEMPTS: u32 = 12;
+/// How long this node may take for what it leased.
+const LEASE: Lifetime = Lifetime::secs(120);
+/// How many mails are sent at once.
+const AT_ONCE: u32 = 16;
+/// After how long a mail is tried again for the first time; each further time takes four times as long.
+const FIRST: Lifetime = Lifetime::secs(5);
+/// It never takes longer.
+const LONGEST: Lifetime = Lifetime::hours(4);
+
+/// Delivers what waits in the outbox.
+pub struct MailDelivery {
+    /// What waits.
+    pub outbox: Arc<dyn MailRepository>,
+    /// Who carries it.
+    pub transport: Arc<dyn MailTransport>,
+    /// How it is written out.
+    pub templates: MailTemplates,
+    /// Opens what waits, at rest.
+    pub sealer: Arc<Sealer>,
+    /// What an operator sees.
+    pub metrics: Arc<MailMetrics>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+impl MailDelivery {
+    /// Delivers what is due; how many mails were tried. Progress is in the store: a crash repeats but never loses.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot do it now.
+    pub async fn round(&self) -> Result<usize, StoreError> {
+        let due = self.outbox.lease(self.clock.now(), LEASE, AT_ONCE).await?;
+        let tried = due.len();
+        // At once: one that takes long delays no other.
+        let outcomes = join_all(due.into_iter().map(|leased| self.deliver(leased))).await;
+        if self.metrics.is_due(tried) {
+            self.metrics.set_depth(self.outbox.depth().await?);
+        }
+        outcomes.into_iter().collect::<Result<(), _>>()?;
+        Ok(tried)
+    }
+
+    async fn deliver(&self, leased: LeasedMail) -> Result<(), StoreError> {
+        let Some((message, written_at)) = Message::open(&leased.sealed, &self.sealer) else {
+            error!(mail.id = %leased.id, "mail cannot be opened: its secret is not configured here");
+            self.metrics.count_failed();
+            return self.outbox.failed(leased.id, None).await;
+        };
+        if message.kind == MessageKind::Decoy {
+            return self.outbox.sent(leased.id).await;
+        }
+        let sent = match self.templates.render(leased.id, &message, written_at) {
+            Ok(mail) => self.transport.send(&mail).await,
+            Err(cause) => Err(MailError { is_temporary: false, cause: Box::new(cause) }),
+        };
+        match sent {
+            Ok(()) => {
+                info!(mail.id = %leased.id, mail.kind = message.kind.as_str(), "mail sent");
+                self.metrics.count_sent();
+                self.outbox.sent(leased.id).await
+            }
+            Err(error) => self.failed(&leased, (&message, written_at), &error).await,
+        }
+    }
+
+    async fn failed(
+        &self,
+        leased: &LeasedMail,
+        (message, written_at): (&Message, Timestamp),
+        error: &MailError,
+    ) -> Result<(), StoreError> {
+        let again = error.is_temporary && leased.attempts + 1 < ATTEMPTS;
+        let next = again.then(|| self.clock.now() + self.back_off(leased.attempts));
+        // A code that does not hold any more helps nobody.
+        let next = next.filter(|next| is_useful(message, written_at, *next));
+        let (cause, dead) = (&error.cause, next.is_none());
+        warn!(mail.id = %leased.id, mail.kind = message.kind.as_str(), attempts = leased.attempts + 1, dead, error = %cause, "mail not sent");
+        self.metrics.count_failed();
+        self.outbox.failed(leased.id, next).await
+    }
+
+    /// 5 s, 20 s, 80 s, … at most 4 h; up to a quarter longer, so that what failed together does not come back together.
+    fn back_off(&self, attempts: u32) -> Lifetime {
+        let longer = FIRST.as_duration().saturating_mul(4_u32.saturating_pow(attempts));
+        let span = longer.min(LONGEST.as_duration());
+        let [drawn] = random_bytes::<1>(&*self.rng);
+        Lifetime::from(span + span * u32::from(drawn) / 1024)
+    }
+}
+
+impl fmt::Debug for MailDelivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MailDelivery").field("metrics", &self.metrics).finish_non_exhaustive()
+    }
+}
+
+fn is_useful(message: &Message, written_at: Timestamp, at: Timestamp) -> bool {
+    let minutes = message.kind.code().map(|code| u32::try_from(code.minutes).unwrap_or(u32::MAX));
+    minutes.is_none_or(|minutes| at < written_at + Lifetime::minutes(minutes))
+}

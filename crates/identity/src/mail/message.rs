@@ -1,0 +1,139 @@
+//! What is sent to people, before it is written out; and sealed, as it waits in the outbox.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sluice_crypto::{Purpose, Sealer};
+use sluice_primitives::{Rng, Timestamp};
+
+/// A mail to one person.
+///
+/// Prints what kind it is, and nothing else.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// The address, normalised.
+    pub to: String,
+    /// What it says.
+    pub kind: MessageKind,
+}
+
+/// What a mail says. Never a name that somebody chose at registration: it could be anybody's text to anybody's address.
+///
+/// Stands sealed in the outbox, so that new kinds are added at the end.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MessageKind {
+    /// Show that you read mail at this address.
+    VerifyEmail(CodeMail),
+    /// Somebody tried to register with your address, or to change theirs to it.
+    AlreadyRegistered {
+        /// Where to log in.
+        login: String,
+        /// Where to go without a password.
+        recover: String,
+    },
+    /// Set another password.
+    Recover(CodeMail),
+    /// Show that you read mail at the new address.
+    ChangeEmail(CodeMail),
+    /// To the former address: it is another one now.
+    EmailChanged {
+        /// The new one, all but unreadable.
+        new_masked: String,
+    },
+    /// The password was changed.
+    PasswordChanged {
+        /// Where to go if it was somebody else.
+        recover: String,
+    },
+    /// A second factor was added.
+    FactorAdded {
+        /// What its person calls it.
+        name: String,
+    },
+    /// A second factor was removed.
+    FactorRemoved {
+        /// What its person called it.
+        name: String,
+    },
+    /// The account was deleted.
+    AccountDeleted,
+    /// Nothing: is queued like the others, and never sent. So an address without an account costs the work of one with.
+    Decoy,
+}
+
+/// A code, and the link that is the same.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeMail {
+    /// As people read it.
+    pub code: String,
+    /// The link.
+    pub link: String,
+    /// How long it is good, in minutes.
+    pub minutes: i64,
+}
+
+/// A message as it lies in the outbox.
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    written_at: i64,
+    message: Message,
+}
+
+impl Message {
+    /// The message as the outbox keeps it.
+    pub(super) fn seal(&self, written_at: Timestamp, sealer: &Sealer, rng: &dyn Rng) -> String {
+        let wire = Wire { written_at: written_at.as_millis(), message: self.clone() };
+        sealer.seal(Purpose::Mail, &postcard::to_stdvec(&wire).unwrap_or_default(), rng)
+    }
+
+    /// What the outbox kept, and when it was written.
+    pub(super) fn open(sealed: &str, sealer: &Sealer) -> Option<(Self, Timestamp)> {
+        let bytes = sealer.open(Purpose::Mail, sealed).ok()?;
+        let wire: Wire = postcard::from_bytes(&bytes).ok()?;
+        Some((wire.message, Timestamp::from_millis(wire.written_at)))
+    }
+}
+
+impl MessageKind {
+    /// What a log calls it.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::VerifyEmail(_) => "verify e-mail",
+            Self::AlreadyRegistered { .. } => "already registered",
+            Self::Recover(_) => "recover",
+            Self::ChangeEmail(_) => "change e-mail",
+            Self::EmailChanged { .. } => "e-mail changed",
+            Self::PasswordChanged { .. } => "password changed",
+            Self::FactorAdded { .. } => "factor added",
+            Self::FactorRemoved { .. } => "factor removed",
+            Self::AccountDeleted => "account deleted",
+            Self::Decoy => "decoy",
+        }
+    }
+
+    /// The code that it carries.
+    pub(super) const fn code(&self) -> Option<&CodeMail> {
+        match self {
+            Self::VerifyEmail(code) | Self::Recover(code) | Self::ChangeEmail(code) => Some(code),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Message({})", self.kind.as_str())
+    }
+}
+
+impl fmt::Debug for MessageKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for CodeMail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CodeMail([redacted])")
+    }
+}

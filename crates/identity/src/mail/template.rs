@@ -1,0 +1,129 @@
+//! How a message is written out: text, and the same as HTML.
+
+use askama::Template;
+use sluice_primitives::Timestamp;
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::content::{Content, content};
+use super::message::Message;
+use super::transport::RenderedMail;
+
+/// Writes messages out.
+#[derive(Debug, Clone)]
+pub struct MailTemplates {
+    service: String,
+}
+
+/// A message cannot be written out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the message cannot be written out")]
+pub struct UnwritableMail;
+
+#[derive(Template)]
+#[template(path = "mail.html")]
+struct Html<'a> {
+    service: &'a str,
+    content: &'a Content<'a>,
+}
+
+#[derive(Template)]
+#[template(path = "mail.txt", escape = "none")]
+struct Text<'a> {
+    service: &'a str,
+    content: &'a Content<'a>,
+}
+
+impl MailTemplates {
+    /// The templates of the service that people know by this name.
+    pub fn new(service: &str) -> Self {
+        Self { service: service.chars().filter(|c| !c.is_control()).collect() }
+    }
+
+    /// The message with this id, written out.
+    ///
+    /// # Errors
+    /// [`UnwritableMail`] if it says nothing.
+    pub fn render(
+        &self,
+        id: Uuid,
+        message: &Message,
+        written_at: Timestamp,
+    ) -> Result<RenderedMail, UnwritableMail> {
+        let content = content(&message.kind, &self.service).ok_or(UnwritableMail)?;
+        let (service, content) = (self.service.as_str(), &content);
+        Ok(RenderedMail {
+            id,
+            to: message.to.clone(),
+            subject: content.subject.clone(),
+            text: Text { service, content }.render().map_err(|_| UnwritableMail)?,
+            html: Html { service, content }.render().map_err(|_| UnwritableMail)?,
+            written_at,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mail::message::{CodeMail, MessageKind};
+
+    fn rendered(kind: MessageKind) -> RenderedMail {
+        let message = Message { to: "alice@example.com".to_owned(), kind };
+        MailTemplates::new("Fish & Chips").render(Uuid::nil(), &message, Timestamp::default()).unwrap()
+    }
+
+    fn code() -> CodeMail {
+        let link = "https://id.example.org/verify?token=abc".to_owned();
+        CodeMail { code: "ABCD-EFGH".to_owned(), link, minutes: 1440 }
+    }
+
+    #[test]
+    fn text_and_html_say_the_same() {
+        let kinds = [
+            MessageKind::VerifyEmail(code()),
+            MessageKind::Recover(code()),
+            MessageKind::ChangeEmail(code()),
+        ];
+        for kind in kinds {
+            let mail = rendered(kind);
+            assert!(mail.subject.ends_with("for Fish & Chips"), "{}", mail.subject);
+            for part in [&mail.text, &mail.html] {
+                assert!(part.contains("ABCD-EFGH") && part.contains("24 hours"), "{part}");
+                assert!(part.contains("https://id.example.org/verify?token=abc"), "{part}");
+            }
+            assert!(!mail.subject.contains("ABCD"));
+        }
+    }
+
+    #[test]
+    fn what_people_call_things_stays_text() {
+        let mail = rendered(MessageKind::FactorAdded { name: "<img src=x>\r\nBcc: all".to_owned() });
+        assert!(!mail.html.contains("<img") && mail.html.contains("Fish &#38; Chips"), "{}", mail.html);
+        assert!(mail.text.contains("“<img src=x>Bcc: all”"), "{}", mail.text);
+    }
+
+    #[test]
+    fn every_mail_is_about_something_and_signed() {
+        let kinds = [
+            MessageKind::AlreadyRegistered { login: "https://l".to_owned(), recover: "https://r".to_owned() },
+            MessageKind::EmailChanged { new_masked: "a…@example.org".to_owned() },
+            MessageKind::PasswordChanged { recover: "https://r".to_owned() },
+            MessageKind::FactorRemoved { name: String::new() },
+            MessageKind::AccountDeleted,
+        ];
+        for kind in kinds {
+            let mail = rendered(kind.clone());
+            assert!(!mail.subject.contains(char::is_control), "{kind:?}");
+            assert!(mail.text.contains("\n-- \nFish & Chips sent this mail"), "{}", mail.text);
+            assert!(mail.html.contains("<h1") && mail.html.contains("lang=\"en\""), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_decoy_cannot_be_written_out() {
+        let message = Message { to: String::new(), kind: MessageKind::Decoy };
+        let written = MailTemplates::new("Sluice").render(Uuid::nil(), &message, Timestamp::default());
+        assert_eq!(written, Err(UnwritableMail));
+    }
+}

@@ -1,0 +1,226 @@
+//! The file that is imported, and beside it how far the import has come.
+//!
+//! `FILE.sluice-import` holds the number of lines of which every outcome is known. It is replaced as a whole, so that a
+//! killed import finds the last one or the one before it, and does some lines again, which changes nothing.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
+use sluice_crypto::digest::sha256;
+use sluice_primitives::Timestamp;
+use thiserror::Error;
+
+use super::frontier::ImportedCounts;
+
+/// What is appended to the name of the file.
+const EXTENSION: &str = ".sluice-import";
+/// The format of the state.
+const VERSION: u32 = 1;
+/// So much of the file tells it from another, with its size.
+const HEAD: u64 = 1024 * 1024;
+
+/// Why a file cannot be imported.
+#[derive(Debug, Error)]
+pub enum ImportFileError {
+    /// It cannot be read.
+    #[error("{} cannot be read", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
+    /// How far the import has come cannot be read or written.
+    #[error("{} cannot be read or written: it holds how far the import has come", path.display())]
+    State {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{} does not say how far the import has come: import from the start, or delete it", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The file was another when the import began.
+    #[error("{} belongs to an import of another file of this name: import from the start, or delete it", path.display())]
+    OtherFile {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+/// How far an import has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct State {
+    version: u32,
+    /// Of the file, in bytes.
+    size: u64,
+    /// SHA-256 of the first MiB.
+    head: String,
+    /// When the import began, in milliseconds: records that do not say when they were made.
+    began_at: i64,
+    counts: ImportedCounts,
+    is_finished: bool,
+}
+
+/// A file that is imported.
+#[derive(Debug)]
+pub struct ImportFile {
+    path: PathBuf,
+    file: File,
+    state_path: PathBuf,
+    state: State,
+}
+
+impl ImportFile {
+    /// Opens a file, and goes on where an earlier import stopped, or begins anew `from_start`.
+    ///
+    /// # Errors
+    /// [`ImportFileError`] if the file or its state cannot be used.
+    pub fn open(path: &Path, from_start: bool, now: Timestamp) -> Result<Self, ImportFileError> {
+        let unread = |cause| ImportFileError::Read { path: path.to_owned(), cause };
+        let mut file = File::open(path).map_err(unread)?;
+        let (size, head) = mark(&mut file).map_err(unread)?;
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(EXTENSION);
+        let state_path = path.with_file_name(name);
+        let earlier = if from_start { None } else { read(&state_path)? };
+        let counts = ImportedCounts::default();
+        let fresh =
+            State { version: VERSION, size, head, began_at: now.as_millis(), counts, is_finished: false };
+        let state = match earlier {
+            None => fresh,
+            Some(earlier) if (earlier.size, &earlier.head) == (fresh.size, &fresh.head) => earlier,
+            Some(_) => return Err(ImportFileError::OtherFile { path: state_path }),
+        };
+        let opened = Self { path: path.to_owned(), file, state_path, state };
+        // What cannot be kept is said before anything is imported.
+        opened.save()?;
+        Ok(opened)
+    }
+
+    /// How long it is, in bytes.
+    pub const fn size(&self) -> u64 {
+        self.state.size
+    }
+
+    /// What is done already.
+    pub const fn counts(&self) -> ImportedCounts {
+        self.state.counts
+    }
+
+    /// Whether nothing is left to do.
+    pub const fn is_finished(&self) -> bool {
+        self.state.is_finished
+    }
+
+    /// When the import began.
+    pub(super) const fn began_at(&self) -> Timestamp {
+        Timestamp::from_millis(self.state.began_at)
+    }
+
+    /// What tells the file from another.
+    pub(super) fn digest(&self) -> [u8; 32] {
+        sha256(format!("{}:{}", self.state.size, self.state.head).as_bytes())
+    }
+
+    /// The file, at its beginning.
+    pub(super) fn reader(&self) -> Result<File, ImportFileError> {
+        let unread = |cause| ImportFileError::Read { path: self.path.clone(), cause };
+        let mut file = self.file.try_clone().map_err(unread)?;
+        file.seek(SeekFrom::Start(0)).map_err(unread)?;
+        Ok(file)
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps what is done.
+    pub(super) fn advance(&mut self, counts: ImportedCounts, is_finished: bool) -> Result<(), ImportFileError> {
+        (self.state.counts, self.state.is_finished) = (counts, is_finished);
+        self.save()
+    }
+
+    fn save(&self) -> Result<(), ImportFileError> {
+        let draft = self.state_path.with_added_extension("draft");
+        let write = || {
+            let mut file = File::create(&draft)?;
+            file.write_all(&serde_json::to_vec(&self.state)?)?;
+            file.sync_all()?;
+            fs::rename(&draft, &self.state_path)
+        };
+        write().map_err(|cause| ImportFileError::State { path: self.state_path.clone(), cause })
+    }
+}
+
+fn mark(file: &mut File) -> io::Result<(u64, String)> {
+    let mut head = Vec::new();
+    (&mut *file).take(HEAD).read_to_end(&mut head)?;
+    Ok((file.metadata()?.len(), HEXLOWER.encode(&sha256(&head))))
+}
+
+fn read(path: &Path) -> Result<Option<State>, ImportFileError> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(ImportFileError::State { path: path.to_owned(), cause }),
+    };
+    let state: Option<State> = serde_json::from_slice(&text).ok();
+    let known = state.filter(|state| state.version == VERSION);
+    known.map(Some).ok_or(ImportFileError::Unreadable { path: path.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_secs(1_750_000_000);
+
+    fn given(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("people.ndjson");
+        fs::write(&path, text).unwrap();
+        (directory, path)
+    }
+
+    #[test]
+    fn an_import_goes_on_where_it_stopped_unless_it_begins_anew() {
+        let (_directory, path) = given("one\ntwo\n");
+        let counts = ImportedCounts { lines: 1, imported: 1, ..ImportedCounts::default() };
+        ImportFile::open(&path, false, NOW).unwrap().advance(counts, false).unwrap();
+        let again = ImportFile::open(&path, false, Timestamp::from_secs(9)).unwrap();
+        assert_eq!((again.counts(), again.began_at(), again.size()), (counts, NOW, 8));
+        let anew = ImportFile::open(&path, true, NOW).unwrap();
+        assert_eq!(anew.counts(), ImportedCounts::default());
+    }
+
+    #[test]
+    fn another_file_of_the_same_name_is_refused() {
+        let (_directory, path) = given("one\ntwo\n");
+        ImportFile::open(&path, false, NOW).unwrap();
+        for other in ["one\nTWO\n", "one\ntwo\nthree\n"] {
+            fs::write(&path, other).unwrap();
+            let refused = ImportFile::open(&path, false, NOW).unwrap_err();
+            assert!(matches!(refused, ImportFileError::OtherFile { .. }), "{refused}");
+        }
+        assert!(ImportFile::open(&path, true, NOW).is_ok());
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_read_is_not_taken_for_none() {
+        let (directory, path) = given("one\n");
+        fs::write(directory.path().join("people.ndjson.sluice-import"), "{").unwrap();
+        let refused = ImportFile::open(&path, false, NOW).unwrap_err();
+        assert!(matches!(refused, ImportFileError::Unreadable { .. }), "{refused}");
+    }
+}

@@ -1,0 +1,358 @@
+//! Lines become records: parsed and sealed on several threads, and written many at a time, so that they share commits.
+
+use std::fmt;
+use std::io;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt, stream};
+use sluice_commit::StoreError;
+use sluice_crypto::credential::{CredentialKeys, StoredCredential};
+use sluice_crypto::digest::sha256;
+use sluice_primitives::{AttemptId, Clock, IdentityId, Rng, Timestamp};
+use thiserror::Error;
+use tokio::task::{JoinError, spawn_blocking};
+
+use super::fields::PASSWORD_HASH;
+use super::file::{ImportFile, ImportFileError};
+use super::frontier::{Frontier, ImportedCounts, LineOutcome, RejectedLine, Rejection, Settled};
+use super::line::{ImportedIdentity, ImportedPassword, LineError, LineFault, parse_line};
+use super::lines::{Lines, RawLine};
+use crate::identity::{Identity, IdentityRepository, Registration};
+
+/// How often a write is tried that the store cannot do now, and how long is waited before the second time; twice as long
+/// before each further one.
+const TRIES: u32 = 8;
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+
+/// How an import goes.
+#[derive(Debug, Clone, Copy)]
+pub struct ImportConfig {
+    /// How many records are written at a time. Default: 2,000.
+    pub in_flight: NonZeroUsize,
+    /// How many threads parse and seal. Default: as many as there are cores.
+    pub threads: NonZeroUsize,
+    /// After how many lines is kept how far it has come. Default: 20,000.
+    pub save_every: NonZeroU64,
+}
+
+impl Default for ImportConfig {
+    fn default() -> Self {
+        Self {
+            in_flight: NonZeroUsize::MIN.saturating_add(1_999),
+            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            save_every: NonZeroU64::MIN.saturating_add(19_999),
+        }
+    }
+}
+
+/// Why an import stopped. What it had come to is kept: it can go on.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// The file, or what is kept beside it.
+    #[error(transparent)]
+    File(#[from] ImportFileError),
+    /// The store.
+    #[error("the import stopped, and can go on where it did")]
+    Store(#[from] StoreError),
+    /// Rejected lines cannot be told.
+    #[error("the lines that were rejected cannot be written")]
+    Report(#[source] io::Error),
+    /// A line made the program panic.
+    #[error("the import stopped for a defect of this program")]
+    Defect(#[from] JoinError),
+}
+
+/// How far an import is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImportProgress {
+    /// What became of the lines that are done.
+    pub counts: ImportedCounts,
+    /// Where the last of them ends in the file, in bytes.
+    pub offset: u64,
+}
+
+/// Who is told how an import goes.
+pub trait ImportWatcher: Send {
+    /// Lines became no records. In the order of the lines; before it is kept that they are done.
+    ///
+    /// # Errors
+    /// What stops the import.
+    fn rejected(&mut self, lines: &[RejectedLine]) -> io::Result<()>;
+
+    /// Lines are done.
+    fn progress(&mut self, progress: &ImportProgress);
+
+    /// Everything told until now is to be durable.
+    ///
+    /// # Errors
+    /// What stops the import.
+    fn flush(&mut self) -> io::Result<()>;
+}
+
+/// Makes records of lines.
+#[derive(Clone)]
+pub struct Importer {
+    /// Records.
+    pub identities: Arc<dyn IdentityRepository>,
+    /// Seal what is imported.
+    pub keys: CredentialKeys,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+    /// How.
+    pub config: ImportConfig,
+}
+
+/// Some lines, and where to go on.
+type Chunk = (Result<Vec<RawLine>, ImportError>, Option<(Lines, PathBuf)>);
+
+/// A line on its way.
+struct Prepared {
+    number: u64,
+    end: u64,
+    /// What is to be stored, and whether its id was made up; or what has become of the line.
+    made: Result<(Box<Identity>, bool), LineOutcome>,
+}
+
+/// What all lines of a file have in common.
+#[derive(Clone, Copy)]
+struct Origin {
+    digest: [u8; 32],
+    began_at: Timestamp,
+}
+
+impl Importer {
+    /// Imports what is left of a file; how many of all its lines became what. A line that is repeated, because an import
+    /// stopped before it was kept that it is done, is recognised and no duplicate. After `stop`, what is on its way is
+    /// finished and no more lines are read.
+    ///
+    /// # Errors
+    /// [`ImportError`] if it stopped before; a rejected line is no error.
+    pub async fn run(
+        &self,
+        file: &mut ImportFile,
+        watcher: &mut dyn ImportWatcher,
+        stop: impl Future<Output = ()> + Send,
+    ) -> Result<ImportedCounts, ImportError> {
+        let mut frontier = Frontier::new(file.counts());
+        let mut is_stopped = false;
+        let stop = async {
+            stop.await;
+            is_stopped = true;
+        };
+        let failed = self.advance(file, &mut frontier, watcher, stop).await.err();
+        keep(file, watcher, frontier.counts, failed.is_none() && !is_stopped)?;
+        failed.map_or(Ok(frontier.counts), Err)
+    }
+
+    async fn advance(
+        &self,
+        file: &mut ImportFile,
+        frontier: &mut Frontier,
+        watcher: &mut dyn ImportWatcher,
+        stop: impl Future<Output = ()> + Send,
+    ) -> Result<(), ImportError> {
+        let mut saved = frontier.counts.lines;
+        let settled = self.settled(file, stop)?;
+        let mut settled = std::pin::pin!(settled);
+        while let Some(next) = settled.next().await {
+            let rejected = frontier.settle(next?);
+            if !rejected.is_empty() {
+                watcher.rejected(&rejected).map_err(ImportError::Report)?;
+            }
+            watcher.progress(&ImportProgress { counts: frontier.counts, offset: frontier.offset });
+            if frontier.counts.lines - saved >= self.config.save_every.get() {
+                saved = frontier.counts.lines;
+                keep(file, watcher, frontier.counts, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What becomes of the lines that are left, in any order.
+    fn settled<'a, S: Future<Output = ()> + Send>(
+        &'a self,
+        file: &ImportFile,
+        stop: S,
+    ) -> Result<impl Stream<Item = Result<Settled, ImportError>> + use<'a, S>, ImportError> {
+        let origin = Origin { digest: file.digest(), began_at: file.began_at() };
+        let path = file.path().to_owned();
+        let mut lines = Lines::new(file.reader()?);
+        let unread = |cause| ImportFileError::Read { path: path.clone(), cause };
+        lines.skip(file.counts().lines).map_err(unread)?;
+        let prepared = stream::unfold(Some((lines, path)), next_chunk)
+            .take_until(stop)
+            .map(move |chunk| self.prepare_chunk(chunk, origin))
+            .buffered(self.config.threads.get())
+            .flat_map(|chunk| match chunk {
+                Ok(lines) => stream::iter(lines.into_iter().map(Ok).collect::<Vec<_>>()),
+                Err(error) => stream::iter(vec![Err(error)]),
+            });
+        let settle = move |line: Result<Prepared, ImportError>| async move { self.settle(line?).await };
+        Ok(prepared.map(settle).buffer_unordered(self.config.in_flight.get()))
+    }
+
+    /// Parses and seals some lines on another thread.
+    async fn prepare_chunk(
+        &self,
+        chunk: Result<Vec<RawLine>, ImportError>,
+        origin: Origin,
+    ) -> Result<Vec<Prepared>, ImportError> {
+        let (lines, this) = (chunk?, self.clone());
+        let prepare = move || lines.into_iter().map(|line| this.prepare(line, origin)).collect();
+        Ok(spawn_blocking(prepare).await?)
+    }
+
+    fn prepare(&self, line: RawLine, origin: Origin) -> Prepared {
+        let RawLine { number, end, text } = line;
+        let made = match text {
+            Some(text) if text.trim_ascii().is_empty() => Err(LineOutcome::Empty),
+            Some(text) => parse_line(&text)
+                .and_then(|imported| {
+                    let made_up = imported.id.is_none();
+                    Ok((Box::new(self.identity(imported, number, origin)?), made_up))
+                })
+                .map_err(|error| LineOutcome::Rejected(error.into())),
+            None => Err(LineOutcome::Rejected(LineError::of_line(LineFault::TooLong).into())),
+        };
+        Prepared { number, end, made }
+    }
+
+    fn identity(&self, imported: ImportedIdentity, line: u64, origin: Origin) -> Result<Identity, LineError> {
+        let now = self.clock.now();
+        let created_at = imported.created_at.unwrap_or(origin.began_at);
+        let id = imported.id.unwrap_or_else(|| origin.id(line, created_at.min(now)));
+        Ok(Identity {
+            id,
+            login_name: imported.email.login_name(),
+            email: imported.email.as_str().to_owned(),
+            username: imported.username.into_string(),
+            credential: self.credential(id, imported.password.as_ref())?,
+            hardening: false,
+            status: imported.status,
+            email_verified_at: imported.email_verified.then_some(origin.began_at),
+            created_at,
+            updated_at: created_at,
+            revision: 1,
+            attempt: origin.attempt(line),
+        })
+    }
+
+    fn credential(
+        &self,
+        owner: IdentityId,
+        password: Option<&ImportedPassword>,
+    ) -> Result<String, LineError> {
+        match password {
+            None => Ok(String::new()),
+            Some(ImportedPassword::Foreign(hash)) => Ok(self.keys.foreign(owner, hash, &*self.rng)),
+            Some(ImportedPassword::Hardened(hash)) => {
+                // Without its pepper nobody could ever log in with it.
+                let known = StoredCredential::parse(hash.expose())
+                    .and_then(|stored| self.keys.secret_in_use(&stored));
+                known.map(|_| hash.expose().clone()).map_err(|error| LineError::of(PASSWORD_HASH, error))
+            }
+        }
+    }
+
+    async fn settle(&self, line: Prepared) -> Result<Settled, ImportError> {
+        let Prepared { number, end, made } = line;
+        let outcome = match made {
+            Ok((identity, made_up)) => self.store(&identity, made_up).await?,
+            Err(outcome) => outcome,
+        };
+        Ok(Settled { number, end, outcome })
+    }
+
+    async fn store(&self, identity: &Identity, made_up: bool) -> Result<LineOutcome, ImportError> {
+        let registered = patiently(|| self.identities.register(identity.clone())).await;
+        let own = |found: Option<Identity>| made_up && found.is_some_and(|found| found.id == identity.id);
+        match registered {
+            Ok(Registration::Registered) => Ok(LineOutcome::Imported),
+            Ok(Registration::Taken) => {
+                let found = patiently(|| self.identities.find_by_login_name(&identity.login_name)).await?;
+                // Of this very line, and changed since.
+                let outcome = LineOutcome::Rejected(Rejection::Duplicate);
+                Ok(if own(found) { LineOutcome::Imported } else { outcome })
+            }
+            Err(error) if error.is_temporary() => Err(error.into()),
+            Err(error) => {
+                let found = patiently(|| self.identities.find(identity.id)).await?;
+                Ok(match found {
+                    None => LineOutcome::Rejected(Rejection::Refused(error.to_string())),
+                    Some(found) if own(Some(found.clone())) => LineOutcome::Imported,
+                    Some(_) => LineOutcome::Rejected(Rejection::IdTaken),
+                })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Importer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Importer").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Origin {
+    /// The attempt of a line: whoever imports the line again makes the same one, and so knows its own work.
+    fn attempt(&self, line: u64) -> AttemptId {
+        let derived = self.derive(b"attempt", line);
+        AttemptId::from_uuid(uuid::Builder::from_custom_bytes(derived).into_uuid())
+    }
+
+    /// The id of a line that says none.
+    fn id(&self, line: u64, at: Timestamp) -> IdentityId {
+        let [random @ .., _, _, _, _, _, _] = self.derive(b"identity", line);
+        let millis = u64::try_from(at.as_millis()).unwrap_or(0);
+        IdentityId::from_uuid(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
+    }
+
+    fn derive(&self, role: &[u8], line: u64) -> [u8; 16] {
+        let [derived @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] =
+            sha256(&[b"import/".as_slice(), role, &self.digest, &line.to_be_bytes()].concat());
+        derived
+    }
+}
+
+/// Some further lines.
+async fn next_chunk(at: Option<(Lines, PathBuf)>) -> Option<Chunk> {
+    let (mut lines, path) = at?;
+    match spawn_blocking(move || (lines.some(), lines)).await {
+        Ok((Ok(chunk), _)) if chunk.is_empty() => None,
+        Ok((Ok(chunk), lines)) => Some((Ok(chunk), Some((lines, path)))),
+        Ok((Err(cause), _)) => Some((Err(ImportFileError::Read { path, cause }.into()), None)),
+        Err(defect) => Some((Err(defect.into()), None)),
+    }
+}
+
+/// Tries again what the store cannot do now.
+async fn patiently<T, F>(work: impl Fn() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let mut wait = FIRST_WAIT;
+    for _ in 1..TRIES {
+        match work().await {
+            Err(error) if error.is_temporary() => tokio::time::sleep(wait).await,
+            done => return done,
+        }
+        wait *= 2;
+    }
+    work().await
+}
+
+/// Keeps what is done, once what was told of it is safe.
+fn keep(
+    file: &mut ImportFile,
+    watcher: &mut dyn ImportWatcher,
+    counts: ImportedCounts,
+    is_finished: bool,
+) -> Result<(), ImportError> {
+    watcher.flush().map_err(ImportError::Report)?;
+    Ok(file.advance(counts, is_finished)?)
+}

@@ -1,0 +1,181 @@
+//! E-mail addresses: their proof, and another one.
+
+#![expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
+
+use sluice_identity::Identity;
+use sluice_identity::RegistrationOutcome;
+use sluice_identity::account::{Claimant, Denied, EmailChange, MailProof, Outcome};
+use sluice_primitives::Lifetime;
+
+use super::services::{ALICE, BOB, PASSWORD, Services, code, link, network, secret, typed};
+
+const NEW: &str = "alice@example.org";
+
+async fn begin_change(services: &Services, alice: &Identity, new_email: &str) -> Outcome<()> {
+    let (password, new_email) = (secret(PASSWORD), new_email.to_owned());
+    let change = EmailChange { identity: alice.id, password, new_email, network: network() };
+    services.account.begin_email_change(&change).await.unwrap()
+}
+
+async fn confirm_change(services: &Services, proof: &MailProof) -> Outcome<sluice_primitives::IdentityId> {
+    services.account.confirm_email_change(proof, network()).await.unwrap()
+}
+
+async fn verify(services: &Services, proof: &MailProof) -> Outcome<sluice_primitives::IdentityId> {
+    services.account.verify_email(proof, network()).await.unwrap()
+}
+
+#[tokio::test]
+async fn whoever_registers_verifies_the_address_with_the_link() {
+    let services = Services::new().await;
+    let alice = services.register(ALICE).await;
+    let mail = services.mail().await;
+    assert_eq!((mail.to.as_str(), mail.subject.as_str()), (ALICE, "Confirm your e-mail address for Example"));
+    assert_eq!(verify(&services, &link(&mail)).await, Outcome::Done(alice.id));
+    assert_eq!(services.stored(ALICE).await.email_verified_at, Some(alice.created_at));
+}
+
+#[tokio::test]
+async fn link_and_code_are_one_thing_that_is_good_once() {
+    let services = Services::new().await;
+    services.register(ALICE).await;
+    let mail = services.mail().await;
+    let code = code(&mail).to_lowercase().replace('-', " ");
+    assert!(matches!(verify(&services, &typed(ALICE, &code)).await, Outcome::Done(_)));
+    for proof in [link(&mail), typed(ALICE, &code)] {
+        assert_eq!(verify(&services, &proof).await, Outcome::Denied(Denied::WrongCode));
+    }
+}
+
+#[tokio::test]
+async fn a_code_is_good_for_its_account_its_purpose_and_its_time_only() {
+    let services = Services::new().await;
+    let alice = services.register(ALICE).await;
+    let mail = services.mail().await;
+    services.register(BOB).await;
+    let wrong = Outcome::Denied(Denied::WrongCode);
+    for account in [BOB, "nobody@example.com", "no address"] {
+        assert_eq!(verify(&services, &typed(account, &code(&mail))).await, wrong, "{account}");
+    }
+    assert_eq!(confirm_change(&services, &link(&mail)).await, Outcome::Denied(Denied::WrongCode));
+    let outcome = services.account.check_recovery(&link(&mail), network()).await.unwrap();
+    assert!(matches!(outcome, Outcome::Denied(Denied::WrongCode)), "{outcome:?}");
+    services.clock.advance(Lifetime::hours(24));
+    for proof in [link(&mail), typed(ALICE, &code(&mail))] {
+        assert_eq!(verify(&services, &proof).await, wrong);
+    }
+    assert_eq!(services.stored(ALICE).await.email_verified_at, None);
+    let again = services.account.send_verification(alice.id, network()).await.unwrap();
+    assert_eq!(again, Outcome::Done(()));
+}
+
+#[tokio::test]
+async fn a_code_cannot_be_guessed() {
+    let services = Services::new().await;
+    let alice = services.register(ALICE).await;
+    let mail = services.mail().await;
+    let guess = MailProof::Code { who: Claimant::Identity(alice.id), code: secret("ABCD-EFGH") };
+    for _ in 0..10 {
+        assert_eq!(verify(&services, &guess).await, Outcome::Denied(Denied::WrongCode));
+    }
+    let right = MailProof::Code { who: Claimant::Identity(alice.id), code: secret(&code(&mail)) };
+    assert_eq!(verify(&services, &right).await, Outcome::Denied(Denied::WrongCode));
+    let mut outcome = verify(&services, &guess).await;
+    while outcome == Outcome::Denied(Denied::WrongCode) {
+        outcome = verify(&services, &guess).await;
+    }
+    assert!(matches!(outcome, Outcome::Denied(Denied::TooMany(_))), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_verified_address_is_not_verified_again_and_mails_are_bounded() {
+    let services = Services::new().await;
+    let alice = services.register(ALICE).await;
+    let mut sent = 0;
+    while services.account.send_verification(alice.id, network()).await.unwrap() == Outcome::Done(()) {
+        services.clock.advance(Lifetime::secs(1));
+        sent += 1;
+    }
+    assert_eq!(sent, 9, "with the first one ten an hour");
+    let mails = services.new_mails().await;
+    assert_eq!(mails.len(), 10);
+    assert!(matches!(verify(&services, &link(&mails[9])).await, Outcome::Done(_)), "the last one holds");
+    let again = services.account.send_verification(alice.id, network()).await.unwrap();
+    assert_eq!(again, Outcome::Denied(Denied::Unchanged));
+}
+
+#[tokio::test]
+async fn another_address_is_set_when_its_mail_is_read_and_the_former_is_told() {
+    let (services, alice, pair) = Services::with_alice().await;
+    assert_eq!(begin_change(&services, &alice, "Alice@Example.ORG").await, Outcome::Done(()));
+    let mail = services.mail().await;
+    assert_eq!(mail.to, NEW);
+    assert_eq!(services.stored(ALICE).await.email, ALICE, "not before");
+    assert_eq!(confirm_change(&services, &typed(ALICE, &code(&mail))).await, Outcome::Done(alice.id));
+    let stored = services.stored(NEW).await;
+    assert!(stored.id == alice.id && stored.email_verified_at.is_some() && services.holds(&pair));
+    let notice = services.mail().await;
+    assert_eq!(notice.to, ALICE);
+    assert!(notice.text.contains("a…@example.org") && !notice.text.contains(NEW), "{}", notice.text);
+    assert_eq!(confirm_change(&services, &link(&mail)).await, Outcome::Denied(Denied::WrongCode));
+}
+
+#[tokio::test]
+async fn another_address_needs_the_password_and_has_to_be_another_one() {
+    let (services, alice, _) = Services::with_alice().await;
+    let (password, new_email) = (secret("guess guess"), NEW.to_owned());
+    let change = EmailChange { identity: alice.id, password, new_email, network: network() };
+    let wrong = services.account.begin_email_change(&change).await.unwrap();
+    assert_eq!(wrong, Outcome::Denied(Denied::WrongPassword));
+    assert_eq!(begin_change(&services, &alice, ALICE).await, Outcome::Denied(Denied::Unchanged));
+    let malformed = begin_change(&services, &alice, "alice").await;
+    assert!(matches!(malformed, Outcome::Denied(Denied::Invalid(_))), "{malformed:?}");
+    assert!(services.new_mails().await.is_empty());
+}
+
+#[tokio::test]
+async fn whether_an_address_is_taken_is_told_to_its_owner_only() {
+    let (services, alice, _) = Services::with_alice().await;
+    services.register(BOB).await;
+    services.new_mails().await;
+    assert_eq!(begin_change(&services, &alice, BOB).await, Outcome::Done(()));
+    let mail = services.mail().await;
+    assert_eq!((mail.to.as_str(), mail.subject.as_str()), (BOB, "You already have an account at Example"));
+    assert!(!mail.text.contains("token="));
+}
+
+#[tokio::test]
+async fn an_address_that_was_taken_meanwhile_stays_with_its_owner() {
+    let (services, alice, _) = Services::with_alice().await;
+    begin_change(&services, &alice, NEW).await;
+    let mail = services.mail().await;
+    let other = services.register(NEW).await;
+    assert_eq!(confirm_change(&services, &link(&mail)).await, Outcome::Denied(Denied::Taken));
+    assert_eq!(services.stored(NEW).await.id, other.id);
+    assert_eq!(services.stored(ALICE).await.id, alice.id);
+}
+
+#[tokio::test]
+async fn another_password_voids_an_address_that_was_asked_for_before() {
+    let (services, alice, _) = Services::with_alice().await;
+    begin_change(&services, &alice, "thief@example.org").await;
+    let mail = services.mail().await;
+    services.change_password(&alice, (PASSWORD, "battery staple"), None).await;
+    for proof in [link(&mail), typed(ALICE, &code(&mail))] {
+        assert_eq!(confirm_change(&services, &proof).await, Outcome::Denied(Denied::WrongCode));
+    }
+}
+
+#[tokio::test]
+async fn a_concealed_registration_writes_to_whoever_has_the_address() {
+    let services = Services::new().await;
+    assert_eq!(services.sign_up(ALICE, true).await, RegistrationOutcome::Accepted);
+    let first = services.mail().await;
+    assert_eq!(services.sign_up(ALICE, true).await, RegistrationOutcome::Accepted);
+    assert_eq!(services.mail().await.subject, "You already have an account at Example");
+    assert!(matches!(verify(&services, &link(&first)).await, Outcome::Done(_)), "the owner's code holds");
+    for _ in 0..20 {
+        services.sign_up(ALICE, true).await;
+    }
+    assert_eq!(services.new_mails().await.len(), 8, "with those before ten an hour");
+}

@@ -1,0 +1,8 @@
+//! Second factors.
+
+mod authenticator;
+mod login_step;
+mod passkey;
+mod recovery_code;
+mod totp;
+mod world;

@@ -1,0 +1,266 @@
+//! Passkeys, shown by an authenticator in software.
+
+use serde_json::Value;
+use sluice_identity::factor::{
+    Aal, Enrolled, EnrolmentOutcome, FactorCheck, FactorKind, FactorOutcome, FactorProof, NewPasskey,
+    PasskeyChallenge, PasskeyProof, Shown,
+};
+use sluice_identity::identity::{IdentityDirectory, IdentityStatus};
+use sluice_primitives::{IdentityId, Lifetime};
+use sluice_store_contract::given;
+
+use super::authenticator::Authenticator;
+use super::world::{CONTEXT, World, network};
+
+impl World {
+    async fn begin_enrolment(&self) -> PasskeyChallenge {
+        self.service.begin_passkey_enrolment(&self.alice, CONTEXT).await.unwrap().unwrap()
+    }
+
+    async fn finish_enrolment(&self, begun: &PasskeyChallenge, response: &str) -> EnrolmentOutcome {
+        let new = NewPasskey { state: &begun.state, response, name: "Laptop", context: CONTEXT };
+        self.service.finish_passkey_enrolment(&self.alice, new).await.unwrap()
+    }
+
+    pub(crate) async fn passkey(&self, authenticator: &mut Authenticator) -> Enrolled {
+        let begun = self.begin_enrolment().await;
+        let response = authenticator.create(&begun.options);
+        let outcome = self.finish_enrolment(&begun, &response).await;
+        let EnrolmentOutcome::Enrolled(enrolled) = outcome else { panic!("{outcome:?}") };
+        enrolled
+    }
+
+    pub(crate) async fn ask(&self, identity: Option<IdentityId>) -> PasskeyChallenge {
+        self.clock.advance(Lifetime::secs(1));
+        self.service.begin_passkey(identity, CONTEXT).await.unwrap().unwrap()
+    }
+
+    async fn show(&self, asked: &PasskeyChallenge, response: &str) -> Option<(IdentityId, PasskeyProof)> {
+        self.service.finish_passkey(&asked.state, response, CONTEXT).await.unwrap()
+    }
+
+    async fn log_in(&self, asked: &PasskeyChallenge, response: &str) -> FactorOutcome {
+        self.service.finish_passkey_login(&asked.state, response, CONTEXT, network()).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_passkey_alone_logs_its_person_in() {
+    for (mut key, method) in [(Authenticator::in_hardware(1), "hwk"), (Authenticator::in_software(1), "swk")]
+    {
+        let world = World::new().await;
+        world.passkey(&mut key).await;
+        let asked = world.ask(None).await;
+        let outcome = world.log_in(&asked, &key.get(&asked.options)).await;
+        let FactorOutcome::Done { identity, amr, acr, .. } = outcome else { panic!("{outcome:?}") };
+        assert_eq!(*identity, world.alice);
+        assert_eq!(amr, [method, "user", "mfa"]);
+        assert_eq!(acr, Aal::Aal2);
+    }
+}
+
+#[tokio::test]
+async fn what_browsers_are_asked_is_that_of_the_site() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1);
+    let begun = world.begin_enrolment().await;
+    let options = &begun.options["publicKey"];
+    assert_eq!(options["rp"]["id"], "id.example.com");
+    assert_eq!(options["user"]["name"], "alice@example.com");
+    assert_eq!(options["authenticatorSelection"]["residentKey"], "preferred");
+    assert_eq!(options["authenticatorSelection"]["userVerification"], "required");
+    assert_eq!(options["timeout"], 300_000);
+    let response = key.create(&begun.options);
+    world.finish_enrolment(&begun, &response).await;
+    let asked = world.ask(None).await;
+    assert_eq!(asked.options["publicKey"]["allowCredentials"], Value::Array(vec![]));
+    assert_eq!(asked.options["publicKey"]["userVerification"], "required");
+    assert_eq!(asked.options["mediation"], Value::Null);
+    let asked = world.ask(Some(world.alice.id)).await;
+    let allowed = &asked.options["publicKey"]["allowCredentials"];
+    assert_eq!(
+        (&allowed[0]["type"], &allowed[0]["transports"][0]),
+        (&"public-key".into(), &"internal".into())
+    );
+    let excluded = world.begin_enrolment().await;
+    assert_eq!(excluded.options["publicKey"]["excludeCredentials"][0]["id"], allowed[0]["id"]);
+}
+
+#[tokio::test]
+async fn a_passkey_is_enrolled_once() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_hardware(1);
+    let begun = world.begin_enrolment().await;
+    let meanwhile = world.begin_enrolment().await;
+    let response = key.create(&begun.options);
+    let first = world.finish_enrolment(&begun, &response).await;
+    assert!(matches!(&first, EnrolmentOutcome::Enrolled(Enrolled { recovery_codes: Some(_), .. })));
+    assert_eq!(world.finish_enrolment(&begun, &response).await, first);
+    let response = key.create(&meanwhile.options);
+    assert_eq!(world.finish_enrolment(&meanwhile, &response).await, EnrolmentOutcome::Wrong);
+    let begun = world.begin_enrolment().await;
+    let response = key.create(&begun.options);
+    assert_eq!(world.finish_enrolment(&begun, &response).await, EnrolmentOutcome::Wrong);
+    let listed = world.service.list(world.alice.id).await.unwrap();
+    assert_eq!(listed.iter().map(|factor| factor.kind).collect::<Vec<_>>(), [FactorKind::Passkey]);
+}
+
+#[tokio::test]
+async fn a_key_of_another_origin_without_verification_or_too_late_is_not_enrolled() {
+    let world = World::new().await;
+    let mut elsewhere = Authenticator::in_hardware(1);
+    elsewhere.origin = "https://id.example.com.evil.example".to_owned();
+    for mut key in [elsewhere, Authenticator::in_hardware(2).without_verification()] {
+        let begun = world.begin_enrolment().await;
+        let response = key.create(&begun.options);
+        assert_eq!(world.finish_enrolment(&begun, &response).await, EnrolmentOutcome::Wrong);
+    }
+    let begun = world.begin_enrolment().await;
+    let response = Authenticator::in_hardware(3).create(&begun.options);
+    assert_eq!(world.finish_enrolment(&begun, "{}").await, EnrolmentOutcome::Wrong);
+    let new = NewPasskey { state: &begun.state, response: &response, name: "", context: b"another" };
+    let other_context = world.service.finish_passkey_enrolment(&world.alice, new).await.unwrap();
+    let bob = given::registered(&*world.store, given::identity("bob@example.com")).await;
+    let new = NewPasskey { context: CONTEXT, ..new };
+    let other_person = world.service.finish_passkey_enrolment(&bob, new).await.unwrap();
+    world.clock.advance(Lifetime::minutes(5));
+    let late = world.finish_enrolment(&begun, &response).await;
+    let expired = EnrolmentOutcome::Expired;
+    assert_eq!([other_context, other_person, late], [expired.clone(), expired.clone(), expired]);
+    assert!(world.has_no_factor().await);
+}
+
+#[tokio::test]
+async fn an_answer_is_right_once() {
+    for mut key in [Authenticator::in_hardware(1), Authenticator::in_software(1)] {
+        let world = World::new().await;
+        world.passkey(&mut key).await;
+        let asked = world.ask(None).await;
+        let response = key.get(&asked.options);
+        let earlier = world.ask(None).await;
+        assert!(world.show(&asked, &response).await.is_some());
+        assert_eq!(world.show(&asked, &response).await, None);
+        // Asked for before the last use: could be one that is over.
+        let response = key.get(&earlier.options);
+        assert_eq!(world.show(&earlier, &response).await, None);
+        let asked = world.ask(None).await;
+        assert!(world.show(&asked, &key.get(&asked.options)).await.is_some());
+    }
+}
+
+#[tokio::test]
+async fn of_two_uses_of_one_answer_one_succeeds() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1);
+    world.passkey(&mut key).await;
+    let asked = world.ask(None).await;
+    let response = key.get(&asked.options);
+    let (left, right) = tokio::join!(world.show(&asked, &response), world.show(&asked, &response));
+    assert_ne!(left.is_some(), right.is_some());
+}
+
+#[tokio::test]
+async fn an_answer_for_another_origin_is_refused() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1);
+    world.passkey(&mut key).await;
+    for origin in ["https://example.com", "http://id.example.com", "https://evil.id.example.com"] {
+        key.origin = origin.to_owned();
+        let asked = world.ask(None).await;
+        assert_eq!(world.show(&asked, &key.get(&asked.options)).await, None, "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_for_another_context_or_another_question_or_too_late_is_refused() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1);
+    world.passkey(&mut key).await;
+    let asked = world.ask(None).await;
+    let response = key.get(&asked.options);
+    let elsewhere = world.service.finish_passkey(&asked.state, &response, b"another").await.unwrap();
+    let other_question = world.show(&world.ask(None).await, &response).await;
+    let begun = world.begin_enrolment().await;
+    let other_ceremony = world.show(&begun, &response).await;
+    world.clock.advance(Lifetime::minutes(5));
+    let late = world.show(&asked, &response).await;
+    assert_eq!([elsewhere, other_question, other_ceremony, late], [None; 4]);
+}
+
+#[tokio::test]
+async fn an_authenticator_that_does_not_verify_its_user_is_refused() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_hardware(1);
+    world.passkey(&mut key).await;
+    let mut key = key.without_verification();
+    let asked = world.ask(None).await;
+    assert_eq!(world.show(&asked, &key.get(&asked.options)).await, None);
+}
+
+#[tokio::test]
+async fn a_counter_that_goes_back_is_refused() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_hardware(1);
+    world.passkey(&mut key).await;
+    key.counter = 10;
+    let asked = world.ask(None).await;
+    assert!(world.show(&asked, &key.get(&asked.options)).await.is_some());
+    key.counter = 5;
+    let asked = world.ask(None).await;
+    assert_eq!(world.show(&asked, &key.get(&asked.options)).await, None);
+    key.counter = 20;
+    let asked = world.ask(None).await;
+    assert!(world.show(&asked, &key.get(&asked.options)).await.is_some());
+}
+
+#[tokio::test]
+async fn nobody_passes_for_somebody_else_with_a_passkey_of_their_own() {
+    let world = World::new().await;
+    let bob = given::registered(&*world.store, given::identity("bob@example.com")).await;
+    let mut key = Authenticator::in_software(1);
+    world.passkey(&mut key).await;
+    // Bob's authenticator claims Alice's key, and to be hers; it has another key.
+    let mut forged = Authenticator::in_software(1);
+    forged.user.clone_from(&key.user);
+    let asked = world.ask(None).await;
+    assert_eq!(world.show(&asked, &forged.get(&asked.options)).await, None);
+    // Alice's passkey where Bob's was asked for.
+    let asked = world.ask(None).await;
+    let response = key.get(&asked.options);
+    let proof = FactorProof::Passkey { state: &asked.state, response: &response };
+    let checked = world.service.check(&bob, proof, CONTEXT, network()).await.unwrap();
+    assert_eq!(checked, FactorCheck::Wrong);
+    // One that does not say whose it is.
+    let asked = world.ask(None).await;
+    key.user = None;
+    assert_eq!(world.show(&asked, &key.get(&asked.options)).await, None);
+}
+
+#[tokio::test]
+async fn a_passkey_is_a_second_factor_too() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_hardware(1);
+    world.passkey(&mut key).await;
+    let asked = world.ask(Some(world.alice.id)).await;
+    let response = key.get(&asked.options);
+    let proof = FactorProof::Passkey { state: &asked.state, response: &response };
+    let shown = PasskeyProof { user_verified: true, backup_eligible: false };
+    assert_eq!(world.check(proof).await, FactorCheck::Right(Shown::Passkey(shown)));
+    assert_eq!(world.check(proof).await, FactorCheck::Wrong);
+}
+
+#[tokio::test]
+async fn a_removed_passkey_and_a_disabled_person_do_not_log_in() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1);
+    let enrolled = world.passkey(&mut key).await;
+    let mut disable = given::change(&world.alice, 10);
+    disable.status = Some(IdentityStatus::Disabled);
+    world.store.change(&disable).await.unwrap();
+    let asked = world.ask(None).await;
+    assert_eq!(world.log_in(&asked, &key.get(&asked.options)).await, FactorOutcome::Wrong);
+    let asked = world.ask(None).await;
+    world.service.remove(&world.alice, enrolled.factor).await.unwrap();
+    assert_eq!(world.show(&asked, &key.get(&asked.options)).await, None);
+    assert!(world.service.begin_passkey(Some(world.alice.id), CONTEXT).await.unwrap().is_none());
+}

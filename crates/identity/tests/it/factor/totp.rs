@@ -1,0 +1,175 @@
+//! Authenticator apps.
+
+use sluice_identity::factor::{
+    EnrolmentOutcome, FactorCheck, FactorProof, MAX_FACTORS, RECOVERY_CODES, Shown,
+};
+use sluice_primitives::{Clock, Lifetime};
+use sluice_store_contract::given;
+
+use super::world::{App, World, network};
+
+const RIGHT: FactorCheck = FactorCheck::Right(Shown::Totp);
+
+#[tokio::test]
+async fn nothing_is_stored_before_a_code_was_typed() {
+    let world = World::new().await;
+    let begun = world.service.begin_totp(&world.alice);
+    assert!(begun.otpauth_uri.starts_with("otpauth://totp/Example:alice%40example.com?secret="));
+    assert!(begun.qr_svg.starts_with("<svg"));
+    let wrong = world.service.confirm_totp(&world.alice, &begun.ticket, "000 000", "Phone").await.unwrap();
+    assert_eq!(wrong, EnrolmentOutcome::Wrong);
+    assert!(world.has_no_factor().await);
+    let code = App::scan(&begun.secret_base32).code(&world.clock);
+    let spaced = format!("{} {}", &code[..3], &code[3..]);
+    let right = world.service.confirm_totp(&world.alice, &begun.ticket, &spaced, " Phone\n").await.unwrap();
+    assert!(matches!(right, EnrolmentOutcome::Enrolled(_)), "{right:?}");
+    let listed = world.service.list(world.alice.id).await.unwrap();
+    assert_eq!(listed.iter().map(|factor| factor.name.as_str()).collect::<Vec<_>>(), ["Phone"]);
+}
+
+#[tokio::test]
+async fn an_enrolment_that_is_confirmed_twice_is_one_with_the_same_recovery_codes() {
+    let world = World::new().await;
+    let begun = world.service.begin_totp(&world.alice);
+    let code = App::scan(&begun.secret_base32).code(&world.clock);
+    let first = world.service.confirm_totp(&world.alice, &begun.ticket, &code, "Phone").await.unwrap();
+    let again = world.service.confirm_totp(&world.alice, &begun.ticket, &code, "Phone").await.unwrap();
+    assert_eq!(first, again);
+    assert_eq!(world.service.list(world.alice.id).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_ticket_is_good_for_a_quarter_of_an_hour_and_its_person() {
+    let world = World::new().await;
+    let bob = given::registered(&*world.store, given::identity("bob@example.com")).await;
+    let begun = world.service.begin_totp(&world.alice);
+    let app = App::scan(&begun.secret_base32);
+    let code = app.code(&world.clock);
+    let others = world.service.confirm_totp(&bob, &begun.ticket, &code, "").await.unwrap();
+    assert_eq!(others, EnrolmentOutcome::Expired);
+    world.clock.advance(Lifetime::minutes(15));
+    let code = app.code(&world.clock);
+    let late = world.service.confirm_totp(&world.alice, &begun.ticket, &code, "").await.unwrap();
+    assert_eq!(late, EnrolmentOutcome::Expired);
+    assert!(world.has_no_factor().await);
+}
+
+#[tokio::test]
+async fn only_the_first_factor_comes_with_recovery_codes() {
+    let world = World::new().await;
+    let (_, first) = world.app().await;
+    assert_eq!(first.recovery_codes.unwrap().len(), RECOVERY_CODES);
+    let (_, second) = world.app().await;
+    assert_eq!(second.recovery_codes, None);
+    assert_eq!(world.service.recovery_codes_left(world.alice.id).await.unwrap(), 10);
+}
+
+#[tokio::test]
+async fn nobody_has_more_factors_than_may_be() {
+    let world = World::new().await;
+    for _ in 0..MAX_FACTORS {
+        world.app().await;
+    }
+    let begun = world.service.begin_totp(&world.alice);
+    let code = App::scan(&begun.secret_base32).code(&world.clock);
+    let more = world.service.confirm_totp(&world.alice, &begun.ticket, &code, "").await.unwrap();
+    assert_eq!(more, EnrolmentOutcome::TooMany);
+}
+
+#[tokio::test]
+async fn a_code_is_taken_once_on_all_nodes_and_so_is_that_of_the_enrolment() {
+    let world = World::new().await;
+    let begun = world.service.begin_totp(&world.alice);
+    let app = App::scan(&begun.secret_base32);
+    let code = app.code(&world.clock);
+    world.service.confirm_totp(&world.alice, &begun.ticket, &code, "").await.unwrap();
+    assert_eq!(world.check(FactorProof::Totp(&code)).await, FactorCheck::Wrong);
+    world.clock.advance(Lifetime::secs(30));
+    let code = app.code(&world.clock);
+    assert_eq!(world.check(FactorProof::Totp(&code)).await, RIGHT);
+    let elsewhere = world.another_node();
+    let replayed = elsewhere.check(&world.alice, FactorProof::Totp(&code), b"", network()).await;
+    assert_eq!(replayed.unwrap(), FactorCheck::Wrong);
+}
+
+#[tokio::test]
+async fn of_two_logins_with_one_code_one_succeeds() {
+    let world = World::new().await;
+    let (app, _) = world.app().await;
+    let code = app.code(&world.clock);
+    let (left, right) =
+        tokio::join!(world.check(FactorProof::Totp(&code)), world.check(FactorProof::Totp(&code)));
+    assert!((left == RIGHT) != (right == RIGHT), "{left:?} {right:?}");
+}
+
+#[tokio::test]
+async fn the_steps_beside_the_present_one_are_taken_and_no_further() {
+    for (seconds, right) in [(-60, false), (-30, true), (30, true), (60, false)] {
+        let world = World::new().await;
+        let (app, _) = world.app().await;
+        world.clock.advance(Lifetime::minutes(5));
+        let millis = world.clock.now().as_millis() + seconds * 1000;
+        let code = app.code_at(sluice_primitives::Timestamp::from_millis(millis));
+        let checked = world.check(FactorProof::Totp(&code)).await;
+        assert_eq!(checked == RIGHT, right, "{seconds}: {checked:?}");
+    }
+}
+
+#[tokio::test]
+async fn codes_cannot_be_guessed() {
+    let world = World::new().await;
+    let (app, _) = world.app().await;
+    let mut looked_at = 0;
+    for number in 0..2000_u32 {
+        let code = format!("{number:06}");
+        let network = std::net::IpAddr::from((0x0a00_0000 + number).to_be_bytes()).into();
+        let is_right = code == app.code(&world.clock);
+        let checked = world.service.check(&world.alice, FactorProof::Totp(&code), b"", network).await;
+        match checked.unwrap() {
+            FactorCheck::TooMany(wait) => assert!(wait > Lifetime::ZERO),
+            FactorCheck::Wrong => looked_at += 1,
+            FactorCheck::Right(_) => assert!(is_right),
+        }
+        world.clock.advance(Lifetime::secs(43));
+    }
+    // A day, from another network each time.
+    assert!((15..50).contains(&looked_at), "{looked_at}");
+}
+
+#[tokio::test]
+async fn a_right_code_makes_up_for_wrong_ones() {
+    let world = World::new().await;
+    let (app, _) = world.app().await;
+    for _ in 0..3 {
+        for _ in 0..9 {
+            let wrong = app.code_at(sluice_primitives::Timestamp::from_secs(0));
+            assert_eq!(world.check(FactorProof::Totp(&wrong)).await, FactorCheck::Wrong);
+        }
+        world.clock.advance(Lifetime::hours(1));
+        assert_eq!(world.check(FactorProof::Totp(&app.code(&world.clock))).await, RIGHT);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_code_is_wrong_and_no_guess() {
+    let world = World::new().await;
+    let (app, _) = world.app().await;
+    for text in ["", "12345", "1234567", "12345a", "１２３４５６", &"1".repeat(40)] {
+        assert_eq!(world.check(FactorProof::Totp(text)).await, FactorCheck::Wrong, "{text}");
+    }
+    assert_eq!(world.check(FactorProof::Totp(&app.code(&world.clock))).await, RIGHT);
+}
+
+#[tokio::test]
+async fn a_secret_that_is_moved_to_somebody_else_is_none() {
+    use sluice_identity::factor::{Factor, FactorRepository};
+    let world = World::new().await;
+    let (app, _) = world.app().await;
+    let bob = given::registered(&*world.store, given::identity("bob@example.com")).await;
+    let stolen = world.store.of_identity(world.alice.id).await.unwrap().remove(0);
+    let stolen = Factor { identity: bob.id, ..stolen };
+    world.store.add(&stolen, None).await.unwrap();
+    let code = app.code(&world.clock);
+    let checked = world.service.check(&bob, FactorProof::Totp(&code), b"", network()).await;
+    assert_eq!(checked.unwrap(), FactorCheck::Wrong);
+}

@@ -1,0 +1,135 @@
+//! Alice, and the service on the memory store.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use aws_lc_rs::hmac;
+use sluice_crypto::{Sealer, SystemSecret};
+use sluice_identity::config::{LimitsConfig, PasskeyConfig};
+use sluice_identity::factor::{
+    Aal, Enrolled, EnrolmentOutcome, FactorCheck, FactorParts, FactorProof, FactorRepository, FactorService,
+    FirstFactor, NextStep, RecoveryCodeKeys, RelyingParty, TicketData,
+};
+use sluice_identity::mail::MailQueue;
+use sluice_identity::{Identity, Limits, Network};
+use sluice_primitives::{Clock, Lifetime, ManualClock, NetworkId, OsRng, Secret, Timestamp};
+use sluice_store_contract::{MemoryStore, given};
+
+pub(crate) const ORIGIN: &str = "https://id.example.com";
+pub(crate) const CONTEXT: &[u8] = b"the challenge of a flow";
+
+pub(crate) struct World {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) service: FactorService,
+    pub(crate) alice: Identity,
+}
+
+pub(crate) fn network() -> Network {
+    IpAddr::from([192, 0, 2, 1]).into()
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let store = Arc::new(MemoryStore::new());
+        let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_750_000_000)));
+        let alice = given::registered(&*store, given::identity("alice@example.com")).await;
+        let service = service(&store, &clock);
+        Self { store, clock, service, alice }
+    }
+
+    /// Another node on the same store.
+    pub(crate) fn another_node(&self) -> FactorService {
+        service(&self.store, &self.clock)
+    }
+
+    /// An authenticator app of Alice, a step after she enrolled it.
+    pub(crate) async fn app(&self) -> (App, Enrolled) {
+        let begun = self.service.begin_totp(&self.alice);
+        let app = App::scan(&begun.secret_base32);
+        let code = app.code(&self.clock);
+        let confirmed = self.service.confirm_totp(&self.alice, &begun.ticket, &code, "Phone").await.unwrap();
+        let EnrolmentOutcome::Enrolled(enrolled) = confirmed else { panic!("{confirmed:?}") };
+        self.clock.advance(Lifetime::secs(60));
+        (app, enrolled)
+    }
+
+    pub(crate) async fn after_password(&self, wanted: Aal) -> NextStep {
+        let first = FirstFactor {
+            identity: &self.alice,
+            amr: &["pwd"],
+            wanted,
+            context: CONTEXT,
+            data: TicketData::new(*b"remember").unwrap(),
+        };
+        self.service.after_first(first).await.unwrap()
+    }
+
+    pub(crate) async fn ticket(&self) -> String {
+        match self.after_password(Aal::Aal1).await {
+            NextStep::Factor { ticket, .. } => ticket,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) async fn check(&self, proof: FactorProof<'_>) -> FactorCheck {
+        self.service.check(&self.alice, proof, CONTEXT, network()).await.unwrap()
+    }
+
+    pub(crate) async fn has_no_factor(&self) -> bool {
+        self.store.of_identity(self.alice.id).await.unwrap().is_empty()
+    }
+}
+
+fn service(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorService {
+    let secrets = |text: &str| [SystemSecret::new(text.as_bytes().to_vec())];
+    let sealer = |text| Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets(text)));
+    let site = PasskeyConfig {
+        rp_id: "id.example.com".to_owned(),
+        rp_name: "Example".to_owned(),
+        origins: vec![ORIGIN.parse().unwrap()],
+    };
+    let clock: Arc<dyn Clock> = clock.clone();
+    let mails = MailQueue {
+        outbox: store.clone(),
+        sealer: sealer("at rest"),
+        clock: clock.clone(),
+        rng: Arc::new(OsRng),
+    };
+    FactorService::new(FactorParts {
+        identities: store.clone(),
+        factors: store.clone(),
+        in_flight: sealer("in flight"),
+        at_rest: sealer("at rest"),
+        recovery_keys: RecoveryCodeKeys::derive(&[Secret::new(b"at rest".to_vec())]).unwrap(),
+        limits: Arc::new(Limits::new(&LimitsConfig::default(), &clock)),
+        mails: Some(Arc::new(mails)),
+        service_name: "Example".to_owned(),
+        passkeys: Some(RelyingParty::new(&site).unwrap()),
+        clock,
+        rng: Arc::new(OsRng),
+    })
+}
+
+/// An authenticator app: RFC 6238, written down once more.
+pub(crate) struct App(Vec<u8>);
+
+impl App {
+    pub(crate) fn scan(secret_base32: &str) -> Self {
+        Self(data_encoding::BASE32_NOPAD.decode(secret_base32.as_bytes()).unwrap())
+    }
+
+    pub(crate) fn code(&self, clock: &ManualClock) -> String {
+        self.code_at(clock.now())
+    }
+
+    /// The code that an app shows whose clock says this.
+    pub(crate) fn code_at(&self, now: Timestamp) -> String {
+        let step = (now.as_secs() / 30).to_be_bytes();
+        let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &self.0);
+        let tag = hmac::sign(&key, &step);
+        let offset = usize::from(tag.as_ref()[19] & 0xf);
+        let number = u32::from_be_bytes(tag.as_ref()[offset..offset + 4].try_into().unwrap());
+        format!("{:06}", (number & 0x7fff_ffff) % 1_000_000)
+    }
+}

@@ -1,0 +1,97 @@
+//! Mails on their way from the outbox to the letterbox.
+
+#![expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
+
+use sluice_identity::mail::{MailRepository, Message, MessageKind};
+use sluice_primitives::Lifetime;
+
+use super::services::{ALICE, Services, network};
+
+fn deleted() -> Message {
+    Message { to: ALICE.to_owned(), kind: MessageKind::AccountDeleted }
+}
+
+async fn queue(services: &Services) -> uuid::Uuid {
+    services.account.mails.as_ref().unwrap().queue(&deleted()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_mail_arrives_once() {
+    let services = Services::new().await;
+    let id = queue(&services).await;
+    let mail = services.mail().await;
+    assert_eq!((mail.id, mail.to.as_str()), (id, ALICE));
+    assert_eq!(mail.subject, "Your account at Example was deleted");
+    assert!(services.new_mails().await.is_empty());
+    let metrics = &services.delivery.metrics;
+    assert_eq!(
+        (metrics.sent_total(), metrics.failed_total(), metrics.waiting(), metrics.dead()),
+        (1, 0, 0, 0)
+    );
+}
+
+#[tokio::test]
+async fn a_mail_that_was_not_taken_is_tried_again_later_and_then_given_up() {
+    let services = Services::new().await;
+    queue(&services).await;
+    *services.letterbox.refuses.lock() = Some(true);
+    let mut rounds = 0;
+    while services.delivery.metrics.dead() == 0 {
+        assert_eq!(services.delivery.round().await.unwrap(), 1);
+        assert_eq!(services.delivery.round().await.unwrap(), 0, "tried again at once");
+        services.clock.advance(Lifetime::hours(5));
+        rounds += 1;
+    }
+    assert_eq!((rounds, services.delivery.metrics.failed_total()), (12, 12));
+    *services.letterbox.refuses.lock() = None;
+    assert!(services.new_mails().await.is_empty());
+}
+
+#[tokio::test]
+async fn the_first_retries_come_soon_and_never_before_their_time() {
+    let services = Services::new().await;
+    queue(&services).await;
+    *services.letterbox.refuses.lock() = Some(true);
+    for millis in [5_000, 20_000, 80_000, 320_000] {
+        assert_eq!(services.delivery.round().await.unwrap(), 1);
+        services.clock.advance(Lifetime::millis(millis - 1));
+        assert_eq!(services.delivery.round().await.unwrap(), 0, "before {millis} ms");
+        services.clock.advance(Lifetime::millis(millis / 4 + 1));
+    }
+    *services.letterbox.refuses.lock() = None;
+    assert_eq!(services.new_mails().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_mail_that_was_refused_for_good_is_a_dead_letter_at_once() {
+    let services = Services::new().await;
+    queue(&services).await;
+    *services.letterbox.refuses.lock() = Some(false);
+    services.delivery.round().await.unwrap();
+    assert_eq!((services.delivery.metrics.dead(), services.delivery.metrics.waiting()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_code_that_would_arrive_too_late_is_not_sent() {
+    let (services, alice, _) = Services::with_alice().await;
+    services.account.begin_recovery(&alice.email, network()).await.unwrap();
+    *services.letterbox.refuses.lock() = Some(true);
+    for _ in 0..5 {
+        services.delivery.round().await.unwrap();
+        services.clock.advance(Lifetime::minutes(8));
+    }
+    assert_eq!((services.delivery.metrics.dead(), services.delivery.metrics.waiting()), (1, 0));
+}
+
+#[tokio::test]
+async fn what_waits_cannot_be_read_without_the_secret() {
+    let (services, alice, _) = Services::with_alice().await;
+    services.account.begin_recovery(&alice.email, network()).await.unwrap();
+    let leased = services.store.lease(alice.created_at, Lifetime::secs(1), 1).await.unwrap();
+    let sealed = &leased[0].sealed;
+    assert!(!sealed.contains("alice") && !sealed.contains("example"));
+    services.store.failed(leased[0].id, Some(alice.created_at)).await.unwrap();
+    let mail = services.mail().await;
+    let printed = format!("{mail:?} {:?} {:?}", deleted(), services.delivery);
+    assert!(!printed.contains("alice") && !printed.contains(&super::services::code(&mail)), "{printed}");
+}

@@ -1,0 +1,127 @@
+//! The way back in without the password.
+
+#![expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
+
+use sluice_identity::account::{Denied, MailProof, Outcome};
+use sluice_identity::identity::{IdentityChange, IdentityDirectory};
+use sluice_identity::mail::MailRepository;
+use sluice_identity::{IdentityStatus, InvalidField, LoginOutcome, Refusal, WeakPassword};
+use sluice_primitives::{AttemptId, Lifetime, Secret};
+
+use super::services::{ALICE, PASSWORD, Services, code, link, network, secret, typed};
+
+const NEW: &str = "battery staple";
+
+async fn ticket(services: &Services, proof: &MailProof) -> Option<Secret<String>> {
+    match services.account.check_recovery(proof, network()).await.unwrap() {
+        Outcome::Done(ticket) => Some(ticket),
+        Outcome::Denied(denied) => {
+            assert_eq!(denied, Denied::WrongCode);
+            None
+        }
+    }
+}
+
+async fn begin(services: &Services, email: &str) -> Outcome<()> {
+    services.account.begin_recovery(email, network()).await.unwrap()
+}
+
+#[tokio::test]
+async fn whoever_reads_the_mail_sets_another_password_and_everything_else_ends() {
+    let (services, alice, pair) = Services::with_alice().await;
+    assert_eq!(begin(&services, "Alice@example.com").await, Outcome::Done(()));
+    let mail = services.mail().await;
+    let ticket = ticket(&services, &typed(ALICE, &code(&mail))).await.unwrap();
+    assert!(services.holds(&pair), "not before the password is another");
+    let done = services.account.finish_recovery(ticket.expose(), &secret(NEW)).await.unwrap();
+    assert_eq!(done, Outcome::Done(alice.id));
+    assert!(!services.holds(&pair) && services.refreshed(&pair).await.is_none());
+    assert!(services.stored(ALICE).await.email_verified_at.is_some());
+    assert_eq!(services.log_in(ALICE, PASSWORD).await, LoginOutcome::Refused(Refusal::WrongPassword));
+    assert!(matches!(services.log_in(ALICE, NEW).await, LoginOutcome::LoggedIn(_)));
+    assert_eq!(services.mail().await.subject, "Your password at Example was changed");
+}
+
+#[tokio::test]
+async fn a_ticket_is_good_once_and_a_weak_password_does_not_spend_it() {
+    let (services, _, _) = Services::with_alice().await;
+    begin(&services, ALICE).await;
+    let mail = services.mail().await;
+    let ticket = ticket(&services, &link(&mail)).await.unwrap();
+    let finish = async |password: &str| {
+        services.account.finish_recovery(ticket.expose(), &secret(password)).await.unwrap()
+    };
+    let too_short = Denied::Invalid(InvalidField::Password(WeakPassword::TooShort));
+    assert_eq!(finish("short").await, Outcome::Denied(too_short));
+    assert!(matches!(finish(NEW).await, Outcome::Done(_)));
+    assert_eq!(finish("another battery").await, Outcome::Denied(Denied::WrongCode));
+    assert!(super::recovery::ticket(&services, &link(&mail)).await.is_none(), "nor is the code");
+}
+
+#[tokio::test]
+async fn an_address_without_an_account_costs_the_same_and_gets_no_mail() {
+    let (services, alice, _) = Services::with_alice().await;
+    assert_eq!(begin(&services, "nobody@example.com").await, begin(&services, ALICE).await);
+    let waiting = services.store.depth().await.unwrap().0;
+    assert_eq!(waiting, 2, "both are queued");
+    assert_eq!(services.mail().await.to, alice.email);
+    assert_eq!(services.store.depth().await.unwrap(), (0, 0));
+    assert!(ticket(&services, &typed("nobody@example.com", "ABCD-EFGH")).await.is_none());
+}
+
+#[tokio::test]
+async fn who_may_not_log_in_cannot_recover_either() {
+    let (services, alice, _) = Services::with_alice().await;
+    begin(&services, ALICE).await;
+    let before = services.mail().await;
+    let now = alice.created_at;
+    let change = IdentityChange {
+        status: Some(IdentityStatus::Disabled),
+        ..IdentityChange::of(&alice, now, AttemptId::from_bytes([7; 16]))
+    };
+    services.store.change(&change).await.unwrap();
+    assert!(ticket(&services, &link(&before)).await.is_none());
+    assert_eq!(begin(&services, ALICE).await, Outcome::Done(()));
+    assert!(services.new_mails().await.is_empty());
+}
+
+#[tokio::test]
+async fn code_and_ticket_are_good_for_fifteen_minutes_each() {
+    let (services, _, _) = Services::with_alice().await;
+    begin(&services, ALICE).await;
+    let mail = services.mail().await;
+    services.clock.advance(Lifetime::minutes(15));
+    assert!(ticket(&services, &link(&mail)).await.is_none());
+    begin(&services, ALICE).await;
+    let mail = services.mail().await;
+    let ticket = ticket(&services, &link(&mail)).await.unwrap();
+    services.clock.advance(Lifetime::minutes(15));
+    let late = services.account.finish_recovery(ticket.expose(), &secret(NEW)).await.unwrap();
+    assert_eq!(late, Outcome::Denied(Denied::WrongCode));
+}
+
+#[tokio::test]
+async fn a_code_is_void_when_a_newer_one_was_asked_for_or_the_password_was_changed() {
+    let (services, alice, _) = Services::with_alice().await;
+    begin(&services, ALICE).await;
+    let first = services.mail().await;
+    begin(&services, ALICE).await;
+    let second = services.mail().await;
+    assert!(ticket(&services, &link(&first)).await.is_none());
+    services.change_password(&alice, (PASSWORD, NEW), None).await;
+    assert!(ticket(&services, &link(&second)).await.is_none());
+}
+
+#[tokio::test]
+async fn recovery_cannot_be_asked_for_without_end() {
+    let (services, _, _) = Services::with_alice().await;
+    for email in [ALICE, "nobody@example.com"] {
+        let mut asked = 0;
+        while begin(&services, email).await == Outcome::Done(()) {
+            asked += 1;
+        }
+        assert!((9..=10).contains(&asked), "{email}: {asked}");
+        let last = begin(&services, email).await;
+        assert!(matches!(last, Outcome::Denied(Denied::TooMany(_))), "{last:?}");
+    }
+}

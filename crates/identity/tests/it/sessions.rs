@@ -1,0 +1,158 @@
+//! Sessions from their beginning to their end.
+
+use sluice_identity::IdentityError;
+use sluice_identity::session::{RefreshOutcome, Unauthenticated};
+use sluice_primitives::Lifetime;
+
+use super::services::{ALICE, PASSWORD, Services, network, secret};
+
+#[tokio::test]
+async fn an_access_token_says_who_calls_until_it_expires() {
+    let (services, alice, pair) = Services::with_alice().await;
+    let caller = services.sessions.authenticate(pair.access_token.expose()).unwrap();
+    assert_eq!((caller.identity, caller.session), (alice.id, pair.session));
+    assert_eq!((caller.amr, caller.acr.as_str()), (vec!["pwd".to_owned()], "aal1"));
+    assert!(pair.access_token.expose().starts_with("v4.public."));
+    assert_eq!(pair.expires_in, Lifetime::minutes(15));
+    services.clock.advance(Lifetime::minutes(15));
+    let expired = services.sessions.authenticate(pair.access_token.expose());
+    assert_eq!(expired, Err(Unauthenticated::Expired));
+}
+
+#[tokio::test]
+async fn what_is_no_access_token_of_this_api_says_nothing() {
+    let (services, _, pair) = Services::with_alice().await;
+    let forged = format!("{}A", pair.access_token.expose());
+    for token in ["", "v4.public.AAAA", pair.refresh_token.expose(), &forged, &"v4.public.".repeat(1000)] {
+        assert_eq!(services.sessions.authenticate(token), Err(Unauthenticated::NotOurs), "{token}");
+    }
+}
+
+#[tokio::test]
+async fn two_tabs_that_refresh_at_once_get_the_same_pair() {
+    let (services, _, first) = Services::with_alice().await;
+    services.clock.advance(Lifetime::minutes(5));
+    let one = services.refreshed(&first).await.unwrap();
+    services.clock.advance(Lifetime::secs(10));
+    let other = services.refreshed(&first).await.unwrap();
+    assert_eq!(one.access_token.expose(), other.access_token.expose());
+    assert_eq!((one.session, other.expires_in), (first.session, Lifetime::secs(15 * 60 - 10)));
+    assert_ne!(one.access_token.expose(), first.access_token.expose());
+    assert!(services.refreshed(&other).await.is_some() && services.holds(&first));
+}
+
+#[tokio::test]
+async fn a_stolen_refresh_token_ends_the_session_when_it_is_used_a_second_time() {
+    let (services, _, first) = Services::with_alice().await;
+    let thief = services.refreshed(&first).await.unwrap();
+    services.clock.advance(Lifetime::minutes(1));
+    assert!(services.refreshed(&first).await.is_none());
+    assert!(!services.holds(&thief) && !services.holds(&first));
+    assert!(services.refreshed(&thief).await.is_none());
+}
+
+#[tokio::test]
+async fn a_session_lasts_as_long_as_it_is_refreshed_but_not_for_ever() {
+    let (services, _, mut pair) = Services::with_alice().await;
+    for _ in 0..3 {
+        services.clock.advance(Lifetime::hours(29 * 24));
+        pair = services.refreshed(&pair).await.unwrap();
+    }
+    services.clock.advance(Lifetime::hours(3 * 24));
+    assert!(services.refreshed(&pair).await.is_none());
+}
+
+#[tokio::test]
+async fn a_session_that_nobody_refreshes_ends() {
+    let (services, alice, pair) = Services::with_alice().await;
+    services.clock.advance(Lifetime::hours(30 * 24));
+    assert!(services.refreshed(&pair).await.is_none());
+    assert!(services.sessions.list(alice.id).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn whoever_logs_out_is_out_at_once_also_with_an_older_token() {
+    let (services, _, first) = Services::with_alice().await;
+    let second = services.refreshed(&first).await.unwrap();
+    services.sessions.log_out(first.refresh_token.expose()).await.unwrap();
+    let revoked = services.sessions.authenticate(second.access_token.expose());
+    assert_eq!(revoked, Err(Unauthenticated::Revoked));
+    assert!(services.refreshed(&second).await.is_none());
+    services.sessions.log_out("not a token").await.unwrap();
+}
+
+#[tokio::test]
+async fn sessions_are_listed_and_ended_by_their_person_only() {
+    let (services, alice, first) = Services::with_alice().await;
+    let bob = services.register("bob@example.com").await;
+    services.clock.advance(Lifetime::secs(1));
+    let second = services.sign_in(ALICE, PASSWORD).await;
+    let listed = services.sessions.list(alice.id).await.unwrap();
+    let ids: Vec<_> = listed.iter().map(|session| session.id).collect();
+    assert_eq!(ids, [second.session, first.session]);
+    assert_eq!((listed[0].device.as_str(), listed[0].network.as_str()), ("test/1.0", "192.0.2.1"));
+    assert!(!services.sessions.end(bob.id, first.session).await.unwrap());
+    assert!(services.sessions.end(alice.id, first.session).await.unwrap());
+    assert!(!services.holds(&first) && services.holds(&second));
+}
+
+#[tokio::test]
+async fn all_other_sessions_end_and_this_one_goes_on() {
+    let (services, alice, first) = Services::with_alice().await;
+    let second = services.sign_in(ALICE, PASSWORD).await;
+    services.sessions.end_others(alice.id, second.session).await.unwrap();
+    assert!(!services.holds(&first) && services.refreshed(&first).await.is_none());
+    assert!(services.holds(&second) && services.refreshed(&second).await.is_some());
+}
+
+#[tokio::test]
+async fn whoever_is_signed_out_everywhere_can_sign_in_again() {
+    let (services, alice, first) = Services::with_alice().await;
+    services.sessions.end_all(alice.id).await.unwrap();
+    assert!(!services.holds(&first) && services.refreshed(&first).await.is_none());
+    services.clock.advance(Lifetime::secs(1));
+    let again = services.sign_in(ALICE, PASSWORD).await;
+    assert!(services.holds(&again));
+}
+
+#[tokio::test]
+async fn another_node_hears_of_the_end_of_a_session_from_the_feed() {
+    let (services, alice, pair) = Services::with_alice().await;
+    services.sessions.end(alice.id, pair.session).await.unwrap();
+    services.sessions.end_all(alice.id).await.unwrap();
+    let elsewhere = sluice_token::RevocationSet::default();
+    let feed: &dyn sluice_token::Feed = &*services.store;
+    for marker in feed.read(&sluice_token::FeedPosition::default()).await.unwrap().markers {
+        elsewhere.apply(&marker);
+    }
+    assert_eq!(elsewhere.len(), services.revocations.len());
+    let (subject, at) = (alice.id.to_string().parse().unwrap(), alice.created_at);
+    assert!(elsewhere.covers_session(pair.session, &subject, at));
+}
+
+#[tokio::test]
+async fn who_proved_something_of_a_record_that_was_changed_meanwhile_is_not_signed_in() {
+    let (services, alice, first) = Services::with_alice().await;
+    services.change_password(&alice, (PASSWORD, "battery staple"), None).await;
+    let late = services.sessions.begin(&alice, vec!["pwd".to_owned()], "late", network()).await;
+    assert!(matches!(late, Err(IdentityError::Changed)), "{late:?}");
+    assert!(services.sessions.list(alice.id).await.unwrap().is_empty());
+    assert!(!services.holds(&first));
+}
+
+#[tokio::test]
+async fn a_node_that_has_not_heard_of_revocations_says_that_it_does_not_know() {
+    let (services, _, pair) = Services::with_alice().await;
+    let deaf = super::services::deaf(&services);
+    let unknown = deaf.authenticate(pair.access_token.expose());
+    assert_eq!(unknown, Err(Unauthenticated::Unknown));
+}
+
+#[tokio::test]
+async fn nothing_of_a_pair_is_printed() {
+    let (services, _, pair) = Services::with_alice().await;
+    let outcome = services.sessions.refresh(pair.refresh_token.expose()).await.unwrap();
+    let RefreshOutcome::Refreshed(next) = &outcome else { panic!("{outcome:?}") };
+    let printed = format!("{outcome:?} {:?} {:?}", services.sessions, secret("x"));
+    assert!(!printed.contains(next.refresh_token.expose().as_str()) && !printed.contains("v4.public"));
+}

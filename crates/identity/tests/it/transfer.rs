@@ -1,0 +1,302 @@
+//! People from files and into files.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_crypto::Sealer;
+use sluice_crypto::credential::{Attempt, CredentialKeys, Peppers, StoredCredential, Verified};
+use sluice_crypto::password_hash::{Argon2Params, HashMemory};
+use sluice_identity::identity::{IdentityDirectory, IdentityFilter};
+use sluice_identity::transfer::{
+    Exporter, ImportConfig, ImportFile, ImportProgress, ImportWatcher, ImportedCounts, Importer, RejectedLine,
+};
+use sluice_identity::{Identity, IdentityRepository, IdentityStatus, LoginNameHash, Registration};
+use sluice_primitives::{IdentityId, ManualClock, NetworkId, OsRng, Secret, Timestamp};
+use sluice_store_contract::MemoryStore;
+use tokio::sync::Notify;
+
+use crate::foreign_vectors::VECTORS;
+
+const NOW: Timestamp = Timestamp::from_secs(1_750_000_000);
+
+/// What was told of an import.
+#[derive(Default)]
+struct Told {
+    rejected: Vec<String>,
+    offset: u64,
+}
+
+impl ImportWatcher for Told {
+    fn rejected(&mut self, lines: &[RejectedLine]) -> io::Result<()> {
+        self.rejected.extend(lines.iter().map(|line| format!("{}: {}", line.line, line.rejection)));
+        Ok(())
+    }
+
+    fn progress(&mut self, progress: &ImportProgress) {
+        self.offset = progress.offset;
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A store that writes one last record and never answers again.
+struct Dying {
+    store: Arc<MemoryStore>,
+    left: AtomicI64,
+    dead: Notify,
+}
+
+#[async_trait]
+impl IdentityRepository for Dying {
+    async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
+        let left = self.left.fetch_sub(1, Ordering::Relaxed);
+        if left < 0 {
+            std::future::pending::<()>().await;
+        }
+        let registered = self.store.register(identity).await;
+        if left == 0 {
+            self.dead.notify_one();
+            std::future::pending::<()>().await;
+        }
+        registered
+    }
+
+    async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
+        self.store.find_by_login_name(login_name).await
+    }
+
+    async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
+        self.store.find(id).await
+    }
+
+    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        self.store.replace_credential(id, old, new).await
+    }
+}
+
+fn keys(pepper: &str) -> CredentialKeys {
+    let secret = |text: &str| vec![Secret::new(text.as_bytes().to_vec())];
+    let at_rest = Sealer::new(NetworkId::from_bytes([1; 16]), &secret("at rest"));
+    CredentialKeys::new(Peppers::new(&secret(pepper)).unwrap(), Arc::new(at_rest))
+}
+
+fn importer(identities: Arc<dyn IdentityRepository>) -> Importer {
+    Importer {
+        identities,
+        keys: keys("pepper"),
+        clock: Arc::new(ManualClock::at(NOW)),
+        rng: Arc::new(OsRng),
+        config: ImportConfig {
+            in_flight: NonZeroUsize::new(7).unwrap(),
+            threads: NonZeroUsize::new(2).unwrap(),
+            save_every: NonZeroU64::new(10).unwrap(),
+        },
+    }
+}
+
+fn file(lines: &str) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.ndjson");
+    std::fs::write(&path, lines).unwrap();
+    (directory, path)
+}
+
+async fn import(importer: &Importer, path: &Path) -> (ImportedCounts, Told) {
+    let mut told = Told::default();
+    let mut file = ImportFile::open(path, false, NOW).unwrap();
+    let counts = importer.run(&mut file, &mut told, std::future::pending()).await.unwrap();
+    (counts, told)
+}
+
+async fn everybody(store: &MemoryStore) -> Vec<Identity> {
+    store.list(&IdentityFilter { limit: 100_000, ..IdentityFilter::default() }).await.unwrap().identities
+}
+
+fn line(email: &str, more: &str) -> String {
+    format!("{{\"email\": \"{email}\"{more}}}\n")
+}
+
+/// Whether the password opens the account, and what replaces its credential then.
+fn login(keys: &CredentialKeys, identity: &Identity, password: &str) -> Verified {
+    let stored = StoredCredential::parse(&identity.credential).unwrap();
+    let attempt =
+        Attempt { owner: Some(identity.id), stored: Some(&stored), password: password.as_bytes() };
+    let params = Argon2Params::new(64, 1, 1).unwrap();
+    keys.verify(&attempt, params, [7; 16], &mut HashMemory::new()).unwrap()
+}
+
+#[tokio::test]
+async fn people_with_hashes_of_every_scheme_log_in_and_are_upgraded() {
+    let store = Arc::new(MemoryStore::new());
+    let hash = |hash: &str| format!(", \"password_hash\": {}", serde_json::Value::from(hash));
+    let lines: String = VECTORS
+        .iter()
+        .enumerate()
+        .map(|(n, (_, _, foreign))| line(&format!("p{n}@example.com"), &hash(foreign)))
+        .collect();
+    let (_directory, path) = file(&lines);
+    let importer = importer(store.clone());
+    let (counts, told) = import(&importer, &path).await;
+    assert_eq!(told.rejected, [""; 0]);
+    assert_eq!(counts.imported, VECTORS.len() as u64);
+    let people = everybody(&store).await;
+    for (n, (scheme, password, foreign)) in VECTORS.iter().enumerate() {
+        let email = format!("p{n}@example.com");
+        let person = people.iter().find(|person| person.email == email).unwrap();
+        assert!(!person.credential.contains(foreign), "{scheme}: a foreign hash lies open");
+        assert!(matches!(login(&importer.keys, person, "another"), Verified::Wrong), "{scheme}");
+        let Verified::Right { replacement } = login(&importer.keys, person, password) else {
+            panic!("{scheme}: the password is not accepted")
+        };
+        assert!(replacement.unwrap().starts_with("h1$"), "{scheme}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_line_says_is_what_the_record_says() {
+    let store = Arc::new(MemoryStore::new());
+    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let more = format!(
+        ", \"id\": \"{id}\", \"username\": \"Ada\", \"email_verified\": true, \"status\": \"disabled\", \
+         \"created_at\": \"2024-01-01T00:00:00Z\""
+    );
+    let (_directory, path) = file(&(line("Ada@Example.com", &more) + "\r\n" + &line("bob@example.com", "")));
+    import(&importer(store.clone()), &path).await;
+    let people = everybody(&store).await;
+    let ada = people.iter().find(|person| person.email == "ada@example.com").unwrap();
+    assert_eq!((ada.id.to_string().as_str(), ada.username.as_str(), ada.revision), (id, "Ada", 1));
+    assert_eq!((ada.status, ada.email_verified_at), (IdentityStatus::Disabled, Some(NOW)));
+    assert_eq!(ada.created_at, Timestamp::from_secs(1_704_067_200));
+    let bob = people.iter().find(|person| person.email == "bob@example.com").unwrap();
+    assert_eq!((bob.id.made_at(), bob.created_at, bob.email_verified_at), (NOW, NOW, None));
+    assert!(bob.credential.is_empty() && !bob.hardening);
+}
+
+#[tokio::test]
+async fn a_bad_line_is_told_and_does_not_stop_the_others() {
+    let store = Arc::new(MemoryStore::new());
+    let salt = "AAAAAAAAAAAAAAAAAAAAAA";
+    let elsewhere = format!(", \"password_hash\": \"h1$0badcafe$argon2id$v=19$m=64,t=1,p=1${salt}${salt}\"");
+    let lines = [
+        line("a@example.com", ""),
+        line("a", ""),
+        line("A@example.com", ""),
+        "\n".to_owned(),
+        "x".repeat(70_000) + "\n",
+        line("b@example.com", &elsewhere),
+        "{\"email\": \"c@example.com\"}".to_owned(),
+    ];
+    let (_directory, path) = file(&lines.concat());
+    let (counts, told) = import(&importer(store.clone()), &path).await;
+    let expected = [
+        "2: email: the e-mail address is malformed",
+        "3: email: the address belongs to another identity",
+        "5: the line is longer than 64 KiB",
+        "6: password_hash: the credential was made with the pepper 0badcafe, which is not known here",
+    ];
+    assert_eq!(told.rejected, expected);
+    assert_eq!(counts, ImportedCounts { lines: 7, imported: 2, duplicates: 1, invalid: 3 });
+    assert_eq!(told.offset, std::fs::metadata(&path).unwrap().len());
+    assert_eq!(everybody(&store).await.len(), 2);
+}
+
+#[tokio::test]
+async fn an_import_that_was_killed_goes_on_and_imports_everybody_once() {
+    let store = Arc::new(MemoryStore::new());
+    let lines: String = (0..300)
+        .map(|n| if n % 50 == 9 { "nonsense\n".to_owned() } else { line(&format!("p{n}@example.com"), "") })
+        .collect();
+    let (_directory, path) = file(&lines);
+    for until in [1, 23, 60, 41] {
+        let dying = Arc::new(Dying { store: store.clone(), left: AtomicI64::new(until), dead: Notify::new() });
+        let importer = importer(dying.clone());
+        let (mut told, mut file) = (Told::default(), ImportFile::open(&path, false, NOW).unwrap());
+        tokio::select! {
+            _ = importer.run(&mut file, &mut told, std::future::pending()) => panic!("the import ended"),
+            () = dying.dead.notified() => {}
+        }
+    }
+    assert!(everybody(&store).await.len() < 294);
+    let (counts, _) = import(&importer(store.clone()), &path).await;
+    assert_eq!(counts, ImportedCounts { lines: 300, imported: 294, duplicates: 0, invalid: 6 });
+    let people = everybody(&store).await;
+    let emails: BTreeSet<&str> = people.iter().map(|person| person.email.as_str()).collect();
+    assert_eq!((people.len(), emails.len()), (294, 294));
+}
+
+#[tokio::test]
+async fn an_import_that_is_told_to_stop_keeps_what_it_did() {
+    let store = Arc::new(MemoryStore::new());
+    let lines: String = (0..1000).map(|n| line(&format!("p{n}@example.com"), "")).collect();
+    let (_directory, path) = file(&lines);
+    let (mut told, mut file) = (Told::default(), ImportFile::open(&path, false, NOW).unwrap());
+    let counts = importer(store.clone()).run(&mut file, &mut told, std::future::ready(())).await.unwrap();
+    assert!(counts.lines < 1000);
+    let again = ImportFile::open(&path, false, NOW).unwrap();
+    assert!(again.counts() == counts && !again.is_finished());
+    let (counts, _) = import(&importer(store), &path).await;
+    assert_eq!(counts.imported, 1000);
+    assert!(ImportFile::open(&path, false, NOW).unwrap().is_finished());
+}
+
+#[tokio::test]
+async fn the_same_file_again_from_the_start_makes_no_duplicates() {
+    let store = Arc::new(MemoryStore::new());
+    let (_directory, path) = file(&(line("a@example.com", "") + &line("b@example.com", "")));
+    import(&importer(store.clone()), &path).await;
+    let mut file = ImportFile::open(&path, true, Timestamp::from_secs(9)).unwrap();
+    let mut told = Told::default();
+    let counts = importer(store.clone()).run(&mut file, &mut told, std::future::pending()).await.unwrap();
+    assert_eq!((counts.imported, counts.duplicates), (2, 0));
+    assert_eq!(everybody(&store).await.len(), 2);
+}
+
+#[tokio::test]
+async fn what_is_exported_can_be_imported_where_the_pepper_is_known() {
+    let (store, other) = (Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new()));
+    let (here, params) = (importer(store.clone()), Argon2Params::new(64, 1, 1).unwrap());
+    let (_, password, bcrypt) = VECTORS.iter().find(|(scheme, ..)| *scheme == "bcrypt").unwrap();
+    let hash = format!(", \"password_hash\": \"{bcrypt}\"");
+    let lines = ["foreign", "hardened", "provisional", "none"];
+    let lines = lines.map(|name| line(&format!("{name}@example.com"), if name == "foreign" { &hash } else { "" }));
+    let (directory, path) = file(&lines.concat());
+    import(&here, &path).await;
+    for person in everybody(&store).await {
+        let hardened = here.keys.hardened(b"a password", params, [3; 16], &mut HashMemory::new()).unwrap();
+        let new = match person.email.as_str() {
+            "hardened@example.com" => hardened,
+            "provisional@example.com" => here.keys.provisional(person.id, b"a password", &OsRng),
+            _ => continue,
+        };
+        assert!(store.replace_credential(person.id, "", &new).await.unwrap());
+    }
+    let exporter = Exporter { identities: store.clone(), keys: here.keys.clone() };
+    let mut out = Vec::new();
+    let exported = exporter.run(&mut out, &mut |_| {}).await.unwrap();
+    assert_eq!((exported.identities, exported.provisional, exported.unreadable), (4, 1, 0));
+    let path = directory.path().join("export.ndjson");
+    std::fs::write(&path, out).unwrap();
+    let (counts, told) = import(&importer(other.clone()), &path).await;
+    assert_eq!((counts.imported, told.rejected.as_slice()), (4, [].as_slice()));
+    let (mut before, mut after) = (everybody(&store).await, everybody(&other).await);
+    for people in [&mut before, &mut after] {
+        people.sort_by(|a, b| a.email.cmp(&b.email));
+    }
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!((before.id, &before.email, before.created_at), (after.id, &after.email, after.created_at));
+    }
+    assert!(matches!(login(&here.keys, &after[0], password), Verified::Right { .. }));
+    assert!(matches!(login(&here.keys, &after[1], "a password"), Verified::Right { .. }));
+    let unknown = Importer { keys: keys("another pepper"), ..importer(Arc::new(MemoryStore::new())) };
+    std::fs::remove_file(directory.path().join("export.ndjson.sluice-import")).unwrap();
+    let (counts, _) = import(&unknown, &path).await;
+    assert_eq!((counts.imported, counts.invalid), (3, 1));
+}

@@ -1,0 +1,222 @@
+//! Second factors and recovery codes: nothing is used twice.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a promise that cannot be checked is broken"
+)]
+
+use futures_util::future::join_all;
+use sluice_commit::StoreError;
+use sluice_identity::factor::{AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, MAX_FACTORS};
+use sluice_identity::identity::IdentityRepository;
+use sluice_primitives::IdentityId;
+
+use crate::{Fixture, given};
+
+const CODES: [[u8; 32]; 3] = [[1; 32], [2; 32], [3; 32]];
+
+async fn somebody(store: &impl IdentityRepository, name: &str) -> IdentityId {
+    given::registered(store, given::identity(name)).await.id
+}
+
+/// Adds a factor that there must be room for.
+async fn added(store: &impl FactorRepository, factor: Factor) -> Factor {
+    assert_eq!(store.add(&factor, None).await.unwrap(), AddedFactor::Added);
+    factor
+}
+
+async fn list(store: &impl FactorRepository, identity: IdentityId) -> Vec<Factor> {
+    store.of_identity(identity).await.unwrap()
+}
+
+/// A use of the factor as it was looked at.
+fn use_of(factor: &Factor, now: i64) -> FactorUse {
+    FactorUse {
+        identity: factor.identity,
+        id: factor.id,
+        old_counter: factor.counter,
+        new_counter: factor.counter + 3,
+        sealed: None,
+        now: given::at(now),
+    }
+}
+
+/// The factors of a person are listed as they were added, the oldest first.
+pub async fn factors_are_listed_oldest_first(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
+    let bobs = added(&*store, given::factor(bob, 2)).await;
+    let passkey = Factor {
+        kind: FactorKind::Passkey,
+        name: "Schlüssel".to_owned(),
+        last_used_at: Some(given::at(4)),
+        counter: i64::MAX,
+        ..given::factor(alice, 3)
+    };
+    let passkey = added(&*store, passkey).await;
+    let totp = added(&*store, given::factor(alice, 1)).await;
+    let reader = fixture.second_node().await;
+    assert_eq!(list(&*reader, alice).await, [totp, passkey]);
+    assert_eq!(list(&*reader, bob).await, [bobs]);
+    assert_eq!(list(&*reader, given::identity_id()).await, []);
+}
+
+/// A retry adds no second factor, also where there is no room for one.
+pub async fn a_factor_is_added_once(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = somebody(&*store, "alice").await;
+    let mut all = Vec::new();
+    for number in 0..i64::from(MAX_FACTORS) {
+        all.push(added(&*store, given::factor(alice, number)).await);
+    }
+    let last = all.last().unwrap();
+    assert_eq!(fixture.second_node().await.add(last, None).await.unwrap(), AddedFactor::Added);
+    assert_eq!(list(&*store, alice).await, all);
+}
+
+/// A person has so many factors at most; one that is refused brings no recovery codes.
+pub async fn the_number_of_factors_is_limited(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let alice = somebody(&*nodes[0], "alice").await;
+    let limit = usize::try_from(MAX_FACTORS).unwrap();
+    let factors: Vec<_> = (0..).map(|number| given::factor(alice, number)).take(limit + 12).collect();
+    let (first, rest) = factors.split_at(limit - 4);
+    for factor in first {
+        added(&*nodes[0], factor.clone()).await;
+    }
+    let adding = rest.iter().enumerate().map(|(place, factor)| nodes[place % 2].add(factor, None));
+    let outcomes: Vec<_> = join_all(adding).await.into_iter().map(Result::unwrap).collect();
+    let told = |outcome| outcomes.iter().filter(|told| **told == outcome).count();
+    assert_eq!((told(AddedFactor::Added), told(AddedFactor::TooMany)), (4, 12));
+    assert_eq!(list(&*nodes[1], alice).await.len(), limit);
+    let one_more = given::factor(alice, 100);
+    assert_eq!(nodes[0].add(&one_more, Some(&CODES)).await.unwrap(), AddedFactor::TooMany);
+    assert_eq!(nodes[0].recovery_codes_left(alice).await.unwrap(), 0);
+    let bob = somebody(&*nodes[0], "bob").await;
+    added(&*nodes[0], given::factor(bob, 0)).await;
+}
+
+/// Nobody has no factors.
+pub async fn a_factor_of_nobody_is_not_added(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let nobody = given::identity_id();
+    let outcome = store.add(&given::factor(nobody, 0), Some(&CODES)).await.unwrap();
+    assert_eq!(outcome, AddedFactor::Unknown);
+    assert_eq!(list(&*store, nobody).await, []);
+    assert_eq!(store.recovery_codes_left(nobody).await.unwrap(), 0);
+}
+
+/// A use raises the counter, says when, and keeps what it brings; nothing else changes.
+pub async fn a_use_of_a_factor_raises_its_counter(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = somebody(&*store, "alice").await;
+    let factor = added(&*store, given::factor(alice, 0)).await;
+    let other = added(&*store, given::factor(alice, 1)).await;
+    assert!(store.use_once(&use_of(&factor, 20)).await.unwrap());
+    let used = Factor { counter: 10, last_used_at: Some(given::at(20)), ..factor };
+    assert_eq!(list(&*store, alice).await, [used.clone(), other.clone()]);
+    let sealed = "another sealed secret".to_owned();
+    assert!(store.use_once(&FactorUse { sealed: Some(sealed.clone()), ..use_of(&used, 30) }).await.unwrap());
+    let used = Factor { counter: 13, last_used_at: Some(given::at(30)), sealed, ..used };
+    assert_eq!(list(&*fixture.second_node().await, alice).await, [used, other]);
+}
+
+/// Of uses that looked at one counter, one counts.
+pub async fn concurrent_uses_of_a_factor_have_one_winner(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let alice = somebody(&*nodes[0], "alice").await;
+    let factor = added(&*nodes[0], given::factor(alice, 0)).await;
+    let once = use_of(&factor, 20);
+    let uses = join_all((0..16).map(|place| nodes[place % 2].use_once(&once))).await;
+    assert_eq!(uses.into_iter().filter(|used| *used.as_ref().unwrap()).count(), 1);
+    assert_eq!(list(&*nodes[0], alice).await[0].counter, 10);
+}
+
+/// A factor is used by its person only, and only if it is there.
+pub async fn a_factor_of_another_is_not_used(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
+    let factor = added(&*store, given::factor(alice, 0)).await;
+    assert!(!store.use_once(&FactorUse { identity: bob, ..use_of(&factor, 20) }).await.unwrap());
+    assert!(!store.use_once(&use_of(&given::factor(alice, 1), 20)).await.unwrap());
+    assert!(!store.rename(bob, factor.id, "Mallory's").await.unwrap());
+    assert!(!store.remove(bob, factor.id).await.unwrap());
+    assert_eq!(list(&*store, alice).await, [factor]);
+}
+
+/// A factor has the name that was given last.
+pub async fn a_factor_is_renamed(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = somebody(&*store, "alice").await;
+    let factor = added(&*store, given::factor(alice, 0)).await;
+    let other = added(&*store, given::factor(alice, 1)).await;
+    assert!(store.rename(alice, factor.id, "Tablet").await.unwrap());
+    let renamed = Factor { name: "Tablet".to_owned(), ..factor };
+    assert_eq!(list(&*store, alice).await, [renamed, other]);
+}
+
+/// With the last factor the recovery codes go, and not before.
+pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
+    let first = given::factor(alice, 0);
+    for factor in [&first, &given::factor(bob, 0)] {
+        assert_eq!(store.add(factor, Some(&CODES)).await.unwrap(), AddedFactor::Added);
+    }
+    let second = added(&*store, given::factor(alice, 1)).await;
+    assert!(store.remove(alice, first.id).await.unwrap());
+    assert!(!store.remove(alice, first.id).await.unwrap());
+    assert_eq!(
+        (list(&*store, alice).await, store.recovery_codes_left(alice).await.unwrap()),
+        (vec![second.clone()], 3)
+    );
+    assert!(fixture.second_node().await.remove(alice, second.id).await.unwrap());
+    assert_eq!((list(&*store, alice).await, store.recovery_codes_left(alice).await.unwrap()), (vec![], 0));
+    assert_eq!(store.recovery_codes_left(bob).await.unwrap(), 3);
+}
+
+/// New recovery codes take the place of all former ones; without new ones the former stay.
+pub async fn recovery_codes_are_replaced_together(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
+    store.add(&given::factor(alice, 0), Some(&CODES)).await.unwrap();
+    store.add(&given::factor(bob, 0), Some(&CODES)).await.unwrap();
+    added(&*store, given::factor(alice, 1)).await;
+    assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
+    store.replace_recovery_codes(alice, &[CODES[2], [4; 32]]).await.unwrap();
+    assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2);
+    assert!(!store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
+    assert!(store.spend_recovery_code(alice, &CODES[2]).await.unwrap());
+    store.add(&given::factor(alice, 2), Some(&CODES)).await.unwrap();
+    assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
+    assert!(!store.spend_recovery_code(alice, &[4; 32]).await.unwrap());
+    assert_eq!(store.recovery_codes_left(bob).await.unwrap(), 3);
+}
+
+/// Of 16 who spend one recovery code on two nodes, one does.
+pub async fn a_recovery_code_is_spent_once(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let (alice, bob) = (somebody(&*nodes[0], "alice").await, somebody(&*nodes[0], "bob").await);
+    nodes[0].add(&given::factor(alice, 0), Some(&CODES)).await.unwrap();
+    assert!(!nodes[0].spend_recovery_code(bob, &CODES[0]).await.unwrap());
+    let spent = join_all((0..16).map(|place| nodes[place % 2].spend_recovery_code(alice, &CODES[0]))).await;
+    assert_eq!(spent.into_iter().filter(|spent| *spent.as_ref().unwrap()).count(), 1);
+    assert_eq!(nodes[1].recovery_codes_left(alice).await.unwrap(), 2);
+}
+
+/// What PostgreSQL cannot hold, no store takes.
+pub async fn a_factor_with_text_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = somebody(&*store, "alice").await;
+    let factor = added(&*store, given::factor(alice, 0)).await;
+    let bad = "with \0 inside";
+    let sealed = Some(bad.to_owned());
+    let refusals = [
+        store.add(&Factor { name: bad.to_owned(), ..given::factor(alice, 1) }, None).await.map(drop),
+        store.use_once(&FactorUse { sealed, ..use_of(&factor, 20) }).await.map(drop),
+        store.rename(alice, factor.id, bad).await.map(drop),
+    ];
+    assert!(refusals.iter().all(|refusal| matches!(refusal, Err(StoreError::Invalid(_)))), "{refusals:?}");
+    assert_eq!(list(&*store, alice).await, [factor]);
+}

@@ -1,0 +1,112 @@
+//! Second factors and recovery codes in memory.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_identity::factor::{AddedFactor, Factor, FactorRepository, FactorUse, MAX_FACTORS};
+use sluice_primitives::IdentityId;
+use uuid::Uuid;
+
+use super::{Data, MemoryStore, check};
+
+impl Data {
+    fn factors_of(&self, identity: IdentityId) -> impl Iterator<Item = &Factor> {
+        self.factors.values().filter(move |factor| factor.identity == identity)
+    }
+
+    fn add_factor(&mut self, factor: &Factor, codes: Option<&[[u8; 32]]>) -> AddedFactor {
+        let key = (factor.identity, factor.id);
+        if !self.identities.contains_key(&factor.identity) {
+            return AddedFactor::Unknown;
+        }
+        if self.factors.contains_key(&key) {
+            return AddedFactor::Added;
+        }
+        if u32::try_from(self.factors_of(factor.identity).count()).is_ok_and(|count| count >= MAX_FACTORS) {
+            return AddedFactor::TooMany;
+        }
+        self.factors.insert(key, factor.clone());
+        if let Some(codes) = codes {
+            self.replace_codes(factor.identity, codes);
+        }
+        AddedFactor::Added
+    }
+
+    fn replace_codes(&mut self, identity: IdentityId, codes: &[[u8; 32]]) {
+        self.recovery_codes.retain(|(owner, _)| *owner != identity);
+        self.recovery_codes.extend(codes.iter().map(|code| (identity, *code)));
+    }
+
+    /// Forgets the factors and the recovery codes of somebody.
+    pub(super) fn forget_factors(&mut self, identity: IdentityId) {
+        self.factors.retain(|(owner, _), _| *owner != identity);
+        self.replace_codes(identity, &[]);
+    }
+}
+
+#[async_trait]
+impl FactorRepository for MemoryStore {
+    async fn add(&self, factor: &Factor, codes: Option<&[[u8; 32]]>) -> Result<AddedFactor, StoreError> {
+        check([factor.name.as_str(), factor.sealed.as_str()])?;
+        self.write(|data| data.add_factor(factor, codes)).await
+    }
+
+    async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {
+        Ok(self.read(|data| data.factors_of(identity).cloned().collect()))
+    }
+
+    async fn use_once(&self, used: &FactorUse) -> Result<bool, StoreError> {
+        check(used.sealed.as_deref())?;
+        self.write(|data| {
+            let factor = data.factors.get_mut(&(used.identity, used.id));
+            let Some(factor) = factor.filter(|factor| factor.counter == used.old_counter) else {
+                return false;
+            };
+            factor.counter = used.new_counter;
+            factor.last_used_at = Some(used.now);
+            if let Some(sealed) = &used.sealed {
+                factor.sealed.clone_from(sealed);
+            }
+            true
+        })
+        .await
+    }
+
+    async fn rename(&self, identity: IdentityId, id: Uuid, name: &str) -> Result<bool, StoreError> {
+        check([name])?;
+        self.write(|data| {
+            let factor = data.factors.get_mut(&(identity, id));
+            factor.map(|factor| name.clone_into(&mut factor.name)).is_some()
+        })
+        .await
+    }
+
+    async fn remove(&self, identity: IdentityId, id: Uuid) -> Result<bool, StoreError> {
+        self.write(|data| {
+            let was_there = data.factors.remove(&(identity, id)).is_some();
+            if data.factors_of(identity).next().is_none() {
+                data.replace_codes(identity, &[]);
+            }
+            was_there
+        })
+        .await
+    }
+
+    async fn replace_recovery_codes(
+        &self,
+        identity: IdentityId,
+        codes: &[[u8; 32]],
+    ) -> Result<(), StoreError> {
+        self.write(|data| data.replace_codes(identity, codes)).await
+    }
+
+    async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {
+        self.write(|data| data.recovery_codes.remove(&(identity, *code))).await
+    }
+
+    async fn recovery_codes_left(&self, identity: IdentityId) -> Result<u32, StoreError> {
+        Ok(self.read(|data| {
+            let own = data.recovery_codes.iter().filter(|(owner, _)| *owner == identity);
+            u32::try_from(own.count()).unwrap_or(u32::MAX)
+        }))
+    }
+}

@@ -1,0 +1,109 @@
+//! Sessions of the identity service in memory.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_identity::session::{IdentitySession, IdentitySessionRepository, Rotation, SessionRotation};
+use sluice_primitives::{IdentityId, NodeId, SessionId, Timestamp};
+use sluice_token::{Marker, Target};
+
+use super::{Data, MemoryStore, check, count, purge};
+
+/// How many sessions of a person are listed.
+const LISTED: usize = 200;
+
+impl Data {
+    /// Ends a session, and appends its marker.
+    pub(super) fn end_identity_session(
+        &mut self,
+        node: NodeId,
+        id: SessionId,
+        (at, expires_at): (Timestamp, Timestamp),
+    ) {
+        self.identity_sessions.remove(&id);
+        self.mark(node, Marker { target: Target::Session(id), at, expires_at });
+    }
+
+    fn rotate_session(&mut self, node: NodeId, rotation: &SessionRotation) -> Rotation {
+        let Some(session) = self.identity_sessions.get(&rotation.id).cloned() else { return Rotation::Gone };
+        if session.expires_at <= rotation.now || !self.may_log_in(session.identity) {
+            return Rotation::Gone;
+        }
+        let within = rotation.now.since(session.rotated_at) < rotation.window;
+        match session.generation - rotation.presented {
+            0 => self.next_generation(session, rotation),
+            1 if within || session.attempt == rotation.attempt => Rotation::Rotated(session),
+            1.. => {
+                self.end_identity_session(node, session.id, (rotation.now, rotation.marker_expires_at));
+                Rotation::Reused(session)
+            }
+            _ => Rotation::Gone,
+        }
+    }
+
+    fn next_generation(&mut self, before: IdentitySession, rotation: &SessionRotation) -> Rotation {
+        let session = IdentitySession {
+            generation: before.generation + 1,
+            rotated_at: rotation.now,
+            last_seen_at: rotation.now,
+            expires_at: rotation.expires_at,
+            attempt: rotation.attempt,
+            ..before
+        };
+        self.identity_sessions.insert(session.id, session.clone());
+        Rotation::Rotated(session)
+    }
+}
+
+#[async_trait]
+impl IdentitySessionRepository for MemoryStore {
+    async fn begin(&self, session: &IdentitySession) -> Result<(), StoreError> {
+        let texts = [session.device.as_str(), session.network.as_str()];
+        check(texts.into_iter().chain(session.amr.iter().map(String::as_str)))?;
+        self.write(|data| {
+            data.identity_sessions.entry(session.id).or_insert_with(|| session.clone());
+        })
+        .await
+    }
+
+    async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError> {
+        let living = |session: &&IdentitySession| session.expires_at > now;
+        Ok(self.read(|data| data.identity_sessions.get(&id).filter(living).cloned()))
+    }
+
+    async fn rotate(&self, rotation: &SessionRotation) -> Result<Rotation, StoreError> {
+        self.write(|data| data.rotate_session(self.node, rotation)).await
+    }
+
+    async fn of_identity(
+        &self,
+        identity: IdentityId,
+        now: Timestamp,
+    ) -> Result<Vec<IdentitySession>, StoreError> {
+        Ok(self.read(|data| {
+            let newest_first = data.identity_sessions.values().rev();
+            let own = newest_first.filter(|session| session.identity == identity && session.expires_at > now);
+            own.take(LISTED).cloned().collect()
+        }))
+    }
+
+    async fn end(
+        &self,
+        id: SessionId,
+        identity: IdentityId,
+        times: (Timestamp, Timestamp),
+    ) -> Result<bool, StoreError> {
+        self.write(|data| {
+            let own = data.identity_sessions.get(&id).is_some_and(|session| session.identity == identity);
+            if own {
+                data.end_identity_session(self.node, id, times);
+            }
+            own
+        })
+        .await
+    }
+
+    async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let expired = |session: &IdentitySession| session.expires_at < before;
+        self.write(|data| count(&purge(&mut data.identity_sessions, limit, expired))).await
+    }
+}

@@ -1,0 +1,67 @@
+//! Codes that mails carry, in memory.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_identity::mail::{CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, TakenCode};
+use sluice_primitives::{AttemptId, IdentityId, Timestamp};
+
+use super::{Data, MemoryStore, check, count, purge};
+
+#[derive(Debug)]
+pub(super) struct Row {
+    code: MailCode,
+    tries: u32,
+    taken_by: Option<AttemptId>,
+}
+
+impl Data {
+    fn put_code(&mut self, code: &MailCode, mail: &QueuedMail) {
+        let key = (code.identity, code.purpose.stored());
+        if self.mail_codes.get(&key).is_none_or(|row| row.code.attempt != code.attempt) {
+            self.mail_codes.insert(key, Row { code: code.clone(), tries: 0, taken_by: None });
+            self.queue_mail(mail);
+        }
+    }
+}
+
+impl Row {
+    fn take(&mut self, hash: &[u8; 32], now: Timestamp, attempt: AttemptId) -> TakenCode {
+        let by_another = self.taken_by.is_some_and(|taken_by| taken_by != attempt);
+        if by_another || self.code.expires_at <= now || self.tries >= MAX_CODE_TRIES {
+            return TakenCode::Gone;
+        }
+        if self.code.hash != *hash {
+            self.tries += 1;
+            return TakenCode::Wrong;
+        }
+        self.taken_by = Some(attempt);
+        TakenCode::Right { email: self.code.email.clone() }
+    }
+}
+
+#[async_trait]
+impl CodeRepository for MemoryStore {
+    async fn put(&self, code: &MailCode, mail: &QueuedMail) -> Result<(), StoreError> {
+        check([code.email.as_str(), mail.sealed.as_str()])?;
+        self.write(|data| data.put_code(code, mail)).await
+    }
+
+    async fn take(
+        &self,
+        identity: IdentityId,
+        purpose: CodePurpose,
+        hash: &[u8; 32],
+        (now, attempt): (Timestamp, AttemptId),
+    ) -> Result<TakenCode, StoreError> {
+        self.write(|data| {
+            let row = data.mail_codes.get_mut(&(identity, purpose.stored()));
+            row.map_or(TakenCode::Gone, |row| row.take(hash, now, attempt))
+        })
+        .await
+    }
+
+    async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.write(|data| count(&purge(&mut data.mail_codes, limit, |row| row.code.expires_at < before)))
+            .await
+    }
+}

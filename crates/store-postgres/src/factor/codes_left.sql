@@ -1,0 +1,1 @@
+SELECT count(*) FROM recovery_code WHERE identity_id = $1 AND spent_by IS NULL

@@ -1,0 +1,1 @@
+DELETE FROM recovery_code WHERE identity_id = $1

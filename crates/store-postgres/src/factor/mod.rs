@@ -1,0 +1,145 @@
+//! Second factors and recovery codes. What must count a person's factors locks the identity first.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_identity::factor::{AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, MAX_FACTORS};
+use sluice_primitives::{IdentityId, Timestamp};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::error::{Unreadable, column};
+use crate::identity::LOCK;
+use crate::serial::Transaction;
+use crate::storable;
+
+const FORGET_CODES_IF_NEW: &str = include_str!("forget_codes_if_new.sql");
+const PUT_CODES_IF_NEW: &str = include_str!("put_codes_if_new.sql");
+const ADD: &str = include_str!("add.sql");
+const ADDED: &str = include_str!("added.sql");
+const OF_IDENTITY: &str = include_str!("of_identity.sql");
+const USE_ONCE: &str = include_str!("use_once.sql");
+const RENAME: &str = include_str!("rename.sql");
+const FORGET_CODES_WITH_LAST: &str = include_str!("forget_codes_with_last.sql");
+const REMOVE: &str = include_str!("remove.sql");
+const FORGET_CODES: &str = include_str!("forget_codes.sql");
+const PUT_CODES: &str = include_str!("put_codes.sql");
+const SPEND_CODE: &str = include_str!("spend_code.sql");
+const CODES_LEFT: &str = include_str!("codes_left.sql");
+const MOST: i64 = MAX_FACTORS as i64;
+
+#[async_trait]
+impl FactorRepository for PostgresStore {
+    async fn add(&self, factor: &Factor, codes: Option<&[[u8; 32]]>) -> Result<AddedFactor, StoreError> {
+        storable::text("the name of a factor", &factor.name)?;
+        storable::text("a sealed factor", &factor.sealed)?;
+        let identity = factor.identity.as_uuid();
+        let (kind, created_at) = (factor.kind.stored(), factor.created_at.as_millis());
+        let last_used_at = factor.last_used_at.map(Timestamp::as_millis);
+        let hashes = codes.map(columns).unwrap_or_default();
+        let mut transaction = Transaction::new().then(LOCK, vec![&identity]);
+        if codes.is_some() {
+            transaction = transaction
+                .then(FORGET_CODES_IF_NEW, vec![&identity, &factor.id, &MOST])
+                .then(PUT_CODES_IF_NEW, vec![&identity, &factor.id, &MOST, &hashes]);
+        }
+        let transaction = transaction
+            .then(
+                ADD,
+                vec![
+                    &identity,
+                    &factor.id,
+                    &MOST,
+                    &kind,
+                    &factor.name,
+                    &factor.sealed,
+                    &created_at,
+                    &last_used_at,
+                    &factor.counter,
+                ],
+            )
+            .then(ADDED, vec![&identity, &factor.id]);
+        let committed = self.serial.commit(&transaction).await?;
+        let Some(row) = committed.row() else { return Ok(AddedFactor::Unknown) };
+        Ok(if column(row, 0)? { AddedFactor::Added } else { AddedFactor::TooMany })
+    }
+
+    async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {
+        let rows = self.read(OF_IDENTITY, &[&identity.as_uuid()]).await?;
+        Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
+    async fn use_once(&self, used: &FactorUse) -> Result<bool, StoreError> {
+        storable::texts(&[("a sealed factor", used.sealed.as_deref())])?;
+        let (identity, now, attempt) = (used.identity.as_uuid(), used.now.as_millis(), self.attempt());
+        let rows = self
+            .write(
+                USE_ONCE,
+                &[&identity, &used.id, &used.old_counter, &used.new_counter, &used.sealed, &now, &attempt],
+            )
+            .await?;
+        Ok(!rows.is_empty())
+    }
+
+    async fn rename(&self, identity: IdentityId, id: Uuid, name: &str) -> Result<bool, StoreError> {
+        storable::text("the name of a factor", name)?;
+        Ok(!self.write(RENAME, &[&identity.as_uuid(), &id, &name]).await?.is_empty())
+    }
+
+    async fn remove(&self, identity: IdentityId, id: Uuid) -> Result<bool, StoreError> {
+        let identity = identity.as_uuid();
+        let transaction = Transaction::new()
+            .then(LOCK, vec![&identity])
+            .then(FORGET_CODES_WITH_LAST, vec![&identity, &id])
+            .then(REMOVE, vec![&identity, &id]);
+        let committed = self.serial.commit(&transaction).await?;
+        Ok(committed.row().is_some() || committed.repeated)
+    }
+
+    async fn replace_recovery_codes(
+        &self,
+        identity: IdentityId,
+        codes: &[[u8; 32]],
+    ) -> Result<(), StoreError> {
+        let (identity, hashes) = (identity.as_uuid(), columns(codes));
+        let transaction = Transaction::new()
+            .then(LOCK, vec![&identity])
+            .then(FORGET_CODES, vec![&identity])
+            .then(PUT_CODES, vec![&identity, &hashes]);
+        self.serial.commit(&transaction).await.map(drop)
+    }
+
+    async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {
+        let (identity, attempt) = (identity.as_uuid(), self.attempt());
+        Ok(!self.write(SPEND_CODE, &[&identity, &code.as_slice(), &attempt]).await?.is_empty())
+    }
+
+    async fn recovery_codes_left(&self, identity: IdentityId) -> Result<u32, StoreError> {
+        let rows = self.read(CODES_LEFT, &[&identity.as_uuid()]).await?;
+        let left = rows.first().map(|row| column::<i64>(row, 0)).transpose()?;
+        Ok(left.and_then(|left| u32::try_from(left).ok()).unwrap_or_default())
+    }
+}
+
+fn columns(codes: &[[u8; 32]]) -> Vec<&[u8]> {
+    codes.iter().map(<[u8; 32]>::as_slice).collect()
+}
+
+fn read(row: &Row) -> Result<Factor, Unreadable> {
+    Ok(Factor {
+        identity: IdentityId::from_uuid(column(row, 0)?),
+        id: column(row, 1)?,
+        kind: kind(column(row, 2)?)?,
+        name: column(row, 3)?,
+        sealed: column(row, 4)?,
+        created_at: Timestamp::from_millis(column(row, 5)?),
+        last_used_at: column::<Option<i64>>(row, 6)?.map(Timestamp::from_millis),
+        counter: column(row, 7)?,
+    })
+}
+
+fn kind(stored: i16) -> Result<FactorKind, Unreadable> {
+    let kinds = [FactorKind::Totp, FactorKind::Passkey];
+    let known = kinds.into_iter().find(|kind| kind.stored() == stored);
+    known.ok_or_else(|| Unreadable::new("factor", &format_args!("unknown kind {stored}")))
+}

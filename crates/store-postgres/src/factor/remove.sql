@@ -1,0 +1,1 @@
+DELETE FROM factor WHERE identity_id = $1 AND factor_id = $2 RETURNING 1

@@ -1,0 +1,1 @@
+SELECT identity_id FROM identity WHERE identity_id = $1 FOR UPDATE

@@ -1,0 +1,6 @@
+SELECT s.session_id, s.identity_id, s.authenticated_at, s.last_seen_at, s.expires_at, s.generation, s.rotated_at, s.amr,
+    s.device, s.network, s.attempt
+FROM identity_session AS s
+WHERE s.identity_id = $1 AND s.expires_at > $2
+ORDER BY s.session_id DESC
+LIMIT $3

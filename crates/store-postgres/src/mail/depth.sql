@@ -1,0 +1,1 @@
+SELECT count(*) FILTER (WHERE NOT dead), count(*) FILTER (WHERE dead) FROM mail

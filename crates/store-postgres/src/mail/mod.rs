@@ -1,0 +1,61 @@
+//! The outbox of mails. They are put here by themselves, with a code, or with a change: see `mail_code/put.sql` and
+//! `identity/change.sql`.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_identity::mail::{LeasedMail, MailRepository, QueuedMail};
+use sluice_primitives::{Lifetime, Timestamp};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::error::{Unreadable, column};
+use crate::storable;
+
+const QUEUE: &str = include_str!("queue.sql");
+const LEASE: &str = include_str!("lease.sql");
+const SENT: &str = include_str!("sent.sql");
+const FAILED: &str = include_str!("failed.sql");
+const DEPTH: &str = include_str!("depth.sql");
+
+#[async_trait]
+impl MailRepository for PostgresStore {
+    async fn queue(&self, mail: &QueuedMail) -> Result<(), StoreError> {
+        storable::text("a mail", &mail.sealed)?;
+        self.write(QUEUE, &[&mail.id, &mail.sealed, &mail.due_at.as_millis()]).await.map(drop)
+    }
+
+    async fn lease(
+        &self,
+        now: Timestamp,
+        lease: Lifetime,
+        limit: u32,
+    ) -> Result<Vec<LeasedMail>, StoreError> {
+        let until = (now + lease).as_millis();
+        let rows = self.upkeep(LEASE, &[&now.as_millis(), &until, &i64::from(limit)]).await?;
+        Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
+    async fn sent(&self, id: Uuid) -> Result<(), StoreError> {
+        self.write(SENT, &[&id]).await.map(drop)
+    }
+
+    async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError> {
+        self.write(FAILED, &[&id, &next.map(Timestamp::as_millis)]).await.map(drop)
+    }
+
+    async fn depth(&self) -> Result<(u64, u64), StoreError> {
+        let rows = self.read(DEPTH, &[]).await?;
+        let row = rows.first().ok_or_else(|| Unreadable::new("outbox", &"no row"))?;
+        let count = |place| column::<i64>(row, place).map(i64::unsigned_abs);
+        Ok((count(0)?, count(1)?))
+    }
+}
+
+fn read(row: &Row) -> Result<LeasedMail, Unreadable> {
+    Ok(LeasedMail {
+        id: column(row, 0)?,
+        sealed: column(row, 1)?,
+        attempts: column::<i32>(row, 2)?.unsigned_abs(),
+    })
+}

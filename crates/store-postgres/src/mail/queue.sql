@@ -1,0 +1,3 @@
+INSERT INTO mail (id, sealed, due_at, attempts, dead)
+VALUES ($1, $2, $3, 0, FALSE)
+ON CONFLICT (id) DO NOTHING

@@ -1,0 +1,59 @@
+//! Codes that mails carry.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_identity::mail::{CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, TakenCode};
+use sluice_primitives::{AttemptId, IdentityId, Timestamp};
+
+use crate::PostgresStore;
+use crate::error::column;
+use crate::storable;
+
+const PUT: &str = include_str!("put.sql");
+const TAKE: &str = include_str!("take.sql");
+const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
+
+#[async_trait]
+impl CodeRepository for PostgresStore {
+    async fn put(&self, code: &MailCode, mail: &QueuedMail) -> Result<(), StoreError> {
+        storable::text("the email of a code", &code.email)?;
+        storable::text("a mail", &mail.sealed)?;
+        self.write(
+            PUT,
+            &[
+                &code.identity.as_uuid(),
+                &code.purpose.stored(),
+                &code.hash.as_slice(),
+                &code.email,
+                &code.expires_at.as_millis(),
+                &code.attempt.as_uuid(),
+                &i32::try_from(MAX_CODE_TRIES).unwrap_or(i32::MAX),
+                &mail.id,
+                &mail.sealed,
+                &mail.due_at.as_millis(),
+            ],
+        )
+        .await
+        .map(drop)
+    }
+
+    async fn take(
+        &self,
+        identity: IdentityId,
+        purpose: CodePurpose,
+        hash: &[u8; 32],
+        (now, attempt): (Timestamp, AttemptId),
+    ) -> Result<TakenCode, StoreError> {
+        let (identity, purpose, hash) = (identity.as_uuid(), purpose.stored(), hash.as_slice());
+        let (now, own, attempt) = (now.as_millis(), self.attempt(), attempt.as_uuid());
+        let rows = self.write(TAKE, &[&identity, &purpose, &hash, &now, &own, &attempt]).await?;
+        let Some(row) = rows.first() else { return Ok(TakenCode::Gone) };
+        let is_right: bool = column(row, 0)?;
+        Ok(if is_right { TakenCode::Right { email: column(row, 1)? } } else { TakenCode::Wrong })
+    }
+
+    async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let purged = self.upkeep(PURGE_EXPIRED, &[&before.as_millis(), &i64::from(limit)]).await?;
+        Ok(purged.len() as u64)
+    }
+}

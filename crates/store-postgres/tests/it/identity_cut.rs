@@ -1,0 +1,131 @@
+//! As `cut`, of what is written about people.
+
+use sluice_identity::factor::{AddedFactor, FactorRepository, FactorUse};
+use sluice_identity::identity::{
+    Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityRepository, Registration,
+};
+use sluice_identity::mail::{CodePurpose, CodeRepository, MailRepository, TakenCode};
+use sluice_identity::session::{IdentitySessionRepository, Rotation};
+use sluice_store_contract::{Fixture, given};
+use sluice_token::Target;
+
+use crate::cut::Cut;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_registration_beside_a_taken_name_that_was_not_answered_is_not_taken() {
+    let cut = Cut::start().await;
+    let (alice, other) = (given::identity("alice"), given::identity("alice"));
+    given::registered(&*cut.store, alice.clone()).await;
+    cut.proxy.cut_after("WHERE n.name_hash = ANY");
+    assert_eq!(cut.store.register(other).await.unwrap(), Registration::Taken);
+    cut.proxy.cut_after("WHERE n.name_hash = ANY");
+    assert_eq!(cut.store.register(alice).await.unwrap(), Registration::Registered);
+    assert_eq!(cut.proxy.cuts(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_was_not_answered_is_made_once() {
+    let cut = Cut::start().await;
+    let alice = given::registered(&*cut.store, given::identity("alice")).await;
+    let session = given::begun(&*cut.store, alice.id, 1).await;
+    let change = IdentityChange {
+        email: given::new_email("other"),
+        ends_sessions: EndsSessions::All,
+        revokes: true,
+        mails: vec![given::mail(10)],
+        ..given::change(&alice, 20)
+    };
+    cut.proxy.cut_after("WITH changed AS");
+    assert_eq!(cut.store.change(&change).await.unwrap(), Changed::Done);
+    assert_eq!(cut.proxy.cuts(), 1);
+    assert_eq!(given::person(&*cut.store, alice.id).await.revision, 2);
+    let later = given::begun(&*cut.store, alice.id, 2).await;
+    assert_eq!(cut.store.change(&change).await.unwrap(), Changed::Done);
+    assert!(given::has_session(&*cut.store, &later).await, "nothing follows from a change twice");
+    assert_eq!(MailRepository::depth(&*cut.store).await.unwrap(), (1, 0));
+    let mut marked: Vec<_> =
+        given::markers(&*cut.store).await.into_iter().map(|marker| marker.target).collect();
+    marked.sort_by_key(Target::kind);
+    assert_eq!(marked, [Target::Session(session.id), given::marked_person(alice.id)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_identity_whose_deletion_was_not_answered_is_deleted_once() {
+    let cut = Cut::start().await;
+    let alice = given::registered(&*cut.store, given::identity("alice")).await;
+    let delete = || IdentityDirectory::delete(&*cut.store, alice.id, given::at(20), given::at(9000));
+    cut.proxy.cut_after("WITH deleted AS");
+    assert!(delete().await.unwrap());
+    assert_eq!(cut.proxy.cuts(), 1);
+    assert!(!delete().await.unwrap());
+    assert_eq!(given::markers(&*cut.store).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_whose_writes_were_not_answered_is_written_once() {
+    let cut = Cut::start().await;
+    let alice = given::registered(&*cut.store, given::identity("alice")).await;
+    cut.proxy.cut_after("INSERT INTO identity_session");
+    let session = given::begun(&*cut.store, alice.id, 1).await;
+    cut.proxy.cut_after("generation = s.generation + 1");
+    let rotated = cut.store.rotate(&given::session_rotation(session.id, 0, 1000)).await.unwrap();
+    let Rotation::Rotated(rotated) = rotated else { panic!("{rotated:?}") };
+    assert_eq!((rotated.generation, cut.proxy.cuts()), (1, 2));
+    assert_eq!(given::markers(&*cut.fixture.store()).await, []);
+    cut.proxy.cut_after("DELETE FROM identity_session");
+    let reused = cut.store.rotate(&given::session_rotation(session.id, 0, 2000)).await.unwrap();
+    assert_eq!((reused, cut.proxy.cuts()), (Rotation::Reused(rotated), 3));
+    assert_eq!(given::markers(&*cut.store).await.len(), 1);
+    cut.store.begin(&session).await.unwrap();
+    assert!(!given::has_session(&*cut.store, &session).await, "what has ended does not come back");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_code_that_was_not_answered_costs_one_try() {
+    let cut = Cut::start().await;
+    let code = given::mail_code(given::identity_id(), CodePurpose::Recover);
+    cut.proxy.cut_after("WITH put AS");
+    cut.store.put(&code, &given::mail(10)).await.unwrap();
+    let take = async |hash| {
+        let by = (given::at(20), given::attempt());
+        cut.store.take(code.identity, code.purpose, &hash, by).await.unwrap()
+    };
+    cut.proxy.cut_after("SET tries");
+    for _ in 0..9 {
+        assert_eq!(take(given::random_hash()).await, TakenCode::Wrong);
+    }
+    cut.proxy.cut_after("SET tries");
+    assert!(matches!(take(code.hash).await, TakenCode::Right { .. }));
+    assert_eq!(take(code.hash).await, TakenCode::Gone);
+    assert_eq!(cut.proxy.cuts(), 3);
+    assert_eq!(MailRepository::depth(&*cut.store).await.unwrap(), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_factor_whose_writes_were_not_answered_is_written_once() {
+    let cut = Cut::start().await;
+    let alice = given::registered(&*cut.store, given::identity("alice")).await.id;
+    let (factor, codes) = (given::factor(alice, 1), [given::random_hash(), given::random_hash()]);
+    cut.proxy.cut_after("INSERT INTO factor");
+    assert_eq!(cut.store.add(&factor, Some(&codes)).await.unwrap(), AddedFactor::Added);
+    let used = FactorUse {
+        identity: alice,
+        id: factor.id,
+        old_counter: factor.counter,
+        new_counter: factor.counter + 1,
+        sealed: None,
+        now: given::at(20),
+    };
+    cut.proxy.cut_after("used_by = $7");
+    assert!(cut.store.use_once(&used).await.unwrap());
+    assert!(!cut.store.use_once(&used).await.unwrap());
+    cut.proxy.cut_after("SET spent_by");
+    assert!(cut.store.spend_recovery_code(alice, &codes[0]).await.unwrap());
+    assert!(!cut.store.spend_recovery_code(alice, &codes[0]).await.unwrap());
+    assert_eq!(cut.store.add(&factor, Some(&codes)).await.unwrap(), AddedFactor::Added);
+    assert_eq!(cut.store.recovery_codes_left(alice).await.unwrap(), 1, "a spent code stays spent");
+    cut.proxy.cut_after("DELETE FROM factor");
+    assert!(cut.store.remove(alice, factor.id).await.unwrap());
+    assert!(!cut.store.remove(alice, factor.id).await.unwrap());
+    assert_eq!(cut.proxy.cuts(), 4);
+}

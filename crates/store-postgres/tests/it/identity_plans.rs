@@ -1,0 +1,92 @@
+//! How what is asked about people is planned, with the settings of the store's own connections, on empty tables, which
+//! tempt a planner most; and what a change costs.
+
+use sluice_identity::identity::{EndsSessions, IdentityChange};
+use sluice_identity::session::IdentitySessionRepository;
+use sluice_store_contract::{Fixture, given};
+use tokio_postgres::Client;
+
+use crate::fixture::{PostgresFixture, connection};
+
+async fn planner() -> (PostgresFixture, Client) {
+    let fixture = PostgresFixture::start().await;
+    let client = connection(fixture.dsn()).await;
+    client.batch_execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off").await.unwrap();
+    (fixture, client)
+}
+
+/// The plan of a statement, which goes through no table from front to end.
+async fn plan(client: &Client, sql: &str, values: &str) -> String {
+    client.batch_execute(&format!("DEALLOCATE ALL; PREPARE planned AS {sql}")).await.unwrap();
+    let rows = client.query(&format!("EXPLAIN EXECUTE planned({values})"), &[]).await.unwrap();
+    let plan = rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n");
+    assert!(!plan.contains("Seq Scan"), "{plan}");
+    plan
+}
+
+#[tokio::test]
+async fn pages_of_identities_are_ranges_of_their_key() {
+    let (_fixture, client) = planner().await;
+    for sql in [include_str!("../../src/identity/list.sql"), include_str!("../../src/identity/look.sql")] {
+        let plan = plan(&client, sql, "NULL,10").await;
+        assert!(plan.contains("Index Scan using identity_pkey"), "{plan}");
+        assert!(plan.contains("Index Cond: (identity_id > $1)"), "{plan}");
+        assert!(!plan.contains("Sort") && !plan.contains("Filter"), "{plan}");
+    }
+}
+
+#[tokio::test]
+async fn what_waits_to_be_hardened_is_found_by_its_own_index() {
+    let (_fixture, client) = planner().await;
+    let lease = plan(&client, include_str!("../../src/hardening/lease.sql"), "0,0,10").await;
+    assert!(lease.contains("using identity_hardening"), "{lease}");
+    assert!(lease.contains("Index Cond: (identity_id = ANY ("), "by its key, however many wait: {lease}");
+    let backlog = plan(&client, include_str!("../../src/hardening/backlog.sql"), "0,10").await;
+    assert_eq!(backlog.matches("identity_hardening").count(), 3, "{backlog}");
+    let harden = plan(&client, include_str!("../../src/hardening/harden.sql"), "'{}','{}','{}'").await;
+    assert!(harden.contains("identity_pkey"), "{harden}");
+}
+
+#[tokio::test]
+async fn sessions_mails_and_codes_are_found_by_their_keys() {
+    let (_fixture, client) = planner().await;
+    let rotate =
+        plan(&client, include_str!("../../src/identity_session/rotate.sql"), "NULL,0,0,0,NULL").await;
+    assert!(rotate.contains("identity_session_pkey") && rotate.contains("identity_pkey"), "{rotate}");
+    let of_identity =
+        plan(&client, include_str!("../../src/identity_session/of_identity.sql"), "NULL,0,200").await;
+    assert!(of_identity.contains("identity_session_identity"), "{of_identity}");
+    let mails = plan(&client, include_str!("../../src/mail/lease.sql"), "0,0,10").await;
+    assert!(mails.contains("mail_due") && mails.contains("mail_pkey"), "{mails}");
+    let take = plan(&client, include_str!("../../src/mail_code/take.sql"), "NULL,0,'',0,NULL,NULL").await;
+    assert!(take.contains("mail_code_pkey"), "{take}");
+}
+
+#[tokio::test]
+async fn a_rotation_of_a_session_is_one_statement() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let alice = given::registered(&*store, given::identity("alice")).await;
+    let session = given::begun(&*store, alice.id, 1).await;
+    let before = store.statistics().others.statements;
+    store.rotate(&given::session_rotation(session.id, 0, 30)).await.unwrap();
+    assert_eq!(store.statistics().others.statements - before, 1);
+}
+
+#[tokio::test]
+async fn a_change_takes_the_same_statements_however_many_sessions_it_ends() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let alice = given::registered(&*store, given::identity("alice")).await;
+    for begun in 0..50 {
+        given::begun(&*store, alice.id, begun).await;
+    }
+    let before = store.statistics().others;
+    let change =
+        IdentityChange { ends_sessions: EndsSessions::All, revokes: true, ..given::change(&alice, 60) };
+    assert_eq!(given::changed(&*store, &change).await.revision, 2);
+    let after = store.statistics().others;
+    assert_eq!(after.commits - before.commits, 1);
+    assert_eq!(after.statements - before.statements, 4, "lock, counter, change, outcome");
+    assert_eq!(given::markers(&*store).await.len(), 51);
+}

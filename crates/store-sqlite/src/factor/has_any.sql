@@ -1,0 +1,1 @@
+SELECT 1 FROM factor WHERE identity_id = ?1

@@ -1,0 +1,102 @@
+//! Second factors and recovery codes on SQLite.
+//!
+//! [`stored`]: rows.
+
+mod stored;
+
+use async_trait::async_trait;
+use rusqlite::params;
+use sluice_commit::StoreError;
+use sluice_identity::factor::{AddedFactor, Factor, FactorRepository, FactorUse};
+use sluice_primitives::IdentityId;
+use uuid::Uuid;
+
+pub(crate) use stored::forget;
+
+use crate::row;
+use crate::store::SqliteStore;
+
+const OF_IDENTITY: &str = include_str!("of_identity.sql");
+const USE_ONCE: &str = include_str!("use_once.sql");
+const RENAME: &str = include_str!("rename.sql");
+const REMOVE: &str = include_str!("remove.sql");
+const HAS_ANY: &str = include_str!("has_any.sql");
+const FORGET_RECOVERY_CODES: &str = include_str!("forget_recovery_codes.sql");
+const SPEND_RECOVERY_CODE: &str = include_str!("spend_recovery_code.sql");
+const RECOVERY_CODES_LEFT: &str = include_str!("recovery_codes_left.sql");
+
+#[async_trait]
+impl FactorRepository for SqliteStore {
+    async fn add(&self, factor: &Factor, codes: Option<&[[u8; 32]]>) -> Result<AddedFactor, StoreError> {
+        row::check("name", &factor.name)?;
+        row::check("factor", &factor.sealed)?;
+        let (factor, codes) = (factor.clone(), codes.map(<[_]>::to_vec));
+        self.write(move |write| stored::add(write, &factor, codes.as_deref())).await
+    }
+
+    async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {
+        self.read(move |read| read.rows(OF_IDENTITY, [identity.as_bytes()], stored::factor)).await
+    }
+
+    async fn use_once(&self, used: &FactorUse) -> Result<bool, StoreError> {
+        used.sealed.as_ref().map_or(Ok(()), |sealed| row::check("factor", sealed))?;
+        let used = used.clone();
+        self.write(move |write| {
+            let values = params![
+                used.identity.as_bytes(),
+                used.id.as_bytes(),
+                used.old_counter,
+                used.new_counter,
+                used.sealed,
+                used.now.as_millis(),
+            ];
+            Ok(write.update("factor", USE_ONCE, values)? == 1)
+        })
+        .await
+    }
+
+    async fn rename(&self, identity: IdentityId, id: Uuid, name: &str) -> Result<bool, StoreError> {
+        row::check("name", name)?;
+        let name = name.to_owned();
+        self.write(move |write| {
+            Ok(write.update("factor", RENAME, params![identity.as_bytes(), id.as_bytes(), name])? == 1)
+        })
+        .await
+    }
+
+    async fn remove(&self, identity: IdentityId, id: Uuid) -> Result<bool, StoreError> {
+        self.write(move |write| {
+            if write.delete("factor", REMOVE, (identity.as_bytes(), id.as_bytes()))? == 0 {
+                return Ok(false);
+            }
+            if write.row(HAS_ANY, [identity.as_bytes()], |_| Ok(()))?.is_none() {
+                write.delete("recovery_code", FORGET_RECOVERY_CODES, [identity.as_bytes()])?;
+            }
+            Ok(true)
+        })
+        .await
+    }
+
+    async fn replace_recovery_codes(
+        &self,
+        identity: IdentityId,
+        codes: &[[u8; 32]],
+    ) -> Result<(), StoreError> {
+        let codes = codes.to_vec();
+        self.write(move |write| stored::replace_recovery_codes(write, identity, &codes)).await
+    }
+
+    async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {
+        let code = *code;
+        self.write(move |write| {
+            Ok(write.delete("recovery_code", SPEND_RECOVERY_CODE, (identity.as_bytes(), code))? == 1)
+        })
+        .await
+    }
+
+    async fn recovery_codes_left(&self, identity: IdentityId) -> Result<u32, StoreError> {
+        let left = self
+            .read(move |read| read.row(RECOVERY_CODES_LEFT, [identity.as_bytes()], |row| Ok(row.get(0)?)));
+        Ok(left.await?.unwrap_or(0))
+    }
+}

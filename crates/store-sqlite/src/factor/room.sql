@@ -1,0 +1,4 @@
+-- No row: there is no such person.
+SELECT (SELECT count(*) FROM factor AS f WHERE f.identity_id = i.identity_id)
+FROM identity AS i
+WHERE i.identity_id = ?1

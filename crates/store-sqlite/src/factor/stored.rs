@@ -1,0 +1,83 @@
+//! Rows of factors and recovery codes, inside a transaction.
+
+use rusqlite::{Row, params};
+use sluice_identity::factor::{AddedFactor, Factor, FactorKind, MAX_FACTORS};
+use sluice_primitives::{IdentityId, Timestamp};
+use uuid::Uuid;
+
+use super::FORGET_RECOVERY_CODES;
+use crate::error::SqliteError;
+use crate::row;
+use crate::writer::Write;
+
+const IS_THERE: &str = include_str!("is_there.sql");
+const ROOM: &str = include_str!("room.sql");
+const ADD: &str = include_str!("add.sql");
+const FORGET: &str = include_str!("forget.sql");
+const ADD_RECOVERY_CODE: &str = include_str!("add_recovery_code.sql");
+
+/// A factor. One of a kind that this version does not know is an error: passed over, it would not be asked for.
+pub(super) fn factor(row: &Row<'_>) -> Result<Factor, SqliteError> {
+    let stored: i16 = row.get(2)?;
+    let kind = [FactorKind::Totp, FactorKind::Passkey].into_iter().find(|kind| kind.stored() == stored);
+    Ok(Factor {
+        identity: IdentityId::from_bytes(row.get(0)?),
+        id: Uuid::from_bytes(row.get(1)?),
+        kind: kind.ok_or_else(|| SqliteError::unreadable(format_args!("factor of kind {stored}")))?,
+        name: row.get(3)?,
+        sealed: row.get(4)?,
+        created_at: row::time(row, 5)?,
+        last_used_at: row::time_if_any(row, 6)?,
+        counter: row.get(7)?,
+    })
+}
+
+pub(super) fn add(
+    write: &mut Write<'_>,
+    factor: &Factor,
+    codes: Option<&[[u8; 32]]>,
+) -> Result<AddedFactor, SqliteError> {
+    let (identity, id) = (factor.identity.as_bytes(), factor.id.as_bytes());
+    if write.row(IS_THERE, (identity, id), |_| Ok(()))?.is_some() {
+        return Ok(AddedFactor::Added);
+    }
+    match write.row(ROOM, [identity], |row| Ok(row.get::<_, u32>(0)?))? {
+        None => return Ok(AddedFactor::Unknown),
+        Some(factors) if factors >= MAX_FACTORS => return Ok(AddedFactor::TooMany),
+        Some(_) => {}
+    }
+    let values = params![
+        identity,
+        id,
+        factor.kind.stored(),
+        factor.name,
+        factor.sealed,
+        factor.created_at.as_millis(),
+        factor.last_used_at.map(Timestamp::as_millis),
+        factor.counter,
+    ];
+    write.insert("factor", ADD, values)?;
+    if let Some(codes) = codes {
+        replace_recovery_codes(write, factor.identity, codes)?;
+    }
+    Ok(AddedFactor::Added)
+}
+
+pub(super) fn replace_recovery_codes(
+    write: &mut Write<'_>,
+    identity: IdentityId,
+    codes: &[[u8; 32]],
+) -> Result<(), SqliteError> {
+    write.delete("recovery_code", FORGET_RECOVERY_CODES, [identity.as_bytes()])?;
+    for code in codes {
+        write.insert("recovery_code", ADD_RECOVERY_CODE, (identity.as_bytes(), code))?;
+    }
+    Ok(())
+}
+
+/// Deletes the factors and recovery codes of a person.
+pub(crate) fn forget(write: &mut Write<'_>, identity: IdentityId) -> Result<(), SqliteError> {
+    write.delete("factor", FORGET, [identity.as_bytes()])?;
+    write.delete("recovery_code", FORGET_RECOVERY_CODES, [identity.as_bytes()])?;
+    Ok(())
+}

@@ -1,0 +1,1 @@
+UPDATE identity SET hardening_due = ?2 WHERE identity_id = ?1

@@ -1,0 +1,1 @@
+DELETE FROM identity WHERE identity_id = ?1 RETURNING login_name

@@ -1,0 +1,57 @@
+//! What administrators and people do with records that are there.
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_identity::identity::{
+    Changed, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, LoginNameHash,
+};
+use sluice_primitives::{IdentityId, Timestamp};
+
+use super::list::Search;
+use super::{FORGET_NAME, change};
+use crate::error::SqliteError;
+use crate::store::SqliteStore;
+use crate::writer::Write;
+use crate::{factor, identity_session, mail_code};
+
+const DELETE: &str = include_str!("delete.sql");
+
+#[async_trait]
+impl IdentityDirectory for SqliteStore {
+    async fn list(&self, filter: &IdentityFilter) -> Result<IdentityPage, StoreError> {
+        let search = Search::new(filter);
+        self.read(move |read| search.page(read)).await
+    }
+
+    async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError> {
+        change::check(change)?;
+        let change = change.clone();
+        self.write(move |write| change::change(write, &change)).await
+    }
+
+    async fn delete(
+        &self,
+        id: IdentityId,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.write(move |write| delete(write, id, (now, marker_expires_at))).await
+    }
+}
+
+fn delete(
+    write: &mut Write<'_>,
+    id: IdentityId,
+    marker: (Timestamp, Timestamp),
+) -> Result<bool, SqliteError> {
+    let name = |row: &rusqlite::Row<'_>| Ok(row.get::<_, LoginNameHash>(0)?);
+    let Some(login_name) = write.deleted("identity", DELETE, [id.as_bytes()], name)?.pop() else {
+        return Ok(false);
+    };
+    write.delete("login_name", FORGET_NAME, [login_name])?;
+    factor::forget(write, id)?;
+    identity_session::forget(write, id)?;
+    mail_code::forget(write, id)?;
+    change::revoke(write, id, marker)?;
+    Ok(true)
+}

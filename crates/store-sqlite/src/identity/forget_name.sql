@@ -1,0 +1,1 @@
+DELETE FROM login_name WHERE name_hash = ?1

@@ -1,0 +1,1 @@
+SELECT revision, attempt, login_name FROM identity WHERE identity_id = ?1

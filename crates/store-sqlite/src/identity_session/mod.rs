@@ -1,0 +1,92 @@
+//! Sessions of the identity service on SQLite.
+//!
+//! [`rotate`]: refresh tokens. [`stored`]: rows.
+
+mod rotate;
+mod stored;
+
+use async_trait::async_trait;
+use rusqlite::params;
+use sluice_commit::StoreError;
+use sluice_identity::session::{IdentitySession, IdentitySessionRepository, Rotation, SessionRotation};
+use sluice_primitives::{IdentityId, SessionId, Timestamp};
+
+pub(crate) use stored::{end_all, forget};
+
+use crate::row;
+use crate::store::SqliteStore;
+
+const BEGIN: &str = include_str!("begin.sql");
+const FIND: &str = include_str!("find.sql");
+const OF_IDENTITY: &str = include_str!("of_identity.sql");
+const EXPIRED: &str = include_str!("expired.sql");
+const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
+
+#[async_trait]
+impl IdentitySessionRepository for SqliteStore {
+    async fn begin(&self, session: &IdentitySession) -> Result<(), StoreError> {
+        row::check("device", &session.device)?;
+        row::check("network", &session.network)?;
+        let amr = row::encode_list("amr", &session.amr)?;
+        let session = session.clone();
+        self.write(move |write| {
+            let values = params![
+                session.id.as_bytes(),
+                session.identity.as_bytes(),
+                session.authenticated_at.as_millis(),
+                session.last_seen_at.as_millis(),
+                session.expires_at.as_millis(),
+                session.generation,
+                session.rotated_at.as_millis(),
+                amr,
+                session.device,
+                session.network,
+                session.attempt.as_bytes(),
+            ];
+            write.insert("identity_session", BEGIN, values).map(drop)
+        })
+        .await
+    }
+
+    async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError> {
+        self.read(move |read| read.row(FIND, (id.as_bytes(), now.as_millis()), stored::session)).await
+    }
+
+    async fn rotate(&self, rotation: &SessionRotation) -> Result<Rotation, StoreError> {
+        let rotation = rotation.clone();
+        self.write(move |write| rotate::rotate(write, &rotation)).await
+    }
+
+    async fn of_identity(
+        &self,
+        identity: IdentityId,
+        now: Timestamp,
+    ) -> Result<Vec<IdentitySession>, StoreError> {
+        let values = (*identity.as_bytes(), now.as_millis());
+        self.read(move |read| read.rows(OF_IDENTITY, values, stored::session)).await
+    }
+
+    async fn end(
+        &self,
+        id: SessionId,
+        identity: IdentityId,
+        (now, marker_expires_at): (Timestamp, Timestamp),
+    ) -> Result<bool, StoreError> {
+        self.write(move |write| stored::end_one(write, id, identity, (now, marker_expires_at))).await
+    }
+
+    async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let expired = self.read(move |read| {
+            read.rows(EXPIRED, (before.as_millis(), limit), |row| Ok(row.get::<_, [u8; 16]>(0)?))
+        });
+        let expired = expired.await?;
+        self.write(move |write| {
+            let mut purged = 0;
+            for session in &expired {
+                purged += write.delete("identity_session", PURGE_EXPIRED, (session, before.as_millis()))?;
+            }
+            Ok(row::count(purged))
+        })
+        .await
+    }
+}

@@ -1,0 +1,66 @@
+//! Rows of sessions, all read in the same order of columns, and their end.
+
+use rusqlite::{Row, params};
+use sluice_identity::session::IdentitySession;
+use sluice_primitives::{AttemptId, IdentityId, SessionId, Timestamp};
+use sluice_token::{Marker, Target};
+
+use crate::error::SqliteError;
+use crate::row;
+use crate::writer::Write;
+
+const END_ONE: &str = include_str!("end_one.sql");
+const END_ALL: &str = include_str!("end_all.sql");
+const FORGET: &str = include_str!("forget.sql");
+
+pub(super) fn session(row: &Row<'_>) -> Result<IdentitySession, SqliteError> {
+    Ok(IdentitySession {
+        id: SessionId::from_bytes(row.get(0)?),
+        identity: IdentityId::from_bytes(row.get(1)?),
+        authenticated_at: row::time(row, 2)?,
+        last_seen_at: row::time(row, 3)?,
+        expires_at: row::time(row, 4)?,
+        generation: row.get(5)?,
+        rotated_at: row::time(row, 6)?,
+        amr: row::json(row, 7)?,
+        device: row.get(8)?,
+        network: row.get(9)?,
+        attempt: AttemptId::from_bytes(row.get(10)?),
+    })
+}
+
+/// Deletes a session of this person and appends its marker; whether it was there.
+pub(super) fn end_one(
+    write: &mut Write<'_>,
+    id: SessionId,
+    identity: IdentityId,
+    (at, expires_at): (Timestamp, Timestamp),
+) -> Result<bool, SqliteError> {
+    if write.delete("identity_session", END_ONE, (id.as_bytes(), identity.as_bytes()))? == 0 {
+        return Ok(false);
+    }
+    write.mark(&Marker { target: Target::Session(id), at, expires_at })?;
+    Ok(true)
+}
+
+/// Deletes the sessions of a person, all but one if that is given, and appends a marker for each.
+pub(crate) fn end_all(
+    write: &mut Write<'_>,
+    identity: IdentityId,
+    but: Option<SessionId>,
+    (at, expires_at): (Timestamp, Timestamp),
+) -> Result<(), SqliteError> {
+    let but = but.map(|session| *session.as_bytes());
+    let ended = write.deleted("identity_session", END_ALL, params![identity.as_bytes(), but], |row| {
+        Ok(SessionId::from_bytes(row.get(0)?))
+    })?;
+    for session in ended {
+        write.mark(&Marker { target: Target::Session(session), at, expires_at })?;
+    }
+    Ok(())
+}
+
+/// Deletes the sessions of a person whose subject is marked anyway.
+pub(crate) fn forget(write: &mut Write<'_>, identity: IdentityId) -> Result<(), SqliteError> {
+    write.delete("identity_session", FORGET, [identity.as_bytes()]).map(drop)
+}

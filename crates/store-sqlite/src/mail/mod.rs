@@ -1,0 +1,67 @@
+//! The outbox of mails on SQLite. A lease is a due time in the future.
+
+use async_trait::async_trait;
+use rusqlite::{Row, params};
+use sluice_commit::StoreError;
+use sluice_identity::mail::{LeasedMail, MailRepository, QueuedMail};
+use sluice_primitives::{Lifetime, Timestamp};
+use uuid::Uuid;
+
+use crate::error::SqliteError;
+use crate::row;
+use crate::store::SqliteStore;
+use crate::writer::Write;
+
+const QUEUE: &str = include_str!("queue.sql");
+const LEASE: &str = include_str!("lease.sql");
+const SENT: &str = include_str!("sent.sql");
+const FAILED: &str = include_str!("failed.sql");
+const DEPTH: &str = include_str!("depth.sql");
+
+/// Refuses a mail that cannot be stored.
+pub(crate) fn check(mail: &QueuedMail) -> Result<(), StoreError> {
+    row::check("mail", &mail.sealed)
+}
+
+/// Queues a mail, unless it was queued before.
+pub(crate) fn queue(write: &mut Write<'_>, mail: &QueuedMail) -> Result<(), SqliteError> {
+    write.insert("mail", QUEUE, params![mail.id.as_bytes(), mail.sealed, mail.due_at.as_millis()]).map(drop)
+}
+
+fn leased(row: &Row<'_>) -> Result<LeasedMail, SqliteError> {
+    Ok(LeasedMail { id: Uuid::from_bytes(row.get(0)?), sealed: row.get(1)?, attempts: row.get(2)? })
+}
+
+#[async_trait]
+impl MailRepository for SqliteStore {
+    async fn queue(&self, mail: &QueuedMail) -> Result<(), StoreError> {
+        check(mail)?;
+        let mail = mail.clone();
+        self.write(move |write| queue(write, &mail)).await
+    }
+
+    async fn lease(
+        &self,
+        now: Timestamp,
+        lease: Lifetime,
+        limit: u32,
+    ) -> Result<Vec<LeasedMail>, StoreError> {
+        let values = (now.as_millis(), (now + lease).as_millis(), limit);
+        self.write(move |write| write.updated("mail", LEASE, values, leased)).await
+    }
+
+    async fn sent(&self, id: Uuid) -> Result<(), StoreError> {
+        self.write(move |write| write.delete("mail", SENT, [id.as_bytes()]).map(drop)).await
+    }
+
+    async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError> {
+        let next = next.map(Timestamp::as_millis);
+        self.write(move |write| write.update("mail", FAILED, params![id.as_bytes(), next]).map(drop)).await
+    }
+
+    async fn depth(&self) -> Result<(u64, u64), StoreError> {
+        let depth =
+            self.read(|read| read.row(DEPTH, [], |row| Ok((row::count_of(row, 0)?, row::count_of(row, 1)?))));
+        Ok(depth.await?.unwrap_or_default())
+    }
+}

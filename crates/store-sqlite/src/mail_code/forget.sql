@@ -1,0 +1,1 @@
+DELETE FROM mail_code WHERE identity_id = ?1

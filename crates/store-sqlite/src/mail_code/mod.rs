@@ -1,0 +1,75 @@
+//! Codes that mails carry, on SQLite.
+
+use async_trait::async_trait;
+use rusqlite::{Row, params};
+use sluice_commit::StoreError;
+use sluice_identity::mail::{CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, TakenCode};
+use sluice_primitives::{AttemptId, IdentityId, Timestamp};
+
+use crate::error::SqliteError;
+use crate::mail;
+use crate::row;
+use crate::store::SqliteStore;
+use crate::writer::Write;
+
+const PUT: &str = include_str!("put.sql");
+const TAKE: &str = include_str!("take.sql");
+const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
+const FORGET: &str = include_str!("forget.sql");
+
+/// Deletes the codes of a person.
+pub(crate) fn forget(write: &mut Write<'_>, identity: IdentityId) -> Result<(), SqliteError> {
+    write.delete("mail_code", FORGET, [identity.as_bytes()]).map(drop)
+}
+
+fn taken(row: &Row<'_>) -> Result<TakenCode, SqliteError> {
+    let is_right = row.get(0)?;
+    Ok(if is_right { TakenCode::Right { email: row.get(1)? } } else { TakenCode::Wrong })
+}
+
+#[async_trait]
+impl CodeRepository for SqliteStore {
+    async fn put(&self, code: &MailCode, mail: &QueuedMail) -> Result<(), StoreError> {
+        row::check("email", &code.email)?;
+        mail::check(mail)?;
+        let (code, mail) = (code.clone(), mail.clone());
+        self.write(move |write| {
+            let values = params![
+                code.identity.as_bytes(),
+                code.purpose.stored(),
+                code.hash,
+                code.email,
+                code.expires_at.as_millis(),
+                MAX_CODE_TRIES,
+                code.attempt.as_bytes(),
+            ];
+            if write.insert("mail_code", PUT, values)? == 1 {
+                mail::queue(write, &mail)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn take(
+        &self,
+        identity: IdentityId,
+        purpose: CodePurpose,
+        hash: &[u8; 32],
+        (now, attempt): (Timestamp, AttemptId),
+    ) -> Result<TakenCode, StoreError> {
+        let hash = *hash;
+        let rows = self.write(move |write| {
+            let code = (identity.as_bytes(), purpose.stored(), hash, now.as_millis(), attempt.as_bytes());
+            write.updated("mail_code", TAKE, code, taken)
+        });
+        Ok(rows.await?.pop().unwrap_or(TakenCode::Gone))
+    }
+
+    async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.write(move |write| {
+            Ok(row::count(write.delete("mail_code", PURGE_EXPIRED, (before.as_millis(), limit))?))
+        })
+        .await
+    }
+}
