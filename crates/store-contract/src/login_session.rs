@@ -93,6 +93,26 @@ pub async fn a_touch_moves_the_end_if_it_says_so(fixture: &impl Fixture) {
     assert!(find(&*store, &session, 7000).await.is_none());
 }
 
+/// A person sees the own sessions that go on, remembered or not.
+pub async fn the_sessions_of_a_subject_are_those_that_go_on(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let first = given::session();
+    let second = LoginSession { authenticated_at: given::at(10), remembered: false, ..given::session() };
+    let bobs = LoginSession { subject: given::subject("bob"), ..given::session() };
+    let expired = LoginSession { expires_at: given::at(50), ..given::session() };
+    let idle = LoginSession { idle: Lifetime::secs(50), ..given::session() };
+    for session in [&first, &second, &bobs, &expired, &idle] {
+        insert(&*store, session).await;
+    }
+    let alice = given::subject("alice");
+    let listed = store.of_subject(&alice, given::at(100)).await.unwrap();
+    assert_eq!(listed, [second.clone(), first.clone()]);
+    end(&*store, EndSessions::One(second.id), 110, Vec::new()).await;
+    assert_eq!(store.of_subject(&alice, given::at(120)).await.unwrap(), [first]);
+    end(&*store, EndSessions::Subject(alice.clone()), 130, Vec::new()).await;
+    assert_eq!(store.of_subject(&alice, given::at(140)).await.unwrap(), []);
+}
+
 /// Clients take part in a session by their grants.
 pub async fn participants_are_the_clients_that_got_a_grant(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -178,6 +178,7 @@ macro_rules! store_contract {
                 a_session_ends_at_its_time_however_often_it_is_used,
                 an_idle_session_is_not_found,
                 a_touch_moves_the_end_if_it_says_so,
+                the_sessions_of_a_subject_are_those_that_go_on,
                 participants_are_the_clients_that_got_a_grant,
                 participants_know_whose_session_it_is_by_the_name_they_were_told,
                 an_ended_session_is_gone_marked_and_told,

@@ -49,19 +49,22 @@ impl IdentityAdministration {
     pub async fn list(&self, asked: ListIdentities) -> Result<IdentityListing, AdministrationError> {
         let page_size = asked.page_size.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
         let after = asked.page_token.as_deref().map(|token| self.open_page_token(token)).transpose()?;
-        let page = match &asked.email {
-            Some(email) => self.with_email(email, &asked).await?,
-            None => {
-                let ListIdentities { text, status, .. } = asked;
-                self.identities.list(&IdentityFilter { after, limit: page_size, text, status }).await?
-            }
+        let page = if let Some(email) = &asked.email {
+            self.with_email(email, &asked).await?
+        } else {
+            let ListIdentities { text, status, .. } = asked;
+            self.identities.list(&IdentityFilter { after, limit: page_size, text, status }).await?
         };
         let next = page.next.map(|last| self.seal_page_token(last));
         Ok(IdentityListing { identities: page.identities, page_size, next })
     }
 
     /// What can be nobody's address finds nobody.
-    async fn with_email(&self, email: &str, asked: &ListIdentities) -> Result<IdentityPage, AdministrationError> {
+    async fn with_email(
+        &self,
+        email: &str,
+        asked: &ListIdentities,
+    ) -> Result<IdentityPage, AdministrationError> {
         let Ok(email) = email.parse::<Email>() else { return Ok(IdentityPage::default()) };
         let found = self.identities.find_by_login_name(&email.login_name()).await?;
         let identities = found.into_iter().filter(|identity| fits(identity, asked)).collect();

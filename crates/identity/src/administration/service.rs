@@ -111,7 +111,8 @@ impl IdentityAdministration {
     pub async fn update(&self, id: IdentityId, edit: IdentityEdit) -> Result<Identity, AdministrationError> {
         let edit = ValidEdit::read(edit)?;
         let now = self.clock.now();
-        let before = self.change(id, |identity| edit.change(identity, self.nothing_of(identity, now))).await?;
+        let before =
+            self.change(id, |identity| edit.change(identity, self.nothing_of(identity, now))).await?;
         if edit.disables(&before) {
             self.sessions.revoke(id, now);
         }
@@ -264,10 +265,8 @@ impl ValidEdit {
         let email = edit.email.map(|email| email.parse::<Email>()).transpose()?;
         let username = edit.username.map(|username| username.parse::<Username>()).transpose()?;
         Ok(Self {
-            email: email.map(|email| NewEmail {
-                login_name: email.login_name(),
-                email: email.as_str().to_owned(),
-            }),
+            email: email
+                .map(|email| NewEmail { login_name: email.login_name(), email: email.as_str().to_owned() }),
             username: username.map(Username::into_string),
             status: edit.status,
             email_verified: edit.email_verified,

@@ -118,6 +118,8 @@ impl FactorService {
         };
         let whence = (first.context, self.parts.clock.now());
         let ticket = ticket.seal(whence, &self.parts.in_flight, &*self.parts.rng);
+        // A passkey that cannot be asked for here any more is still not done without.
+        let kinds = FactorChoices { passkey: kinds.passkey && self.offers_passkeys(), ..kinds };
         Ok(NextStep::Factor { ticket, kinds })
     }
 

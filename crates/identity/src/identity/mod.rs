@@ -1,7 +1,7 @@
 //! Identities: people's records.
 //!
-//! [`model`]: what an identity is. [`email`]: what it is found by. [`username`]: what it is called. [`repository`]: the atomic steps; `changing`:
-//! changes of what is there now.
+//! [`model`]: what an identity is. [`email`]: what it is found by. [`username`]: what it is called. [`repository`]: the
+//! atomic steps; `changing`: changes of what is there now.
 
 pub(crate) mod changing;
 pub mod email;

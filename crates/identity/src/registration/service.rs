@@ -95,6 +95,11 @@ impl RegistrationService {
         Self { parts }
     }
 
+    /// Whether people may register at all.
+    pub const fn is_open(&self) -> bool {
+        self.parts.config.enabled
+    }
+
     /// What a password must be.
     pub const fn rules(&self) -> &Arc<PasswordRules> {
         &self.parts.rules

@@ -1,6 +1,6 @@
 //! Sessions of the identity service: of its API and of the account pages.
 //!
-//! [`service`]: how a session begins and goes on; `ending`: how it ends. [`access_token`], `refresh_token`: what it is
+//! [`service`]: how a session begins and goes on; `visit`: in a browser; `ending`: how it ends. [`access_token`], `refresh_token`: what it is
 //! shown by. [`terms`]: on what terms it is issued. [`model`]: what a session is. [`repository`]: the atomic steps.
 
 pub mod access_token;
@@ -10,6 +10,7 @@ mod refresh_token;
 pub mod repository;
 pub mod service;
 pub mod terms;
+mod visit;
 
 pub use access_token::{AccessTokenKeys, Caller, NoSigningKey, acr_of};
 pub use model::IdentitySession;

@@ -216,11 +216,11 @@ impl SessionService {
         })
     }
 
-    fn end_of(&self, authenticated_at: Timestamp, now: Timestamp) -> Timestamp {
+    pub(super) fn end_of(&self, authenticated_at: Timestamp, now: Timestamp) -> Timestamp {
         (now + self.terms.lifetimes.idle).min(authenticated_at + self.terms.lifetimes.lifetime)
     }
 
-    fn is_revoked(&self, session: &IdentitySession) -> bool {
+    pub(super) fn is_revoked(&self, session: &IdentitySession) -> bool {
         self.is_covered(session.id, session.identity, session.authenticated_at)
     }
 

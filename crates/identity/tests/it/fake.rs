@@ -209,15 +209,15 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self::with(Setup::default())
+        Self::with(&Setup::default())
     }
 
-    pub(crate) fn with(setup: Setup) -> Self {
+    pub(crate) fn with(setup: &Setup) -> Self {
         Self::on(Arc::default(), setup)
     }
 
     /// On a store that is there already.
-    pub(crate) fn on(store: Arc<FakeStore>, setup: Setup) -> Self {
+    pub(crate) fn on(store: Arc<FakeStore>, setup: &Setup) -> Self {
         let queues = QueueLimits { login: setup.waiting, ..QueueLimits::default() };
         let threads = NonZeroUsize::new(setup.threads).unwrap();
         let config = HashPoolConfig { threads, queues, ..HashPoolConfig::default() };

@@ -16,11 +16,11 @@ use super::fake::{FakeStore, Setup, World};
 
 const PASSWORD: &str = "correct horse";
 /// Far more than anything here takes.
-const TOO_LONG: Duration = Duration::from_secs(3600);
+const TOO_LONG: Duration = Duration::from_hours(1);
 
 async fn world_with_people(count: usize, setup: Setup) -> World {
     let limits = LimitsConfig { registrations_per_network: None, ..LimitsConfig::default() };
-    let world = World::with(Setup { limits, ..setup });
+    let world = World::with(&Setup { limits, ..setup });
     for n in 0..count {
         world.register(&format!("person{n}@example.com"), PASSWORD).await;
     }
@@ -184,7 +184,7 @@ async fn credentials_that_cannot_be_read_stop_nobody() {
 #[tokio::test]
 async fn a_worker_without_the_right_secret_writes_nothing_off() {
     let right = world_with_people(6, Setup::default()).await;
-    let wrong = World::on(Arc::clone(&right.store), Setup { storage: 6, ..Setup::default() });
+    let wrong = World::on(Arc::clone(&right.store), &Setup { storage: 6, ..Setup::default() });
     let worker = wrong.worker(config(2, 1));
     assert_eq!(worker.round().await.unwrap(), Round { leased: 2, ..Round::default() });
     let working = Working::start(worker);

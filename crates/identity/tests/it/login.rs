@@ -108,16 +108,16 @@ async fn a_hash_of_a_bare_password_logs_in_and_is_hardened_by_it() {
 async fn a_hash_of_old_parameters_or_an_old_pepper_is_replaced_at_login() {
     let old = world_with_alice().await;
     harden(&old).await;
-    let world = World::on(Arc::clone(&old.store), Setup { passes: 2, ..Setup::default() });
+    let world = World::on(Arc::clone(&old.store), &Setup { passes: 2, ..Setup::default() });
     assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
     assert!(world.credential().contains("$argon2id$v=19$m=64,t=2,p=1$"));
     let by_params = world.credential();
     let both = Setup { passes: 2, peppers: vec![9, 8], ..Setup::default() };
-    let world = World::on(Arc::clone(&old.store), both);
+    let world = World::on(Arc::clone(&old.store), &both);
     assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
     assert_ne!(world.credential()[..11], by_params[..11], "another pepper");
     let new_only = Setup { passes: 2, peppers: vec![9], ..Setup::default() };
-    let world = World::on(Arc::clone(&old.store), new_only);
+    let world = World::on(Arc::clone(&old.store), &new_only);
     assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
 }
 
@@ -207,7 +207,7 @@ async fn an_account_that_does_not_exist_is_slowed_down_like_one_that_does() {
 #[tokio::test]
 async fn a_network_logs_in_so_often_and_no_more() {
     let limits = LimitsConfig { logins_per_network: Some(Rate::per_hour(2)), ..LimitsConfig::default() };
-    let world = World::with(Setup { limits, ..Setup::default() });
+    let world = World::with(&Setup { limits, ..Setup::default() });
     world.register(ALICE, PASSWORD).await;
     assert!(is_in(&world.log_in(ALICE, PASSWORD).await) && is_in(&world.log_in(ALICE, PASSWORD).await));
     assert_eq!(world.log_in(ALICE, PASSWORD).await, LoginOutcome::TooMany(Lifetime::minutes(30)));

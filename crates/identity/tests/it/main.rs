@@ -1,13 +1,16 @@
 //! The identity service as its callers see it.
 
-mod breached;
 mod accounts;
 mod addresses;
 #[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
+mod breached;
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
 mod fake;
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
 mod factor;
+#[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod hardening;
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
 mod login;
 mod mails;
 mod recovery;

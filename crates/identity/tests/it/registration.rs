@@ -59,7 +59,7 @@ async fn another_spelling_of_a_taken_address_is_taken() {
 #[tokio::test]
 async fn where_taken_addresses_are_concealed_only_a_mail_tells() {
     let registration = RegistrationConfig { conceal_taken: true, ..RegistrationConfig::default() };
-    let world = World::with(Setup { registration, ..Setup::default() });
+    let world = World::with(&Setup { registration, ..Setup::default() });
     let mut reads = Vec::new();
     for _ in 0..2 {
         assert_eq!(world.register(ALICE, "correct horse").await, RegistrationOutcome::Accepted);
@@ -81,7 +81,7 @@ async fn a_mail_that_cannot_be_queued_stops_no_registration() {
 async fn what_is_not_valid_is_neither_counted_nor_stored() {
     let registrations_per_network = Some(Rate { burst: NonZeroU32::MIN, per: Lifetime::hours(1) });
     let limits = LimitsConfig { registrations_per_network, ..LimitsConfig::default() };
-    let world = World::with(Setup { limits, ..Setup::default() });
+    let world = World::with(&Setup { limits, ..Setup::default() });
     let control = SignUp { username: "a\0b".to_owned(), ..sign_up(ALICE, "correct horse") };
     let refused = [
         (sign_up("alice", "correct horse"), InvalidField::Email(InvalidEmail::Malformed), "email_malformed"),
@@ -106,7 +106,7 @@ async fn what_is_not_valid_is_neither_counted_nor_stored() {
 #[tokio::test]
 async fn nobody_registers_where_registration_is_closed() {
     let registration = RegistrationConfig { enabled: false, ..RegistrationConfig::default() };
-    let world = World::with(Setup { registration, ..Setup::default() });
+    let world = World::with(&Setup { registration, ..Setup::default() });
     assert_eq!(world.register(ALICE, "correct horse").await, RegistrationOutcome::Closed);
     assert!(world.store.people.lock().is_empty());
 }

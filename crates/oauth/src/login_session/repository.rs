@@ -71,6 +71,10 @@ pub trait LoginSessionRepository: Send + Sync {
     /// The session if it is remembered, has neither expired nor been idle too long at `now`, and was not ended.
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError>;
 
+    /// The sessions of a subject that have neither expired nor been idle too long at `now`, and were not ended, whether
+    /// remembered or not; the newest first, at most 200.
+    async fn of_subject(&self, subject: &Subject, now: Timestamp) -> Result<Vec<LoginSession>, StoreError>;
+
     /// Notes that a session was used and, with `expires_at`, moves its end.
     async fn touch(
         &self,

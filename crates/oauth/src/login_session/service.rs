@@ -1,17 +1,18 @@
-//! What an administrator may do with login sessions: end them.
+//! What an administrator may do with login sessions: end them. People see and end their own.
 
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
-use sluice_primitives::Clock;
+use sluice_primitives::{Clock, SessionId, Timestamp};
+use sluice_protocol::Subject;
 use sluice_token::{Marker, RevocationSet, Target};
 
-use super::repository::{EndSessions, LoginSessionRepository};
+use super::repository::{EndSessions, LoginSession, LoginSessionRepository};
 use crate::client::ClientDirectory;
 use crate::config::{Config, LONGEST_ACCESS_TOKEN};
 use crate::logout::notices_for;
 
-/// Ends sessions on behalf of an administrator.
+/// Ends sessions on behalf of an administrator, or of their person.
 pub struct LoginSessionService {
     /// What it is told.
     pub config: Arc<Config>,
@@ -26,9 +27,41 @@ pub struct LoginSessionService {
 }
 
 impl LoginSessionService {
+    /// The sessions of a subject that go on, the newest first; at most 200.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot do it now.
+    pub async fn of_subject(&self, subject: &Subject) -> Result<Vec<LoginSession>, StoreError> {
+        self.sessions.of_subject(subject, self.clock.now()).await
+    }
+
+    /// Ends a session of this subject; whether there was one.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot do it now.
+    pub async fn end_of(&self, subject: &Subject, session: SessionId) -> Result<bool, StoreError> {
+        let which = EndSessions::One(session);
+        let found = self.sessions.participants(&which).await?;
+        let is_theirs = found.iter().any(|found| found.subject == *subject);
+        if is_theirs {
+            self.end(which).await?;
+        }
+        Ok(is_theirs)
+    }
+
     /// Ends sessions, with their tokens. Clients hear of it by the back channel; there is no browser for the front channel.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot do it now.
     pub async fn end(&self, which: EndSessions) -> Result<(), StoreError> {
-        let now = self.clock.now();
+        self.end_at(which, self.clock.now()).await
+    }
+
+    /// As [`Self::end`], of what had authenticated at a time that the caller knows.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot do it now.
+    pub async fn end_at(&self, which: EndSessions, now: Timestamp) -> Result<(), StoreError> {
         let ended = self.sessions.participants(&which).await?;
         let (notices, _) = notices_for(&ended, &self.clients, self.config.issuer.as_str()).await?;
         let target = match &which {

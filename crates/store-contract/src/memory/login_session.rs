@@ -7,10 +7,13 @@ use sluice_oauth::login_session::{
 };
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{SessionId, Timestamp};
-use sluice_protocol::ClientId;
+use sluice_protocol::{ClientId, Subject};
 use sluice_token::{Marker, Target};
 
 use super::{Data, MemoryStore, check, count, purge};
+
+/// How many sessions of a subject are listed.
+const LISTED: usize = 200;
 
 fn includes(which: &EndSessions, session: &LoginSession) -> bool {
     match which {
@@ -62,6 +65,21 @@ impl LoginSessionRepository for MemoryStore {
             let found =
                 data.sessions.get(&session).filter(|session| session.remembered && session.expires_at > now);
             found.filter(|session| now.since(session.last_seen_at) < session.idle).cloned()
+        }))
+    }
+
+    async fn of_subject(&self, subject: &Subject, now: Timestamp) -> Result<Vec<LoginSession>, StoreError> {
+        Ok(self.read(|data| {
+            let lives = |session: &&LoginSession| {
+                session.expires_at > now
+                    && now.since(session.last_seen_at) < session.idle
+                    && !data.has_ended(session)
+            };
+            let own = data.sessions.values().filter(|session| session.subject == *subject).filter(lives);
+            let mut own: Vec<_> = own.cloned().collect();
+            own.sort_by_key(|session| std::cmp::Reverse((session.authenticated_at, session.id)));
+            own.truncate(LISTED);
+            own
         }))
     }
 

@@ -7,6 +7,7 @@ use sluice_oauth::login_session::{
 };
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{AttemptId, Lifetime, SessionId, Timestamp};
+use sluice_protocol::Subject;
 use sluice_token::{Marker, Target};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -20,6 +21,7 @@ use crate::storable::{self, read_list};
 const INSERT: &str = include_str!("insert.sql");
 const BELONGS: &str = include_str!("belongs.sql");
 const FIND: &str = include_str!("find.sql");
+const OF_SUBJECT: &str = include_str!("of_subject.sql");
 const TOUCH: &str = include_str!("touch.sql");
 const PARTICIPANTS_OF_ONE: &str = include_str!("participants_of_one.sql");
 const PARTICIPANTS_OF_SUBJECT: &str = include_str!("participants_of_subject.sql");
@@ -63,6 +65,11 @@ impl LoginSessionRepository for PostgresStore {
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
         let rows = self.read(FIND, &[&session.as_uuid(), &now.as_millis()]).await?;
         Ok(rows.first().map(read).transpose()?)
+    }
+
+    async fn of_subject(&self, subject: &Subject, now: Timestamp) -> Result<Vec<LoginSession>, StoreError> {
+        let rows = self.read(OF_SUBJECT, &[&subject.as_str(), &now.as_millis()]).await?;
+        Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
 
     async fn touch(

@@ -111,7 +111,7 @@ async fn hot_writes_find_rows_by_their_keys_and_join_by_hashing() {
     assert_eq!(plan.matches("revocation_target").count(), 5, "{plan}");
     assert!(!plan.contains("Seq Scan"), "{plan}");
     let register = include_str!("../../src/identity/register.sql");
-    let plan = explain(&client, "register", register, &vec!["'{}'"; 10].join(",")).await;
+    let plan = explain(&client, "register", register, &["'{}'"; 10].join(",")).await;
     assert!(plan.contains("Hash Join") || plan.contains("Merge Join"), "{plan}");
     let insert = include_str!("../../src/grant/insert_with_more.sql");
     let plan = explain(&client, "insert", insert, &vec!["'{}'"; 24].join(",")).await;

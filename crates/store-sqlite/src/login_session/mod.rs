@@ -8,6 +8,7 @@ use sluice_oauth::login_session::{
 };
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{Lifetime, SessionId, Timestamp};
+use sluice_protocol::Subject;
 use sluice_token::{Marker, Target};
 
 use crate::error::SqliteError;
@@ -19,6 +20,7 @@ use crate::writer::Write;
 const INSERT: &str = include_str!("insert.sql");
 const SUBJECT: &str = include_str!("subject.sql");
 const FIND: &str = include_str!("find.sql");
+const OF_SUBJECT: &str = include_str!("of_subject.sql");
 const TOUCH: &str = include_str!("touch.sql");
 const PARTICIPANTS: &str = include_str!("participants.sql");
 const END_ONE: &str = include_str!("end_one.sql");
@@ -85,6 +87,11 @@ impl LoginSessionRepository for SqliteStore {
         self.read(move |read| read.row(FIND, (id.as_bytes(), now.as_millis(), id.to_string()), session)).await
     }
 
+    async fn of_subject(&self, subject: &Subject, now: Timestamp) -> Result<Vec<LoginSession>, StoreError> {
+        let subject = subject.clone();
+        self.read(move |read| read.rows(OF_SUBJECT, (subject.as_str(), now.as_millis()), session)).await
+    }
+
     async fn touch(
         &self,
         session: SessionId,
@@ -104,7 +111,7 @@ impl LoginSessionRepository for SqliteStore {
             EndSessions::Subject(subject) => (None, Some(subject.clone())),
         };
         self.read(move |read| {
-            let subject = subject.as_ref().map(sluice_protocol::Subject::as_str);
+            let subject = subject.as_ref().map(Subject::as_str);
             read.rows(PARTICIPANTS, params![session, subject], |row| {
                 Ok(EndedSession {
                     session: SessionId::from_bytes(row.get(0)?),

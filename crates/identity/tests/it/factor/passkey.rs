@@ -230,6 +230,15 @@ async fn nobody_passes_for_somebody_else_with_a_passkey_of_their_own() {
     let proof = FactorProof::Passkey { state: &asked.state, response: &response };
     let checked = world.service.check(&bob, proof, CONTEXT, network()).await.unwrap();
     assert_eq!(checked, FactorCheck::Wrong);
+    // Bob's own, where Alice's was asked for.
+    let mut own = Authenticator::in_software(2);
+    let begun = world.service.begin_passkey_enrolment(&bob, CONTEXT).await.unwrap().unwrap();
+    let response = own.create(&begun.options);
+    let new = NewPasskey { state: &begun.state, response: &response, name: "", context: CONTEXT };
+    world.service.finish_passkey_enrolment(&bob, new).await.unwrap();
+    let mut asked = world.ask(Some(world.alice.id)).await;
+    asked.options["publicKey"]["allowCredentials"] = Value::Null;
+    assert_eq!(world.show(&asked, &own.get(&asked.options)).await, None);
     // One that does not say whose it is.
     let asked = world.ask(None).await;
     key.user = None;
