@@ -1,6 +1,6 @@
 //! Requests in, responses out. No rules.
 //!
-//! [`public`]: what browsers and clients use. [`admin`]: Hydra's admin API. `ui`: the built-in pages. `extract`,
+//! [`public`]: what browsers and clients use. [`identity`]: the API of people. [`admin`]: Hydra's admin API. `ui`: the built-in pages. `extract`,
 //! `respond`: what handlers share. `cookies`: a browser's cookies. `cors`: who may read answers. `router`: which
 //! path leads where. `proxies`: whom this server believes about its clients.
 
@@ -8,6 +8,7 @@ mod admin;
 mod cookies;
 mod cors;
 mod extract;
+mod identity;
 mod proxies;
 mod public;
 mod respond;
@@ -18,6 +19,7 @@ mod ui;
 pub use admin::wire::client_form::read_client;
 pub use cookies::{CookiePolicy, SameSite};
 pub use cors::CorsPolicy;
+pub use identity::IdentityState;
 pub use proxies::Proxies;
 pub use router::{admin, public};
 pub use state::{AdminState, Health, PublicState, Ready};

@@ -11,9 +11,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use sluice_primitives::Secret;
 
-use crate::admin::{self, clients, flows, keys, sessions, tokens, trust};
+use crate::admin::{self, clients, flows, identities, keys, sessions, tokens, trust};
 use crate::cors::{self, Cors};
 use crate::extract::bearer;
+use crate::identity;
 use crate::public::{
     authorize, device, discovery, health, introspect, jwks, logout, par, registration, revoke, token,
     userinfo,
@@ -40,6 +41,7 @@ pub fn public(state: PublicState) -> Router {
         None => routes,
     };
     let pages = ui::routes(state.ui.clone());
+    let people = state.identity.clone().map(identity::routes).unwrap_or_default();
     let routes = Router::new()
         .route("/oauth2/auth", get(authorize::get).post(authorize::post))
         .route("/oauth2/par", post(par::post))
@@ -59,8 +61,9 @@ pub fn public(state: PublicState) -> Router {
         .route("/.well-known/oauth-authorization-server", get(discovery::get))
         .route("/.well-known/jwks.json", get(jwks::get))
         .with_state(state.clone());
-    let routes = across_origins(routes).merge(pages);
+    let routes = across_origins(routes.merge(people)).merge(pages);
     let watched = Router::new()
+        .route("/health", get(health::alive))
         .route("/health/alive", get(health::alive))
         .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
         .route("/version", get(move || health::version(version)));
@@ -87,6 +90,7 @@ pub fn admin(state: AdminState, beside: Router) -> Router {
     let public_keys = Arc::clone(&state.public_keys);
     let (clients, keys) = (clients::routes(state.clients.clone()), keys::routes(state.keys.clone()));
     let trust = trust::routes(Arc::clone(&state.trust));
+    let people = state.identities.clone().map(identities::routes).unwrap_or_default();
     let mut guarded = Router::new()
         .route(&format!("{requests}/login"), get(flows::login))
         .route(&format!("{requests}/login/accept"), put(flows::accept_login))
@@ -109,6 +113,7 @@ pub fn admin(state: AdminState, beside: Router) -> Router {
         .merge(clients)
         .merge(keys)
         .merge(trust)
+        .merge(people)
         .layer(DefaultBodyLimit::max(MAX_ADMIN_BODY))
         .layer(from_fn(bounded))
         .merge(beside);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sluice_identity::administration::IdentityAdministration;
 use sluice_oauth::Config;
 use sluice_oauth::authorization::{AuthorizationService, PushedRequests};
 use sluice_oauth::client::{ClientDirectory, ClientService, DynamicRegistration};
@@ -21,6 +22,7 @@ use sluice_oauth::userinfo::UserinfoService;
 
 use crate::cookies::CookiePolicy;
 use crate::cors::CorsPolicy;
+use crate::identity::IdentityState;
 use crate::ui::UiState;
 
 /// Whether the process can serve.
@@ -61,6 +63,8 @@ pub struct PublicState {
     pub cookies: Arc<CookiePolicy>,
     pub cors: Option<Arc<CorsPolicy>>,
     pub health: Arc<dyn Health>,
+    /// The API of people; none where they are kept elsewhere.
+    pub identity: Option<Arc<IdentityState>>,
     /// The built-in pages.
     pub ui: UiState,
     pub version: &'static str,
@@ -79,6 +83,8 @@ pub struct AdminState {
     pub clients: Arc<ClientService>,
     pub keys: Arc<KeyService>,
     pub trust: Arc<TrustService>,
+    /// People's records; none where they are kept elsewhere.
+    pub identities: Option<Arc<IdentityAdministration>>,
     pub public_keys: Arc<KeyRing>,
     pub cors: Option<Arc<CorsPolicy>>,
     pub health: Arc<dyn Health>,

@@ -1,7 +1,7 @@
 //! Sluice: an authorization server for the minute when everybody arrives at once.
 //!
 //! `cli`: what can be asked for. `config`: files and environment. `app`: the composition root. `command`: what
-//! `serve`, `migrate`, `janitor` and `secrets` do. `demo`: the example application. `observability`: logs, metrics,
+//! `serve`, `worker`, `migrate`, `janitor`, `secrets`, `calibrate`, `import identities` and `export` do. `demo`: the example application. `observability`: logs, metrics,
 //! traces, profiles.
 
 pub mod app;
@@ -52,6 +52,12 @@ async fn run(command: Commands) -> Exit {
             Ok(()) => Exit::Success,
             Err(_) => Exit::Failure,
         },
-        Commands::Remote(remote) => remote.run(&mut console).await,
+        Commands::Worker(worker) => command::worker::run(worker, environment()).await,
+        Commands::Calibrate(calibrate) => command::calibrate::run(calibrate, &mut console).await,
+        Commands::Export(export) => command::transfer::export(export, environment(), &mut console).await,
+        Commands::Remote(remote) => match remote.into_local() {
+            Ok(local) => command::transfer::import(local, environment(), &mut console).await,
+            Err(remote) => remote.run(&mut console).await,
+        },
     }
 }

@@ -1,11 +1,12 @@
 //! The admin API: Hydra's paths, status codes and JSON.
 //!
-//! [`clients`], [`keys`], [`flows`], [`device`], [`sessions`], [`tokens`], [`trust`]: one file per resource. [`wire`]: the JSON. [`json_body`], [`path`]: how
+//! [`clients`], [`keys`], [`flows`], [`device`], [`sessions`], [`tokens`], [`trust`], [`identities`]: one file per resource. [`wire`]: the JSON. [`json_body`], [`path`]: how
 //! bodies and paths are read.
 
 pub(crate) mod clients;
 pub(crate) mod device;
 pub(crate) mod flows;
+pub(crate) mod identities;
 pub(crate) mod json_body;
 pub(crate) mod keys;
 pub(crate) mod path;

@@ -6,6 +6,8 @@ use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use sluice_commit::StoreError;
+use sluice_identity::IdentityError;
+use sluice_identity::administration::AdministrationError;
 use sluice_oauth::client::ClientServiceError;
 use sluice_oauth::client::secret::SecretNotHashed;
 use sluice_oauth::keys::{KeyError, KeyServiceError};
@@ -166,6 +168,21 @@ impl From<TrustError> for AdminError {
                 Self::malformed("The parameter page_token is not one that this server made.".to_owned())
             }
             TrustError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AdministrationError> for AdminError {
+    fn from(error: AdministrationError) -> Self {
+        match error {
+            AdministrationError::NotFound => Self::not_found(),
+            AdministrationError::Taken => Self::of(StatusCode::CONFLICT, CONFLICT, String::new()),
+            AdministrationError::Invalid(_)
+            | AdministrationError::Hash(_)
+            | AdministrationError::PageToken
+            | AdministrationError::NoMail => Self::malformed(sentence(&error.to_string())),
+            AdministrationError::Failed(IdentityError::Store(error)) => error.into(),
+            AdministrationError::Failed(error) => Self::fault(&error, error.is_temporary()),
         }
     }
 }

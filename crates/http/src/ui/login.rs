@@ -1,34 +1,43 @@
-//! The login page: who are you?
+//! The login page: who are you? A password, or a passkey alone.
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::json;
-use sluice_identity::{Attempt, Identity, LoginOutcome};
-use sluice_oauth::flow::{AcceptLogin, AwaitingLogin, FlowAnswer, KnownSession};
-use sluice_primitives::{Lifetime, Secret};
-use sluice_protocol::Parameters;
+use sluice_identity::factor::FactorOutcome;
+use sluice_identity::proof_of_work::PuzzlePurpose;
+use sluice_identity::{Attempt, IdentityError, LoginOutcome};
+use sluice_oauth::flow::{AwaitingLogin, FlowAnswer, KnownSession, RejectFlow};
+use sluice_primitives::{IdentityId, Lifetime, Secret};
+use sluice_protocol::{ErrorCode, Parameters};
 use tracing::info;
 
-use super::UiState;
-use super::page::{onward, page, retry_after};
+use super::assurance::{self, Proven};
+use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
-use super::stylesheet;
-use super::views::LoginPage;
+use super::puzzle;
+use super::views::{LoginPage, PasskeyButton};
 use super::visit::{Visit, challenge, restart};
+use super::script::script;
+use super::{UiState, stylesheet};
 use crate::respond::redirect::redirect;
 
-/// For how long "keep me signed in" remembers a browser.
-const REMEMBER: Lifetime = Lifetime::hours(30 * 24);
 /// How long a person waits before trying a busy server again.
 pub(super) const BUSY: Lifetime = Lifetime::secs(2);
 
 const WRONG: &str = "The email address or the password is wrong.";
+const WRONG_PASSKEY: &str = "This passkey did not work. Try again, or sign in with your password.";
 const TOO_MANY: &str = "There were too many failed attempts. Please wait a moment and try again.";
 /// What a form says when the server has too much to do.
 pub(super) const BUSY_SENTENCE: &str =
     "We have a lot to do at the moment. Please try again in a few seconds.";
+
+/// A form of a flow: who looks at it, and which flow it is.
+pub(super) struct Place<'a> {
+    pub(super) visit: &'a Visit,
+    pub(super) challenge: &'a str,
+    pub(super) answer: &'a FlowAnswer<AwaitingLogin>,
+}
 
 /// `GET /ui/login`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -42,14 +51,20 @@ pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Respo
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
+/// `POST /ui/login/passkey`
+pub(super) async fn submit_passkey(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take_passkey(&ui, &Visit::of_form(&ui, request).await?).await };
+    taken.await.unwrap_or_else(|problem| problem.answer(&ui))
+}
+
 /// What the person typed, and what is wrong with it.
 #[derive(Default)]
-struct Typed<'a> {
-    email: &'a str,
-    remember: bool,
-    email_error: Option<&'static str>,
-    password_error: Option<&'static str>,
-    form_error: Option<&'static str>,
+pub(super) struct Typed<'a> {
+    pub(super) email: &'a str,
+    pub(super) remember: bool,
+    pub(super) email_error: Option<&'static str>,
+    pub(super) password_error: Option<&'static str>,
+    pub(super) form_error: Option<&'static str>,
 }
 
 async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
@@ -58,46 +73,92 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let answer = ui.flows.login(challenge).await?;
     // Accepting makes a sealed value, which may have to be parked: not for everybody who found the address.
     visit.check_binding(&answer.flow.request, &answer)?;
-    if let Some(known) = &answer.flow.known {
-        let next = ui.flows.accept_login(challenge, recognised(known)).await?;
+    let (request, place) = (&answer.flow.request, Place { visit, challenge, answer: &answer });
+    let Some(known) = &answer.flow.known else {
+        let email = request.login_hint.as_deref().unwrap_or_default();
+        return form(ui, &place, (StatusCode::OK, &Typed { email, ..Typed::default() })).await;
+    };
+    if assurance::suffices(known, request) {
+        let next = ui.flows.accept_login(challenge, assurance::recognised(known, request)).await?;
         return Ok(redirect(StatusCode::SEE_OTHER, &next));
     }
-    let email = answer.flow.request.login_hint.as_deref().unwrap_or_default();
-    form(ui, (visit, challenge), &answer, (StatusCode::OK, &Typed { email, ..Typed::default() }))
+    if request.prompt.none {
+        let error = ErrorCode::LoginRequired.as_str().to_owned();
+        let reject = RejectFlow { error, ..RejectFlow::default() };
+        return Ok(redirect(StatusCode::SEE_OTHER, &ui.flows.reject_login(challenge, reject).await?));
+    }
+    let email = email_of(ui, known).await?;
+    let typed = Typed { email: &email, remember: true, ..Typed::default() };
+    form(ui, &place, (StatusCode::OK, &typed)).await
 }
 
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    let challenge = challenge(&fields, "login_challenge")?;
-    if let Err(problem) = visit.check_token(challenge, &fields) {
-        return Err(problem.restarting_at(restart(ui.flows.login(challenge).await)));
-    }
-    let answer = ui.flows.login(challenge).await?;
+    let (challenge, answer) = open(ui, visit, &fields).await?;
+    let place = Place { visit, challenge, answer: &answer };
     let typed = typed(&fields);
-    let again = |status, typed: &Typed<'_>| form(ui, (visit, challenge), &answer, (status, typed));
+    let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
     if typed.email_error.or(typed.password_error).is_some() {
-        return again(StatusCode::UNPROCESSABLE_ENTITY, &typed);
+        return form(ui, &place, (unprocessable, &typed)).await;
+    }
+    if !puzzle::is_solved(ui, PuzzlePurpose::Login, &fields) {
+        let unsolved = Typed { form_error: Some(puzzle::UNSOLVED), ..typed };
+        return form(ui, &place, (unprocessable, &unsolved)).await;
     }
     let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
-    let attempt = Attempt { email: typed.email.to_owned(), password, network: visit.network };
+    let (email, network) = (typed.email.to_owned(), visit.network);
+    let attempt = Attempt { email, password, network, known_browser: false };
     match ui.login.log_in(attempt).await {
-        Ok(LoginOutcome::LoggedIn(identity)) => accept(ui, challenge, &identity, typed.remember).await,
+        Ok(LoginOutcome::LoggedIn(identity)) => {
+            assurance::after_password(ui, &place, &identity, typed.remember).await
+        }
         Ok(LoginOutcome::Refused(refusal)) => {
             info!(reason = refusal.as_str(), "login refused");
-            again(StatusCode::UNPROCESSABLE_ENTITY, &Typed { form_error: Some(WRONG), ..typed })
+            form(ui, &place, (unprocessable, &Typed { form_error: Some(WRONG), ..typed })).await
         }
-        Ok(LoginOutcome::TooMany(wait)) => {
-            info!(reason = "too many failures", "login refused");
-            let page = again(StatusCode::TOO_MANY_REQUESTS, &Typed { form_error: Some(TOO_MANY), ..typed })?;
-            Ok(retry_after(page, wait))
-        }
-        Err(error) if error.is_temporary() => {
-            tracing::warn!(reason = %error, "login turned away");
-            let busy = Typed { form_error: Some(BUSY_SENTENCE), ..typed };
-            Ok(retry_after(again(StatusCode::SERVICE_UNAVAILABLE, &busy)?, BUSY))
-        }
-        Err(error) => Err(error.into()),
+        Ok(LoginOutcome::TooMany(wait)) => too_many(ui, &place, typed, wait).await,
+        Err(error) => busy(ui, &place, typed, error).await,
     }
+}
+
+async fn take_passkey(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    let (challenge, answer) = open(ui, visit, &fields).await?;
+    let place = Place { visit, challenge, answer: &answer };
+    let (email, remember) = (fields.get("email").unwrap_or_default(), fields.get("remember").is_some());
+    let typed = Typed { email, remember, ..Typed::default() };
+    let (state, response) = passkey_fields(&fields);
+    let context = challenge.as_bytes();
+    match ui.factors.finish_passkey_login(state, response, context, visit.network).await {
+        Ok(FactorOutcome::Done { identity, amr, acr, .. }) => {
+            assurance::accept(ui, &place, &identity, Proven { amr, acr, remember }).await
+        }
+        Ok(FactorOutcome::Wrong | FactorOutcome::Expired) => {
+            info!(reason = "wrong passkey", "login refused");
+            let wrong = Typed { form_error: Some(WRONG_PASSKEY), ..typed };
+            form(ui, &place, (StatusCode::UNPROCESSABLE_ENTITY, &wrong)).await
+        }
+        Ok(FactorOutcome::TooMany(wait)) => too_many(ui, &place, typed, wait).await,
+        Err(error) => busy(ui, &place, typed, error).await,
+    }
+}
+
+/// The flow of a form that this server gave this browser.
+pub(super) async fn open<'a>(
+    ui: &UiState,
+    visit: &Visit,
+    fields: &'a Parameters<'_>,
+) -> Result<(&'a str, FlowAnswer<AwaitingLogin>), Problem> {
+    let challenge = challenge(fields, "login_challenge")?;
+    if let Err(problem) = visit.check_token(challenge, fields) {
+        return Err(problem.restarting_at(restart(ui.flows.login(challenge).await)));
+    }
+    Ok((challenge, ui.flows.login(challenge).await?))
+}
+
+/// What the script puts into a form: the state of the ceremony, and its answer.
+pub(super) fn passkey_fields<'a>(fields: &'a Parameters<'_>) -> (&'a str, &'a str) {
+    (fields.get("passkey_state").unwrap_or_default(), fields.get("passkey").unwrap_or_default())
 }
 
 fn typed<'a>(fields: &'a Parameters<'_>) -> Typed<'a> {
@@ -111,48 +172,66 @@ fn typed<'a>(fields: &'a Parameters<'_>) -> Typed<'a> {
     }
 }
 
-/// Accepts the flow for a person who has just proved who it is, and sends the browser on.
-pub(super) async fn accept(
+async fn too_many(
     ui: &UiState,
-    challenge: &str,
-    identity: &Identity,
-    remember: bool,
+    place: &Place<'_>,
+    typed: Typed<'_>,
+    wait: Lifetime,
 ) -> Result<Response, Problem> {
-    let accept = AcceptLogin {
-        subject: identity.id.to_string(),
-        remember,
-        remember_for: if remember { REMEMBER.as_secs() } else { 0 },
-        amr: vec!["pwd".to_owned()],
-        context: Some(json!({ "email": identity.email })),
-        ..AcceptLogin::default()
-    };
-    let next = ui.flows.accept_login(challenge, accept).await?;
-    Ok(onward(&ui.config, &next))
+    info!(reason = "too many failures", "login refused");
+    let typed = Typed { form_error: Some(TOO_MANY), ..typed };
+    Ok(retry_after(form(ui, place, (StatusCode::TOO_MANY_REQUESTS, &typed)).await?, wait))
 }
 
-/// The browser has a session already.
-fn recognised(known: &KnownSession) -> AcceptLogin {
-    AcceptLogin { subject: known.subject.to_string(), ..AcceptLogin::default() }
-}
-
-fn form(
+async fn busy(
     ui: &UiState,
-    (visit, challenge): (&Visit, &str),
-    answer: &FlowAnswer<AwaitingLogin>,
+    place: &Place<'_>,
+    typed: Typed<'_>,
+    error: IdentityError,
+) -> Result<Response, Problem> {
+    if !error.is_temporary() {
+        return Err(error.into());
+    }
+    tracing::warn!(reason = %error, "login turned away");
+    let typed = Typed { form_error: Some(BUSY_SENTENCE), ..typed };
+    Ok(retry_after(form(ui, place, (StatusCode::SERVICE_UNAVAILABLE, &typed)).await?, BUSY))
+}
+
+/// The address of who is signed in, if it is one of our people.
+async fn email_of(ui: &UiState, known: &KnownSession) -> Result<String, Problem> {
+    let Ok(id) = known.subject.as_str().parse::<IdentityId>() else { return Ok(String::new()) };
+    let identity = ui.identities.find(id).await.map_err(IdentityError::from)?;
+    Ok(identity.map(|identity| identity.email).unwrap_or_default())
+}
+
+/// The page.
+pub(super) async fn form(
+    ui: &UiState,
+    place: &Place<'_>,
     (status, typed): (StatusCode, &Typed<'_>),
 ) -> Result<Response, Problem> {
+    let (challenge, request) = (place.challenge, &place.answer.flow.request);
+    let passkey = ui.factors.begin_passkey(None, challenge.as_bytes()).await?;
+    let action = ui.path(super::LOGIN_PASSKEY);
+    let registration = ui.link(&ui.config.pages.registration, super::REGISTRATION, challenge);
+    let recovery = super::recovery::link(ui, Some(challenge));
     let view = LoginPage {
         stylesheet: &stylesheet(&ui.config),
+        script: &script(&ui.config),
         action: &ui.path(super::LOGIN),
         login_challenge: challenge,
-        csrf: &visit.form_token(challenge)?,
-        client_name: Some(super::client_name(&answer.client)),
-        registration_url: Some(&ui.link(&ui.config.pages.registration, super::REGISTRATION, challenge)),
+        csrf: &place.visit.form_token(challenge)?,
+        client_name: Some(super::client_name(&place.answer.client)),
+        again: place.answer.flow.known.as_ref().is_some_and(|known| !assurance::suffices(known, request)),
+        registration_url: ui.registration.is_open().then_some(registration.as_str()),
+        recovery_url: recovery.as_deref(),
         email: typed.email,
         remember: typed.remember,
         email_error: typed.email_error,
         password_error: typed.password_error,
         form_error: typed.form_error,
+        passkey: passkey.as_ref().map(|challenge| PasskeyButton::of(challenge, &action)),
+        puzzle: ui.proof_of_work.issue(PuzzlePurpose::Login),
     };
-    Ok(page(status, &view, &Policy::form(&ui.config)))
+    Ok(page(status, &view, &Policy::form(&ui.config).with_script()))
 }

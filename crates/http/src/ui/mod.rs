@@ -1,22 +1,32 @@
 //! The built-in pages: what people see when no login and consent application of their own is configured. They work
 //! without scripts and use a flow as such an application does: look at it, accept it, reject it.
 //!
-//! [`login`], [`registration`], [`consent`], [`device`], [`logout`]: one file per page, showing it and taking its form. [`error`],
-//! [`logged_out`]: pages without a form. [`visit`]: who asks, and the token that every form carries.
-//! [`page`], [`policy`], [`mod@stylesheet`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
+//! [`login`], [`factor`], [`registration`], [`recovery`], [`verification`], [`consent`], [`device`], [`logout`]: one file per page,
+//! showing it and taking its form. [`account`]: one's own record. [`error`], [`logged_out`]: pages without a form. [`assurance`]:
+//! how a login ends. [`puzzle`], [`standalone`], [`sentences`]: what forms share. [`visit`]: who asks, and the token that every
+//! form carries. [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
 //! show.
 
+// mod account; // (lead: parked until crates/http/src/ui/account exists again; U2 turns it on)
+mod assurance;
 mod consent;
 mod device;
 mod error;
+mod factor;
 mod logged_out;
 mod login;
 mod logout;
 mod page;
 mod policy;
 mod problem;
+mod puzzle;
+mod recovery;
 mod registration;
+mod script;
+mod sentences;
+mod standalone;
 mod stylesheet;
+mod verification;
 pub(crate) mod views;
 mod visit;
 
@@ -27,12 +37,18 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
+use sluice_identity::account::AccountService;
+use sluice_identity::factor::FactorService;
+use sluice_identity::proof_of_work::ProofOfWork;
 use sluice_identity::{IdentityRepository, LoginService, RegistrationService};
 use sluice_oauth::Config;
 use sluice_oauth::client::Client;
+use sluice_oauth::consent::ConsentService;
 use sluice_oauth::device::UserCodeService;
 use sluice_oauth::flow::FlowService;
+use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::LogoutService;
+use sluice_primitives::Rng;
 use url::Url;
 
 pub(crate) use stylesheet::stylesheet;
@@ -41,7 +57,13 @@ use crate::cookies::CookiePolicy;
 use crate::proxies::Proxies;
 
 const LOGIN: &str = "/ui/login";
+const LOGIN_FACTOR: &str = "/ui/login/factor";
+const LOGIN_PASSKEY: &str = "/ui/login/passkey";
 const REGISTRATION: &str = "/ui/registration";
+const RECOVERY: &str = "/ui/recovery";
+const RECOVERY_CODE: &str = "/ui/recovery/code";
+const RECOVERY_PASSWORD: &str = "/ui/recovery/password";
+const VERIFICATION: &str = "/ui/verification";
 const CONSENT: &str = "/ui/consent";
 const DEVICE: &str = "/ui/device";
 const LOGOUT: &str = "/ui/logout";
@@ -55,9 +77,15 @@ pub struct UiState {
     pub devices: Arc<UserCodeService>,
     pub login: Arc<LoginService>,
     pub registration: Arc<RegistrationService>,
+    pub proof_of_work: Arc<ProofOfWork>,
     pub identities: Arc<dyn IdentityRepository>,
     pub cookies: Arc<CookiePolicy>,
     pub logout: Arc<LogoutService>,
+    pub rng: Arc<dyn Rng>,
+    pub login_sessions: Arc<LoginSessionService>,
+    pub consents: Arc<ConsentService>,
+    pub accounts: Arc<AccountService>,
+    pub factors: Arc<FactorService>,
     /// Who may say where a request comes from: failed logins are counted by network.
     pub proxies: Arc<Proxies>,
 }
@@ -110,13 +138,19 @@ pub(crate) fn routes(state: UiState) -> Router {
         .route("/ui/error", get(error::show))
         .route("/ui/device/success", get(device::done))
         .route("/ui/logged-out", get(logged_out::show))
-        .route("/ui/style.css", get(stylesheet::show));
+        .route("/ui/style.css", get(stylesheet::show))
+        .route("/ui/sluice.js", get(script::show));
     if state.is_own(&pages.login, LOGIN) {
-        routes = routes.route(LOGIN, get(login::show).post(login::submit));
+        routes = routes
+            .route(LOGIN, get(login::show).post(login::submit))
+            .route(LOGIN_FACTOR, get(login::show).post(factor::submit))
+            .route(LOGIN_PASSKEY, get(login::show).post(login::submit_passkey));
+        // .merge(account::routes()) (lead: parked)
     }
     if state.is_own(&pages.registration, REGISTRATION) {
         routes = routes.route(REGISTRATION, get(registration::show).post(registration::submit));
     }
+    routes = beside(routes, &state);
     if state.is_own(&pages.consent, CONSENT) {
         routes = routes.route(CONSENT, get(consent::show).post(consent::submit));
     }
@@ -127,4 +161,18 @@ pub(crate) fn routes(state: UiState) -> Router {
         routes = routes.route(LOGOUT, get(logout::show).post(logout::submit));
     }
     routes.with_state(state)
+}
+
+/// The pages that mails lead to.
+fn beside(mut routes: Router<UiState>, state: &UiState) -> Router<UiState> {
+    if recovery::is_served(state) {
+        routes = routes
+            .route(RECOVERY, get(recovery::show).post(recovery::submit))
+            .route(RECOVERY_CODE, get(recovery::show).post(recovery::submit_code))
+            .route(RECOVERY_PASSWORD, get(recovery::show).post(recovery::submit_password));
+    }
+    if verification::is_served(state) {
+        routes = routes.route(VERIFICATION, get(verification::show).post(verification::submit));
+    }
+    routes
 }

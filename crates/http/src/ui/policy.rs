@@ -3,10 +3,11 @@
 use sluice_oauth::Config;
 use url::{Host, Url};
 
-/// The policy of one page: its own style sheet and nothing else, in no frame.
+/// The policy of one page: its own style sheet and, if it has one, the script, and nothing else, in no frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Policy {
     form_targets: Vec<String>,
+    scripted: bool,
 }
 
 impl Policy {
@@ -19,15 +20,22 @@ impl Policy {
     /// configured error page are the only ones that a form is answered with.
     pub(super) fn form(config: &Config) -> Self {
         let error = config.pages.error.as_ref().map(source);
-        Self { form_targets: std::iter::once("'self'".to_owned()).chain(error).collect() }
+        let form_targets = std::iter::once("'self'".to_owned()).chain(error).collect();
+        Self { form_targets, ..Self::default() }
+    }
+
+    /// The same page with the script, which may start itself once more as a worker.
+    pub(super) fn with_script(self) -> Self {
+        Self { scripted: true, ..self }
     }
 
     /// The value of the header.
     pub(super) fn header(&self) -> String {
         let targets =
             if self.form_targets.is_empty() { "'none'".to_owned() } else { self.form_targets.join(" ") };
+        let script = if self.scripted { " script-src 'self'; worker-src 'self';" } else { "" };
         format!(
-            "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action {targets}"
+            "default-src 'none'; style-src 'self';{script} base-uri 'none'; frame-ancestors 'none'; form-action {targets}"
         )
     }
 }

@@ -3,20 +3,21 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_identity::registration::policy::MIN_CHARACTERS;
-use sluice_identity::{InvalidEmail, InvalidField, RegistrationOutcome, SignUp, WeakPassword};
-use sluice_oauth::flow::{AwaitingLogin, FlowAnswer};
-use sluice_primitives::Secret;
+use sluice_identity::proof_of_work::PuzzlePurpose;
+use sluice_identity::{IdentityError, InvalidField, RegistrationOutcome, SignUp};
+use sluice_primitives::{Lifetime, Secret};
 use tracing::info;
 
-use super::UiState;
-use super::login::{self, BUSY, BUSY_SENTENCE};
+use super::assurance;
+use super::login::{self, BUSY, BUSY_SENTENCE, Place};
 use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
-use super::stylesheet;
-use super::views::RegistrationPage;
-use super::visit::{Visit, challenge, restart};
+use super::sentences::{email_sentence, password_sentence, username_sentence};
+use super::views::{CheckMailPage, RegistrationClosedPage, RegistrationPage};
+use super::visit::{Visit, challenge};
+use super::script::script;
+use super::{UiState, puzzle, stylesheet, verification};
 
 /// `GET /ui/registration`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -30,13 +31,32 @@ pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Respo
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
+const TAKEN: &str = "There is an account with this email address already. Sign in instead.";
+const TOO_MANY: &str = "Many accounts were made from your network. Please try again later.";
+
 /// What the person typed, and what is wrong with it.
 #[derive(Default)]
 struct Typed<'a> {
     email: &'a str,
+    username: &'a str,
     email_error: Option<&'static str>,
-    password_error: Option<&'static str>,
+    username_error: Option<&'static str>,
+    password_error: Option<String>,
     form_error: Option<&'static str>,
+}
+
+impl Typed<'_> {
+    fn with_mistake(self, invalid: InvalidField, ui: &UiState) -> Self {
+        match invalid {
+            InvalidField::Email(reason) => Self { email_error: Some(email_sentence(reason)), ..self },
+            InvalidField::Username(reason) => {
+                Self { username_error: Some(username_sentence(reason)), ..self }
+            }
+            InvalidField::Password(reason) => {
+                Self { password_error: Some(password_sentence(reason, ui.registration.rules())), ..self }
+            }
+        }
+    }
 }
 
 async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
@@ -44,82 +64,127 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let challenge = challenge(&fields, "login_challenge")?;
     let answer = ui.flows.login(challenge).await?;
     visit.check_binding(&answer.flow.request, &answer)?;
+    let place = Place { visit, challenge, answer: &answer };
+    if !ui.registration.is_open() {
+        return Ok(closed(ui, &place));
+    }
     let email = answer.flow.request.login_hint.as_deref().unwrap_or_default();
-    form(ui, (visit, challenge), &answer, (StatusCode::OK, &Typed { email, ..Typed::default() }))
+    form(ui, &place, (StatusCode::OK, &Typed { email, ..Typed::default() }))
 }
 
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    let challenge = challenge(&fields, "login_challenge")?;
-    if let Err(problem) = visit.check_token(challenge, &fields) {
-        return Err(problem.restarting_at(restart(ui.flows.login(challenge).await)));
+    let (challenge, answer) = login::open(ui, visit, &fields).await?;
+    let place = Place { visit, challenge, answer: &answer };
+    let text = |name| fields.get(name).unwrap_or_default();
+    let typed = Typed { email: text("email"), username: text("username"), ..Typed::default() };
+    if !puzzle::is_solved(ui, PuzzlePurpose::Registration, &fields) {
+        let unsolved = Typed { form_error: Some(puzzle::UNSOLVED), ..typed };
+        return form(ui, &place, (StatusCode::UNPROCESSABLE_ENTITY, &unsolved));
     }
-    let answer = ui.flows.login(challenge).await?;
-    let typed = Typed { email: fields.get("email").unwrap_or_default(), ..Typed::default() };
-    let again = |status, typed: &Typed<'_>| form(ui, (visit, challenge), &answer, (status, typed));
-    let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
-    match ui.registration.register(SignUp { email: typed.email.to_owned(), password }).await {
-        Ok(RegistrationOutcome::Registered(identity)) => {
-            info!(identity.id = %identity.id, "person registered");
-            login::accept(ui, challenge, &identity, false).await
-        }
-        Ok(RegistrationOutcome::Taken) => {
-            let taken = "There is an account with this email address already. Sign in instead.";
-            again(StatusCode::UNPROCESSABLE_ENTITY, &Typed { email_error: Some(taken), ..typed })
-        }
-        Ok(RegistrationOutcome::Invalid(invalid)) => {
-            let typed = match invalid {
-                InvalidField::Email(reason) => Typed { email_error: Some(email_sentence(reason)), ..typed },
-                InvalidField::Password(reason) => {
-                    Typed { password_error: Some(password_sentence(reason)), ..typed }
-                }
-            };
-            again(StatusCode::UNPROCESSABLE_ENTITY, &typed)
-        }
-        Err(error) if error.is_temporary() => {
-            tracing::warn!(reason = %error, "registration turned away");
-            let busy = Typed { form_error: Some(BUSY_SENTENCE), ..typed };
-            Ok(retry_after(again(StatusCode::SERVICE_UNAVAILABLE, &busy)?, BUSY))
-        }
-        Err(error) => Err(error.into()),
+    let sign_up = SignUp {
+        email: typed.email.to_owned(),
+        username: typed.username.to_owned(),
+        password: Secret::new(text("password").to_owned()),
+        network: visit.network,
+    };
+    match ui.registration.register(sign_up).await {
+        Ok(outcome) => settle(ui, &place, typed, outcome).await,
+        Err(error) => busy(ui, &place, typed, error),
     }
 }
 
-const fn email_sentence(reason: InvalidEmail) -> &'static str {
-    match reason {
-        InvalidEmail::Missing => "Enter your email address.",
-        InvalidEmail::TooLong => "This email address is too long.",
-        InvalidEmail::Malformed => "Enter an email address such as name@example.com.",
+async fn settle(
+    ui: &UiState,
+    place: &Place<'_>,
+    typed: Typed<'_>,
+    outcome: RegistrationOutcome,
+) -> Result<Response, Problem> {
+    let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
+    match outcome {
+        RegistrationOutcome::Registered(identity) => {
+            assurance::after_password(ui, place, &identity, false).await
+        }
+        // Whether there was an account is said in the mail, and nowhere else.
+        RegistrationOutcome::Accepted => check_mail(ui, place, typed.email),
+        RegistrationOutcome::Taken => {
+            form(ui, place, (unprocessable, &Typed { email_error: Some(TAKEN), ..typed }))
+        }
+        RegistrationOutcome::Invalid(invalid) => {
+            form(ui, place, (unprocessable, &typed.with_mistake(invalid, ui)))
+        }
+        RegistrationOutcome::TooMany(wait) => {
+            info!(reason = "too many registrations", "registration refused");
+            turn_away(ui, place, typed, (StatusCode::TOO_MANY_REQUESTS, TOO_MANY, wait))
+        }
+        RegistrationOutcome::Closed => Ok(closed(ui, place)),
     }
 }
 
-const fn password_sentence(reason: WeakPassword) -> &'static str {
-    match reason {
-        WeakPassword::Missing => "Choose a password.",
-        WeakPassword::TooShort => "Choose a password of at least 8 characters.",
-        WeakPassword::TooLong => "Choose a password of at most 1024 characters.",
-        WeakPassword::SameAsEmail => "Choose a password other than your email address.",
+fn busy(
+    ui: &UiState,
+    place: &Place<'_>,
+    typed: Typed<'_>,
+    error: IdentityError,
+) -> Result<Response, Problem> {
+    if !error.is_temporary() {
+        return Err(error.into());
     }
+    tracing::warn!(reason = %error, "registration turned away");
+    turn_away(ui, place, typed, (StatusCode::SERVICE_UNAVAILABLE, BUSY_SENTENCE, BUSY))
+}
+
+fn turn_away(
+    ui: &UiState,
+    place: &Place<'_>,
+    typed: Typed<'_>,
+    (status, sentence, wait): (StatusCode, &'static str, Lifetime),
+) -> Result<Response, Problem> {
+    let page = form(ui, place, (status, &Typed { form_error: Some(sentence), ..typed }))?;
+    Ok(retry_after(page, wait))
+}
+
+fn closed(ui: &UiState, place: &Place<'_>) -> Response {
+    let login_url = &ui.link(&ui.config.pages.login, super::LOGIN, place.challenge);
+    let view = RegistrationClosedPage { stylesheet: &stylesheet(&ui.config), login_url };
+    page(StatusCode::FORBIDDEN, &view, &Policy::no_form())
+}
+
+fn check_mail(ui: &UiState, place: &Place<'_>, email: &str) -> Result<Response, Problem> {
+    let action = verification::is_served(ui).then(|| ui.path(super::VERIFICATION));
+    let view = CheckMailPage {
+        stylesheet: &stylesheet(&ui.config),
+        action: action.as_deref(),
+        login_challenge: place.challenge,
+        csrf: &place.visit.form_token(super::VERIFICATION)?,
+        email: email.trim(),
+        login_url: &ui.link(&ui.config.pages.login, super::LOGIN, place.challenge),
+    };
+    Ok(page(StatusCode::ACCEPTED, &view, &Policy::form(&ui.config)))
 }
 
 fn form(
     ui: &UiState,
-    (visit, challenge): (&Visit, &str),
-    answer: &FlowAnswer<AwaitingLogin>,
+    place: &Place<'_>,
     (status, typed): (StatusCode, &Typed<'_>),
 ) -> Result<Response, Problem> {
+    let challenge = place.challenge;
     let view = RegistrationPage {
         stylesheet: &stylesheet(&ui.config),
+        script: &script(&ui.config),
         action: &ui.path(super::REGISTRATION),
         login_challenge: challenge,
-        csrf: &visit.form_token(challenge)?,
-        client_name: Some(super::client_name(&answer.client)),
+        csrf: &place.visit.form_token(challenge)?,
+        client_name: Some(super::client_name(&place.answer.client)),
         login_url: &ui.link(&ui.config.pages.login, super::LOGIN, challenge),
         email: typed.email,
-        password_min_length: MIN_CHARACTERS,
+        username: typed.username,
+        password_min_length: ui.registration.rules().min_characters(),
         email_error: typed.email_error,
-        password_error: typed.password_error,
+        username_error: typed.username_error,
+        password_error: typed.password_error.as_deref(),
         form_error: typed.form_error,
+        puzzle: ui.proof_of_work.issue(PuzzlePurpose::Registration),
     };
-    Ok(page(status, &view, &Policy::form(&ui.config)))
+    Ok(page(status, &view, &Policy::form(&ui.config).with_script()))
 }

@@ -1,4 +1,5 @@
-//! `GET /ui/style.css`: kept by browsers for as long as they like, because another content has another address.
+//! `GET /ui/style.css`: kept by browsers for as long as they like, because another content has another address. So is the
+//! script.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -13,12 +14,7 @@ use sluice_oauth::Config;
 const STYLE: &str = include_str!("style.css");
 
 /// The beginning of the hash of the content, in hexadecimal.
-static VERSION: LazyLock<String> = LazyLock::new(|| {
-    sha256(STYLE.as_bytes()).iter().take(8).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}"); // a String takes whatever is written
-        text
-    })
-});
+static VERSION: LazyLock<String> = LazyLock::new(|| version_of(STYLE));
 
 /// Where the pages find it.
 pub(crate) fn stylesheet(config: &Config) -> String {
@@ -27,13 +23,30 @@ pub(crate) fn stylesheet(config: &Config) -> String {
 
 /// The style sheet. Without the hash in the address browsers ask again each time.
 pub(super) async fn show(RawQuery(query): RawQuery) -> Response {
-    let current = query.as_deref().and_then(|query| query.strip_prefix("v=")) == Some(VERSION.as_str());
+    asset(query.as_deref(), &VERSION, ("text/css; charset=utf-8", STYLE))
+}
+
+/// The beginning of the hash of a content, in hexadecimal.
+pub(super) fn version_of(content: &str) -> String {
+    sha256(content.as_bytes()).iter().take(8).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}"); // a String takes whatever is written
+        text
+    })
+}
+
+/// A content of this version and type, for whoever asks with this query.
+pub(super) fn asset(
+    query: Option<&str>,
+    version: &str,
+    (media_type, content): (&str, &'static str),
+) -> Response {
+    let current = query.and_then(|query| query.strip_prefix("v=")) == Some(version);
     let caching = if current { "public, max-age=31536000, immutable" } else { "no-cache" };
     let headers: [(HeaderName, &str); 4] = [
-        (CONTENT_TYPE, "text/css; charset=utf-8"),
+        (CONTENT_TYPE, media_type),
         (CACHE_CONTROL, caching),
-        (ETAG, &format!("\"{}\"", *VERSION)),
+        (ETAG, &format!("\"{version}\"")),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    (headers, STYLE).into_response()
+    (headers, content).into_response()
 }

@@ -1,70 +1,21 @@
 //! Views: what each built-in page shows, as plain data; one struct per file in `templates/`.
 //!
-//! [`LoginPage`], [`RegistrationPage`], [`ConsentPage`], [`DevicePage`], [`DeviceConfirmPage`], [`LogoutPage`]: the forms. [`LoggedOutPage`],
+//! [`entry`]: the ways in. [`ConsentPage`], [`DevicePage`], [`DeviceConfirmPage`], [`LogoutPage`]: the forms. [`LoggedOutPage`],
 //! [`StillSignedInPage`], [`DeviceSuccessPage`], [`ErrorPage`], [`ExpiredPage`]: where a flow ends. [`OnwardPage`]: from one to the next.
 //! [`ScopeEntry`], [`WayOut`]: parts of them.
 //!
-//! Nothing here decides anything. Every value is escaped by the template; the pages need no script and no inline style.
+//! Nothing here decides anything. Every value is escaped by the template; the pages work without script and have no inline style.
 //! URLs end up in `href` and `src`: pass only what was parsed as `http` or `https`.
+
+mod entry;
+mod standalone;
 
 use askama::Template;
 
-/// Asks who you are. Posts `login_challenge`, `csrf`, `email`, `password` and, when ticked, `remember=true`.
-#[derive(Template)]
-#[template(path = "login.html")]
-pub(crate) struct LoginPage<'a> {
-    pub(crate) stylesheet: &'a str,
-    /// Where the form posts to.
-    pub(crate) action: &'a str,
-    pub(crate) login_challenge: &'a str,
-    pub(crate) csrf: &'a str,
-    /// The application that sent the user here; `None` shows no "to continue to" line.
-    pub(crate) client_name: Option<&'a str>,
-    /// The registration page with the same challenge; `None` where registration is closed.
-    pub(crate) registration_url: Option<&'a str>,
-    /// What the user typed before, or the `login_hint`; may be empty.
-    pub(crate) email: &'a str,
-    pub(crate) remember: bool,
-    pub(crate) email_error: Option<&'a str>,
-    pub(crate) password_error: Option<&'a str>,
-    /// A failure that belongs to no field, such as a wrong pair of e-mail and password.
-    pub(crate) form_error: Option<&'a str>,
-}
-
-impl LoginPage<'_> {
-    fn has_error(&self) -> bool {
-        self.email_error.or(self.password_error).or(self.form_error).is_some()
-    }
-}
-
-/// Creates an account. Posts `login_challenge`, `csrf`, `email` and `password`.
-#[derive(Template)]
-#[template(path = "registration.html")]
-pub(crate) struct RegistrationPage<'a> {
-    pub(crate) stylesheet: &'a str,
-    /// Where the form posts to.
-    pub(crate) action: &'a str,
-    pub(crate) login_challenge: &'a str,
-    pub(crate) csrf: &'a str,
-    /// The application that sent the user here; `None` shows no "to continue to" line.
-    pub(crate) client_name: Option<&'a str>,
-    /// The login page with the same challenge.
-    pub(crate) login_url: &'a str,
-    /// What the user typed before; may be empty.
-    pub(crate) email: &'a str,
-    /// In characters; shown as the hint and checked by the browser too.
-    pub(crate) password_min_length: usize,
-    pub(crate) email_error: Option<&'a str>,
-    pub(crate) password_error: Option<&'a str>,
-    /// A failure that belongs to no field.
-    pub(crate) form_error: Option<&'a str>,
-}
-
-impl RegistrationPage<'_> {
-    fn has_error(&self) -> bool {
-        self.email_error.or(self.password_error).or(self.form_error).is_some()
-    }
-}
+pub(crate) use entry::{
+    CheckMailPage, FactorPage, LoginPage, PasskeyButton, RegistrationClosedPage, RegistrationPage,
+};
+pub(crate) use standalone::{NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, VerificationPage};
 
 /// Asks whether a client may have what it requests. Posts `consent_challenge`, `csrf`, one `grant_scope` per granted
 /// scope, `remember=true` when ticked, and `decision=accept` or `decision=reject`. Enter on a checkbox rejects.
@@ -259,22 +210,27 @@ mod tests {
 
     const LOGIN: LoginPage<'static> = LoginPage {
         stylesheet: "/ui/style.css",
+        script: "/ui/sluice.js",
         action: "/ui/login",
         login_challenge: "challenge",
         csrf: "token",
         client_name: None,
+        again: false,
         registration_url: None,
+        recovery_url: None,
         email: "",
         remember: false,
         email_error: None,
         password_error: None,
         form_error: None,
+        passkey: None,
+        puzzle: None,
     };
 
     #[test]
     fn a_client_name_cannot_bring_its_own_markup() {
         let page = LoginPage { client_name: Some("<script>alert(1)</script>"), ..LOGIN }.render().unwrap();
-        assert!(!page.contains("<script"));
+        assert!(!page.contains("<script>"));
     }
 
     #[test]

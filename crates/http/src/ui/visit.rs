@@ -13,7 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_identity::Network;
 use sluice_net::PeerAddress;
 use sluice_oauth::authorization::Browser;
-use sluice_oauth::flow::{FlowAnswer, FlowProblem, Request as FlowRequest};
+use sluice_oauth::flow::{BindingKey, FlowAnswer, FlowProblem, Request as FlowRequest};
 use sluice_protocol::Parameters;
 
 use super::UiState;
@@ -66,11 +66,11 @@ impl Visit {
         }
     }
 
-    /// The token for the form of this challenge.
+    /// The token for the form of this challenge or, where no flow is needed, at this path.
     pub(super) fn form_token(&self, challenge: &str) -> Result<String, Problem> {
         let keys = self.browser.binding_keys();
         let key = keys.0.first().ok_or(Problem::NoCookie { restart: None })?;
-        Ok(URL_SAFE_NO_PAD.encode(key.form_token(challenge)))
+        Ok(encode_token(key, challenge))
     }
 
     /// The form is one that this server gave this browser for this challenge.
@@ -86,6 +86,11 @@ impl Visit {
             Err(Problem::ForeignForm { restart: None })
         }
     }
+}
+
+/// The token that a form carries.
+pub(super) fn encode_token(key: &BindingKey, challenge: &str) -> String {
+    URL_SAFE_NO_PAD.encode(key.form_token(challenge))
 }
 
 /// The challenge among the parameters.

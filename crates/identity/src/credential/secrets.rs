@@ -100,8 +100,7 @@ impl StoredCredentials {
         // Ids that others made up are anywhere.
         let by_id = (0..PLACES).map(|place| IdentityId::from_bytes([place.saturating_mul(8); 16]));
         let places: Vec<IdentityId> = in_time.chain(by_id).collect();
-        let mut pages =
-            stream::iter(places).map(|after| self.page(Some(after), AT_EACH)).buffer_unordered(4);
+        let mut pages = stream::iter(places).map(|after| self.page(Some(after), AT_EACH)).buffer_unordered(4);
         first.identities.iter().for_each(|identity| self.look(identity, &mut found));
         while let Some(page) = pages.next().await {
             page?.identities.iter().for_each(|identity| self.look(identity, &mut found));
@@ -119,10 +118,11 @@ impl StoredCredentials {
         loop {
             let page = self.page(after, PAGE).await?;
             after = page.next;
-            let mut work =
-                stream::iter(page.identities).map(|identity| self.again(identity)).buffer_unordered(IN_FLIGHT);
+            let mut work = stream::iter(page.identities)
+                .map(|identity| self.again(identity))
+                .buffer_unordered(IN_FLIGHT);
             while let Some(one) = work.next().await {
-                done.add(one?);
+                done.add(&one?);
             }
             if after.is_none() {
                 return Ok(done);
@@ -139,8 +139,12 @@ impl StoredCredentials {
         match stored.and_then(|stored| self.keys.secret_in_use(&stored)) {
             Ok(SecretsInUse { pepper: None, storage: None }) => found.none += 1,
             Ok(SecretsInUse { pepper, storage }) => {
-                pepper.into_iter().for_each(|pepper| *found.peppers.entry(pepper).or_default() += 1);
-                storage.into_iter().for_each(|place| *found.storage.entry(place).or_default() += 1);
+                if let Some(pepper) = pepper {
+                    *found.peppers.entry(pepper).or_default() += 1;
+                }
+                if let Some(place) = storage {
+                    *found.storage.entry(place).or_default() += 1;
+                }
             }
             Err(CredentialError::UnknownPepper(pepper)) => *found.peppers.entry(pepper).or_default() += 1,
             Err(CredentialError::Sealed(OpenError::UnknownKey)) => found.unopened += 1,
@@ -201,7 +205,9 @@ pub enum MissingSecret {
     #[error("passwords need the pepper {0}, which is not configured: without it, nobody who has one logs in")]
     Pepper(PepperId),
     /// A storage secret.
-    #[error("passwords were sealed with a secret at rest that is not configured: without it, nobody who has one logs in")]
+    #[error(
+        "passwords were sealed with a secret at rest that is not configured: without it, nobody who has one logs in"
+    )]
     Storage,
 }
 
@@ -215,7 +221,7 @@ enum Again {
 }
 
 impl ResealedCredentials {
-    fn add(&mut self, one: Again) {
+    fn add(&mut self, one: &Again) {
         match one {
             Again::NotSealed => {}
             Again::Resealed => self.resealed += 1,
@@ -224,7 +230,7 @@ impl ResealedCredentials {
             Again::Unopened(id) => {
                 self.unopened += 1;
                 if self.named.len() < NAMED {
-                    self.named.push(id);
+                    self.named.push(*id);
                 }
             }
         }

@@ -146,7 +146,11 @@ impl ImportFile {
     }
 
     /// Keeps what is done.
-    pub(super) fn advance(&mut self, counts: ImportedCounts, is_finished: bool) -> Result<(), ImportFileError> {
+    pub(super) fn advance(
+        &mut self,
+        counts: ImportedCounts,
+        is_finished: bool,
+    ) -> Result<(), ImportFileError> {
         (self.state.counts, self.state.is_finished) = (counts, is_finished);
         self.save()
     }

@@ -137,9 +137,7 @@ pub fn parse_line(line: &[u8]) -> Result<ImportedIdentity, LineError> {
             .unwrap_or_default(),
         status: text(fields::STATUS, fields.status)?
             .map_or(Ok(IdentityStatus::Active), |status| read_status(&status))?,
-        created_at: text(fields::CREATED_AT, fields.created_at)?
-            .map(|time| read_time(&time))
-            .transpose()?,
+        created_at: text(fields::CREATED_AT, fields.created_at)?.map(|time| read_time(&time)).transpose()?,
     })
 }
 

@@ -20,4 +20,5 @@ mod services;
 mod sessions;
 #[path = "../../../crypto/tests/it/foreign_vectors.rs"]
 mod foreign_vectors;
+mod secrets;
 mod transfer;

@@ -127,8 +127,7 @@ fn line(email: &str, more: &str) -> String {
 /// Whether the password opens the account, and what replaces its credential then.
 fn login(keys: &CredentialKeys, identity: &Identity, password: &str) -> Verified {
     let stored = StoredCredential::parse(&identity.credential).unwrap();
-    let attempt =
-        Attempt { owner: Some(identity.id), stored: Some(&stored), password: password.as_bytes() };
+    let attempt = Attempt { owner: Some(identity.id), stored: Some(&stored), password: password.as_bytes() };
     let params = Argon2Params::new(64, 1, 1).unwrap();
     keys.verify(&attempt, params, [7; 16], &mut HashMemory::new()).unwrap()
 }
@@ -216,7 +215,8 @@ async fn an_import_that_was_killed_goes_on_and_imports_everybody_once() {
         .collect();
     let (_directory, path) = file(&lines);
     for until in [1, 23, 60, 41] {
-        let dying = Arc::new(Dying { store: store.clone(), left: AtomicI64::new(until), dead: Notify::new() });
+        let dying =
+            Arc::new(Dying { store: store.clone(), left: AtomicI64::new(until), dead: Notify::new() });
         let importer = importer(dying.clone());
         let (mut told, mut file) = (Told::default(), ImportFile::open(&path, false, NOW).unwrap());
         tokio::select! {
@@ -266,7 +266,8 @@ async fn what_is_exported_can_be_imported_where_the_pepper_is_known() {
     let (_, password, bcrypt) = VECTORS.iter().find(|(scheme, ..)| *scheme == "bcrypt").unwrap();
     let hash = format!(", \"password_hash\": \"{bcrypt}\"");
     let lines = ["foreign", "hardened", "provisional", "none"];
-    let lines = lines.map(|name| line(&format!("{name}@example.com"), if name == "foreign" { &hash } else { "" }));
+    let lines =
+        lines.map(|name| line(&format!("{name}@example.com"), if name == "foreign" { &hash } else { "" }));
     let (directory, path) = file(&lines.concat());
     import(&here, &path).await;
     for person in everybody(&store).await {

@@ -119,6 +119,7 @@ impl AuthorizationService {
             id: session.id,
             subject: session.subject,
             authenticated_at: session.authenticated_at,
+            amr: session.amr,
         }))
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 use serde_json::{Map, Value};
 use sluice_commit::StoreError;
-use sluice_primitives::{Clock, GrantId, Lifetime, Timestamp};
+use sluice_crypto::digest::sha256;
+use sluice_primitives::{Clock, GrantId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::{Audience, AuthorizationDetails, Scope};
 use thiserror::Error;
 
@@ -37,6 +38,9 @@ pub struct AcceptLogin {
     pub context: Option<Value>,
     pub force_subject_identifier: Option<String>,
     pub identity_provider_session_id: Option<String>,
+    /// Whether the user logged in although the browser has a session under which login may be skipped: then a new one begins,
+    /// of whoever it is.
+    pub authenticated_anew: bool,
 }
 
 /// How a consent page accepts.
@@ -239,7 +243,9 @@ impl FlowService {
         let subject = accept.subject.parse().map_err(|_| {
             FlowProblem::Invalid("The field `subject` must have 1 to 255 bytes and no control characters.")
         })?;
-        if flow.known.as_ref().is_some_and(|known| known.subject != subject) {
+        let known = flow.known.as_ref().filter(|_| !accept.authenticated_anew);
+        let begins_another = known.is_none() && flow.known.is_some();
+        if known.is_some_and(|known| known.subject != subject) {
             return Err(FlowProblem::Invalid(
                 "The field `subject` must be the subject of the session when login is skipped.",
             ));
@@ -254,12 +260,9 @@ impl FlowService {
         let for_secs = span(accept.remember_for).unwrap_or(self.config.lifetimes.session);
         Ok(Login {
             subject,
-            session: flow.session,
-            authenticated_at: flow
-                .known
-                .as_ref()
-                .map_or_else(|| self.clock.now(), |known| known.authenticated_at),
-            skipped: flow.known.is_some(),
+            session: if begins_another { next_session(flow) } else { flow.session },
+            authenticated_at: known.map_or_else(|| self.clock.now(), |known| known.authenticated_at),
+            skipped: known.is_some(),
             remember: accept.remember.then_some(for_secs),
             extend: accept.extend_session_lifespan,
             acr: accept.acr.filter(|acr| !acr.is_empty()),
@@ -274,6 +277,14 @@ impl FlowService {
         // Base64url needs no escaping.
         format!("{}?{name}={verifier}", self.config.issuer.endpoint("/oauth2/auth"))
     }
+}
+
+/// The session that follows the known one: the same however often the page accepts.
+fn next_session(flow: &AwaitingLogin) -> SessionId {
+    let hash = sha256(&[flow.session.as_bytes().as_slice(), flow.request.flow.as_bytes()].concat());
+    let mut id = [0; 16];
+    id.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
+    SessionId::from_bytes(id)
 }
 
 fn read_consent(

@@ -96,6 +96,8 @@ pub struct KnownSession {
     pub subject: Subject,
     /// When the user authenticated.
     pub authenticated_at: Timestamp,
+    /// By which methods.
+    pub amr: Vec<String>,
 }
 
 /// A flow whose user has to log in, or to be recognised.

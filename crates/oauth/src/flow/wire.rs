@@ -181,22 +181,25 @@ impl WireRequest {
 #[derive(Serialize, Deserialize)]
 pub(super) struct WireKnown {
     pub(super) session: [u8; 16],
-    known: Option<(Text, i64)>,
+    known: Option<(Text, i64, Vec<String>)>,
 }
 
 impl WireKnown {
     pub(super) fn new(session: SessionId, known: Option<&KnownSession>) -> Self {
         Self {
             session: *session.as_bytes(),
-            known: known.map(|known| (Text::of(known.subject.as_str()), known.authenticated_at.as_millis())),
+            known: known.map(|known| {
+                let subject = Text::of(known.subject.as_str());
+                (subject, known.authenticated_at.as_millis(), known.amr.clone())
+            }),
         }
     }
 
     pub(super) fn into_parts(self) -> Option<(SessionId, Option<KnownSession>)> {
         let id = SessionId::from_bytes(self.session);
-        let Some((subject, at)) = self.known else { return Some((id, None)) };
+        let Some((subject, at, amr)) = self.known else { return Some((id, None)) };
         let subject = subject.into_string().parse().ok()?;
-        Some((id, Some(KnownSession { id, subject, authenticated_at: Timestamp::from_millis(at) })))
+        Some((id, Some(KnownSession { id, subject, authenticated_at: Timestamp::from_millis(at), amr })))
     }
 }
 

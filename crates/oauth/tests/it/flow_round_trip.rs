@@ -172,11 +172,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn a_flow_that_awaits_login_survives(request in request(), session in id(), known in of((id(), name(), time()))) {
-        let known = known.map(|(_, subject, authenticated_at)| KnownSession {
+    fn a_flow_that_awaits_login_survives(request in request(), session in id(), known in of((name(), time(), vec("[a-z]{1,5}", 0..4)))) {
+        let known = known.map(|(subject, authenticated_at, amr)| KnownSession {
             id: SessionId::from_bytes(session),
             subject: subject.parse().unwrap(),
             authenticated_at,
+            amr,
         });
         let (flow, flows) = (AwaitingLogin { request, known, session: SessionId::from_bytes(session) }, flows());
         let sealed = now(flows.seal_login_challenge(&flow, None)).unwrap();

@@ -4,6 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_identity::hardening::HardeningWorker;
+use sluice_identity::mail::{CodeRepository, MailDelivery};
+use sluice_identity::session::IdentitySessionRepository;
 use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::flow::ParkedFlowRepository;
 use sluice_oauth::grant::GrantRepository;
@@ -91,6 +94,24 @@ impl Background {
         });
     }
 
+    /// Sends mails.
+    pub(crate) fn deliver_mails(&self, delivery: Arc<MailDelivery>) {
+        self.every(OUTBOX_EVERY, move || {
+            let delivery = Arc::clone(&delivery);
+            async move {
+                if let Err(error) = delivery.round().await {
+                    warn!(%error, "the outbox of mails cannot be read");
+                }
+            }
+        });
+    }
+
+    /// Hardens the passwords of those who registered.
+    pub(crate) fn harden(&self, worker: Arc<HardeningWorker>) {
+        let shutdown = self.shutdown.clone();
+        self.tasks.spawn(async move { worker.run(shutdown.cancelled()).await });
+    }
+
     /// Leads signing keys through their life: announced, active, retiring, gone.
     pub(crate) fn rotate_keys(&self, rotation: Arc<KeyRotation>, clock: Arc<dyn Clock>) {
         self.every(KEYS_EVERY, move || {
@@ -118,9 +139,9 @@ impl Background {
 /// What the janitor looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JanitorKinds {
-    /// Grants, login sessions and trust in issuers.
+    /// Grants, sessions and trust in issuers.
     pub(crate) grants: bool,
-    /// Parked flows, device codes and spent ids.
+    /// Parked flows, spent ids, and the codes of devices and mails.
     pub(crate) flows: bool,
 }
 
@@ -141,11 +162,13 @@ pub(crate) async fn janitor_round(
         deleted += GrantRepository::purge_expired(store, before, limit).await?;
         deleted += LoginSessionRepository::purge_expired(store, before, limit).await?;
         deleted += TrustedIssuerRepository::purge_expired(store, before, limit).await?;
+        deleted += IdentitySessionRepository::purge_expired(store, before, limit).await?;
     }
     if kinds.flows {
         deleted += ParkedFlowRepository::purge_expired(store, before, limit).await?;
         deleted += DeviceCodeRepository::purge_expired(store, before, limit).await?;
         deleted += ReplayRepository::purge_expired(store, before, limit).await?;
+        deleted += CodeRepository::purge_expired(store, before, limit).await?;
     }
     Ok(deleted)
 }

@@ -1,8 +1,8 @@
 //! The composition root: everything meets here, nothing is decided here.
 //!
 //! `secrets`: keys from secrets. `stores`: which database. `oauth_config`: settings in the words of the domain.
-//! `services`: who works with what. `registration`: which clients there are besides. `hooks`: who is asked before tokens are issued. `health`: whether all of it can serve. `background`: what goes on by itself.
-//! `listeners`: ports. `node`: the whole, started and stopped. `embedded`: a node
+//! `services`: who works with what. `people`: the same for identities; `identity_config`, `identity_tokens`: what they are told, and sign with; `signing_out`: what ends with their records. `registration`: which clients there are besides. `hooks`: who is asked before tokens are issued. `health`: whether all of it can serve. `background`: what goes on by itself.
+//! `numbers`: what metrics show. `listeners`: ports. `node`: the whole, started and stopped. `worker`: a process that hardens passwords. `embedded`: a node
 //! within another process.
 
 mod background;
@@ -10,17 +10,27 @@ mod embedded;
 mod health;
 mod hearing;
 mod hooks;
+mod identity_config;
+mod identity_tokens;
 mod listeners;
 mod node;
+mod numbers;
 mod oauth_config;
+mod people;
 mod policies;
 mod registration;
 mod secrets;
 mod services;
+mod signing_out;
 mod stores;
+mod worker;
 
 pub(crate) use background::{JanitorKinds, janitor_round};
 pub use embedded::{EmbeddedNode, EmbeddedOptions, Written};
 pub(crate) use node::{Node, StartOptions, World, key_material, open_store};
-pub(crate) use secrets::KeyMaterial;
+pub(crate) use secrets::{KeyMaterial, SecretsError};
 pub(crate) use stores::{StartError, Stores};
+pub(crate) use worker::{WorkerOptions, run as run_worker};
+
+#[cfg(test)]
+pub(crate) use identity_config::identity as identity_config;

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_http::{AdminState, PublicState, UiState};
+use sluice_crypto::credential::CredentialKeys;
+use sluice_http::{AdminState, IdentityState, Proxies, PublicState, UiState};
+use sluice_identity::credential::StoredCredentials;
 use sluice_net::TrustedProxies;
-use sluice_oauth::OAuthMetrics;
 use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::keys::KeyRotation;
-use sluice_oauth::logout::DeliveryMetrics;
 use sluice_primitives::{Clock, NodeId, OsRng, Rng, Secret, SystemClock};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -18,7 +18,7 @@ use tracing::{info, warn};
 use super::background::Background;
 use super::health::NodeHealth;
 use super::listeners::Port;
-use super::oauth_config;
+use super::{numbers, oauth_config};
 use super::secrets::KeyMaterial;
 use super::services::{Foundation, Services};
 use super::stores::{StartError, Stores};
@@ -30,7 +30,7 @@ use crate::observability::{Metrics, RequestLogLayer, RequestLogOptions, metrics,
 const DRAIN: Duration = Duration::from_secs(30);
 
 /// What is running.
-const BUILD: metrics::Build = metrics::Build {
+pub(super) const BUILD: metrics::Build = metrics::Build {
     version: crate::VERSION,
     hash: match option_env!("SLUICE_GIT_HASH") {
         Some(hash) => hash,
@@ -77,6 +77,7 @@ pub(crate) struct Node {
     pub(crate) started: Started,
     stores: Stores,
     services: Services,
+    clock: Arc<dyn Clock>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
 }
@@ -102,15 +103,17 @@ impl Node {
         let services = Services::start(settings, base).await?;
         // A node that does not know what was revoked must not say that a token holds.
         services.catch_up().await?;
+        check_secrets(&stores, &services.people.hardening.keys, (&clock, &rng)).await?;
         let mut node = Self {
             started: Started::default(),
             stores,
             services,
+            clock: Arc::clone(&clock),
             tasks: TaskTracker::new(),
             shutdown: CancellationToken::new(),
         };
         node.listen(settings, options, (&*clock, &rng)).await?;
-        node.work(&clock);
+        node.work();
         Ok(node)
     }
 
@@ -193,12 +196,18 @@ impl Node {
         Ok(())
     }
 
-    fn work(&self, clock: &Arc<dyn Clock>) {
+    fn work(&self) {
         let background = Background { tasks: self.tasks.clone(), shutdown: self.shutdown.clone() };
-        let services = &self.services;
+        let (services, clock) = (&self.services, &self.clock);
         background.follow_feed(Arc::clone(&services.hearing));
         background.tidy(self.stores.repositories(), Arc::clone(clock));
         background.deliver_logouts(Arc::clone(&services.delivery));
+        if let Some(delivery) = &services.people.delivery {
+            background.deliver_mails(Arc::clone(delivery));
+        }
+        if services.people.hardening.config.enabled {
+            background.harden(Arc::clone(&services.people.hardening));
+        }
         let rotation = Arc::new(KeyRotation::new(Arc::clone(&services.ring)));
         background.rotate_keys(rotation, Arc::clone(clock));
     }
@@ -213,6 +222,7 @@ impl Node {
         let cookies = Arc::new(oauth_config::cookies(settings, over_tls));
         let proxies = Arc::new(oauth_config::proxies(settings));
         PublicState {
+            identity: Some(Arc::new(self.identity_state(&proxies))),
             config: Arc::clone(&services.config),
             authorization: Arc::clone(&services.authorization),
             pushed: Arc::clone(&services.pushed),
@@ -232,15 +242,34 @@ impl Node {
                 config: Arc::clone(&services.config),
                 flows: Arc::clone(&services.flows),
                 devices: Arc::clone(&services.user_codes),
-                login: Arc::clone(&services.login),
-                registration: Arc::clone(&services.registration),
+                login: Arc::clone(&services.people.login),
+                registration: Arc::clone(&services.people.registration),
+                proof_of_work: Arc::clone(&services.people.proof_of_work),
                 identities: self.stores.repositories() as _,
                 cookies: Arc::clone(&cookies),
                 logout: Arc::clone(&services.logout),
-                proxies,
+                rng: Arc::clone(&services.people.sessions.rng),
+                login_sessions: Arc::clone(&services.sessions),
+                consents: Arc::clone(&services.consents),
+                accounts: Arc::clone(&services.people.accounts),
+                factors: Arc::clone(&services.people.factors),
+                proxies: Arc::clone(&proxies),
             },
             cookies,
             version: crate::VERSION,
+        }
+    }
+
+    fn identity_state(&self, proxies: &Arc<Proxies>) -> IdentityState {
+        let people = &self.services.people;
+        IdentityState {
+            registration: Arc::clone(&people.registration),
+            login: Arc::clone(&people.login),
+            sessions: Arc::clone(&people.sessions),
+            accounts: Arc::clone(&people.accounts),
+            factors: Arc::clone(&people.factors),
+            proof_of_work: Arc::clone(&people.proof_of_work),
+            proxies: Arc::clone(proxies),
         }
     }
 
@@ -248,6 +277,7 @@ impl Node {
         let services = &self.services;
         let bearer = settings.serve.admin.bearer_token.as_ref();
         AdminState {
+            identities: Some(Arc::clone(&services.people.administration)),
             flows: Arc::clone(&services.flows),
             devices: Arc::clone(&services.user_codes),
             logout: Arc::clone(&services.logout),
@@ -269,7 +299,7 @@ impl Node {
         let metrics = Metrics::new(BUILD);
         metrics.register_commit("hot", Arc::clone(self.stores.commit_metrics()));
         metrics.register_hash_pool(&self.services.pool);
-        count_flows(&metrics, &self.services.metrics);
+        numbers::count_flows(&metrics, &self.services.metrics);
         let directory = |read: fn(&ClientDirectory) -> u64| {
             let directory = Arc::clone(&self.services.directory);
             Box::new(move || read(&directory)) as Box<dyn Fn() -> u64 + Send + Sync>
@@ -286,7 +316,8 @@ impl Node {
             "Live revocation markers in memory",
             move || f64::from(u32::try_from(set.len()).unwrap_or(u32::MAX)),
         );
-        show_deliveries(&metrics, &self.services.delivery.metrics);
+        numbers::show_deliveries(&metrics, &self.services.delivery.metrics);
+        numbers::show_people(&metrics, &self.services.people, &self.clock);
         let follower = Arc::clone(&self.services.follower);
         metrics.register_gauge_fn("sluice_feed_age_seconds", "How long ago the feed was heard", move || {
             follower.age().as_duration().as_secs_f64()
@@ -295,58 +326,21 @@ impl Node {
     }
 }
 
-/// Reads one of the numbers.
-type ReadDeliveries = fn(&DeliveryMetrics) -> u64;
-
-/// Shows how back-channel logout notices get on.
-fn show_deliveries(metrics: &Metrics, deliveries: &Arc<DeliveryMetrics>) {
-    let states: [(&str, ReadDeliveries); 2] =
-        [("waiting", DeliveryMetrics::waiting), ("dead", DeliveryMetrics::dead)];
-    for (state, read) in states {
-        let (labels, deliveries) = (vec![("state", state.to_owned())], Arc::clone(deliveries));
-        metrics.register_gauge(
-            "sluice_logout_outbox",
-            "Back-channel logout notices in the outbox",
-            labels,
-            move || f64::from(u32::try_from(read(&deliveries)).unwrap_or(u32::MAX)),
-        );
-    }
-    let outcomes: [(&str, ReadDeliveries); 2] =
-        [("delivered", |all| all.delivered.get()), ("failed", |all| all.failed.get())];
-    for (outcome, read) in outcomes {
-        let (labels, deliveries) = (vec![("outcome", outcome.to_owned())], Arc::clone(deliveries));
-        metrics.register_counter(
-            "sluice_logout_deliveries_total",
-            "Tries to deliver back-channel logout notices",
-            labels,
-            move || read(&deliveries),
-        );
-    }
-}
-
-/// Reads one of the counters.
-type ReadCounter = fn(&OAuthMetrics) -> u64;
-
-/// Counts how far flows come.
-fn count_flows(metrics: &Metrics, flows: &Arc<OAuthMetrics>) {
-    let steps: [(&'static str, ReadCounter); 12] = [
-        ("begun", |flows| flows.begun.get()),
-        ("logged_in", |flows| flows.logged_in.get()),
-        ("granted", |flows| flows.granted.get()),
-        ("redeemed", |flows| flows.redeemed.get()),
-        ("refreshed", |flows| flows.refreshed.get()),
-        ("client_credentials", |flows| flows.client_credentials.get()),
-        ("assertions", |flows| flows.assertions.get()),
-        ("exchanged", |flows| flows.exchanged.get()),
-        ("hook_refusals", |flows| flows.hook_refusals.get()),
-        ("hook_failures", |flows| flows.hook_failures.get()),
-        ("shown_errors", |flows| flows.shown_errors.get()),
-        ("redirected_errors", |flows| flows.redirected_errors.get()),
-    ];
-    for (step, read) in steps {
-        let flows = Arc::clone(flows);
-        metrics.register_flow_step(step, move || read(&flows));
-    }
+/// Whether the passwords of a sample of people need no secret but those that are known here. All of them would take
+/// minutes where there are many people.
+pub(super) async fn check_secrets(
+    stores: &Stores,
+    keys: &CredentialKeys,
+    (clock, rng): (&Arc<dyn Clock>, &Arc<dyn Rng>),
+) -> Result<(), StartError> {
+    let everybody = StoredCredentials {
+        identities: stores.repositories() as _,
+        keys: keys.clone(),
+        clock: Arc::clone(clock),
+        rng: Arc::clone(rng),
+    };
+    let missing = everybody.sample().await?.missing(&keys.peppers().ids());
+    Ok(missing.map_or(Ok(()), Err)?)
 }
 
 /// Opens the store of a node: one of this version.

@@ -4,14 +4,18 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use sluice_crypto::credential::Peppers;
 use sluice_crypto::digest::{MacKey, derive_key, sha256};
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_crypto::{Purpose, Sealer, SystemSecret};
+use sluice_identity::factor::RecoveryCodeKeys;
+use sluice_identity::mail::CodeKey;
 use sluice_oauth::device::UserCodeKeys;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{NetworkId, Rng, Secret};
 use thiserror::Error;
 
+use super::identity_tokens::IdentityTokenKeys;
 use crate::config::{SecretString, SecretsSettings};
 
 /// The file that holds the secret of development mode, beside its database.
@@ -40,6 +44,7 @@ pub(crate) struct KeyMaterial {
     storage: Vec<SystemSecret>,
     /// How many of `storage` are not derived from `system`.
     own_storage: usize,
+    pepper: Vec<SystemSecret>,
 }
 
 impl KeyMaterial {
@@ -57,17 +62,22 @@ impl KeyMaterial {
             system.push(development_secret(directory.ok_or(SecretsError::Missing)?, rng)?);
         }
         // What was sealed before there was a secret for it goes on to open.
-        let derived = system.iter().map(|secret| derived(secret, b"secrets.storage"));
-        let storage = settings.storage.iter().map(bytes).chain(derived).collect();
+        let and_derived = |own: &[SecretString], info: &[u8]| {
+            let derived = system.iter().map(|secret| derived(secret, info));
+            own.iter().map(bytes).chain(derived).collect()
+        };
+        let storage = and_derived(&settings.storage, b"secrets.storage");
+        let pepper = and_derived(&settings.pepper, b"secrets.pepper");
         let (cookie, own_storage) = (settings.cookie.iter().map(bytes).collect(), settings.storage.len());
-        Ok(Self { system, cookie, storage, own_storage })
+        Ok(Self { system, cookie, storage, own_storage, pepper })
     }
 
     /// A secret that lives as long as this process.
     pub(crate) fn passing(rng: &dyn Rng) -> Self {
         let system = vec![Secret::new(random_bytes::<32>(rng).to_vec())];
-        let storage = system.iter().map(|secret| derived(secret, b"secrets.storage")).collect();
-        Self { system, cookie: Vec::new(), storage, own_storage: 0 }
+        let from_system = |info| system.iter().map(|secret| derived(secret, info)).collect();
+        let (storage, pepper) = (from_system(b"secrets.storage".as_slice()), from_system(b"secrets.pepper"));
+        Self { system, cookie: Vec::new(), storage, own_storage: 0, pepper }
     }
 
     /// Seals what is in flight.
@@ -86,6 +96,30 @@ impl KeyMaterial {
             None => format!("secrets.storage #{}", place + 1),
             Some(derived) => format!("secrets.system #{}", derived + 1),
         }
+    }
+
+    /// The peppers of passwords.
+    pub(crate) fn peppers(&self) -> Option<Peppers> {
+        Peppers::new(&self.pepper)
+    }
+
+    /// The key of the hashes of the codes that mails carry, which live for hours.
+    pub(crate) fn mail_codes(&self) -> Option<CodeKey> {
+        let secret = self.storage.first()?;
+        Some(CodeKey::new(MacKey::derive(secret.expose(), b"mail codes")))
+    }
+
+    /// The keys of the hashes of recovery codes.
+    pub(crate) fn recovery_codes(&self) -> Option<RecoveryCodeKeys> {
+        RecoveryCodeKeys::derive(&self.storage)
+    }
+
+    /// The keys of the access tokens of the identity API: the first signs, all verify.
+    ///
+    /// # Errors
+    /// [`SecretsError`] if there is no secret to derive them from.
+    pub(crate) fn identity_tokens(&self) -> Result<IdentityTokenKeys, SecretsError> {
+        IdentityTokenKeys::derive(&self.system).ok_or(SecretsError::Missing)
     }
 
     /// The keys of the hash of the codes that users of devices type.

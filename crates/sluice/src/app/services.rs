@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use sluice_crypto::Sealer;
 use sluice_crypto::certificate::TrustAnchors;
-use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
+use sluice_crypto::hash_pool::HashPool;
 use sluice_crypto::secret_hash::FastHashKeys;
-use sluice_identity::{LoginService, PasswordHasher, RegistrationService};
 use sluice_net::{FetchPolicy, Fetcher, UrlPattern};
 use sluice_oauth::access_token_reader::AccessTokenReader;
 use sluice_oauth::authorization::request_object::{Decryption, FetchedObjects};
@@ -37,6 +36,8 @@ use sluice_primitives::{Clock, NetworkId, Rng};
 use sluice_token::{FeedFollower, RevocationSet};
 
 use super::hearing::Hearing;
+use super::identity_config::{self, PeopleConfig};
+use super::people::{Around, People};
 use super::secrets::{KeyMaterial, SecretsError};
 use super::stores::{Repositories, StartError};
 use super::{hooks, oauth_config, registration};
@@ -81,8 +82,7 @@ pub(crate) struct Services {
     pub(crate) keys: Arc<KeyService>,
     pub(crate) trust: Arc<TrustService>,
     pub(crate) ring: Arc<KeyRing>,
-    pub(crate) login: Arc<LoginService>,
-    pub(crate) registration: Arc<RegistrationService>,
+    pub(crate) people: Arc<People>,
     pub(crate) revocations: Arc<RevocationSet>,
     pub(crate) follower: Arc<FeedFollower>,
     pub(crate) hearing: Arc<Hearing>,
@@ -120,11 +120,9 @@ impl Services {
         let shared = Shared::new(settings, base).await?;
         let spent = Arc::new(SpentFlows::new(SPENT_REMEMBERED));
         let flows = Arc::new(shared.flow_sealer());
-        let identity = sluice_identity::Config::default();
-        let (clock, rng) = (Arc::clone(&shared.base.clock), Arc::clone(&shared.base.rng));
-        let store = Arc::clone(&shared.base.store);
-        let hasher =
-            Arc::new(PasswordHasher::new(Arc::clone(&shared.pool), identity.password_hash, Arc::clone(&rng)));
+        let sessions = Arc::new(shared.sessions());
+        let people = shared.people(PeopleConfig::of(settings, &shared.config), &sessions)?;
+        let clock = Arc::clone(&shared.base.clock);
         let clients = Arc::new(shared.clients());
         let authorization = Arc::new(shared.authorization(&flows, &spent));
         let introspection = Arc::new(shared.introspection());
@@ -150,22 +148,11 @@ impl Services {
             logout: Arc::new(shared.logout()),
             delivery: Arc::new(shared.delivery()),
             consents: Arc::new(shared.consents()),
-            sessions: Arc::new(shared.sessions()),
+            sessions,
             dynamic_registration: shared.dynamic_registration(&clients)?,
             clients,
             keys: Arc::new(shared.keys()),
-            login: Arc::new(LoginService::new(
-                Arc::clone(&store) as _,
-                Arc::clone(&hasher),
-                &identity.lockout,
-                Arc::clone(&clock),
-            )),
-            registration: Arc::new(RegistrationService::new(
-                Arc::clone(&store) as _,
-                hasher,
-                Arc::clone(&clock),
-                rng,
-            )),
+            people: Arc::new(people),
             hearing: Arc::new(Hearing::new(
                 Arc::clone(&shared.follower),
                 Arc::clone(&shared.directory),
@@ -204,7 +191,7 @@ impl Shared {
         let ring = KeyRing::start_with(repo, Arc::clone(&at_rest), rng, clock, options).await?;
         ring.ensure(ID_TOKEN_SET, config.policies.id_token_alg).await?;
         ring.ensure_request_object_keys().await?;
-        let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).map_err(StartError::HashPool)?);
+        let pool = Arc::new(HashPool::start(&identity_config::hash_pool(&settings.identity)).map_err(StartError::HashPool)?);
         let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
         let rules = registration::rules(settings, &config);
         let documents = registration::documents((&config, &rules), &fetcher, &ring, &base.clock);
@@ -259,6 +246,23 @@ impl Shared {
             rules,
             base,
         })
+    }
+
+    fn people(
+        &self,
+        config: PeopleConfig,
+        login_sessions: &Arc<LoginSessionService>,
+    ) -> Result<People, StartError> {
+        let around = Around {
+            in_flight: &self.sealer,
+            at_rest: &self.at_rest,
+            pool: &self.pool,
+            fetcher: &self.fetcher,
+            revocations: &self.revocations,
+            follower: &self.follower,
+            login_sessions,
+        };
+        People::new(&self.base, config, &around)
     }
 
     fn flow_sealer(&self) -> FlowSealer {

@@ -4,7 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sluice_commit::{CommitMetrics, StoreError};
-use sluice_identity::IdentityRepository;
+use sluice_identity::factor::FactorRepository;
+use sluice_identity::hardening::HardeningRepository;
+use sluice_identity::identity::IdentityDirectory;
+use sluice_identity::mail::{CodeRepository, MailRepository};
+use sluice_identity::session::IdentitySessionRepository;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::ConsentRepository;
 use sluice_oauth::device::DeviceCodeRepository;
@@ -47,6 +51,9 @@ pub(crate) enum StartError {
     Fetch(#[from] sluice_net::FetchError),
     #[error("the hash pool: {0}")]
     HashPool(std::io::Error),
+    /// Passwords need a secret that is not configured.
+    #[error("the secrets: {0}; `sluice secrets status` counts")]
+    MissingSecret(#[from] sluice_identity::credential::MissingSecret),
     #[error("the directory {path}: {cause}")]
     Directory { path: PathBuf, cause: std::io::Error },
     #[error("the logs: {0}")]
@@ -58,13 +65,18 @@ pub(crate) enum StartError {
 /// What a store promises, all together.
 pub(crate) trait Repositories:
     ClientRepository
+    + CodeRepository
     + ConsentRepository
     + DeviceCodeRepository
+    + FactorRepository
     + Feed
     + GrantRepository
-    + IdentityRepository
+    + HardeningRepository
+    + IdentityDirectory
+    + IdentitySessionRepository
     + KeyRepository
     + LoginSessionRepository
+    + MailRepository
     + OutboxRepository
     + ParkedFlowRepository
     + ReplayRepository

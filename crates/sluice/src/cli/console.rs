@@ -20,7 +20,7 @@ pub(crate) struct Console<'a> {
 
 impl Console<'_> {
     /// Says something to the person in front of it. That nobody listens is no error.
-    pub(super) fn say(&mut self, line: &str) {
+    pub(crate) fn say(&mut self, line: &str) {
         let _ = writeln!(self.err, "{line}").and_then(|()| self.err.flush());
     }
 
@@ -31,7 +31,7 @@ impl Console<'_> {
     }
 
     /// What it means that a result was printed, or could not be: that a pipe was closed is no failure.
-    pub(super) fn printed(&mut self, result: io::Result<()>) -> Exit {
+    pub(crate) fn printed(&mut self, result: io::Result<()>) -> Exit {
         match result {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 self.say(&format!("error: cannot write the result: {error}"));

@@ -4,8 +4,9 @@
 //! by the composition root. [`remote`]: the verbs that talk to a running server. [`output`]: tables, JSON, YAML.
 //! [`console`]: what a command may touch. [`exit`]: what it ends with.
 //!
-//! Not here: what `serve`, `demo`, `migrate`, `janitor` and `secrets` do.
+//! Not here: what `serve`, `demo`, `migrate`, `janitor`, `secrets`, `worker`, `calibrate`, `import identities` and `export` do.
 
+mod calibrate;
 mod completion;
 mod config;
 mod configuration;
@@ -21,11 +22,14 @@ mod secrets;
 mod serve;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod value;
 mod version;
+mod worker;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use calibrate::CalibrateCommand;
 pub(crate) use completion::CompletionCommand;
 pub(crate) use config::ConfigCommand;
 pub(crate) use console::Console;
@@ -34,10 +38,13 @@ pub(crate) use demo::DemoCommand;
 pub(crate) use exit::Exit;
 pub(crate) use janitor::JanitorCommand;
 pub(crate) use migrate::{MigrateCommand, SqlAction};
-pub(crate) use remote::RemoteCommand;
+pub(crate) use output::{Answer, printable};
+pub(crate) use remote::{LocalImport, RemoteCommand};
 pub(crate) use secrets::SecretsCommand;
 pub(crate) use serve::{Listeners, ServeCommand};
+pub(crate) use transfer::{Export, ExportCommand, ExportIdentitiesArgs, ImportIdentitiesArgs};
 pub(crate) use version::version;
+pub(crate) use worker::WorkerCommand;
 
 /// An OAuth 2.0 and OpenID Connect server, compatible with Ory Hydra.
 #[derive(Parser)]
@@ -64,6 +71,12 @@ pub(crate) enum Commands {
     /// Show the state of the system's secrets
     #[command(subcommand)]
     Secrets(SecretsCommand),
+    /// Harden the passwords of those who registered, beside the servers
+    Worker(WorkerCommand),
+    /// Measure this machine and propose what a password hash should cost
+    Calibrate(CalibrateCommand),
+    /// Bring people into a file
+    Export(ExportCommand),
     /// Print the version
     Version,
     /// Print a script that completes this command line in your shell

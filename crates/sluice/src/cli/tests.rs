@@ -83,6 +83,14 @@ fn command_lines_of_our_own_are_understood() {
         "sluice keys rotate --set id-token --alg ES256 --now --revoke",
         "sluice keys import my-set key.pem --alg PS256",
         "sluice rotate client-secret my-client",
+        "sluice import identities people.ndjson -c a.yml --dsn sqlite:a.db --in-flight 500 --errors bad.ndjson --restart -q",
+        "sluice import identity people.ndjson --dev --format json",
+        "sluice export identities -c a.yml",
+        "sluice export identities people.ndjson --set dsn=sqlite:a.db --format yaml",
+        "sluice worker -c a.yml --metrics-port 9100",
+        "sluice calibrate --target-ms 100 --max-memory 512MiB --threads 2 --format json",
+        "sluice list identities --text ada --status disabled",
+        "sluice reset credentials 01890a5d-ac96-774b-bcce-b302099a8057 --send-mail",
         "sluice debug challenge https://login.example.org/?login_challenge=abc",
         "sluice completion powershell",
     ];
@@ -105,6 +113,12 @@ fn what_makes_no_sense_is_a_usage_error() {
         "sluice list clients --format xml",
         "sluice keys rotate --revoke",
         "sluice keys rotate --set mine",
+        "sluice import identities",
+        "sluice import identities people.ndjson --in-flight 0",
+        "sluice calibrate --max-memory 1",
+        "sluice calibrate --target-ms 1",
+        "sluice create identity --password-file a --password-hash-file b",
+        "sluice disable identity",
     ];
     for line in lines {
         assert_eq!(try_parse(line).err().map(|error| error.exit_code()), Some(2), "{line}");
@@ -170,7 +184,11 @@ fn no_secret_of_the_command_line_is_printed_for_debugging() {
     let Commands::Serve(serve) = parse("sluice serve all --set secrets.system=hunter2hunter2hunter2") else {
         panic!("not serve");
     };
-    assert!(!format!("{migrate:?}{serve:?}").contains("hunter2"));
+    let Commands::Remote(remote) = parse("sluice import identities f --dsn postgres://u:hunter2@h/db") else {
+        panic!("not remote");
+    };
+    let Ok(local) = remote.into_local() else { panic!("not local") };
+    assert!(!format!("{migrate:?}{serve:?}{:?}", local.import).contains("hunter2"));
 }
 
 #[test]

@@ -44,6 +44,16 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     Duration::try_from(span).map_err(|_| "must not be negative")
 }
 
+/// Reads a size such as `512MiB` or `1GiB`, in KiB.
+pub(super) fn kibibytes(text: &str) -> Result<u32, &'static str> {
+    let units = [("KiB", 1), ("MiB", 1 << 10), ("GiB", 1 << 20)];
+    let read = units.iter().find_map(|(unit, kib)| {
+        let number: u32 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        number.checked_mul(*kib).filter(|size| *size > 0)
+    });
+    read.ok_or("must be a size such as 512MiB or 1GiB")
+}
+
 /// Reads a name that becomes one segment of a URL's path.
 pub(super) fn path_segment(text: &str) -> Result<String, &'static str> {
     match text {
@@ -66,6 +76,15 @@ mod tests {
         assert_eq!(duration("0"), Ok(Duration::ZERO));
         assert!(duration("-1h").is_err());
         assert!(duration("ten minutes").is_err());
+    }
+
+    #[test]
+    fn sizes_are_read_with_their_unit() {
+        assert_eq!(kibibytes("64KiB"), Ok(64));
+        assert_eq!(kibibytes("1 GiB"), Ok(1_048_576));
+        for wrong in ["", "64", "0MiB", "-1MiB", "1GB", "9999999GiB"] {
+            assert!(kibibytes(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! What the commands that start or tend a server do.
 
+pub(crate) mod calibrate;
 pub(crate) mod demo;
+mod installation;
 pub(crate) mod janitor;
 pub(crate) mod migrate;
 pub(crate) mod secrets;
 pub(crate) mod serve;
+pub(crate) mod transfer;
+pub(crate) mod worker;
 
 use std::error::Error;
 use std::ffi::OsString;

@@ -1,17 +1,20 @@
 //! `sluice secrets status|reseal`.
 
+mod credentials;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
 use sluice_oauth::client::SealedClientSecrets;
 use sluice_oauth::keys::SealedKeys;
-use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
+use super::installation::Installation;
 use super::{fail, load, print};
-use crate::app::{KeyMaterial, StartError, Stores, key_material, open_store};
+use crate::app::StartError;
 use crate::cli::{Console, Exit, SecretsCommand};
 use crate::config::{Dsn, SecretsSettings, Settings, Sources};
+use credentials::{PepperNames, worst};
 
 /// Shows or moves what secrets protect; never the secrets.
 pub(crate) async fn run(
@@ -37,7 +40,7 @@ pub(crate) async fn run(
         Err(error) => return fail(console, &error),
     };
     let exit = if is_reseal { at_rest.reseal(console).await } else { at_rest.count(console).await };
-    at_rest.stores.shutdown().await;
+    at_rest.installation.stores.shutdown().await;
     exit
 }
 
@@ -47,6 +50,7 @@ fn configured(secrets: &SecretsSettings, console: &mut Console<'_>) -> Exit {
         ("secrets.system", secrets.system.len()),
         ("secrets.cookie", secrets.cookie.len()),
         ("secrets.storage", secrets.storage.len()),
+        ("secrets.pepper", secrets.pepper.len()),
     ];
     for (key, count) in lists {
         let line = match count {
@@ -74,25 +78,25 @@ fn has_database(settings: &Settings) -> bool {
 
 /// What is in the database, and the secrets that open it.
 struct AtRest {
-    stores: Stores,
-    secrets: KeyMaterial,
+    installation: Installation,
+    peppers: PepperNames,
     keys: SealedKeys,
     clients: SealedClientSecrets,
 }
 
 impl AtRest {
     async fn open(settings: &Settings, sources: &Sources) -> Result<Self, StartError> {
-        let (clock, rng): (Arc<dyn Clock>, Arc<dyn Rng>) = (Arc::new(SystemClock), Arc::new(OsRng));
-        let stores = open_store(&settings.database, false, (&clock, &rng)).await?;
-        let secrets = key_material(settings, &sources.data_dir, &*rng)?;
-        let sealer = Arc::new(secrets.at_rest(stores.network_id().await?));
-        let clients =
-            SealedClientSecrets::new(stores.repositories() as _, Arc::clone(&sealer), Arc::clone(&rng));
-        let keys = SealedKeys::new(stores.repositories() as _, sealer, rng);
-        Ok(Self { stores, secrets, keys, clients })
+        let installation = Installation::open(settings, sources).await?;
+        let (stores, sealer) = (&installation.stores, &installation.at_rest);
+        let rng = || Arc::clone(&installation.rng);
+        let clients = SealedClientSecrets::new(stores.repositories() as _, Arc::clone(sealer), rng());
+        let keys = SealedKeys::new(stores.repositories() as _, Arc::clone(sealer), rng());
+        let ids = installation.credentials.peppers().ids();
+        let peppers = PepperNames::new(ids, settings.secrets.pepper.len());
+        Ok(Self { installation, peppers, keys, clients })
     }
 
-    /// How many keys and client secrets each secret sealed.
+    /// How many keys, client secrets and passwords each secret protects.
     async fn count(&self, console: &mut Console<'_>) -> Exit {
         let (keys, clients) = match (self.keys.count().await, self.clients.count().await) {
             (Ok(keys), Ok(clients)) => (keys, clients),
@@ -104,17 +108,23 @@ impl AtRest {
                 return Exit::Failure;
             }
         }
-        Exit::Success
+        let credentials = self.installation.stored_credentials();
+        let names = (&self.installation.secrets, &self.peppers);
+        let counted = credentials::count(&credentials, names, console).await;
+        worst(counted, credentials::count_mails(&*self.installation.stores.repositories(), console).await)
     }
 
     fn lines(&self, what: &str, counts: &BTreeMap<Option<usize>, u64>) -> Vec<String> {
         let line = |(place, count): (&Option<usize>, &u64)| match place {
             None => format!("{what:<16} {count} sealed with a secret that is not configured"),
             Some(0) => {
-                format!("{what:<16} {count} sealed with {}, which seals", self.secrets.name_at_rest(0))
+                format!(
+                    "{what:<16} {count} sealed with {}, which seals",
+                    self.installation.secrets.name_at_rest(0)
+                )
             }
             Some(place) => {
-                let name = self.secrets.name_at_rest(*place);
+                let name = self.installation.secrets.name_at_rest(*place);
                 format!("{what:<16} {count} sealed with {name}: `sluice secrets reseal` moves them")
             }
         };
@@ -138,7 +148,7 @@ impl AtRest {
             let _ =
                 writeln!(console.err, "the secret of the client `{client}` opens with none of the secrets");
         }
-        let name = self.secrets.name_at_rest(0);
+        let name = self.installation.secrets.name_at_rest(0);
         let (resealed, unchanged) = (done.resealed, done.unchanged);
         let keys = format!("Sealed {resealed} keys with {name}; it had sealed {unchanged} already.");
         let (resealed, unchanged) = (clients.resealed, clients.unchanged);
@@ -148,6 +158,8 @@ impl AtRest {
         if told == Exit::Success && resealed + unchanged > 0 {
             told = print(console, &secrets);
         }
+        told =
+            worst(told, credentials::reseal(&self.installation.stored_credentials(), &name, console).await);
         if done.unopened.is_empty() && clients.unopened.is_empty() { told } else { Exit::Failure }
     }
 }

@@ -18,6 +18,11 @@ mod dsn;
 mod duration;
 mod error;
 mod hook;
+mod identity;
+mod identity_hashing;
+mod identity_limits;
+mod identity_mail;
+mod identity_passkeys;
 mod jwt_bearer;
 mod key;
 mod layers;
@@ -78,6 +83,9 @@ pub(crate) use webfinger::WebfingerSettings;
 
 pub(crate) use self::{
     hook::{HookKeyPlace, HookSettings, HooksSettings},
+    identity::{BreachedList, IdentitySettings},
+    identity_limits::LimitsSettings,
+    identity_mail::MailSettings,
     registration::{KeySetSource, RegistrationSettings, SoftwareStatements},
     rotation::KeyRotationSettings,
 };
@@ -116,6 +124,7 @@ pub(crate) struct Settings {
     pub(crate) oidc: OidcSettings,
     pub(crate) key_rotation: KeyRotationSettings,
     pub(crate) webfinger: WebfingerSettings,
+    pub(crate) identity: IdentitySettings,
     pub(crate) outbound: OutboundSettings,
     pub(crate) log: LogSettings,
     pub(crate) tracing: TracingSettings,
@@ -220,6 +229,7 @@ fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
     let oidc = oidc::read(reader);
     let key_rotation = rotation::read(reader, &ttl);
     let webfinger = webfinger::read(reader, &base);
+    let identity = identity::read(reader, &base, urls.as_ref());
     let outbound = clients::read(reader);
     let log = log::read(reader);
     let tracing = tracing::read(reader);
@@ -235,6 +245,7 @@ fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
         oidc,
         key_rotation,
         webfinger,
+        identity,
         outbound,
         log,
         tracing,

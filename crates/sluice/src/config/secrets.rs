@@ -1,6 +1,6 @@
 //! `secrets`: lists of secrets. The first seals, all of them open, so that they can be rotated.
 
-use super::key::{Key, Kind, Owner};
+use super::key::{Key, Kind};
 use super::mode::Mode;
 use super::reader::Reader;
 use super::secret_string::SecretString;
@@ -27,14 +27,13 @@ pub(super) const KEYS: &[Key] = &[
         "Seals the signing keys in the store, and keys the hashes of client secrets that Sluice made up. \
          Without it, derived from `secrets.system`.",
     ),
-    Key {
-        owner: Owner::Sluice,
-        ..Key::ignored(
-            "pepper",
-            Kind::Secrets,
-            "the hashes of passwords are salted, but not keyed, in this version",
-        )
-    },
+    Key::own(
+        "pepper",
+        Kind::Secrets,
+        "Keys the hashes of passwords: who has the database alone cannot guess. A hash is keyed anew when its person logs \
+         in, so a pepper is needed until `sluice secrets status` counts no more passwords of it. Without any, derived \
+         from `secrets.system`, which then cannot be rotated away before: set one from the start.",
+    ),
     Key::ignored("pagination", Kind::Secrets, "page tokens are sealed with secrets.system"),
 ];
 
@@ -47,6 +46,8 @@ pub(crate) struct SecretsSettings {
     pub(crate) cookie: Vec<SecretString>,
     /// At rest. Empty: derive from `system`.
     pub(crate) storage: Vec<SecretString>,
+    /// Of the hashes of passwords. Empty: derive from `system`.
+    pub(crate) pepper: Vec<SecretString>,
 }
 
 pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> SecretsSettings {
@@ -60,5 +61,6 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> SecretsSettings {
         system,
         cookie: reader.secrets("secrets.cookie", SHORTEST),
         storage: reader.secrets("secrets.storage", SHORTEST),
+        pepper: reader.secrets("secrets.pepper", SHORTEST),
     }
 }

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 
 use super::key::{Environment, Key};
 use super::{
-    clients, cookies, cors, database, device, dpop, hook, jwt_bearer, listener, log, metadata_documents,
-    mode, mtls, oauth2, oidc, registration, requests, rotation, secrets, serve, strategies, tls, tracing,
-    ttl, urls, webfinger, without_effect,
+    clients, cookies, cors, database, device, dpop, hook, identity, identity_hashing, identity_limits,
+    identity_mail, identity_passkeys, jwt_bearer, listener, log, metadata_documents, mode, mtls, oauth2,
+    oidc, registration, requests, rotation, secrets, serve, strategies, tls, tracing, ttl, urls, webfinger,
+    without_effect,
 };
 
 /// The sections in the order of the reference page.
@@ -43,6 +44,13 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("oidc.client_id_metadata_documents.", metadata_documents::KEYS),
     ("keys.", rotation::KEYS),
     ("webfinger.", webfinger::KEYS),
+    ("identity.", identity::KEYS),
+    ("identity.password_hash.", identity_hashing::PASSWORD_HASH_KEYS),
+    ("identity.hash_pool.", identity_hashing::HASH_POOL_KEYS),
+    ("identity.hardening.", identity_hashing::HARDENING_KEYS),
+    ("identity.limits.", identity_limits::KEYS),
+    ("identity.passkeys.", identity_passkeys::KEYS),
+    ("identity.mail.", identity_mail::KEYS),
     ("clients.", clients::KEYS),
     ("log.", log::KEYS),
     ("tracing.", tracing::KEYS),

@@ -1,6 +1,7 @@
 //! What the configuration promises. Files are given as texts; one test reads a real one.
 
 mod findings;
+mod identity;
 mod protocols;
 mod table;
 

@@ -53,6 +53,7 @@ pub(crate) struct Site {
     database: Option<Database>,
     dsn: String,
     directory: TempDir,
+    settings: Vec<(String, String)>,
 }
 
 impl Site {
@@ -65,7 +66,17 @@ impl Site {
     /// On this database.
     pub(crate) fn on(dsn: String) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        Self { database: None, dsn, directory }
+        Self { database: None, dsn, directory, settings: Vec::new() }
+    }
+
+    /// The same with these settings over those of tests, for the processes that are started from now on.
+    pub(crate) fn set(&mut self, settings: &[(&str, &str)]) {
+        self.settings.extend(settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+    }
+
+    /// The DSN of the database.
+    pub(crate) fn dsn(&self) -> &str {
+        self.database.as_ref().map_or(&self.dsn, |database| &database.dsn)
     }
 
     /// A process on this database, ready to serve.
@@ -95,10 +106,15 @@ impl Site {
 
     /// A process of which nothing is known yet.
     pub(crate) fn spawn(&self) -> Child {
-        let dsn = self.database.as_ref().map_or(&self.dsn, |database| &database.dsn);
+        self.spawn_with(&["serve", "all", "--auto-migrate"])
+    }
+
+    /// The program with these arguments, on this database.
+    pub(crate) fn spawn_with(&self, arguments: &[&str]) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
-        command.args(["serve", "all", "--dev", "--auto-migrate", "--data-dir"]).arg(self.directory.path());
-        for (key, value) in SETTINGS.iter().copied().chain([("dsn", dsn.as_str())]) {
+        command.args(arguments).args(["--dev", "--data-dir"]).arg(self.directory.path());
+        let own = self.settings.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        for (key, value) in SETTINGS.iter().copied().chain([("dsn", self.dsn())]).chain(own) {
             command.args(["--set", &format!("{key}={value}")]);
         }
         command.env_clear().env("SLUICE_LOG", "warn,sluice::app=info");

@@ -2,20 +2,9 @@
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use sluice_oauth::flow::{Decision, Login};
 use sluice_primitives::Lifetime;
 
-use super::world::{ALICE, Answer, PASSWORD, World, form};
-
-impl World {
-    async fn accepted(&self, answer: &Answer) -> Login {
-        let flow = self.flows.open_login_verifier(&answer.sent_with("login_verifier")).await.unwrap();
-        match flow.answer {
-            Decision::Accepted(login) => login,
-            Decision::Rejected(rejection) => panic!("{rejection:?}"),
-        }
-    }
-}
+use super::world::{ALICE, PASSWORD, World, form};
 
 #[tokio::test]
 async fn a_person_logs_in_and_is_remembered_if_asked() {
@@ -26,6 +15,7 @@ async fn a_person_logs_in_and_is_remembered_if_asked() {
     let login = world.accepted(&answer).await;
     assert_eq!(login.subject.as_str(), alice.to_string());
     assert_eq!((login.remember, login.amr), (None, vec!["pwd".to_owned()]));
+    assert_eq!(login.acr.as_deref(), Some("aal1"));
     assert_eq!(login.context, Some(serde_json::json!({ "email": ALICE })));
     let fields = [("email", ALICE), ("password", PASSWORD), ("remember", "true")];
     let login = world.accepted(&world.fill_in(&page, &fields).await).await;
@@ -43,8 +33,8 @@ async fn every_page_is_kept_by_nobody_and_framed_by_nobody() {
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
         assert!(answer.header("content-security-policy").contains("frame-ancestors 'none'"));
     }
-    let policy = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; \
-                  form-action 'self'";
+    let policy = "default-src 'none'; style-src 'self'; script-src 'self'; worker-src 'self'; base-uri 'none'; \
+                  frame-ancestors 'none'; form-action 'self'";
     assert_eq!(world.get(&page).await.header("content-security-policy"), policy);
 }
 
@@ -125,7 +115,7 @@ async fn a_form_without_its_token_is_refused_before_anything_else() {
     for token in ["", "AAAA", "!", foreign.as_str()] {
         let fields =
             [("login_challenge", challenge), ("csrf", token), ("email", ALICE), ("password", PASSWORD)];
-        for path in ["/ui/login", "/ui/registration"] {
+        for path in ["/ui/login", "/ui/login/factor", "/ui/login/passkey", "/ui/registration"] {
             let answer = world.post(path, &fields).await;
             assert_eq!(answer.status, StatusCode::BAD_REQUEST);
             assert!(answer.body.contains("does not belong to this browser"), "{}", answer.body);
@@ -168,28 +158,13 @@ async fn an_expired_flow_leads_back_to_its_beginning_and_a_tampered_one_nowhere(
 }
 
 #[tokio::test]
-async fn a_registration_logs_in_and_a_taken_address_is_told() {
-    let world = World::new().await;
-    let page = world.at("/ui/registration").await;
-    let fields = [("email", "Alice@Example.com"), ("password", PASSWORD)];
-    let login = world.accepted(&world.fill_in(&page, &fields).await).await;
-    assert_eq!(login.context, Some(serde_json::json!({ "email": ALICE })));
-    let taken = world.fill_in(&page, &fields).await;
-    assert_eq!(taken.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(taken.body.contains("There is an account with this email address already."));
-    let weak = world.fill_in(&page, &[("email", "bob@example.com"), ("password", "short")]).await;
-    assert_eq!(weak.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(weak.body.contains("Choose a password of at least 8 characters."));
-}
-
-#[tokio::test]
 async fn forms_are_served_only_where_they_are_the_configured_pages() {
     let login_elsewhere = |pages: &mut sluice_oauth::config::Pages| {
         pages.login = "https://login.example/".parse().unwrap();
         pages.registration = "https://login.example/".parse().unwrap();
     };
     let world = World::with("https://id.example/", login_elsewhere).await;
-    for page in ["/ui/login", "/ui/registration"] {
+    for page in ["/ui/login", "/ui/registration", "/ui/login/factor", "/ui/login/passkey"] {
         assert_eq!(world.get(&world.at(page).await).await.status, StatusCode::NOT_FOUND);
     }
     assert_eq!(world.get("/ui/error?error=access_denied").await.status, StatusCode::FORBIDDEN);
@@ -215,6 +190,20 @@ async fn the_style_sheet_is_kept_for_good_under_the_name_of_its_content() {
     assert_eq!(style.header("cache-control"), "public, max-age=31536000, immutable");
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
     assert_eq!(world.get("/ui/style.css").await.header("cache-control"), "no-cache");
+}
+
+#[tokio::test]
+async fn the_script_is_kept_as_the_style_sheet_is_and_stands_in_no_page() {
+    let world = World::new().await;
+    let page = world.at("/ui/login").await;
+    let shown = world.get(&page).await;
+    let script = world.get(&shown.after("<script src=\"")).await;
+    assert_eq!(script.header("cache-control"), "public, max-age=31536000, immutable");
+    assert_eq!(script.header("content-type"), "text/javascript; charset=utf-8");
+    assert_eq!(world.get("/ui/sluice.js").await.header("cache-control"), "no-cache");
+    assert_eq!(shown.body.matches("<script").count(), 1);
+    let without = world.get("/ui/logged-out").await;
+    assert!(!without.header("content-security-policy").contains("script-src"));
 }
 
 #[tokio::test]

@@ -1,7 +1,15 @@
 //! The pages as a browser sees them, on the memory store.
 
+pub(in crate::ui) mod authenticator;
 mod consent;
 mod device;
+mod factor;
 mod login;
 mod logout;
+mod passkey;
+pub(in crate::ui) mod people;
+mod puzzle;
+mod recovery;
+mod registration;
+mod verification;
 mod world;

@@ -13,21 +13,20 @@ use serde_json::Value;
 use sluice_crypto::Sealer;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig, QueueLimits};
-use sluice_crypto::password_hash::Argon2Params;
-use sluice_identity::{
-    LockoutConfig, LoginService, PasswordHasher, RegistrationOutcome, RegistrationService, SignUp,
-};
+use sluice_identity::{Identity, RegistrationOutcome, SignUp};
 use sluice_oauth::Config;
 use sluice_oauth::authorization::{Browser, SessionCookie};
 use sluice_oauth::client::{AccessTokenStrategy, Client, ClientDirectory, ClientRepository};
 use sluice_oauth::config::{Issuer, Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
+use sluice_oauth::consent::ConsentService;
 use sluice_oauth::device::{UserCodeKeys, UserCodeService};
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::flow::{
-    AwaitingConsent, AwaitingLogin, BindingKey, BindingKeys, FlowSealer, FlowService, KnownSession, Login,
+    AwaitingConsent, AwaitingLogin, BindingKey, BindingKeys, Decision, FlowSealer, FlowService, KnownSession, Login,
     Request as FlowRequest, RequestDetails, SpentFlows,
 };
 use sluice_oauth::keys::KeyRing;
+use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::{LogoutService, LogoutStep};
 use sluice_primitives::{
     GrantId, IdentityId, Lifetime, ManualClock, NetworkId, OsRng, Secret, SessionId, Timestamp,
@@ -39,6 +38,7 @@ use sluice_token::jwt::{BelowExt, ScopeClaim};
 use tower::ServiceExt;
 
 use crate::cookies::{CookiePolicy, SameSite};
+use super::people::{Base, Mailbox};
 use crate::ui::{UiState, routes};
 
 pub(super) const ALICE: &str = "alice@example.com";
@@ -52,6 +52,7 @@ pub(super) struct World {
     store: Arc<MemoryStore>,
     pub(super) sealer: Arc<Sealer>,
     pub(super) key: BindingKey,
+    pub(super) mail: Mailbox,
 }
 
 /// What came back.
@@ -79,8 +80,13 @@ impl Answer {
 
     /// The value of a hidden field.
     pub(super) fn field(&self, name: &str) -> String {
-        let start = format!("name=\"{name}\" value=\"");
-        self.body.split_once(&start).unwrap().1.split('"').next().unwrap().to_owned()
+        self.after(&format!("name=\"{name}\" value=\""))
+    }
+
+    /// What stands between this and the next quotation mark, as a browser reads it.
+    pub(super) fn after(&self, start: &str) -> String {
+        let raw = self.body.split_once(start).unwrap_or_else(|| panic!("{start}: {}", self.body)).1;
+        raw.split('"').next().unwrap().replace("&#34;", "\"").replace("&#38;", "&")
     }
 }
 
@@ -122,7 +128,23 @@ impl World {
     }
 
     pub(super) async fn with(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Self {
-        let config = Arc::new(config(issuer, pages));
+        Self::made(config(issuer, pages), sluice_identity::Config::default(), true).await
+    }
+
+    /// The same with people of other terms.
+    pub(super) async fn of(change: impl FnOnce(&mut sluice_identity::Config)) -> Self {
+        let mut people = sluice_identity::Config::default();
+        change(&mut people);
+        Self::made(config("https://id.example/", |_| {}), people, true).await
+    }
+
+    pub(super) async fn without_mail() -> Self {
+        let people = sluice_identity::Config::default();
+        Self::made(config("https://id.example/", |_| {}), people, false).await
+    }
+
+    async fn made(config: Config, people: sluice_identity::Config, sends_mail: bool) -> Self {
+        let config = Arc::new(config);
         let store = Arc::new(MemoryStore::new());
         let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_750_000_000)));
         let rng = Arc::new(OsRng);
@@ -131,9 +153,16 @@ impl World {
         let queues = QueueLimits { login: 1, ..QueueLimits::default() };
         let pool = HashPoolConfig { threads: NonZeroUsize::MIN, queues, ..HashPoolConfig::default() };
         let pool = Arc::new(HashPool::start(&pool).unwrap());
-        let hasher =
-            PasswordHasher::new(Arc::clone(&pool), Argon2Params::new(64, 1, 1).unwrap(), rng.clone());
-        let hasher = Arc::new(hasher);
+        let base = Base {
+            store: store.clone(),
+            clock: clock.clone(),
+            sealer: sealer.clone(),
+            pool: pool.clone(),
+            issuer: config.issuer.clone(),
+            config: people,
+            sends_mail,
+        };
+        let people = base.people();
         let clients = Arc::new(ClientDirectory::new(store.clone(), 10));
         let flow_sealer = || {
             let lifetime = config.lifetimes.flow;
@@ -153,18 +182,28 @@ impl World {
                 rng: rng.clone(),
             }),
             flows: Arc::new(FlowService::new(seals, clients.clone(), config.clone(), clock.clone(), spent)),
-            login: Arc::new(LoginService::new(
-                store.clone(),
-                hasher.clone(),
-                &LockoutConfig::default(),
-                clock.clone(),
-            )),
-            registration: Arc::new(RegistrationService::new(
-                store.clone(),
-                hasher,
-                clock.clone(),
-                rng.clone(),
-            )),
+            login: people.login,
+            registration: people.registration,
+            factors: people.factors,
+            accounts: people.accounts,
+            proof_of_work: people.proof_of_work,
+            rng: rng.clone(),
+            login_sessions: Arc::new(LoginSessionService {
+                config: config.clone(),
+                sessions: store.clone(),
+                clients: clients.clone(),
+                revocations: Arc::default(),
+                clock: clock.clone(),
+            }),
+            consents: Arc::new(ConsentService {
+                consents: store.clone(),
+                grants: store.clone(),
+                clients: clients.clone(),
+                revocations: Arc::default(),
+                sealer: sealer.clone(),
+                clock: clock.clone(),
+                rng: rng.clone(),
+            }),
             identities: store.clone(),
             cookies: Arc::new(CookiePolicy {
                 secure: true,
@@ -188,7 +227,7 @@ impl World {
             config: config.clone(),
         };
         let flows = flow_sealer();
-        let world = Self { ui, pool, clock, flows, store, sealer, key: BindingKey::generate(&OsRng) };
+        let world = Self { ui, pool, clock, flows, store, sealer, key: BindingKey::generate(&OsRng), mail: people.mail };
         let client = Client { name: "<b>Shop</b>".to_owned(), ..given::client("shop", "owner") };
         world.store.insert(&client).await.unwrap();
         world
@@ -243,7 +282,12 @@ impl World {
     }
 
     pub(super) async fn register_alice(&self) -> IdentityId {
-        let sign_up = SignUp { email: ALICE.to_owned(), password: Secret::new(PASSWORD.to_owned()) };
+        let sign_up = SignUp {
+            email: ALICE.to_owned(),
+            username: String::new(),
+            password: Secret::new(PASSWORD.to_owned()),
+            network: std::net::IpAddr::from([192, 0, 2, 1]).into(),
+        };
         match self.ui.registration.register(sign_up).await.unwrap() {
             RegistrationOutcome::Registered(identity) => identity.id,
             other => panic!("{other:?}"),
@@ -299,10 +343,49 @@ impl World {
     pub(super) async fn at_with(&self, page: &str, request: FlowRequest, known: Option<Subject>) -> String {
         let session = SessionId::generate(self.now(), &OsRng);
         let authenticated_at = self.now() - Lifetime::hours(1);
-        let known = known.map(|subject| KnownSession { id: session, subject, authenticated_at });
-        let sealed =
-            self.flows.seal_login_challenge(&AwaitingLogin { request, known, session }, None).await.unwrap();
+        let amr = Vec::new();
+        let known = known.map(|subject| KnownSession { id: session, subject, authenticated_at, amr });
+        self.at_flow(page, AwaitingLogin { request, known, session }).await
+    }
+
+    /// The address of a login page whose browser was signed in an hour ago, by these methods.
+    pub(super) async fn at_known(&self, request: FlowRequest, person: IdentityId, amr: &[&str]) -> String {
+        let known = KnownSession {
+            id: SessionId::generate(self.now(), &OsRng),
+            subject: person.to_string().parse().unwrap(),
+            authenticated_at: self.now() - Lifetime::hours(1),
+            amr: amr.iter().map(|method| (*method).to_owned()).collect(),
+        };
+        let session = known.id;
+        self.at_flow("/ui/login", AwaitingLogin { request, known: Some(known), session }).await
+    }
+
+    async fn at_flow(&self, page: &str, flow: AwaitingLogin) -> String {
+        let sealed = self.flows.seal_login_challenge(&flow, None).await.unwrap();
         format!("{page}?login_challenge={sealed}")
+    }
+
+    pub(super) async fn identity(&self, id: IdentityId) -> Identity {
+        self.ui.identities.find(id).await.unwrap().unwrap()
+    }
+
+    /// What became of the login.
+    pub(super) async fn answered(&self, answer: &Answer) -> Decision<Login> {
+        self.flows.open_login_verifier(&answer.sent_with("login_verifier")).await.unwrap().answer
+    }
+
+    pub(super) async fn accepted(&self, answer: &Answer) -> Login {
+        match self.answered(answer).await {
+            Decision::Accepted(login) => login,
+            Decision::Rejected(rejection) => panic!("{rejection:?}"),
+        }
+    }
+
+    pub(super) async fn rejected(&self, answer: &Answer) -> String {
+        match self.answered(answer).await {
+            Decision::Rejected(rejection) => rejection.error,
+            Decision::Accepted(login) => panic!("{login:?}"),
+        }
     }
 
     /// A consent page's address.

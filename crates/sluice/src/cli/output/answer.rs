@@ -27,13 +27,13 @@ pub(in crate::cli) enum Layout {
 
 impl Answer {
     /// One row.
-    pub(in crate::cli) fn one(header: &'static [&'static str], cells: Vec<String>, json: Value) -> Self {
+    pub(crate) fn one(header: &'static [&'static str], cells: Vec<String>, json: Value) -> Self {
         let rows = vec![cells];
         Self { header, rows, layout: Layout::Record, footer: Vec::new(), json, failures: Vec::new() }
     }
 
     /// Any number of rows.
-    pub(in crate::cli) fn list(header: &'static [&'static str], rows: Vec<Vec<String>>, json: Value) -> Self {
+    pub(crate) fn list(header: &'static [&'static str], rows: Vec<Vec<String>>, json: Value) -> Self {
         Self { header, rows, layout: Layout::List, footer: Vec::new(), json, failures: Vec::new() }
     }
 
@@ -49,7 +49,7 @@ impl Answer {
     }
 
     /// With a line below the rows.
-    pub(in crate::cli) fn with_footer(mut self, name: &'static str, value: String) -> Self {
+    pub(crate) fn with_footer(mut self, name: &'static str, value: String) -> Self {
         self.footer.push((name, value));
         self
     }

@@ -14,8 +14,9 @@ use std::io::{self, Write};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-pub(super) use answer::{Answer, text};
-pub(super) use printable::printable;
+pub(crate) use answer::Answer;
+pub(super) use answer::text;
+pub(crate) use printable::printable;
 
 /// How an answer is to be printed.
 #[derive(Debug, Clone, Copy, Args)]
@@ -25,7 +26,7 @@ pub(crate) struct OutputArgs {
     pub(super) format: Format,
     /// Print ids only
     #[arg(short = 'q', long = "quiet", global = true, help_heading = "Output")]
-    pub(super) is_quiet: bool,
+    pub(crate) is_quiet: bool,
 }
 
 /// The formats of answers, as Hydra names them.
@@ -45,10 +46,15 @@ pub(super) enum Format {
 
 impl OutputArgs {
     /// Prints an answer.
-    pub(super) fn print(self, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn print(self, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
         let text = self.render(answer)?;
         out.write_all(text.as_bytes())?;
         out.flush()
+    }
+
+    /// Whether it is a person who reads, and not a program.
+    pub(crate) fn is_for_people(self) -> bool {
+        !self.is_quiet && matches!(self.format, Format::Default | Format::Table)
     }
 
     fn render(self, answer: &Answer) -> io::Result<String> {

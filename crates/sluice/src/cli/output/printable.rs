@@ -1,7 +1,7 @@
 //! Text of others, made harmless for a terminal: client names come from whoever registered the client.
 
 /// The text, what a terminal would obey or what would reorder a line written as an escape.
-pub(in crate::cli) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
         if is_harmful(c) {
             shown.extend(c.escape_default());

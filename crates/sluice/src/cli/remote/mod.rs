@@ -1,7 +1,7 @@
 //! The verbs that talk to a running server over HTTP.
 //!
 //! [`connection`]: which server, and how; `tls`: whom to trust. [`server`]: requests and answers; [`refusal`]: what a
-//! server says when it refuses. One file or folder per thing: [`client`], [`jwks`], [`import`],
+//! server says when it refuses. One file or folder per thing: [`client`], [`identity`], [`jwks`], [`import`],
 //! [`keys`], [`token`],
 //! [`authorization_code`], [`device_code`], [`challenge`]. [`verb`]: what all verbs have in common.
 
@@ -13,6 +13,7 @@ mod connection;
 mod credentials;
 mod device_code;
 mod error;
+mod identity;
 mod import;
 mod jwks;
 mod keys;
@@ -27,26 +28,27 @@ mod verb;
 
 use clap::Subcommand;
 
-use super::output::Answer;
+use super::output::{Answer, OutputArgs};
+use super::transfer::ImportIdentitiesArgs;
 use super::{Console, Exit};
 use connection::ConnectionArgs;
 use error::RemoteError;
 use verb::{Noun, Verb};
 
-/// The verbs, as Hydra names them; `keys`, `rotate` and `debug` are Sluice's own.
+/// The verbs, as Hydra names them; `keys`, `rotate`, `debug`, `disable`, `enable` and `reset` are Sluice's own.
 #[derive(Subcommand)]
 pub(crate) enum RemoteCommand {
-    /// Create a client or a key
+    /// Create a client, a key or a person
     Create(Verb<Create>),
-    /// Get clients or keys by their ids
+    /// Get clients, keys or people by their ids
     Get(Verb<Get>),
-    /// List clients
+    /// List clients or people
     List(Verb<List>),
-    /// Change a client
+    /// Change a client or a person
     Update(Verb<Update>),
-    /// Delete clients, keys or the access tokens of a client
+    /// Delete clients, keys, people, or the access tokens of a client
     Delete(Verb<Delete>),
-    /// Bring keys along from files
+    /// Bring keys or people along from files
     Import(Verb<Import>),
     /// List, rotate and import the keys that the server signs with
     Keys(Verb<Keys>),
@@ -60,6 +62,12 @@ pub(crate) enum RemoteCommand {
     Rotate(Verb<Rotate>),
     /// Find out what something is
     Debug(Verb<Debug>),
+    /// Let people log in no more
+    Disable(Verb<Disable>),
+    /// Let people log in again
+    Enable(Verb<Enable>),
+    /// Take from people what they log in with
+    Reset(Verb<Reset>),
 }
 
 /// What can be created.
@@ -71,6 +79,8 @@ pub(crate) enum Create {
     /// Create a set of keys, or a further key in it
     #[command(name = "jwks", visible_alias = "jwk")]
     Jwks(jwks::CreateArgs),
+    /// Make a record of a person
+    Identity(identity::CreateArgs),
 }
 
 /// What can be got.
@@ -82,6 +92,8 @@ pub(crate) enum Get {
     /// Get sets of keys by their ids
     #[command(name = "jwks", visible_alias = "jwk")]
     Jwks(jwks::GetArgs),
+    /// Get people by their ids
+    Identity(identity::IdsArgs),
 }
 
 /// What can be listed.
@@ -90,6 +102,13 @@ pub(crate) enum List {
     /// List clients
     #[command(name = "oauth2-clients", visible_alias = "clients", aliases = ["oauth2-client", "client"])]
     Clients(client::ListArgs),
+    /// List people, in the order in which they registered
+    #[command(alias = "identity")]
+    Identities(identity::ListArgs),
+    /// List where a person is signed in
+    Sessions(identity::belongings::PersonArgs),
+    /// List what a person logs in with beside a password
+    Factors(identity::belongings::PersonArgs),
 }
 
 /// What can be changed.
@@ -98,6 +117,8 @@ pub(crate) enum Update {
     /// Change what is given, and leave the rest as it is
     #[command(name = "oauth2-client", visible_alias = "client")]
     Client(Box<client::UpdateArgs>),
+    /// Change what is given of a person, and leave the rest as it is
+    Identity(identity::UpdateArgs),
 }
 
 /// What can be deleted.
@@ -111,6 +132,14 @@ pub(crate) enum Delete {
     Jwks(jwks::SetsArgs),
     /// Delete all access tokens of a client
     AccessTokens(token::DeleteAccessTokensArgs),
+    /// Delete people, with all that belongs to them
+    Identity(identity::IdsArgs),
+    /// Sign a person out of some sessions
+    Session(identity::belongings::SomeArgs),
+    /// Sign a person out everywhere
+    Sessions(identity::belongings::PersonArgs),
+    /// Take second factors from a person
+    Factor(identity::belongings::SomeArgs),
 }
 
 /// What can be imported.
@@ -119,6 +148,9 @@ pub(crate) enum Import {
     /// Add keys from JSON, PEM or DER files to a set
     #[command(name = "jwk", visible_alias = "jwks")]
     Jwk(import::ImportArgs),
+    /// Add people from a file of JSON lines to the database of the configuration; no server is asked
+    #[command(visible_alias = "identity")]
+    Identities(ImportIdentitiesArgs),
 }
 
 /// What can be done with keys.
@@ -164,6 +196,27 @@ pub(crate) enum Rotate {
     ClientSecret(client::RotateSecretArgs),
 }
 
+/// Who can be kept from logging in.
+#[derive(Subcommand)]
+pub(crate) enum Disable {
+    /// Keep people from logging in, and end their sessions
+    Identity(identity::IdsArgs),
+}
+
+/// Who can be let in again.
+#[derive(Subcommand)]
+pub(crate) enum Enable {
+    /// Let people log in again
+    Identity(identity::IdsArgs),
+}
+
+/// What can be reset.
+#[derive(Subcommand)]
+pub(crate) enum Reset {
+    /// Take passwords and second factors from people, and end their sessions
+    Credentials(identity::ResetArgs),
+}
+
 /// What can be found out.
 #[derive(Subcommand)]
 pub(crate) enum Debug {
@@ -171,7 +224,24 @@ pub(crate) enum Debug {
     Challenge(challenge::ChallengeArgs),
 }
 
+/// What needs no server.
+pub(crate) struct LocalImport {
+    pub(crate) import: ImportIdentitiesArgs,
+    pub(crate) output: OutputArgs,
+}
+
 impl RemoteCommand {
+    /// What is done right here, if it is: people are imported into the database.
+    ///
+    /// # Errors
+    /// The command, if it talks to a server.
+    pub(crate) fn into_local(self) -> Result<LocalImport, Self> {
+        match self {
+            Self::Import(verb) => verb.into_local().map_err(Self::Import),
+            other => Err(other),
+        }
+    }
+
     /// Does what is asked for, and prints the answer.
     pub(crate) async fn run(self, console: &mut Console<'_>) -> Exit {
         match self {
@@ -187,6 +257,9 @@ impl RemoteCommand {
             Self::Revoke(verb) => verb.run(console).await,
             Self::Rotate(verb) => verb.run(console).await,
             Self::Debug(verb) => verb.run(console).await,
+            Self::Disable(verb) => verb.run(console).await,
+            Self::Enable(verb) => verb.run(console).await,
+            Self::Reset(verb) => verb.run(console).await,
         }
     }
 }
@@ -209,15 +282,45 @@ macro_rules! ask_admin {
     };
 }
 
-ask_admin!(Create: Client => client::create, Jwks => jwks::create);
-ask_admin!(Get: Client => client::get, Jwks => jwks::get);
-ask_admin!(List: Clients => client::list);
-ask_admin!(Update: Client => client::update);
-ask_admin!(Delete: Client => client::delete, Jwks => jwks::delete, AccessTokens => token::delete_access_tokens);
-ask_admin!(Import: Jwk => import::import);
+ask_admin!(Create: Client => client::create, Jwks => jwks::create, Identity => identity::create);
+ask_admin!(Get: Client => client::get, Jwks => jwks::get, Identity => identity::get);
+ask_admin!(
+    List: Clients => client::list,
+    Identities => identity::list,
+    Sessions => identity::belongings::list_sessions,
+    Factors => identity::belongings::list_factors,
+);
+ask_admin!(Update: Client => client::update, Identity => identity::update);
+ask_admin!(
+    Delete: Client => client::delete,
+    Jwks => jwks::delete,
+    AccessTokens => token::delete_access_tokens,
+    Identity => identity::delete,
+    Session => identity::belongings::end_sessions,
+    Sessions => identity::belongings::end_all_sessions,
+    Factor => identity::belongings::remove_factors,
+);
 ask_admin!(Introspect: Token => token::introspect);
 ask_admin!(Rotate: ClientSecret => client::rotate_secret);
 ask_admin!(Debug: Challenge => challenge::debug);
+ask_admin!(Disable: Identity => identity::disable);
+ask_admin!(Enable: Identity => identity::enable);
+ask_admin!(Reset: Credentials => identity::reset_credentials);
+
+impl Noun for Import {
+    async fn ask(
+        &self,
+        connection: &ConnectionArgs,
+        console: &mut Console<'_>,
+    ) -> Result<Answer, RemoteError> {
+        match self {
+            Self::Jwk(args) => import::import(args, &connection.admin(console)?).await,
+            Self::Identities(_) => Err(RemoteError::Usage(
+                "people are imported into the database, not through a server".to_owned(),
+            )),
+        }
+    }
+}
 
 impl Noun for Keys {
     async fn ask(

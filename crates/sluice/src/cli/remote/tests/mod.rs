@@ -4,5 +4,6 @@ mod authorization_code;
 mod clients;
 mod connection;
 mod device_code;
+mod identities;
 mod keys_and_tokens;
 mod stub;

@@ -1,0 +1,187 @@
+//! `/admin/identities`: people's records, their sessions and factors. Not of Hydra, but in its manner.
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use axum::{Json, Router};
+use http::header::{LINK, LOCATION};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use sluice_identity::IdentityStatus;
+use sluice_identity::administration::{IdentityAdministration, IdentityListing, ListIdentities};
+use sluice_primitives::{IdentityId, SessionId};
+use uuid::Uuid;
+
+use super::json_body::{JsonBody, MAX_BODY};
+use super::path::Path;
+use super::wire::identity::{
+    IdentityBody, NewIdentityBody, PatchIdentityBody, ReplaceIdentityBody, ResetBody,
+};
+use crate::identity::wire::{FactorsBody, SessionBody};
+use crate::respond::AdminError;
+
+type Identities = State<Arc<IdentityAdministration>>;
+
+const PATH: &str = "/admin/identities";
+
+/// The routes below `/admin/identities`.
+pub(crate) fn routes(identities: Arc<IdentityAdministration>) -> Router {
+    let one = format!("{PATH}/{{id}}");
+    Router::new()
+        .route(PATH, get(list).post(create))
+        .route(&one, get(find).put(replace).patch(patch).delete(remove))
+        .route(&format!("{one}/sessions"), get(list_sessions).delete(end_sessions))
+        .route(&format!("{one}/sessions/{{session}}"), delete(end_session))
+        .route(&format!("{one}/factors"), get(list_factors))
+        .route(&format!("{one}/factors/{{factor}}"), delete(remove_factor))
+        .route(&format!("{one}/credentials/reset"), post(reset_credentials))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(identities)
+}
+
+async fn list(State(identities): Identities, RawQuery(query): RawQuery) -> Result<Response, AdminError> {
+    let asked = list_query(query.as_deref().unwrap_or_default())?;
+    let page = identities.list(asked.clone()).await?;
+    let body: Vec<_> = page.identities.iter().map(IdentityBody::from).collect();
+    Ok((links(&asked, &page), Json(body)).into_response())
+}
+
+async fn create(State(identities): Identities, body: JsonBody) -> Result<Response, AdminError> {
+    let asked = body.read::<NewIdentityBody>()?.into_new().map_err(AdminError::malformed)?;
+    let made = identities.create(asked).await?;
+    let location = format!("{PATH}/{}", made.id);
+    Ok((StatusCode::CREATED, [(LOCATION, location)], Json(IdentityBody::from(&made))).into_response())
+}
+
+async fn find(State(identities): Identities, Path(id): Path<String>) -> Result<Response, AdminError> {
+    let found = identities.get(identity(&id)?).await?;
+    Ok(Json(IdentityBody::from(&found)).into_response())
+}
+
+async fn replace(
+    State(identities): Identities,
+    Path(id): Path<String>,
+    body: JsonBody,
+) -> Result<Response, AdminError> {
+    let edit = body.read::<ReplaceIdentityBody>()?.into_edit().map_err(AdminError::malformed)?;
+    let changed = identities.update(identity(&id)?, edit).await?;
+    Ok(Json(IdentityBody::from(&changed)).into_response())
+}
+
+async fn patch(
+    State(identities): Identities,
+    Path(id): Path<String>,
+    body: JsonBody,
+) -> Result<Response, AdminError> {
+    let edit = body.read::<PatchIdentityBody>()?.into_edit().map_err(AdminError::malformed)?;
+    let changed = identities.update(identity(&id)?, edit).await?;
+    Ok(Json(IdentityBody::from(&changed)).into_response())
+}
+
+async fn remove(State(identities): Identities, Path(id): Path<String>) -> Result<StatusCode, AdminError> {
+    identities.delete(identity(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn list_sessions(
+    State(identities): Identities,
+    Path(id): Path<String>,
+) -> Result<Response, AdminError> {
+    let sessions = identities.sessions(identity(&id)?).await?;
+    let body: Vec<_> = sessions.iter().map(SessionBody::from).collect();
+    Ok(Json(body).into_response())
+}
+
+async fn end_sessions(
+    State(identities): Identities,
+    Path(id): Path<String>,
+) -> Result<StatusCode, AdminError> {
+    identities.end_sessions(identity(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn end_session(
+    State(identities): Identities,
+    Path((id, session)): Path<(String, String)>,
+) -> Result<StatusCode, AdminError> {
+    let session: SessionId = session.parse().map_err(|_| AdminError::not_found())?;
+    identities.end_session(identity(&id)?, session).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn list_factors(State(identities): Identities, Path(id): Path<String>) -> Result<Response, AdminError> {
+    let (factors, codes_left) = identities.factors(identity(&id)?).await?;
+    Ok(Json(FactorsBody::new(&factors, codes_left)).into_response())
+}
+
+async fn remove_factor(
+    State(identities): Identities,
+    Path((id, factor)): Path<(String, String)>,
+) -> Result<StatusCode, AdminError> {
+    let factor: Uuid = factor.parse().map_err(|_| AdminError::not_found())?;
+    identities.remove_factor(identity(&id)?, factor).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn reset_credentials(
+    State(identities): Identities,
+    Path(id): Path<String>,
+    body: JsonBody,
+) -> Result<StatusCode, AdminError> {
+    let asked: ResetBody = body.read_or_default()?;
+    identities.reset_credentials(identity(&id)?, asked.send_mail).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What cannot be an id belongs to nobody.
+fn identity(raw: &str) -> Result<IdentityId, AdminError> {
+    raw.parse().map_err(|_| AdminError::not_found())
+}
+
+/// As the other listings, takes what is no number for "not asked", and the last of repeated parameters. A status that is
+/// none is refused: it would list everybody.
+fn list_query(query: &str) -> Result<ListIdentities, AdminError> {
+    let mut asked = ListIdentities::default();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()).filter(|(_, value)| !value.is_empty()) {
+        match name.as_ref() {
+            "email" => asked.email = Some(value.into_owned()),
+            "text" => asked.text = Some(value.into_owned()),
+            "status" => asked.status = Some(status(&value)?),
+            "page_size" => asked.page_size = value.parse().ok(),
+            "page_token" => asked.page_token = Some(value.into_owned()),
+            _ => {}
+        }
+    }
+    Ok(asked)
+}
+
+fn status(raw: &str) -> Result<IdentityStatus, AdminError> {
+    let mut all = [IdentityStatus::Active, IdentityStatus::Disabled].into_iter();
+    all.find(|status| status.as_str() == raw)
+        .ok_or_else(|| AdminError::malformed("`status` is `active` or `disabled`.".to_owned()))
+}
+
+/// The `Link` header: the first page always, the next one if there is one.
+fn links(asked: &ListIdentities, page: &IdentityListing) -> HeaderMap {
+    let link = |rel: &str, token: Option<&str>| {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("page_size", &page.page_size.to_string());
+        let filters = [
+            ("email", asked.email.as_deref()),
+            ("text", asked.text.as_deref()),
+            ("status", asked.status.map(IdentityStatus::as_str)),
+            ("page_token", token),
+        ];
+        for (name, value) in filters.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+            query.append_pair(name, value);
+        }
+        format!("<{PATH}?{}>; rel=\"{rel}\"", query.finish())
+    };
+    let next = page.next.as_deref().map(|token| link("next", Some(token)));
+    let all = [Some(link("first", None)), next].into_iter().flatten().collect::<Vec<_>>().join(",");
+    HeaderValue::from_str(&all).map(|value| HeaderMap::from_iter([(LINK, value)])).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+use http::header::{LINK, LOCATION};
+use serde_json::{Value, json};
+
+use crate::identity::tests::world::{ALICE, Answer, PASSWORD, World};
+
+async fn ask(world: &World, method: &str, path: &str, body: Value) -> Answer {
+    world.ask(method, path, "", body).await
+}
+
+/// The path of the identity with this address.
+async fn path_of(world: &World, email: &str) -> String {
+    let found = ask(world, "GET", &format!("/admin/identities?email={email}"), Value::Null).await;
+    format!("/admin/identities/{}", found.json[0]["id"].as_str().unwrap())
+}
+
+fn emails(answer: &Answer) -> Vec<&str> {
+    answer.json.as_array().unwrap().iter().map(|identity| identity["email"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn an_identity_lives_from_creation_to_deletion() {
+    let world = World::new().await;
+    let new = json!({"email": " Alice@Example.com", "username": "Alice", "password": PASSWORD, "email_verified": true});
+    let made = ask(&world, "POST", "/admin/identities", new).await;
+    let path = format!("/admin/identities/{}", made.json["id"].as_str().unwrap());
+    let at = "2025-06-15T15:06:40Z";
+    let expected = json!({
+        "id": made.json["id"],
+        "email": ALICE,
+        "email_verified": true,
+        "email_verified_at": at,
+        "username": "Alice",
+        "status": "active",
+        "has_password": true,
+        "created_at": at,
+        "updated_at": at,
+    });
+    assert_eq!((made.status, made.header(LOCATION), &made.json), (201, path.as_str(), &expected));
+    assert_eq!(world.log_in(PASSWORD).await.status, 200);
+    assert_eq!(ask(&world, "GET", &path, Value::Null).await.json, expected);
+    let patched = ask(&world, "PATCH", &path, json!({"username": null})).await;
+    assert_eq!(
+        (patched.status, &patched.json["username"], &patched.json["email"]),
+        (200, &json!(""), &json!(ALICE))
+    );
+    let put = ask(&world, "PUT", &path, json!({"email": "alice@example.org"})).await;
+    assert_eq!(
+        (&put.json["email"], &put.json["email_verified"]),
+        (&json!("alice@example.org"), &json!(false))
+    );
+    assert_eq!(ask(&world, "DELETE", &path, Value::Null).await.status, 204);
+    assert_eq!(ask(&world, "GET", &path, Value::Null).await.status, 404);
+    assert_eq!(ask(&world, "DELETE", &path, Value::Null).await.status, 404);
+}
+
+#[tokio::test]
+async fn whoever_is_disabled_is_out_at_once_and_back_when_enabled() {
+    let (world, tokens) = World::with_alice().await;
+    let path = path_of(&world, ALICE).await;
+    let disabled = ask(&world, "PATCH", &path, json!({"status": "disabled"})).await;
+    assert_eq!((disabled.status, &disabled.json["status"]), (200, &json!("disabled")));
+    assert_eq!(
+        world.ask("GET", "/auth/me", &tokens.access, Value::Null).await.problem(),
+        (401, "invalid_token")
+    );
+    let refreshed = world.post("/auth/refresh", json!({"refresh_token": tokens.refresh})).await;
+    assert_eq!(refreshed.problem(), (401, "invalid_refresh_token"));
+    assert_eq!(world.log_in(PASSWORD).await.problem(), (401, "invalid_credentials"));
+    assert_eq!(ask(&world, "PATCH", &path, json!({"status": "active"})).await.status, 200);
+    assert_eq!(world.log_in(PASSWORD).await.status, 200);
+}
+
+#[tokio::test]
+async fn whoever_is_deleted_is_out_at_once() {
+    let (world, tokens) = World::with_alice().await;
+    let path = path_of(&world, ALICE).await;
+    assert_eq!(ask(&world, "DELETE", &path, Value::Null).await.status, 204);
+    assert_eq!(
+        world.ask("GET", "/auth/me", &tokens.access, Value::Null).await.problem(),
+        (401, "invalid_token")
+    );
+    assert_eq!(world.log_in(PASSWORD).await.problem(), (401, "invalid_credentials"));
+}
+
+#[tokio::test]
+async fn an_imported_hash_is_taken_and_never_shown() {
+    let world = World::new().await;
+    let hash = "{SSHA}yI6cZwQadOA1e+/f+T+H3eCQQhRzYWx0";
+    let made = ask(&world, "POST", "/admin/identities", json!({"email": ALICE, "password_hash": hash})).await;
+    assert_eq!((made.status, &made.json["has_password"]), (201, &json!(true)));
+    assert!(!made.json.to_string().contains("SSHA"));
+    let unknown = json!({"email": "bob@example.com", "password_hash": "secret-hash"});
+    let unknown = ask(&world, "POST", "/admin/identities", unknown).await;
+    assert_eq!(unknown.status, 400);
+    assert!(!unknown.json.to_string().contains("secret-hash"), "{}", unknown.json);
+    let both = json!({"email": "bob@example.com", "password_hash": hash, "password": PASSWORD});
+    assert_eq!(ask(&world, "POST", "/admin/identities", both).await.status, 400);
+    let none = ask(&world, "POST", "/admin/identities", json!({"email": "bob@example.com"})).await;
+    assert_eq!((none.status, &none.json["has_password"]), (201, &json!(false)));
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_refused_in_the_manner_of_the_admin_api() {
+    let world = World::new().await;
+    world.register(ALICE).await;
+    world.register("bob@example.com").await;
+    let path = path_of(&world, "bob@example.com").await;
+    let table = [
+        ("POST", "/admin/identities", json!({"email": "x"}), 400),
+        ("POST", "/admin/identities", json!({"email": "c@example.com", "password": "short"}), 400),
+        ("POST", "/admin/identities", json!({"email": "c@example.com", "status": "gone"}), 400),
+        ("POST", "/admin/identities", json!({"email": ALICE}), 409),
+        ("POST", "/admin/identities", json!([]), 400),
+        ("PUT", path.as_str(), json!({}), 400),
+        ("PUT", path.as_str(), json!({"email": "bob@example.com", "password": "battery staple"}), 400),
+        ("PATCH", path.as_str(), json!({"email": null}), 400),
+        ("PATCH", path.as_str(), json!({"email": ALICE}), 409),
+        ("PATCH", path.as_str(), json!({"password_hash": null}), 400),
+        ("PATCH", path.as_str(), json!({"status": 1}), 400),
+        ("PATCH", "/admin/identities/x", json!({}), 404),
+        ("GET", "/admin/identities/x", Value::Null, 404),
+        ("GET", "/admin/identities?page_token=x", Value::Null, 400),
+        ("GET", "/admin/identities?status=gone", Value::Null, 400),
+    ];
+    for (method, path, body, status) in table {
+        let refused = ask(&world, method, path, body.clone()).await;
+        assert_eq!(refused.status, status, "{method} {path} {body}: {}", refused.json);
+        assert!(refused.json["error"].is_string() && refused.json["error_description"].is_string());
+    }
+}
+
+#[tokio::test]
+async fn a_listing_links_to_its_next_page_and_is_searched() {
+    let world = World::new().await;
+    for name in ["ann", "bob", "cyd"] {
+        world.register(&format!("{name}@example.com")).await;
+        world.clock.advance(sluice_primitives::Lifetime::millis(1));
+    }
+    let first = ask(&world, "GET", "/admin/identities?page_size=2", Value::Null).await;
+    assert_eq!(emails(&first), ["ann@example.com", "bob@example.com"]);
+    let links = first.header(LINK);
+    assert!(links.starts_with("</admin/identities?page_size=2>; rel=\"first\",<"), "{links}");
+    let next = links.split(",<").nth(1).unwrap().strip_suffix(">; rel=\"next\"").unwrap();
+    let second = ask(&world, "GET", next, Value::Null).await;
+    assert_eq!(emails(&second), ["cyd@example.com"]);
+    assert!(!second.header(LINK).contains("next"));
+    let found = async |query: &str| {
+        let answer = ask(&world, "GET", &format!("/admin/identities?{query}"), Value::Null).await;
+        emails(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(found("email=BOB%40example.com").await, ["bob@example.com"]);
+    assert_eq!(found("email=nobody").await, Vec::<String>::new());
+    assert_eq!(found("text=CYD").await, ["cyd@example.com"]);
+    assert_eq!(found("email=bob%40example.com&status=disabled").await, Vec::<String>::new());
+    assert_eq!(found("status=active").await.len(), 3);
+}
+
+#[tokio::test]
+async fn sessions_are_seen_and_ended() {
+    let (world, tokens) = World::with_alice().await;
+    let other = world.log_in(PASSWORD).await.tokens();
+    let path = path_of(&world, ALICE).await;
+    let listed = ask(&world, "GET", &format!("{path}/sessions"), Value::Null).await;
+    assert_eq!((listed.status, listed.json.as_array().unwrap().len()), (200, 2));
+    assert_eq!((&listed.json[0]["amr"], listed.json[0].get("current")), (&json!(["pwd"]), None));
+    let one = format!("{path}/sessions/{}", listed.json[0]["id"].as_str().unwrap());
+    assert_eq!(ask(&world, "DELETE", &one, Value::Null).await.status, 204);
+    assert_eq!(ask(&world, "DELETE", &one, Value::Null).await.status, 404);
+    let me = async |access: &str| world.ask("GET", "/auth/me", access, Value::Null).await.status;
+    assert_eq!(me(&tokens.access).await + me(&other.access).await, 200 + 401);
+    assert_eq!(ask(&world, "DELETE", &format!("{path}/sessions"), Value::Null).await.status, 204);
+    assert_eq!((me(&tokens.access).await, me(&other.access).await), (401, 401));
+    let nobody = "/admin/identities/018f0000-0000-7000-8000-000000000000/sessions";
+    for method in ["GET", "DELETE"] {
+        assert_eq!(ask(&world, method, nobody, Value::Null).await.status, 404, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn factors_are_seen_and_taken_away_but_not_shown() {
+    let (world, tokens) = World::with_alice().await;
+    let (secret, _) = world.enrol_app(&tokens).await;
+    let path = format!("{}/factors", path_of(&world, ALICE).await);
+    let listed = ask(&world, "GET", &path, Value::Null).await;
+    assert_eq!(
+        (&listed.json["factors"][0]["kind"], &listed.json["recovery_codes_left"]),
+        (&json!("totp"), &json!(10))
+    );
+    assert!(!listed.json.to_string().contains(&secret.base32()));
+    assert!(listed.json["factors"][0].get("sealed").is_none());
+    let one = format!("{path}/{}", listed.json["factors"][0]["id"].as_str().unwrap());
+    assert_eq!(ask(&world, "DELETE", &one, Value::Null).await.status, 204);
+    assert_eq!(ask(&world, "DELETE", &one, Value::Null).await.status, 404);
+    assert_eq!(world.log_in(PASSWORD).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_reset_takes_everything_away_and_sends_a_way_back_if_wanted() {
+    let (world, tokens) = World::with_alice().await;
+    world.enrol_app(&tokens).await;
+    world.mails().await;
+    let path = path_of(&world, ALICE).await;
+    let reset = format!("{path}/credentials/reset");
+    assert_eq!(ask(&world, "POST", &reset, json!({"send_mail": true})).await.status, 204);
+    assert_eq!(
+        world.ask("GET", "/auth/me", &tokens.access, Value::Null).await.problem(),
+        (401, "invalid_token")
+    );
+    assert_eq!(world.log_in(PASSWORD).await.problem(), (401, "invalid_credentials"));
+    assert_eq!(ask(&world, "GET", &path, Value::Null).await.json["has_password"], false);
+    let code = crate::identity::tests::world::code(&world.mails().await.remove(0));
+    let new = json!({"email": ALICE, "code": code, "new_password": "battery staple"});
+    assert_eq!(world.post("/auth/recovery/confirm", new).await.status, 204);
+    assert_eq!(world.log_in("battery staple").await.status, 200);
+    assert_eq!(ask(&world, "POST", &reset, Value::Null).await.status, 204);
+    assert_eq!(world.mails().await.iter().filter(|mail| mail.subject.starts_with("Set")).count(), 0);
+    assert_eq!(world.log_in("battery staple").await.status, 401);
+}
+
+#[tokio::test]
+async fn without_mail_a_reset_that_needs_one_changes_nothing() {
+    let world = World::without_mail().await;
+    world.register(ALICE).await;
+    let path = path_of(&world, ALICE).await;
+    let refused = ask(&world, "POST", &format!("{path}/credentials/reset"), json!({"send_mail": true})).await;
+    assert_eq!(refused.status, 400);
+    assert_eq!(world.log_in(PASSWORD).await.status, 200);
+}

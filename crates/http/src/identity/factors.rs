@@ -1,0 +1,164 @@
+//! `/auth/factors`: what is asked beside the password. To change them asks for the password, or a login a moment ago.
+
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use serde::Deserialize;
+use sluice_identity::account::{Denied, Outcome};
+use sluice_identity::factor::{EnrolmentOutcome, NewPasskey};
+use sluice_identity::session::Caller;
+use sluice_identity::{Identity, Network};
+
+use super::body::JsonBody;
+use super::caller::{Id, Origin, SignedIn};
+use super::login::{PasskeyBody, challenged};
+use super::text::{SecretText, Text};
+use super::wire::{EnrolledBody, FactorsBody, RecoveryCodesBody, TotpBody, answer, done};
+use super::{IdentityState, Shared, went_through};
+use crate::respond::{Problem, ProblemKind};
+
+#[derive(Deserialize)]
+struct ConfirmationBody {
+    #[serde(default)]
+    password: SecretText,
+}
+
+#[derive(Deserialize)]
+struct TotpCodeBody<'a> {
+    #[serde(default)]
+    ticket: SecretText,
+    #[serde(default)]
+    code: SecretText,
+    #[serde(borrow, default)]
+    name: Text<'a>,
+}
+
+#[derive(Deserialize)]
+struct NameBody<'a> {
+    #[serde(borrow, default)]
+    name: Text<'a>,
+}
+
+/// `GET /auth/factors`
+pub(super) async fn list(State(state): Shared, SignedIn(caller): SignedIn) -> Result<Response, Problem> {
+    let factors = state.factors.list(caller.identity).await?;
+    let codes_left = state.factors.recovery_codes_left(caller.identity).await?;
+    Ok(answer(StatusCode::OK, &FactorsBody::new(&factors, codes_left)))
+}
+
+/// `PATCH /auth/factors/{id}`
+pub(super) async fn rename(
+    State(state): Shared,
+    SignedIn(caller): SignedIn,
+    Id(factor): Id,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let edit: NameBody<'_> = body.read()?;
+    let renamed = state.factors.rename(caller.identity, factor, edit.name.or_empty()).await?;
+    if renamed { Ok(done(StatusCode::NO_CONTENT)) } else { Err(Problem::of(ProblemKind::NotFound)) }
+}
+
+/// `DELETE /auth/factors/{id}`
+pub(super) async fn remove(
+    State(state): Shared,
+    SignedIn(caller): SignedIn,
+    Origin(network): Origin,
+    Id(factor): Id,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let identity = confirmed(&state, (&caller, network), &body).await?;
+    let removed = state.factors.remove(&identity, factor).await?;
+    if removed { Ok(done(StatusCode::NO_CONTENT)) } else { Err(Problem::of(ProblemKind::NotFound)) }
+}
+
+/// `POST /auth/factors/totp`
+pub(super) async fn begin_totp(
+    State(state): Shared,
+    SignedIn(caller): SignedIn,
+    Origin(network): Origin,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let identity = confirmed(&state, (&caller, network), &body).await?;
+    Ok(answer(StatusCode::OK, &TotpBody::from(&state.factors.begin_totp(&identity))))
+}
+
+/// `POST /auth/factors/totp/confirm`
+pub(super) async fn confirm_totp(
+    State(state): Shared,
+    SignedIn(caller): SignedIn,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let typed: TotpCodeBody<'_> = body.read()?;
+    let (ticket, code) = (typed.ticket.required("ticket")?, typed.code.required("code")?);
+    let identity = state.person(&caller).await?;
+    let name = typed.name.or_empty();
+    enrolled(state.factors.confirm_totp(&identity, ticket.expose(), code.expose(), name).await?)
+}
+
+/// `POST /auth/factors/passkeys`
+pub(super) async fn begin_passkey(
+    State(state): Shared,
+    SignedIn(caller): SignedIn,
+    Origin(network): Origin,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let identity = confirmed(&state, (&caller, network), &body).await?;
+    let challenge = state.factors.begin_passkey_enrolment(&identity, caller.session.as_bytes()).await?;
+    challenged(challenge.as_ref())
+}
+
+/// `POST /auth/factors/passkeys/confirm`
+pub(super) async fn confirm_passkey(
+    State(state): Shared,
+    SignedIn(caller): SignedIn,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let made: PasskeyBody<'_> = body.read()?;
+    let new = NewPasskey {
+        state: made.state.required("state")?,
+        response: made.response()?,
+        name: made.name.or_empty(),
+        context: caller.session.as_bytes(),
+    };
+    let identity = state.person(&caller).await?;
+    enrolled(state.factors.finish_passkey_enrolment(&identity, new).await?)
+}
+
+/// `POST /auth/factors/recovery-codes`: new ones, shown once; the former ones are none any more.
+pub(super) async fn make_recovery_codes(
+    State(state): Shared,
+    SignedIn(caller): SignedIn,
+    Origin(network): Origin,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let identity = confirmed(&state, (&caller, network), &body).await?;
+    match state.factors.regenerate_recovery_codes(identity.id).await? {
+        Some(codes) => Ok(answer(StatusCode::CREATED, &RecoveryCodesBody::from(codes.as_slice()))),
+        None => Err(Problem::of(ProblemKind::SecondFactorMissing)),
+    }
+}
+
+async fn confirmed(
+    state: &IdentityState,
+    (caller, network): (&Caller, Network),
+    body: &JsonBody,
+) -> Result<Identity, Problem> {
+    let password = body.read_or_empty::<ConfirmationBody>()?.password.given();
+    match state.accounts.confirm(caller, password.as_ref(), network).await? {
+        Outcome::Denied(Denied::WrongPassword) if password.is_none() => {
+            Err(Problem::of(ProblemKind::ConfirmationRequired).on("password"))
+        }
+        outcome => went_through(outcome),
+    }
+}
+
+fn enrolled(outcome: EnrolmentOutcome) -> Result<Response, Problem> {
+    match outcome {
+        EnrolmentOutcome::Enrolled(enrolled) => {
+            Ok(answer(StatusCode::CREATED, &EnrolledBody::from(&enrolled)))
+        }
+        EnrolmentOutcome::Wrong => Err(Problem::of(ProblemKind::WrongCode)),
+        EnrolmentOutcome::Expired => Err(Problem::of(ProblemKind::EnrolmentExpired)),
+        EnrolmentOutcome::TooMany => Err(Problem::of(ProblemKind::TooManyFactors)),
+    }
+}

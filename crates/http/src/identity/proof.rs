@@ -1,0 +1,35 @@
+//! What a mail carried, as it comes back: the code, typed, or the token of the link.
+
+use serde::Deserialize;
+use sluice_identity::account::{Claimant, MailProof};
+
+use super::caller::SignedIn;
+use super::text::{SecretText, Text};
+use crate::respond::Problem;
+
+/// `{token}`, `{email, code}`, or, of somebody who is signed in, `{code}`.
+#[derive(Deserialize)]
+pub(super) struct ProofBody<'a> {
+    #[serde(borrow, default)]
+    pub(super) email: Text<'a>,
+    #[serde(default)]
+    pub(super) code: SecretText,
+    #[serde(default)]
+    pub(super) token: SecretText,
+}
+
+impl ProofBody<'_> {
+    /// The proof.
+    pub(super) fn proof(self, caller: Option<&SignedIn>) -> Result<MailProof, Problem> {
+        if let Some(token) = self.token.given() {
+            return Ok(MailProof::Link(token));
+        }
+        let code = self.code.required("code")?;
+        let who = match (self.email.given(), caller) {
+            (Some(email), _) => Claimant::Email(email.to_owned()),
+            (None, Some(SignedIn(caller))) => Claimant::Identity(caller.identity),
+            (None, None) => return Err(Problem::missing("email")),
+        };
+        Ok(MailProof::Code { who, code })
+    }
+}

@@ -1,0 +1,110 @@
+//! What people do with their own record.
+
+use http::header::RETRY_AFTER;
+use serde_json::{Value, json};
+use sluice_identity::config::Rate;
+
+use super::world::{ALICE, PASSWORD, World, code, token};
+
+const NEW: &str = "battery staple";
+
+#[tokio::test]
+async fn another_password_ends_all_sessions_but_the_one_that_set_it() {
+    let (world, present) = World::with_alice().await;
+    let other = world.log_in(PASSWORD).await.tokens();
+    let set = async |current: &str, new: &str| {
+        let body = json!({"current_password": current, "new_password": new});
+        world.ask("POST", "/auth/password", &present.access, body).await
+    };
+    assert_eq!(set("wrong horse", NEW).await.problem(), (403, "wrong_password"));
+    let weak = set(PASSWORD, "1234567").await;
+    assert_eq!((weak.problem(), &weak.json["field"]), ((400, "password_too_short"), &json!("new_password")));
+    assert_eq!(set("", NEW).await.problem(), (400, "current_password_missing"));
+    let resumed = set(PASSWORD, NEW).await.tokens();
+    for (tokens, status) in [(&present, 401), (&other, 401), (&resumed, 200)] {
+        assert_eq!(world.ask("GET", "/auth/me", &tokens.access, Value::Null).await.status, status);
+    }
+    assert_eq!(world.log_in(PASSWORD).await.status, 401);
+    assert_eq!(world.log_in(NEW).await.status, 200);
+}
+
+#[tokio::test]
+async fn people_change_what_they_are_called() {
+    let (world, tokens) = World::with_alice().await;
+    let edit = async |body: Value| world.ask("PATCH", "/auth/me", &tokens.access, body).await;
+    let changed = edit(json!({"username": " Alice L. ", "email": "ignored@example.com"})).await;
+    assert_eq!((changed.status, &changed.json["username"]), (200, &json!("Alice L.")));
+    assert_eq!(changed.json["email"], ALICE);
+    assert_eq!(edit(json!({})).await.json["username"], "Alice L.");
+    assert_eq!(edit(json!({"username": "a".repeat(65)})).await.problem(), (400, "username_too_long"));
+}
+
+#[tokio::test]
+async fn an_address_is_verified_by_the_code_or_the_link_of_the_mail() {
+    let world = World::new().await;
+    world.register(ALICE).await;
+    let mail = world.mails().await.remove(0);
+    let confirm = async |body: Value| world.post("/auth/verification/confirm", body).await;
+    assert_eq!(confirm(json!({"email": ALICE, "code": "ABCDEFGH"})).await.problem(), (400, "wrong_code"));
+    assert_eq!(confirm(json!({"code": code(&mail)})).await.problem(), (400, "email_missing"));
+    assert_eq!(confirm(json!({"email": ALICE})).await.problem(), (400, "code_missing"));
+    assert_eq!(confirm(json!({"token": token(&mail)})).await.status, 204);
+    let tokens = world.log_in(PASSWORD).await.tokens();
+    let me = world.ask("GET", "/auth/me", &tokens.access, Value::Null).await;
+    assert_eq!(me.json["email_verified"], true);
+    let again = world.ask("POST", "/auth/verification", &tokens.access, Value::Null).await;
+    assert_eq!(again.problem(), (409, "unchanged"));
+}
+
+#[tokio::test]
+async fn whoever_is_signed_in_asks_for_another_code_and_types_it() {
+    let (world, tokens) = World::with_alice().await;
+    let asked = world.ask("POST", "/auth/verification", &tokens.access, Value::Null).await;
+    assert_eq!((asked.status, asked.json), (202, Value::Null));
+    let typed = json!({"code": code(&world.mails().await.remove(0))});
+    assert_eq!(world.ask("POST", "/auth/verification/confirm", &tokens.access, typed).await.status, 204);
+}
+
+#[tokio::test]
+async fn mails_are_not_sent_without_end() {
+    let world = World::with(|config| config.limits.mails_per_address = Some(Rate::per_hour(2))).await;
+    world.register(ALICE).await;
+    let tokens = world.log_in(PASSWORD).await.tokens();
+    let ask = async || world.ask("POST", "/auth/verification", &tokens.access, Value::Null).await;
+    assert_eq!(ask().await.status, 202);
+    let refused = ask().await;
+    assert_eq!((refused.problem(), refused.header(RETRY_AFTER)), ((429, "too_many_requests"), "1800"));
+}
+
+#[tokio::test]
+async fn another_address_is_set_by_the_code_that_was_sent_to_it() {
+    let (world, tokens) = World::with_alice().await;
+    let change = async |body: Value| world.ask("POST", "/auth/email", &tokens.access, body).await;
+    let new = "alice@example.org";
+    let wrong = change(json!({"email": new, "password": "wrong horse"})).await;
+    assert_eq!(wrong.problem(), (403, "wrong_password"));
+    assert_eq!(change(json!({"email": "x", "password": PASSWORD})).await.problem(), (400, "email_malformed"));
+    assert_eq!(change(json!({"email": ALICE, "password": PASSWORD})).await.problem(), (409, "unchanged"));
+    assert_eq!(change(json!({"email": new, "password": PASSWORD})).await.status, 202);
+    let mail = world.mails().await.remove(0);
+    assert_eq!(mail.to, new);
+    let confirmed = world.post("/auth/email/confirm", json!({"token": token(&mail)})).await;
+    assert_eq!(confirmed.status, 204);
+    let me = world.ask("GET", "/auth/me", &tokens.access, Value::Null).await;
+    assert_eq!((&me.json["email"], &me.json["email_verified"]), (&json!(new), &json!(true)));
+}
+
+#[tokio::test]
+async fn an_account_is_deleted_with_its_password() {
+    let (world, tokens) = World::with_alice().await;
+    let delete = async |body: Value| world.ask("DELETE", "/auth/me", &tokens.access, body).await;
+    assert_eq!(delete(Value::Null).await.problem(), (400, "password_missing"));
+    assert_eq!(delete(json!({"password": "wrong horse"})).await.problem(), (403, "wrong_password"));
+    assert_eq!(delete(json!({"password": PASSWORD})).await.status, 204);
+    assert_eq!(
+        world.ask("GET", "/auth/me", &tokens.access, Value::Null).await.problem(),
+        (401, "invalid_token")
+    );
+    assert_eq!(world.log_in(PASSWORD).await.problem(), (401, "invalid_credentials"));
+    assert_eq!(world.register(ALICE).await.status, 201);
+}

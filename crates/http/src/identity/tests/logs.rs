@@ -1,0 +1,77 @@
+//! What the log says of it all: no password, no token, no code, no address.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tracing::subscriber::NoSubscriber;
+use tracing::{Dispatch, Level};
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::world::{ALICE, PASSWORD, World, code, token};
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Log {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+#[tokio::test]
+async fn the_log_of_a_whole_life_tells_no_secret_and_no_address() {
+    // Given
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_max_level(Level::TRACE);
+    let subscriber = subscriber.with_ansi(false).finish();
+    // With one dispatcher in the process, `tracing` asks the thread that comes first to a place whether anybody listens there:
+    // another test, where nobody does.
+    let _second = Dispatch::new(NoSubscriber::default());
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let world = World::new().await;
+    let mut secrets =
+        vec![PASSWORD.to_owned(), ALICE.to_owned(), "alice@".to_owned(), "mistyped horse".to_owned()];
+    // When
+    world.register(ALICE).await;
+    world.register(ALICE).await;
+    let mail = world.mails().await.remove(0);
+    secrets.extend([code(&mail), token(&mail)]);
+    world.post("/auth/verification/confirm", json!({"token": token(&mail)})).await;
+    world.log_in("mistyped horse").await;
+    let tokens = world.log_in(PASSWORD).await.tokens();
+    secrets.extend([tokens.access.clone(), tokens.refresh.clone()]);
+    let (secret, enrolled) = world.enrol_app(&tokens).await;
+    secrets.extend([secret.base32(), enrolled.json["recovery_codes"][0].as_str().unwrap().to_owned()]);
+    let asked = world.log_in(PASSWORD).await;
+    let ticket = asked.json["login_ticket"].as_str().unwrap().to_owned();
+    let proof = json!({"login_ticket": ticket, "recovery_code": enrolled.json["recovery_codes"][0]});
+    world.post("/auth/login/factor", proof).await.tokens();
+    secrets.push(ticket);
+    world.post("/auth/refresh", json!({"refresh_token": tokens.refresh})).await;
+    world.post("/auth/recovery", json!({"email": ALICE})).await;
+    world.post("/auth/register", json!({"email": 7, "password": "mistyped horse"})).await;
+    world.ask("DELETE", "/auth/me", &tokens.access, json!({"password": PASSWORD})).await;
+    world.ask("GET", "/auth/me", &tokens.access, Value::Null).await;
+    // Then
+    let said = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    for sentence in ["person registered", "login refused", "signed in", "factor enrolled", "account deleted"]
+    {
+        assert!(said.contains(sentence), "{sentence}: {said}");
+    }
+    for secret in secrets {
+        assert!(!said.contains(&secret), "{secret}: {said}");
+    }
+}

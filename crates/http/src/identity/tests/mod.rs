@@ -1,0 +1,10 @@
+//! The identity API, asked over HTTP.
+
+mod account;
+mod factors;
+mod login;
+mod logs;
+mod recovery;
+mod registration;
+mod sessions;
+pub(crate) mod world;

@@ -1,0 +1,221 @@
+//! The JSON of the identity API. Keys in lower snake case, times as RFC 3339, ids as UUIDs.
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode};
+use jiff::Timestamp as Rfc3339;
+use serde::Serialize;
+use serde_json::Value;
+use sluice_identity::Identity;
+use sluice_identity::factor::{Enrolled, EnrolledFactor, RecoveryCode, TotpEnrolment};
+use sluice_identity::session::{IdentitySession, TokenPair, acr_of};
+use sluice_primitives::{SessionId, Timestamp};
+use uuid::Uuid;
+
+/// Most answers are no longer, in bytes.
+const USUAL: usize = 512;
+
+/// An answer that nobody keeps.
+pub(crate) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
+    let mut bytes = Vec::with_capacity(USUAL);
+    if serde_json::to_writer(&mut bytes, body).is_err() {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    }
+    let mut response = (status, bytes).into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    no_store(response)
+}
+
+/// An answer without a body, that nobody keeps.
+pub(crate) fn done(status: StatusCode) -> Response {
+    no_store(status.into_response())
+}
+
+fn no_store(mut response: Response) -> Response {
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// A person, as the person sees it.
+#[derive(Serialize)]
+pub(crate) struct PersonBody<'a> {
+    id: Uuid,
+    email: &'a str,
+    email_verified: bool,
+    username: &'a str,
+    status: &'static str,
+    created_at: Rfc3339,
+    updated_at: Rfc3339,
+}
+
+impl<'a> From<&'a Identity> for PersonBody<'a> {
+    fn from(identity: &'a Identity) -> Self {
+        Self {
+            id: identity.id.as_uuid(),
+            email: &identity.email,
+            email_verified: identity.email_verified_at.is_some(),
+            username: &identity.username,
+            status: identity.status.as_str(),
+            created_at: rfc3339(identity.created_at),
+            updated_at: rfc3339(identity.updated_at),
+        }
+    }
+}
+
+/// Where taken addresses are concealed: the same, whether the address was taken or not.
+#[derive(Serialize)]
+pub(crate) struct AcceptedBody {
+    pub(crate) status: &'static str,
+}
+
+/// The tokens of a session.
+#[derive(Serialize)]
+pub(crate) struct TokensBody<'a> {
+    access_token: &'a str,
+    refresh_token: &'a str,
+    token_type: &'static str,
+    expires_in: i64,
+}
+
+impl<'a> From<&'a TokenPair> for TokensBody<'a> {
+    fn from(pair: &'a TokenPair) -> Self {
+        Self {
+            access_token: pair.access_token.expose(),
+            refresh_token: pair.refresh_token.expose(),
+            token_type: "Bearer",
+            expires_in: pair.expires_in.as_secs(),
+        }
+    }
+}
+
+/// A session of a person.
+#[derive(Serialize)]
+pub(crate) struct SessionBody<'a> {
+    id: Uuid,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current: Option<bool>,
+    device: &'a str,
+    network: &'a str,
+    amr: &'a [String],
+    acr: &'static str,
+    authenticated_at: Rfc3339,
+    last_seen_at: Rfc3339,
+    expires_at: Rfc3339,
+}
+
+impl<'a> SessionBody<'a> {
+    /// As its person sees it, who is signed in to the session `present`.
+    pub(crate) fn of_person(session: &'a IdentitySession, present: SessionId) -> Self {
+        Self { current: Some(session.id == present), ..Self::from(session) }
+    }
+}
+
+impl<'a> From<&'a IdentitySession> for SessionBody<'a> {
+    fn from(session: &'a IdentitySession) -> Self {
+        Self {
+            id: session.id.as_uuid(),
+            current: None,
+            device: &session.device,
+            network: &session.network,
+            amr: &session.amr,
+            acr: acr_of(&session.amr),
+            authenticated_at: rfc3339(session.authenticated_at),
+            last_seen_at: rfc3339(session.last_seen_at),
+            expires_at: rfc3339(session.expires_at),
+        }
+    }
+}
+
+/// A second factor, without what it is made of.
+#[derive(Serialize)]
+pub(crate) struct FactorBody<'a> {
+    id: Uuid,
+    kind: &'static str,
+    name: &'a str,
+    created_at: Rfc3339,
+    last_used_at: Option<Rfc3339>,
+}
+
+impl<'a> From<&'a EnrolledFactor> for FactorBody<'a> {
+    fn from(factor: &'a EnrolledFactor) -> Self {
+        Self {
+            id: factor.id,
+            kind: factor.kind.as_str(),
+            name: &factor.name,
+            created_at: rfc3339(factor.created_at),
+            last_used_at: factor.last_used_at.map(rfc3339),
+        }
+    }
+}
+
+/// All factors of a person.
+#[derive(Serialize)]
+pub(crate) struct FactorsBody<'a> {
+    factors: Vec<FactorBody<'a>>,
+    recovery_codes_left: u32,
+}
+
+impl<'a> FactorsBody<'a> {
+    /// These factors, and so many codes.
+    pub(crate) fn new(factors: &'a [EnrolledFactor], recovery_codes_left: u32) -> Self {
+        Self { factors: factors.iter().map(FactorBody::from).collect(), recovery_codes_left }
+    }
+}
+
+/// What is needed to put a secret into an authenticator app.
+#[derive(Serialize)]
+pub(crate) struct TotpBody<'a> {
+    secret: &'a str,
+    otpauth_uri: &'a str,
+    qr_svg: &'a str,
+    ticket: &'a str,
+}
+
+impl<'a> From<&'a TotpEnrolment> for TotpBody<'a> {
+    fn from(enrolment: &'a TotpEnrolment) -> Self {
+        Self {
+            secret: &enrolment.secret_base32,
+            otpauth_uri: &enrolment.otpauth_uri,
+            qr_svg: &enrolment.qr_svg,
+            ticket: &enrolment.ticket,
+        }
+    }
+}
+
+/// What a browser is to do with a passkey: the argument of `navigator.credentials.create()` or `.get()`.
+#[derive(Serialize)]
+pub(crate) struct ChallengeBody<'a> {
+    pub(crate) options: &'a Value,
+    pub(crate) state: &'a str,
+}
+
+/// A factor that was added; with the first one, codes to write down.
+#[derive(Serialize)]
+pub(crate) struct EnrolledBody {
+    id: Uuid,
+    #[serde(flatten)]
+    codes: Option<RecoveryCodesBody>,
+}
+
+impl From<&Enrolled> for EnrolledBody {
+    fn from(enrolled: &Enrolled) -> Self {
+        Self { id: enrolled.factor, codes: enrolled.recovery_codes.as_deref().map(RecoveryCodesBody::from) }
+    }
+}
+
+/// Recovery codes, shown once.
+#[derive(Serialize)]
+pub(crate) struct RecoveryCodesBody {
+    recovery_codes: Vec<String>,
+}
+
+impl From<&[RecoveryCode]> for RecoveryCodesBody {
+    fn from(codes: &[RecoveryCode]) -> Self {
+        Self { recovery_codes: codes.iter().map(RecoveryCode::grouped).collect() }
+    }
+}
+
+/// A time as the API tells it.
+pub(crate) fn rfc3339(time: Timestamp) -> Rfc3339 {
+    Rfc3339::from_millisecond(time.as_millis()).unwrap_or(Rfc3339::MAX)
+}

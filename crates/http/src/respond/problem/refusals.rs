@@ -1,0 +1,51 @@
+//! What the identity service says, as problems. Each error is mapped here and nowhere else.
+
+use sluice_identity::account::Denied;
+use sluice_identity::session::Unauthenticated;
+use sluice_identity::{IdentityError, InvalidField};
+
+use super::{Problem, ProblemKind};
+
+impl From<IdentityError> for Problem {
+    fn from(error: IdentityError) -> Self {
+        Self::fault(&error, error.is_temporary())
+    }
+}
+
+impl From<InvalidField> for Problem {
+    fn from(field: InvalidField) -> Self {
+        Self::field(field.field(), field.code(), sentence(&field.to_string()))
+    }
+}
+
+impl From<Denied> for Problem {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::WrongPassword => Self::of(ProblemKind::WrongPassword),
+            Denied::WrongCode => Self::of(ProblemKind::WrongCode),
+            Denied::Invalid(field) => field.into(),
+            Denied::Taken => Self::of(ProblemKind::EmailTaken),
+            Denied::Unchanged => Self::of(ProblemKind::Unchanged),
+            Denied::TooMany(wait) => Self::too_many(wait),
+            Denied::Gone => Self::of_token(ProblemKind::InvalidToken),
+            Denied::NoMail => Self::of(ProblemKind::NotOffered).saying("This server sends no mail."),
+        }
+    }
+}
+
+impl From<Unauthenticated> for Problem {
+    fn from(why: Unauthenticated) -> Self {
+        match why {
+            Unauthenticated::NotOurs | Unauthenticated::Revoked => Self::of_token(ProblemKind::InvalidToken),
+            Unauthenticated::Expired => Self::of_token(ProblemKind::TokenExpired),
+            Unauthenticated::Unknown => Self::fault(&why, true),
+        }
+    }
+}
+
+/// The text as a sentence.
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).chain(['.']).collect()
+}

@@ -1,0 +1,76 @@
+//! `/ui/account/delete`: the end of an account, with all that belongs to it.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use sluice_identity::Email;
+use sluice_oauth::consent::Revoke;
+use sluice_primitives::Secret;
+use tracing::warn;
+
+use super::frame::form_page;
+use super::member::{Member, Refused, answer, without_cookie};
+use super::mistake::{Mistake, went};
+use super::place::Place;
+use super::views::{FarewellPage, Field, FormPage, Link};
+use crate::ui::page::page;
+use crate::ui::policy::Policy;
+use crate::ui::{UiState, stylesheet};
+
+const HERE: Place = Place::Deletion;
+const OTHER_ADDRESS: &str = "Type the email address of this account.";
+const LEAD: &str = "Your record, your factors and your sessions are deleted, and applications lose their access. This cannot \
+                    be undone.";
+
+/// `GET /ui/account/delete`
+pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+    let shown = async { form(&ui, &Member::of_page(&ui, request, HERE).await?, "", None) };
+    answer(&ui, shown.await)
+}
+
+/// `POST /ui/account/delete`
+pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
+    answer(&ui, taken.await)
+}
+
+async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    let fields = member.visit.parameters()?;
+    let typed = fields.get("email").unwrap_or_default();
+    if typed.parse::<Email>().map_or(true, |email| email.as_str() != member.identity.email) {
+        return form(ui, member, typed, Some(&Mistake::at("email", OTHER_ADDRESS)));
+    }
+    let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
+    let (id, subject) = (member.identity.id, member.subject()?);
+    match went(ui, ui.accounts.delete_account(id, &password, member.visit.network).await, HERE)? {
+        Ok(()) => {
+            if let Err(error) = ui.consents.revoke(Revoke::All(subject)).await {
+                // The account is gone, and nothing that was given out holds any more.
+                warn!(identity.id = %id, error = %error, "consents of a deleted account not forgotten");
+            }
+            let view = FarewellPage { stylesheet: &stylesheet(&ui.config) };
+            Ok(without_cookie(ui, page(StatusCode::OK, &view, &Policy::no_form())))
+        }
+        Err(mistake) => form(ui, member, typed, Some(&mistake)),
+    }
+}
+
+fn form(ui: &UiState, member: &Member, typed: &str, mistake: Option<&Mistake>) -> Result<Response, Refused> {
+    let back = Place::Overview.url(ui);
+    let hint = format!("Type {} to confirm.", member.identity.email);
+    let email =
+        Field { hint: Some(&hint), ..Field::email("email", "Email address of this account", typed) };
+    let page = FormPage {
+        title: "Delete your account",
+        lead: Some(LEAD),
+        fields: vec![
+            email.with_error(Mistake::of(mistake, "email")),
+            Field::password("Your password").with_error(Mistake::of(mistake, "password")),
+        ],
+        submit: "Delete for good",
+        is_grave: true,
+        back: Some(Link { url: &back, label: "Keep it" }),
+        ..FormPage::default()
+    };
+    form_page(ui, (member, HERE), mistake, page)
+}

@@ -1,0 +1,64 @@
+//! `/ui/account/email`: another address. A code goes there; nothing changes before it comes back.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use sluice_identity::account::EmailChange;
+use sluice_primitives::Secret;
+
+use super::frame::form_page;
+use super::member::{Member, Refused, answer};
+use super::mistake::{Mistake, went};
+use super::place::Place;
+use super::views::{Field, FormPage, Link};
+use crate::respond::redirect::redirect;
+use crate::ui::UiState;
+
+const HERE: Place = Place::Email;
+const HINT: &str = "We send a code there. Until you have typed it, your address stays what it is.";
+
+/// `GET /ui/account/email`
+pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+    let shown = async { form(&ui, &Member::of_page(&ui, request, HERE).await?, "", None) };
+    answer(&ui, shown.await)
+}
+
+/// `POST /ui/account/email`
+pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
+    answer(&ui, taken.await)
+}
+
+async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    let fields = member.visit.parameters()?;
+    let new_email = fields.get("email").unwrap_or_default();
+    let change = EmailChange {
+        identity: member.identity.id,
+        password: Secret::new(fields.get("password").unwrap_or_default().to_owned()),
+        new_email: new_email.to_owned(),
+        network: member.visit.network,
+    };
+    match went(ui, ui.accounts.begin_email_change(&change).await, HERE)? {
+        Ok(()) => Ok(redirect(StatusCode::SEE_OTHER, &Place::EmailCode.url(ui))),
+        Err(mistake) => form(ui, member, new_email, Some(&mistake)),
+    }
+}
+
+fn form(ui: &UiState, member: &Member, typed: &str, mistake: Option<&Mistake>) -> Result<Response, Refused> {
+    let back = Place::Overview.url(ui);
+    let email =
+        Field { focused: true, hint: Some(HINT), ..Field::email("email", "New email address", typed) };
+    let lead = format!("It is {} now.", member.identity.email);
+    let page = FormPage {
+        title: "Change your email address",
+        lead: Some(&lead),
+        fields: vec![
+            email.with_error(Mistake::of(mistake, "email")),
+            Field::password("Your password").with_error(Mistake::of(mistake, "password")),
+        ],
+        submit: "Send code",
+        back: Some(Link { url: &back, label: "Cancel" }),
+        ..FormPage::default()
+    };
+    form_page(ui, (member, HERE), mistake, page)
+}

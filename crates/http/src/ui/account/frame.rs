@@ -1,0 +1,55 @@
+//! How the pages of somebody who is signed in are put together.
+
+use axum::response::Response;
+
+use super::member::{Member, Refused};
+use super::mistake::Mistake;
+use super::notice::Notice;
+use super::place::{LOGOUT, Place};
+use super::views::{Entry, FormPage, Frame};
+use crate::ui::page::page;
+use crate::ui::policy::Policy;
+use crate::ui::{UiState, script, stylesheet};
+
+/// The pages of the menu.
+const MENU: [(Place, &str); 4] = [
+    (Place::Overview, "Account"),
+    (Place::Factors, "Second factors"),
+    (Place::Sessions, "Devices"),
+    (Place::Applications, "Applications"),
+];
+
+/// What stands around the page `here`; `csrf` is the token of the session.
+pub(super) fn frame<'a>(ui: &UiState, member: &'a Member, here: Place, csrf: &'a str) -> Frame<'a> {
+    let entry = |(place, label): (Place, _)| Entry { label, url: place.url(ui), is_here: place == here };
+    let notice = member.visit.parameters().ok().and_then(|fields| Notice::of(&fields, &member.cookie));
+    Frame {
+        name: member.name(),
+        csrf,
+        sign_out: ui.path(LOGOUT),
+        entries: MENU.into_iter().map(entry).collect(),
+        notice: notice.map(Notice::sentence),
+    }
+}
+
+/// A form of the page `here`, which it posts to as well.
+pub(super) fn form_page(
+    ui: &UiState,
+    (member, here): (&Member, Place),
+    mistake: Option<&Mistake>,
+    form: FormPage<'_>,
+) -> Result<Response, Refused> {
+    let (csrf, stylesheet, action) = (member.csrf()?, stylesheet(&ui.config), here.url(ui));
+    let (frame, script) = (frame(ui, member, here, &csrf), script::script(&ui.config));
+    let view = FormPage {
+        stylesheet: &stylesheet,
+        script: &script,
+        frame: Some(&frame),
+        action: &action,
+        csrf: &csrf,
+        form_error: Mistake::of(mistake, ""),
+        ..form
+    };
+    let response = page(Mistake::status(mistake), &view, &Policy::form(&ui.config).with_script());
+    Ok(Mistake::dress(mistake, response))
+}

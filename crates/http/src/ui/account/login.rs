@@ -1,0 +1,250 @@
+//! `/ui/account/login`: who is it? Begins a session of the account pages, which is none of the OAuth flow's.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use sluice_identity::factor::{Aal, FactorOutcome, FirstFactor, NextStep, TicketData};
+use sluice_identity::{Attempt, Identity, LoginOutcome};
+use sluice_oauth::authorization::CookieChanges;
+use sluice_primitives::Secret;
+use sluice_protocol::Parameters;
+
+use super::login_factor;
+use super::member::{Arrival, Refused, answer, begun, with_cookie, without_cookie};
+use super::mistake::Mistake;
+use super::place::{LOGIN, Place};
+use super::views::{Field, FormPage, Link, Passkey};
+use crate::respond::redirect::redirect;
+use crate::ui::page::page;
+use crate::ui::policy::Policy;
+use crate::ui::problem::Problem;
+use crate::ui::visit::Visit;
+use crate::ui::{UiState, script, stylesheet};
+
+/// What the forms, tickets and passkeys of this page are bound to, beside the browser's key.
+const FORMS: &str = "account login";
+
+const NO_EMAIL: &str = "Enter your email address.";
+const NO_PASSWORD: &str = "Enter your password.";
+const WRONG: &str = "The email address or the password is wrong.";
+const WRONG_PASSKEY: &str = "This passkey did not work. Please try again.";
+const EXPIRED: &str = "That took too long. Please sign in again.";
+
+/// What was typed, and where it leads.
+#[derive(Clone, Copy)]
+pub(super) struct Typed<'a> {
+    email: &'a str,
+    pub(super) then: Place,
+    /// Whether somebody has just signed out.
+    is_out: bool,
+}
+
+impl<'a> Typed<'a> {
+    pub(super) fn read(fields: &'a Parameters<'_>) -> Self {
+        Self {
+            email: fields.get("email").unwrap_or_default(),
+            then: Place::named(fields.get("then")),
+            is_out: fields.get("signed_out").is_some(),
+        }
+    }
+}
+
+/// `GET /ui/account/login`
+pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+    let arrival = Arrival::of_page(&ui, &request);
+    answer(&ui, look(&ui, arrival).await)
+}
+
+/// `POST /ui/account/login`
+pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take(&ui, &Arrival::of_form(&ui, request).await?).await };
+    answer(&ui, taken.await)
+}
+
+async fn look(ui: &UiState, mut arrival: Arrival) -> Result<Response, Refused> {
+    let (key, binding) = arrival.visit.browser.binding_key(true, &*ui.accounts.rng);
+    if binding.is_some() {
+        arrival.visit.browser.keys.0.insert(0, key);
+    }
+    let fields = arrival.visit.parameters()?;
+    let typed = Typed::read(&fields);
+    if let Some(cookie) = &arrival.cookie {
+        if ui.accounts.sessions.visit(cookie.session).await?.is_some() {
+            return Ok(redirect(StatusCode::SEE_OTHER, &typed.then.url(ui)));
+        }
+    }
+    let mut response = form(ui, &arrival.visit, typed, None).await?;
+    ui.cookies.apply(&CookieChanges { binding, ..CookieChanges::default() }, response.headers_mut());
+    Ok(if arrival.cookie.is_some() { without_cookie(ui, response) } else { response })
+}
+
+async fn take(ui: &UiState, arrival: &Arrival) -> Result<Response, Refused> {
+    let fields = arrival.visit.parameters()?;
+    check(ui, &arrival.visit, &fields)?;
+    let typed = Typed::read(&fields);
+    if let Some(response) = fields.get("passkey") {
+        let state = fields.get("passkey_state").unwrap_or_default();
+        return take_passkey(ui, arrival, typed, (state, response)).await;
+    }
+    if typed.email.trim().is_empty() {
+        return again(ui, arrival, typed, Mistake::at("email", NO_EMAIL)).await;
+    }
+    let Some(password) = fields.get("password") else {
+        return again(ui, arrival, typed, Mistake::at("password", NO_PASSWORD)).await;
+    };
+    let attempt = Attempt {
+        email: typed.email.to_owned(),
+        password: Secret::new(password.to_owned()),
+        network: arrival.visit.network,
+        known_browser: false,
+    };
+    let mistake = match ui.login.log_in(attempt).await {
+        Ok(LoginOutcome::LoggedIn(identity)) => return after_password(ui, arrival, typed, &identity).await,
+        Ok(LoginOutcome::Refused(_)) => Mistake::at("", WRONG),
+        Ok(LoginOutcome::TooMany(wait)) => Mistake::too_many(wait),
+        Err(error) => Mistake::busy(error)?,
+    };
+    again(ui, arrival, typed, mistake).await
+}
+
+async fn after_password(
+    ui: &UiState,
+    arrival: &Arrival,
+    typed: Typed<'_>,
+    identity: &Identity,
+) -> Result<Response, Refused> {
+    let first = FirstFactor {
+        identity,
+        amr: &["pwd"],
+        wanted: Aal::Aal1,
+        context: &context(&arrival.visit)?,
+        data: TicketData::default(),
+    };
+    match ui.factors.after_first(first).await? {
+        NextStep::Done { amr, .. } => begin(ui, arrival, typed, (identity, amr)).await,
+        NextStep::Factor { ticket, kinds } => {
+            login_factor::form(ui, &arrival.visit, (&ticket, kinds, typed.then), None).await
+        }
+        // No more than one factor is asked for.
+        NextStep::CannotReach => again(ui, arrival, typed, Mistake::at("", WRONG)).await,
+    }
+}
+
+async fn take_passkey(
+    ui: &UiState,
+    arrival: &Arrival,
+    typed: Typed<'_>,
+    (state, response): (&str, &str),
+) -> Result<Response, Refused> {
+    let context = context(&arrival.visit)?;
+    let shown = ui.factors.finish_passkey_login(state, response, &context, arrival.visit.network).await;
+    let mistake = match shown {
+        Ok(FactorOutcome::Done { identity, amr, .. }) => {
+            return begin(ui, arrival, typed, (&identity, amr)).await;
+        }
+        Ok(FactorOutcome::Wrong) => Mistake::at("", WRONG_PASSKEY),
+        Ok(FactorOutcome::Expired) => Mistake::at("", EXPIRED),
+        Ok(FactorOutcome::TooMany(wait)) => Mistake::too_many(wait),
+        Err(error) => Mistake::busy(error)?,
+    };
+    again(ui, arrival, typed, mistake).await
+}
+
+/// Begins the session.
+pub(super) async fn begin(
+    ui: &UiState,
+    arrival: &Arrival,
+    typed: Typed<'_>,
+    (identity, amr): (&Identity, Vec<String>),
+) -> Result<Response, Refused> {
+    let network = arrival.visit.network;
+    match ui.accounts.sessions.begin(identity, amr, &arrival.device, network).await {
+        Ok(pair) => {
+            let response = redirect(StatusCode::SEE_OTHER, &typed.then.url(ui));
+            Ok(with_cookie(ui, response, &begun(ui, &pair)))
+        }
+        Err(error) => again(ui, arrival, typed, Mistake::busy(error)?).await,
+    }
+}
+
+/// The page once more, because what was begun cannot be finished.
+pub(super) async fn expired(
+    ui: &UiState,
+    arrival: &Arrival,
+    typed: Typed<'_>,
+) -> Result<Response, Refused> {
+    again(ui, arrival, typed, Mistake::at("", EXPIRED)).await
+}
+
+/// The form is one that this server gave this browser.
+pub(super) fn check(ui: &UiState, visit: &Visit, fields: &Parameters<'_>) -> Result<(), Problem> {
+    visit.check_token(FORMS, fields).map_err(|problem| problem.restarting_at(Some(ui.path(LOGIN))))
+}
+
+/// The token of the forms, which is also what tickets and passkeys are good for: this page, in this browser.
+pub(super) fn csrf(visit: &Visit) -> Result<String, Problem> {
+    visit.form_token(FORMS)
+}
+
+/// What tickets and passkeys are good for.
+pub(super) fn context(visit: &Visit) -> Result<Vec<u8>, Problem> {
+    Ok(csrf(visit)?.into_bytes())
+}
+
+async fn again(
+    ui: &UiState,
+    arrival: &Arrival,
+    typed: Typed<'_>,
+    mistake: Mistake,
+) -> Result<Response, Refused> {
+    form(ui, &arrival.visit, typed, Some(&mistake)).await
+}
+
+async fn form(
+    ui: &UiState,
+    visit: &Visit,
+    typed: Typed<'_>,
+    mistake: Option<&Mistake>,
+) -> Result<Response, Refused> {
+    let challenge = ui.factors.begin_passkey(None, &context(visit)?).await?;
+    let options = challenge.as_ref().map(|challenge| challenge.options.to_string()).unwrap_or_default();
+    let passkey = challenge.as_ref().map(|challenge| Passkey {
+        is_quiet: true,
+        ..Passkey::get(&options, &challenge.state, "Sign in with a passkey")
+    });
+    let recover = ui.accounts.mails.as_ref().map(|_| ui.accounts.config.links.recover.to_string());
+    let view = FormPage {
+        stylesheet: &stylesheet(&ui.config),
+        script: &script::script(&ui.config),
+        title: "Sign in to your account",
+        notice: typed.is_out.then_some("You are signed out."),
+        action: &ui.path(LOGIN),
+        csrf: &csrf(visit)?,
+        hidden: vec![("then", typed.then.slug())],
+        fields: vec![
+            email(typed, passkey.is_some(), mistake),
+            Field::password("Password").with_error(Mistake::of(mistake, "password")),
+        ],
+        passkey,
+        submit: "Sign in",
+        asides: recover.iter().map(|url| Link { url, label: "Forgot your password?" }).collect(),
+        form_error: Mistake::of(mistake, ""),
+        ..FormPage::default()
+    };
+    Ok(send(ui, &view, mistake))
+}
+
+fn email<'a>(typed: Typed<'a>, has_passkeys: bool, mistake: Option<&'a Mistake>) -> Field<'a> {
+    let field = Field {
+        autocomplete: if has_passkeys { "username webauthn" } else { "username" },
+        focused: mistake.is_none() && typed.email.is_empty(),
+        ..Field::email("email", "Email address", typed.email)
+    };
+    field.with_error(Mistake::of(mistake, "email"))
+}
+
+/// A form of somebody who is not signed in.
+pub(super) fn send(ui: &UiState, view: &FormPage<'_>, mistake: Option<&Mistake>) -> Response {
+    let response = page(Mistake::status(mistake), view, &Policy::form(&ui.config).with_script());
+    Mistake::dress(mistake, response)
+}

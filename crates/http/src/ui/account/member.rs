@@ -1,0 +1,201 @@
+//! Who opens a page of the account: somebody who is signed in, or is sent to sign in.
+
+use axum::extract::Request;
+use axum::http::header::USER_AGENT;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use sluice_commit::StoreError;
+use sluice_identity::account::confirmation::FRESH;
+use sluice_identity::session::{Caller, IdentitySession, TokenPair, acr_of};
+use sluice_identity::{Identity, IdentityError};
+use sluice_oauth::authorization::Browser;
+use sluice_oauth::flow::{BindingKey, BindingKeys};
+use sluice_protocol::Subject;
+
+use super::cookie::{AccountCookie, removal};
+use super::place::{CONFIRM, LOGIN, Place, leading_to};
+use crate::respond::redirect::redirect;
+use crate::ui::UiState;
+use crate::ui::problem::Problem;
+use crate::ui::visit::Visit;
+
+/// What the forms of a session are bound to, beside its cookie.
+const FORMS: &str = "account";
+
+/// A request for a page of the account, or of its form.
+pub(super) struct Arrival {
+    pub(super) visit: Visit,
+    pub(super) cookie: Option<AccountCookie>,
+    /// What the browser calls itself.
+    pub(super) device: String,
+}
+
+/// Somebody who is signed in, before a page or with its form.
+pub(super) struct Member {
+    pub(super) visit: Visit,
+    pub(super) identity: Identity,
+    pub(super) session: IdentitySession,
+    pub(super) cookie: AccountCookie,
+    pub(super) device: String,
+}
+
+/// Why somebody does not get what was asked for.
+pub(super) enum Refused {
+    /// Something is wrong.
+    Problem(Problem),
+    /// Nobody is signed in: to this page after having signed in.
+    SignedOut(Place),
+    /// It was too long ago that the person showed who it is: to this page after having done so again.
+    Stale(Place),
+}
+
+impl Refused {
+    /// What the browser gets instead.
+    pub(super) fn answer(&self, ui: &UiState) -> Response {
+        let (page, then) = match self {
+            Self::Problem(problem) => return problem.answer(ui),
+            Self::SignedOut(then) => (LOGIN, then),
+            Self::Stale(then) => (CONFIRM, then),
+        };
+        redirect(StatusCode::SEE_OTHER, &leading_to(ui, page, *then))
+    }
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<IdentityError> for Refused {
+    fn from(error: IdentityError) -> Self {
+        Self::Problem(error.into())
+    }
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::Problem(IdentityError::from(error).into())
+    }
+}
+
+/// The answer of a page, whatever came of it.
+pub(super) fn answer(ui: &UiState, result: Result<Response, Refused>) -> Response {
+    result.unwrap_or_else(|refused| refused.answer(ui))
+}
+
+impl Arrival {
+    /// At a page.
+    pub(super) fn of_page(ui: &UiState, request: &Request) -> Self {
+        Self {
+            visit: Visit::of_page(ui, request),
+            cookie: cookie(ui, request.headers()),
+            device: device(request.headers()),
+        }
+    }
+
+    /// With a form.
+    pub(super) async fn of_form(ui: &UiState, request: Request) -> Result<Self, Problem> {
+        let (cookie, device) = (cookie(ui, request.headers()), device(request.headers()));
+        Ok(Self { visit: Visit::of_form(ui, request).await?, cookie, device })
+    }
+
+    /// Who it is, if somebody is signed in.
+    pub(super) async fn member(self, ui: &UiState) -> Result<Option<Member>, IdentityError> {
+        let Some(cookie) = self.cookie else { return Ok(None) };
+        let Some((session, identity)) = ui.accounts.sessions.visit(cookie.session).await? else {
+            return Ok(None);
+        };
+        // The forms of a session are those of its cookie, and end with it.
+        let keys = BindingKeys(vec![BindingKey::of_cookie(&cookie.value)]);
+        let mut visit = self.visit;
+        visit.browser = Browser { keys, ..Browser::default() };
+        Ok(Some(Member { visit, identity, session, cookie, device: self.device }))
+    }
+
+    /// Whoever posted a form of the page `place`, which must be one that this server gave this session.
+    pub(super) async fn checked_member(self, ui: &UiState, place: Place) -> Result<Member, Refused> {
+        let member = self.member(ui).await?.ok_or(Refused::SignedOut(place))?;
+        let fields = member.visit.parameters()?;
+        let checked = member.visit.check_token(FORMS, &fields);
+        drop(fields);
+        checked.map_err(|problem| problem.restarting_at(Some(place.url(ui))))?;
+        Ok(member)
+    }
+}
+
+impl Member {
+    /// Whoever opens the page `place`.
+    pub(super) async fn of_page(ui: &UiState, request: Request, place: Place) -> Result<Self, Refused> {
+        let arrival = Arrival::of_page(ui, &request);
+        arrival.member(ui).await?.ok_or(Refused::SignedOut(place))
+    }
+
+    /// Whoever posts a form of the page `place`, which must be one that this server gave this session.
+    pub(super) async fn of_form(ui: &UiState, request: Request, place: Place) -> Result<Self, Refused> {
+        Arrival::of_form(ui, request).await?.checked_member(ui, place).await
+    }
+
+    /// The token for the forms of this session.
+    pub(super) fn csrf(&self) -> Result<String, Problem> {
+        self.visit.form_token(FORMS)
+    }
+
+    /// Whether the person has shown a moment ago who it is. Else it is asked for before the page `place` is shown.
+    pub(super) fn must_be_fresh(&self, ui: &UiState, place: Place) -> Result<(), Refused> {
+        let age = ui.accounts.clock.now().since(self.session.authenticated_at);
+        if age < FRESH { Ok(()) } else { Err(Refused::Stale(place)) }
+    }
+
+    /// As the identity API calls the person.
+    pub(super) fn caller(&self) -> Caller {
+        Caller {
+            identity: self.identity.id,
+            session: self.session.id,
+            authenticated_at: self.session.authenticated_at,
+            amr: self.session.amr.clone(),
+            acr: acr_of(&self.session.amr).to_owned(),
+        }
+    }
+
+    /// As applications call the person.
+    pub(super) fn subject(&self) -> Result<Subject, Refused> {
+        let subject = self.identity.id.to_string().parse();
+        subject.map_err(|_| StoreError::Invalid("an identity's id is no subject".to_owned()).into())
+    }
+
+    /// How the person recognises the account.
+    pub(super) fn name(&self) -> &str {
+        if self.identity.username.is_empty() { &self.identity.email } else { &self.identity.username }
+    }
+}
+
+/// The cookie of a session that has just begun.
+pub(super) fn begun(ui: &UiState, pair: &TokenPair) -> AccountCookie {
+    AccountCookie::new(pair.session, &ui.accounts.sealer, &*ui.accounts.rng)
+}
+
+/// Gives the browser a cookie.
+pub(super) fn with_cookie(ui: &UiState, mut response: Response, cookie: &AccountCookie) -> Response {
+    let keep = ui.accounts.sessions.terms.lifetimes.lifetime;
+    if let Some((name, value)) = cookie.set(ui.cookies.secure, keep) {
+        response.headers_mut().append(name, value);
+    }
+    response
+}
+
+/// Takes the cookie from the browser.
+pub(super) fn without_cookie(ui: &UiState, mut response: Response) -> Response {
+    if let Some((name, value)) = removal(ui.cookies.secure) {
+        response.headers_mut().append(name, value);
+    }
+    response
+}
+
+fn cookie(ui: &UiState, headers: &HeaderMap) -> Option<AccountCookie> {
+    AccountCookie::of(headers, ui.cookies.secure, &ui.accounts.sealer)
+}
+
+fn device(headers: &HeaderMap) -> String {
+    headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+}

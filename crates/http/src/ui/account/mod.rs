@@ -1,0 +1,55 @@
+//! The account pages: what people see and change of their own record. They have a session of their own, whose row and
+//! person are looked at for every page, and need no script but for passkeys.
+//!
+//! [`login`], [`login_factor`], [`logout`]: the session. [`confirm`]: who it is, once more. [`overview`], [`username`],
+//! [`email`], [`mail_code`], [`password`], [`deletion`]: the record. [`sessions`], [`device`]: where one is signed in.
+//! [`applications`]: who may act for one. [`cookie`], [`member`]: who asks. [`frame`], [`mistake`], [`notice`], [`place`], [`views`]: how
+//! a page is put together.
+
+mod applications;
+mod confirm;
+mod cookie;
+mod deletion;
+mod device;
+mod email;
+mod frame;
+mod login;
+mod login_factor;
+mod logout;
+mod mail_code;
+mod member;
+mod mistake;
+mod notice;
+mod overview;
+mod password;
+mod place;
+mod sessions;
+mod username;
+mod views;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use self::place::Place;
+use super::UiState;
+
+/// The pages below `/ui/account`.
+pub(super) fn routes() -> Router<UiState> {
+    Router::new()
+        .route(place::LOGIN, get(login::show).post(login::submit))
+        .route(login_factor::FACTOR, post(login_factor::submit))
+        .route(place::LOGOUT, post(logout::submit))
+        .route(place::CONFIRM, get(confirm::show).post(confirm::submit))
+        .route(Place::Overview.path(), get(overview::show))
+        .route(Place::Username.path(), get(username::show).post(username::submit))
+        .route(Place::Email.path(), get(email::show).post(email::submit))
+        .route(Place::EmailCode.path(), get(mail_code::show_change).post(mail_code::submit_change))
+        .route(
+            Place::Verification.path(),
+            get(mail_code::show_verification).post(mail_code::submit_verification),
+        )
+        .route(Place::Password.path(), get(password::show).post(password::submit))
+        .route(Place::Deletion.path(), get(deletion::show).post(deletion::submit))
+        .route(Place::Sessions.path(), get(sessions::show).post(sessions::submit))
+        .route(Place::Applications.path(), get(applications::show).post(applications::submit))
+}

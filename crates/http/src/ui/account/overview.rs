@@ -1,0 +1,43 @@
+//! `/ui/account`: what there is, and where it is changed.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::frame::frame;
+use super::member::{Member, Refused, answer};
+use super::place::Place;
+use super::views::{Moment, OverviewPage};
+use crate::ui::page::page;
+use crate::ui::policy::Policy;
+use crate::ui::{UiState, stylesheet};
+
+/// `GET /ui/account`
+pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+    let shown = async { look(&ui, &Member::of_page(&ui, request, Place::Overview).await?).await };
+    answer(&ui, shown.await)
+}
+
+async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    let identity = &member.identity;
+    let factors = ui.factors.list(identity.id).await?.len();
+    let csrf = member.csrf()?;
+    let view = OverviewPage {
+        stylesheet: &stylesheet(&ui.config),
+        frame: &frame(ui, member, Place::Overview, &csrf),
+        csrf: &csrf,
+        username: &identity.username,
+        username_url: Place::Username.url(ui),
+        email: &identity.email,
+        email_url: Place::Email.url(ui),
+        is_verified: identity.email_verified_at.is_some(),
+        verification_action: ui.accounts.mails.as_ref().map(|_| Place::Verification.url(ui)),
+        has_password: !identity.credential.is_empty(),
+        password_url: Place::Password.url(ui),
+        factors,
+        factors_url: Place::Factors.url(ui),
+        member_since: Moment::new(identity.created_at),
+        deletion_url: Place::Deletion.url(ui),
+    };
+    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
+}

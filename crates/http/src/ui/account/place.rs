@@ -1,0 +1,109 @@
+//! The pages of the account, and how one leads to another. Where a page leads on to is one of these, whatever is asked for.
+
+use form_urlencoded::Serializer;
+
+use crate::ui::UiState;
+
+/// A page of the account, below `/ui/account`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Overview,
+    Username,
+    Email,
+    EmailCode,
+    Verification,
+    Password,
+    Deletion,
+    Factors,
+    Totp,
+    Passkey,
+    RecoveryCodes,
+    Sessions,
+    Applications,
+}
+
+const ROOT: &str = "/ui/account";
+/// Where people sign in.
+pub(super) const LOGIN: &str = "/ui/account/login";
+/// Where they show who they are once more.
+pub(super) const CONFIRM: &str = "/ui/account/confirm";
+/// Where they sign out.
+pub(super) const LOGOUT: &str = "/ui/account/logout";
+
+impl Place {
+    const ALL: [Self; 13] = [
+        Self::Overview,
+        Self::Username,
+        Self::Email,
+        Self::EmailCode,
+        Self::Verification,
+        Self::Password,
+        Self::Deletion,
+        Self::Factors,
+        Self::Totp,
+        Self::Passkey,
+        Self::RecoveryCodes,
+        Self::Sessions,
+        Self::Applications,
+    ];
+
+    /// Its path.
+    pub(super) const fn path(self) -> &'static str {
+        match self {
+            Self::Overview => ROOT,
+            Self::Username => "/ui/account/username",
+            Self::Email => "/ui/account/email",
+            Self::EmailCode => "/ui/account/email/confirm",
+            Self::Verification => "/ui/account/verification",
+            Self::Password => "/ui/account/password",
+            Self::Deletion => "/ui/account/delete",
+            Self::Factors => "/ui/account/factors",
+            Self::Totp => "/ui/account/factors/totp",
+            Self::Passkey => "/ui/account/factors/passkey",
+            Self::RecoveryCodes => "/ui/account/factors/recovery-codes",
+            Self::Sessions => "/ui/account/sessions",
+            Self::Applications => "/ui/account/applications",
+        }
+    }
+
+    /// What names it in a parameter.
+    pub(super) fn slug(self) -> &'static str {
+        self.path().strip_prefix(ROOT).unwrap_or_default().trim_start_matches('/')
+    }
+
+    /// The page of this name; the overview if there is none.
+    pub(super) fn named(slug: Option<&str>) -> Self {
+        let named = Self::ALL.into_iter().find(|place| Some(place.slug()) == slug);
+        named.unwrap_or(Self::Overview)
+    }
+
+    /// Its address on this server.
+    pub(super) fn url(self, ui: &UiState) -> String {
+        ui.path(self.path())
+    }
+}
+
+/// The address of a page from which the browser goes on to `then`.
+pub(super) fn leading_to(ui: &UiState, page: &str, then: Place) -> String {
+    let path = ui.path(page);
+    if then == Place::Overview {
+        return path;
+    }
+    let query = Serializer::new(String::new()).append_pair("then", then.slug()).finish();
+    format!("{path}?{query}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_found_by_its_name_and_nothing_else_is_a_place() {
+        for place in Place::ALL {
+            assert_eq!(Place::named(Some(place.slug())), place);
+        }
+        for other in [None, Some("//evil.example"), Some("https://evil.example"), Some("../login")] {
+            assert_eq!(Place::named(other), Place::Overview, "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `/ui/account/sessions`: where the person is signed in, and the way out of each place, or of all of them.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use sluice_identity::session::IdentitySession;
+use sluice_oauth::login_session::{EndSessions, LoginSession};
+use sluice_primitives::SessionId;
+
+use super::device::device_name;
+use super::frame::frame;
+use super::logout::gone;
+use super::member::{Member, Refused, answer};
+use super::notice::Notice;
+use super::place::Place;
+use super::views::{BrowserRow, DeviceRow, Moment, SessionsPage};
+use crate::respond::redirect::redirect;
+use crate::ui::page::page;
+use crate::ui::policy::Policy;
+use crate::ui::{UiState, stylesheet};
+
+const HERE: Place = Place::Sessions;
+
+/// `GET /ui/account/sessions`
+pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+    let shown = async { look(&ui, &Member::of_page(&ui, request, HERE).await?).await };
+    answer(&ui, shown.await)
+}
+
+/// `POST /ui/account/sessions`: `session`, `browser`, `others` or `everything` says what ends.
+pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
+    answer(&ui, taken.await)
+}
+
+async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    let fields = member.visit.parameters()?;
+    let (sessions, id) = (&ui.accounts.sessions, member.identity.id);
+    if fields.get("everything").is_some() {
+        // First those that applications hear of: whoever is still in can try again.
+        ui.login_sessions.end(EndSessions::Subject(member.subject()?)).await?;
+        sessions.end_all(id).await?;
+        return Ok(gone(ui));
+    }
+    if fields.get("others").is_some() {
+        sessions.end_others(id, member.session.id).await?;
+        return Ok(done(ui, member, Notice::OthersEnded));
+    }
+    let ended = match (named(fields.get("session")), named(fields.get("browser"))) {
+        (Some(session), _) => sessions.end(id, session).await? && session != member.session.id,
+        (None, Some(session)) => ui.login_sessions.end_of(&member.subject()?, session).await?,
+        (None, None) => false,
+    };
+    if ended {
+        return Ok(done(ui, member, Notice::SessionEnded));
+    }
+    // It was this one, which the page then finds out; or it was over already, or is somebody else's.
+    Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui)))
+}
+
+fn named(id: Option<&str>) -> Option<SessionId> {
+    id?.parse().ok()
+}
+
+fn done(ui: &UiState, member: &Member, notice: Notice) -> Response {
+    redirect(StatusCode::SEE_OTHER, &notice.at(ui, HERE, &member.cookie))
+}
+
+async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    let devices = ui.accounts.sessions.list(member.identity.id).await?;
+    let browsers = ui.login_sessions.of_subject(&member.subject()?).await?;
+    let csrf = member.csrf()?;
+    let view = SessionsPage {
+        stylesheet: &stylesheet(&ui.config),
+        frame: &frame(ui, member, HERE, &csrf),
+        action: HERE.url(ui),
+        csrf: &csrf,
+        devices: devices.iter().map(|session| device_row(session, member)).collect(),
+        browsers: browsers.iter().map(browser_row).collect(),
+    };
+    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
+}
+
+fn device_row(session: &IdentitySession, member: &Member) -> DeviceRow {
+    DeviceRow {
+        id: session.id.to_string(),
+        device: device_name(&session.device),
+        network: session.network.clone(),
+        began: Moment::new(session.authenticated_at),
+        seen: Moment::new(session.last_seen_at),
+        is_this: session.id == member.session.id,
+    }
+}
+
+fn browser_row(session: &LoginSession) -> BrowserRow {
+    BrowserRow {
+        id: session.id.to_string(),
+        began: Moment::new(session.authenticated_at),
+        seen: Moment::new(session.last_seen_at),
+        is_remembered: session.remembered,
+    }
+}

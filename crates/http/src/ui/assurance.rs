@@ -1,0 +1,122 @@
+//! How well a flow wants to know who it is, and what becomes of it then.
+
+use axum::response::Response;
+use serde_json::{Value, json};
+use sluice_identity::Identity;
+use sluice_identity::factor::{Aal, FirstFactor, NextStep, TicketData};
+use sluice_oauth::flow::{AcceptLogin, KnownSession, RejectFlow, Request as FlowRequest};
+use sluice_primitives::Lifetime;
+use sluice_protocol::{ClaimsRequest, ErrorCode};
+
+use super::UiState;
+use super::factor::{self, Step};
+use super::login::Place;
+use super::page::onward;
+use super::problem::Problem;
+
+/// For how long "keep me signed in" remembers a browser.
+const REMEMBER: Lifetime = Lifetime::hours(30 * 24);
+/// What a ticket carries of somebody who wants to be remembered.
+const REMEMBERED: &[u8] = b"remember";
+
+/// How somebody proved who it is.
+pub(super) struct Proven {
+    pub(super) amr: Vec<String>,
+    pub(super) acr: Aal,
+    pub(super) remember: bool,
+}
+
+/// What the request asks for: by `acr_values`, and by classes that the client cannot do without.
+pub(super) fn wanted(request: &FlowRequest) -> Aal {
+    let wishes: Vec<&str> = request.acr_values.as_deref().unwrap_or_default().split(' ').collect();
+    Aal::from_acr_values(&wishes).max(Aal::from_acr_values(&essential(request)))
+}
+
+/// Whether the session is as good as the request asks for.
+pub(super) fn suffices(known: &KnownSession, request: &FlowRequest) -> bool {
+    Aal::reached_by(&known.amr) >= wanted(request)
+}
+
+/// The browser has a session already.
+pub(super) fn recognised(known: &KnownSession, request: &FlowRequest) -> AcceptLogin {
+    // Of a session that another page began nothing needs to be known.
+    let acr = (!known.amr.is_empty()).then(|| told(request, Aal::reached_by(&known.amr)));
+    AcceptLogin { subject: known.subject.to_string(), acr, amr: known.amr.clone(), ..AcceptLogin::default() }
+}
+
+/// The password was right: asks for a second factor if there is one, and else lets the flow go on, or not.
+pub(super) async fn after_password(
+    ui: &UiState,
+    place: &Place<'_>,
+    identity: &Identity,
+    remember: bool,
+) -> Result<Response, Problem> {
+    let data = if remember { TicketData::new(REMEMBERED) } else { None };
+    let first = FirstFactor {
+        identity,
+        amr: &["pwd"],
+        wanted: wanted(&place.answer.flow.request),
+        context: place.challenge.as_bytes(),
+        data: data.unwrap_or_default(),
+    };
+    match ui.factors.after_first(first).await? {
+        NextStep::Done { amr, acr } => accept(ui, place, identity, Proven { amr, acr, remember }).await,
+        NextStep::Factor { ticket, kinds } => factor::ask(ui, place, &Step { ticket: &ticket, kinds }).await,
+        NextStep::CannotReach => refuse(ui, place).await,
+    }
+}
+
+/// Whether a ticket is of somebody who wants to be remembered.
+pub(super) fn is_remembered(data: &TicketData) -> bool {
+    data.as_bytes() == REMEMBERED
+}
+
+/// Accepts the flow for a person who has just proved who it is, and sends the browser on.
+pub(super) async fn accept(
+    ui: &UiState,
+    place: &Place<'_>,
+    identity: &Identity,
+    proven: Proven,
+) -> Result<Response, Problem> {
+    let Proven { amr, acr, remember } = proven;
+    let accept = AcceptLogin {
+        subject: identity.id.to_string(),
+        remember,
+        remember_for: if remember { REMEMBER.as_secs() } else { 0 },
+        amr,
+        acr: Some(told(&place.answer.flow.request, acr)),
+        context: Some(json!({ "email": identity.email })),
+        authenticated_anew: true,
+        ..AcceptLogin::default()
+    };
+    let next = ui.flows.accept_login(place.challenge, accept).await?;
+    Ok(onward(&ui.config, &next))
+}
+
+/// The person has not got what the client asks for (OpenID Connect Core Unmet Authentication Requirements 1.0 §2).
+async fn refuse(ui: &UiState, place: &Place<'_>) -> Result<Response, Problem> {
+    let reject = RejectFlow {
+        error: ErrorCode::UnmetAuthenticationRequirements.as_str().to_owned(),
+        description: "The account has no second factor.".to_owned(),
+    };
+    let next = ui.flows.reject_login(place.challenge, reject).await?;
+    Ok(onward(&ui.config, &next))
+}
+
+/// The class that the client is told: the one reached, or, of those that it cannot do without (OpenID Connect Core
+/// §5.5.1.1), the first that is reached, too.
+fn told(request: &FlowRequest, reached: Aal) -> String {
+    let essential = essential(request);
+    let own = reached.as_str();
+    if essential.iter().any(|asked| asked == own) {
+        return own.to_owned();
+    }
+    let covered = |asked: &&String| Aal::from_acr(asked).is_some_and(|asked| asked <= reached);
+    essential.iter().find(covered).cloned().unwrap_or_else(|| own.to_owned())
+}
+
+fn essential(request: &FlowRequest) -> Vec<String> {
+    let claims = request.details.claims.as_deref().and_then(|text| ClaimsRequest::parse(text).ok());
+    let asked = claims.as_ref().and_then(|claims| claims.in_id_token("acr")).filter(|acr| acr.essential);
+    asked.iter().flat_map(|acr| acr.wanted()).filter_map(Value::as_str).map(str::to_owned).collect()
+}

@@ -1,0 +1,177 @@
+//! The second step of a login: what somebody shows beside the password.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use sluice_identity::IdentityError;
+use sluice_identity::factor::{FactorChoices, FactorOutcome, FactorProof};
+use sluice_primitives::Lifetime;
+use sluice_protocol::Parameters;
+use tracing::info;
+
+use super::assurance::{self, Proven};
+use super::login::{self, BUSY, BUSY_SENTENCE, Place, Typed};
+use super::page::{page, retry_after};
+use super::policy::Policy;
+use super::problem::Problem;
+use super::script::script;
+use super::views::{FactorPage, PasskeyButton};
+use super::visit::Visit;
+use super::{UiState, stylesheet};
+
+const MISSING: &str = "Enter the code.";
+const WRONG_CODE: &str = "This code is not right. It may have changed meanwhile: enter the one shown now.";
+const WRONG_RECOVERY_CODE: &str = "This recovery code is not right, or was used before.";
+const WRONG_PASSKEY: &str = "This passkey did not work. Please try again.";
+const TOO_MANY: &str = "There were too many wrong codes. Please wait a moment and try again.";
+const EXPIRED: &str = "That took too long. Please sign in again.";
+
+/// A login that waits for its second factor.
+pub(super) struct Step<'a> {
+    /// From the first one.
+    pub(super) ticket: &'a str,
+    /// What the person can show.
+    pub(super) kinds: FactorChoices,
+}
+
+/// What is wrong with what was shown.
+#[derive(Clone, Copy, Default)]
+struct Mistake {
+    code: Option<&'static str>,
+    recovery: Option<&'static str>,
+    form: Option<&'static str>,
+}
+
+/// `POST /ui/login/factor`
+pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
+    taken.await.unwrap_or_else(|problem| problem.answer(&ui))
+}
+
+/// Asks for the second factor.
+pub(super) async fn ask(ui: &UiState, place: &Place<'_>, step: &Step<'_>) -> Result<Response, Problem> {
+    form(ui, place, step, (StatusCode::OK, Mistake::default())).await
+}
+
+async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    let (challenge, answer) = login::open(ui, visit, &fields).await?;
+    let place = Place { visit, challenge, answer: &answer };
+    let step = Step { ticket: fields.get("ticket").unwrap_or_default(), kinds: kinds(&fields) };
+    let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
+    let Some(proof) = shown(&fields) else {
+        return form(ui, &place, &step, (unprocessable, Mistake::missing(step.kinds))).await;
+    };
+    match ui.factors.finish_with(step.ticket, proof, challenge.as_bytes(), visit.network).await {
+        Ok(FactorOutcome::Done { identity, amr, acr, data }) => {
+            let remember = assurance::is_remembered(&data);
+            assurance::accept(ui, &place, &identity, Proven { amr, acr, remember }).await
+        }
+        Ok(FactorOutcome::Wrong) => {
+            info!(reason = "wrong second factor", "login refused");
+            form(ui, &place, &step, (unprocessable, Mistake::wrong(proof))).await
+        }
+        Ok(FactorOutcome::TooMany(wait)) => {
+            info!(reason = "too many failures", "login refused");
+            turn_away(ui, &place, &step, (StatusCode::TOO_MANY_REQUESTS, TOO_MANY, wait)).await
+        }
+        Ok(FactorOutcome::Expired) => {
+            let typed = Typed { form_error: Some(EXPIRED), ..Typed::default() };
+            login::form(ui, &place, (unprocessable, &typed)).await
+        }
+        Err(error) => busy(ui, &place, &step, error).await,
+    }
+}
+
+async fn busy(
+    ui: &UiState,
+    place: &Place<'_>,
+    step: &Step<'_>,
+    error: IdentityError,
+) -> Result<Response, Problem> {
+    if !error.is_temporary() {
+        return Err(error.into());
+    }
+    tracing::warn!(reason = %error, "login turned away");
+    turn_away(ui, place, step, (StatusCode::SERVICE_UNAVAILABLE, BUSY_SENTENCE, BUSY)).await
+}
+
+async fn turn_away(
+    ui: &UiState,
+    place: &Place<'_>,
+    step: &Step<'_>,
+    (status, sentence, wait): (StatusCode, &'static str, Lifetime),
+) -> Result<Response, Problem> {
+    let mistake = Mistake { form: Some(sentence), ..Mistake::default() };
+    Ok(retry_after(form(ui, place, step, (status, mistake)).await?, wait))
+}
+
+impl Mistake {
+    fn missing(kinds: FactorChoices) -> Self {
+        if kinds.totp {
+            Self { code: Some(MISSING), ..Self::default() }
+        } else {
+            Self { recovery: Some(MISSING), ..Self::default() }
+        }
+    }
+
+    fn wrong(proof: FactorProof<'_>) -> Self {
+        match proof {
+            FactorProof::Totp(_) => Self { code: Some(WRONG_CODE), ..Self::default() },
+            FactorProof::RecoveryCode(_) => Self { recovery: Some(WRONG_RECOVERY_CODE), ..Self::default() },
+            FactorProof::Passkey { .. } => Self { form: Some(WRONG_PASSKEY), ..Self::default() },
+        }
+    }
+}
+
+/// What was shown: the first that is there, since a form has a field for each.
+fn shown<'a>(fields: &'a Parameters<'_>) -> Option<FactorProof<'a>> {
+    let (state, response) = login::passkey_fields(fields);
+    if !response.is_empty() {
+        return Some(FactorProof::Passkey { state, response });
+    }
+    let code = fields.get("code").map(FactorProof::Totp);
+    code.or_else(|| fields.get("recovery_code").map(FactorProof::RecoveryCode))
+}
+
+/// What the form offered: shown again, and no more than that.
+fn kinds(fields: &Parameters<'_>) -> FactorChoices {
+    let offered = |name: &str| fields.get("offered").is_some_and(|all| all.split(' ').any(|own| own == name));
+    FactorChoices {
+        totp: offered("totp"),
+        passkey: offered("passkey"),
+        recovery_code: offered("recovery_code"),
+    }
+}
+
+async fn form(
+    ui: &UiState,
+    place: &Place<'_>,
+    step: &Step<'_>,
+    (status, mistake): (StatusCode, Mistake),
+) -> Result<Response, Problem> {
+    let (challenge, kinds) = (place.challenge, step.kinds);
+    let passkey = match kinds.passkey {
+        true => ui.factors.begin_passkey_step(step.ticket, challenge.as_bytes()).await?,
+        false => None,
+    };
+    let action = ui.path(super::LOGIN_FACTOR);
+    let view = FactorPage {
+        stylesheet: &stylesheet(&ui.config),
+        script: &script(&ui.config),
+        action: &action,
+        login_challenge: challenge,
+        csrf: &place.visit.form_token(challenge)?,
+        ticket: step.ticket,
+        offered: &kinds.names().collect::<Vec<_>>().join(" "),
+        client_name: Some(super::client_name(&place.answer.client)),
+        totp: kinds.totp,
+        recovery: kinds.recovery_code,
+        code_error: mistake.code,
+        recovery_error: mistake.recovery,
+        form_error: mistake.form,
+        passkey: passkey.as_ref().map(|challenge| PasskeyButton::of(challenge, &action)),
+        restart_url: &ui.link(&ui.config.pages.login, super::LOGIN, challenge),
+    };
+    Ok(page(status, &view, &Policy::form(&ui.config).with_script()))
+}

@@ -1,0 +1,275 @@
+//! The way back in without the password: an address, the code of a mail, another password. Until the code is right, nobody
+//! learns whether there is such an account.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use sluice_identity::account::{Claimant, Denied, MailProof};
+use sluice_identity::InvalidField;
+use sluice_primitives::{Lifetime, Secret};
+use sluice_protocol::Parameters;
+
+use super::login::{BUSY, BUSY_SENTENCE};
+use super::page::{page, retry_after};
+use super::policy::Policy;
+use super::problem::Problem;
+use super::sentences::{email_sentence, password_sentence};
+use super::standalone::{Done, Fresh, done, login_url, sign_in_url, waiting};
+use super::views::{NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, WayOut};
+use super::visit::Visit;
+use super::script::script;
+use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, stylesheet};
+
+const NO_MAIL: &str = "This server sends no mail, so that passwords cannot be reset here.";
+const WRONG_CODE: &str = "This code is not right, or too old. You can ask for another mail.";
+const GONE: &str = "This link or code was used already, or is too old. Ask for another mail.";
+const TOO_MANY: &str = "There were too many tries. Please wait a moment and try again.";
+
+/// What is wrong with a form: of its one field, or as a whole, and when to come again.
+#[derive(Default)]
+struct Mistake {
+    field: Option<String>,
+    form: Option<&'static str>,
+    wait: Option<Lifetime>,
+}
+
+impl Mistake {
+    fn of_field(sentence: impl Into<String>) -> (StatusCode, Self) {
+        let field = Some(sentence.into());
+        (StatusCode::UNPROCESSABLE_ENTITY, Self { field, ..Self::default() })
+    }
+
+    fn of_form(sentence: &'static str) -> (StatusCode, Self) {
+        (StatusCode::UNPROCESSABLE_ENTITY, Self { form: Some(sentence), ..Self::default() })
+    }
+
+    fn busy() -> (StatusCode, Self) {
+        let mistake = Self { form: Some(BUSY_SENTENCE), wait: Some(BUSY), field: None };
+        (StatusCode::SERVICE_UNAVAILABLE, mistake)
+    }
+
+    /// What a person is told who is denied something; `wrong` is the sentence of a code that is wrong.
+    fn of(ui: &UiState, denied: Denied, wrong: (StatusCode, Self)) -> (StatusCode, Self) {
+        match denied {
+            Denied::Invalid(InvalidField::Email(reason)) => Self::of_field(email_sentence(reason)),
+            Denied::Invalid(InvalidField::Password(reason)) => {
+                Self::of_field(password_sentence(reason, ui.registration.rules()))
+            }
+            Denied::TooMany(wait) => {
+                let mistake = Self { form: Some(TOO_MANY), wait: Some(wait), field: None };
+                (StatusCode::TOO_MANY_REQUESTS, mistake)
+            }
+            Denied::NoMail => Self::of_form(NO_MAIL),
+            Denied::WrongCode
+            | Denied::WrongPassword
+            | Denied::Taken
+            | Denied::Unchanged
+            | Denied::Gone
+            | Denied::Invalid(InvalidField::Username(_)) => wrong,
+        }
+    }
+
+    fn tell(&self, page: Response) -> Response {
+        match self.wait {
+            Some(wait) => retry_after(page, wait),
+            None => page,
+        }
+    }
+}
+
+/// Where to begin, where that is offered.
+pub(super) fn link(ui: &UiState, challenge: Option<&str>) -> Option<String> {
+    ui.accounts.mails.as_ref()?;
+    let mut url = ui.accounts.config.links.recover.clone();
+    if let Some(challenge) = challenge {
+        url.query_pairs_mut().append_pair("login_challenge", challenge);
+    }
+    if !is_served(ui) {
+        return Some(url.into());
+    }
+    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    Some(format!("{}{query}", url.path()))
+}
+
+/// Whether the page that mails lead to is ours.
+pub(super) fn is_served(ui: &UiState) -> bool {
+    ui.is_own(&ui.accounts.config.links.recover, RECOVERY)
+}
+
+/// `GET /ui/recovery`: the beginning or, with the token of a link, the end. Nothing is spent by looking: programs that look
+/// through mail follow links.
+pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+    let visit = Visit::of_page(&ui, &request);
+    look(&ui, &visit).unwrap_or_else(|problem| problem.answer(&ui))
+}
+
+/// `POST /ui/recovery`: sends a mail, if there is somebody to send it to.
+pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take_email(&ui, &Visit::of_form(&ui, request).await?).await };
+    taken.await.unwrap_or_else(|problem| problem.answer(&ui))
+}
+
+/// `POST /ui/recovery/code`
+pub(super) async fn submit_code(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take_code(&ui, &Visit::of_form(&ui, request).await?).await };
+    taken.await.unwrap_or_else(|problem| problem.answer(&ui))
+}
+
+/// `POST /ui/recovery/password`
+pub(super) async fn submit_password(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take_password(&ui, &Visit::of_form(&ui, request).await?).await };
+    taken.await.unwrap_or_else(|problem| problem.answer(&ui))
+}
+
+fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    let asked = (StatusCode::OK, Mistake::default());
+    Ok(match fields.get("token") {
+        Some(token) => password_form(ui, (visit, &fields), ("token", token), asked),
+        None => email_form(ui, (visit, &fields), asked),
+    })
+}
+
+async fn take_email(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    visit.check_token(RECOVERY, &fields)?;
+    let email = fields.get("email").unwrap_or_default();
+    let begun = ui.accounts.begin_recovery(email, visit.network).await;
+    Ok(match done(begun)? {
+        Done::Yes(()) => code_form(ui, (visit, &fields), (StatusCode::OK, Mistake::default())),
+        Done::No(denied) => {
+            let mistake = Mistake::of(ui, denied, Mistake::of_form(GONE));
+            email_form(ui, (visit, &fields), mistake)
+        }
+        Done::Busy => email_form(ui, (visit, &fields), Mistake::busy()),
+    })
+}
+
+async fn take_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    visit.check_token(RECOVERY, &fields)?;
+    let text = |name| fields.get(name).unwrap_or_default().to_owned();
+    let proof = MailProof::Code { who: Claimant::Email(text("email")), code: Secret::new(text("code")) };
+    let checked = ui.accounts.check_recovery(&proof, visit.network).await;
+    Ok(match done(checked)? {
+        Done::Yes(ticket) => {
+            let asked = (StatusCode::OK, Mistake::default());
+            password_form(ui, (visit, &fields), ("ticket", ticket.expose()), asked)
+        }
+        Done::No(denied) => {
+            let mistake = Mistake::of(ui, denied, Mistake::of_field(WRONG_CODE));
+            code_form(ui, (visit, &fields), mistake)
+        }
+        Done::Busy => code_form(ui, (visit, &fields), Mistake::busy()),
+    })
+}
+
+async fn take_password(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    visit.check_token(RECOVERY, &fields)?;
+    let whence = (visit, &fields);
+    let ticket = match (fields.get("ticket"), fields.get("token")) {
+        (Some(ticket), _) => Secret::new(ticket.to_owned()),
+        (None, token) => {
+            let token = token.unwrap_or_default();
+            let proof = MailProof::Link(Secret::new(token.to_owned()));
+            match done(ui.accounts.check_recovery(&proof, visit.network).await)? {
+                Done::Yes(ticket) => ticket,
+                Done::No(denied) => {
+                    return Ok(email_form(ui, whence, Mistake::of(ui, denied, Mistake::of_form(GONE))));
+                }
+                Done::Busy => return Ok(password_form(ui, whence, ("token", token), Mistake::busy())),
+            }
+        }
+    };
+    let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
+    let right = ("ticket", ticket.expose().as_str());
+    Ok(match done(ui.accounts.finish_recovery(ticket.expose(), &password).await)? {
+        Done::Yes(_) => settled(ui, &fields),
+        // The ticket lives as long as the code did: choosing another password needs no other mail.
+        Done::No(denied @ Denied::Invalid(_)) => {
+            password_form(ui, whence, right, Mistake::of(ui, denied, Mistake::of_form(GONE)))
+        }
+        Done::No(denied) => email_form(ui, whence, Mistake::of(ui, denied, Mistake::of_form(GONE))),
+        Done::Busy => password_form(ui, whence, right, Mistake::busy()),
+    })
+}
+
+fn email_form(
+    ui: &UiState,
+    (visit, fields): (&Visit, &Parameters<'_>),
+    (status, mistake): (StatusCode, Mistake),
+) -> Response {
+    let (fresh, login_url) = (Fresh::new(ui, visit, RECOVERY), login_url(ui, waiting(fields)));
+    let view = RecoveryPage {
+        stylesheet: &stylesheet(&ui.config),
+        action: &ui.path(RECOVERY),
+        csrf: &fresh.csrf,
+        login_challenge: waiting(fields),
+        email: fields.get("email").unwrap_or_default(),
+        email_error: mistake.field.as_deref(),
+        form_error: mistake.form,
+        login_url: login_url.as_deref(),
+    };
+    let page = mistake.tell(page(status, &view, &Policy::form(&ui.config)));
+    fresh.with_cookie(ui, page)
+}
+
+fn code_form(
+    ui: &UiState,
+    (visit, fields): (&Visit, &Parameters<'_>),
+    (status, mistake): (StatusCode, Mistake),
+) -> Response {
+    let fresh = Fresh::new(ui, visit, RECOVERY);
+    let view = RecoveryCodePage {
+        stylesheet: &stylesheet(&ui.config),
+        action: &ui.path(RECOVERY_CODE),
+        csrf: &fresh.csrf,
+        login_challenge: waiting(fields),
+        email: fields.get("email").unwrap_or_default().trim(),
+        code_error: mistake.field.as_deref(),
+        form_error: mistake.form,
+        recovery_url: &link(ui, waiting(fields)).unwrap_or_else(|| ui.path(RECOVERY)),
+    };
+    let page = mistake.tell(page(status, &view, &Policy::form(&ui.config)));
+    fresh.with_cookie(ui, page)
+}
+
+fn password_form(
+    ui: &UiState,
+    (visit, fields): (&Visit, &Parameters<'_>),
+    (right, value): (&str, &str),
+    (status, mistake): (StatusCode, Mistake),
+) -> Response {
+    let fresh = Fresh::new(ui, visit, RECOVERY);
+    let view = NewPasswordPage {
+        stylesheet: &stylesheet(&ui.config),
+        script: &script(&ui.config),
+        action: &ui.path(RECOVERY_PASSWORD),
+        csrf: &fresh.csrf,
+        login_challenge: waiting(fields),
+        right,
+        value,
+        password_min_length: ui.registration.rules().min_characters(),
+        password_error: mistake.field.as_deref(),
+        form_error: mistake.form,
+    };
+    let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
+    fresh.with_cookie(ui, page)
+}
+
+/// Nobody is signed in by a mail alone: a second factor is asked for at the login page.
+fn settled(ui: &UiState, fields: &Parameters<'_>) -> Response {
+    let url = sign_in_url(ui, waiting(fields));
+    let sentence = match &url {
+        Some(_) => "Sign in with it now.",
+        None => "Go back to the application you came from and sign in with it.",
+    };
+    let view = SettledPage {
+        stylesheet: &stylesheet(&ui.config),
+        title: "Your password is set",
+        sentence,
+        way_out: url.as_deref().map(|url| WayOut { url, label: "Sign in" }),
+    };
+    page(StatusCode::OK, &view, &Policy::no_form())
+}

@@ -1,0 +1,247 @@
+/*
+ * What the built-in pages do better with a script. Everything but passkeys and puzzles works without.
+ *
+ * input[type=password] within .secret: a button that shows what was typed.
+ * button[data-passkey="get"|"create"]: data-options are the options of the ceremony. The answer goes, as JSON, into the
+ *   field `passkey` of its form, which the button then submits. With data-conditional, passkeys are offered in the
+ *   autofill of the form as well. [data-passkey-error] within the form says what went wrong.
+ * input[data-puzzle]: the puzzle; data-bits, how hard. Its solution becomes the value. [data-puzzle-status] within the form
+ *   says how far it is. The work is done by this same file, as a worker.
+ */
+'use strict';
+
+(() => {
+  /* Puzzles: find a text such that SHA-256(puzzle + text) begins with so many zero bits. */
+
+  const PRIMES = [];
+  for (let number = 2; PRIMES.length < 64; number++) {
+    if (PRIMES.every((prime) => number % prime)) PRIMES.push(number);
+  }
+  const fraction = (root) => ((root - Math.floor(root)) * 0x100000000) | 0;
+  const ROUND = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)));
+  const START = Int32Array.from(PRIMES.slice(0, 8), (prime) => fraction(Math.sqrt(prime)));
+  const words = new Int32Array(64);
+
+  /* One block of 64 bytes into the state (FIPS 180-4 §6.2.2). */
+  function compress(state, view, offset) {
+    for (let i = 0; i < 16; i++) words[i] = view.getInt32(offset + 4 * i);
+    for (let i = 16; i < 64; i++) {
+      const x = words[i - 15];
+      const y = words[i - 2];
+      const s0 = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
+      const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
+      words[i] = (words[i - 16] + s0 + words[i - 7] + s1) | 0;
+    }
+    let [a, b, c, d, e, f, g, h] = state;
+    for (let i = 0; i < 64; i++) {
+      const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
+      const t1 = (h + s1 + ((e & f) ^ (~e & g)) + ROUND[i] + words[i]) | 0;
+      const s0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
+      const t2 = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      h = g;
+      g = f;
+      f = e;
+      e = (d + t1) | 0;
+      d = c;
+      c = b;
+      b = a;
+      a = (t1 + t2) | 0;
+    }
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+    state[4] += e;
+    state[5] += f;
+    state[6] += g;
+    state[7] += h;
+  }
+
+  /* The first two words of the hash of `length` bytes, in a buffer with room for the padding. */
+  function hash(state, bytes, view, length) {
+    const blocks = (length + 72) >>> 6;
+    bytes.fill(0, length, blocks * 64);
+    bytes[length] = 0x80;
+    view.setUint32(blocks * 64 - 4, length * 8);
+    state.set(START);
+    for (let block = 0; block < blocks; block++) compress(state, view, block * 64);
+  }
+
+  function solve(puzzle, bits) {
+    const prefix = new TextEncoder().encode(puzzle);
+    const bytes = new Uint8Array(((prefix.length + 96) >>> 6) * 64 + 64);
+    const view = new DataView(bytes.buffer);
+    const state = new Int32Array(8);
+    bytes.set(prefix);
+    for (let number = 0; ; number++) {
+      const text = String(number);
+      for (let i = 0; i < text.length; i++) bytes[prefix.length + i] = text.charCodeAt(i);
+      hash(state, bytes, view, prefix.length + text.length);
+      const first = Math.clz32(state[0]);
+      if ((first < 32 ? first : 32 + Math.clz32(state[1])) >= bits) return text;
+    }
+  }
+
+  if (typeof document === 'undefined') {
+    self.onmessage = ({ data }) => self.postMessage(solve(data.puzzle, data.bits));
+    return;
+  }
+
+  const script = document.currentScript.src;
+
+  function prepare(field) {
+    const form = field.form;
+    const status = form.querySelector('[data-puzzle-status]');
+    const say = (text) => {
+      if (status) status.textContent = text;
+    };
+    let worker;
+    let submitter;
+    let waits = false;
+
+    const begin = () => {
+      if (worker) return;
+      worker = new Worker(script);
+      worker.onmessage = ({ data }) => {
+        field.value = data;
+        worker.terminate();
+        if (!waits) return;
+        say('');
+        form.requestSubmit(submitter);
+      };
+      worker.onerror = () => say('Your browser could not prepare this form. Please reload the page.');
+      worker.postMessage({ puzzle: field.dataset.puzzle, bits: Number(field.dataset.bits) });
+    };
+
+    // Not before somebody types: a puzzle is good for a few minutes.
+    form.addEventListener('input', begin, { once: true });
+    form.addEventListener('submit', (event) => {
+      if (field.value || (event.submitter && event.submitter.dataset.passkey)) return;
+      event.preventDefault();
+      submitter = event.submitter || undefined;
+      waits = true;
+      say('One moment: your browser is preparing the form.');
+      begin();
+    });
+  }
+
+  /* Passwords */
+
+  function reveal(input) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'reveal';
+    button.setAttribute('aria-controls', input.id);
+    const show = (shown) => {
+      input.type = shown ? 'text' : 'password';
+      button.textContent = shown ? 'Hide' : 'Show';
+      button.setAttribute('aria-label', shown ? 'Hide password' : 'Show password');
+    };
+    button.addEventListener('click', () => {
+      show(input.type === 'password');
+      input.focus();
+    });
+    input.form.addEventListener('submit', () => show(false));
+    show(false);
+    input.after(button);
+  }
+
+  /* Passkeys */
+
+  function toBytes(text) {
+    const binary = atob(text.replace(/-/g, '+').replace(/_/g, '/'));
+    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  }
+
+  function toText(buffer) {
+    const binary = Array.from(new Uint8Array(buffer), (byte) => String.fromCharCode(byte)).join('');
+    return btoa(binary).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '');
+  }
+
+  function read(json) {
+    const options = JSON.parse(json).publicKey;
+    const withBytes = (known) => ({ ...known, id: toBytes(known.id) });
+    options.challenge = toBytes(options.challenge);
+    if (options.user) options.user.id = toBytes(options.user.id);
+    for (const list of ['allowCredentials', 'excludeCredentials']) {
+      if (options[list]) options[list] = options[list].map(withBytes);
+    }
+    return options;
+  }
+
+  function write(credential) {
+    const response = {};
+    for (const name of ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle']) {
+      if (credential.response[name]) response[name] = toText(credential.response[name]);
+    }
+    if (credential.response.getTransports) response.transports = credential.response.getTransports();
+    return JSON.stringify({
+      id: credential.id,
+      rawId: toText(credential.rawId),
+      type: credential.type,
+      response,
+      clientExtensionResults: credential.getClientExtensionResults(),
+    });
+  }
+
+  // Only one ceremony may be under way: the quiet one of the autofill ends when somebody presses a button.
+  let quiet = null;
+
+  async function run(button, mediation) {
+    const create = button.dataset.passkey === 'create';
+    const request = { publicKey: read(button.dataset.options) };
+    if (mediation) {
+      quiet = new AbortController();
+      Object.assign(request, { mediation, signal: quiet.signal });
+    }
+    const credential = await (create ? navigator.credentials.create(request) : navigator.credentials.get(request));
+    button.form.elements.namedItem('passkey').value = write(credential);
+    button.form.requestSubmit(button);
+  }
+
+  function sentence(error, button) {
+    const create = button.dataset.passkey === 'create';
+    if (error.name === 'InvalidStateError' && create) return 'This device has a passkey for your account already.';
+    if (error.name === 'NotAllowedError') return 'No passkey was used. You can try again.';
+    return 'Your browser could not use a passkey.';
+  }
+
+  function offer(button) {
+    const form = button.form;
+    const error = form.querySelector('[data-passkey-error]');
+    const say = (text) => {
+      if (error) error.textContent = text;
+    };
+    button.addEventListener('click', async (event) => {
+      event.preventDefault();
+      if (quiet) quiet.abort();
+      say('');
+      button.setAttribute('aria-busy', 'true');
+      try {
+        await run(button);
+      } catch (failed) {
+        say(sentence(failed, button));
+      } finally {
+        button.removeAttribute('aria-busy');
+      }
+    });
+    if ('conditional' in button.dataset) offerQuietly(button);
+  }
+
+  async function offerQuietly(button) {
+    const can = PublicKeyCredential.isConditionalMediationAvailable;
+    if (!can || !(await can.call(PublicKeyCredential))) return;
+    try {
+      await run(button, 'conditional');
+    } catch {
+      // Nobody asked for it, so nobody is told.
+    }
+  }
+
+  const all = (selector) => document.querySelectorAll(selector);
+  all('.secret input[type=password]').forEach(reveal);
+  all('input[data-puzzle]').forEach(prepare);
+  const capable = 'PublicKeyCredential' in window;
+  all('.needs-script').forEach((part) => part.classList.add(capable ? 'is-ready' : 'is-unable'));
+  if (capable) all('button[data-passkey]').forEach(offer);
+})();

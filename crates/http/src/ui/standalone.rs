@@ -1,0 +1,75 @@
+//! Pages that no flow is needed for. Their forms carry the same token as the others, and one of the flow's if a flow waits.
+
+use axum::response::Response;
+use sluice_identity::account::Outcome;
+use sluice_identity::{IdentityError, account::Denied};
+use sluice_oauth::authorization::CookieChanges;
+use sluice_protocol::Parameters;
+use url::Url;
+
+use super::UiState;
+use super::problem::Problem;
+use super::visit::Visit;
+
+/// What a person wanted, if it was done; or why not, or that the server has too much to do.
+pub(super) enum Done<T> {
+    Yes(T),
+    No(Denied),
+    Busy,
+}
+
+/// Sorts what came of it.
+pub(super) fn done<T>(result: Result<Outcome<T>, IdentityError>) -> Result<Done<T>, Problem> {
+    match result {
+        Ok(Outcome::Done(value)) => Ok(Done::Yes(value)),
+        Ok(Outcome::Denied(denied)) => Ok(Done::No(denied)),
+        Err(error) if error.is_temporary() => {
+            tracing::warn!(reason = %error, "person turned away");
+            Ok(Done::Busy)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A page of a browser that may have no cookie yet.
+pub(super) struct Fresh {
+    /// For its form.
+    pub(super) csrf: String,
+    cookies: CookieChanges,
+}
+
+impl Fresh {
+    /// The token for the form at `path`, and the cookie that it is made of.
+    pub(super) fn new(ui: &UiState, visit: &Visit, path: &str) -> Self {
+        let (key, binding) = visit.browser.binding_key(true, &*ui.rng);
+        let csrf = super::visit::encode_token(&key, path);
+        Self { csrf, cookies: CookieChanges { binding, ..CookieChanges::default() } }
+    }
+
+    /// Sets the cookie.
+    pub(super) fn with_cookie(self, ui: &UiState, mut response: Response) -> Response {
+        ui.cookies.apply(&self.cookies, response.headers_mut());
+        response
+    }
+}
+
+/// The flow that waits, if one does.
+pub(super) fn waiting<'a>(fields: &'a Parameters<'_>) -> Option<&'a str> {
+    fields.get("login_challenge")
+}
+
+/// The login page of the flow that waits.
+pub(super) fn login_url(ui: &UiState, challenge: Option<&str>) -> Option<String> {
+    challenge.map(|challenge| ui.link(&ui.config.pages.login, super::LOGIN, challenge))
+}
+
+/// Where to sign in now: for the flow that waits, or where mails lead to.
+pub(super) fn sign_in_url(ui: &UiState, challenge: Option<&str>) -> Option<String> {
+    let elsewhere = || own_or_whole(ui, &ui.accounts.config.links.login);
+    login_url(ui, challenge).or_else(elsewhere)
+}
+
+/// The address of a page; none of the login page of a flow, which cannot be opened by itself.
+fn own_or_whole(ui: &UiState, page: &Url) -> Option<String> {
+    (!ui.is_own(page, super::LOGIN)).then(|| page.to_string())
+}

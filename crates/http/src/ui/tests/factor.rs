@@ -1,0 +1,210 @@
+//! The second step of a login, and how well a flow wants to know who it is.
+
+use axum::http::StatusCode;
+use sluice_identity::factor::EnrolmentOutcome;
+use sluice_oauth::flow::Request;
+use sluice_primitives::{IdentityId, Lifetime};
+use sluice_protocol::Prompt;
+
+use super::people::app_code;
+use super::world::{ALICE, Answer, PASSWORD, World};
+
+/// Alice, her app and one of her recovery codes.
+struct App {
+    alice: IdentityId,
+    secret: String,
+    recovery_code: String,
+}
+
+impl World {
+    async fn alice_with_app(&self) -> App {
+        let alice = self.register_alice().await;
+        let identity = self.identity(alice).await;
+        let begun = self.ui.factors.begin_totp(&identity);
+        let code = app_code(&begun.secret_base32, &self.clock);
+        let done = self.ui.factors.confirm_totp(&identity, &begun.ticket, &code, "Phone").await.unwrap();
+        let EnrolmentOutcome::Enrolled(enrolled) = done else { panic!("{done:?}") };
+        self.clock.advance(Lifetime::secs(60));
+        let codes = enrolled.recovery_codes.unwrap();
+        let recovery_code = codes.first().unwrap().grouped();
+        App { alice, secret: begun.secret_base32, recovery_code }
+    }
+
+    async fn after_password(&self, page: &str, more: &[(&str, &str)]) -> Answer {
+        let asked = self.fill_in(page, &[&[("email", ALICE), ("password", PASSWORD)], more].concat()).await;
+        assert_eq!(asked.status, StatusCode::OK, "{}", asked.body);
+        asked
+    }
+
+    /// Fills in the second page.
+    async fn show(&self, asked: &Answer, fields: &[(&str, &str)]) -> Answer {
+        let hidden: Vec<(&str, String)> = ["login_challenge", "csrf", "ticket", "offered"]
+            .iter()
+            .map(|name| (*name, asked.field(name)))
+            .collect();
+        let hidden: Vec<(&str, &str)> = hidden.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        self.post("/ui/login/factor", &[&hidden, fields].concat()).await
+    }
+
+    fn request_for(&self, acr_values: &str) -> Request {
+        Request { acr_values: Some(acr_values.to_owned()), ..self.request() }
+    }
+
+    fn request_for_claim(&self, acr: &str) -> Request {
+        let mut request = self.request();
+        request.details.claims = Some(format!(r#"{{"id_token":{{"acr":{acr}}}}}"#));
+        request
+    }
+}
+
+#[tokio::test]
+async fn whoever_has_an_app_is_asked_for_its_code_and_logs_in_with_it_once() {
+    let world = World::new().await;
+    let app = world.alice_with_app().await;
+    let page = world.at("/ui/login").await;
+    let asked = world.after_password(&page, &[("remember", "true")]).await;
+    assert!(asked.body.contains(r#"autocomplete="one-time-code" inputmode="numeric""#), "{}", asked.body);
+    assert!(asked.header("refresh").is_empty() && !asked.body.contains(PASSWORD));
+    let code = app_code(&app.secret, &world.clock);
+    let login = world.accepted(&world.show(&asked, &[("code", &code)]).await).await;
+    assert_eq!((login.subject.as_str(), login.amr.as_slice()), (
+        app.alice.to_string().as_str(),
+        ["pwd", "otp", "mfa"].map(str::to_owned).as_slice()
+    ));
+    assert_eq!((login.acr.as_deref(), login.remember), (Some("aal2"), Some(Lifetime::hours(30 * 24))));
+    let again = world.show(&asked, &[("code", &code)]).await;
+    assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn a_wrong_code_is_told_at_its_field_and_the_next_may_be_right() {
+    let world = World::new().await;
+    let app = world.alice_with_app().await;
+    let asked = world.after_password(&world.at("/ui/login").await, &[]).await;
+    for (fields, error) in [
+        (&[("code", "000000")][..], "code-error"),
+        (&[], "code-error"),
+        (&[("recovery_code", "AAAA-AAAA")], "recovery-error"),
+    ] {
+        let wrong = world.show(&asked, fields).await;
+        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(wrong.body.contains(&format!("id=\"{error}\" role=\"alert\"")), "{}", wrong.body);
+        assert!(wrong.body.contains(&format!("aria-describedby=\"{error} ")), "{}", wrong.body);
+    }
+    let code = app_code(&app.secret, &world.clock);
+    let right = world.show(&asked, &[("code", &code)]).await;
+    assert_eq!(world.accepted(&right).await.remember, None);
+}
+
+#[tokio::test]
+async fn a_recovery_code_stands_in_for_the_app_once() {
+    let world = World::new().await;
+    let app = world.alice_with_app().await;
+    let asked = world.after_password(&world.at("/ui/login").await, &[]).await;
+    let fields = [("recovery_code", app.recovery_code.as_str())];
+    let login = world.accepted(&world.show(&asked, &fields).await).await;
+    assert_eq!((login.amr.join(" ").as_str(), login.acr.as_deref()), ("pwd mfa", Some("aal2")));
+    assert_eq!(world.show(&asked, &fields).await.status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn whoever_guesses_codes_is_told_when_to_come_again() {
+    let world = World::new().await;
+    world.alice_with_app().await;
+    let asked = world.after_password(&world.at("/ui/login").await, &[]).await;
+    let mut last = world.show(&asked, &[("code", "000000")]).await;
+    for _ in 0..11 {
+        last = world.show(&asked, &[("code", "000000")]).await;
+    }
+    assert_eq!(last.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(!last.header("retry-after").is_empty() && last.body.contains("too many wrong codes"));
+}
+
+#[tokio::test]
+async fn a_ticket_is_of_no_use_later_in_another_flow_or_once_the_record_has_changed() {
+    let world = World::new().await;
+    let app = world.alice_with_app().await;
+    let (page, other) = (world.at("/ui/login").await, world.at("/ui/login").await);
+    let asked = world.after_password(&page, &[]).await;
+    let elsewhere = world.after_password(&other, &[]).await;
+    let mixed = Answer { body: asked.body.replace(&asked.field("ticket"), &elsewhere.field("ticket")), ..asked };
+    let code = app_code(&app.secret, &world.clock);
+    let refused = world.show(&mixed, &[("code", &code)]).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(refused.body.contains("That took too long. Please sign in again."), "{}", refused.body);
+    world.clock.advance(Lifetime::minutes(10));
+    let code = app_code(&app.secret, &world.clock);
+    let late = world.show(&elsewhere, &[("code", &code)]).await;
+    assert!(late.body.contains("name=\"password\"") && late.header("refresh").is_empty(), "{}", late.body);
+}
+
+#[tokio::test]
+async fn a_client_that_asks_for_two_factors_is_told_if_there_is_one() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let requests = [
+        world.request_for("aal2"),
+        world.request_for_claim(r#"{"essential":true,"value":"aal2"}"#),
+    ];
+    for request in requests {
+        let page = world.at_with("/ui/login", request, None).await;
+        let answer = world.after_password(&page, &[]).await;
+        assert_eq!(world.rejected(&answer).await, "unmet_authentication_requirements");
+    }
+    let page = world.at_with("/ui/login", world.request_for("aal1 aal2"), None).await;
+    let answer = world.after_password(&page, &[]).await;
+    assert_eq!(world.accepted(&answer).await.acr.as_deref(), Some("aal1"));
+}
+
+#[tokio::test]
+async fn a_session_of_one_factor_is_asked_for_the_second_and_one_of_two_is_not() {
+    let world = World::new().await;
+    let app = world.alice_with_app().await;
+    let page = world.at_known(world.request_for("aal2"), app.alice, &["pwd", "otp", "mfa"]).await;
+    let login = world.accepted(&world.get(&page).await).await;
+    assert_eq!((login.skipped, login.acr.as_deref(), login.amr.len()), (true, Some("aal2"), 3));
+
+    let page = world.at_known(world.request_for("aal2"), app.alice, &["pwd"]).await;
+    let shown = world.get(&page).await;
+    assert!(shown.body.contains("<h1>Confirm that it is you</h1>"), "{}", shown.body);
+    assert!(shown.body.contains(&format!("value=\"{ALICE}\"")) && shown.body.contains(" checked"));
+    let asked = world.after_password(&page, &[]).await;
+    let code = app_code(&app.secret, &world.clock);
+    let login = world.accepted(&world.show(&asked, &[("code", &code)]).await).await;
+    assert_eq!((login.skipped, login.acr.as_deref()), (false, Some("aal2")));
+    assert_eq!(login.authenticated_at, world.now());
+}
+
+#[tokio::test]
+async fn where_no_page_may_be_shown_a_session_that_is_not_enough_is_none() {
+    let world = World::new().await;
+    let alice = world.register_alice().await;
+    let prompt = Prompt { none: true, ..Prompt::default() };
+    let page = world.at_known(Request { prompt, ..world.request_for("aal2") }, alice, &["pwd"]).await;
+    assert_eq!(world.rejected(&world.get(&page).await).await, "login_required");
+}
+
+#[tokio::test]
+async fn a_session_is_recognised_with_what_it_proved() {
+    let world = World::new().await;
+    let alice = world.register_alice().await;
+    let page = world.at_known(world.request(), alice, &["pwd"]).await;
+    let login = world.accepted(&world.get(&page).await).await;
+    assert_eq!((login.acr.as_deref(), login.amr), (Some("aal1"), vec!["pwd".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_do_without_a_class_is_told_in_its_own_words() {
+    let world = World::new().await;
+    let alice = world.register_alice().await;
+    for (asked, told) in [
+        (r#"{"essential":true,"values":["aal1"]}"#, "aal1"),
+        (r#"{"essential":true,"value":"http://idmanagement.gov/ns/assurance/aal/2"}"#,
+            "http://idmanagement.gov/ns/assurance/aal/2"),
+        (r#"{"value":"aal1"}"#, "aal2"),
+    ] {
+        let page = world.at_known(world.request_for_claim(asked), alice, &["hwk", "user", "mfa"]).await;
+        let login = world.accepted(&world.get(&page).await).await;
+        assert_eq!(login.acr.as_deref(), Some(told), "{asked}");
+    }
+}

@@ -1,0 +1,190 @@
+//! The way back in without the password.
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use sluice_primitives::Lifetime;
+
+use super::people::{mailed_code, mailed_link};
+use super::world::{ALICE, Answer, PASSWORD, World, form};
+
+const NEW: &str = "another horse";
+const STRANGER: &str = "stranger@example.com";
+
+impl World {
+    /// Asks for a mail to this address.
+    async fn recover(&self, email: &str) -> Answer {
+        let csrf = self.get("/ui/recovery").await.field("csrf");
+        self.post("/ui/recovery", &[("csrf", csrf.as_str()), ("email", email)]).await
+    }
+
+    /// Alice, who has read her mail and asked for another.
+    async fn forgetful() -> (Self, Answer) {
+        let world = Self::new().await;
+        world.register_alice().await;
+        world.mail.read().await;
+        let asked = world.recover(ALICE).await;
+        assert_eq!(asked.status, StatusCode::OK, "{}", asked.body);
+        (world, asked)
+    }
+
+    async fn log_in_with(&self, password: &str) -> StatusCode {
+        let page = self.at("/ui/login").await;
+        self.fill_in(&page, &[("email", ALICE), ("password", password)]).await.status
+    }
+}
+
+#[tokio::test]
+async fn the_code_of_the_mail_leads_to_another_password_and_signs_nobody_in() {
+    let (world, asked) = World::forgetful().await;
+    let code = mailed_code(world.mail.read().await.first().unwrap()).to_lowercase();
+    let csrf = asked.field("csrf");
+    let fields = [("csrf", csrf.as_str()), ("email", ALICE), ("code", &code)];
+    let chosen = world.post("/ui/recovery/code", &fields).await;
+    assert_eq!(chosen.status, StatusCode::OK, "{}", chosen.body);
+    let ticket = chosen.field("ticket");
+    let weak = [("csrf", csrf.as_str()), ("ticket", &ticket), ("password", "short")];
+    let weak = world.post("/ui/recovery/password", &weak).await;
+    assert_eq!(weak.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(weak.body.contains("id=\"password-error\" role=\"alert\">Choose a password of at least 8"));
+    let fields = [("csrf", csrf.as_str()), ("ticket", &weak.field("ticket")), ("password", NEW)];
+    let set = world.post("/ui/recovery/password", &fields).await;
+    assert_eq!(set.status, StatusCode::OK, "{}", set.body);
+    assert!(set.body.contains("Your password is set") && set.header("set-cookie").is_empty());
+    assert!(set.body.contains("href=\"https://id.example/ui/account\""), "{}", set.body);
+    assert_eq!(world.log_in_with(NEW).await, StatusCode::OK);
+    assert_eq!(world.log_in_with(PASSWORD).await, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn a_link_spends_nothing_until_the_form_behind_it_is_sent_and_then_works_once() {
+    let (world, _) = World::forgetful().await;
+    let link = mailed_link(world.mail.read().await.first().unwrap());
+    for _ in 0..3 {
+        assert_eq!(world.get(&link).await.status, StatusCode::OK);
+    }
+    let shown = world.get(&link).await;
+    let (csrf, token) = (shown.field("csrf"), shown.field("token"));
+    let fields = [("csrf", csrf.as_str()), ("token", &token), ("password", NEW)];
+    assert_eq!(world.post("/ui/recovery/password", &fields).await.status, StatusCode::OK);
+    let again = world.post("/ui/recovery/password", &fields).await;
+    assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(again.body.contains("was used already, or is too old"), "{}", again.body);
+}
+
+#[tokio::test]
+async fn a_weak_password_behind_a_link_does_not_cost_the_link() {
+    let (world, _) = World::forgetful().await;
+    let shown = world.get(&mailed_link(world.mail.read().await.first().unwrap())).await;
+    let (csrf, token) = (shown.field("csrf"), shown.field("token"));
+    let weak = [("csrf", csrf.as_str()), ("token", &token), ("password", "short")];
+    let weak = world.post("/ui/recovery/password", &weak).await;
+    let fields = [("csrf", csrf.as_str()), ("ticket", &weak.field("ticket")), ("password", NEW)];
+    assert_eq!(world.post("/ui/recovery/password", &fields).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn nobody_learns_whether_there_is_an_account() {
+    let (world, known) = World::forgetful().await;
+    let unknown = world.recover(STRANGER).await;
+    assert_eq!(unknown.status, known.status);
+    assert_eq!(unknown.body.replace(STRANGER, ALICE), known.body);
+    assert_eq!(world.mail.read().await.len(), 1);
+    let csrf = known.field("csrf");
+    let mut pages = Vec::new();
+    for email in [ALICE, STRANGER] {
+        let fields = [("csrf", csrf.as_str()), ("email", email), ("code", "AAAA-AAAA")];
+        let wrong = world.post("/ui/recovery/code", &fields).await;
+        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(wrong.body.contains("id=\"code-error\" role=\"alert\""), "{}", wrong.body);
+        pages.push(wrong.body.replace(email, ""));
+    }
+    assert_eq!(pages.first(), pages.last());
+}
+
+#[tokio::test]
+async fn an_old_code_is_none_and_what_is_no_address_is_told() {
+    let (world, asked) = World::forgetful().await;
+    let code = mailed_code(world.mail.read().await.first().unwrap());
+    world.clock.advance(Lifetime::minutes(15));
+    let csrf = asked.field("csrf");
+    let fields = [("csrf", csrf.as_str()), ("email", ALICE), ("code", &code)];
+    assert_eq!(world.post("/ui/recovery/code", &fields).await.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let typed = world.recover("alice").await;
+    assert_eq!(typed.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(typed.body.contains("id=\"email-error\" role=\"alert\""), "{}", typed.body);
+}
+
+#[tokio::test]
+async fn many_mails_to_one_address_have_to_wait() {
+    let (world, _) = World::forgetful().await;
+    let mut last = world.recover(ALICE).await;
+    for _ in 0..10 {
+        last = world.recover(ALICE).await;
+    }
+    assert_eq!(last.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(!last.header("retry-after").is_empty() && last.body.contains("too many tries"));
+}
+
+#[tokio::test]
+async fn a_flow_that_waits_goes_on_afterwards() {
+    let world = World::new().await;
+    world.register_alice().await;
+    world.mail.read().await;
+    let page = world.at("/ui/login").await;
+    let link = world.get(&page).await.after("<a href=\"/ui/recovery");
+    let begun = world.get(&format!("/ui/recovery{link}")).await;
+    let (csrf, challenge) = (begun.field("csrf"), begun.field("login_challenge"));
+    let kept = [("csrf", csrf.as_str()), ("login_challenge", challenge.as_str())];
+    let asked = world.post("/ui/recovery", &[&kept[..], &[("email", ALICE)]].concat()).await;
+    assert_eq!(asked.field("login_challenge"), challenge);
+    let code = mailed_code(world.mail.read().await.first().unwrap());
+    let fields = [&kept[..], &[("email", ALICE), ("code", &code)]].concat();
+    let ticket = world.post("/ui/recovery/code", &fields).await.field("ticket");
+    let fields = [&kept[..], &[("ticket", &ticket), ("password", NEW)]].concat();
+    let set = world.post("/ui/recovery/password", &fields).await;
+    assert_eq!(set.after("<a class=\"button button-primary\" href=\""), page);
+}
+
+#[tokio::test]
+async fn a_browser_without_a_cookie_is_given_one_and_a_form_without_its_token_is_refused() {
+    let world = World::new().await;
+    let request = Request::get("/ui/recovery").body(Body::empty()).unwrap();
+    let fresh = world.send_without_cookie(request).await;
+    assert!(fresh.header("set-cookie").starts_with("__Host-sluice_binding="), "{:?}", fresh.headers);
+    assert!(world.get("/ui/recovery").await.header("set-cookie").is_empty());
+    let stranger = fresh.field("csrf");
+    let elsewhere = world.get("/ui/verification").await.field("csrf");
+    for path in ["/ui/recovery", "/ui/recovery/code", "/ui/recovery/password", "/ui/verification"] {
+        let foreign = if path == "/ui/verification" { &stranger } else { &elsewhere };
+        for token in ["", "AAAA", &stranger, foreign] {
+            let answer = world.post(path, &[("csrf", token), ("email", ALICE)]).await;
+            assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}: {}", answer.body);
+        }
+        let answer = world.send_without_cookie(form(path, &[("csrf", &stranger), ("email", ALICE)])).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    }
+    assert!(world.mail.read().await.is_empty());
+}
+
+#[tokio::test]
+async fn without_mail_no_link_leads_there_and_the_page_says_why() {
+    let world = World::without_mail().await;
+    let login = world.get(&world.at("/ui/login").await).await;
+    assert!(!login.body.contains("/ui/recovery"), "{}", login.body);
+    let answer = world.recover(ALICE).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(answer.body.contains("sends no mail"), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn the_pages_are_kept_by_nobody_and_tell_no_other_site_where_they_are() {
+    let world = World::new().await;
+    for path in ["/ui/recovery", "/ui/recovery?token=abc", "/ui/verification?token=abc"] {
+        let shown = world.get(path).await;
+        assert_eq!(shown.header("cache-control"), "no-store");
+        assert_eq!(shown.header("referrer-policy"), "no-referrer");
+        let policy = shown.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'; style-src 'self';"), "{policy}");
+        assert!(policy.ends_with("form-action 'self'") && !policy.contains("unsafe"), "{policy}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Registration.
+
+use axum::http::StatusCode;
+use sluice_identity::config::Rate;
+
+use super::people::mailed_code;
+use super::world::{ALICE, PASSWORD, World};
+
+#[tokio::test]
+async fn a_registration_logs_in_and_a_taken_address_is_told() {
+    let world = World::new().await;
+    let page = world.at("/ui/registration").await;
+    let fields = [("email", "Alice@Example.com"), ("username", " Alice "), ("password", PASSWORD)];
+    let login = world.accepted(&world.fill_in(&page, &fields).await).await;
+    assert_eq!(login.context, Some(serde_json::json!({ "email": ALICE })));
+    assert_eq!((login.acr.as_deref(), login.amr), (Some("aal1"), vec!["pwd".to_owned()]));
+    let alice = world.identity(login.subject.as_str().parse().unwrap()).await;
+    assert_eq!(alice.username, "Alice");
+    let taken = world.fill_in(&page, &fields).await;
+    assert_eq!(taken.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(taken.body.contains("There is an account with this email address already."));
+}
+
+#[tokio::test]
+async fn each_mistake_is_told_at_its_field_and_what_was_typed_stays_but_for_the_password() {
+    let world = World::of(|config| config.password.min_characters = 10).await;
+    let page = world.at("/ui/registration").await;
+    let long = "a".repeat(65);
+    for (fields, id, sentence) in [
+        ([("email", "bob"), ("username", "Bob"), ("password", PASSWORD)], "email", "such as name@example.com"),
+        ([("email", ALICE), ("username", &long), ("password", PASSWORD)], "username", "at most 64 characters"),
+        ([("email", ALICE), ("username", "Bob"), ("password", "ninechars")], "password", "at least 10 characters"),
+        ([("email", ALICE), ("username", "Bob"), ("password", ALICE)], "password", "other than your email"),
+    ] {
+        let answer = world.fill_in(&page, &fields).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let tied = format!("id=\"{id}-error\" role=\"alert\"");
+        assert!(answer.body.contains(&tied) && answer.body.contains(sentence), "{}", answer.body);
+        let [(_, email), (_, username), _] = fields;
+        assert!(answer.body.contains(&format!("value=\"{email}\"")));
+        assert!(answer.body.contains(&format!("value=\"{username}\"")));
+        assert!(!answer.body.contains("ninechars"));
+    }
+}
+
+#[tokio::test]
+async fn where_nobody_may_register_the_page_says_so_and_no_link_leads_to_it() {
+    let world = World::of(|config| config.registration.enabled = false).await;
+    let login = world.get(&world.at("/ui/login").await).await;
+    assert!(!login.body.contains("/ui/registration"), "{}", login.body);
+    let page = world.at("/ui/registration").await;
+    let shown = world.get(&page).await;
+    assert_eq!(shown.status, StatusCode::FORBIDDEN);
+    assert!(shown.body.contains("New accounts cannot be made here") && !shown.body.contains("<form"));
+    let (challenge, csrf) = (page.split_once('=').unwrap().1, login.field("csrf"));
+    assert_ne!(challenge, login.field("login_challenge"));
+    let foreign = [("login_challenge", challenge), ("csrf", csrf.as_str())];
+    assert_eq!(world.post("/ui/registration", &foreign).await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn where_taken_addresses_are_concealed_new_ones_look_the_same() {
+    let world = World::of(|config| config.registration.conceal_taken = true).await;
+    let page = world.at("/ui/registration").await;
+    let fields = [("email", ALICE), ("password", PASSWORD)];
+    let (first, second) = (world.fill_in(&page, &fields).await, world.fill_in(&page, &fields).await);
+    assert_eq!((first.status, second.status), (StatusCode::ACCEPTED, StatusCode::ACCEPTED));
+    assert_eq!(first.body, second.body);
+    assert!(first.body.contains("Check your mail") && first.header("refresh").is_empty());
+
+    let code = mailed_code(world.mail.read().await.first().unwrap());
+    let csrf = first.field("csrf");
+    let challenge = first.field("login_challenge");
+    let fields = [("login_challenge", challenge.as_str()), ("csrf", &csrf), ("email", ALICE), ("code", &code)];
+    let verified = world.post("/ui/verification", &fields).await;
+    assert_eq!(verified.status, StatusCode::OK, "{}", verified.body);
+    let next = verified.after("<a class=\"button button-primary\" href=\"");
+    let login = world.fill_in(&next, &[("email", ALICE), ("password", PASSWORD)]).await;
+    let alice = world.accepted(&login).await.subject.as_str().parse().unwrap();
+    assert!(world.identity(alice).await.email_verified_at.is_some());
+}
+
+#[tokio::test]
+async fn many_registrations_from_one_network_and_a_busy_server_have_to_wait() {
+    let world = World::of(|config| {
+        config.limits.registrations_per_network = Some(Rate::per_hour(1));
+        config.limits.exempt.clear();
+    })
+    .await;
+    let page = world.at("/ui/registration").await;
+    world.fill_in(&page, &[("email", ALICE), ("password", PASSWORD)]).await;
+    let next = world.fill_in(&page, &[("email", "bob@example.com"), ("password", PASSWORD)]).await;
+    assert_eq!(next.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(!next.header("retry-after").is_empty());
+}
+
+#[tokio::test]
+async fn a_new_account_is_not_enough_where_two_factors_are_asked_for() {
+    let world = World::new().await;
+    let request = sluice_oauth::flow::Request { acr_values: Some("aal2".to_owned()), ..world.request() };
+    let page = world.at_with("/ui/registration", request, None).await;
+    let answer = world.fill_in(&page, &[("email", ALICE), ("password", PASSWORD)]).await;
+    assert_eq!(world.rejected(&answer).await, "unmet_authentication_requirements");
+}

@@ -1,0 +1,97 @@
+//! Pages that no flow is needed for: [`RecoveryPage`], [`RecoveryCodePage`] and [`NewPasswordPage`] lead to another password,
+//! [`VerificationPage`] to an address that is verified, [`SettledPage`] says that it is done. Where a flow waits, it comes along.
+
+use askama::Template;
+
+use super::WayOut;
+
+/// Asks for the address of somebody who has no password any more. Posts `csrf`, `email` and maybe `login_challenge`.
+#[derive(Template)]
+#[template(path = "recovery.html")]
+pub(crate) struct RecoveryPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Where the form posts to.
+    pub(crate) action: &'a str,
+    pub(crate) csrf: &'a str,
+    pub(crate) login_challenge: Option<&'a str>,
+    /// What the user typed before; may be empty.
+    pub(crate) email: &'a str,
+    pub(crate) email_error: Option<&'a str>,
+    /// A failure that belongs to no field.
+    pub(crate) form_error: Option<&'a str>,
+    /// Back to the login page, if a flow waits there.
+    pub(crate) login_url: Option<&'a str>,
+}
+
+/// Asks for the code of the mail. Posts `csrf`, `email`, `code` and maybe `login_challenge`.
+#[derive(Template)]
+#[template(path = "recovery_code.html")]
+pub(crate) struct RecoveryCodePage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Where the form posts to.
+    pub(crate) action: &'a str,
+    pub(crate) csrf: &'a str,
+    pub(crate) login_challenge: Option<&'a str>,
+    pub(crate) email: &'a str,
+    pub(crate) code_error: Option<&'a str>,
+    /// A failure that belongs to no field.
+    pub(crate) form_error: Option<&'a str>,
+    /// Where another mail is asked for.
+    pub(crate) recovery_url: &'a str,
+}
+
+/// Asks for another password. Posts `csrf`, `password`, `token` or `ticket`, and maybe `login_challenge`.
+#[derive(Template)]
+#[template(path = "new_password.html")]
+pub(crate) struct NewPasswordPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    pub(crate) script: &'a str,
+    /// Where the form posts to.
+    pub(crate) action: &'a str,
+    pub(crate) csrf: &'a str,
+    pub(crate) login_challenge: Option<&'a str>,
+    /// The name of the field that gives the right to do it: `token`, of a link, or `ticket`.
+    pub(crate) right: &'a str,
+    /// Its value.
+    pub(crate) value: &'a str,
+    /// In characters; shown as the hint and checked by the browser too.
+    pub(crate) password_min_length: usize,
+    pub(crate) password_error: Option<&'a str>,
+    /// A failure that belongs to no field.
+    pub(crate) form_error: Option<&'a str>,
+}
+
+/// Confirms an address: with a button, if a link led here, or by a code. Posts `csrf`, and `token` or `email` and `code`.
+#[derive(Template)]
+#[template(path = "verification.html")]
+pub(crate) struct VerificationPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    /// Where the form posts to.
+    pub(crate) action: &'a str,
+    pub(crate) csrf: &'a str,
+    pub(crate) login_challenge: Option<&'a str>,
+    /// Of the link; `None` asks for address and code.
+    pub(crate) token: Option<&'a str>,
+    /// What the user typed before; may be empty.
+    pub(crate) email: &'a str,
+    pub(crate) email_error: Option<&'a str>,
+    pub(crate) code_error: Option<&'a str>,
+    /// A failure that belongs to no field.
+    pub(crate) form_error: Option<&'a str>,
+}
+
+impl VerificationPage<'_> {
+    fn has_error(&self) -> bool {
+        self.email_error.or(self.code_error).or(self.form_error).is_some()
+    }
+}
+
+/// Says that something is done.
+#[derive(Template)]
+#[template(path = "settled.html")]
+pub(crate) struct SettledPage<'a> {
+    pub(crate) stylesheet: &'a str,
+    pub(crate) title: &'a str,
+    pub(crate) sentence: &'a str,
+    pub(crate) way_out: Option<WayOut<'a>>,
+}

@@ -1,0 +1,125 @@
+//! Which secrets the passwords of everybody need.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
+use sluice_crypto::credential::{CredentialKeys, Peppers};
+use sluice_crypto::foreign_hash::ForeignHash;
+use sluice_crypto::password_hash::{Argon2Params, HashMemory};
+use sluice_identity::credential::{MissingSecret, StoredCredentials};
+use sluice_identity::hardening::HardeningRepository;
+use sluice_identity::{Identity, IdentityRepository};
+use sluice_primitives::{IdentityId, ManualClock, NetworkId, OsRng, Secret, Timestamp};
+use sluice_store_contract::MemoryStore;
+use sluice_store_contract::given::identity;
+
+use crate::foreign_vectors::VECTORS;
+
+const NOW: Timestamp = Timestamp::from_secs(1_750_000_000);
+
+fn keys(peppers: &[&str], storage: &[&str]) -> CredentialKeys {
+    let secrets =
+        |texts: &[&str]| texts.iter().map(|text| Secret::new(text.as_bytes().to_vec())).collect::<Vec<_>>();
+    let at_rest = Sealer::new(NetworkId::from_bytes([1; 16]), &secrets(storage));
+    CredentialKeys::new(Peppers::new(&secrets(peppers)).unwrap(), Arc::new(at_rest))
+}
+
+fn everybody(store: &Arc<MemoryStore>, keys: CredentialKeys) -> StoredCredentials {
+    StoredCredentials {
+        identities: store.clone(),
+        keys,
+        clock: Arc::new(ManualClock::at(NOW)),
+        rng: Arc::new(OsRng),
+    }
+}
+
+/// Somebody who registered so many seconds ago.
+async fn person(store: &MemoryStore, ago: i64, credential: impl FnOnce(IdentityId) -> String) -> Identity {
+    let at = Timestamp::from_secs(NOW.as_secs() - ago);
+    let id = IdentityId::generate(at, &OsRng);
+    let credential = credential(id);
+    let hardening = credential.starts_with("p1$");
+    let person = Identity { id, credential, hardening, ..identity(&format!("{id}@example.com")) };
+    store.register(person.clone()).await.unwrap();
+    person
+}
+
+fn hardened(keys: &CredentialKeys) -> String {
+    keys.hardened(b"password", Argon2Params::new(64, 1, 1).unwrap(), [1; 16], &mut HashMemory::new()).unwrap()
+}
+
+#[tokio::test]
+async fn every_password_is_counted_with_the_secrets_that_it_needs() {
+    let store = Arc::new(MemoryStore::new());
+    let (old, new) =
+        (keys(&["pepper 1"], &["rest 1"]), keys(&["pepper 2", "pepper 1"], &["rest 2", "rest 1"]));
+    let foreign = ForeignHash::parse(VECTORS[0].2).unwrap();
+    person(&store, 9, |_| hardened(&old)).await;
+    person(&store, 8, |id| old.provisional(id, b"password", &OsRng)).await;
+    person(&store, 7, |id| new.foreign(id, &foreign, &OsRng)).await;
+    person(&store, 6, |_| String::new()).await;
+    person(&store, 5, |_| "nonsense".to_owned()).await;
+    let ids = new.peppers().ids();
+    let found = everybody(&store, new.clone()).count().await.unwrap();
+    assert_eq!(found.peppers, BTreeMap::from([(ids[1], 2)]));
+    assert_eq!(found.storage, BTreeMap::from([(0, 1), (1, 1)]));
+    assert_eq!((found.unopened, found.unreadable, found.none), (0, 1, 1));
+    assert_eq!(found.missing(&ids), None);
+    assert_eq!(found.missing(&ids[..1]), Some(MissingSecret::Pepper(ids[1])));
+    let without = everybody(&store, keys(&["pepper 1"], &["rest 3"])).count().await.unwrap();
+    assert_eq!((without.unopened, without.missing(&ids)), (2, Some(MissingSecret::Storage)));
+}
+
+#[tokio::test]
+async fn a_sample_finds_a_secret_that_was_in_use_for_a_while_years_ago() {
+    let store = Arc::new(MemoryStore::new());
+    let (old, new) = (keys(&["old"], &["rest"]), keys(&["new"], &["rest"]));
+    let (of_old, of_new) = (hardened(&old), hardened(&new));
+    for day in 0..2_000 {
+        let of_then = if (900..1_000).contains(&day) { &of_old } else { &of_new };
+        person(&store, day * 86_400, |_| of_then.clone()).await;
+    }
+    let found = everybody(&store, new.clone()).sample().await.unwrap();
+    assert!(found.peppers.values().sum::<u64>() < 600);
+    let missing = found.missing(&new.peppers().ids());
+    assert_eq!(missing, Some(MissingSecret::Pepper(old.peppers().ids()[0])));
+    let nobody = everybody(&Arc::new(MemoryStore::new()), new).sample().await.unwrap();
+    assert_eq!(nobody.missing(&[]), None);
+}
+
+#[tokio::test]
+async fn what_a_former_secret_sealed_is_sealed_again_and_still_waits_to_be_hardened() {
+    let store = Arc::new(MemoryStore::new());
+    let (old, both) = (keys(&["pepper"], &["rest 1"]), keys(&["pepper"], &["rest 2", "rest 1"]));
+    let new = keys(&["pepper"], &["rest 2"]);
+    let foreign = ForeignHash::parse(VECTORS[0].2).unwrap();
+    let imported = person(&store, 3, |id| old.foreign(id, &foreign, &OsRng)).await;
+    let fresh = person(&store, 2, |id| old.provisional(id, b"password", &OsRng)).await;
+    let hashed = person(&store, 1, |_| hardened(&old)).await;
+    let lost = person(&store, 0, |id| keys(&["pepper"], &["lost"]).foreign(id, &foreign, &OsRng)).await;
+    let done = everybody(&store, both.clone()).reseal().await.unwrap();
+    assert_eq!((done.resealed, done.unchanged, done.changed), (2, 0, 0));
+    assert_eq!((done.unopened, done.named.as_slice()), (1, [lost.id].as_slice()));
+    let stored = |person: &Identity| {
+        let (store, id) = (store.clone(), person.id);
+        async move { store.find(id).await.unwrap().unwrap() }
+    };
+    assert!(new.export(imported.id, &stored(&imported).await.credential).is_ok());
+    let fresh = stored(&fresh).await;
+    assert!(
+        fresh.hardening
+            && new
+                .harden(
+                    fresh.id,
+                    &fresh.credential,
+                    Argon2Params::new(64, 1, 1).unwrap(),
+                    &mut HashMemory::new()
+                )
+                .is_ok()
+    );
+    assert_eq!(HardeningRepository::backlog(&*store).await.unwrap().waiting, 1);
+    assert_eq!(stored(&hashed).await.credential, hashed.credential);
+    let again = everybody(&store, both).reseal().await.unwrap();
+    assert_eq!((again.resealed, again.unchanged), (0, 2));
+}

@@ -1,0 +1,136 @@
+//! Settings in the words of the identity service.
+
+use std::num::NonZeroU32;
+
+use sluice_crypto::hash_pool::HashPoolConfig;
+use sluice_identity::account::AccountLinks;
+use sluice_identity::config::{
+    BreachedConfig, BreachedSource, CodeConfig, HardeningConfig, LimitsConfig, PasskeyConfig, PasswordPolicy,
+    ProofOfWorkConfig, Rate, RegistrationConfig, SessionConfig,
+};
+use sluice_identity::session::SessionTerms;
+use sluice_identity::{Config, LockoutConfig};
+use sluice_net::SmtpConfig;
+use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
+use url::Url;
+
+use crate::config::{BreachedList, IdentitySettings, LimitsSettings, MailSettings, Settings};
+
+/// What the services of people are told.
+pub(super) struct PeopleConfig {
+    pub(super) identity: Config,
+    pub(super) terms: SessionTerms,
+    pub(super) links: AccountLinks,
+    /// None where there is no mail.
+    pub(super) smtp: Option<SmtpConfig>,
+    /// Whether people who register are asked to verify their address.
+    pub(super) verifies: bool,
+}
+
+impl PeopleConfig {
+    /// What the settings say.
+    pub(super) fn of(settings: &Settings, oauth: &sluice_oauth::Config) -> Self {
+        let own = &settings.identity;
+        let identity = identity(own);
+        let terms = SessionTerms {
+            issuer: oauth.issuer.as_str().to_owned(),
+            lifetimes: identity.sessions,
+            longest_token: LONGEST_ACCESS_TOKEN,
+        };
+        let page = |configured: &Option<Url>, path: &str| {
+            let own = || oauth.issuer.endpoint(path).parse().ok();
+            configured.clone().or_else(own).unwrap_or_else(|| oauth.pages.login.clone())
+        };
+        let links = AccountLinks {
+            login: page(&own.pages.account, "/ui/account"),
+            verify: page(&own.pages.verification, "/ui/verification"),
+            recover: page(&own.pages.recovery, "/ui/recovery"),
+            change_email: page(&own.pages.email_change, "/ui/account/email/confirm"),
+        };
+        let smtp = own.mail.as_ref().map(smtp);
+        Self { identity, terms, links, smtp, verifies: own.registration.verify_email }
+    }
+}
+
+/// Where slow hashes run.
+pub(crate) fn hash_pool(settings: &IdentitySettings) -> HashPoolConfig {
+    let mut pool =
+        HashPoolConfig { max_memory_kib: settings.hash_pool.max_memory_kib, ..HashPoolConfig::default() };
+    if let Some(threads) = settings.hash_pool.threads {
+        pool.threads = threads;
+    }
+    pool
+}
+
+/// What the identity service is told.
+pub(crate) fn identity(own: &IdentitySettings) -> Config {
+    Config {
+        service_name: own.service_name.clone(),
+        password_hash: own.password_hash.params,
+        lockout: LockoutConfig::default(),
+        registration: RegistrationConfig {
+            enabled: own.registration.enabled,
+            conceal_taken: own.registration.conceal_taken,
+        },
+        password: PasswordPolicy {
+            min_characters: own.password.min_length,
+            breached: own.password.breached.as_ref().map(|breached| BreachedConfig {
+                source: match &breached.list {
+                    BreachedList::File(path) => BreachedSource::File(path.clone()),
+                    BreachedList::Url(url) => BreachedSource::Endpoint(url.clone()),
+                },
+                required: breached.required,
+            }),
+        },
+        sessions: SessionConfig {
+            access_token: own.session.access_token.into(),
+            idle: own.session.idle.into(),
+            lifetime: own.session.lifetime.into(),
+            rotation_window: own.session.rotation_window.into(),
+        },
+        limits: limits(&own.limits),
+        codes: CodeConfig {
+            verify: own.codes.verify.into(),
+            recover: own.codes.recover.into(),
+            change_email: own.codes.change_email.into(),
+        },
+        hardening: HardeningConfig {
+            enabled: own.hardening.enabled,
+            lease: own.hardening.lease.into(),
+            batch: own.hardening.batch,
+            poll: own.hardening.poll.into(),
+            jobs: own.hardening.threads,
+        },
+        passkeys: own.passkeys.as_ref().map(|passkeys| PasskeyConfig {
+            rp_id: passkeys.rp_id.clone(),
+            rp_name: passkeys.rp_name.clone(),
+            origins: passkeys.origins.clone(),
+        }),
+        proof_of_work: ProofOfWorkConfig {
+            registration_bits: own.proof_of_work.registration_bits,
+            login_bits: own.proof_of_work.login_bits,
+        },
+    }
+}
+
+fn limits(own: &LimitsSettings) -> LimitsConfig {
+    let rate = |hourly: Option<u32>| hourly.and_then(NonZeroU32::new).map(|burst| Rate::per_hour(burst.get()));
+    LimitsConfig {
+        registrations_per_network: rate(own.registrations_per_network),
+        logins_per_network: rate(own.logins_per_network),
+        mails_per_address: rate(own.mails_per_address),
+        mails_per_network: rate(own.mails_per_network),
+        codes_per_account: rate(own.codes_per_account),
+        codes_per_network: rate(own.codes_per_network),
+        exempt: own.exempt.clone(),
+    }
+}
+
+fn smtp(mail: &MailSettings) -> SmtpConfig {
+    SmtpConfig {
+        reply_to: mail.reply_to.clone(),
+        timeout: mail.timeout,
+        extra_ca_file: mail.ca_file.clone(),
+        ..SmtpConfig::new(mail.url.clone(), mail.from.clone())
+    }
+}

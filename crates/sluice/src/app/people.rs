@@ -1,0 +1,248 @@
+//! The services of people: who they are, how they prove it, what is sent to them.
+
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
+use sluice_crypto::credential::CredentialKeys;
+use sluice_crypto::hash_pool::HashPool;
+use sluice_identity::account::{AccountConfig, AccountService};
+use sluice_identity::administration::IdentityAdministration;
+use sluice_identity::factor::{FactorParts, FactorService, RelyingParty};
+use sluice_identity::hardening::HardeningWorker;
+use sluice_identity::identity::IdentityDirectory;
+use sluice_identity::mail::{MailDelivery, MailQueue, MailTemplates};
+use sluice_identity::proof_of_work::ProofOfWork;
+use sluice_identity::registration::breached;
+use sluice_identity::session::{SessionService, SessionTerms};
+use sluice_identity::{
+    Limits, LoginService, PasswordHasher, PasswordRules, RegistrationParts, RegistrationService,
+};
+use sluice_net::{Fetcher, SmtpConfig, SmtpTransport};
+use sluice_oauth::login_session::LoginSessionService;
+use sluice_token::{FeedFollower, RevocationSet};
+
+use super::identity_config::PeopleConfig;
+use super::secrets::SecretsError;
+use super::services::Foundation;
+use super::signing_out::SigningOut;
+use super::stores::StartError;
+
+/// What the services of people share with those of clients.
+pub(super) struct Around<'a> {
+    pub(super) in_flight: &'a Arc<Sealer>,
+    pub(super) at_rest: &'a Arc<Sealer>,
+    pub(super) pool: &'a Arc<HashPool>,
+    pub(super) fetcher: &'a Arc<Fetcher>,
+    pub(super) revocations: &'a Arc<RevocationSet>,
+    pub(super) follower: &'a Arc<FeedFollower>,
+    pub(super) login_sessions: &'a Arc<LoginSessionService>,
+}
+
+/// The services of people.
+pub(crate) struct People {
+    pub(crate) registration: Arc<RegistrationService>,
+    pub(crate) login: Arc<LoginService>,
+    pub(crate) sessions: Arc<SessionService>,
+    pub(crate) accounts: Arc<AccountService>,
+    pub(crate) factors: Arc<FactorService>,
+    pub(crate) proof_of_work: Arc<ProofOfWork>,
+    pub(crate) administration: Arc<IdentityAdministration>,
+    pub(crate) rules: Arc<PasswordRules>,
+    pub(crate) hardening: Arc<HardeningWorker>,
+    /// None where there is no mail.
+    pub(crate) delivery: Option<Arc<MailDelivery>>,
+}
+
+impl People {
+    /// The services.
+    pub(super) fn new(
+        base: &Foundation,
+        config: PeopleConfig,
+        around: &Around<'_>,
+    ) -> Result<Self, StartError> {
+        let (store, sessions) = (Arc::clone(&base.store), Arc::clone(around.login_sessions));
+        let directory: Arc<dyn IdentityDirectory> = Arc::new(SigningOut { store, sessions });
+        let makes = Makes { base, around, config: &config.identity, directory };
+        let keys = makes.credential_keys()?;
+        let hasher = Arc::new(makes.hasher(&keys));
+        let limits = Arc::new(Limits::new(&config.identity.limits, &base.clock));
+        let rules = Arc::new(makes.rules()?);
+        let login = Arc::new(makes.login(&hasher, &limits));
+        let sessions = Arc::new(makes.sessions(config.terms)?);
+        let mails = config.smtp.is_some().then(|| Arc::new(makes.mails()));
+        let accounts = Arc::new(AccountService {
+            config: AccountConfig { links: config.links, codes: config.identity.codes },
+            identities: Arc::clone(&makes.directory),
+            codes: Arc::clone(&base.store) as _,
+            code_key: base.secrets.mail_codes().ok_or(SecretsError::Missing)?,
+            mails: mails.clone(),
+            sessions: Arc::clone(&sessions),
+            login: Arc::clone(&login),
+            hasher: Arc::clone(&hasher),
+            rules: Arc::clone(&rules),
+            limits: Arc::clone(&limits),
+            sealer: Arc::clone(around.in_flight),
+            clock: Arc::clone(&base.clock),
+            rng: Arc::clone(&base.rng),
+        });
+        let factors = Arc::new(makes.factors(&limits, mails.as_ref())?);
+        let writes = mails.as_ref().map(|_| Arc::clone(&accounts));
+        let administration = IdentityAdministration {
+            identities: Arc::clone(&makes.directory),
+            sessions: Arc::clone(&sessions),
+            factors: Arc::clone(&factors),
+            keys: keys.clone(),
+            rules: Arc::clone(&rules),
+            mails: writes.clone().map(|accounts| accounts as _),
+            sealer: Arc::clone(around.in_flight),
+            clock: Arc::clone(&base.clock),
+            rng: Arc::clone(&base.rng),
+        };
+        let registration = RegistrationService::new(RegistrationParts {
+            identities: Arc::clone(&base.store) as _,
+            hasher,
+            rules: Arc::clone(&rules),
+            limits,
+            // Where taken addresses are concealed, mail is what tells free ones from them.
+            mails: writes
+                .filter(|_| config.verifies || config.identity.registration.conceal_taken)
+                .map(|accounts| accounts as _),
+            config: config.identity.registration,
+            clock: Arc::clone(&base.clock),
+            rng: Arc::clone(&base.rng),
+        });
+        Ok(Self {
+            registration: Arc::new(registration),
+            login,
+            sessions,
+            accounts,
+            factors,
+            proof_of_work: Arc::new(makes.proof_of_work()),
+            administration: Arc::new(administration),
+            rules,
+            hardening: Arc::new(makes.hardening(keys)),
+            delivery: config.smtp.map(|smtp| makes.delivery(&smtp)).transpose()?.map(Arc::new),
+        })
+    }
+}
+
+/// What each service is made of.
+struct Makes<'a> {
+    base: &'a Foundation,
+    around: &'a Around<'a>,
+    config: &'a sluice_identity::Config,
+    directory: Arc<dyn IdentityDirectory>,
+}
+
+impl Makes<'_> {
+    fn credential_keys(&self) -> Result<CredentialKeys, SecretsError> {
+        let peppers = self.base.secrets.peppers().ok_or(SecretsError::Missing)?;
+        Ok(CredentialKeys::new(peppers, Arc::clone(self.around.at_rest)))
+    }
+
+    fn hasher(&self, keys: &CredentialKeys) -> PasswordHasher {
+        let (pool, rng) = (Arc::clone(self.around.pool), Arc::clone(&self.base.rng));
+        PasswordHasher::new(keys.clone(), pool, self.config.password_hash, rng)
+    }
+
+    fn rules(&self) -> Result<PasswordRules, StartError> {
+        let list = self.config.password.breached.as_ref();
+        let list = list.map(|list| breached::open(&list.source, self.around.fetcher)).transpose();
+        let list = list.map_err(|error| StartError::Setting {
+            key: "identity.password.breached",
+            reason: error.to_string(),
+        })?;
+        Ok(PasswordRules::new(&self.config.password, list))
+    }
+
+    fn login(&self, hasher: &Arc<PasswordHasher>, limits: &Arc<Limits>) -> LoginService {
+        LoginService::new(
+            Arc::clone(&self.base.store) as _,
+            Arc::clone(hasher),
+            Arc::clone(limits),
+            &self.config.lockout,
+            Arc::clone(&self.base.clock),
+        )
+    }
+
+    fn sessions(&self, terms: SessionTerms) -> Result<SessionService, StartError> {
+        Ok(SessionService {
+            terms,
+            sessions: Arc::clone(&self.base.store) as _,
+            identities: Arc::clone(&self.directory),
+            keys: Arc::new(self.base.secrets.identity_tokens()?),
+            sealer: Arc::clone(self.around.in_flight),
+            revocations: Arc::clone(self.around.revocations),
+            follower: Arc::clone(self.around.follower),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        })
+    }
+
+    fn mails(&self) -> MailQueue {
+        MailQueue {
+            outbox: Arc::clone(&self.base.store) as _,
+            sealer: Arc::clone(self.around.at_rest),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        }
+    }
+
+    fn delivery(&self, smtp: &SmtpConfig) -> Result<MailDelivery, StartError> {
+        let transport = SmtpTransport::new(smtp).map_err(|error| StartError::Setting {
+            key: "identity.mail.smtp",
+            reason: error.to_string(),
+        })?;
+        Ok(MailDelivery {
+            outbox: Arc::clone(&self.base.store) as _,
+            transport: Arc::new(transport),
+            templates: MailTemplates::new(&self.config.service_name),
+            sealer: Arc::clone(self.around.at_rest),
+            metrics: Arc::default(),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        })
+    }
+
+    fn factors(
+        &self,
+        limits: &Arc<Limits>,
+        mails: Option<&Arc<MailQueue>>,
+    ) -> Result<FactorService, StartError> {
+        let passkeys = self.config.passkeys.as_ref().map(RelyingParty::new).transpose();
+        let passkeys = passkeys.map_err(|error| StartError::Setting {
+            key: "identity.passkeys",
+            reason: error.to_string(),
+        })?;
+        Ok(FactorService::new(FactorParts {
+            identities: Arc::clone(&self.base.store) as _,
+            factors: Arc::clone(&self.base.store) as _,
+            in_flight: Arc::clone(self.around.in_flight),
+            at_rest: Arc::clone(self.around.at_rest),
+            recovery_keys: self.base.secrets.recovery_codes().ok_or(SecretsError::Missing)?,
+            limits: Arc::clone(limits),
+            mails: mails.cloned(),
+            service_name: self.config.service_name.clone(),
+            passkeys,
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        }))
+    }
+
+    fn proof_of_work(&self) -> ProofOfWork {
+        let (clock, rng) = (Arc::clone(&self.base.clock), Arc::clone(&self.base.rng));
+        ProofOfWork::new(self.config.proof_of_work, Arc::clone(self.around.in_flight), clock, rng)
+    }
+
+    fn hardening(&self, keys: CredentialKeys) -> HardeningWorker {
+        HardeningWorker {
+            repo: Arc::clone(&self.base.store) as _,
+            keys,
+            pool: Arc::clone(self.around.pool),
+            params: self.config.password_hash,
+            clock: Arc::clone(&self.base.clock),
+            config: self.config.hardening,
+            metrics: Arc::default(),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Whoever may no longer log in with what they had is signed out of the applications too.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sluice_commit::StoreError;
+use sluice_identity::identity::{
+    Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
+    LoginNameHash, Registration,
+};
+use sluice_oauth::login_session::{EndSessions, LoginSessionService};
+use sluice_primitives::{IdentityId, Timestamp};
+
+use super::stores::Repositories;
+
+/// Records of people whose login sessions end with what they revoke: the identity service knows nothing of those, and
+/// clients are to hear of it by the back channel.
+///
+/// Sessions end before the record changes, so that a crash between the two signs somebody out in vain and never leaves
+/// somebody in; and once more afterwards, for who logged in meanwhile.
+pub(super) struct SigningOut {
+    pub(super) store: Arc<dyn Repositories>,
+    pub(super) sessions: Arc<LoginSessionService>,
+}
+
+impl SigningOut {
+    async fn sign_out(&self, id: IdentityId, at: Timestamp) -> Result<(), StoreError> {
+        match id.to_string().parse() {
+            Ok(subject) => self.sessions.end_at(EndSessions::Subject(subject), at).await,
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl IdentityRepository for SigningOut {
+    async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
+        self.store.register(identity).await
+    }
+
+    async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
+        self.store.find_by_login_name(login_name).await
+    }
+
+    async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
+        IdentityRepository::find(&*self.store, id).await
+    }
+
+    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        self.store.replace_credential(id, old, new).await
+    }
+}
+
+#[async_trait]
+impl IdentityDirectory for SigningOut {
+    async fn list(&self, filter: &IdentityFilter) -> Result<IdentityPage, StoreError> {
+        IdentityDirectory::list(&*self.store, filter).await
+    }
+
+    async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError> {
+        if !change.revokes {
+            return self.store.change(change).await;
+        }
+        self.sign_out(change.id, change.now).await?;
+        let changed = self.store.change(change).await?;
+        if changed == Changed::Done {
+            self.sign_out(change.id, change.now).await?;
+        }
+        Ok(changed)
+    }
+
+    async fn delete(
+        &self,
+        id: IdentityId,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.sign_out(id, now).await?;
+        let deleted = IdentityDirectory::delete(&*self.store, id, now, marker_expires_at).await?;
+        self.sign_out(id, now).await?;
+        Ok(deleted)
+    }
+}

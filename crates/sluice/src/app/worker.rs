@@ -1,0 +1,106 @@
+//! A process that hardens passwords, and does nothing else.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sluice_crypto::credential::CredentialKeys;
+use sluice_crypto::hash_pool::HashPool;
+use sluice_identity::hardening::{HardeningMetrics, HardeningWorker};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::info;
+
+use super::identity_config;
+use super::listeners::Port;
+use super::node::{BUILD, World, check_secrets, key_material, open_store};
+use super::numbers::show_hardening;
+use super::secrets::SecretsError;
+use super::stores::{StartError, Stores};
+use crate::config::{DatabaseSettings, ListenAddress, ListenerSettings, Settings};
+use crate::observability::{Metrics, metrics};
+
+/// How a worker starts, beside its settings.
+#[derive(Debug, Clone)]
+pub(crate) struct WorkerOptions {
+    /// Where development keeps its secret.
+    pub(crate) data_dir: PathBuf,
+    /// Where metrics are served, if anywhere.
+    pub(crate) metrics_port: Option<u16>,
+}
+
+/// Hardens until `shutdown`, and then what is in hand.
+///
+/// # Errors
+/// [`StartError`] says which part does not start.
+pub(crate) async fn run(
+    settings: &Settings,
+    options: &WorkerOptions,
+    world: World,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), StartError> {
+    let database = DatabaseSettings {
+        max_connections: Some(settings.identity.hardening.max_connections),
+        ..settings.database.clone()
+    };
+    let stores = open_store(&database, false, (&world.clock, &world.rng)).await?;
+    let worker = worker(settings, options, &stores, &world).await?;
+    check_secrets(&stores, &worker.keys, (&world.clock, &world.rng)).await?;
+    let (tasks, served) = (TaskTracker::new(), CancellationToken::new());
+    if let Some(port) = options.metrics_port {
+        serve_metrics(settings, port, (&worker, &world), (&tasks, &served)).await?;
+    }
+    info!("hardening");
+    worker.run(shutdown).await;
+    info!("stopping");
+    served.cancel();
+    tasks.close();
+    tasks.wait().await;
+    stores.shutdown().await;
+    let pool = Arc::clone(&worker.pool);
+    let _ = tokio::task::spawn_blocking(move || pool.shutdown()).await;
+    info!("stopped");
+    Ok(())
+}
+
+async fn worker(
+    settings: &Settings,
+    options: &WorkerOptions,
+    stores: &Stores,
+    world: &World,
+) -> Result<HardeningWorker, StartError> {
+    let secrets = key_material(settings, &options.data_dir, &*world.rng)?;
+    let at_rest = Arc::new(secrets.at_rest(stores.network_id().await?));
+    let config = identity_config::identity(&settings.identity);
+    let mut pool = identity_config::hash_pool(&settings.identity);
+    pool.threads = config.hardening.jobs.unwrap_or(pool.threads);
+    Ok(HardeningWorker {
+        repo: stores.repositories() as _,
+        keys: CredentialKeys::new(secrets.peppers().ok_or(SecretsError::Missing)?, at_rest),
+        pool: Arc::new(HashPool::start(&pool).map_err(StartError::HashPool)?),
+        params: config.password_hash,
+        clock: Arc::clone(&world.clock),
+        config: config.hardening,
+        metrics: Arc::new(HardeningMetrics::default()),
+    })
+}
+
+/// Serves metrics where the admin endpoint would be, at a port of their own.
+async fn serve_metrics(
+    settings: &Settings,
+    port: u16,
+    (worker, world): (&HardeningWorker, &World),
+    (tasks, shutdown): (&TaskTracker, &CancellationToken),
+) -> Result<(), StartError> {
+    let metrics = Metrics::new(BUILD);
+    metrics.register_hash_pool(&worker.pool);
+    show_hardening(&metrics, &worker.metrics, &world.clock);
+    let admin = &settings.serve.admin.listener;
+    let host = match &admin.address {
+        ListenAddress::Tcp { host, .. } => host.clone(),
+        ListenAddress::Unix { .. } => "127.0.0.1".to_owned(),
+    };
+    let listener = ListenerSettings { address: ListenAddress::Tcp { host, port }, ..admin.clone() };
+    let port = Port::bind(&listener, false, &*world.clock).await?;
+    port.serve("metrics", metrics::routes(Arc::new(metrics)), tasks, shutdown);
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! `sluice calibrate`: what a password hash may cost on this machine.
+//!
+//! All threads hash at once, as they do when everybody logs in: then they share memory bandwidth and caches, and a hash takes
+//! longer than one alone does.
+
+mod measure;
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sluice_crypto::password_hash::{Argon2Params, PasswordHashError};
+
+use super::fail;
+use crate::cli::{Answer, CalibrateCommand, Console, Exit};
+use measure::{Measured, measure};
+
+/// What is tried with one pass, in MiB. The first is the least that OWASP recommends for one pass.
+const MEMORY_MIB: [u32; 9] = [46, 64, 96, 128, 192, 256, 384, 512, 1024];
+/// The least that OWASP recommends at all, with its passes.
+const SMALLEST: (u32, u32) = (19, 2);
+/// Of each hash. The lanes of one hash are computed one after the other, so that they cost nothing here.
+const LANES: u32 = 4;
+/// More passes than this are of less use than memory.
+const MOST_PASSES: u32 = 8;
+/// How long one is measured, after a first hash.
+const SPAN: Duration = Duration::from_millis(1500);
+
+const HEADER: &[&str] = &["MEMORY", "PASSES", "LANES", "ONE HASH", "HASHES/S", "FITS"];
+
+/// Measures, and prints what was measured and what is proposed.
+pub(crate) async fn run(command: CalibrateCommand, console: &mut Console<'_>) -> Exit {
+    let (output, limits) = (command.output, Limits::of(&command));
+    if !output.is_quiet {
+        console.say(&format!("measuring with {} threads, for some seconds …", limits.threads));
+    }
+    let calibrated = match tokio::task::spawn_blocking(move || calibrate(limits)).await {
+        Ok(Ok(calibrated)) => calibrated,
+        Ok(Err(error)) => return fail(console, &error),
+        Err(error) => return fail(console, &error),
+    };
+    let printed = output.print(&calibrated.answer(limits), console.out);
+    let exit = console.printed(printed);
+    match calibrated.yaml() {
+        None => Exit::Failure,
+        Some(yaml) if exit == Exit::Success && output.is_for_people() => console.print(&yaml),
+        Some(_) => exit,
+    }
+}
+
+/// What a hash must keep to.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Of one hash, while all threads hash.
+    target: Duration,
+    /// Of all threads.
+    memory_kib: u32,
+    threads: NonZeroUsize,
+}
+
+/// What was measured, and what is proposed of it.
+struct Calibrated {
+    measured: Vec<Measured>,
+    /// `None`: even the least that is recommended takes too long, or too much memory.
+    proposed: Option<Measured>,
+}
+
+impl Limits {
+    fn of(command: &CalibrateCommand) -> Self {
+        let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self {
+            target: Duration::from_millis(command.target_ms.into()),
+            memory_kib: command.max_memory,
+            threads: command.threads.unwrap_or_else(cores),
+        }
+    }
+
+    /// Whether all threads have the memory for it.
+    fn has_memory_for(&self, params: Argon2Params) -> bool {
+        let threads = u64::try_from(self.threads.get()).unwrap_or(u64::MAX);
+        u64::from(params.memory_kib()).saturating_mul(threads) <= u64::from(self.memory_kib)
+    }
+
+    fn has_time_for(&self, measured: &Measured) -> bool {
+        measured.one_hash <= self.target
+    }
+}
+
+/// Memory first, which costs an attacker most: as much as fits with one pass. If time is left then, passes.
+fn calibrate(limits: Limits) -> Result<Calibrated, PasswordHashError> {
+    let mut measured = Vec::new();
+    for mib in MEMORY_MIB {
+        let params = Argon2Params::new(mib * 1024, 1, LANES)?;
+        if !limits.has_memory_for(params) {
+            break;
+        }
+        measured.push(measure(params, limits.threads, SPAN)?);
+        if measured.last().is_some_and(|last| !limits.has_time_for(last)) {
+            break;
+        }
+    }
+    let mut proposed = measured.iter().rev().find(|one| limits.has_time_for(one)).copied();
+    let further = match &proposed {
+        Some(best) => with_more_passes(best, limits),
+        None => Argon2Params::new(SMALLEST.0 * 1024, SMALLEST.1, 1).ok(),
+    };
+    if let Some(params) = further.filter(|params| limits.has_memory_for(*params)) {
+        let last = measure(params, limits.threads, SPAN)?;
+        proposed = if limits.has_time_for(&last) { Some(last) } else { proposed };
+        measured.push(last);
+    }
+    Ok(Calibrated { measured, proposed })
+}
+
+/// The same with as many passes as there is time for, if that is more than one.
+fn with_more_passes(best: &Measured, limits: Limits) -> Option<Argon2Params> {
+    let passes = limits.target.as_micros().checked_div(best.one_hash.as_micros())?;
+    let passes = u32::try_from(passes).unwrap_or(u32::MAX).min(MOST_PASSES);
+    let params = Argon2Params::new(best.params.memory_kib(), passes, LANES).ok()?;
+    (passes > 1).then_some(params)
+}
+
+impl Calibrated {
+    fn answer(&self, limits: Limits) -> Answer {
+        let rows = self.measured.iter().map(|one| cells(one, limits)).collect();
+        let measured: Vec<Value> = self.measured.iter().map(|one| json_of(one, limits)).collect();
+        let json = json!({
+            "threads": limits.threads,
+            "target_ms": millis(limits.target),
+            "max_memory_kib": limits.memory_kib,
+            "measured": measured,
+            "proposed": self.proposed.as_ref().map(configuration),
+            "logins_per_second": self.proposed.map(|best| rate(best.hashes_per_second)),
+            "hardenings_per_second": self.proposed.map(|best| rate(best.hashes_per_second)),
+        });
+        let answer = Answer::list(HEADER, rows, json);
+        match &self.proposed {
+            None => answer.with_footer(
+                "PROPOSED",
+                "nothing: even the least that is recommended does not fit; allow more time or memory"
+                    .to_owned(),
+            ),
+            Some(best) => answer
+                .with_footer("LOGINS/S", rate(best.hashes_per_second))
+                .with_footer("HARDENINGS/S", rate(best.hashes_per_second)),
+        }
+    }
+
+    /// What goes into the configuration.
+    fn yaml(&self) -> Option<String> {
+        let params = self.proposed?.params;
+        let (memory, passes, lanes) = (params.memory_kib(), params.passes(), params.lanes());
+        Some(format!(
+            "\n# Logins go before hardening, which has what they leave.\nidentity:\n  password_hash:\n    \
+             memory: {memory}  # KiB\n    passes: {passes}\n    lanes: {lanes}\n"
+        ))
+    }
+}
+
+fn cells(one: &Measured, limits: Limits) -> Vec<String> {
+    let fits = if limits.has_time_for(one) { "yes" } else { "no" };
+    vec![
+        format!("{} MiB", one.params.memory_kib() / 1024),
+        one.params.passes().to_string(),
+        one.params.lanes().to_string(),
+        format!("{} ms", millis(one.one_hash)),
+        rate(one.hashes_per_second),
+        fits.to_owned(),
+    ]
+}
+
+fn json_of(one: &Measured, limits: Limits) -> Value {
+    json!({
+        "memory": one.params.memory_kib(),
+        "passes": one.params.passes(),
+        "lanes": one.params.lanes(),
+        "one_hash_ms": millis(one.one_hash),
+        "hashes_per_second": rate(one.hashes_per_second),
+        "fits": limits.has_time_for(one),
+    })
+}
+
+fn configuration(best: &Measured) -> Value {
+    let params = best.params;
+    let hash = json!({ "memory": params.memory_kib(), "passes": params.passes(), "lanes": params.lanes() });
+    json!({ "identity": { "password_hash": hash } })
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn rate(per_second: f64) -> String {
+    format!("{per_second:.1}")
+}
+
+#[cfg(test)]
+mod tests;

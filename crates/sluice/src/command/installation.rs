@@ -1,0 +1,44 @@
+//! An installation: its database, and the secrets that belong to it.
+
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
+use sluice_crypto::credential::CredentialKeys;
+use sluice_identity::credential::StoredCredentials;
+use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
+
+use crate::app::{KeyMaterial, SecretsError, StartError, Stores, key_material, open_store};
+use crate::config::{Settings, Sources};
+
+/// An installation that a command works on, without a server.
+pub(crate) struct Installation {
+    pub(crate) stores: Stores,
+    pub(crate) secrets: KeyMaterial,
+    pub(crate) at_rest: Arc<Sealer>,
+    pub(crate) credentials: CredentialKeys,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rng: Arc<dyn Rng>,
+}
+
+impl Installation {
+    /// Opens the database, and takes the secrets from the configuration.
+    pub(crate) async fn open(settings: &Settings, sources: &Sources) -> Result<Self, StartError> {
+        let (clock, rng): (Arc<dyn Clock>, Arc<dyn Rng>) = (Arc::new(SystemClock), Arc::new(OsRng));
+        let secrets = key_material(settings, &sources.data_dir, &*rng)?;
+        let peppers = secrets.peppers().ok_or(SecretsError::Missing)?;
+        let stores = open_store(&settings.database, false, (&clock, &rng)).await?;
+        let at_rest = Arc::new(secrets.at_rest(stores.network_id().await?));
+        let credentials = CredentialKeys::new(peppers, Arc::clone(&at_rest));
+        Ok(Self { stores, secrets, at_rest, credentials, clock, rng })
+    }
+
+    /// The stored credentials of everybody.
+    pub(crate) fn stored_credentials(&self) -> StoredCredentials {
+        StoredCredentials {
+            identities: self.stores.repositories() as _,
+            keys: self.credentials.clone(),
+            clock: Arc::clone(&self.clock),
+            rng: Arc::clone(&self.rng),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `sluice import identities`.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use serde_json::json;
+use sluice_identity::transfer::{ImportConfig, ImportFile, ImportedCounts, Importer};
+
+use super::progress;
+use super::report::Report;
+use crate::cli::{Answer, Console, Exit, ImportIdentitiesArgs, LocalImport};
+use crate::command::installation::Installation;
+use crate::command::serve::until_told_to_stop;
+use crate::command::{fail, load};
+
+const HEADER: &[&str] = &["FILE", "LINES", "IMPORTED", "DUPLICATES", "INVALID", "FINISHED"];
+
+/// Imports people, and prints how many lines became what. Fails if one was rejected, or not all were read.
+pub(crate) async fn import(
+    command: LocalImport,
+    environment: Vec<(OsString, OsString)>,
+    console: &mut Console<'_>,
+) -> Exit {
+    let LocalImport { import, output } = command;
+    match imported(&import, environment, (output.is_quiet, console)).await {
+        Err(error) => fail(console, &*error),
+        Ok(None) => Exit::Failure,
+        Ok(Some((counts, is_finished))) => {
+            let printed = output.print(&answer(&import, counts, is_finished), console.out);
+            let exit = console.printed(printed);
+            if !is_finished {
+                console.say("stopped: the same command goes on where it did");
+            }
+            if counts.rejected() > 0 || !is_finished { Exit::Failure } else { exit }
+        }
+    }
+}
+
+/// How many lines became what, and whether all were read. `None`: there is no configuration, which was said.
+async fn imported(
+    args: &ImportIdentitiesArgs,
+    environment: Vec<(OsString, OsString)>,
+    (is_quiet, console): (bool, &mut Console<'_>),
+) -> Result<Option<(ImportedCounts, bool)>, Box<dyn Error>> {
+    let sources = args.installation.sources(environment);
+    let Some(loaded) = load(&sources) else { return Ok(None) };
+    let mut file = ImportFile::open(&args.file, args.is_restarted, console.clock.now())?;
+    if file.is_finished() {
+        console.say("the file was imported to its end before: --restart begins anew");
+        return Ok(Some((file.counts(), true)));
+    }
+    let goes_on = file.counts().lines > 0;
+    if goes_on {
+        console.say(&format!("going on behind line {}", file.counts().lines));
+    }
+    let installation = Installation::open(&loaded.settings, &sources).await?;
+    let bar = progress::bar(file.size(), is_quiet);
+    let mut report = Report::open(args.errors.as_deref(), goes_on, (&mut *console.err, &bar))?;
+    let importer = Importer {
+        identities: installation.stores.repositories() as _,
+        keys: installation.credentials.clone(),
+        clock: Arc::clone(&installation.clock),
+        rng: Arc::clone(&installation.rng),
+        config: ImportConfig { in_flight: args.in_flight, ..ImportConfig::default() },
+    };
+    let done = importer.run(&mut file, &mut report, until_told_to_stop()).await;
+    bar.finish_and_clear();
+    installation.stores.shutdown().await;
+    Ok(Some((done?, file.is_finished())))
+}
+
+fn answer(args: &ImportIdentitiesArgs, counts: ImportedCounts, is_finished: bool) -> Answer {
+    let file = args.file.display().to_string();
+    let ImportedCounts { lines, imported, duplicates, invalid } = counts;
+    let numbers = [lines, imported, duplicates, invalid].map(|number| number.to_string());
+    let cells = std::iter::once(file.clone()).chain(numbers).chain([is_finished.to_string()]).collect();
+    let json = json!({
+        "file": file,
+        "lines": lines,
+        "imported": imported,
+        "duplicates": duplicates,
+        "invalid": invalid,
+        "finished": is_finished,
+    });
+    Answer::one(HEADER, cells, json)
+}

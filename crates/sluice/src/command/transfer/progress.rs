@@ -1,0 +1,33 @@
+//! How far a long command is, for a person who looks at it.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+const OF_BYTES: &str = "{bar:40} {percent:>3} %  {msg}  {elapsed_precise}, {eta} left";
+const OF_ANY: &str = "{spinner} {msg}  {elapsed_precise}";
+/// How often a second it is drawn.
+const DRAWN: u8 = 10;
+
+/// A bar over so many bytes, if somebody looks.
+pub(super) fn bar(bytes: u64, is_quiet: bool) -> ProgressBar {
+    shown(ProgressBar::with_draw_target(Some(bytes), target(is_quiet)), OF_BYTES)
+}
+
+/// A mark that something goes on, if somebody looks.
+pub(super) fn spinner(is_quiet: bool) -> ProgressBar {
+    shown(ProgressBar::with_draw_target(None, target(is_quiet)), OF_ANY)
+}
+
+fn target(is_quiet: bool) -> ProgressDrawTarget {
+    if is_quiet || !std::io::stderr().is_terminal() {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr_with_hz(DRAWN)
+    }
+}
+
+fn shown(bar: ProgressBar, template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template);
+    style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
+}

@@ -1,0 +1,75 @@
+//! `identity.mail`: how people are written to.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sluice_net::smtp::{Mailbox, SmtpUrl};
+
+use super::key::{Key, Kind};
+use super::reader::Reader;
+
+const URL: &str = "identity.mail.smtp.url";
+const FROM: &str = "identity.mail.smtp.from";
+const REPLY_TO: &str = "identity.mail.smtp.reply_to";
+
+const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
+const LONGEST_TIMEOUT: Duration = Duration::from_mins(5);
+
+pub(super) const KEYS: &[Key] = &[
+    Key::own(
+        "smtp.url",
+        Kind::Secret,
+        "The mail server: `smtps://user:password@host`, or `smtp://…` with STARTTLS, which `?starttls=optional` and \
+         `?starttls=never` loosen; user name and password are percent-encoded. Without it no mail is sent.",
+    ),
+    Key::own(
+        "smtp.from",
+        Kind::Text,
+        "Whom mail is from: `Example <no-reply@example.com>`. Required with `smtp.url`.",
+    ),
+    Key::own("smtp.reply_to", Kind::Text, "Whom answers go to; by default whom mail is from."),
+    Key::own(
+        "smtp.ca_file",
+        Kind::Path,
+        "A PEM file of authorities that are believed besides those of the system.",
+    ),
+    Key::own("smtp.timeout", Kind::Duration, "How long it may take to hand one mail over; from 1s to 5m.")
+        .with_default("30s"),
+];
+
+/// How people are written to.
+#[derive(Debug, Clone)]
+pub(crate) struct MailSettings {
+    pub(crate) url: SmtpUrl,
+    pub(crate) from: Mailbox,
+    /// Default: whom mail is from.
+    pub(crate) reply_to: Option<Mailbox>,
+    /// PEM; authorities besides those of the system. Default: none.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Of one mail. Default: 30 s; from 1 s to 5 min.
+    pub(crate) timeout: Duration,
+}
+
+/// Reads the section; `None` when no server is given, or none that can be.
+pub(super) fn read(reader: &mut Reader<'_>) -> Option<MailSettings> {
+    let url = reader.secret(URL).map(|text| text.expose().parse::<SmtpUrl>());
+    let (from, reply_to) = (read_mailbox(reader, FROM), read_mailbox(reader, REPLY_TO));
+    let ca_file = reader.path("identity.mail.smtp.ca_file");
+    let timeout = reader.duration_within("identity.mail.smtp.timeout", SHORTEST_TIMEOUT..=LONGEST_TIMEOUT);
+    let url = match url? {
+        Ok(url) => url,
+        Err(invalid) => {
+            reader.refuse(URL, format!("is wrong: {invalid}"));
+            return None;
+        }
+    };
+    if !reader.has(FROM) {
+        reader.refuse(FROM, format!("is required with {URL}"));
+    }
+    Some(MailSettings { url, from: from?, reply_to, ca_file, timeout })
+}
+
+fn read_mailbox(reader: &mut Reader<'_>, key: &str) -> Option<Mailbox> {
+    let mailbox = reader.text(key)?.parse::<Mailbox>();
+    mailbox.inspect_err(|invalid| reader.refuse(key, format!("is {invalid}"))).ok()
+}

@@ -1,0 +1,24 @@
+//! The identity service over HTTP, on both stores: `/auth/*`, `/admin/identities`, mail, and what clients of the
+//! authorization server notice of it.
+//!
+//! [`people`]: people of tests, and what they ask for. [`records`]: what the store says of them. [`postbox`]: their mail.
+
+mod admin;
+mod admin_credentials;
+mod bodies;
+mod concealed;
+mod endings;
+mod imported;
+mod life;
+mod limits;
+mod login;
+mod outbox;
+mod people;
+mod postbox;
+mod records;
+mod recovery;
+mod refresh;
+mod registration;
+mod sessions;
+mod subject;
+mod verification;

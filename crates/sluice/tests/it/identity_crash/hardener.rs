@@ -1,0 +1,89 @@
+//! `sluice worker` as a process.
+
+use std::net::TcpListener;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Child;
+use tokio::time::timeout;
+use url::Url;
+
+use crate::application::http_client;
+use super::until;
+use crate::process::{DEADLINE, Process, Site};
+
+/// A worker. It is killed when this is dropped.
+pub(super) struct Hardener {
+    child: Child,
+    metrics: Url,
+    http: reqwest::Client,
+}
+
+/// What a worker has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counted {
+    pub(super) hardened: usize,
+    pub(super) superseded: usize,
+    pub(super) given_up: usize,
+}
+
+impl Hardener {
+    /// Starts a worker and waits until it works.
+    pub(super) async fn start(site: &Site) -> Self {
+        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let mut child = site.spawn_with(&["worker", "--metrics-port", &port.to_string()]);
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                assert!(!line.contains("panicked at"), "the worker panicked: {line}");
+            }
+        });
+        let metrics = format!("http://127.0.0.1:{port}/metrics").parse().expect("a URL");
+        let hardener = Self { child, metrics, http: http_client() };
+        until("the worker works", async || hardener.read().await.is_some()).await;
+        hardener
+    }
+
+    async fn read(&self) -> Option<String> {
+        self.http.get(self.metrics.clone()).send().await.ok()?.text().await.ok()
+    }
+
+    /// What it has counted.
+    pub(super) async fn counted(&self) -> Counted {
+        Counted::read(&self.read().await.expect("metrics"))
+    }
+
+    /// Ends it at once, as by `kill -9`.
+    pub(super) async fn kill(mut self) {
+        self.child.kill().await.expect("it was running");
+    }
+
+    /// Tells it to stop, and waits until it has.
+    pub(super) async fn stop(mut self) {
+        let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        kill_process(pid.expect("a process id"), Signal::TERM).expect("it is running");
+        let ended = timeout(DEADLINE, self.child.wait()).await.expect("it stops").expect("a status");
+        assert_eq!(ended.code(), Some(0));
+    }
+}
+
+impl Counted {
+    /// What a server has counted.
+    pub(super) async fn of_server(server: &Process) -> Self {
+        let url = server.admin.join("/admin/metrics/prometheus").expect("a URL");
+        Self::read(&http_client().get(url).send().await.expect("metrics").text().await.expect("text"))
+    }
+
+    fn read(metrics: &str) -> Self {
+        let count = |outcome: &str| {
+            let name = format!("sluice_hardening_total{{outcome=\"{outcome}\"}} ");
+            let line = metrics.lines().find_map(|line| line.strip_prefix(&name));
+            line.and_then(|count| count.trim_end_matches(".0").parse().ok()).unwrap_or_else(|| panic!("no {name}in {metrics}"))
+        };
+        Self {
+            hardened: count("hardened"),
+            superseded: count("superseded"),
+            given_up: count("given_up"),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! People from a file into the database, and back out.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use sluice_testkit::{Backend, TestSluice};
+
+use crate::both_stores::on_both_stores;
+use crate::program::{Ended, run};
+
+on_both_stores!(people_are_imported_log_in_and_are_exported,);
+
+const BCRYPT: &str = "$2b$05$f5Wln.c9p1tJ/BOosudp1uoOWFqgwCkFgK8NE3cdQZzAWfgiyskVe";
+const SECRET: &str = "a-system-secret-for-this-test";
+const PASSWORD: &str = "correct horse battery staple";
+
+/// The program, on the database of a server.
+fn sluice(server: &TestSluice, arguments: &[&str]) -> Ended {
+    let (dsn, secret) = (format!("dsn={}", server.database.dsn), format!("secrets.system={SECRET}"));
+    run(&[arguments, &["--dev", "--set", &dsn, "--set", &secret]].concat(), &[])
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    std::fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+async fn people_are_imported_log_in_and_are_exported(backend: Backend) {
+    // given
+    let server = TestSluice::with(backend, &[("secrets.system", SECRET)]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let (people, errors, exported) = (path("people.ndjson"), path("errors.ndjson"), path("exported.ndjson"));
+    let ada = json!({ "email": "Ada@example.com", "username": "Ada", "password_hash": BCRYPT });
+    let bad = json!({ "email": "bob@example.com", "password_hash": "hunter2" });
+    let twice = json!({ "email": "ada@example.com" });
+    std::fs::write(&people, format!("{ada}\n{bad}\n{twice}\n{{\"email\": \"eve@example.com\"}}\n")).unwrap();
+    // when
+    let import = ["import", "identities", people.to_str().unwrap(), "--format", "json"];
+    let with_errors = [&import[..], &["--errors", errors.to_str().unwrap()]].concat();
+    let ended = sluice(&server, &with_errors);
+    // then
+    assert!(!ended.success && !ended.stderr.contains("hunter2"), "{}", ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).expect(&ended.stderr);
+    let counts = ["lines", "imported", "duplicates", "invalid"].map(|name| summary[name].as_u64().unwrap());
+    assert_eq!(counts, [4, 2, 1, 1]);
+    let told = lines(&errors);
+    assert_eq!((told[0]["line"].as_u64(), told[0]["field"].as_str()), (Some(2), Some("password_hash")));
+    assert_eq!((told[1]["line"].as_u64(), told[1]["field"].as_str()), (Some(3), Some("email")));
+    // and when it is done again
+    let again = sluice(&server, &import);
+    assert!(again.stderr.contains("--restart begins anew"), "{}", again.stderr);
+    let restarted: Value =
+        serde_json::from_str(&sluice(&server, &[&import[..], &["--restart"]].concat()).stdout).unwrap();
+    assert_eq!((restarted["imported"].as_u64(), restarted["duplicates"].as_u64()), (Some(2), Some(1)));
+    // and when somebody logs in
+    let login = json!({ "email": "ada@example.com", "password": PASSWORD });
+    let url = server.public.join("/auth/login").unwrap();
+    let answer = reqwest::Client::new().post(url).json(&login).send().await.unwrap();
+    assert_eq!(answer.status(), 200, "{:?}", answer.text().await);
+    // then the hash that is exported is not the one that was imported
+    let ended = sluice(&server, &["export", "identities", exported.to_str().unwrap()]);
+    assert!(ended.success, "{}", ended.stderr);
+    let people = lines(&exported);
+    let find = |email: &str| people.iter().find(|person| person["email"] == email).unwrap().clone();
+    let ada = find("ada@example.com");
+    assert!(ada["password_hash"].as_str().unwrap().starts_with("h1$"), "{ada}");
+    assert_eq!((ada["username"].as_str(), ada["status"].as_str()), (Some("Ada"), Some("active")));
+    assert!(find("eve@example.com").get("password_hash").is_none());
+    let ended = sluice(&server, &["secrets", "status"]);
+    assert!(ended.stdout.contains("1 hashed with secrets.system #1, which hashes"), "{}", ended.stdout);
+}
