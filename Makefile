@@ -14,13 +14,14 @@ export PATH := $(CURDIR)/$(CACHE)/bin:$(HOME)/.cargo/bin:$(PATH)
 .PHONY: help
 help:
 	@echo "make demo      run the server with its own pages and an example application"
-	@echo "make test      everything below but soak and fuzz; installs what is missing"
+	@echo "make test      everything below but soak, load and fuzz; installs what is missing"
 	@echo "make check     formatting, lints, documentation, dependency arrows"
 	@echo "make unit      every Rust test, on SQLite and on a private PostgreSQL"
 	@echo "make interop   real OAuth software against the server, on both databases"
 	@echo "make contract  every operation of Hydra's OpenAPI document, on both databases, and generated requests"
 	@echo "make browser   Chromium on the pages"
 	@echo "make soak      long runs: SOAK_SECONDS=$(SOAK_SECONDS)"
+	@echo "make load      measures the release build under wrk; what the numbers mean is in docs/benchmarks.md"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
 
 .PHONY: test
@@ -95,10 +96,25 @@ contract: server $(CACHE)/contract.stamp
 browser: server $(CACHE)/node.stamp
 	tests/browser/run
 
-# The fault tests of `make unit`, on both databases at once, for as long as SOAK_SECONDS says instead of three rounds.
+# The fault tests of `make unit`, on both databases at once, for as long as SOAK_SECONDS says instead of three rounds. Then
+# crowds that register, one after the other: 200,000 requests, and ten long trials in which something is killed.
 .PHONY: soak
 soak: rust
-	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture crash::
+	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --skip identity_crash:: crash::
+	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --test-threads=1 identity_crash::
+
+# Takes the machine for itself. LOAD picks parts: registration, pace=RATE, hardening, login, import.
+LOAD ?= registration hardening login import
+.PHONY: load
+load: rust wrk
+	cargo build --release --package sluice --bin sluice
+	cargo build --release --package sluice-testkit --examples
+	tests/load/identity.sh $(LOAD)
+
+.PHONY: wrk
+wrk:
+	@command -v wrk >/dev/null || { as_root=; [ "$$(id -u)" -eq 0 ] || as_root=sudo; \
+	  $$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends wrk; }
 
 # What is found beyond the committed corpus is kept in the cache; what is worth it goes into fuzz/corpus by hand.
 .PHONY: fuzz

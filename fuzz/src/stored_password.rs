@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluice_crypto::Sealer;
 use sluice_crypto::credential::{CredentialKeys, CredentialState, Peppers, StoredCredential};
 use sluice_crypto::foreign_hash::ForeignHash;
+use sluice_crypto::password_hash::HashMemory;
 use sluice_primitives::{IdentityId, NetworkId, Secret, SeededRng};
 
 /// Takes the input apart as both. What is sealed comes back as it was; what was not sealed here does not open.
@@ -31,5 +32,22 @@ pub fn run(input: &[u8]) {
             StoredCredential::parse(&stored).is_ok_and(|parsed| parsed.state() == CredentialState::Foreign)
         );
         assert!(keys.export(owner, &stored).is_ok_and(|exported| exported.expose() == text));
+        if is_cheap(text, &hash) {
+            let mut memory = HashMemory::new();
+            let judged = hash.verify(b"password", &mut memory);
+            assert_eq!(
+                judged,
+                hash.verify(b"password", &mut memory),
+                "what was hashed before is of no matter"
+            );
+        }
     }
+}
+
+/// Whether it takes next to nothing to verify: what it asks for, times its largest number, is small.
+fn is_cheap(text: &str, hash: &ForeignHash) -> bool {
+    let fields = text.split(['$', ',', '=', '{', '}']).filter_map(|field| field.parse::<u64>().ok());
+    let largest = fields.max().unwrap_or(0);
+    let most = if hash.scheme() == "bcrypt" { 5 } else { 20_000 };
+    u64::from(hash.memory_kib().max(1)).saturating_mul(largest) <= most
 }

@@ -19,7 +19,7 @@ mod ui;
 pub use admin::wire::client_form::read_client;
 pub use cookies::{CookiePolicy, SameSite};
 pub use cors::CorsPolicy;
-pub use identity::IdentityState;
+pub use identity::{IdentityState, read_identity_bodies};
 pub use proxies::Proxies;
 pub use router::{admin, public};
 pub use state::{AdminState, Health, PublicState, Ready};

@@ -3,7 +3,6 @@
 use sluice_commit::StoreError;
 use sluice_crypto::credential::CredentialError;
 use sluice_crypto::hash_pool::PoolBusy;
-use sluice_primitives::IdentityId;
 use thiserror::Error;
 
 use crate::registration::BreachedError;
@@ -18,15 +17,6 @@ pub enum IdentityError {
     /// A hash could not be computed.
     #[error(transparent)]
     Hash(#[from] CredentialError),
-    /// A stored credential cannot be read: its person cannot log in with a password until an operator helps.
-    #[error("the credential of identity {identity} cannot be verified")]
-    Unreadable {
-        /// Whose.
-        identity: IdentityId,
-        /// What is wrong with it.
-        #[source]
-        cause: CredentialError,
-    },
     /// The list of breached passwords, without which none may be chosen, is out of reach.
     #[error(transparent)]
     Breached(#[from] BreachedError),
@@ -46,7 +36,7 @@ impl IdentityError {
     pub const fn is_temporary(&self) -> bool {
         match self {
             Self::Busy(_) | Self::Breached(_) | Self::Changed | Self::Key(_) => true,
-            Self::Hash(_) | Self::Unreadable { .. } => false,
+            Self::Hash(_) => false,
             Self::Store(error) => error.is_temporary(),
         }
     }

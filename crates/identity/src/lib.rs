@@ -3,10 +3,11 @@
 //! [`identity`]: people's records. [`credential`]: passwords and their hashes. [`registration`]: one sign-up. [`hardening`]:
 //! what happens to its password afterwards. [`login`]: who it is, and how often one may guess. [`factor`]: what is asked
 //! beside the password. [`session`]: who is signed in. [`account`]: what people do with their own record. [`mail`]: what is sent to people. [`limits`]: how often things may be
-//! asked for. [`proof_of_work`]: what a browser solves first. [`administration`]: what administrators do. [`config`], [`error`].
+//! asked for. [`proof_of_work`]: what a browser solves first. [`administration`]: what administrators do. [`resealed`]: what
+//! becomes of sealed rows when a secret is rotated. [`config`], [`error`].
 
-pub mod administration;
 pub mod account;
+pub mod administration;
 pub mod config;
 pub mod credential;
 pub mod error;
@@ -18,6 +19,7 @@ pub mod login;
 pub mod mail;
 pub mod proof_of_work;
 pub mod registration;
+pub mod resealed;
 pub mod session;
 pub mod transfer;
 

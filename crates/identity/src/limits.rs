@@ -1,11 +1,15 @@
-//! How often things may be asked for: leaky buckets by network, address and account, in this node's memory.
+//! How often things may be asked for: leaky buckets by network, address and account, in this node's memory; and how many slow
+//! hashes one network may wait for ([`Limits::place`]).
 //!
 //! A count is never what keeps a person out for good: each gives back what it took as time passes, and those that strangers
 //! can fill for somebody else (mails to one address) only bound what that person is bothered with.
 
+mod places;
+
 use std::convert::Infallible;
 use std::fmt;
 use std::hash::Hash;
+use std::num::NonZeroU32;
 use std::ops::Add;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,23 +22,36 @@ use governor::{Quota, RateLimiter};
 use ipnet::IpNet;
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
-use sluice_primitives::{Clock, Lifetime, Timestamp};
+use sluice_primitives::{Clock, IdentityId, Lifetime, Timestamp};
 
 use crate::config::{LimitsConfig, Rate};
 use crate::identity::LoginNameHash;
-use crate::login::Network;
+use crate::login::{Network, Site};
+use places::Places;
+
+pub use places::Place;
 
 /// How many networks, addresses and accounts each limit counts; of more than that some start anew.
 const CAPACITY: usize = 16_384;
+/// How many networks' worth of everything a site may ask for: it has 65,536 of them.
+const SITE: NonZeroU32 = NonZeroU32::new(16).unwrap();
+/// What a person may change of the own record without a password. Nobody needs more.
+const CHANGES: Rate = Rate::per_hour(60);
+/// When to come again, if as many hashes are waited for as may be: each takes a fraction of it.
+const SOON: Lifetime = Lifetime::secs(1);
 
 /// The limits of one node.
 pub struct Limits {
-    registrations: Limit<Network>,
-    logins: Limit<Network>,
+    registrations: Networks,
+    logins: Networks,
     mails_to: Limit<LoginNameHash>,
-    mails_from: Limit<Network>,
+    recoveries_to: Limit<LoginNameHash>,
+    notices_to: Limit<LoginNameHash>,
+    mails_from: Networks,
     codes_of: Limit<(LoginNameHash, Network)>,
-    codes_from: Limit<Network>,
+    codes_from: Networks,
+    changes: Limit<IdentityId>,
+    places: Places,
     exempt: Vec<IpNet>,
 }
 
@@ -42,12 +59,16 @@ impl Limits {
     /// The limits that are configured.
     pub fn new(config: &LimitsConfig, clock: &Arc<dyn Clock>) -> Self {
         Self {
-            registrations: Limit::new(config.registrations_per_network, clock),
-            logins: Limit::new(config.logins_per_network, clock),
+            registrations: Networks::new(config.registrations_per_network, clock),
+            logins: Networks::new(config.logins_per_network, clock),
             mails_to: Limit::new(config.mails_per_address, clock),
-            mails_from: Limit::new(config.mails_per_network, clock),
+            recoveries_to: Limit::new(config.mails_per_address, clock),
+            notices_to: Limit::new(config.mails_per_address, clock),
+            mails_from: Networks::new(config.mails_per_network, clock),
             codes_of: Limit::new(config.codes_per_account, clock),
-            codes_from: Limit::new(config.codes_per_network, clock),
+            codes_from: Networks::new(config.codes_per_network, clock),
+            changes: Limit::new(Some(CHANGES), clock),
+            places: Places::default(),
             exempt: config.exempt.clone(),
         }
     }
@@ -85,7 +106,27 @@ impl Limits {
         self.mails_to.check(address)
     }
 
-    /// Counts a code that is typed for an account: of a mail, of an authenticator app, for recovery.
+    /// Counts a mail by which an account is recovered. Apart from the others: strangers who register with an address, or ask
+    /// for it, do not keep its owner out.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn check_recovery_mail(&self, address: &LoginNameHash, network: Network) -> Result<(), Lifetime> {
+        self.check_network(&self.mails_from, network)?;
+        self.recoveries_to.check(address)
+    }
+
+    /// Counts a notice of what was done to an account. Apart from the others: strangers do not keep its owner from being
+    /// told.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn check_notice(&self, address: &LoginNameHash) -> Result<(), Lifetime> {
+        self.notices_to.check(address)
+    }
+
+    /// Counts a code that is typed for an account: of a mail, of an authenticator app, for recovery; and a password that is set
+    /// by one.
     ///
     /// # Errors
     /// How long to wait.
@@ -94,11 +135,28 @@ impl Limits {
         if self.is_exempt(network) { Ok(()) } else { self.codes_of.check(&(*account, network)) }
     }
 
-    fn check_network(&self, limit: &Limit<Network>, network: Network) -> Result<(), Lifetime> {
-        if self.is_exempt(network) { Ok(()) } else { limit.check(&network) }
+    /// Counts a change that somebody makes of the own record with nothing but an access token, which may be stolen.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn check_change(&self, identity: IdentityId) -> Result<(), Lifetime> {
+        self.changes.check(&identity)
     }
 
-    fn is_exempt(&self, network: Network) -> bool {
+    /// A place among those who wait for a slow hash that somebody asks for. No network takes the places of others.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn place(&self, network: Network) -> Result<Place, Lifetime> {
+        if self.is_exempt(network) { Ok(Place::uncounted()) } else { self.places.take(network).ok_or(SOON) }
+    }
+
+    fn check_network(&self, limit: &Networks, network: Network) -> Result<(), Lifetime> {
+        if self.is_exempt(network) { Ok(()) } else { limit.check(network) }
+    }
+
+    /// Whether a network is not counted, because everybody may come from there.
+    pub(crate) fn is_exempt(&self, network: Network) -> bool {
         self.exempt.iter().any(|exempt| exempt.contains(&network.address()))
     }
 }
@@ -106,6 +164,24 @@ impl Limits {
 impl fmt::Debug for Limits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Limits").field("exempt", &self.exempt).finish_non_exhaustive()
+    }
+}
+
+/// A limit of each network, and of each site, which has many.
+struct Networks {
+    each: Limit<Network>,
+    sites: Limit<Site>,
+}
+
+impl Networks {
+    fn new(rate: Option<Rate>, clock: &Arc<dyn Clock>) -> Self {
+        let of_site = rate.map(|rate| Rate { burst: rate.burst.saturating_mul(SITE), ..rate });
+        Self { each: Limit::new(rate, clock), sites: Limit::new(of_site, clock) }
+    }
+
+    fn check(&self, network: Network) -> Result<(), Lifetime> {
+        self.each.check(&network)?;
+        network.site().map_or(Ok(()), |site| self.sites.check(&site))
     }
 }
 

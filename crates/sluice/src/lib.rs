@@ -46,7 +46,9 @@ async fn run(command: Commands) -> Exit {
         Commands::Migrate(migrate) => command::migrate::run(migrate, environment(), &mut console).await,
         Commands::Config(config) => config.run(environment(), &mut console),
         Commands::Janitor(janitor) => command::janitor::run(janitor, environment(), &mut console).await,
-        Commands::Secrets(secrets) => command::secrets::run(secrets, environment(), &mut console).await,
+        Commands::Secrets(secrets) => {
+            Box::pin(command::secrets::run(secrets, environment(), &mut console)).await
+        }
         Commands::Version => command::print(&mut console, &cli::version()),
         Commands::Completion(completion) => match completion.run(console.out) {
             Ok(()) => Exit::Success,

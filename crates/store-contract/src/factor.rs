@@ -220,3 +220,50 @@ pub async fn a_factor_with_text_that_cannot_be_stored_is_refused(fixture: &impl 
     assert!(refusals.iter().all(|refusal| matches!(refusal, Err(StoreError::Invalid(_)))), "{refusals:?}");
     assert_eq!(list(&*store, alice).await, [factor]);
 }
+
+/// The factors of everybody are found, in pages.
+pub async fn all_factors_are_listed_by_person_in_pages(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let mut all = Vec::new();
+    for name in ["alice", "bob"] {
+        let person = somebody(&*store, name).await;
+        for number in 0..2 {
+            all.push(added(&*store, given::factor(person, number)).await);
+        }
+    }
+    all.sort_unstable_by_key(|factor| (factor.identity, factor.id));
+    let reader = fixture.second_node().await;
+    let after = |factor: &Factor| Some((factor.identity, factor.id));
+    assert_eq!(reader.all_factors(None, 3).await.unwrap(), all[..3]);
+    assert_eq!(reader.all_factors(after(&all[2]), 3).await.unwrap(), all[3..]);
+    assert_eq!(reader.all_factors(after(&all[3]), 3).await.unwrap(), []);
+}
+
+/// What is sealed of a factor is replaced if it is still the same, and nothing else of it.
+pub async fn a_factor_is_sealed_again_if_it_is_unchanged(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let alice = somebody(&*store, "alice").await;
+    let factor = added(&*store, given::factor(alice, 1)).await;
+    let changed = Factor { sealed: "another".to_owned(), ..factor.clone() };
+    let strange = Factor { identity: given::identity_id(), ..factor.clone() };
+    assert!(!other.reseal_factor(&changed, "new").await.unwrap());
+    assert!(!other.reseal_factor(&strange, "new").await.unwrap());
+    assert!(other.reseal_factor(&factor, "new").await.unwrap());
+    assert!(!other.reseal_factor(&factor, "newer").await.unwrap());
+    let resealed = Factor { sealed: "new".to_owned(), ..factor };
+    let refused = other.reseal_factor(&resealed, "with \0 inside").await;
+    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    assert_eq!(list(&*store, alice).await, [resealed]);
+}
+
+/// The unspent recovery codes of all are counted.
+pub async fn all_recovery_codes_are_counted(fixture: &impl Fixture) {
+    let store = fixture.store();
+    assert_eq!(store.all_recovery_codes_left().await.unwrap(), 0);
+    for name in ["alice", "bob"] {
+        let person = somebody(&*store, name).await;
+        store.replace_recovery_codes(person, &CODES).await.unwrap();
+        assert!(store.spend_recovery_code(person, &CODES[0]).await.unwrap());
+    }
+    assert_eq!(fixture.second_node().await.all_recovery_codes_left().await.unwrap(), 4);
+}

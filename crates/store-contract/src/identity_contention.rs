@@ -96,7 +96,8 @@ pub async fn markers_of_overlapping_changes_are_each_read_once(fixture: &impl Fi
     for number in 0..24 {
         let person = given::registered(&*nodes[0], given::identity(&format!("person-{number}"))).await;
         for begun in 0..number % 4 {
-            given::begun(&*nodes[0], person.id, begun).await;
+            // Later than the change, so that each has a marker of its own.
+            given::begun(&*nodes[0], person.id, 21 + begun).await;
         }
         let ends_sessions = EndsSessions::All;
         changes.push(IdentityChange { ends_sessions, revokes: true, ..given::change(&person, 20) });

@@ -8,7 +8,9 @@ use sluice_identity::hardening::{Backlog, HardeningRepository};
 use sluice_identity::identity::{
     Identity, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
 };
-use sluice_identity::mail::{CodePurpose, CodeRepository, TakenCode};
+use sluice_identity::mail::{CodePurpose, CodeRepository, ShownCode, TakenCode};
+use sluice_oauth::consent::{ConsentRepository, RememberedConsent};
+use sluice_oauth::grant::{Grant, GrantRepository};
 use sluice_primitives::IdentityId;
 use sluice_token::Marker;
 
@@ -18,7 +20,20 @@ async fn delete(store: &impl IdentityDirectory, id: IdentityId) -> bool {
     store.delete(id, given::at(20), given::at(9000)).await.unwrap()
 }
 
-/// Record, name, sessions, factors, codes and the place in the queue go; everybody else's stay.
+/// The person agrees to what a client asked for.
+async fn remember(store: &impl GrantRepository, id: IdentityId) {
+    let subject = given::subject(&id.to_string());
+    let grant = Grant { subject: subject.clone(), ..given::grant() };
+    let decision = RememberedConsent { subject, ..given::decision() };
+    store.insert(grant, Some(decision), false).await.unwrap();
+}
+
+async fn has_decided(store: &impl ConsentRepository, id: IdentityId) -> bool {
+    let (subject, client) = (given::subject(&id.to_string()), given::decision().client);
+    store.find(&subject, &client, given::at(11)).await.unwrap().is_some()
+}
+
+/// Record, name, sessions, factors, codes, decisions and the place in the queue go; everybody else's stay.
 pub async fn a_deleted_identity_leaves_nothing_but_its_marker(fixture: &impl Fixture) {
     let store = fixture.store();
     let provisional = Identity { hardening: true, ..given::identity("alice") };
@@ -30,6 +45,7 @@ pub async fn a_deleted_identity_leaves_nothing_but_its_marker(fixture: &impl Fix
         sessions.push(given::begun(&*store, person.id, 1).await);
         codes.push(given::mail_code(person.id, CodePurpose::Recover));
         store.add(&given::factor(person.id, 0), Some(&[[1; 32]])).await.unwrap();
+        remember(&*store, person.id).await;
     }
     for code in &codes {
         store.put(code, &given::mail(0)).await.unwrap();
@@ -40,16 +56,19 @@ pub async fn a_deleted_identity_leaves_nothing_but_its_marker(fixture: &impl Fix
         assert_eq!(store.find_by_login_name(&person.login_name).await.unwrap().is_some(), left);
         assert_eq!(FactorRepository::of_identity(&*store, person.id).await.unwrap().len(), usize::from(left));
         assert_eq!(store.recovery_codes_left(person.id).await.unwrap(), u32::from(left));
+        assert_eq!(has_decided(&*store, person.id).await, left);
     }
     for (session, code) in sessions.iter().zip(&codes) {
         let left = session.identity == bob.id;
         assert_eq!(given::has_session(&*store, session).await, left);
         let taken = (given::at(1), given::attempt());
-        let taken = store.take(code.identity, code.purpose, &code.hash, taken).await.unwrap();
+        let shown = ShownCode { hashes: &[code.hash], by_link: true };
+        let taken = store.take(code.identity, code.purpose, shown, taken).await.unwrap();
         assert_eq!(taken != TakenCode::Gone, left);
     }
     assert_eq!(store.backlog().await.unwrap(), Backlog::default());
-    let page = store.list(&IdentityFilter { limit: 10, ..IdentityFilter::default() }).await.unwrap();
+    let filter = IdentityFilter { limit: 10, ..IdentityFilter::default() };
+    let page = IdentityDirectory::list(&*store, &filter).await.unwrap();
     assert_eq!(page, IdentityPage { identities: vec![bob], next: None });
 }
 

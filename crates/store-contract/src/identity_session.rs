@@ -198,20 +198,20 @@ pub async fn a_session_of_somebody_disabled_or_deleted_is_gone(fixture: &impl Fi
     assert_eq!(rotate(&*store, &given::session_rotation(late.id, 0, 123)).await, Rotation::Gone);
 }
 
-/// A person's sessions are listed newest first, without the expired ones, and so many at most.
+/// A person's sessions are listed newest first, without the expired ones.
 pub async fn sessions_are_listed_newest_first(fixture: &impl Fixture) {
     let store = fixture.store();
     let bobs = chain(&*store, "bob", &[]).await;
     let first = chain(&*store, "alice", &[]).await;
     let mut all = vec![first.clone()];
-    for begun in 2..=203 {
+    for begun in 2..=199 {
         all.push(given::begun(&*store, first.identity, begun).await);
     }
     all.reverse();
     let expired =
         IdentitySession { expires_at: given::at(300), ..given::identity_session(first.identity, 250) };
     store.begin(&expired).await.unwrap();
-    assert_eq!(list(&*store, first.identity, 300).await, all[..200]);
+    assert_eq!(list(&*store, first.identity, 300).await, all);
     assert_eq!(list(&*store, first.identity, 299).await[0], expired);
     assert_eq!(list(&*store, bobs.identity, 300).await, [bobs]);
     assert_eq!(list(&*store, given::identity_id(), 300).await, []);

@@ -8,7 +8,7 @@
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
-use sluice_identity::mail::{LeasedMail, MailRepository, QueuedMail};
+use sluice_identity::mail::{LeasedMail, MailRepository, NEVER, QueuedMail};
 use sluice_primitives::Lifetime;
 use uuid::Uuid;
 
@@ -132,4 +132,59 @@ pub async fn a_mail_with_text_that_cannot_be_stored_is_refused(fixture: &impl Fi
     let mail = QueuedMail { sealed: "with \0 inside".to_owned(), ..given::mail(0) };
     let refused = fixture.store().queue(&mail).await;
     assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+}
+
+/// What is never due is neither leased nor counted.
+pub async fn a_mail_that_is_never_due_is_not_sent(fixture: &impl Fixture) {
+    let store = fixture.store();
+    store.queue(&QueuedMail { due_at: NEVER, ..given::mail(0) }).await.unwrap();
+    let mail = queue(&*store, &[0]).await.remove(0);
+    assert_eq!(MailRepository::depth(&*fixture.second_node().await).await.unwrap(), (1, 0));
+    let leased = lease(&*store, 1_000_000_000, 10).await;
+    assert_eq!(leased.iter().map(|leased| leased.id).collect::<Vec<_>>(), [mail.id]);
+}
+
+/// What is never due is deleted, and so are dead letters that are old enough; what waits stays, however old.
+pub async fn dead_and_undue_mails_are_purged_in_bounded_steps(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let mails = queue(&*store, &[0, 0, 10, 11]).await;
+    let undue = [(); 2].map(|()| QueuedMail { due_at: NEVER, ..given::mail(0) });
+    for mail in &undue {
+        store.queue(mail).await.unwrap();
+    }
+    for mail in &mails[1..] {
+        MailRepository::failed(&*store, mail.id, None).await.unwrap();
+    }
+    let purge = async |limit| other.purge_mails(given::at(11), limit).await.unwrap();
+    assert_eq!([purge(3).await, purge(3).await, purge(3).await], [3, 1, 0]);
+    let kept = store.sealed_mails(None, 10).await.unwrap().into_iter().map(|(id, _)| id);
+    assert_eq!(sorted(kept), sorted([mails[0].id, mails[3].id]));
+}
+
+/// Everything that is sealed is found, in pages, whatever is to become of it.
+pub async fn sealed_mails_are_listed_by_id_in_pages(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let mut mails = queue(&*store, &[0, 100, 5]).await;
+    MailRepository::failed(&*store, mails[0].id, None).await.unwrap();
+    mails.sort_unstable_by_key(|mail| mail.id);
+    let expected: Vec<_> = mails.into_iter().map(|mail| (mail.id, mail.sealed)).collect();
+    let reader = fixture.second_node().await;
+    assert_eq!(reader.sealed_mails(None, 2).await.unwrap(), expected[..2]);
+    assert_eq!(reader.sealed_mails(Some(expected[1].0), 2).await.unwrap(), expected[2..]);
+    assert_eq!(reader.sealed_mails(Some(expected[2].0), 2).await.unwrap(), []);
+}
+
+/// What is sealed of a mail is replaced if it is still the same, and nothing else of it.
+pub async fn a_mail_is_sealed_again_if_it_is_unchanged(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let mail = queue(&*store, &[10]).await.remove(0);
+    assert!(!other.reseal_mail(mail.id, "another", "new").await.unwrap());
+    assert!(other.reseal_mail(mail.id, &mail.sealed, "new").await.unwrap());
+    assert!(!other.reseal_mail(mail.id, &mail.sealed, "newer").await.unwrap());
+    assert!(!other.reseal_mail(given::mail(0).id, "new", "newer").await.unwrap());
+    let refused = other.reseal_mail(mail.id, "new", "with \0 inside").await;
+    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    assert_eq!(lease(&*store, 9, 10).await, []);
+    let expected = LeasedMail { id: mail.id, sealed: "new".to_owned(), attempts: 0 };
+    assert_eq!(lease(&*store, 10, 10).await, [expected]);
 }

@@ -9,7 +9,7 @@
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
 use sluice_identity::mail::{
-    CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, MailRepository, QueuedMail, TakenCode,
+    CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, MailRepository, QueuedMail, ShownCode, TakenCode,
 };
 use sluice_primitives::Lifetime;
 
@@ -31,7 +31,8 @@ async fn put(store: &impl CodeRepository, code: &MailCode) -> QueuedMail {
 
 /// Somebody types `hash` at second `now` where `code` is asked for.
 async fn typed(store: &impl CodeRepository, code: &MailCode, hash: &[u8; 32], now: i64) -> TakenCode {
-    store.take(code.identity, code.purpose, hash, (given::at(now), given::attempt())).await.unwrap()
+    let shown = ShownCode { hashes: &[*hash], by_link: false };
+    store.take(code.identity, code.purpose, shown, (given::at(now), given::attempt())).await.unwrap()
 }
 
 /// Somebody types the code at second `now`.
@@ -84,6 +85,27 @@ pub async fn a_code_that_was_typed_wrong_ten_times_is_gone(fixture: &impl Fixtur
     assert_eq!(told(TakenCode::Wrong), usize::try_from(MAX_CODE_TRIES).unwrap());
     assert_eq!(told(TakenCode::Gone), 6);
     assert_eq!(take(&*nodes[1], &code, 11).await, TakenCode::Gone);
+}
+
+/// By its link a code is right once, however many wrong ones were typed; and a link of a former mail costs no try.
+pub async fn a_link_needs_no_tries_and_costs_none(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let code = code();
+    put(&*nodes[0], &code).await;
+    let by_link = async |hash: [u8; 32]| {
+        let (shown, now) = (ShownCode { hashes: &[hash], by_link: true }, (given::at(11), given::attempt()));
+        nodes[1].take(code.identity, code.purpose, shown, now).await.unwrap()
+    };
+    for _ in 0..2 * MAX_CODE_TRIES {
+        assert_eq!(by_link(WRONG).await, TakenCode::Wrong);
+    }
+    for _ in 0..MAX_CODE_TRIES {
+        assert_eq!(typed(&*nodes[0], &code, &WRONG, 10).await, TakenCode::Wrong);
+    }
+    assert_eq!(take(&*nodes[0], &code, 10).await, TakenCode::Gone);
+    assert_eq!(by_link(WRONG).await, TakenCode::Gone);
+    assert_eq!(by_link(code.hash).await, right());
+    assert_eq!(by_link(code.hash).await, TakenCode::Gone);
 }
 
 /// After nine wrong ones the right one is still right.
@@ -164,8 +186,26 @@ pub async fn a_code_taken_again_by_the_same_attempt_is_right(fixture: &impl Fixt
         [(&store, 10, right()), (&other, 599, right()), (&store, 600, TakenCode::Gone)]
     {
         let taken = (given::at(now), attempt);
-        assert_eq!(node.take(code.identity, code.purpose, &code.hash, taken).await.unwrap(), expected);
+        let shown = ShownCode { hashes: &[code.hash], by_link: false };
+        assert_eq!(node.take(code.identity, code.purpose, shown, taken).await.unwrap(), expected);
     }
+}
+
+/// A code may have been hashed with an older key than the present one: of the hashes that are held against it one is enough,
+/// and together they are one try.
+pub async fn a_code_is_right_by_one_of_its_hashes(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let code = code();
+    put(&*store, &code).await;
+    let take = async |hashes: &[[u8; 32]]| {
+        let shown = ShownCode { hashes, by_link: false };
+        store.take(code.identity, code.purpose, shown, (given::at(10), given::attempt())).await.unwrap()
+    };
+    for _ in 1..MAX_CODE_TRIES {
+        assert_eq!(take(&[WRONG, [8; 32], [7; 32]]).await, TakenCode::Wrong);
+    }
+    assert_eq!(take(&[WRONG, code.hash]).await, right());
+    assert_eq!(take(&[code.hash]).await, TakenCode::Gone);
 }
 
 /// A code is good for one person and one purpose.

@@ -58,6 +58,9 @@ macro_rules! store_contract {
                 recovery_codes_are_replaced_together,
                 a_recovery_code_is_spent_once,
                 a_factor_with_text_that_cannot_be_stored_is_refused,
+                all_factors_are_listed_by_person_in_pages,
+                a_factor_is_sealed_again_if_it_is_unchanged,
+                all_recovery_codes_are_counted,
             }
             feed {
                 a_marker_is_read_as_it_was_appended,
@@ -140,6 +143,17 @@ macro_rules! store_contract {
                 identities_are_listed_by_status,
                 a_page_that_found_nothing_yet_has_a_next_one,
             }
+            identity_revision {
+                what_a_proof_rests_on_raises_the_revision,
+                changes_that_raise_no_revision_stop_nobody,
+                a_small_change_retried_by_its_own_attempt_is_made_once,
+            }
+            identity_session_bounds {
+                a_person_has_so_many_sessions_and_the_oldest_go,
+                a_change_that_revokes_ends_what_its_marker_covers,
+                a_session_that_the_marker_of_its_person_covers_is_not_begun,
+                the_end_of_a_subject_ends_the_sessions_of_the_person,
+            }
             identity_session {
                 an_identity_session_is_found_as_it_was_begun,
                 an_identity_session_is_begun_once,
@@ -198,6 +212,10 @@ macro_rules! store_contract {
                 a_failed_mail_is_due_again_at_its_time,
                 a_dead_mail_is_kept_and_not_sent,
                 a_mail_with_text_that_cannot_be_stored_is_refused,
+                a_mail_that_is_never_due_is_not_sent,
+                dead_and_undue_mails_are_purged_in_bounded_steps,
+                sealed_mails_are_listed_by_id_in_pages,
+                a_mail_is_sealed_again_if_it_is_unchanged,
             }
             mail_code {
                 a_code_is_right_once,
@@ -205,10 +223,12 @@ macro_rules! store_contract {
                 the_mail_of_a_code_is_queued_with_it,
                 a_code_that_was_typed_wrong_ten_times_is_gone,
                 a_code_may_be_typed_wrong_nine_times,
+                a_link_needs_no_tries_and_costs_none,
                 a_new_code_replaces_the_former_one,
                 a_code_put_again_by_its_own_attempt_does_not_come_back,
                 an_expired_code_is_gone,
                 a_code_taken_again_by_the_same_attempt_is_right,
+                a_code_is_right_by_one_of_its_hashes,
                 a_code_is_good_for_one_purpose_of_one_person,
                 expired_mail_codes_are_purged_in_bounded_steps,
                 a_code_with_an_address_that_cannot_be_stored_is_refused,

@@ -44,6 +44,15 @@ impl Database {
             }
         }
     }
+
+    /// All that somebody has who steals it: the bytes of its files, or the data that `pg_dump` writes.
+    pub async fn dump(&self) -> Vec<u8> {
+        let Some(path) = self.dsn.strip_prefix("sqlite:") else {
+            return PrivateCluster::shared().await.dump(&self.dsn).await;
+        };
+        let files = ["", "-wal"].map(|end| std::fs::read(format!("{path}{end}")).unwrap_or_default());
+        files.concat()
+    }
 }
 
 /// A node, its clock and its database.

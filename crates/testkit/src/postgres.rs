@@ -169,6 +169,19 @@ impl PrivateCluster {
         assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
+    /// The data of a database, as `pg_dump` writes it.
+    ///
+    /// # Panics
+    /// If it cannot.
+    #[expect(clippy::panic, reason = "for tests, which end here")]
+    pub async fn dump(&self, dsn: &str) -> Vec<u8> {
+        let mut command = tokio::process::Command::new(self.programs.join("pg_dump"));
+        let output = command.args(["--data-only", "--dbname", dsn]).output().await;
+        let output = output.unwrap_or_else(|error| panic!("pg_dump: {error}"));
+        assert!(output.status.success(), "pg_dump: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    }
+
     /// Stops the server. Blocks until it has.
     ///
     /// # Errors

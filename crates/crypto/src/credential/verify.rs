@@ -42,8 +42,17 @@ pub struct Attempt<'a> {
     pub owner: Option<IdentityId>,
     /// What the account has stored; `None` for an unknown one and for a string that is no credential.
     pub stored: Option<&'a StoredCredential>,
-    /// The password.
+    /// The password, normalised.
     pub password: &'a [u8],
+    /// The password as it was typed, if that is something else: other systems may have hashed it so.
+    pub raw: Option<&'a [u8]>,
+}
+
+/// The forms of a password that a hash of another system may be of.
+#[derive(Clone, Copy)]
+struct Forms<'a> {
+    password: &'a [u8],
+    raw: Option<&'a [u8]>,
 }
 
 /// Without the password.
@@ -58,8 +67,9 @@ impl CredentialKeys {
     /// Whether a password is right. `salt` is random; it goes into the replacement. Slow.
     ///
     /// Equal work: one Argon2id of `params` for a provisional credential, a hardened one of these parameters, none, and
-    /// an unknown account, and one beside the hash itself for a foreign one. Only a hardened credential of other
-    /// parameters runs its own, and another when the password is right.
+    /// an unknown account, and one beside the hash itself for a foreign one: that time tells that it is foreign, until the
+    /// first right password. Only a hardened credential of other parameters runs its own, and another when the password is
+    /// right.
     ///
     /// # Errors
     /// [`CredentialError`] if the credential is not of the owner, needs a secret that is not known, or a hash fails;
@@ -74,11 +84,12 @@ impl CredentialKeys {
         let password = attempt.password;
         let too_long = password.len() > MAX_PASSWORD;
         let password = if too_long { &[] } else { password };
+        let forms = Forms { password, raw: attempt.raw.filter(|raw| !too_long && raw.len() <= MAX_PASSWORD) };
         let judged = match attempt.stored.map(|stored| &stored.0) {
             Some(Kind::Hardened(hardened)) => self.judge_hardened(hardened, password, params, memory),
             Some(Kind::Provisional(sealed)) => self.judge_provisional(attempt.owner, sealed, password),
-            Some(Kind::Foreign(sealed)) => self.judge_foreign(attempt.owner, sealed, password, memory),
-            Some(Kind::Bare(hash)) => judge(hash, password, memory),
+            Some(Kind::Foreign(sealed)) => self.judge_foreign(attempt.owner, sealed, forms, memory),
+            Some(Kind::Bare(hash)) => judge(hash, forms, memory),
             Some(Kind::Absent) | None => Ok(Judged { right: false, next: Next::HashAnew }),
         };
         let right = match judged {
@@ -131,12 +142,12 @@ impl CredentialKeys {
         &self,
         owner: Option<IdentityId>,
         sealed: &str,
-        password: &[u8],
+        forms: Forms<'_>,
         memory: &mut HashMemory,
     ) -> Result<Judged, CredentialError> {
         let owner = owner.ok_or(CredentialError::OtherOwner)?;
         let opened = Opened::open(&self.at_rest, Purpose::ForeignHash, sealed)?.of(owner)?;
-        judge(&ForeignHash::parse(opened.text()?)?, password, memory)
+        judge(&ForeignHash::parse(opened.text()?)?, forms, memory)
     }
 }
 
@@ -153,6 +164,12 @@ enum Next {
     HashAnew,
 }
 
-fn judge(hash: &ForeignHash, password: &[u8], memory: &mut HashMemory) -> Result<Judged, CredentialError> {
-    Ok(Judged { right: hash.verify(password, memory)?, next: Next::HashAnew })
+/// As it was typed first, if that is something else: most systems hash what they are given.
+fn judge(hash: &ForeignHash, forms: Forms<'_>, memory: &mut HashMemory) -> Result<Judged, CredentialError> {
+    let mut right = match forms.raw {
+        Some(raw) => hash.verify(raw, memory)?,
+        None => false,
+    };
+    right = right || hash.verify(forms.password, memory)?;
+    Ok(Judged { right, next: Next::HashAnew })
 }

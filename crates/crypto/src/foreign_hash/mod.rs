@@ -111,6 +111,21 @@ impl ForeignHash {
         }
     }
 
+    /// How much memory it takes to verify it, in KiB; 0 if hardly any.
+    pub const fn memory_kib(&self) -> u32 {
+        match &self.scheme {
+            Scheme::Argon2(stored) => stored.params().memory_kib(),
+            Scheme::Scrypt(stored) => stored.memory_kib(),
+            Scheme::Firebase(stored) => stored.memory_kib(),
+            Scheme::Bcrypt
+            | Scheme::Pbkdf2(_)
+            | Scheme::ShaCrypt(_)
+            | Scheme::Md5Crypt(_)
+            | Scheme::Salted(_)
+            | Scheme::Hmac(_) => 0,
+        }
+    }
+
     /// What it costs, if it is Argon2.
     pub(crate) const fn argon2_params(&self) -> Option<Argon2Params> {
         match &self.scheme {

@@ -81,6 +81,10 @@ impl Scrypt {
         if fits { Ok(Self { cost, salt, hash }) } else { Err(ForeignHashError::OutOfBounds("scrypt")) }
     }
 
+    pub(super) const fn memory_kib(&self) -> u32 {
+        self.cost.memory_kib
+    }
+
     pub(super) fn matches(&self, password: &[u8], memory: &mut HashMemory) -> Result<bool, ForeignHashError> {
         let mut computed = Zeroizing::new(vec![0; self.hash.len()]);
         self.cost.compute(password, &self.salt, &mut computed, memory)?;
@@ -113,6 +117,10 @@ impl FirebaseScrypt {
         } else {
             Err(ForeignHashError::OutOfBounds("firescrypt"))
         }
+    }
+
+    pub(super) const fn memory_kib(&self) -> u32 {
+        self.cost.memory_kib
     }
 
     pub(super) fn matches(&self, password: &[u8], memory: &mut HashMemory) -> Result<bool, ForeignHashError> {

@@ -7,7 +7,7 @@ use sluice_crypto::credential::{
     Attempt, CredentialError, CredentialKeys, CredentialState, ExportedHash, Peppers, StoredCredential,
     Verified,
 };
-use sluice_crypto::foreign_hash::ForeignHash;
+use sluice_crypto::foreign_hash::{ForeignHash, ForeignHashError};
 use sluice_crypto::password_hash::{self, Argon2Params, HashMemory, PasswordHashError};
 use sluice_crypto::{OpenError, Sealer};
 use sluice_primitives::{IdentityId, NetworkId, OsRng, Secret, SeededRng};
@@ -41,7 +41,8 @@ fn dearer() -> Argon2Params {
 
 fn verify(keys: &CredentialKeys, stored: &str, password: &str) -> Result<Verified, CredentialError> {
     let stored = StoredCredential::parse(stored).unwrap();
-    let attempt = Attempt { owner: Some(OWNER), stored: Some(&stored), password: password.as_bytes() };
+    let attempt =
+        Attempt { owner: Some(OWNER), stored: Some(&stored), password: password.as_bytes(), raw: None };
     keys.verify(&attempt, cheap(), SALT, &mut HashMemory::new())
 }
 
@@ -189,7 +190,8 @@ fn every_verification_runs_argon2() {
         stored.iter().flat_map(|stored| [(stored, PASSWORD), (stored, "another"), (stored, &long)])
     {
         let stored = stored.as_deref().map(|stored| StoredCredential::parse(stored).unwrap());
-        let attempt = Attempt { owner: Some(OWNER), stored: stored.as_ref(), password: password.as_bytes() };
+        let attempt =
+            Attempt { owner: Some(OWNER), stored: stored.as_ref(), password: password.as_bytes(), raw: None };
         let outcome = keys.verify(&attempt, cheap(), SALT, &mut HashMemory::with_limit(63));
         assert_eq!(outcome, Err(CredentialError::Argon2(PasswordHashError::TooMuchMemory)), "{stored:?}");
     }
@@ -200,9 +202,51 @@ fn an_unknown_account_and_one_without_a_password_are_wrong() {
     let absent = StoredCredential::parse("").unwrap();
     assert_eq!(absent.state(), CredentialState::Absent);
     for stored in [None, Some(&absent)] {
-        let attempt = Attempt { owner: None, stored, password: b"" };
+        let attempt = Attempt { owner: None, stored, password: b"", raw: None };
         let outcome = usual().verify(&attempt, cheap(), SALT, &mut HashMemory::new());
         assert_eq!(outcome, Ok(Verified::Wrong));
+    }
+}
+
+#[test]
+fn a_password_that_another_system_hashed_as_it_was_typed_is_right_and_hardened_as_it_is_normalised() {
+    // Decomposed as a keyboard types it, and composed.
+    let (typed, composed) = ("pa\u{308}sswo\u{308}rd", "p\u{e4}ssw\u{f6}rd");
+    let keys = usual();
+    for hashed in [typed, composed] {
+        let hash = password_hash::hash(cheap(), hashed.as_bytes(), &SALT, &mut HashMemory::new()).unwrap();
+        for stored in [foreign(&keys, &hash), hash] {
+            let parsed = StoredCredential::parse(&stored).unwrap();
+            let attempt = Attempt {
+                owner: Some(OWNER),
+                stored: Some(&parsed),
+                password: composed.as_bytes(),
+                raw: Some(typed.as_bytes()),
+            };
+            let verified = keys.verify(&attempt, cheap(), SALT, &mut HashMemory::new()).unwrap();
+            let Verified::Right { replacement: Some(replacement) } = verified else { panic!("{verified:?}") };
+            assert_eq!(verify(&keys, &replacement, composed), Ok(Verified::Right { replacement: None }));
+            let wrong = Attempt { password: b"another", raw: Some(b"other"), ..attempt };
+            assert_eq!(keys.verify(&wrong, cheap(), SALT, &mut HashMemory::new()), Ok(Verified::Wrong));
+        }
+    }
+}
+
+#[test]
+fn the_memory_that_a_credential_needs_is_known() {
+    let keys = usual();
+    let argon2 = password_hash::hash(cheap(), b"x", &SALT, &mut HashMemory::new()).unwrap();
+    let hardened = keys.hardened(b"x", cheap(), SALT, &mut HashMemory::new()).unwrap();
+    let in_the_open = |stored: &str| StoredCredential::parse(stored).unwrap().params().unwrap().memory_kib();
+    assert_eq!((in_the_open(&argon2), in_the_open(&hardened)), (64, 64));
+    let scrypt = "$scrypt$ln=14,r=8,p=1$c2FsdHNhbHRzYWx0$c2FsdHNhbHRzYWx0c2FsdHNhbHRzYWx0c2FsdHNhbHQ";
+    for (hash, kib) in [(argon2.as_str(), 64), (scrypt, 16 * 1024), (imported().0, 0)] {
+        let hash = ForeignHash::parse(hash).unwrap();
+        assert_eq!(hash.memory_kib(), kib, "{hash:?}");
+        if kib > 0 {
+            let too_little = hash.verify(b"x", &mut HashMemory::with_limit(kib - 1));
+            assert_eq!(too_little, Err(ForeignHashError::TooMuchMemory));
+        }
     }
 }
 
@@ -313,7 +357,8 @@ fn nothing_prints_a_secret() {
     let keys = keys(&["s3cret-pepper"], &["s3cret-storage"]);
     let stored = keys.provisional(OWNER, b"s3cret-password", &OsRng);
     let parsed = StoredCredential::parse(&stored).unwrap();
-    let attempt = Attempt { owner: Some(OWNER), stored: Some(&parsed), password: b"s3cret-password" };
+    let attempt =
+        Attempt { owner: Some(OWNER), stored: Some(&parsed), password: b"s3cret-password", raw: None };
     let verified = keys.verify(&attempt, cheap(), SALT, &mut HashMemory::new()).unwrap();
     let exported = keys.export(OWNER, &foreign(&keys, imported().0)).unwrap();
     let printed = format!("{keys:?} {parsed:?} {attempt:?} {verified:?} {exported:?}");

@@ -4,42 +4,55 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
-use sluice_identity::account::{EmailChange, PasswordChange};
+use sluice_identity::account::{Denied, Outcome, PasswordChange};
 
 use super::body::JsonBody;
 use super::caller::{Origin, SignedIn};
+use super::confirmation::Shown;
 use super::proof::ProofBody;
 use super::text::{SecretText, Text};
 use super::wire::{PersonBody, TokensBody, answer, done};
 use super::{Shared, went_through};
-use crate::respond::Problem;
+use crate::respond::{Problem, ProblemKind};
 
 #[derive(Deserialize)]
-struct PasswordBody {
+pub(super) struct PasswordBody {
     #[serde(default)]
     current_password: SecretText,
     #[serde(default)]
     new_password: SecretText,
+    #[serde(default)]
+    totp: SecretText,
+    #[serde(default)]
+    recovery_code: SecretText,
 }
 
 #[derive(Deserialize)]
-struct EmailBody<'a> {
+pub(super) struct EmailBody<'a> {
     #[serde(borrow, default)]
     email: Text<'a>,
     #[serde(default)]
     password: SecretText,
+    #[serde(default)]
+    totp: SecretText,
+    #[serde(default)]
+    recovery_code: SecretText,
 }
 
 #[derive(Deserialize)]
-struct PersonEditBody<'a> {
+pub(super) struct PersonEditBody<'a> {
     #[serde(borrow, default)]
     username: Text<'a>,
 }
 
 #[derive(Deserialize)]
-struct FarewellBody {
+pub(super) struct FarewellBody {
     #[serde(default)]
     password: SecretText,
+    #[serde(default)]
+    totp: SecretText,
+    #[serde(default)]
+    recovery_code: SecretText,
 }
 
 /// `GET /auth/me`
@@ -67,9 +80,9 @@ pub(super) async fn delete(
     Origin(network): Origin,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let farewell: FarewellBody = body.read_or_empty()?;
-    let password = farewell.password.required("password")?;
-    went_through(state.accounts.delete_account(caller.identity, &password, network).await?)?;
+    let FarewellBody { password, totp, recovery_code } = body.read_or_empty()?;
+    let shown = Shown::new(password, totp, recovery_code);
+    went_through(state.accounts.delete_account(&shown.by(&caller, network)?).await?)?;
     Ok(done(StatusCode::NO_CONTENT))
 }
 
@@ -80,15 +93,17 @@ pub(super) async fn change_password(
     Origin(network): Origin,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let typed: PasswordBody = body.read()?;
-    let change = PasswordChange {
-        identity: caller.identity,
-        current: typed.current_password.required("current_password")?,
-        new: typed.new_password.required("new_password")?,
-        keep: Some(caller.session),
-        network,
+    let PasswordBody { current_password, new_password, totp, recovery_code } = body.read()?;
+    let new = new_password.required("new_password")?;
+    let shown = Shown::new(current_password, totp, recovery_code);
+    let confirmation = shown.by(&caller, network)?;
+    let change = PasswordChange { confirmation, new: &new, keep: Some(caller.session) };
+    let changed = match state.accounts.change_password(&change).await? {
+        Outcome::Denied(Denied::ConfirmationRequired) => {
+            return Err(Problem::of(ProblemKind::ConfirmationRequired).on("current_password"));
+        }
+        changed => changed,
     };
-    let changed = state.accounts.change_password(change).await?;
     match went_through(changed).map_err(|problem| problem.about("new_password"))? {
         Some(pair) => Ok(answer(StatusCode::OK, &TokensBody::from(&pair))),
         None => Ok(done(StatusCode::NO_CONTENT)),
@@ -103,25 +118,21 @@ pub(super) async fn change_email(
     body: JsonBody,
 ) -> Result<Response, Problem> {
     let typed: EmailBody<'_> = body.read()?;
-    let change = EmailChange {
-        identity: caller.identity,
-        password: typed.password.required("password")?,
-        new_email: typed.email.required("email")?.to_owned(),
-        network,
-    };
-    went_through(state.accounts.begin_email_change(&change).await?)?;
+    let shown = Shown::new(typed.password, typed.totp, typed.recovery_code);
+    let (confirmation, email) = (shown.by(&caller, network)?, typed.email.required("email")?);
+    went_through(state.accounts.begin_email_change(&confirmation, email).await?)?;
     Ok(done(StatusCode::ACCEPTED))
 }
 
-/// `POST /auth/email/confirm`
+/// `POST /auth/email/confirm`: by the person whose address it is to be. The mail alone sets nobody's address.
 pub(super) async fn confirm_email(
     State(state): Shared,
-    caller: Option<SignedIn>,
+    SignedIn(caller): SignedIn,
     Origin(network): Origin,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let proof = body.read::<ProofBody<'_>>()?.proof(caller.as_ref())?;
-    went_through(state.accounts.confirm_email_change(&proof, network).await?)?;
+    let proof = body.read::<ProofBody<'_>>()?.proof(Some(caller.identity))?;
+    went_through(state.accounts.confirm_email_change(caller.identity, &proof, network).await?)?;
     Ok(done(StatusCode::NO_CONTENT))
 }
 
@@ -142,7 +153,7 @@ pub(super) async fn confirm_verification(
     Origin(network): Origin,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let proof = body.read::<ProofBody<'_>>()?.proof(caller.as_ref())?;
+    let proof = body.read::<ProofBody<'_>>()?.proof(caller.map(|SignedIn(caller)| caller.identity))?;
     went_through(state.accounts.verify_email(&proof, network).await?)?;
     Ok(done(StatusCode::NO_CONTENT))
 }

@@ -1,16 +1,17 @@
-//! `/auth/factors`: what is asked beside the password. To change them asks for the password, or a login a moment ago.
+//! `/auth/factors`: what is asked beside the password. To change them asks for the password, or a login with a passkey a
+//! moment ago; and for a second factor, of those who have one.
 
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
-use sluice_identity::account::{Denied, Outcome};
 use sluice_identity::factor::{EnrolmentOutcome, NewPasskey};
 use sluice_identity::session::Caller;
 use sluice_identity::{Identity, Network};
 
 use super::body::JsonBody;
 use super::caller::{Id, Origin, SignedIn};
+use super::confirmation::Shown;
 use super::login::{PasskeyBody, challenged};
 use super::text::{SecretText, Text};
 use super::wire::{EnrolledBody, FactorsBody, RecoveryCodesBody, TotpBody, answer, done};
@@ -18,13 +19,17 @@ use super::{IdentityState, Shared, went_through};
 use crate::respond::{Problem, ProblemKind};
 
 #[derive(Deserialize)]
-struct ConfirmationBody {
+pub(super) struct ConfirmationBody {
     #[serde(default)]
     password: SecretText,
+    #[serde(default)]
+    totp: SecretText,
+    #[serde(default)]
+    recovery_code: SecretText,
 }
 
 #[derive(Deserialize)]
-struct TotpCodeBody<'a> {
+pub(super) struct TotpCodeBody<'a> {
     #[serde(default)]
     ticket: SecretText,
     #[serde(default)]
@@ -34,7 +39,7 @@ struct TotpCodeBody<'a> {
 }
 
 #[derive(Deserialize)]
-struct NameBody<'a> {
+pub(super) struct NameBody<'a> {
     #[serde(borrow, default)]
     name: Text<'a>,
 }
@@ -78,7 +83,7 @@ pub(super) async fn begin_totp(
     Origin(network): Origin,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let identity = confirmed(&state, (&caller, network), &body).await?;
+    let identity = enrolling(&state, (&caller, network), &body).await?;
     Ok(answer(StatusCode::OK, &TotpBody::from(&state.factors.begin_totp(&identity))))
 }
 
@@ -92,7 +97,8 @@ pub(super) async fn confirm_totp(
     let (ticket, code) = (typed.ticket.required("ticket")?, typed.code.required("code")?);
     let identity = state.person(&caller).await?;
     let name = typed.name.or_empty();
-    enrolled(state.factors.confirm_totp(&identity, ticket.expose(), code.expose(), name).await?)
+    let outcome = state.factors.confirm_totp(&identity, ticket.expose(), code.expose(), name).await?;
+    enrolled(&state, &caller, outcome).await
 }
 
 /// `POST /auth/factors/passkeys`
@@ -102,7 +108,7 @@ pub(super) async fn begin_passkey(
     Origin(network): Origin,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let identity = confirmed(&state, (&caller, network), &body).await?;
+    let identity = enrolling(&state, (&caller, network), &body).await?;
     let challenge = state.factors.begin_passkey_enrolment(&identity, caller.session.as_bytes()).await?;
     challenged(challenge.as_ref())
 }
@@ -121,7 +127,8 @@ pub(super) async fn confirm_passkey(
         context: caller.session.as_bytes(),
     };
     let identity = state.person(&caller).await?;
-    enrolled(state.factors.finish_passkey_enrolment(&identity, new).await?)
+    let outcome = state.factors.finish_passkey_enrolment(&identity, new).await?;
+    enrolled(&state, &caller, outcome).await
 }
 
 /// `POST /auth/factors/recovery-codes`: new ones, shown once; the former ones are none any more.
@@ -143,20 +150,38 @@ async fn confirmed(
     (caller, network): (&Caller, Network),
     body: &JsonBody,
 ) -> Result<Identity, Problem> {
-    let password = body.read_or_empty::<ConfirmationBody>()?.password.given();
-    match state.accounts.confirm(caller, password.as_ref(), network).await? {
-        Outcome::Denied(Denied::WrongPassword) if password.is_none() => {
-            Err(Problem::of(ProblemKind::ConfirmationRequired).on("password"))
-        }
-        outcome => went_through(outcome),
+    let ConfirmationBody { password, totp, recovery_code } = body.read_or_empty()?;
+    let shown = Shown::new(password, totp, recovery_code);
+    went_through(state.accounts.confirm(&shown.by(caller, network)?).await?)
+}
+
+/// The same, of somebody who may add a factor.
+async fn enrolling(
+    state: &IdentityState,
+    caller: (&Caller, Network),
+    body: &JsonBody,
+) -> Result<Identity, Problem> {
+    let identity = confirmed(state, caller, body).await?;
+    if state.factors.may_enrol(&identity) {
+        Ok(identity)
+    } else {
+        Err(Problem::of(ProblemKind::EmailUnverified))
     }
 }
 
-fn enrolled(outcome: EnrolmentOutcome) -> Result<Response, Problem> {
+async fn enrolled(
+    state: &IdentityState,
+    caller: &Caller,
+    outcome: EnrolmentOutcome,
+) -> Result<Response, Problem> {
     match outcome {
         EnrolmentOutcome::Enrolled(enrolled) => {
+            if enrolled.is_first() {
+                state.accounts.end_weaker_sessions(caller.identity, caller.session).await?;
+            }
             Ok(answer(StatusCode::CREATED, &EnrolledBody::from(&enrolled)))
         }
+        EnrolmentOutcome::Unverified => Err(Problem::of(ProblemKind::EmailUnverified)),
         EnrolmentOutcome::Wrong => Err(Problem::of(ProblemKind::WrongCode)),
         EnrolmentOutcome::Expired => Err(Problem::of(ProblemKind::EnrolmentExpired)),
         EnrolmentOutcome::TooMany => Err(Problem::of(ProblemKind::TooManyFactors)),

@@ -24,7 +24,7 @@ use crate::respond::{Problem, ProblemKind};
 const CONTEXT: &[u8] = b"/auth/login";
 
 #[derive(Deserialize)]
-struct LogInBody<'a> {
+pub(super) struct LogInBody<'a> {
     #[serde(borrow, default)]
     email: Text<'a>,
     #[serde(default)]
@@ -36,7 +36,7 @@ struct LogInBody<'a> {
 }
 
 #[derive(Deserialize)]
-struct FactorStepBody<'a> {
+pub(super) struct FactorStepBody<'a> {
     #[serde(borrow, default)]
     login_ticket: Text<'a>,
     #[serde(default)]

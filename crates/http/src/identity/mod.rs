@@ -3,11 +3,12 @@
 //!
 //! [`registration`]: a new account. [`login`]: who it is. [`sessions`]: for how long. [`account`]: one's own record.
 //! [`recovery`]: the way back in. [`factors`]: what is asked beside the password. [`puzzle`]: proof of work. [`caller`]: who
-//! calls, from where. [`body`], [`text`], [`proof`], [`wire`]: the JSON.
+//! calls, from where. [`confirmation`]: who it is, once more. [`body`], [`text`], [`proof`], [`wire`]: the JSON.
 
 mod account;
 mod body;
 mod caller;
+mod confirmation;
 mod factors;
 mod login;
 mod proof;
@@ -17,6 +18,8 @@ mod registration;
 mod sessions;
 mod text;
 pub(crate) mod wire;
+
+pub use body::read_identity_bodies;
 
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use sluice_identity::account::{Claimant, MailProof};
+use sluice_primitives::IdentityId;
 
-use super::caller::SignedIn;
 use super::text::{SecretText, Text};
 use crate::respond::Problem;
 
@@ -20,14 +20,14 @@ pub(super) struct ProofBody<'a> {
 
 impl ProofBody<'_> {
     /// The proof.
-    pub(super) fn proof(self, caller: Option<&SignedIn>) -> Result<MailProof, Problem> {
+    pub(super) fn proof(self, caller: Option<IdentityId>) -> Result<MailProof, Problem> {
         if let Some(token) = self.token.given() {
             return Ok(MailProof::Link(token));
         }
         let code = self.code.required("code")?;
         let who = match (self.email.given(), caller) {
             (Some(email), _) => Claimant::Email(email.to_owned()),
-            (None, Some(SignedIn(caller))) => Claimant::Identity(caller.identity),
+            (None, Some(caller)) => Claimant::Identity(caller),
             (None, None) => return Err(Problem::missing("email")),
         };
         Ok(MailProof::Code { who, code })

@@ -14,13 +14,13 @@ use super::{Shared, went_through};
 use crate::respond::Problem;
 
 #[derive(Deserialize)]
-struct RecoveryBody<'a> {
+pub(super) struct RecoveryBody<'a> {
     #[serde(borrow, default)]
     email: Text<'a>,
 }
 
 #[derive(Deserialize)]
-struct NewPasswordBody<'a> {
+pub(super) struct NewPasswordBody<'a> {
     #[serde(default)]
     ticket: SecretText,
     #[serde(default)]
@@ -76,7 +76,7 @@ pub(super) async fn confirm(
             (went_through(state.accounts.check_recovery(&proof, network).await?)?, true)
         }
     };
-    let set = state.accounts.finish_recovery(ticket.expose(), &password).await?;
+    let set = state.accounts.finish_recovery(ticket.expose(), &password, network).await?;
     went_through(set).map_err(|problem| {
         let problem = problem.about("new_password");
         if is_new { problem.with("ticket", ticket.expose().as_str()) } else { problem }

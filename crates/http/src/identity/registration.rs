@@ -16,7 +16,7 @@ use super::wire::{AcceptedBody, PersonBody, answer};
 use crate::respond::{Problem, ProblemKind};
 
 #[derive(Deserialize)]
-struct SignUpBody<'a> {
+pub(super) struct SignUpBody<'a> {
     #[serde(borrow, default)]
     email: Text<'a>,
     #[serde(borrow, default)]

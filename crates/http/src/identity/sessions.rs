@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
-use sluice_identity::session::RefreshOutcome;
+use sluice_identity::session::{RefreshOutcome, Unauthenticated};
 use sluice_primitives::SessionId;
 
 use super::Shared;
@@ -16,7 +16,7 @@ use crate::extract::bearer;
 use crate::respond::{Problem, ProblemKind};
 
 #[derive(Deserialize)]
-struct RefreshBody<'a> {
+pub(super) struct RefreshBody<'a> {
     #[serde(borrow, default)]
     refresh_token: Text<'a>,
 }
@@ -36,7 +36,7 @@ pub(super) async fn refresh(State(state): Shared, body: JsonBody) -> Result<Resp
 }
 
 /// `POST /auth/logout`: by the refresh token, by the access token, or by both. A session that is over is none to complain
-/// about.
+/// about; one that may go on, because nothing that names it could be read, is.
 pub(super) async fn log_out(
     State(state): Shared,
     headers: HeaderMap,
@@ -50,8 +50,16 @@ pub(super) async fn log_out(
         (None, None) => return Err(Problem::missing("refresh_token")),
     }
     // The refresh token may have been another session's, or none.
-    if let Some(Ok(caller)) = access_token.map(|token| state.sessions.authenticate(token)) {
-        state.sessions.end(caller.identity, caller.session).await?;
+    let is_refresh = presented.refresh_token.given().is_some();
+    match access_token.map(|token| state.sessions.authenticate(token)) {
+        Some(Ok(caller)) => {
+            state.sessions.end(caller.identity, caller.session).await?;
+        }
+        Some(Err(why @ Unauthenticated::Unknown)) => return Err(why.into()),
+        Some(Err(why @ (Unauthenticated::NotOurs | Unauthenticated::Expired))) if !is_refresh => {
+            return Err(why.into());
+        }
+        Some(Err(_)) | None => {}
     }
     Ok(done(StatusCode::NO_CONTENT))
 }

@@ -4,6 +4,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Map, Value};
+use sluice_identity::Identity;
 use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, RejectFlow};
 use sluice_primitives::IdentityId;
 use sluice_protocol::{ClaimsRequest, Parameters};
@@ -20,7 +21,16 @@ use crate::respond::redirect::redirect;
 
 /// What is known about an identity, by scope (OpenID Connect Core §5.4).
 const CLAIMS: [(&str, &[&str]); 2] =
-    [("email", &["email", "email_verified"]), ("profile", &["preferred_username"])];
+    [("email", &["email", "email_verified"]), ("profile", &["name", "preferred_username", "updated_at"])];
+
+/// What is known about who logged in.
+enum Known {
+    /// One of our people.
+    Person(Box<Identity>),
+    /// Somebody of another login page, which handed on an address.
+    Address(String),
+    Nobody,
+}
 
 /// `GET /ui/consent`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -108,10 +118,10 @@ async fn accept(
     (allowed, remember): (Vec<String>, bool),
 ) -> Result<String, Problem> {
     let wants_claims = allowed.iter().any(|scope| scope == "email" || scope == "profile");
-    let email = if wants_claims { email(ui, flow).await? } else { None };
+    let known = if wants_claims { known(ui, flow).await? } else { Known::Nobody };
     let requested = |scope: &String| flow.request.scope.contains(scope);
     let accept = AcceptConsent {
-        id_token: claims(&allowed, email.as_deref()),
+        id_token: known.claims(&allowed),
         grant_scope: allowed.into_iter().filter(requested).collect(),
         grant_audience: flow.request.audience.as_slice().to_vec(),
         remember,
@@ -120,32 +130,68 @@ async fn accept(
     Ok(ui.flows.accept_consent(challenge, accept).await?)
 }
 
-/// What the allowed scopes tell the client (OpenID Connect Core §5.4). Nobody has verified the address yet.
-fn claims(scopes: &[String], email: Option<&str>) -> Map<String, Value> {
-    let granted = |scope: &str| scopes.iter().any(|own| own == scope);
-    let mut claims = Map::new();
-    let Some(email) = email else { return claims };
-    if granted("email") {
-        claims.insert("email".to_owned(), email.into());
-        claims.insert("email_verified".to_owned(), false.into());
+impl Known {
+    /// What the allowed scopes tell the client (OpenID Connect Core §5.4). The address is told as a name only to who may
+    /// know it.
+    fn claims(&self, scopes: &[String]) -> Map<String, Value> {
+        let granted = |scope: &str| scopes.iter().any(|own| own == scope);
+        let mut claims = Map::new();
+        let mut tell = |name: &str, value: Value| claims.insert(name.to_owned(), value);
+        let Some(email) = self.email() else { return Map::new() };
+        if granted("email") {
+            tell("email", email.into());
+            tell("email_verified", self.is_verified().into());
+        }
+        if granted("profile") {
+            match self.name() {
+                Some(name) => {
+                    tell("name", name.into());
+                    tell("preferred_username", name.into());
+                }
+                None if granted("email") => {
+                    tell("preferred_username", email.into());
+                }
+                None => {}
+            }
+            if let Self::Person(person) = self {
+                tell("updated_at", person.updated_at.as_secs().into());
+            }
+        }
+        claims
     }
-    if granted("profile") {
-        claims.insert("preferred_username".to_owned(), email.into());
+
+    fn email(&self) -> Option<&str> {
+        match self {
+            Self::Person(person) => Some(&person.email),
+            Self::Address(email) => Some(email),
+            Self::Nobody => None,
+        }
     }
-    claims
+
+    fn is_verified(&self) -> bool {
+        matches!(self, Self::Person(person) if person.email_verified_at.is_some())
+    }
+
+    /// What the person wants to be called.
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Person(person) if !person.username.is_empty() => Some(&person.username),
+            Self::Person(_) | Self::Address(_) | Self::Nobody => None,
+        }
+    }
 }
 
-/// The address of who logged in: handed on by the login page or, for a browser that was recognised, looked up.
-async fn email(ui: &UiState, flow: &AwaitingConsent) -> Result<Option<String>, Problem> {
-    let handed_on =
-        flow.login.context.as_ref().and_then(|context| context.get("email")).and_then(Value::as_str);
-    if let Some(email) = handed_on {
-        return Ok(Some(email.to_owned()));
+/// Who logged in. Another login page may have named a subject that is none of our people.
+async fn known(ui: &UiState, flow: &AwaitingConsent) -> Result<Known, Problem> {
+    if let Ok(id) = flow.login.subject.as_str().parse::<IdentityId>() {
+        let identity = ui.identities.find(id).await.map_err(sluice_identity::IdentityError::from)?;
+        if let Some(identity) = identity {
+            return Ok(Known::Person(Box::new(identity)));
+        }
     }
-    // Another login page may have named a subject that is no identity.
-    let Ok(id) = flow.login.subject.as_str().parse::<IdentityId>() else { return Ok(None) };
-    let identity = ui.identities.find(id).await.map_err(sluice_identity::IdentityError::from)?;
-    Ok(identity.map(|identity| identity.email))
+    let context = flow.login.context.as_ref();
+    let email = context.and_then(|context| context.get("email")).and_then(Value::as_str);
+    Ok(email.map_or(Known::Nobody, |email| Known::Address(email.to_owned())))
 }
 
 async fn form(
@@ -155,7 +201,7 @@ async fn form(
     (status, form_error): (StatusCode, Option<&'static str>),
 ) -> Result<Response, Problem> {
     let (request, client) = (&answer.flow.request, &answer.client);
-    let email = email(ui, &answer.flow).await?;
+    let known = known(ui, &answer.flow).await?;
     // The browser of a device's user goes back to nobody.
     let return_to =
         request.redirect_uri.url().filter(|_| !request.details.device).map(|url| destination(&url));
@@ -167,7 +213,8 @@ async fn form(
         csrf: &visit.form_token(challenge)?,
         client_name: super::client_name(client),
         client_host: client_host.as_deref(),
-        account: email.as_deref().unwrap_or_else(|| answer.flow.login.subject.as_str()),
+        account: known.email().unwrap_or_else(|| answer.flow.login.subject.as_str()),
+        username: known.name(),
         scopes: asked(&answer.flow).into_iter().map(ScopeEntry::new).collect(),
         audiences: request.audience.as_slice().iter().map(String::as_str).collect(),
         return_host: return_to.as_deref(),

@@ -151,9 +151,10 @@ async fn form(
     (status, mistake): (StatusCode, Mistake),
 ) -> Result<Response, Problem> {
     let (challenge, kinds) = (place.challenge, step.kinds);
-    let passkey = match kinds.passkey {
-        true => ui.factors.begin_passkey_step(step.ticket, challenge.as_bytes()).await?,
-        false => None,
+    let passkey = if kinds.passkey {
+        ui.factors.begin_passkey_step(step.ticket, challenge.as_bytes()).await?
+    } else {
+        None
     };
     let action = ui.path(super::LOGIN_FACTOR);
     let view = FactorPage {

@@ -16,9 +16,9 @@ use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
 use super::puzzle;
+use super::script::script;
 use super::views::{LoginPage, PasskeyButton};
 use super::visit::{Visit, challenge, restart};
-use super::script::script;
 use super::{UiState, stylesheet};
 use crate::respond::redirect::redirect;
 

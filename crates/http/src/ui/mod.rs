@@ -7,7 +7,7 @@
 //! form carries. [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
 //! show.
 
-// mod account; // (lead: parked until crates/http/src/ui/account exists again; U2 turns it on)
+mod account;
 mod assurance;
 mod consent;
 mod device;
@@ -144,8 +144,8 @@ pub(crate) fn routes(state: UiState) -> Router {
         routes = routes
             .route(LOGIN, get(login::show).post(login::submit))
             .route(LOGIN_FACTOR, get(login::show).post(factor::submit))
-            .route(LOGIN_PASSKEY, get(login::show).post(login::submit_passkey));
-        // .merge(account::routes()) (lead: parked)
+            .route(LOGIN_PASSKEY, get(login::show).post(login::submit_passkey))
+            .merge(account::routes());
     }
     if state.is_own(&pages.registration, REGISTRATION) {
         routes = routes.route(REGISTRATION, get(registration::show).post(registration::submit));

@@ -4,8 +4,8 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_identity::account::{Claimant, Denied, MailProof};
 use sluice_identity::InvalidField;
+use sluice_identity::account::{Claimant, Denied, MailProof};
 use sluice_primitives::{Lifetime, Secret};
 use sluice_protocol::Parameters;
 
@@ -13,11 +13,11 @@ use super::login::{BUSY, BUSY_SENTENCE};
 use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
+use super::script::script;
 use super::sentences::{email_sentence, password_sentence};
 use super::standalone::{Done, Fresh, done, login_url, sign_in_url, waiting};
 use super::views::{NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, WayOut};
 use super::visit::Visit;
-use super::script::script;
 use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, stylesheet};
 
 const NO_MAIL: &str = "This server sends no mail, so that passwords cannot be reset here.";
@@ -62,6 +62,8 @@ impl Mistake {
             Denied::NoMail => Self::of_form(NO_MAIL),
             Denied::WrongCode
             | Denied::WrongPassword
+            | Denied::ConfirmationRequired
+            | Denied::SecondFactorRequired
             | Denied::Taken
             | Denied::Unchanged
             | Denied::Gone
@@ -184,7 +186,7 @@ async fn take_password(ui: &UiState, visit: &Visit) -> Result<Response, Problem>
     };
     let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
     let right = ("ticket", ticket.expose().as_str());
-    Ok(match done(ui.accounts.finish_recovery(ticket.expose(), &password).await)? {
+    Ok(match done(ui.accounts.finish_recovery(ticket.expose(), &password, visit.network).await)? {
         Done::Yes(_) => settled(ui, &fields),
         // The ticket lives as long as the code did: choosing another password needs no other mail.
         Done::No(denied @ Denied::Invalid(_)) => {

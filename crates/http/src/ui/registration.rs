@@ -13,10 +13,10 @@ use super::login::{self, BUSY, BUSY_SENTENCE, Place};
 use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
+use super::script::script;
 use super::sentences::{email_sentence, password_sentence, username_sentence};
 use super::views::{CheckMailPage, RegistrationClosedPage, RegistrationPage};
 use super::visit::{Visit, challenge};
-use super::script::script;
 use super::{UiState, puzzle, stylesheet, verification};
 
 /// `GET /ui/registration`

@@ -32,7 +32,14 @@
       const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
       words[i] = (words[i - 16] + s0 + words[i - 7] + s1) | 0;
     }
-    let [a, b, c, d, e, f, g, h] = state;
+    let a = state[0];
+    let b = state[1];
+    let c = state[2];
+    let d = state[3];
+    let e = state[4];
+    let f = state[5];
+    let g = state[6];
+    let h = state[7];
     for (let i = 0; i < 64; i++) {
       const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
       const t1 = (h + s1 + ((e & f) ^ (~e & g)) + ROUND[i] + words[i]) | 0;
@@ -57,26 +64,26 @@
     state[7] += h;
   }
 
-  /* The first two words of the hash of `length` bytes, in a buffer with room for the padding. */
-  function hash(state, bytes, view, length) {
-    const blocks = (length + 72) >>> 6;
-    bytes.fill(0, length, blocks * 64);
-    bytes[length] = 0x80;
-    view.setUint32(blocks * 64 - 4, length * 8);
-    state.set(START);
-    for (let block = 0; block < blocks; block++) compress(state, view, block * 64);
-  }
-
   function solve(puzzle, bits) {
     const prefix = new TextEncoder().encode(puzzle);
-    const bytes = new Uint8Array(((prefix.length + 96) >>> 6) * 64 + 64);
+    const bytes = new Uint8Array(prefix.length + 192);
     const view = new DataView(bytes.buffer);
+    const begun = START.slice();
     const state = new Int32Array(8);
     bytes.set(prefix);
+    // The blocks that never change are hashed once.
+    const fixed = prefix.length - (prefix.length % 64);
+    for (let block = 0; block < fixed; block += 64) compress(begun, view, block);
     for (let number = 0; ; number++) {
       const text = String(number);
+      const length = prefix.length + text.length;
+      const end = length - (length % 64) + (length % 64 < 56 ? 64 : 128);
       for (let i = 0; i < text.length; i++) bytes[prefix.length + i] = text.charCodeAt(i);
-      hash(state, bytes, view, prefix.length + text.length);
+      bytes[length] = 0x80;
+      bytes.fill(0, length + 1, end);
+      view.setUint32(end - 4, length * 8);
+      state.set(begun);
+      for (let block = fixed; block < end; block += 64) compress(state, view, block);
       const first = Math.clz32(state[0]);
       if ((first < 32 ? first : 32 + Math.clz32(state[1])) >= bits) return text;
     }

@@ -18,7 +18,8 @@ use super::{UiState, VERIFICATION, stylesheet};
 
 const NO_EMAIL: &str = "Enter your email address.";
 const WRONG_CODE: &str = "This code is not right, or too old.";
-const GONE: &str = "This link was used already, or is too old. If the mail has a code that you did not use, enter it.";
+const GONE: &str =
+    "This link was used already, or is too old. If the mail has a code that you did not use, enter it.";
 const TOO_MANY: &str = "There were too many tries. Please wait a moment and try again.";
 
 /// What is wrong with the form.

@@ -33,6 +33,8 @@ pub(crate) struct ConsentPage<'a> {
     pub(crate) client_host: Option<&'a str>,
     /// How the logged-in person recognises the account: the e-mail, or else the subject.
     pub(crate) account: &'a str,
+    /// What the person wants to be called.
+    pub(crate) username: Option<&'a str>,
     pub(crate) scopes: Vec<ScopeEntry<'a>>,
     /// The requested audience; empty shows nothing.
     pub(crate) audiences: Vec<&'a str>,

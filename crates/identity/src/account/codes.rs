@@ -1,5 +1,7 @@
 //! Codes: how they get into mails, and how they come back. Link and code of one mail are the same thing, good once.
 
+use std::fmt;
+
 use sluice_primitives::{AttemptId, IdentityId, Secret};
 use tracing::info;
 
@@ -8,7 +10,7 @@ use super::service::AccountService;
 use crate::identity::{Email, Identity, IdentityStatus, LoginNameHash};
 use crate::login::Network;
 use crate::mail::{
-    Code, CodeMail, CodePurpose, MailCode, MailLink, MailQueue, Message, MessageKind, TakenCode,
+    Code, CodeMail, CodePurpose, MailCode, MailLink, MailQueue, Message, MessageKind, ShownCode, TakenCode,
 };
 
 /// What a mail carried, as it comes back.
@@ -26,12 +28,23 @@ pub enum MailProof {
 }
 
 /// Whose code it is said to be.
-#[derive(Debug, Clone)]
+///
+/// Prints no address.
+#[derive(Clone)]
 pub enum Claimant {
     /// Of somebody who is signed in.
     Identity(IdentityId),
     /// Of whoever has this address; it need not be one.
     Email(String),
+}
+
+impl fmt::Debug for Claimant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Identity(id) => f.debug_tuple("Identity").field(id).finish(),
+            Self::Email(_) => f.write_str("Email([redacted])"),
+        }
+    }
 }
 
 /// A code that is on its way.
@@ -95,24 +108,26 @@ impl AccountService {
     }
 
     /// Spends a code: who has it, and to which address it was sent. Whatever is wrong with it costs the same and is told
-    /// the same, whether or not there is such a person.
+    /// the same, whether or not there is such a person. If it says whose it must be, that of anybody else is not spent.
     pub(super) async fn take_code(
         &self,
         proof: &MailProof,
-        purpose: CodePurpose,
+        (purpose, owner): (CodePurpose, Option<IdentityId>),
         network: Network,
     ) -> Result<(Identity, String), Stop> {
         let claim = self.read_claim(proof, purpose).await?;
         if !claim.is_link {
             self.limits.check_code(&claim.account, network).map_err(Denied::TooMany)?;
         }
-        let code = claim.code.ok_or(Denied::WrongCode)?;
+        let is_of = |owner| claim.identity.as_ref().is_some_and(|identity| identity.id == owner);
+        let code = claim.code.filter(|_| owner.is_none_or(is_of)).ok_or(Denied::WrongCode)?;
         let present = claim.identity.as_ref().map(|identity| (identity.id, identity.revision));
         let whose = present.unwrap_or_else(|| (nobody(&claim.account), 0));
-        let hash = self.code_key.hash(whose, purpose, &code);
+        let hashes = self.code_key.hashes(whose, purpose, &code);
         let now = self.clock.now();
         let attempt = AttemptId::generate(now, &*self.rng);
-        let taken = self.codes.take(whose.0, purpose, &hash, (now, attempt)).await?;
+        let shown = ShownCode { hashes: &hashes, by_link: claim.is_link };
+        let taken = self.codes.take(whose.0, purpose, shown, (now, attempt)).await?;
         match (taken, claim.identity) {
             (TakenCode::Right { email }, Some(identity)) if identity.status == IdentityStatus::Active => {
                 Ok((identity, email))

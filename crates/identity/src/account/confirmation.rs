@@ -1,44 +1,106 @@
 //! Who it is, once more, before something is changed that a stolen access token must not change.
 
-use sluice_primitives::{Lifetime, Secret};
+use std::fmt;
+
+use sluice_primitives::{IdentityId, Lifetime, Secret, SessionId};
 
 use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
 use crate::error::IdentityError;
-use crate::identity::Identity;
+use crate::factor::{Aal, FactorCheck, FactorProof, shows_passkey};
+use crate::identity::{Identity, IdentityStatus};
 use crate::login::Network;
 use crate::session::Caller;
 
 /// For so long after a login nobody is asked again.
 pub const FRESH: Lifetime = Lifetime::minutes(10);
 
+/// Somebody who is signed in, and what they show once more.
+#[derive(Clone, Copy)]
+pub struct Confirmation<'a> {
+    /// Who is signed in.
+    pub caller: &'a Caller,
+    /// The present password. Needless of people who have none, or showed a passkey, less than [`FRESH`] ago.
+    pub password: Option<&'a Secret<String>>,
+    /// A second factor, if the login did not ask for one. What a passkey was asked for is the id of the session.
+    pub factor: Option<FactorProof<'a>>,
+    /// Where the request comes from.
+    pub network: Network,
+}
+
+/// Without the password.
+impl fmt::Debug for Confirmation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Confirmation").field("caller", &self.caller).finish_non_exhaustive()
+    }
+}
+
 impl AccountService {
-    /// The caller's record, if the password is right or, without one, if the caller logged in less than [`FRESH`] ago: so
-    /// people who have passkeys only log in again.
+    /// The caller's record, if what they show proves that it is them: the password, or a passkey less than [`FRESH`] ago.
+    /// Who has a second factor has shown it, too, at the login or now: an older session, or a stolen password, takes nobody's
+    /// factor away.
     ///
     /// # Errors
     /// [`IdentityError`] if hash pool or store cannot do it now.
-    pub async fn confirm(
-        &self,
-        caller: &Caller,
-        password: Option<&Secret<String>>,
-        network: Network,
-    ) -> Result<Outcome<Identity>, IdentityError> {
-        Outcome::of(self.confirmed(caller, password, network).await)
+    pub async fn confirm(&self, confirmation: &Confirmation<'_>) -> Result<Outcome<Identity>, IdentityError> {
+        Outcome::of(self.confirmed(confirmation).await)
     }
 
-    async fn confirmed(
+    /// Whether somebody who is signed in has shown a second factor, as far as they have one.
+    ///
+    /// # Errors
+    /// [`IdentityError`] if the store cannot do it now.
+    pub async fn has_shown_factor(&self, caller: &Caller) -> Result<bool, IdentityError> {
+        let has_shown = Aal::reached_by(&caller.amr) == Aal::Aal2;
+        Ok(has_shown || self.factors.list(caller.identity).await?.is_empty())
+    }
+
+    /// Ends the sessions of a person that no second factor was shown for, but `keep`: for when the first one was enrolled.
+    /// Those who are in without it stay out.
+    ///
+    /// # Errors
+    /// [`IdentityError`] if the store cannot do it now; the same call may be made again.
+    pub async fn end_weaker_sessions(
         &self,
-        caller: &Caller,
-        password: Option<&Secret<String>>,
-        network: Network,
-    ) -> Result<Identity, Stop> {
-        match password {
-            Some(password) => self.verify_password(caller.identity, password, network).await,
-            None if self.clock.now().since(caller.authenticated_at) < FRESH => {
-                Ok(self.identities.find(caller.identity).await?.ok_or(Denied::Gone)?)
+        identity: IdentityId,
+        keep: SessionId,
+    ) -> Result<(), IdentityError> {
+        for session in self.sessions.list(identity).await? {
+            if session.id != keep && Aal::reached_by(&session.amr) < Aal::Aal2 {
+                self.sessions.end(identity, session.id).await?;
             }
-            None => Err(Denied::WrongPassword.into()),
         }
+        Ok(())
+    }
+
+    pub(super) async fn confirmed(&self, confirmation: &Confirmation<'_>) -> Result<Identity, Stop> {
+        let Confirmation { caller, password, factor, network } = *confirmation;
+        let lacks_factor = !self.has_shown_factor(caller).await?;
+        if lacks_factor && factor.is_none() {
+            return Err(Denied::SecondFactorRequired.into());
+        }
+        let identity = match password {
+            Some(password) => self.verify_password(caller.identity, password, network).await?,
+            None => self.fresh(caller).await?,
+        };
+        // After the password: a recovery code is good once.
+        if let Some(proof) = factor.filter(|_| lacks_factor) {
+            match self.factors.check(&identity, proof, caller.session.as_bytes(), network).await? {
+                FactorCheck::Right(_) => {}
+                FactorCheck::Wrong => return Err(Denied::WrongCode.into()),
+                FactorCheck::TooMany(wait) => return Err(Denied::TooMany(wait).into()),
+            }
+        }
+        Ok(identity)
+    }
+
+    /// The caller's record, if no password is asked for.
+    async fn fresh(&self, caller: &Caller) -> Result<Identity, Stop> {
+        let found = self.identities.find(caller.identity).await?;
+        let active = found.filter(|identity| identity.status == IdentityStatus::Active);
+        let identity = active.ok_or(Denied::Gone)?;
+        let is_fresh = self.clock.now().since(caller.authenticated_at) < FRESH;
+        let needs_none = shows_passkey(&caller.amr) || identity.credential.is_empty();
+        if is_fresh && needs_none { Ok(identity) } else { Err(Denied::ConfirmationRequired.into()) }
     }
 }

@@ -1,10 +1,11 @@
 //! E-mail addresses: the proof that somebody reads mail there, and another address. Whether an address is taken is told
 //! to nobody but who reads mail at it.
 
-use sluice_primitives::{IdentityId, Secret};
+use sluice_primitives::IdentityId;
 use tracing::info;
 
 use super::codes::{MailProof, NewCode};
+use super::confirmation::Confirmation;
 use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
 use crate::error::IdentityError;
@@ -13,19 +14,6 @@ use crate::identity::{Changed, Email, Identity, IdentityChange, NewEmail};
 use crate::login::Network;
 use crate::mail::{CodePurpose, MessageKind};
 use crate::registration::InvalidField;
-
-/// Another address, as somebody who is signed in asks for it.
-#[derive(Debug)]
-pub struct EmailChange {
-    /// Whose.
-    pub identity: IdentityId,
-    /// The present password.
-    pub password: Secret<String>,
-    /// The new address.
-    pub new_email: String,
-    /// Where the request comes from.
-    pub network: Network,
-}
 
 impl AccountService {
     /// Sends a code to the person's address.
@@ -56,20 +44,26 @@ impl AccountService {
     ///
     /// # Errors
     /// [`IdentityError`] if hash pool or store cannot do it now.
-    pub async fn begin_email_change(&self, change: &EmailChange) -> Result<Outcome<()>, IdentityError> {
-        Outcome::of(self.email_change_begun(change).await)
+    pub async fn begin_email_change(
+        &self,
+        confirmation: &Confirmation<'_>,
+        new_email: &str,
+    ) -> Result<Outcome<()>, IdentityError> {
+        Outcome::of(self.email_change_begun(confirmation, new_email).await)
     }
 
-    /// Sets the address that the code was sent to. The former one is told.
+    /// Sets the address of `caller`, who is signed in, to the one that the code was sent to. The former one is told. Whoever
+    /// only reads the mail sets nobody's address: others may have asked for it.
     ///
     /// # Errors
     /// [`IdentityError`] if the store cannot do it now.
     pub async fn confirm_email_change(
         &self,
+        caller: IdentityId,
         proof: &MailProof,
         network: Network,
-    ) -> Result<Outcome<IdentityId>, IdentityError> {
-        Outcome::of(self.email_changed(proof, network).await)
+    ) -> Result<Outcome<()>, IdentityError> {
+        Outcome::of(self.email_changed(caller, proof, network).await)
     }
 
     async fn verification_sent(&self, identity: IdentityId, network: Network) -> Result<(), Stop> {
@@ -88,7 +82,7 @@ impl AccountService {
     }
 
     async fn email_verified(&self, proof: &MailProof, network: Network) -> Result<IdentityId, Stop> {
-        let (identity, email) = self.take_code(proof, CodePurpose::VerifyEmail, network).await?;
+        let (identity, email) = self.take_code(proof, (CodePurpose::VerifyEmail, None), network).await?;
         let now = self.clock.now();
         // The address may be another one by now.
         let verifies = |identity: &Identity| {
@@ -107,14 +101,15 @@ impl AccountService {
         }
     }
 
-    async fn email_change_begun(&self, change: &EmailChange) -> Result<(), Stop> {
+    async fn email_change_begun(&self, confirmation: &Confirmation<'_>, new_email: &str) -> Result<(), Stop> {
         let mails = self.mails.as_ref().ok_or(Denied::NoMail)?;
-        let email: Email = change.new_email.parse().map_err(InvalidField::from)?;
-        let identity = self.verify_password(change.identity, &change.password, change.network).await?;
+        let email: Email = new_email.parse().map_err(InvalidField::from)?;
+        let identity = self.confirmed(confirmation).await?;
+        let network = confirmation.network;
         if identity.email == email.as_str() {
             return Err(Denied::Unchanged.into());
         }
-        self.limits.check_mail(&email.login_name(), change.network).map_err(Denied::TooMany)?;
+        self.limits.check_mail(&email.login_name(), network).map_err(Denied::TooMany)?;
         let is_taken = self.identities.find_by_login_name(&email.login_name()).await?.is_some();
         let new = NewCode {
             whose: (identity.id, identity.revision),
@@ -123,24 +118,30 @@ impl AccountService {
         };
         let taken = is_taken.then(|| self.already_registered_kind());
         self.send_code(mails, new, |code| taken.unwrap_or(MessageKind::ChangeEmail(code))).await?;
-        info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %change.network }, "another e-mail address asked for");
+        info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "another e-mail address asked for");
         Ok(())
     }
 
-    async fn email_changed(&self, proof: &MailProof, network: Network) -> Result<IdentityId, Stop> {
-        let (identity, email) = self.take_code(proof, CodePurpose::ChangeEmail, network).await?;
+    async fn email_changed(
+        &self,
+        caller: IdentityId,
+        proof: &MailProof,
+        network: Network,
+    ) -> Result<(), Stop> {
+        let whose = (CodePurpose::ChangeEmail, Some(caller));
+        let (identity, email) = self.take_code(proof, whose, network).await?;
         let email: Email = email.parse().map_err(|_| Denied::WrongCode)?;
         let now = self.clock.now();
         let new_masked = masked(email.as_str());
         let change = IdentityChange {
             email: Some(NewEmail { email: email.as_str().to_owned(), login_name: email.login_name() }),
             email_verified_at: Some(Some(now)),
-            mails: self.notice(&identity.email, MessageKind::EmailChanged { new_masked }),
+            mails: self.notice(&identity, MessageKind::EmailChanged { new_masked }),
             ..IdentityChange::of(&identity, now, self.attempt(now))
         };
         self.make(&change).await?;
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "e-mail address changed");
-        Ok(identity.id)
+        Ok(())
     }
 
     pub(super) fn already_registered_kind(&self) -> MessageKind {

@@ -17,6 +17,6 @@ pub mod service;
 
 pub use codes::{Claimant, MailProof};
 pub use config::{AccountConfig, AccountLinks};
-pub use email::EmailChange;
+pub use confirmation::Confirmation;
 pub use outcome::{Denied, Outcome};
 pub use service::{AccountService, PasswordChange};

@@ -20,7 +20,11 @@ pub enum Outcome<T> {
 pub enum Denied {
     /// The present password is another one.
     WrongPassword,
-    /// The code, link or ticket is wrong, too old, spent, or of an account that may not use it: the same for each.
+    /// No password was shown, and the login was too long ago, or not by a passkey.
+    ConfirmationRequired,
+    /// The person has a second factor, that neither the login nor the request showed.
+    SecondFactorRequired,
+    /// The code, link, ticket or second factor is wrong, too old, spent, or of an account that may not use it: the same for each.
     WrongCode,
     /// A field is not as it must be.
     Invalid(InvalidField),

@@ -1,5 +1,6 @@
 //! The way back in without the password: a code by mail, then a ticket that sets another password. Nothing tells whether
-//! there is such an account before the code is right. Second factors stay: they are asked for at the next login.
+//! there is such an account before the code is right. Second factors stay, and are asked for at the next
+//! login, unless the address was not verified: then whoever registered may have been somebody else, and nothing of theirs stays.
 
 use serde::{Deserialize, Serialize};
 use sluice_crypto::{Purpose, Sealer};
@@ -10,7 +11,7 @@ use super::codes::{MailProof, NewCode, nobody};
 use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
 use crate::error::IdentityError;
-use crate::identity::{Email, IdentityChange, IdentityStatus};
+use crate::identity::{Email, Identity, IdentityChange, IdentityStatus};
 use crate::login::Network;
 use crate::mail::{CodePurpose, MessageKind};
 use crate::registration::InvalidField;
@@ -53,15 +54,16 @@ impl AccountService {
         &self,
         ticket: &str,
         new_password: &Secret<String>,
+        network: Network,
     ) -> Result<Outcome<IdentityId>, IdentityError> {
-        Outcome::of(self.recovery_finished(ticket, new_password).await)
+        Outcome::of(self.recovery_finished(ticket, new_password, network).await)
     }
 
     async fn recovery_begun(&self, email: &str, network: Network) -> Result<(), Stop> {
         let mails = self.mails.as_ref().ok_or(Denied::NoMail)?;
         let email: Email = email.parse().map_err(InvalidField::from)?;
         let account = email.login_name();
-        self.limits.check_mail(&account, network).map_err(Denied::TooMany)?;
+        self.limits.check_recovery_mail(&account, network).map_err(Denied::TooMany)?;
         let found = self.identities.find_by_login_name(&account).await?;
         let found = found.filter(|identity| identity.status == IdentityStatus::Active);
         let id = found.as_ref().map(|identity| identity.id);
@@ -78,7 +80,7 @@ impl AccountService {
     }
 
     async fn recovery_checked(&self, proof: &MailProof, network: Network) -> Result<Secret<String>, Stop> {
-        let (identity, email) = self.take_code(proof, CodePurpose::Recover, network).await?;
+        let (identity, email) = self.take_code(proof, (CodePurpose::Recover, None), network).await?;
         if identity.email != email {
             return Err(Denied::WrongCode.into());
         }
@@ -90,7 +92,12 @@ impl AccountService {
         Ok(Secret::new(ticket.seal(&self.sealer, &*self.rng)))
     }
 
-    async fn recovery_finished(&self, ticket: &str, new: &Secret<String>) -> Result<IdentityId, Stop> {
+    async fn recovery_finished(
+        &self,
+        ticket: &str,
+        new: &Secret<String>,
+        network: Network,
+    ) -> Result<IdentityId, Stop> {
         let ticket = Ticket::open(ticket, &self.sealer).ok_or(Denied::WrongCode)?;
         let expires_at = Timestamp::from_millis(ticket.expires_at);
         let found = self.identities.find(IdentityId::from_bytes(ticket.identity)).await?;
@@ -100,16 +107,25 @@ impl AccountService {
                 && self.clock.now() < expires_at
         });
         let identity = holds.ok_or(Denied::WrongCode)?;
+        // Until the ticket is spent, each use of it costs a hash.
+        self.limits.check_code(&identity.login_name, network).map_err(Denied::TooMany)?;
+        let _place = self.limits.place(network).map_err(Denied::TooMany)?;
         let credential = self.new_credential(&identity, new).await?;
+        let was_verified = identity.email_verified_at.is_some();
         let now = self.clock.now();
+        let identity =
+            Identity { email_verified_at: Some(identity.email_verified_at.unwrap_or(now)), ..identity };
         let change = IdentityChange {
-            email_verified_at: Some(Some(identity.email_verified_at.unwrap_or(now))),
+            email_verified_at: Some(identity.email_verified_at),
+            forgets_factors: !was_verified,
+            username: (!was_verified).then(String::new),
             mails: self.password_notice(&identity),
             ..self.new_start(&identity, credential, now)
         };
         self.make(&change).await?;
         self.sessions.revoke(identity.id, now);
-        info!(target: "sluice_audit", { identity.id = %identity.id }, "password set by recovery");
+        self.login.is_familiar(&identity.login_name, network);
+        info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "password set by recovery");
         Ok(identity.id)
     }
 }

@@ -13,10 +13,11 @@ use crate::registration::RegistrationMails;
 #[async_trait]
 impl RegistrationMails for AccountService {
     async fn registered(&self, identity: &Identity) -> Result<(), IdentityError> {
-        // Counted, so that whoever asks for more mails is stopped; the first one is always sent.
-        let _ = self.limits.check_mail_to(&identity.login_name);
+        // Somebody may register, delete and register again with an address that is not theirs.
+        let may_be_sent = self.limits.check_mail_to(&identity.login_name).is_ok();
+        let instead = (!may_be_sent).then_some(MessageKind::Decoy);
         let whose = (identity.id, identity.revision);
-        self.write(NewCode { whose, purpose: CodePurpose::VerifyEmail, to: &identity.email }, None).await
+        self.write(NewCode { whose, purpose: CodePurpose::VerifyEmail, to: &identity.email }, instead).await
     }
 
     /// As much work as for somebody who is new, also when the address has had enough mails.

@@ -8,9 +8,11 @@ use sluice_primitives::{AttemptId, Clock, IdentityId, Rng, Secret, SessionId, Ti
 use tracing::{info, warn};
 
 use super::config::AccountConfig;
+use super::confirmation::Confirmation;
 use super::outcome::{Denied, Outcome, Stop};
 use crate::credential::PasswordHasher;
 use crate::error::IdentityError;
+use crate::factor::FactorService;
 use crate::identity::changing::change_latest;
 use crate::identity::{
     Changed, EndsSessions, Identity, IdentityChange, IdentityDirectory, NewCredential, Username,
@@ -35,6 +37,8 @@ pub struct AccountService {
     pub mails: Option<Arc<MailQueue>>,
     /// Who is signed in.
     pub sessions: Arc<SessionService>,
+    /// Second factors.
+    pub factors: Arc<FactorService>,
     /// Verifies present passwords.
     pub login: Arc<LoginService>,
     /// Hashes new ones.
@@ -53,17 +57,13 @@ pub struct AccountService {
 
 /// Another password, as somebody who is signed in asks for it.
 #[derive(Debug)]
-pub struct PasswordChange {
-    /// Whose.
-    pub identity: IdentityId,
-    /// The present one.
-    pub current: Secret<String>,
+pub struct PasswordChange<'a> {
+    /// Who it is, and the present one.
+    pub confirmation: Confirmation<'a>,
     /// The new one.
-    pub new: Secret<String>,
+    pub new: &'a Secret<String>,
     /// The session that goes on, if one does.
     pub keep: Option<SessionId>,
-    /// Where the request comes from.
-    pub network: Network,
 }
 
 impl AccountService {
@@ -75,7 +75,7 @@ impl AccountService {
     /// [`IdentityError`] if hash pool or store cannot do it now, or the record was changed meanwhile.
     pub async fn change_password(
         &self,
-        change: PasswordChange,
+        change: &PasswordChange<'_>,
     ) -> Result<Outcome<Option<TokenPair>>, IdentityError> {
         Outcome::of(self.password_changed(change).await)
     }
@@ -94,16 +94,15 @@ impl AccountService {
     /// [`IdentityError`] if hash pool or store cannot do it now.
     pub async fn delete_account(
         &self,
-        identity: IdentityId,
-        password: &Secret<String>,
-        network: Network,
+        confirmation: &Confirmation<'_>,
     ) -> Result<Outcome<()>, IdentityError> {
-        Outcome::of(self.account_deleted(identity, password, network).await)
+        Outcome::of(self.account_deleted(confirmation).await)
     }
 
-    async fn password_changed(&self, change: PasswordChange) -> Result<Option<TokenPair>, Stop> {
-        let identity = self.verify_password(change.identity, &change.current, change.network).await?;
-        let credential = self.new_credential(&identity, &change.new).await?;
+    async fn password_changed(&self, change: &PasswordChange<'_>) -> Result<Option<TokenPair>, Stop> {
+        let identity = self.confirmed(&change.confirmation).await?;
+        let network = change.confirmation.network;
+        let credential = self.new_credential(&identity, change.new).await?;
         let kept = self.kept(&identity, change.keep).await?;
         let now = self.clock.now();
         let changed = IdentityChange {
@@ -112,7 +111,7 @@ impl AccountService {
         };
         self.make(&changed).await?;
         self.sessions.revoke(identity.id, now);
-        info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %change.network }, "password changed");
+        info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "password changed");
         let Some(kept) = kept else { return Ok(None) };
         let resumed = self.sessions.resume(kept, identity.revision + 1, now).await;
         // The password is changed: whoever hears of a failure would try again with the old one.
@@ -125,6 +124,7 @@ impl AccountService {
 
     async fn username_set(&self, identity: IdentityId, raw: &str) -> Result<(), Stop> {
         let username: Username = raw.parse().map_err(InvalidField::from)?;
+        self.limits.check_change(identity).map_err(Denied::TooMany)?;
         let now = self.clock.now();
         let change = |identity: &Identity| {
             Some(IdentityChange {
@@ -142,20 +142,16 @@ impl AccountService {
         }
     }
 
-    async fn account_deleted(
-        &self,
-        identity: IdentityId,
-        password: &Secret<String>,
-        network: Network,
-    ) -> Result<(), Stop> {
-        let identity = self.verify_password(identity, password, network).await?;
+    async fn account_deleted(&self, confirmation: &Confirmation<'_>) -> Result<(), Stop> {
+        let identity = self.confirmed(confirmation).await?;
+        let network = confirmation.network;
         let now = self.clock.now();
         if !self.identities.delete(identity.id, now, self.sessions.revoked_until(now)).await? {
             return Err(Denied::Gone.into());
         }
         self.sessions.revoke(identity.id, now);
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "account deleted");
-        if let Some(mails) = &self.mails {
+        if let Some(mails) = self.mails.as_ref().filter(|_| self.may_be_told(&identity)) {
             let message = Message { to: identity.email, kind: MessageKind::AccountDeleted };
             if let Err(error) = mails.queue(&message).await {
                 warn!(identity.id = %identity.id, error = %error, "mail about a deleted account not queued");
@@ -220,12 +216,20 @@ impl AccountService {
     /// What is written to the address of somebody whose password was changed.
     pub(super) fn password_notice(&self, identity: &Identity) -> Vec<QueuedMail> {
         let recover = self.config.links.recover.to_string();
-        self.notice(&identity.email, MessageKind::PasswordChanged { recover })
+        self.notice(identity, MessageKind::PasswordChanged { recover })
     }
 
-    pub(super) fn notice(&self, to: &str, kind: MessageKind) -> Vec<QueuedMail> {
-        let message = Message { to: to.to_owned(), kind };
-        self.mails.iter().map(|mails| mails.sealed(&message)).collect()
+    /// What is written to the present address of a person.
+    pub(super) fn notice(&self, identity: &Identity, kind: MessageKind) -> Vec<QueuedMail> {
+        let Some(mails) = self.mails.as_ref().filter(|_| self.may_be_told(identity)) else {
+            return Vec::new();
+        };
+        vec![mails.sealed(&Message { to: identity.email.clone(), kind })]
+    }
+
+    /// Whether a notice may be sent: the address is known to be the person's, and has not had too many.
+    fn may_be_told(&self, identity: &Identity) -> bool {
+        identity.email_verified_at.is_some() && self.limits.check_notice(&identity.login_name).is_ok()
     }
 
     pub(super) fn attempt(&self, now: Timestamp) -> AttemptId {

@@ -1,5 +1,7 @@
 //! What administrators ask for.
 
+use std::fmt;
+
 use sluice_primitives::Secret;
 
 use crate::identity::IdentityStatus;
@@ -14,7 +16,8 @@ pub enum NewPassword {
 }
 
 /// A record to be made.
-#[derive(Debug)]
+///
+/// Prints neither names nor the password.
 pub struct NewIdentity {
     /// The e-mail address.
     pub email: String,
@@ -28,8 +31,19 @@ pub struct NewIdentity {
     pub email_verified: bool,
 }
 
+impl fmt::Debug for NewIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewIdentity")
+            .field("status", &self.status)
+            .field("email_verified", &self.email_verified)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What is changed of a record. Fields that are `None` stay.
-#[derive(Debug, Clone, Default)]
+///
+/// Prints no names.
+#[derive(Clone, Default)]
 pub struct IdentityEdit {
     /// The e-mail address. Another one is not verified, unless the same edit says so.
     pub email: Option<String>,
@@ -39,4 +53,13 @@ pub struct IdentityEdit {
     pub status: Option<IdentityStatus>,
     /// Whether it is known that the person reads mail at the address.
     pub email_verified: Option<bool>,
+}
+
+impl fmt::Debug for IdentityEdit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdentityEdit")
+            .field("status", &self.status)
+            .field("email_verified", &self.email_verified)
+            .finish_non_exhaustive()
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sluice_crypto::Sealer;
 use sluice_crypto::credential::CredentialKeys;
-use sluice_crypto::foreign_hash::ForeignHash;
+use sluice_crypto::foreign_hash::{ForeignHash, ForeignHashError};
 use sluice_primitives::{AttemptId, Clock, IdentityId, Rng, SessionId, Timestamp};
 use tracing::info;
 use uuid::Uuid;
@@ -40,6 +40,8 @@ pub struct IdentityAdministration {
     pub factors: Arc<FactorService>,
     /// Make credentials.
     pub keys: CredentialKeys,
+    /// How much memory a login may take for a hash, in KiB: one that needs more is refused.
+    pub max_memory_kib: u32,
     /// What a password must be.
     pub rules: Arc<PasswordRules>,
     /// Writes to people; none where there is no mail.
@@ -227,6 +229,9 @@ impl IdentityAdministration {
             // Hardened when its password is shown at a login, and not before.
             Some(NewPassword::Hash(hash)) => {
                 let hash = ForeignHash::parse(hash.expose())?;
+                if hash.memory_kib() > self.max_memory_kib {
+                    return Err(ForeignHashError::TooMuchMemory.into());
+                }
                 NewCredential { stored: self.keys.foreign(owner, &hash, &*self.rng), hardening: false }
             }
         })

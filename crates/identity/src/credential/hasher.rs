@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use sluice_crypto::credential::{Attempt, CredentialKeys, StoredCredential, Verified};
+use sluice_crypto::credential::{Attempt, CredentialError, CredentialKeys, StoredCredential, Verified};
 use sluice_crypto::hash_pool::{HashPool, Priority};
 use sluice_crypto::password_hash::Argon2Params;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{IdentityId, Rng};
+use tracing::error;
 
 use super::password::Password;
 use crate::error::IdentityError;
@@ -19,6 +21,7 @@ pub struct PasswordHasher {
     pool: Arc<HashPool>,
     params: Argon2Params,
     rng: Arc<dyn Rng>,
+    unreadable: AtomicU64,
 }
 
 impl PasswordHasher {
@@ -29,7 +32,7 @@ impl PasswordHasher {
         params: Argon2Params,
         rng: Arc<dyn Rng>,
     ) -> Self {
-        Self { keys, pool, params, rng }
+        Self { keys, pool, params, rng, unreadable: AtomicU64::new(0) }
     }
 
     /// The fast path: what is stored until the worker has hardened it. Takes microseconds and no place in the pool.
@@ -57,11 +60,11 @@ impl PasswordHasher {
 
     /// Whether the password is that of `owner`, who has this credential. Without an owner, or a credential, the same work
     /// is done and the answer is [`Verified::Wrong`], so that its time does not tell whether there is an account, nor in
-    /// which state its credential is.
+    /// which state its credential is. The same of a credential that cannot be read: its person cannot log in with a
+    /// password until an operator helps, whom the log tells.
     ///
     /// # Errors
-    /// [`IdentityError::Busy`] if too many wait; [`IdentityError::Unreadable`], after the same work, if the credential
-    /// cannot be read.
+    /// [`IdentityError::Busy`] if too many wait.
     pub async fn verify(
         &self,
         owner: Option<IdentityId>,
@@ -75,14 +78,28 @@ impl PasswordHasher {
                 Ok(stored) => (stored.as_ref(), None),
                 Err(malformed) => (None, Some(*malformed)),
             };
-            let attempt = Attempt { owner, stored, password: password.expose().as_bytes() };
+            let (password, raw) = (password.expose().as_bytes(), password.raw().map(str::as_bytes));
+            let attempt = Attempt { owner, stored, password, raw };
             let verified = keys.verify(&attempt, params, salt, memory)?;
             malformed.map_or(Ok(verified), Err)
         });
-        verified.await?.map_err(|cause| match owner {
-            Some(identity) => IdentityError::Unreadable { identity, cause },
-            None => IdentityError::Hash(cause),
-        })
+        match (verified.await?, owner) {
+            (Err(cause), Some(owner)) => {
+                self.report(owner, cause);
+                Ok(Verified::Wrong)
+            }
+            (verified, _) => Ok(verified?),
+        }
+    }
+
+    /// How often a credential could not be read.
+    pub fn unreadable_total(&self) -> u64 {
+        self.unreadable.load(Ordering::Relaxed)
+    }
+
+    fn report(&self, identity: IdentityId, cause: CredentialError) {
+        self.unreadable.fetch_add(1, Ordering::Relaxed);
+        error!(identity.id = %identity, error = %cause, "credential cannot be verified: login refused");
     }
 }
 

@@ -15,7 +15,11 @@ const MAX_BYTES: usize = 4 * MAX_CHARACTERS;
 /// A password in Unicode form NFKC (NIST SP 800-63B §5.1.1.2), so that another keyboard types the same one; nothing is
 /// trimmed. 1 to 1,024 characters: what a new one must be is [`crate::registration`]'s.
 #[derive(Debug, Clone)]
-pub struct Password(Secret<String>);
+pub struct Password {
+    normalised: Secret<String>,
+    /// As it was typed, if that is something else.
+    raw: Option<Secret<String>>,
+}
 
 /// Why a text cannot be anybody's password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -31,7 +35,12 @@ pub enum InvalidPassword {
 impl Password {
     /// The normalised text.
     pub fn expose(&self) -> &str {
-        self.0.expose()
+        self.normalised.expose()
+    }
+
+    /// The text as it was typed, if normalising changed it: for hashes that other systems made of it.
+    pub fn raw(&self) -> Option<&str> {
+        self.raw.as_ref().map(|raw| raw.expose().as_str())
     }
 
     /// How many characters it has.
@@ -57,7 +66,8 @@ impl FromStr for Password {
             }
             normalised.push(character);
         }
-        Ok(Self(Secret::new(std::mem::take(&mut *normalised))))
+        let raw = (*normalised != raw).then(|| Secret::new(raw.to_owned()));
+        Ok(Self { normalised: Secret::new(std::mem::take(&mut *normalised)), raw })
     }
 }
 
@@ -70,6 +80,13 @@ mod tests {
         let composed: Password = "pässwörd ①".parse().unwrap();
         let decomposed: Password = "pa\u{308}sswo\u{308}rd 1".parse().unwrap();
         assert_eq!(composed.expose(), decomposed.expose());
+    }
+
+    #[test]
+    fn what_was_typed_is_kept_if_it_is_something_else() {
+        assert_eq!("pässwörd".parse::<Password>().unwrap().raw(), None);
+        let decomposed: Password = "pa\u{308}sswo\u{308}rd".parse().unwrap();
+        assert_eq!((decomposed.expose(), decomposed.raw()), ("pässwörd", Some("pa\u{308}sswo\u{308}rd")));
     }
 
     #[test]

@@ -50,8 +50,13 @@ pub fn satisfies(acr: &str, wanted: Aal) -> bool {
     Aal::from_acr(acr).is_some_and(|reached| reached >= wanted)
 }
 
+/// Whether a passkey is among the methods.
+pub fn shows_passkey<T: AsRef<str>>(amr: &[T]) -> bool {
+    amr.iter().any(|method| matches!(method.as_ref(), "hwk" | "swk"))
+}
+
 /// The methods of somebody who showed a second factor after `first`.
-pub(super) fn with_second(first: &[String], shown: Shown) -> Vec<String> {
+pub fn with_second(first: &[String], shown: Shown) -> Vec<String> {
     let second = match shown {
         Shown::Totp => Some("otp"),
         // RFC 8176 has no value for it.

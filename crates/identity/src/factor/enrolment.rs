@@ -30,6 +30,8 @@ pub enum EnrolmentOutcome {
     Expired,
     /// The person has as many factors as may be.
     TooMany,
+    /// The address is not verified: nobody adds a factor to an account that may turn out to be somebody else's.
+    Unverified,
 }
 
 /// A factor that was added.
@@ -39,6 +41,14 @@ pub struct Enrolled {
     pub factor: Uuid,
     /// With the first factor: codes to write down, shown once.
     pub recovery_codes: Option<Vec<RecoveryCode>>,
+}
+
+impl Enrolled {
+    /// Whether it is the first: sessions that began without one are to end
+    /// ([`AccountService::end_weaker_sessions`](crate::account::AccountService::end_weaker_sessions)).
+    pub const fn is_first(&self) -> bool {
+        self.recovery_codes.is_some()
+    }
 }
 
 /// What is settled when an enrolment begins, so that to finish it twice is to finish it once.
@@ -80,12 +90,20 @@ pub(super) struct NewFactor<'a> {
 }
 
 impl FactorService {
+    /// Whether the person may add a factor. Where there is mail the address is verified first.
+    pub const fn may_enrol(&self, identity: &Identity) -> bool {
+        self.parts.mails.is_none() || identity.email_verified_at.is_some()
+    }
+
     /// Stores a factor that was shown to work, with recovery codes if it is the first.
     pub(super) async fn enrol(
         &self,
         identity: &Identity,
         new: NewFactor<'_>,
     ) -> Result<EnrolmentOutcome, IdentityError> {
+        if !self.may_enrol(identity) {
+            return Ok(EnrolmentOutcome::Unverified);
+        }
         let factor = Factor {
             identity: identity.id,
             id: new.beginning.factor,

@@ -1,5 +1,7 @@
 //! When a login is complete: who has a second factor shows it, whatever was asked for.
 
+use std::fmt;
+
 use sluice_primitives::Lifetime;
 use tracing::info;
 
@@ -52,7 +54,9 @@ impl FactorChoices {
 }
 
 /// What comes after a first factor.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Prints no ticket.
+#[derive(Clone, PartialEq, Eq)]
 pub enum NextStep {
     /// Nothing.
     Done {
@@ -70,6 +74,18 @@ pub enum NextStep {
     },
     /// More is asked for than the person can show.
     CannotReach,
+}
+
+impl fmt::Debug for NextStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done { amr, acr } => f.debug_struct("Done").field("amr", amr).field("acr", acr).finish(),
+            Self::Factor { kinds, .. } => {
+                f.debug_struct("Factor").field("kinds", kinds).finish_non_exhaustive()
+            }
+            Self::CannotReach => f.write_str("CannotReach"),
+        }
+    }
 }
 
 /// What became of a login.

@@ -2,7 +2,7 @@
 //!
 //! [`service`]: what a person has. [`totp`], [`passkey`], [`recovery_code`]: to enrol and to check each of them; `enrolment`:
 //! what that has in common. [`login_step`]: when a login is complete, `ticket`: a login that is not. [`aal`]: what it is worth
-//! then. [`proof`]: what is shown. [`model`]: what a factor is. [`repository`]: the atomic steps.
+//! then. [`proof`]: what is shown. [`model`]: what a factor is. [`repository`]: the atomic steps. [`sealed`]: which secrets they need.
 
 pub mod aal;
 pub mod enrolment;
@@ -12,11 +12,12 @@ pub mod passkey;
 pub mod proof;
 pub mod recovery_code;
 pub mod repository;
+pub mod sealed;
 pub mod service;
 mod ticket;
 pub mod totp;
 
-pub use aal::{Aal, satisfies};
+pub use aal::{Aal, satisfies, shows_passkey, with_second};
 pub use enrolment::{Enrolled, EnrolmentOutcome};
 pub use login_step::{FactorChoices, FactorOutcome, FirstFactor, NextStep};
 pub use model::{Factor, FactorKind};
@@ -24,6 +25,7 @@ pub use passkey::{InvalidRelyingParty, NewPasskey, PasskeyChallenge, PasskeyProo
 pub use proof::{FactorCheck, FactorProof, Shown};
 pub use recovery_code::{RECOVERY_CODES, RecoveryCode, RecoveryCodeKeys};
 pub use repository::{AddedFactor, FactorRepository, FactorUse, MAX_FACTORS};
+pub use sealed::SealedFactors;
 pub use service::{EnrolledFactor, FactorParts, FactorService};
 pub use ticket::{TICKET_DATA, TicketData};
 pub use totp::TotpEnrolment;

@@ -68,4 +68,17 @@ pub trait FactorRepository: Send + Sync {
 
     /// How many recovery codes are left.
     async fn recovery_codes_left(&self, identity: IdentityId) -> Result<u32, StoreError>;
+
+    /// At most `limit` factors of everybody, by person and id, those after `after`.
+    async fn all_factors(
+        &self,
+        after: Option<(IdentityId, Uuid)>,
+        limit: u32,
+    ) -> Result<Vec<Factor>, StoreError>;
+
+    /// Puts something else in the place of what is sealed of a factor, if it is still what it was; whether it was.
+    async fn reseal_factor(&self, factor: &Factor, sealed: &str) -> Result<bool, StoreError>;
+
+    /// How many recovery codes are left of all people together.
+    async fn all_recovery_codes_left(&self) -> Result<u64, StoreError>;
 }

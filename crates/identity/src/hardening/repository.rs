@@ -1,11 +1,15 @@
 //! Credentials that wait to be hardened.
 
+use std::fmt;
+
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_primitives::{IdentityId, Lifetime, Timestamp};
 
 /// A credential that a worker took.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Prints whose it is only.
+#[derive(Clone, PartialEq, Eq)]
 pub struct LeasedCredential {
     /// Whose.
     pub id: IdentityId,
@@ -14,7 +18,9 @@ pub struct LeasedCredential {
 }
 
 /// A credential that was hardened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Prints whose it is only.
+#[derive(Clone, PartialEq, Eq)]
 pub struct HardenedCredential {
     /// Whose.
     pub id: IdentityId,
@@ -22,6 +28,18 @@ pub struct HardenedCredential {
     pub old: String,
     /// What it is now.
     pub new: String,
+}
+
+impl fmt::Debug for LeasedCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeasedCredential").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for HardenedCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HardenedCredential").field("id", &self.id).finish_non_exhaustive()
+    }
 }
 
 /// How much waits.

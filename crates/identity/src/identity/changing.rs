@@ -8,6 +8,8 @@ use super::repository::{Changed, IdentityChange, IdentityDirectory};
 
 /// So often somebody else may be faster.
 const TRIES: usize = 2;
+/// The same for what signs somebody out: whoever is in must not be able to stay in by changing the record all the time.
+const TRIES_TO_REVOKE: usize = 8;
 
 /// Changes the identity as it is found: `change` makes the change of what it is shown, and is shown it again if somebody
 /// else was faster. The record before the change, and what became of it; none if there is no such identity, or nothing to
@@ -17,15 +19,15 @@ pub(crate) async fn change_latest(
     id: IdentityId,
     change: impl Fn(&Identity) -> Option<IdentityChange> + Send,
 ) -> Result<Option<(Identity, Changed)>, StoreError> {
-    let mut latest = None;
-    for _ in 0..TRIES {
+    let mut tried = 0;
+    loop {
         let Some(identity) = identities.find(id).await? else { return Ok(None) };
         let Some(change) = change(&identity) else { return Ok(None) };
         let changed = identities.change(&change).await?;
-        latest = Some((identity, changed));
-        if changed != Changed::Stale {
-            break;
+        tried += 1;
+        let tries = if change.revokes { TRIES_TO_REVOKE } else { TRIES };
+        if changed != Changed::Stale || tried == tries {
+            return Ok(Some((identity, changed)));
         }
     }
-    Ok(latest)
 }

@@ -4,6 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use email_address::{EmailAddress, Options};
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{CodePointMapData, CodePointSetData};
+use idna::AsciiDenyList;
+use idna::uts46::{DnsLength, Hyphens, Uts46};
 use sluice_crypto::digest::sha256;
 use thiserror::Error;
 use unicode_normalization::UnicodeNormalization;
@@ -13,9 +17,11 @@ use super::model::LoginNameHash;
 /// The longest address that can be written to, in bytes (RFC 5321 §4.5.3.1.3, less the angle brackets).
 const MAX_BYTES: usize = 254;
 
-/// An e-mail address in the form in which it is stored and compared: without white space around it, in Unicode form NFC,
-/// in lower case. RFC 5321 §2.4 lets hosts tell `Alice@` from `alice@`; none that people use does, and people type
-/// either, so the local part is lowered like the domain. A domain in Unicode and its `xn--` form are two names.
+/// An e-mail address in the form in which it is stored and compared: without white space around it; the local part in
+/// Unicode form NFC, in lower case; the domain as DNS knows it (UTS #46, `xn--` where it has other letters than ASCII), so
+/// that however it is written it is one name, and can be written to by servers without SMTPUTF8. RFC 5321 §2.4 lets hosts
+/// tell `Alice@` from `alice@`; none that people use does, and people type either, so the local part is lowered like the
+/// domain. What nobody sees, such as a zero-width space, is refused: it would make two names of what looks like one.
 ///
 /// Prints `[e-mail]` in `Debug`, so that no log shows it.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -57,8 +63,17 @@ impl FromStr for Email {
         if raw.len() > MAX_BYTES {
             return Err(InvalidEmail::TooLong);
         }
+        if raw.contains(is_unseen) {
+            return Err(InvalidEmail::Malformed);
+        }
+        let (local, domain) = raw.rsplit_once('@').ok_or(InvalidEmail::Malformed)?;
+        let domain = Uts46::new()
+            .to_ascii(domain.as_bytes(), AsciiDenyList::STD3, Hyphens::CheckFirstLast, DnsLength::Verify)
+            .map_err(|_| InvalidEmail::Malformed)?;
         // Lowering may take a text out of NFC, so it is composed last.
-        let normalised: String = raw.to_lowercase().nfc().collect();
+        let mut normalised: String = local.to_lowercase().nfc().collect();
+        normalised.push('@');
+        normalised.push_str(&domain);
         if normalised.len() > MAX_BYTES {
             return Err(InvalidEmail::TooLong);
         }
@@ -71,6 +86,12 @@ impl FromStr for Email {
         }
         Ok(Self(normalised))
     }
+}
+
+/// Whether it shows nothing by itself: format characters, zero-width ones, fillers, variation selectors.
+fn is_unseen(character: char) -> bool {
+    CodePointMapData::<GeneralCategory>::new().get(character) == GeneralCategory::Format
+        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
 }
 
 impl fmt::Debug for Email {
@@ -98,8 +119,55 @@ mod tests {
     }
 
     #[test]
+    fn a_domain_is_one_name_however_it_is_written() {
+        let plain = email("alice@bücher.example");
+        assert_eq!(plain.as_str(), "alice@xn--bcher-kva.example");
+        for spelling in [
+            "alice@xn--bcher-kva.example",
+            "alice@XN--BCHER-KVA.EXAMPLE",
+            "alice@BÜCHER.example",
+            "alice@bu\u{308}cher.example",
+            "alice@bücher。example",
+            "alice@ｂücher.ｅxample",
+        ] {
+            assert_eq!(email(spelling), plain, "{spelling}");
+        }
+        assert_ne!(email("alice@bucher.example"), plain);
+        // Not the letters of which it consists decide about the local part: hosts may tell them apart.
+        assert_ne!(email("ａlice@bücher.example"), plain);
+    }
+
+    #[test]
+    fn what_nobody_sees_is_refused() {
+        let unseen = [
+            '\u{200B}',
+            '\u{200D}',
+            '\u{FEFF}',
+            '\u{AD}',
+            '\u{2060}',
+            '\u{202E}',
+            '\u{34F}',
+            '\u{3164}',
+            '\u{FE0F}',
+            '\u{E0061}',
+            '\u{600}',
+        ];
+        for character in unseen {
+            for raw in [format!("al{character}ice@example.com"), format!("alice@exam{character}ple.com")] {
+                assert_eq!(raw.parse::<Email>(), Err(InvalidEmail::Malformed), "{raw:?}");
+            }
+        }
+    }
+
+    #[test]
     fn normalising_twice_changes_nothing() {
-        for raw in ["ẞß@example.com", "ΟΔΟΣ@example.com", "A.B+c@Sub.Example.com"] {
+        for raw in [
+            "ẞß@straße.example",
+            "alice@faß.ΟΔΟΣ.example",
+            "ẞß@example.com",
+            "ΟΔΟΣ@example.com",
+            "A.B+c@Sub.Example.com",
+        ] {
             let once = email(raw);
             assert_eq!(email(once.as_str()), once, "{raw}");
         }
@@ -123,6 +191,10 @@ mod tests {
             "alice@[127.0.0.1]",
             "alice@exa mple.com",
             "a\0@example.com",
+            "alice@xn--a.example",
+            "alice@under_score.example",
+            "alice@example.com.",
+            "alice@-example.com",
         ];
         for raw in malformed {
             assert_eq!(reason(raw), InvalidEmail::Malformed, "{raw}");

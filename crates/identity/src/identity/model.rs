@@ -1,5 +1,7 @@
 //! What an identity is.
 
+use std::fmt;
+
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 
 /// SHA-256 of a normalised login name: what makes it unique.
@@ -25,7 +27,9 @@ impl IdentityStatus {
 }
 
 /// A person's record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Prints neither names nor the credential.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     /// Also the subject of the person's tokens.
     pub id: IdentityId,
@@ -47,8 +51,25 @@ pub struct Identity {
     pub created_at: Timestamp,
     /// When the record was last changed; a credential that is hardened is no change.
     pub updated_at: Timestamp,
-    /// Raised by one with every change, from 1.
+    /// From 1, raised by one with every change of how the person gets in or of whether they may
+    /// ([`IdentityChange::raises_revision`](super::IdentityChange::raises_revision)). What was proved of a record holds while
+    /// its revision does: whoever only calls themselves something else, or signs out elsewhere, must not undo it.
     pub revision: i64,
     /// The attempt that wrote the record, or changed it last.
     pub attempt: AttemptId,
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity")
+            .field("id", &self.id)
+            .field("hardening", &self.hardening)
+            .field("status", &self.status)
+            .field("email_verified_at", &self.email_verified_at)
+            .field("created_at", &self.created_at)
+            .field("updated_at", &self.updated_at)
+            .field("revision", &self.revision)
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
 }

@@ -1,5 +1,7 @@
 //! Identities in the store.
 
+use std::fmt;
+
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_primitives::{AttemptId, IdentityId, SessionId, Timestamp};
@@ -17,7 +19,9 @@ pub enum Registration {
 }
 
 /// A page of identities, in the order of their ids, which is that of their registration.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+///
+/// Prints no text.
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct IdentityFilter {
     /// Only those after this one.
     pub after: Option<IdentityId>,
@@ -43,7 +47,9 @@ pub struct IdentityPage {
 }
 
 /// Another e-mail address, and with it another login name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Prints nothing of it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct NewEmail {
     /// The address, normalised.
     pub email: String,
@@ -52,7 +58,9 @@ pub struct NewEmail {
 }
 
 /// Another credential.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Prints nothing of it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct NewCredential {
     /// As it is stored; empty for none.
     pub stored: String,
@@ -73,7 +81,9 @@ pub enum EndsSessions {
 }
 
 /// What is changed of an identity, in one transaction, if it still has the revision. Fields that are `None` stay.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Prints which it is, not what it changes.
+#[derive(Clone, PartialEq, Eq)]
 pub struct IdentityChange {
     /// Whose.
     pub id: IdentityId,
@@ -91,9 +101,11 @@ pub struct IdentityChange {
     pub credential: Option<NewCredential>,
     /// Whether second factors and recovery codes go.
     pub forgets_factors: bool,
-    /// Which sessions end. Each that does gets a marker of its own, that lives until [`IdentityChange::marker_expires_at`].
+    /// Which sessions end. Each that does gets a marker of its own, that lives until [`IdentityChange::marker_expires_at`],
+    /// unless the subject marker covers it.
     pub ends_sessions: EndsSessions,
-    /// Whether everything that was issued for the subject up to `now` is revoked: appends the subject marker.
+    /// Whether everything that was issued for the subject up to `now` is revoked: appends the subject marker. All sessions
+    /// that it covers end with it: the marker expires, and nothing must revive.
     pub revokes: bool,
     /// What the person, and the former address, are told. Queued in the same transaction.
     pub mails: Vec<QueuedMail>,
@@ -125,14 +137,57 @@ impl IdentityChange {
             attempt,
         }
     }
+
+    /// Whether the change raises the revision: if how the person gets in is part of it, or whether they may. Names, the
+    /// verification of the address and the end of sessions are not: whoever holds an access token can change those all the
+    /// time, and would undo every login, recovery and change of password that is under way.
+    pub const fn raises_revision(&self) -> bool {
+        self.email.is_some()
+            || self.status.is_some()
+            || self.credential.is_some()
+            || self.forgets_factors
+            || self.revokes
+    }
+}
+
+impl fmt::Debug for IdentityFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdentityFilter")
+            .field("after", &self.after)
+            .field("limit", &self.limit)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for NewEmail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NewEmail([redacted])")
+    }
+}
+
+impl fmt::Debug for NewCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewCredential").field("hardening", &self.hardening).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for IdentityChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdentityChange")
+            .field("id", &self.id)
+            .field("revision", &self.revision)
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What became of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changed {
-    /// It is made; the revision is one higher.
+    /// It is made; the revision is one higher if the change raises it.
     Done,
-    /// Somebody else changed the identity meanwhile, or it is not there: nothing was changed.
+    /// Somebody else raised the revision meanwhile, or the identity is not there: nothing was changed.
     Stale,
     /// The e-mail address belongs to another identity: nothing was changed.
     Taken,
@@ -162,11 +217,12 @@ pub trait IdentityDirectory: IdentityRepository {
     /// A page of identities.
     async fn list(&self, filter: &IdentityFilter) -> Result<IdentityPage, StoreError>;
 
-    /// Changes an identity.
+    /// Changes an identity that still has the revision. Only changes that raise it
+    /// ([`IdentityChange::raises_revision`]) get in each other's way; of others the last one stays.
     async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError>;
 
-    /// Deletes an identity with its login name, factors, recovery codes, sessions and codes, and appends the subject
-    /// marker; whether it was there. Its id is never given again.
+    /// Deletes an identity with its login name, factors, recovery codes, sessions, codes and what it agreed to for clients,
+    /// and appends the subject marker; whether it was there. Its id is never given again.
     async fn delete(
         &self,
         id: IdentityId,

@@ -91,6 +91,35 @@ fn a_flood_of_networks_needs_no_more_memory_and_frees_nobody_who_keeps_asking() 
             assert!(limits.check_registration(network(0)).is_err(), "after {n} others");
         }
     }
-    let counted = limits.registrations.0.unwrap().into_state_store().0.len();
+    let counted = limits.registrations.each.0.unwrap().into_state_store().0.len();
     assert!(counted <= CAPACITY + CAPACITY / 10, "{counted}");
+}
+
+#[test]
+fn a_site_asks_no_more_often_by_being_many_networks() {
+    let (limits, _) = limits(|config| config.logins_per_network = Some(Rate::per_hour(2)));
+    let of = |text: String| Network::from(text.parse::<IpAddr>().unwrap());
+    let asked = (0..1000).filter(|n| limits.check_login(of(format!("2001:db8:0:{n:x}::1"))).is_ok()).count();
+    assert_eq!(asked, 32);
+    assert_eq!(limits.check_login(of("2001:db8:1::1".to_owned())), Ok(()));
+}
+
+#[test]
+fn an_access_token_changes_a_record_so_often_and_no_more() {
+    let (limits, clock) = limits(|_| ());
+    let (alice, bob) = (IdentityId::from_bytes([1; 16]), IdentityId::from_bytes([2; 16]));
+    assert_eq!((0..100).filter(|_| limits.check_change(alice).is_ok()).count(), 60);
+    assert_eq!(limits.check_change(bob), Ok(()));
+    clock.advance(Lifetime::minutes(1));
+    assert_eq!(limits.check_change(alice), Ok(()));
+}
+
+#[test]
+fn a_network_waits_for_so_many_hashes_unless_everybody_may_come_from_there() {
+    let (limits, _) = limits(|_| ());
+    let waiting: Vec<_> = (0..100).filter_map(|_| limits.place(network(1)).ok()).collect();
+    assert_eq!(waiting.len(), 8);
+    assert_eq!(limits.place(network(1)).err(), Some(Lifetime::secs(1)));
+    let loopback = || limits.place(IpAddr::from([127, 0, 0, 1]).into());
+    assert_eq!((0..100).filter_map(|_| loopback().ok()).collect::<Vec<_>>().len(), 100);
 }

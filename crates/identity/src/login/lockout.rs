@@ -10,6 +10,9 @@
 //! counts, and a browser that proves to have logged in to it ([`Attempt::known_browser`](super::Attempt::known_browser))
 //! also has a count of its own beside that of the others in its network.
 //!
+//! A network that is exempt from limits, because everybody may come from there (a proxy that nobody named), says nothing about
+//! who guesses: from there only the account is counted, or a browser that is known, and no network becomes known.
+//!
 //! Counts are this node's alone and may be lost at any moment. Who floods them with other accounts and networks pays a
 //! guess for each.
 
@@ -95,6 +98,20 @@ impl Network {
     }
 }
 
+impl Network {
+    /// The site that the network belongs to, if it is one of version 6.
+    pub(crate) fn site(&self) -> Option<Site> {
+        match self.0 {
+            IpAddr::V4(_) => None,
+            IpAddr::V6(address) => Some(Site(address.to_bits() >> 80)),
+        }
+    }
+}
+
+/// The /48 of an IPv6 address: whoever rents one has 65,536 networks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Site(u128);
+
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -111,7 +128,8 @@ impl fmt::Debug for Network {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Guesser {
     pub(super) account: LoginNameHash,
-    pub(super) network: Network,
+    /// None if it is not counted.
+    pub(super) network: Option<Network>,
     /// Whether the browser proved to have logged in to the account.
     pub(super) known_browser: bool,
 }
@@ -131,14 +149,10 @@ pub(super) struct Lockout {
 /// A guess that was let through. It counts as a failure until it is said to be none.
 pub(super) struct Guess {
     guesser: Guesser,
-    /// Whether strangers do not hold it up.
-    known: bool,
-}
-
-impl Guess {
-    pub(super) const fn network(&self) -> Network {
-        self.guesser.network
-    }
+    /// Whether it counts with the guesses of its pair. Not where everybody is one network.
+    of_pair: bool,
+    /// Whether strangers hold it up.
+    wide: bool,
 }
 
 impl Lockout {
@@ -154,45 +168,69 @@ impl Lockout {
 
     /// Lets a guess through, or says how long to wait.
     pub(super) fn guess(&self, guesser: Guesser, now: Timestamp) -> Result<Guess, Lifetime> {
-        let known = guesser.known_browser || self.familiar.get(&self.pair_hash(&guesser)).is_some();
-        self.pair.count(&guesser, now)?;
-        if known {
-            return Ok(Guess { guesser, known });
+        let is_familiar = |network| self.familiar.get(&self.pair_hash(&guesser.account, network)).is_some();
+        let guess = Guess {
+            guesser,
+            of_pair: guesser.known_browser || guesser.network.is_some(),
+            wide: !guesser.known_browser && !guesser.network.is_some_and(is_familiar),
+        };
+        if guess.of_pair {
+            self.pair.count(&guesser, now)?;
         }
-        if let Err(wait) = self.network.count(&guesser.network, now) {
-            self.pair.give_back(&guesser);
-            return Err(wait);
+        if guess.wide {
+            self.count_wide(&guesser, now).inspect_err(|_| self.give_back_pair(&guess))?;
         }
-        if let Err(wait) = self.account.count(&guesser.account, now) {
-            self.pair.give_back(&guesser);
-            self.network.give_back(&guesser.network);
-            return Err(wait);
+        Ok(guess)
+    }
+
+    fn count_wide(&self, guesser: &Guesser, now: Timestamp) -> Result<(), Lifetime> {
+        if let Some(network) = &guesser.network {
+            self.network.count(network, now)?;
         }
-        Ok(Guess { guesser, known })
+        self.account.count(&guesser.account, now).inspect_err(|_| self.give_back_network(guesser))
     }
 
     /// The guess was right: the pair starts anew, the wide counts get back what this one cost.
     pub(super) fn was_right(&self, guess: &Guess) {
         self.pair.forget(&guess.guesser);
         self.give_back_wide(guess);
-        self.familiar.insert(self.pair_hash(&guess.guesser), ());
+        if let Some(network) = guess.guesser.network {
+            self.is_familiar(&guess.guesser.account, network);
+        }
+    }
+
+    /// From now on nobody waits for strangers who logs in to the account from this network.
+    pub(super) fn is_familiar(&self, account: &LoginNameHash, network: Network) {
+        self.familiar.insert(self.pair_hash(account, network), ());
     }
 
     /// The guess was never looked at.
     pub(super) fn was_none(&self, guess: &Guess) {
-        self.pair.give_back(&guess.guesser);
+        self.give_back_pair(guess);
         self.give_back_wide(guess);
     }
 
+    fn give_back_pair(&self, guess: &Guess) {
+        if guess.of_pair {
+            self.pair.give_back(&guess.guesser);
+        }
+    }
+
     fn give_back_wide(&self, guess: &Guess) {
-        if !guess.known {
-            self.network.give_back(&guess.guesser.network);
+        if guess.wide {
+            self.give_back_network(&guess.guesser);
             self.account.give_back(&guess.guesser.account);
         }
     }
 
-    fn pair_hash(&self, guesser: &Guesser) -> u64 {
-        self.hasher.hash_one((guesser.account, guesser.network))
+    fn give_back_network(&self, guesser: &Guesser) {
+        if let Some(network) = &guesser.network {
+            self.network.give_back(network);
+        }
+    }
+
+    fn pair_hash(&self, account: &LoginNameHash, network: Network) -> u64 {
+        self.hasher.hash_one((account, network))
     }
 }
 
@@ -222,6 +260,8 @@ impl<K: Hash + Eq + Clone> Failures<K> {
         if now >= count.last + self.backoff.forget {
             *count = Count::default();
         }
+        // A clock that was set back: a failure was never later than now, or the wait would be as long as the step.
+        count.last = count.last.min(now);
         let wait = (count.last + self.backoff.delay(count.failures)).since(now);
         if wait > Lifetime::ZERO {
             return Err(wait);

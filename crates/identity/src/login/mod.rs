@@ -5,5 +5,6 @@
 pub mod lockout;
 pub mod service;
 
+pub(crate) use lockout::Site;
 pub use lockout::{Backoff, LockoutConfig, Network};
 pub use service::{Attempt, LoginOutcome, LoginService, Refusal};

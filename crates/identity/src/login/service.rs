@@ -11,11 +11,12 @@ use tracing::{info, warn};
 use super::lockout::{Guess, Guesser, Lockout, LockoutConfig, Network};
 use crate::credential::{Password, PasswordHasher};
 use crate::error::IdentityError;
-use crate::identity::{Email, Identity, IdentityRepository, IdentityStatus};
-use crate::limits::Limits;
+use crate::identity::{Email, Identity, IdentityRepository, IdentityStatus, LoginNameHash};
+use crate::limits::{Limits, Place};
 
 /// What a person typed, and where.
-#[derive(Debug)]
+///
+/// Prints where.
 pub struct Attempt {
     /// The e-mail address.
     pub email: String,
@@ -26,6 +27,15 @@ pub struct Attempt {
     /// Whether the browser proves, by something that was sealed for it, that this account was logged in to from it
     /// before. Then it does not wait for strangers who guess at the account.
     pub known_browser: bool,
+}
+
+impl fmt::Debug for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempt")
+            .field("network", &self.network)
+            .field("known_browser", &self.known_browser)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What became of an attempt.
@@ -50,6 +60,8 @@ pub enum Refusal {
     WrongPassword,
     /// The account may not log in. The password was right.
     Disabled,
+    /// Where taken addresses are concealed: the address is not verified. The password was right.
+    Unverified,
 }
 
 impl Refusal {
@@ -60,6 +72,7 @@ impl Refusal {
             Self::UnknownAccount => "unknown account",
             Self::WrongPassword => "wrong password",
             Self::Disabled => "disabled account",
+            Self::Unverified => "address not verified",
         }
     }
 }
@@ -71,6 +84,7 @@ pub struct LoginService {
     limits: Arc<Limits>,
     clock: Arc<dyn Clock>,
     lockout: Lockout,
+    verified_only: bool,
 }
 
 impl LoginService {
@@ -82,7 +96,14 @@ impl LoginService {
         config: &LockoutConfig,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { identities, hasher, limits, clock, lockout: Lockout::new(config) }
+        Self { identities, hasher, limits, clock, lockout: Lockout::new(config), verified_only: false }
+    }
+
+    /// Refuses people whose address is not verified, as if the password were wrong: where taken addresses are concealed, a
+    /// login right after a registration would tell them from free ones.
+    #[must_use]
+    pub fn verified_only(self, verified_only: bool) -> Self {
+        Self { verified_only, ..self }
     }
 
     /// Logs a person in. Unknown, disabled and other accounts cost the same work: one read and one hash.
@@ -95,16 +116,16 @@ impl LoginService {
             return Ok(LoginOutcome::Refused(Refusal::Malformed));
         };
         let Attempt { network, known_browser, .. } = attempt;
-        let guesser = Guesser { account: email.login_name(), network, known_browser };
-        let guess = match self.admit(guesser) {
-            Ok(guess) => guess,
+        let account = email.login_name();
+        let (guess, _place) = match self.admit(account, network, known_browser) {
+            Ok(admitted) => admitted,
             Err(wait) => return Ok(too_many(network, wait)),
         };
         let looked_at = async {
-            let found = self.identities.find_by_login_name(&guesser.account).await?;
-            self.look_at(found, password).await
+            let found = self.identities.find_by_login_name(&account).await?;
+            Ok(self.conceal(self.look_at(found, password).await?))
         };
-        self.settle(&guess, looked_at.await)
+        self.settle((&guess, network), looked_at.await)
     }
 
     /// Whether the password is that of somebody who is logged in, before something that matters is changed. Counted with
@@ -124,18 +145,33 @@ impl LoginService {
         let Some(found) = self.identities.find(identity).await? else {
             return Ok(LoginOutcome::Refused(Refusal::UnknownAccount));
         };
-        let guesser = Guesser { account: found.login_name, network, known_browser: true };
-        let guess = match self.admit(guesser) {
-            Ok(guess) => guess,
+        let (guess, _place) = match self.admit(found.login_name, network, true) {
+            Ok(admitted) => admitted,
             Err(wait) => return Ok(too_many(network, wait)),
         };
         let looked_at = self.look_at(Some(found), password).await;
-        self.settle(&guess, looked_at)
+        self.settle((&guess, network), looked_at)
     }
 
-    fn admit(&self, guesser: Guesser) -> Result<Guess, Lifetime> {
-        self.limits.check_login(guesser.network)?;
-        self.lockout.guess(guesser, self.clock.now())
+    /// Somebody proved from this network to be the owner of the account otherwise: by the mail of a recovery. From now on
+    /// nobody who guesses elsewhere slows them down there.
+    pub(crate) fn is_familiar(&self, account: &LoginNameHash, network: Network) {
+        if !self.limits.is_exempt(network) {
+            self.lockout.is_familiar(account, network);
+        }
+    }
+
+    fn admit(
+        &self,
+        account: LoginNameHash,
+        network: Network,
+        known_browser: bool,
+    ) -> Result<(Guess, Place), Lifetime> {
+        let place = self.limits.place(network)?;
+        self.limits.check_login(network)?;
+        let network = (!self.limits.is_exempt(network)).then_some(network);
+        let guess = self.lockout.guess(Guesser { account, network, known_browser }, self.clock.now())?;
+        Ok((guess, place))
     }
 
     async fn look_at(&self, found: Option<Identity>, password: Password) -> Result<Seen, IdentityError> {
@@ -152,6 +188,17 @@ impl LoginService {
                 }
             },
         })
+    }
+
+    fn conceal(&self, seen: Seen) -> Seen {
+        match &seen.outcome {
+            LoginOutcome::LoggedIn(identity)
+                if self.verified_only && identity.email_verified_at.is_none() =>
+            {
+                Seen::refused(Refusal::Unverified, seen.identity)
+            }
+            _ => seen,
+        }
     }
 
     /// Stores the credential hardened, with the present parameters and pepper. If that fails, the old one still serves, and
@@ -172,10 +219,9 @@ impl LoginService {
     /// Counts what came of a guess, and writes it down.
     fn settle(
         &self,
-        guess: &Guess,
+        (guess, network): (&Guess, Network),
         seen: Result<Seen, IdentityError>,
     ) -> Result<LoginOutcome, IdentityError> {
-        let network = guess.network();
         let seen = seen.inspect_err(|_| self.lockout.was_none(guess))?;
         match &seen.outcome {
             LoginOutcome::LoggedIn(identity) => {

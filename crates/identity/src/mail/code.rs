@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use sluice_crypto::SystemSecret;
 use sluice_crypto::digest::MacKey;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{IdentityId, Rng};
@@ -62,43 +63,63 @@ impl fmt::Debug for Code {
     }
 }
 
-/// The key of the hash of codes. With another one, codes that are under way are none any more.
+/// The keys of the hashes of codes: the first makes them, all recognise them. Codes live for hours, and secrets are changed
+/// in between.
 #[derive(Clone)]
-pub struct CodeKey(MacKey);
+pub struct CodeKey {
+    first: MacKey,
+    others: Vec<MacKey>,
+}
 
 impl CodeKey {
     /// This key.
     pub const fn new(key: MacKey) -> Self {
-        Self(key)
+        Self { first: key, others: Vec::new() }
+    }
+
+    /// The keys that follow from these secrets; none without a secret.
+    pub fn derive(secrets: &[SystemSecret]) -> Option<Self> {
+        let mut keys = secrets.iter().map(|secret| MacKey::derive(secret.expose(), b"mail codes"));
+        Some(Self { first: keys.next()?, others: keys.collect() })
     }
 
     /// The hash under which a code is kept, of the identity with this id and revision. A code that opens an account is
     /// good for that revision only: whoever changes their password is rid of all that was asked for before.
-    pub fn hash(
-        &self,
-        (identity, revision): (IdentityId, i64),
-        purpose: CodePurpose,
-        code: &Code,
-    ) -> [u8; 32] {
-        let bound = match purpose {
-            CodePurpose::VerifyEmail => 0,
-            CodePurpose::Recover | CodePurpose::ChangeEmail => revision,
-        };
-        let (purpose, bound) = (purpose.stored().to_be_bytes(), bound.to_be_bytes());
-        self.0.mac(&[identity.as_bytes(), &purpose, &bound, code.as_str().as_bytes()])
+    pub fn hash(&self, whose: (IdentityId, i64), purpose: CodePurpose, code: &Code) -> [u8; 32] {
+        hash_with(&self.first, whose, purpose, code)
     }
+
+    /// The hashes under which a code may be kept.
+    pub fn hashes(&self, whose: (IdentityId, i64), purpose: CodePurpose, code: &Code) -> Vec<[u8; 32]> {
+        let keys = std::iter::once(&self.first).chain(&self.others);
+        keys.map(|key| hash_with(key, whose, purpose, code)).collect()
+    }
+}
+
+fn hash_with(
+    key: &MacKey,
+    (identity, revision): (IdentityId, i64),
+    purpose: CodePurpose,
+    code: &Code,
+) -> [u8; 32] {
+    let bound = match purpose {
+        CodePurpose::VerifyEmail => 0,
+        CodePurpose::Recover | CodePurpose::ChangeEmail => revision,
+    };
+    let (purpose, bound) = (purpose.stored().to_be_bytes(), bound.to_be_bytes());
+    key.mac(&[identity.as_bytes(), &purpose, &bound, code.as_str().as_bytes()])
 }
 
 impl fmt::Debug for CodeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CodeKey")
+        write!(f, "CodeKey({})", 1 + self.others.len())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice_primitives::SeededRng;
+    use sluice_primitives::{Secret, SeededRng};
 
     #[test]
     fn each_character_is_as_likely_as_any_other() {
@@ -139,6 +160,20 @@ mod tests {
         assert_ne!(hash, key.hash(alice, CodePurpose::VerifyEmail, &code));
         assert_ne!(hash, key.hash((alice.0, 2), CodePurpose::Recover, &code));
         assert_eq!(hash, key.hash(alice, CodePurpose::Recover, &code));
+    }
+
+    #[test]
+    fn a_code_is_recognised_after_another_secret_came_in_front() {
+        let keys = |secrets: &[&str]| {
+            let secrets: Vec<_> = secrets.iter().map(|text| Secret::new(text.as_bytes().to_vec())).collect();
+            CodeKey::derive(&secrets)
+        };
+        let (alice, code) = ((IdentityId::from_bytes([1; 16]), 1), Code::draw(&SeededRng::new(1)));
+        let hashes = |secrets: &[&str]| keys(secrets).unwrap().hashes(alice, CodePurpose::Recover, &code);
+        let kept = keys(&["old"]).unwrap().hash(alice, CodePurpose::Recover, &code);
+        assert!(hashes(&["new", "old"]).contains(&kept));
+        assert!(!hashes(&["new"]).contains(&kept));
+        assert!(keys(&[]).is_none());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 use tracing::{error, info, warn};
 
-use super::message::{Message, MessageKind};
+use super::message::Message;
 use super::metrics::MailMetrics;
 use super::repository::{LeasedMail, MailRepository};
 use super::template::MailTemplates;
@@ -20,8 +20,6 @@ use super::transport::{MailError, MailTransport};
 const ATTEMPTS: u32 = 12;
 /// How long this node may take for what it leased.
 const LEASE: Lifetime = Lifetime::secs(120);
-/// How many mails are sent at once.
-const AT_ONCE: u32 = 16;
 /// After how long a mail is tried again for the first time; each further time takes four times as long.
 const FIRST: Lifetime = Lifetime::secs(5);
 /// It never takes longer.
@@ -46,20 +44,37 @@ pub struct MailDelivery {
 }
 
 impl MailDelivery {
-    /// Delivers what is due; how many mails were tried. Progress is in the store: a crash repeats but never loses.
+    /// Delivers all that is due, as many mails at once as the transport carries, for as long as `goes_on` says so; how many
+    /// mails were tried. Progress is in the store: a crash repeats but never loses.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot do it now.
-    pub async fn round(&self) -> Result<usize, StoreError> {
-        let due = self.outbox.lease(self.clock.now(), LEASE, AT_ONCE).await?;
-        let tried = due.len();
-        // At once: one that takes long delays no other.
-        let outcomes = join_all(due.into_iter().map(|leased| self.deliver(leased))).await;
+    pub async fn run(&self, goes_on: impl Fn() -> bool + Send) -> Result<usize, StoreError> {
+        let mut tried = self.round().await?;
+        let mut last = tried;
+        // As long as a round finds as much as it may take, there is more.
+        while last >= self.at_once() && goes_on() {
+            last = self.round().await?;
+            tried += last;
+        }
         if self.metrics.is_due(tried) {
             self.metrics.set_depth(self.outbox.depth().await?);
         }
+        Ok(tried)
+    }
+
+    /// Takes what can be sent at once, so that a lease is for one mail's time only.
+    async fn round(&self) -> Result<usize, StoreError> {
+        let room = u32::try_from(self.at_once()).unwrap_or(u32::MAX);
+        let due = self.outbox.lease(self.clock.now(), LEASE, room).await?;
+        let tried = due.len();
+        let outcomes = join_all(due.into_iter().map(|leased| self.deliver(leased))).await;
         outcomes.into_iter().collect::<Result<(), _>>()?;
         Ok(tried)
+    }
+
+    fn at_once(&self) -> usize {
+        usize::try_from(self.transport.at_once().max(1)).unwrap_or(usize::MAX)
     }
 
     async fn deliver(&self, leased: LeasedMail) -> Result<(), StoreError> {
@@ -68,9 +83,6 @@ impl MailDelivery {
             self.metrics.count_failed();
             return self.outbox.failed(leased.id, None).await;
         };
-        if message.kind == MessageKind::Decoy {
-            return self.outbox.sent(leased.id).await;
-        }
         let sent = match self.templates.render(leased.id, &message, written_at) {
             Ok(mail) => self.transport.send(&mail).await,
             Err(cause) => Err(MailError { is_temporary: false, cause: Box::new(cause) }),

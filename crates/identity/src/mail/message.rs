@@ -4,7 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sluice_crypto::{Purpose, Sealer};
-use sluice_primitives::{Rng, Timestamp};
+use sluice_primitives::{Lifetime, Rng, Timestamp};
+
+use super::repository::NEVER;
+
+/// How long before others that were written at the same time a mail goes that is not about a registration.
+const HEAD_START: Lifetime = Lifetime::minutes(10);
 
 /// A mail to one person.
 ///
@@ -57,7 +62,7 @@ pub enum MessageKind {
     },
     /// The account was deleted.
     AccountDeleted,
-    /// Nothing: is queued like the others, and never sent. So an address without an account costs the work of one with.
+    /// Nothing: is queued like the others, and never due. So an address without an account costs the work of one with.
     Decoy,
 }
 
@@ -108,6 +113,16 @@ impl MessageKind {
             Self::FactorRemoved { .. } => "factor removed",
             Self::AccountDeleted => "account deleted",
             Self::Decoy => "decoy",
+        }
+    }
+
+    /// When a mail that is written now is due. What is due longest goes first: registrations, of which strangers can cause
+    /// any number, do not hold up what people with an account wait for. A decoy is never due, and takes nobody's place.
+    pub(super) fn due_at(&self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Decoy => NEVER,
+            Self::VerifyEmail(_) | Self::AlreadyRegistered { .. } => now,
+            _ => now - HEAD_START,
         }
     }
 

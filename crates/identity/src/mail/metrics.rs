@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How often the outbox is counted when nothing happens in it, in rounds.
-const QUIET_ROUNDS: u64 = 30;
+/// How often the outbox is counted when nothing happens in it, in looks into it.
+const QUIET_LOOKS: u64 = 30;
 
 /// What an operator sees of mail.
 #[derive(Debug, Default)]
 pub struct MailMetrics {
-    rounds: AtomicU64,
+    looks: AtomicU64,
     waiting: AtomicU64,
     dead: AtomicU64,
     sent: AtomicU64,
@@ -44,9 +44,9 @@ impl MailMetrics {
         self.failed.fetch_add(1, Relaxed);
     }
 
-    /// Whether the outbox is to be counted after a round that tried so many.
+    /// Whether the outbox is to be counted after a look that tried so many.
     pub(super) fn is_due(&self, tried: usize) -> bool {
-        self.rounds.fetch_add(1, Relaxed).is_multiple_of(QUIET_ROUNDS) || tried > 0
+        self.looks.fetch_add(1, Relaxed).is_multiple_of(QUIET_LOOKS) || tried > 0
     }
 
     pub(super) fn set_depth(&self, (waiting, dead): (u64, u64)) {

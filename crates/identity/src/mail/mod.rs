@@ -2,7 +2,8 @@
 //!
 //! [`message`]: what a mail is about; `content`: in which words. [`template`]: text and HTML. [`queue`]: how it gets into
 //! the outbox. [`delivery`]: how it gets out; [`transport`]: who carries it; [`metrics`]: what an operator sees.
-//! [`code`], [`link`]: what a mail carries. [`repository`]: the outbox, and the codes, in the store.
+//! [`code`], [`link`]: what a mail carries. [`repository`]: the outbox, and the codes, in the store. [`sealed`]: which
+//! secrets the outbox needs.
 
 pub mod code;
 mod content;
@@ -12,6 +13,7 @@ pub mod message;
 pub mod metrics;
 pub mod queue;
 pub mod repository;
+pub mod sealed;
 pub mod template;
 pub mod transport;
 
@@ -22,7 +24,9 @@ pub use message::{CodeMail, Message, MessageKind};
 pub use metrics::MailMetrics;
 pub use queue::MailQueue;
 pub use repository::{
-    CodePurpose, CodeRepository, LeasedMail, MAX_CODE_TRIES, MailCode, MailRepository, QueuedMail, TakenCode,
+    CodePurpose, CodeRepository, LeasedMail, MAX_CODE_TRIES, MailCode, MailRepository, NEVER, QueuedMail,
+    ShownCode, TakenCode,
 };
+pub use sealed::SealedMails;
 pub use template::{MailTemplates, UnwritableMail};
 pub use transport::{MailError, MailTransport, RenderedMail};

@@ -25,7 +25,7 @@ pub struct MailQueue {
 }
 
 impl MailQueue {
-    /// The message as it is queued, for those that have a transaction of their own for it. May be sent at once.
+    /// The message as it is queued, for those that have a transaction of their own for it.
     pub fn sealed(&self, message: &Message) -> QueuedMail {
         let now = self.clock.now();
         let millis = u64::try_from(now.as_millis()).unwrap_or(0);
@@ -33,7 +33,7 @@ impl MailQueue {
         QueuedMail {
             id: uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid(),
             sealed: message.seal(now, &self.sealer, &*self.rng),
-            due_at: now,
+            due_at: message.kind.due_at(now),
         }
     }
 

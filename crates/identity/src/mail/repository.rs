@@ -1,9 +1,14 @@
 //! Mails and codes in the store.
 
+use std::fmt;
+
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_primitives::{AttemptId, IdentityId, Lifetime, Timestamp};
 use uuid::Uuid;
+
+/// When a mail is due that is never sent: it takes as much to queue as any other, and nothing after that.
+pub const NEVER: Timestamp = Timestamp::from_millis(i64::MAX);
 
 /// A mail that waits to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +17,7 @@ pub struct QueuedMail {
     pub id: Uuid,
     /// Who it is to, and what it says, sealed: an outbox tells nothing to who reads the database.
     pub sealed: String,
-    /// When it may be sent.
+    /// When it may be sent; what is due longest goes first.
     pub due_at: Timestamp,
 }
 
@@ -43,8 +48,18 @@ pub trait MailRepository: Send + Sync {
     /// The mail was not taken: it is due again at `next`, or, without one, kept as a dead letter.
     async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError>;
 
-    /// How many mails wait, and how many are dead letters.
+    /// How many mails wait, without those that are due at [`NEVER`], and how many are dead letters.
     async fn depth(&self) -> Result<(u64, u64), StoreError>;
+
+    /// Deletes at most `limit` mails: dead letters that were last due before `before`, and what is due at [`NEVER`]; how many
+    /// it was.
+    async fn purge_mails(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
+
+    /// At most `limit` mails by id, those after `after`: whatever becomes of them, with what is sealed of each.
+    async fn sealed_mails(&self, after: Option<Uuid>, limit: u32) -> Result<Vec<(Uuid, String)>, StoreError>;
+
+    /// Puts something else in the place of what is sealed of a mail, if it is still what it was; whether it was.
+    async fn reseal_mail(&self, id: Uuid, old: &str, new: &str) -> Result<bool, StoreError>;
 }
 
 /// What a code is good for. An identity has one code of each purpose at a time.
@@ -73,7 +88,9 @@ impl CodePurpose {
 pub const MAX_CODE_TRIES: u32 = 10;
 
 /// A code that a mail carries.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Prints whose it is and what for.
+#[derive(Clone, PartialEq, Eq)]
 pub struct MailCode {
     /// Whose.
     pub identity: IdentityId,
@@ -89,8 +106,36 @@ pub struct MailCode {
     pub attempt: AttemptId,
 }
 
+impl fmt::Debug for MailCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MailCode")
+            .field("identity", &self.identity)
+            .field("purpose", &self.purpose)
+            .field("expires_at", &self.expires_at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What somebody shows of a code.
+#[derive(Clone, Copy)]
+pub struct ShownCode<'a> {
+    /// The keyed hashes that it may have been kept under.
+    pub hashes: &'a [[u8; 32]],
+    /// Whether it came by the link of the mail, which is sealed: nobody guesses that. It costs no try and needs none, so
+    /// whoever types wrong codes for somebody else does not take their link away.
+    pub by_link: bool,
+}
+
+impl fmt::Debug for ShownCode<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShownCode").field("by_link", &self.by_link).finish_non_exhaustive()
+    }
+}
+
 /// What became of a code that was typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Prints no address.
+#[derive(Clone, PartialEq, Eq)]
 pub enum TakenCode {
     /// It is right, and spent now. It was sent to this address.
     Right {
@@ -103,19 +148,30 @@ pub enum TakenCode {
     Gone,
 }
 
+impl fmt::Debug for TakenCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Right { .. } => "Right",
+            Self::Wrong => "Wrong",
+            Self::Gone => "Gone",
+        })
+    }
+}
+
 /// Codes. Every method is one transaction.
 #[async_trait]
 pub trait CodeRepository: Send + Sync {
     /// Stores a code in the place of the identity's former one of this purpose, with all its tries, and queues its mail.
     async fn put(&self, code: &MailCode, mail: &QueuedMail) -> Result<(), StoreError>;
 
-    /// Takes a code: right once, by one caller; a retry of the same attempt is right again until the code has expired. After
+    /// Takes a code: right once, by one caller; a retry of the same attempt is right again until the code has expired. It is
+    /// right if one of the hashes is its, of each key that may have made it; however many there are, that is one try. After
     /// [`MAX_CODE_TRIES`] wrong ones it is gone.
     async fn take(
         &self,
         identity: IdentityId,
         purpose: CodePurpose,
-        hash: &[u8; 32],
+        code: ShownCode<'_>,
         (now, attempt): (Timestamp, AttemptId),
     ) -> Result<TakenCode, StoreError>;
 

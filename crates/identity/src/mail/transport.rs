@@ -50,6 +50,11 @@ pub trait MailTransport: Send + Sync {
     /// # Errors
     /// [`MailError`] if it was not taken; after one that is temporary it may have been.
     async fn send(&self, mail: &RenderedMail) -> Result<(), MailError>;
+
+    /// How many mails it carries at once; those that are too many would wait.
+    fn at_once(&self) -> u32 {
+        16
+    }
 }
 
 #[async_trait]
@@ -66,5 +71,9 @@ impl MailTransport for SmtpTransport {
         };
         let sent = Self::send(self, &outgoing).await;
         sent.map_err(|error| MailError { is_temporary: error.is_temporary(), cause: Box::new(error) })
+    }
+
+    fn at_once(&self) -> u32 {
+        u32::try_from(self.connections().get()).unwrap_or(u32::MAX)
     }
 }

@@ -18,7 +18,8 @@ use crate::limits::Limits;
 use crate::login::Network;
 
 /// What a person typed, and where.
-#[derive(Debug)]
+///
+/// Prints where.
 pub struct SignUp {
     /// The e-mail address.
     pub email: String,
@@ -28,6 +29,12 @@ pub struct SignUp {
     pub password: Secret<String>,
     /// Where the request comes from.
     pub network: Network,
+}
+
+impl fmt::Debug for SignUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignUp").field("network", &self.network).finish_non_exhaustive()
+    }
 }
 
 /// What became of a sign-up.
@@ -128,7 +135,7 @@ impl RegistrationService {
         let identity = self.record(valid);
         let registration = self.parts.identities.register(identity.clone()).await?;
         if registration == Registration::Registered {
-            info!(target: "sluice_audit", { identity.id = %identity.id }, "person registered");
+            info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %sign_up.network }, "person registered");
         }
         if self.parts.config.conceal_taken {
             return self.conceal(&identity).await;

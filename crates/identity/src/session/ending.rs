@@ -49,13 +49,18 @@ impl SessionService {
         Ok(ended)
     }
 
-    /// Ends all sessions of a person but this one. Applications keep what they were given.
+    /// Ends all sessions of a person but this one. Applications keep what they were given. Nothing is written if there is no
+    /// other, however often it is asked for.
     ///
     /// # Errors
     /// [`IdentityError`] if the store cannot do it now, or the record is changed all the time.
     pub async fn end_others(&self, identity: IdentityId, keep: SessionId) -> Result<(), IdentityError> {
         let now = self.clock.now();
-        let others = self.sessions.of_identity(identity, now).await?;
+        let mut others = self.sessions.of_identity(identity, now).await?;
+        others.retain(|other| other.id != keep);
+        if others.is_empty() {
+            return Ok(());
+        }
         let ends = |identity: &Identity| {
             Some(IdentityChange {
                 ends_sessions: EndsSessions::AllBut(keep),
@@ -65,7 +70,7 @@ impl SessionService {
         };
         let changed = change_latest(&*self.identities, identity, ends).await?;
         if is_made(changed)? {
-            for other in others.iter().filter(|other| other.id != keep) {
+            for other in &others {
                 self.forget(other.id, now);
             }
             info!(target: "sluice_audit", { identity.id = %identity, session.id = %keep }, "signed out of all other sessions");

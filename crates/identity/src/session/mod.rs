@@ -14,6 +14,6 @@ mod visit;
 
 pub use access_token::{AccessTokenKeys, Caller, NoSigningKey, acr_of};
 pub use model::IdentitySession;
-pub use repository::{IdentitySessionRepository, Rotation, SessionRotation};
+pub use repository::{IdentitySessionRepository, MAX_SESSIONS, Rotation, SessionRotation};
 pub use service::{RefreshOutcome, SessionService, TokenPair, Unauthenticated};
 pub use terms::SessionTerms;

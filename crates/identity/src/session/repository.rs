@@ -36,10 +36,15 @@ pub enum Rotation {
     Gone,
 }
 
+/// How many sessions a person has at most: nobody uses more devices, and whoever logs in all the time must not make rows, and
+/// markers when they end, without end.
+pub const MAX_SESSIONS: u32 = 200;
+
 /// Sessions. Every method is one transaction.
 #[async_trait]
 pub trait IdentitySessionRepository: Send + Sync {
-    /// Stores a session; twice with one id is once.
+    /// Stores a session; twice with one id is once. One that the present marker of its person covers is over and not stored.
+    /// Of more than [`MAX_SESSIONS`] of a person the oldest go, without a marker: their access tokens run out by themselves.
     async fn begin(&self, session: &IdentitySession) -> Result<(), StoreError>;
 
     /// The session, if it has not expired.
@@ -50,7 +55,7 @@ pub trait IdentitySessionRepository: Send + Sync {
     /// [`Rotation::Reused`].
     async fn rotate(&self, rotation: &SessionRotation) -> Result<Rotation, StoreError>;
 
-    /// The sessions of a person that have not expired, the newest first; at most 200.
+    /// The sessions of a person that have not expired, the newest first; at most [`MAX_SESSIONS`].
     async fn of_identity(
         &self,
         identity: IdentityId,

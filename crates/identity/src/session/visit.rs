@@ -18,10 +18,7 @@ impl SessionService {
     ///
     /// # Errors
     /// [`IdentityError::Store`] if the store cannot do it now.
-    pub async fn visit(
-        &self,
-        id: SessionId,
-    ) -> Result<Option<(IdentitySession, Identity)>, IdentityError> {
+    pub async fn visit(&self, id: SessionId) -> Result<Option<(IdentitySession, Identity)>, IdentityError> {
         let now = self.clock.now();
         let Some(session) = self.sessions.find(id, now).await? else { return Ok(None) };
         let found = self.identities.find(session.identity).await?;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt, stream};
 use sluice_commit::StoreError;
 use sluice_crypto::credential::{CredentialKeys, StoredCredential};
-use sluice_crypto::digest::sha256;
-use sluice_primitives::{AttemptId, Clock, IdentityId, Rng, Timestamp};
+use sluice_crypto::foreign_hash::ForeignHashError;
+use sluice_primitives::{Clock, IdentityId, Rng};
 use thiserror::Error;
 use tokio::task::{JoinError, spawn_blocking};
 
@@ -20,6 +20,7 @@ use super::file::{ImportFile, ImportFileError};
 use super::frontier::{Frontier, ImportedCounts, LineOutcome, RejectedLine, Rejection, Settled};
 use super::line::{ImportedIdentity, ImportedPassword, LineError, LineFault, parse_line};
 use super::lines::{Lines, RawLine};
+use super::origin::Origin;
 use crate::identity::{Identity, IdentityRepository, Registration};
 
 /// How often a write is tried that the store cannot do now, and how long is waited before the second time; twice as long
@@ -99,6 +100,8 @@ pub struct Importer {
     pub identities: Arc<dyn IdentityRepository>,
     /// Seal what is imported.
     pub keys: CredentialKeys,
+    /// How much memory a login may take for a hash, in KiB: one that needs more is refused.
+    pub max_memory_kib: u32,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -116,13 +119,6 @@ struct Prepared {
     end: u64,
     /// What is to be stored, and whether its id was made up; or what has become of the line.
     made: Result<(Box<Identity>, bool), LineOutcome>,
-}
-
-/// What all lines of a file have in common.
-#[derive(Clone, Copy)]
-struct Origin {
-    digest: [u8; 32],
-    began_at: Timestamp,
 }
 
 impl Importer {
@@ -249,14 +245,27 @@ impl Importer {
     ) -> Result<String, LineError> {
         match password {
             None => Ok(String::new()),
-            Some(ImportedPassword::Foreign(hash)) => Ok(self.keys.foreign(owner, hash, &*self.rng)),
+            Some(ImportedPassword::Foreign(hash)) => {
+                self.check_memory(hash.memory_kib())?;
+                Ok(self.keys.foreign(owner, hash, &*self.rng))
+            }
             Some(ImportedPassword::Hardened(hash)) => {
                 // Without its pepper nobody could ever log in with it.
                 let known = StoredCredential::parse(hash.expose())
-                    .and_then(|stored| self.keys.secret_in_use(&stored));
-                known.map(|_| hash.expose().clone()).map_err(|error| LineError::of(PASSWORD_HASH, error))
+                    .and_then(|stored| self.keys.secret_in_use(&stored).map(|_| stored));
+                let stored = known.map_err(|error| LineError::of(PASSWORD_HASH, error))?;
+                self.check_memory(stored.params().map_or(0, |params| params.memory_kib()))?;
+                Ok(hash.expose().clone())
             }
         }
+    }
+
+    /// No login could compute a hash that needs more.
+    fn check_memory(&self, kib: u32) -> Result<(), LineError> {
+        if kib > self.max_memory_kib {
+            return Err(LineError::of(PASSWORD_HASH, ForeignHashError::TooMuchMemory));
+        }
+        Ok(())
     }
 
     async fn settle(&self, line: Prepared) -> Result<Settled, ImportError> {
@@ -295,27 +304,6 @@ impl Importer {
 impl fmt::Debug for Importer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Importer").field("config", &self.config).finish_non_exhaustive()
-    }
-}
-
-impl Origin {
-    /// The attempt of a line: whoever imports the line again makes the same one, and so knows its own work.
-    fn attempt(&self, line: u64) -> AttemptId {
-        let derived = self.derive(b"attempt", line);
-        AttemptId::from_uuid(uuid::Builder::from_custom_bytes(derived).into_uuid())
-    }
-
-    /// The id of a line that says none.
-    fn id(&self, line: u64, at: Timestamp) -> IdentityId {
-        let [random @ .., _, _, _, _, _, _] = self.derive(b"identity", line);
-        let millis = u64::try_from(at.as_millis()).unwrap_or(0);
-        IdentityId::from_uuid(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
-    }
-
-    fn derive(&self, role: &[u8], line: u64) -> [u8; 16] {
-        let [derived @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] =
-            sha256(&[b"import/".as_slice(), role, &self.digest, &line.to_be_bytes()].concat());
-        derived
     }
 }
 

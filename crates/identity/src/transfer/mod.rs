@@ -1,7 +1,8 @@
 //! People from files and into files: one JSON object a line (NDJSON).
 //!
 //! [`line`]: what a line says, and what may be wrong with it; `fields`: its JSON. [`importer`]: lines become records, many
-//! at a time. [`file`]: the file and how far it has come; `lines`: its lines; `frontier`: of which lines all is known.
+//! at a time. [`file`]: the file and how far it has come; `lines`: its lines; `origin`: how a line is known again; `frontier`: of
+//! which lines all is known.
 //! [`exporter`]: records become lines.
 //!
 //! | field | holds |
@@ -21,6 +22,7 @@ mod frontier;
 pub mod importer;
 pub mod line;
 mod lines;
+mod origin;
 
 pub use exporter::{ExportError, Exported, Exporter};
 pub use file::{ImportFile, ImportFileError};

@@ -5,7 +5,7 @@ use sluice_identity::identity::IdentityRepository;
 use sluice_identity::{InvalidField, LoginOutcome, Refusal, WeakPassword};
 use sluice_primitives::Lifetime;
 
-use super::services::{ALICE, BOB, PASSWORD, Services, network, secret};
+use super::services::{ALICE, BOB, PASSWORD, Services, confirmation, secret};
 
 #[tokio::test]
 async fn another_password_ends_everything_but_the_session_it_was_set_in() {
@@ -91,9 +91,10 @@ async fn a_username_is_set_as_it_is_normalised() {
 #[tokio::test]
 async fn a_deleted_account_is_gone_and_its_person_told() {
     let (services, alice, pair) = Services::with_alice().await;
-    let wrong = services.account.delete_account(alice.id, &secret("guess guess"), network()).await.unwrap();
+    let (caller, guess, right) = (services.caller(&alice, &["pwd"]), secret("guess guess"), secret(PASSWORD));
+    let wrong = services.account.delete_account(&confirmation(&caller, Some(&guess))).await.unwrap();
     assert_eq!(wrong, Outcome::Denied(Denied::WrongPassword));
-    let done = services.account.delete_account(alice.id, &secret(PASSWORD), network()).await.unwrap();
+    let done = services.account.delete_account(&confirmation(&caller, Some(&right))).await.unwrap();
     assert_eq!(done, Outcome::Done(()));
     assert!(services.store.find(alice.id).await.unwrap().is_none());
     assert!(!services.holds(&pair) && services.refreshed(&pair).await.is_none());

@@ -4,21 +4,21 @@
 
 use sluice_identity::Identity;
 use sluice_identity::RegistrationOutcome;
-use sluice_identity::account::{Claimant, Denied, EmailChange, MailProof, Outcome};
+use sluice_identity::account::{Claimant, Denied, MailProof, Outcome};
 use sluice_primitives::Lifetime;
 
-use super::services::{ALICE, BOB, PASSWORD, Services, code, link, network, secret, typed};
+use super::services::{ALICE, BOB, PASSWORD, Services, code, confirmation, link, network, secret, typed};
 
 const NEW: &str = "alice@example.org";
 
 async fn begin_change(services: &Services, alice: &Identity, new_email: &str) -> Outcome<()> {
-    let (password, new_email) = (secret(PASSWORD), new_email.to_owned());
-    let change = EmailChange { identity: alice.id, password, new_email, network: network() };
-    services.account.begin_email_change(&change).await.unwrap()
+    let (caller, password) = (services.caller(alice, &["pwd"]), secret(PASSWORD));
+    let confirmation = confirmation(&caller, Some(&password));
+    services.account.begin_email_change(&confirmation, new_email).await.unwrap()
 }
 
-async fn confirm_change(services: &Services, proof: &MailProof) -> Outcome<sluice_primitives::IdentityId> {
-    services.account.confirm_email_change(proof, network()).await.unwrap()
+async fn confirm_change(services: &Services, alice: &Identity, proof: &MailProof) -> Outcome<()> {
+    services.account.confirm_email_change(alice.id, proof, network()).await.unwrap()
 }
 
 async fn verify(services: &Services, proof: &MailProof) -> Outcome<sluice_primitives::IdentityId> {
@@ -57,7 +57,7 @@ async fn a_code_is_good_for_its_account_its_purpose_and_its_time_only() {
     for account in [BOB, "nobody@example.com", "no address"] {
         assert_eq!(verify(&services, &typed(account, &code(&mail))).await, wrong, "{account}");
     }
-    assert_eq!(confirm_change(&services, &link(&mail)).await, Outcome::Denied(Denied::WrongCode));
+    assert_eq!(confirm_change(&services, &alice, &link(&mail)).await, Outcome::Denied(Denied::WrongCode));
     let outcome = services.account.check_recovery(&link(&mail), network()).await.unwrap();
     assert!(matches!(outcome, Outcome::Denied(Denied::WrongCode)), "{outcome:?}");
     services.clock.advance(Lifetime::hours(24));
@@ -111,21 +111,21 @@ async fn another_address_is_set_when_its_mail_is_read_and_the_former_is_told() {
     let mail = services.mail().await;
     assert_eq!(mail.to, NEW);
     assert_eq!(services.stored(ALICE).await.email, ALICE, "not before");
-    assert_eq!(confirm_change(&services, &typed(ALICE, &code(&mail))).await, Outcome::Done(alice.id));
+    assert_eq!(confirm_change(&services, &alice, &typed(ALICE, &code(&mail))).await, Outcome::Done(()));
     let stored = services.stored(NEW).await;
     assert!(stored.id == alice.id && stored.email_verified_at.is_some() && services.holds(&pair));
     let notice = services.mail().await;
     assert_eq!(notice.to, ALICE);
     assert!(notice.text.contains("a…@example.org") && !notice.text.contains(NEW), "{}", notice.text);
-    assert_eq!(confirm_change(&services, &link(&mail)).await, Outcome::Denied(Denied::WrongCode));
+    assert_eq!(confirm_change(&services, &alice, &link(&mail)).await, Outcome::Denied(Denied::WrongCode));
 }
 
 #[tokio::test]
 async fn another_address_needs_the_password_and_has_to_be_another_one() {
     let (services, alice, _) = Services::with_alice().await;
-    let (password, new_email) = (secret("guess guess"), NEW.to_owned());
-    let change = EmailChange { identity: alice.id, password, new_email, network: network() };
-    let wrong = services.account.begin_email_change(&change).await.unwrap();
+    let (caller, password) = (services.caller(&alice, &["pwd"]), secret("guess guess"));
+    let confirmation = confirmation(&caller, Some(&password));
+    let wrong = services.account.begin_email_change(&confirmation, NEW).await.unwrap();
     assert_eq!(wrong, Outcome::Denied(Denied::WrongPassword));
     assert_eq!(begin_change(&services, &alice, ALICE).await, Outcome::Denied(Denied::Unchanged));
     let malformed = begin_change(&services, &alice, "alice").await;
@@ -150,9 +150,35 @@ async fn an_address_that_was_taken_meanwhile_stays_with_its_owner() {
     begin_change(&services, &alice, NEW).await;
     let mail = services.mail().await;
     let other = services.register(NEW).await;
-    assert_eq!(confirm_change(&services, &link(&mail)).await, Outcome::Denied(Denied::Taken));
+    assert_eq!(confirm_change(&services, &alice, &link(&mail)).await, Outcome::Denied(Denied::Taken));
     assert_eq!(services.stored(NEW).await.id, other.id);
     assert_eq!(services.stored(ALICE).await.id, alice.id);
+}
+
+#[tokio::test]
+async fn nobody_confirms_the_address_of_somebody_else_and_the_try_spends_nothing() {
+    let (services, alice, _) = Services::with_alice().await;
+    let victim = services.register(BOB).await;
+    services.new_mails().await;
+    begin_change(&services, &alice, "bob@example.net").await;
+    let mail = services.mail().await;
+    for proof in [link(&mail), typed(ALICE, &code(&mail))] {
+        assert_eq!(confirm_change(&services, &victim, &proof).await, Outcome::Denied(Denied::WrongCode));
+    }
+    assert_eq!(services.stored(ALICE).await.email, ALICE);
+    assert_eq!(confirm_change(&services, &alice, &link(&mail)).await, Outcome::Done(()));
+}
+
+#[tokio::test]
+async fn wrong_codes_of_strangers_do_not_take_the_link_away() {
+    let services = Services::new().await;
+    services.register(ALICE).await;
+    let mail = services.mail().await;
+    for _ in 0..12 {
+        verify(&services, &typed(ALICE, "ABCD-EFGH")).await;
+    }
+    assert_eq!(verify(&services, &typed(ALICE, &code(&mail))).await, Outcome::Denied(Denied::WrongCode));
+    assert!(matches!(verify(&services, &link(&mail)).await, Outcome::Done(_)));
 }
 
 #[tokio::test]
@@ -162,7 +188,7 @@ async fn another_password_voids_an_address_that_was_asked_for_before() {
     let mail = services.mail().await;
     services.change_password(&alice, (PASSWORD, "battery staple"), None).await;
     for proof in [link(&mail), typed(ALICE, &code(&mail))] {
-        assert_eq!(confirm_change(&services, &proof).await, Outcome::Denied(Denied::WrongCode));
+        assert_eq!(confirm_change(&services, &alice, &proof).await, Outcome::Denied(Denied::WrongCode));
     }
 }
 

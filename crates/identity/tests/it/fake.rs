@@ -203,6 +203,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) keys: CredentialKeys,
     pub(crate) params: Argon2Params,
+    pub(crate) hasher: Arc<PasswordHasher>,
     pub(crate) login: LoginService,
     pub(crate) registration: RegistrationService,
 }
@@ -236,11 +237,12 @@ impl World {
             Arc::clone(&limits),
             &LockoutConfig::default(),
             clock.clone(),
-        );
+        )
+        .verified_only(setup.registration.conceal_taken);
         let mails = Arc::new(FakeMails::default());
         let registration = RegistrationService::new(RegistrationParts {
             identities: store.clone(),
-            hasher,
+            hasher: Arc::clone(&hasher),
             rules: Arc::new(PasswordRules::new(&PasswordPolicy::default(), None)),
             limits,
             mails: Some(mails.clone()),
@@ -248,7 +250,7 @@ impl World {
             clock: clock.clone(),
             rng,
         });
-        Self { store, mails, pool, clock, keys, params, login, registration }
+        Self { store, mails, pool, clock, keys, params, hasher, login, registration }
     }
 
     pub(crate) fn worker(&self, config: HardeningConfig) -> HardeningWorker {

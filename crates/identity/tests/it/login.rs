@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use sluice_crypto::password_hash::{self, HashMemory};
-use sluice_identity::config::{HardeningConfig, LimitsConfig, Rate};
+use sluice_identity::config::{HardeningConfig, LimitsConfig, Rate, RegistrationConfig};
 use sluice_identity::hardening::HardeningRepository;
 use sluice_identity::{Attempt, IdentityError, IdentityStatus, LoginOutcome, Network, Refusal};
 use sluice_primitives::{Clock, IdentityId, Lifetime, Secret};
@@ -155,7 +155,7 @@ async fn every_account_and_every_state_costs_one_hash() {
 }
 
 #[tokio::test]
-async fn a_credential_that_cannot_be_read_says_whose_it_is_after_the_same_work() {
+async fn a_credential_that_cannot_be_read_is_refused_like_a_wrong_password_after_the_same_work() {
     let world = world_with_alice().await;
     for broken in [
         "nonsense",
@@ -164,12 +164,34 @@ async fn a_credential_that_cannot_be_read_says_whose_it_is_after_the_same_work()
     ] {
         broken.clone_into(&mut world.store.people.lock()[0].credential);
         let hashes = world.hashes();
-        let lost = world.login.log_in(attempt(ALICE, PASSWORD)).await;
-        let alice = world.store.people.lock()[0].id;
-        let is_hers = matches!(&lost, Err(IdentityError::Unreadable { identity, .. }) if *identity == alice);
-        assert!(is_hers, "{broken}: {lost:?}");
+        let refused = world.log_in(ALICE, PASSWORD).await;
+        assert_eq!(refused, LoginOutcome::Refused(Refusal::WrongPassword), "{broken}");
         assert_eq!(world.hashes() - hashes, 1, "{broken}");
     }
+    assert_eq!(world.hasher.unreadable_total(), 3);
+}
+
+#[tokio::test]
+async fn where_taken_addresses_are_concealed_nobody_logs_in_before_the_address_is_verified() {
+    let registration = RegistrationConfig { conceal_taken: true, ..RegistrationConfig::default() };
+    let world = World::with(&Setup { registration, ..Setup::default() });
+    world.register(ALICE, PASSWORD).await;
+    let hashes = world.hashes();
+    assert_eq!(world.log_in(ALICE, PASSWORD).await, LoginOutcome::Refused(Refusal::Unverified));
+    assert_eq!(world.hashes() - hashes, 1, "as much work as for a wrong password");
+    world.store.people.lock()[0].email_verified_at = Some(world.clock.now());
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+}
+
+#[tokio::test]
+async fn an_imported_password_logs_in_as_it_was_typed_there_and_in_its_other_form_afterwards() {
+    let world = world_with_alice().await;
+    let (typed, composed) = ("pa\u{308}sswo\u{308}rd", "p\u{e4}ssw\u{f6}rd");
+    let bare = password_hash::hash(world.params, typed.as_bytes(), &[3; 16], &mut HashMemory::new()).unwrap();
+    world.import(&bare);
+    assert!(is_in(&world.log_in(ALICE, typed).await));
+    assert_hardened(&world);
+    assert!(is_in(&world.log_in(ALICE, composed).await) && is_in(&world.log_in(ALICE, typed).await));
 }
 
 #[tokio::test]
@@ -244,4 +266,31 @@ async fn whoever_is_logged_in_proves_the_password_again_and_is_slowed_down_likew
     }
     assert_eq!(verify(alice, PASSWORD).await, LoginOutcome::TooMany(Lifetime::secs(1)));
     assert!(is_in(&world.log_in(ALICE, PASSWORD).await), "guesses there are not guesses here");
+}
+
+#[tokio::test]
+async fn one_network_does_not_take_the_places_of_all_who_log_in() {
+    let world = World::with(&Setup { waiting: 64, ..Setup::default() });
+    world.register(ALICE, PASSWORD).await;
+    let mut flood = Vec::new();
+    for n in 0..40 {
+        let mut login = Box::pin(world.login.log_in(attempt(&format!("{n}@example.com"), PASSWORD)));
+        // Polled once: it waits for its hash, or was turned away.
+        let polled =
+            std::future::poll_fn(|context| std::task::Poll::Ready(login.as_mut().poll(context))).await;
+        if polled.is_pending() {
+            flood.push(login);
+        } else {
+            let turned_away = matches!(polled, std::task::Poll::Ready(Ok(LoginOutcome::TooMany(_))));
+            assert!(turned_away, "{polled:?}");
+        }
+    }
+    assert_eq!(flood.len(), 8);
+    let elsewhere = Network::from(std::net::IpAddr::from([192, 0, 2, 2]));
+    let elsewhere = Attempt { network: elsewhere, ..attempt(ALICE, PASSWORD) };
+    assert!(is_in(&world.login.log_in(elsewhere).await.unwrap()));
+    for login in flood {
+        assert_eq!(login.await.unwrap(), LoginOutcome::Refused(Refusal::UnknownAccount));
+    }
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await), "the places are given back");
 }

@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 
-use sluice_identity::mail::{MailRepository, Message, MessageKind};
+use std::sync::atomic::Ordering::SeqCst;
+
+use sluice_identity::mail::{CodeMail, MailRepository, Message, MessageKind};
 use sluice_primitives::Lifetime;
 
-use super::services::{ALICE, Services, network};
+use super::services::{ALICE, AT_ONCE, Services, network};
 
 fn deleted() -> Message {
     Message { to: ALICE.to_owned(), kind: MessageKind::AccountDeleted }
@@ -37,8 +39,8 @@ async fn a_mail_that_was_not_taken_is_tried_again_later_and_then_given_up() {
     *services.letterbox.refuses.lock() = Some(true);
     let mut rounds = 0;
     while services.delivery.metrics.dead() == 0 {
-        assert_eq!(services.delivery.round().await.unwrap(), 1);
-        assert_eq!(services.delivery.round().await.unwrap(), 0, "tried again at once");
+        assert_eq!(services.delivery.run(|| true).await.unwrap(), 1);
+        assert_eq!(services.delivery.run(|| true).await.unwrap(), 0, "tried again at once");
         services.clock.advance(Lifetime::hours(5));
         rounds += 1;
     }
@@ -53,9 +55,9 @@ async fn the_first_retries_come_soon_and_never_before_their_time() {
     queue(&services).await;
     *services.letterbox.refuses.lock() = Some(true);
     for millis in [5_000, 20_000, 80_000, 320_000] {
-        assert_eq!(services.delivery.round().await.unwrap(), 1);
+        assert_eq!(services.delivery.run(|| true).await.unwrap(), 1);
         services.clock.advance(Lifetime::millis(millis - 1));
-        assert_eq!(services.delivery.round().await.unwrap(), 0, "before {millis} ms");
+        assert_eq!(services.delivery.run(|| true).await.unwrap(), 0, "before {millis} ms");
         services.clock.advance(Lifetime::millis(millis / 4 + 1));
     }
     *services.letterbox.refuses.lock() = None;
@@ -67,7 +69,7 @@ async fn a_mail_that_was_refused_for_good_is_a_dead_letter_at_once() {
     let services = Services::new().await;
     queue(&services).await;
     *services.letterbox.refuses.lock() = Some(false);
-    services.delivery.round().await.unwrap();
+    services.delivery.run(|| true).await.unwrap();
     assert_eq!((services.delivery.metrics.dead(), services.delivery.metrics.waiting()), (1, 0));
 }
 
@@ -77,10 +79,50 @@ async fn a_code_that_would_arrive_too_late_is_not_sent() {
     services.account.begin_recovery(&alice.email, network()).await.unwrap();
     *services.letterbox.refuses.lock() = Some(true);
     for _ in 0..5 {
-        services.delivery.round().await.unwrap();
+        services.delivery.run(|| true).await.unwrap();
         services.clock.advance(Lifetime::minutes(8));
     }
     assert_eq!((services.delivery.metrics.dead(), services.delivery.metrics.waiting()), (1, 0));
+}
+
+#[tokio::test]
+async fn all_that_is_due_is_sent_and_no_more_at_once_than_the_transport_carries() {
+    let services = Services::new().await;
+    for _ in 0..10 {
+        queue(&services).await;
+    }
+    assert_eq!(services.delivery.run(|| true).await.unwrap(), 10);
+    assert_eq!(services.new_mails().await.len(), 10);
+    assert_eq!(services.letterbox.most_at_once.load(SeqCst), AT_ONCE);
+    assert_eq!((services.delivery.metrics.sent_total(), services.delivery.metrics.waiting()), (10, 0));
+}
+
+#[tokio::test]
+async fn a_node_that_ends_sends_what_it_has_taken_and_leaves_the_rest() {
+    let services = Services::new().await;
+    for _ in 0..10 {
+        queue(&services).await;
+    }
+    assert_eq!(services.delivery.run(|| false).await.unwrap(), AT_ONCE as usize);
+    assert_eq!(services.delivery.metrics.waiting(), 10 - u64::from(AT_ONCE));
+}
+
+#[tokio::test]
+async fn registrations_do_not_hold_up_a_recovery_and_decoys_hold_up_nobody() {
+    let (services, alice, _) = Services::with_alice().await;
+    let queue = services.account.mails.as_ref().unwrap();
+    let stranger = |kind| Message { to: "stranger@example.com".to_owned(), kind };
+    let code = || CodeMail { code: String::new(), link: String::new(), minutes: 60 };
+    for _ in 0..100 {
+        queue.queue(&stranger(MessageKind::Decoy)).await.unwrap();
+        queue.queue(&stranger(MessageKind::VerifyEmail(code()))).await.unwrap();
+    }
+    services.clock.advance(Lifetime::minutes(5));
+    services.account.begin_recovery(&alice.email, network()).await.unwrap();
+    assert_eq!(services.delivery.run(|| false).await.unwrap(), AT_ONCE as usize);
+    assert_eq!(services.letterbox.first().unwrap().to, alice.email);
+    assert_eq!(services.delivery.metrics.waiting(), 101 - u64::from(AT_ONCE), "no decoy among them");
+    assert_eq!(services.new_mails().await.len(), 101);
 }
 
 #[tokio::test]

@@ -4,21 +4,26 @@ mod accounts;
 mod addresses;
 #[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod breached;
-#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
-mod fake;
+mod confirmation;
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
 mod factor;
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
+mod fake;
+#[path = "../../../crypto/tests/it/foreign_vectors.rs"]
+mod foreign_vectors;
 #[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod hardening;
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
 mod login;
 mod mails;
+mod printed;
 mod recovery;
 mod registration;
 #[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
+mod secrets;
+#[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod services;
 mod sessions;
-#[path = "../../../crypto/tests/it/foreign_vectors.rs"]
-mod foreign_vectors;
-mod secrets;
+mod stolen_token;
+#[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod transfer;

@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 
 use sluice_identity::account::{Denied, MailProof, Outcome};
+use sluice_identity::factor::FactorRepository;
 use sluice_identity::identity::{IdentityChange, IdentityDirectory};
 use sluice_identity::mail::MailRepository;
 use sluice_identity::{IdentityStatus, InvalidField, LoginOutcome, Refusal, WeakPassword};
 use sluice_primitives::{AttemptId, Lifetime, Secret};
+use sluice_store_contract::given;
 
 use super::services::{ALICE, PASSWORD, Services, code, link, network, secret, typed};
 
@@ -33,7 +35,7 @@ async fn whoever_reads_the_mail_sets_another_password_and_everything_else_ends()
     let mail = services.mail().await;
     let ticket = ticket(&services, &typed(ALICE, &code(&mail))).await.unwrap();
     assert!(services.holds(&pair), "not before the password is another");
-    let done = services.account.finish_recovery(ticket.expose(), &secret(NEW)).await.unwrap();
+    let done = services.account.finish_recovery(ticket.expose(), &secret(NEW), network()).await.unwrap();
     assert_eq!(done, Outcome::Done(alice.id));
     assert!(!services.holds(&pair) && services.refreshed(&pair).await.is_none());
     assert!(services.stored(ALICE).await.email_verified_at.is_some());
@@ -49,7 +51,7 @@ async fn a_ticket_is_good_once_and_a_weak_password_does_not_spend_it() {
     let mail = services.mail().await;
     let ticket = ticket(&services, &link(&mail)).await.unwrap();
     let finish = async |password: &str| {
-        services.account.finish_recovery(ticket.expose(), &secret(password)).await.unwrap()
+        services.account.finish_recovery(ticket.expose(), &secret(password), network()).await.unwrap()
     };
     let too_short = Denied::Invalid(InvalidField::Password(WeakPassword::TooShort));
     assert_eq!(finish("short").await, Outcome::Denied(too_short));
@@ -62,8 +64,8 @@ async fn a_ticket_is_good_once_and_a_weak_password_does_not_spend_it() {
 async fn an_address_without_an_account_costs_the_same_and_gets_no_mail() {
     let (services, alice, _) = Services::with_alice().await;
     assert_eq!(begin(&services, "nobody@example.com").await, begin(&services, ALICE).await);
-    let waiting = services.store.depth().await.unwrap().0;
-    assert_eq!(waiting, 2, "both are queued");
+    assert_eq!(services.store.sealed_mails(None, 10).await.unwrap().len(), 2, "both are queued");
+    assert_eq!(services.store.depth().await.unwrap(), (1, 0), "one is due");
     assert_eq!(services.mail().await.to, alice.email);
     assert_eq!(services.store.depth().await.unwrap(), (0, 0));
     assert!(ticket(&services, &typed("nobody@example.com", "ABCD-EFGH")).await.is_none());
@@ -96,7 +98,7 @@ async fn code_and_ticket_are_good_for_fifteen_minutes_each() {
     let mail = services.mail().await;
     let ticket = ticket(&services, &link(&mail)).await.unwrap();
     services.clock.advance(Lifetime::minutes(15));
-    let late = services.account.finish_recovery(ticket.expose(), &secret(NEW)).await.unwrap();
+    let late = services.account.finish_recovery(ticket.expose(), &secret(NEW), network()).await.unwrap();
     assert_eq!(late, Outcome::Denied(Denied::WrongCode));
 }
 
@@ -110,6 +112,45 @@ async fn a_code_is_void_when_a_newer_one_was_asked_for_or_the_password_was_chang
     assert!(ticket(&services, &link(&first)).await.is_none());
     services.change_password(&alice, (PASSWORD, NEW), None).await;
     assert!(ticket(&services, &link(&second)).await.is_none());
+}
+
+#[tokio::test]
+async fn an_account_that_was_never_verified_is_recovered_without_what_its_maker_left() {
+    let services = Services::new().await;
+    let made = services.register(ALICE).await;
+    services.account.set_username(made.id, "The thief").await.unwrap();
+    services.store.add(&given::factor(made.id, 0), Some(&[[1; 32]])).await.unwrap();
+    services.new_mails().await;
+    begin(&services, ALICE).await;
+    let ticket = ticket(&services, &link(&services.mail().await)).await.unwrap();
+    let done = services.account.finish_recovery(ticket.expose(), &secret(NEW), network()).await.unwrap();
+    assert_eq!(done, Outcome::Done(made.id));
+    assert!(services.factors.list(made.id).await.unwrap().is_empty());
+    assert_eq!(services.factors.recovery_codes_left(made.id).await.unwrap(), 0);
+    assert_eq!(services.stored(ALICE).await.username, "");
+}
+
+#[tokio::test]
+async fn second_factors_of_a_verified_account_stay_when_it_is_recovered() {
+    let (services, alice, _) = Services::with_alice().await;
+    services.account.set_username(alice.id, "Alice").await.unwrap();
+    services.store.add(&given::factor(alice.id, 0), None).await.unwrap();
+    begin(&services, ALICE).await;
+    let ticket = ticket(&services, &link(&services.mail().await)).await.unwrap();
+    services.account.finish_recovery(ticket.expose(), &secret(NEW), network()).await.unwrap();
+    assert_eq!(services.factors.list(alice.id).await.unwrap().len(), 1);
+    assert_eq!(services.stored(ALICE).await.username, "Alice");
+}
+
+#[tokio::test]
+async fn other_mails_to_an_address_do_not_keep_its_owner_from_recovery() {
+    let (services, _, _) = Services::with_alice().await;
+    for _ in 0..20 {
+        services.sign_up(ALICE, true).await;
+    }
+    assert!(services.new_mails().await.len() < 20);
+    assert_eq!(begin(&services, ALICE).await, Outcome::Done(()));
+    assert_eq!(services.new_mails().await.len(), 1);
 }
 
 #[tokio::test]

@@ -1,18 +1,21 @@
-//! Which secrets the passwords of everybody need.
+//! Which secrets the passwords, factors and mails of everybody need.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_crypto::Sealer;
 use sluice_crypto::credential::{CredentialKeys, Peppers};
 use sluice_crypto::foreign_hash::ForeignHash;
 use sluice_crypto::password_hash::{Argon2Params, HashMemory};
+use sluice_crypto::{Purpose, Sealer};
 use sluice_identity::credential::{MissingSecret, StoredCredentials};
+use sluice_identity::factor::{Factor, FactorKind, FactorRepository, SealedFactors};
 use sluice_identity::hardening::HardeningRepository;
+use sluice_identity::mail::{MailRepository, QueuedMail, SealedMails};
+use sluice_identity::resealed::ResealedRows;
 use sluice_identity::{Identity, IdentityRepository};
 use sluice_primitives::{IdentityId, ManualClock, NetworkId, OsRng, Secret, Timestamp};
 use sluice_store_contract::MemoryStore;
-use sluice_store_contract::given::identity;
+use sluice_store_contract::given::{factor, identity, mail};
 
 use crate::foreign_vectors::VECTORS;
 
@@ -122,4 +125,68 @@ async fn what_a_former_secret_sealed_is_sealed_again_and_still_waits_to_be_harde
     assert_eq!(stored(&hashed).await.credential, hashed.credential);
     let again = everybody(&store, both).reseal().await.unwrap();
     assert_eq!((again.resealed, again.unchanged), (0, 2));
+}
+
+fn at_rest(secrets: &[&str]) -> Arc<Sealer> {
+    let secrets: Vec<_> = secrets.iter().map(|text| Secret::new(text.as_bytes().to_vec())).collect();
+    Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets))
+}
+
+fn factors(store: &Arc<MemoryStore>, secrets: &[&str]) -> SealedFactors {
+    SealedFactors { factors: store.clone(), at_rest: at_rest(secrets), rng: Arc::new(OsRng) }
+}
+
+fn mails(store: &Arc<MemoryStore>, secrets: &[&str]) -> SealedMails {
+    SealedMails { outbox: store.clone(), at_rest: at_rest(secrets), rng: Arc::new(OsRng) }
+}
+
+#[tokio::test]
+async fn factors_are_sealed_again_and_stay_what_they_are() {
+    let store = Arc::new(MemoryStore::new());
+    let alice = person(&store, 0, |_| String::new()).await.id;
+    let kinds = [FactorKind::Totp, FactorKind::Passkey, FactorKind::Totp];
+    let sealed = [
+        at_rest(&["old"]).seal(Purpose::TotpSecret, b"secret", &OsRng),
+        at_rest(&["old"]).seal(Purpose::Passkey, b"passkey", &OsRng),
+        at_rest(&["lost"]).seal(Purpose::TotpSecret, b"lost", &OsRng),
+    ];
+    for (number, (kind, sealed)) in kinds.into_iter().zip(sealed).enumerate() {
+        let factor = Factor { kind, sealed, ..factor(alice, i64::try_from(number).unwrap()) };
+        store.add(&factor, None).await.unwrap();
+    }
+    store.replace_recovery_codes(alice, &[[1; 32], [2; 32]]).await.unwrap();
+    let before = store.of_identity(alice).await.unwrap();
+    let both = factors(&store, &["new", "old"]);
+    assert_eq!(both.count().await.unwrap(), BTreeMap::from([(None, 1), (Some(1), 2)]));
+    assert_eq!(both.recovery_codes().await.unwrap(), 2);
+    let done = both.reseal().await.unwrap();
+    assert_eq!(done, ResealedRows { resealed: 2, unopened: 1, ..ResealedRows::default() });
+    assert_eq!(both.count().await.unwrap(), BTreeMap::from([(None, 1), (Some(0), 2)]));
+    let after = store.of_identity(alice).await.unwrap();
+    let new = at_rest(&["new"]);
+    assert_eq!(new.open(Purpose::TotpSecret, &after[0].sealed).unwrap(), b"secret");
+    assert_eq!(new.open(Purpose::Passkey, &after[1].sealed).unwrap(), b"passkey");
+    assert_eq!(after[2], before[2], "what nothing opens is left as it is");
+    let but_sealed = |factors: Vec<Factor>| -> Vec<_> {
+        factors.into_iter().map(|factor| Factor { sealed: String::new(), ..factor }).collect()
+    };
+    assert_eq!(but_sealed(after), but_sealed(before));
+    assert_eq!(both.reseal().await.unwrap().unchanged, 2);
+}
+
+#[tokio::test]
+async fn mails_are_sealed_again_those_that_were_given_up_too() {
+    let store = Arc::new(MemoryStore::new());
+    let sealed = |secret: &str| at_rest(&[secret]).seal(Purpose::Mail, b"mail", &OsRng);
+    let queued = ["old", "old", "new", "lost"].map(|secret| QueuedMail { sealed: sealed(secret), ..mail(0) });
+    for mail in &queued {
+        store.queue(mail).await.unwrap();
+    }
+    MailRepository::failed(&*store, queued[0].id, None).await.unwrap();
+    let both = mails(&store, &["new", "old"]);
+    assert_eq!(both.count().await.unwrap(), BTreeMap::from([(None, 1), (Some(0), 1), (Some(1), 2)]));
+    let done = both.reseal().await.unwrap();
+    assert_eq!(done, ResealedRows { resealed: 2, unchanged: 1, unopened: 1, ..ResealedRows::default() });
+    assert_eq!(mails(&store, &["new"]).count().await.unwrap(), BTreeMap::from([(None, 1), (Some(0), 3)]));
+    assert_eq!(MailRepository::depth(&*store).await.unwrap(), (3, 1));
 }

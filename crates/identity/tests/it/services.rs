@@ -2,6 +2,8 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -12,15 +14,16 @@ use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
 use sluice_crypto::paseto::PasetoKey;
 use sluice_crypto::password_hash::Argon2Params;
 use sluice_identity::account::{
-    AccountConfig, AccountLinks, AccountService, Claimant, MailProof, Outcome, PasswordChange,
+    AccountConfig, AccountLinks, AccountService, Claimant, Confirmation, MailProof, Outcome, PasswordChange,
 };
 use sluice_identity::config::{CodeConfig, LimitsConfig, PasswordPolicy, RegistrationConfig, SessionConfig};
+use sluice_identity::factor::{FactorParts, FactorService, RecoveryCodeKeys};
 use sluice_identity::identity::{IdentityDirectory, IdentityRepository};
 use sluice_identity::mail::{
     CodeKey, MailDelivery, MailError, MailMetrics, MailQueue, MailTemplates, MailTransport, RenderedMail,
 };
 use sluice_identity::session::{
-    AccessTokenKeys, NoSigningKey, RefreshOutcome, SessionService, SessionTerms, TokenPair,
+    AccessTokenKeys, Caller, NoSigningKey, RefreshOutcome, SessionService, SessionTerms, TokenPair, acr_of,
 };
 use sluice_identity::{
     Attempt, Email, Identity, Limits, LockoutConfig, LoginOutcome, LoginService, Network, PasswordHasher,
@@ -35,6 +38,8 @@ use sluice_token::{FeedFollower, RevocationSet};
 pub(crate) const ALICE: &str = "alice@example.com";
 pub(crate) const BOB: &str = "bob@example.com";
 pub(crate) const PASSWORD: &str = "correct horse";
+/// How many mails the letterbox takes at once.
+pub(crate) const AT_ONCE: u32 = 3;
 
 pub(crate) struct Services {
     pub(crate) store: Arc<MemoryStore>,
@@ -44,6 +49,7 @@ pub(crate) struct Services {
     pub(crate) sessions: Arc<SessionService>,
     pub(crate) login: Arc<LoginService>,
     pub(crate) account: Arc<AccountService>,
+    pub(crate) factors: Arc<FactorService>,
     pub(crate) delivery: MailDelivery,
 }
 
@@ -75,6 +81,16 @@ pub(crate) struct Letterbox {
     mails: Mutex<Vec<RenderedMail>>,
     /// Set: no mail is taken; whether that is temporary.
     pub(crate) refuses: Mutex<Option<bool>>,
+    under_way: AtomicU32,
+    /// How many mails were under way at once, at most.
+    pub(crate) most_at_once: AtomicU32,
+}
+
+impl Letterbox {
+    /// The mail that came first.
+    pub(crate) fn first(&self) -> Option<RenderedMail> {
+        self.mails.lock().first().cloned()
+    }
 }
 
 #[async_trait]
@@ -83,8 +99,16 @@ impl MailTransport for Letterbox {
         if let Some(is_temporary) = *self.refuses.lock() {
             return Err(MailError { is_temporary, cause: "the letterbox is shut".into() });
         }
+        let at_once = self.under_way.fetch_add(1, SeqCst) + 1;
+        self.most_at_once.fetch_max(at_once, SeqCst);
+        tokio::task::yield_now().await;
+        self.under_way.fetch_sub(1, SeqCst);
         self.mails.lock().push(mail.clone());
         Ok(())
+    }
+
+    fn at_once(&self) -> u32 {
+        AT_ONCE
     }
 }
 
@@ -123,7 +147,37 @@ impl Base {
         }
     }
 
-    fn account(&self, sessions: &Arc<SessionService>, login: &Arc<LoginService>) -> AccountService {
+    fn queue(&self) -> Arc<MailQueue> {
+        Arc::new(MailQueue {
+            outbox: self.store.clone(),
+            sealer: Arc::clone(&self.sealer),
+            clock: self.clock.clone(),
+            rng: self.rng.clone(),
+        })
+    }
+
+    fn factors(&self) -> FactorService {
+        FactorService::new(FactorParts {
+            identities: self.store.clone(),
+            factors: self.store.clone(),
+            in_flight: Arc::clone(&self.sealer),
+            at_rest: Arc::clone(&self.sealer),
+            recovery_keys: RecoveryCodeKeys::derive(&[Secret::new(b"secret".to_vec())]).unwrap(),
+            limits: Arc::clone(&self.limits),
+            mails: Some(self.queue()),
+            service_name: "Example".to_owned(),
+            passkeys: None,
+            clock: self.clock.clone(),
+            rng: self.rng.clone(),
+        })
+    }
+
+    fn account(
+        &self,
+        sessions: &Arc<SessionService>,
+        login: &Arc<LoginService>,
+        factors: &Arc<FactorService>,
+    ) -> AccountService {
         let page = |name: &str| format!("https://id.example.org/{name}").parse().unwrap();
         let (login_page, verify) = (page("login"), page("verify"));
         let links = AccountLinks {
@@ -132,19 +186,14 @@ impl Base {
             recover: page("recover"),
             change_email: page("change"),
         };
-        let queue = MailQueue {
-            outbox: self.store.clone(),
-            sealer: Arc::clone(&self.sealer),
-            clock: self.clock.clone(),
-            rng: self.rng.clone(),
-        };
         AccountService {
             config: AccountConfig { links, codes: CodeConfig::default() },
             identities: self.store.clone() as Arc<dyn IdentityDirectory>,
             codes: self.store.clone(),
             code_key: CodeKey::new(MacKey::derive(b"secret", b"codes")),
-            mails: Some(Arc::new(queue)),
+            mails: Some(self.queue()),
             sessions: Arc::clone(sessions),
+            factors: Arc::clone(factors),
             login: Arc::clone(login),
             hasher: Arc::clone(&self.hasher),
             rules: Arc::new(PasswordRules::new(&PasswordPolicy::default(), None)),
@@ -181,18 +230,21 @@ impl Services {
         let sessions = Arc::new(base.sessions(&revocations));
         sessions.follower.catch_up().await.unwrap();
         let login = Arc::new(base.login());
-        let account = Arc::new(base.account(&sessions, &login));
+        let factors = Arc::new(base.factors());
+        let account = Arc::new(base.account(&sessions, &login, &factors));
         let letterbox: Arc<Letterbox> = Arc::default();
         let delivery = base.delivery(&letterbox);
         let Base { store, clock, .. } = base;
-        Self { store, clock, revocations, letterbox, sessions, login, account, delivery }
+        Self { store, clock, revocations, letterbox, sessions, login, account, factors, delivery }
     }
 
-    /// The same, with Alice and her first session. Her mails are read.
+    /// The same, with Alice and her first session. Her address is verified.
     pub(crate) async fn with_alice() -> (Self, Identity, TokenPair) {
         let services = Self::new().await;
-        let alice = services.register(ALICE).await;
-        services.new_mails().await;
+        services.register(ALICE).await;
+        let proof = link(&services.mail().await);
+        services.account.verify_email(&proof, network()).await.unwrap();
+        let alice = services.stored(ALICE).await;
         let pair = services.sign_in(ALICE, PASSWORD).await;
         (services, alice, pair)
     }
@@ -249,9 +301,17 @@ impl Services {
         (current, new): (&str, &str),
         keep: Option<SessionId>,
     ) -> Outcome<Option<TokenPair>> {
-        let (current, new, network) = (secret(current), secret(new), network());
-        let change = PasswordChange { identity: alice.id, current, new, keep, network };
-        self.account.change_password(change).await.unwrap()
+        let (caller, current, new) = (self.caller(alice, &["pwd"]), secret(current), secret(new));
+        let confirmation = confirmation(&caller, Some(&current));
+        let change = PasswordChange { confirmation, new: &new, keep };
+        self.account.change_password(&change).await.unwrap()
+    }
+
+    /// Somebody who has signed in just now, in these ways.
+    pub(crate) fn caller(&self, identity: &Identity, amr: &[&str]) -> Caller {
+        let amr: Vec<String> = amr.iter().map(|method| (*method).to_owned()).collect();
+        let (session, authenticated_at) = (SessionId::from_bytes([5; 16]), self.clock.now());
+        Caller { identity: identity.id, session, authenticated_at, acr: acr_of(&amr).to_owned(), amr }
     }
 
     pub(crate) async fn stored(&self, email: &str) -> Identity {
@@ -261,7 +321,7 @@ impl Services {
 
     /// Delivers what is due, and takes what came.
     pub(crate) async fn new_mails(&self) -> Vec<RenderedMail> {
-        while self.delivery.round().await.unwrap() > 0 {}
+        while self.delivery.run(|| true).await.unwrap() > 0 {}
         std::mem::take(&mut *self.letterbox.mails.lock())
     }
 
@@ -271,6 +331,11 @@ impl Services {
         assert_eq!(mails.len(), 1, "{:?}", mails.iter().map(|mail| &mail.subject).collect::<Vec<_>>());
         mails.remove(0)
     }
+}
+
+/// What a caller shows once more.
+pub(crate) fn confirmation<'a>(caller: &'a Caller, password: Option<&'a Secret<String>>) -> Confirmation<'a> {
+    Confirmation { caller, password, factor: None, network: network() }
 }
 
 pub(crate) fn secret(text: &str) -> Secret<String> {

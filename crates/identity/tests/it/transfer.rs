@@ -92,6 +92,7 @@ fn importer(identities: Arc<dyn IdentityRepository>) -> Importer {
     Importer {
         identities,
         keys: keys("pepper"),
+        max_memory_kib: 64 * 1024,
         clock: Arc::new(ManualClock::at(NOW)),
         rng: Arc::new(OsRng),
         config: ImportConfig {
@@ -127,9 +128,32 @@ fn line(email: &str, more: &str) -> String {
 /// Whether the password opens the account, and what replaces its credential then.
 fn login(keys: &CredentialKeys, identity: &Identity, password: &str) -> Verified {
     let stored = StoredCredential::parse(&identity.credential).unwrap();
-    let attempt = Attempt { owner: Some(identity.id), stored: Some(&stored), password: password.as_bytes() };
+    let attempt =
+        Attempt { owner: Some(identity.id), stored: Some(&stored), password: password.as_bytes(), raw: None };
     let params = Argon2Params::new(64, 1, 1).unwrap();
     keys.verify(&attempt, params, [7; 16], &mut HashMemory::new()).unwrap()
+}
+
+#[tokio::test]
+async fn a_hash_that_no_login_could_compute_is_rejected() {
+    let mut memory = HashMemory::new();
+    let hardened = keys("pepper").hardened(b"x", Argon2Params::new(64, 1, 1).unwrap(), [7; 16], &mut memory);
+    let scrypt = "$scrypt$ln=14,r=8,p=1$c2FsdHNhbHRzYWx0$c2FsdHNhbHRzYWx0c2FsdHNhbHRzYWx0c2FsdHNhbHQ";
+    let lines: String = [scrypt, &hardened.unwrap()]
+        .iter()
+        .enumerate()
+        .map(|(number, hash)| {
+            line(&format!("p{number}@example.com"), &format!(", \"password_hash\": \"{hash}\""))
+        })
+        .collect();
+    for (max_memory_kib, imported) in [(16 * 1024, 2), (16 * 1024 - 1, 1), (63, 0)] {
+        let (_directory, path) = file(&lines);
+        let importer = Importer { max_memory_kib, ..importer(Arc::new(MemoryStore::new())) };
+        let (counts, told) = import(&importer, &path).await;
+        assert_eq!((counts.imported, counts.invalid), (imported, 2 - imported), "{max_memory_kib}");
+        let is_memory = |line: &String| line.contains("needs more memory");
+        assert!(told.rejected.iter().all(is_memory), "{:?}", told.rejected);
+    }
 }
 
 #[tokio::test]

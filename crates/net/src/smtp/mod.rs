@@ -14,6 +14,7 @@ mod message;
 mod pool;
 mod server_url;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ use pool::Pool;
 pub struct SmtpTransport {
     sender: Arc<Sender>,
     pool: Arc<Pool>,
+    connections: NonZeroUsize,
     timeout: Duration,
 }
 
@@ -44,7 +46,13 @@ impl SmtpTransport {
     /// [`SmtpError::PlainPasswordConfigured`].
     pub fn new(config: &SmtpConfig) -> Result<Self, SmtpError> {
         let sender = Sender { from: config.from.clone(), reply_to: config.reply_to.clone() };
-        Ok(Self { sender: Arc::new(sender), pool: Arc::new(Pool::new(config)?), timeout: config.timeout })
+        let (connections, timeout) = (config.pool_size, config.timeout);
+        Ok(Self { sender: Arc::new(sender), pool: Arc::new(Pool::new(config)?), connections, timeout })
+    }
+
+    /// How many mails are handed over at once at most; more wait for a connection, and that counts as their time.
+    pub const fn connections(&self) -> NonZeroUsize {
+        self.connections
     }
 
     /// Hands over one mail. It is the server's once this succeeds; after an error that is temporary it may be, too,

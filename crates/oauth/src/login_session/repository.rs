@@ -87,7 +87,8 @@ pub trait LoginSessionRepository: Send + Sync {
     async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError>;
 
     /// Ends sessions: their rows go, one marker is appended (session or subject, which revokes nothing that
-    /// authenticated after `now`), and the notices are put into the outbox, all in one transaction.
+    /// authenticated after `now`), and the notices are put into the outbox, all in one transaction. With a subject who is a
+    /// person of the identity service go the sessions there that the marker covers: it expires, and they would revive.
     async fn end(
         &self,
         which: EndSessions,

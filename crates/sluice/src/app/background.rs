@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_identity::hardening::HardeningWorker;
-use sluice_identity::mail::{CodeRepository, MailDelivery};
+use sluice_identity::mail::{CodeRepository, MailDelivery, MailRepository};
 use sluice_identity::session::IdentitySessionRepository;
 use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::flow::ParkedFlowRepository;
@@ -15,7 +15,7 @@ use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::LogoutDelivery;
 use sluice_oauth::replay::ReplayRepository;
 use sluice_oauth::trust::TrustedIssuerRepository;
-use sluice_primitives::{Clock, Timestamp};
+use sluice_primitives::{Clock, Lifetime, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
@@ -31,6 +31,8 @@ const JANITOR_ROWS: u32 = 1_000;
 const JANITOR_ROUNDS: usize = 1_000;
 /// How often the outbox is looked into.
 const OUTBOX_EVERY: Duration = Duration::from_secs(1);
+/// How long a mail that was given up is kept for an operator to look into.
+const DEAD_MAILS: Lifetime = Lifetime::hours(7 * 24);
 /// How often it is looked whether a signing key has to be made or deleted.
 const KEYS_EVERY: Duration = Duration::from_mins(1);
 /// How long the feed is left alone after it could not be read.
@@ -96,10 +98,11 @@ impl Background {
 
     /// Sends mails.
     pub(crate) fn deliver_mails(&self, delivery: Arc<MailDelivery>) {
+        let shutdown = self.shutdown.clone();
         self.every(OUTBOX_EVERY, move || {
-            let delivery = Arc::clone(&delivery);
+            let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
             async move {
-                if let Err(error) = delivery.round().await {
+                if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
                     warn!(%error, "the outbox of mails cannot be read");
                 }
             }
@@ -141,7 +144,7 @@ impl Background {
 pub(crate) struct JanitorKinds {
     /// Grants, sessions and trust in issuers.
     pub(crate) grants: bool,
-    /// Parked flows, spent ids, and the codes of devices and mails.
+    /// Parked flows, spent ids, the codes of devices and mails, and mails that are not sent any more.
     pub(crate) flows: bool,
 }
 
@@ -169,6 +172,7 @@ pub(crate) async fn janitor_round(
         deleted += DeviceCodeRepository::purge_expired(store, before, limit).await?;
         deleted += ReplayRepository::purge_expired(store, before, limit).await?;
         deleted += CodeRepository::purge_expired(store, before, limit).await?;
+        deleted += MailRepository::purge_mails(store, before - DEAD_MAILS, limit).await?;
     }
     Ok(deleted)
 }

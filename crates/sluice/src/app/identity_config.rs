@@ -25,6 +25,8 @@ pub(super) struct PeopleConfig {
     pub(super) smtp: Option<SmtpConfig>,
     /// Whether people who register are asked to verify their address.
     pub(super) verifies: bool,
+    /// How much memory a login may take for a hash, in KiB.
+    pub(super) max_memory_kib: u32,
 }
 
 impl PeopleConfig {
@@ -48,7 +50,8 @@ impl PeopleConfig {
             change_email: page(&own.pages.email_change, "/ui/account/email/confirm"),
         };
         let smtp = own.mail.as_ref().map(smtp);
-        Self { identity, terms, links, smtp, verifies: own.registration.verify_email }
+        let (verifies, max_memory_kib) = (own.registration.verify_email, own.hash_pool.max_memory_kib);
+        Self { identity, terms, links, smtp, verifies, max_memory_kib }
     }
 }
 
@@ -114,7 +117,8 @@ pub(crate) fn identity(own: &IdentitySettings) -> Config {
 }
 
 fn limits(own: &LimitsSettings) -> LimitsConfig {
-    let rate = |hourly: Option<u32>| hourly.and_then(NonZeroU32::new).map(|burst| Rate::per_hour(burst.get()));
+    let rate =
+        |hourly: Option<u32>| hourly.and_then(NonZeroU32::new).map(|burst| Rate::per_hour(burst.get()));
     LimitsConfig {
         registrations_per_network: rate(own.registrations_per_network),
         logins_per_network: rate(own.logins_per_network),

@@ -78,6 +78,13 @@ pub(super) fn show_people(metrics: &Metrics, people: &People, clock: &Arc<dyn Cl
         Vec::new(),
         move || rules.unanswered_total(),
     );
+    let hasher = Arc::clone(&people.accounts.hasher);
+    metrics.register_counter(
+        "sluice_credentials_unreadable_total",
+        "Logins that were refused because the stored credential cannot be read",
+        Vec::new(),
+        move || hasher.unreadable_total(),
+    );
 }
 
 /// Reads one of the numbers.
@@ -135,7 +142,8 @@ fn show_mails(metrics: &Metrics, mails: &Arc<MailMetrics>) {
     let states: [(&str, ReadMails); 2] = [("waiting", MailMetrics::waiting), ("dead", MailMetrics::dead)];
     for (state, read) in states {
         let (labels, mails) = (vec![("state", state.to_owned())], Arc::clone(mails));
-        metrics.register_gauge("sluice_mail_outbox", "Mails in the outbox", labels, move || gauge(read(&mails)));
+        metrics
+            .register_gauge("sluice_mail_outbox", "Mails in the outbox", labels, move || gauge(read(&mails)));
     }
     let outcomes: [(&str, ReadMails); 2] =
         [("sent", MailMetrics::sent_total), ("failed", MailMetrics::failed_total)];

@@ -70,6 +70,7 @@ impl People {
         let login = Arc::new(makes.login(&hasher, &limits));
         let sessions = Arc::new(makes.sessions(config.terms)?);
         let mails = config.smtp.is_some().then(|| Arc::new(makes.mails()));
+        let factors = Arc::new(makes.factors(&limits, mails.as_ref())?);
         let accounts = Arc::new(AccountService {
             config: AccountConfig { links: config.links, codes: config.identity.codes },
             identities: Arc::clone(&makes.directory),
@@ -77,6 +78,7 @@ impl People {
             code_key: base.secrets.mail_codes().ok_or(SecretsError::Missing)?,
             mails: mails.clone(),
             sessions: Arc::clone(&sessions),
+            factors: Arc::clone(&factors),
             login: Arc::clone(&login),
             hasher: Arc::clone(&hasher),
             rules: Arc::clone(&rules),
@@ -85,13 +87,13 @@ impl People {
             clock: Arc::clone(&base.clock),
             rng: Arc::clone(&base.rng),
         });
-        let factors = Arc::new(makes.factors(&limits, mails.as_ref())?);
         let writes = mails.as_ref().map(|_| Arc::clone(&accounts));
         let administration = IdentityAdministration {
             identities: Arc::clone(&makes.directory),
             sessions: Arc::clone(&sessions),
             factors: Arc::clone(&factors),
             keys: keys.clone(),
+            max_memory_kib: config.max_memory_kib,
             rules: Arc::clone(&rules),
             mails: writes.clone().map(|accounts| accounts as _),
             sealer: Arc::clone(around.in_flight),
@@ -163,6 +165,7 @@ impl Makes<'_> {
             &self.config.lockout,
             Arc::clone(&self.base.clock),
         )
+        .verified_only(self.config.registration.conceal_taken)
     }
 
     fn sessions(&self, terms: SessionTerms) -> Result<SessionService, StartError> {
@@ -170,7 +173,7 @@ impl Makes<'_> {
             terms,
             sessions: Arc::clone(&self.base.store) as _,
             identities: Arc::clone(&self.directory),
-            keys: Arc::new(self.base.secrets.identity_tokens()?),
+            keys: Arc::new(self.base.secrets.identity_tokens(self.base.network)?),
             sealer: Arc::clone(self.around.in_flight),
             revocations: Arc::clone(self.around.revocations),
             follower: Arc::clone(self.around.follower),
@@ -189,10 +192,8 @@ impl Makes<'_> {
     }
 
     fn delivery(&self, smtp: &SmtpConfig) -> Result<MailDelivery, StartError> {
-        let transport = SmtpTransport::new(smtp).map_err(|error| StartError::Setting {
-            key: "identity.mail.smtp",
-            reason: error.to_string(),
-        })?;
+        let transport = SmtpTransport::new(smtp)
+            .map_err(|error| StartError::Setting { key: "identity.mail.smtp", reason: error.to_string() })?;
         Ok(MailDelivery {
             outbox: Arc::clone(&self.base.store) as _,
             transport: Arc::new(transport),
@@ -210,10 +211,8 @@ impl Makes<'_> {
         mails: Option<&Arc<MailQueue>>,
     ) -> Result<FactorService, StartError> {
         let passkeys = self.config.passkeys.as_ref().map(RelyingParty::new).transpose();
-        let passkeys = passkeys.map_err(|error| StartError::Setting {
-            key: "identity.passkeys",
-            reason: error.to_string(),
-        })?;
+        let passkeys = passkeys
+            .map_err(|error| StartError::Setting { key: "identity.passkeys", reason: error.to_string() })?;
         Ok(FactorService::new(FactorParts {
             identities: Arc::clone(&self.base.store) as _,
             factors: Arc::clone(&self.base.store) as _,

@@ -103,10 +103,9 @@ impl KeyMaterial {
         Peppers::new(&self.pepper)
     }
 
-    /// The key of the hashes of the codes that mails carry, which live for hours.
+    /// The keys of the hashes of the codes that mails carry, which live for hours.
     pub(crate) fn mail_codes(&self) -> Option<CodeKey> {
-        let secret = self.storage.first()?;
-        Some(CodeKey::new(MacKey::derive(secret.expose(), b"mail codes")))
+        CodeKey::derive(&self.storage)
     }
 
     /// The keys of the hashes of recovery codes.
@@ -114,12 +113,12 @@ impl KeyMaterial {
         RecoveryCodeKeys::derive(&self.storage)
     }
 
-    /// The keys of the access tokens of the identity API: the first signs, all verify.
+    /// The keys of the access tokens of this network's identity API: the first signs, all verify.
     ///
     /// # Errors
     /// [`SecretsError`] if there is no secret to derive them from.
-    pub(crate) fn identity_tokens(&self) -> Result<IdentityTokenKeys, SecretsError> {
-        IdentityTokenKeys::derive(&self.system).ok_or(SecretsError::Missing)
+    pub(crate) fn identity_tokens(&self, network: NetworkId) -> Result<IdentityTokenKeys, SecretsError> {
+        IdentityTokenKeys::derive(&self.system, network).ok_or(SecretsError::Missing)
     }
 
     /// The keys of the hash of the codes that users of devices type.

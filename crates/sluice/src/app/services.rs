@@ -191,7 +191,9 @@ impl Shared {
         let ring = KeyRing::start_with(repo, Arc::clone(&at_rest), rng, clock, options).await?;
         ring.ensure(ID_TOKEN_SET, config.policies.id_token_alg).await?;
         ring.ensure_request_object_keys().await?;
-        let pool = Arc::new(HashPool::start(&identity_config::hash_pool(&settings.identity)).map_err(StartError::HashPool)?);
+        let pool = Arc::new(
+            HashPool::start(&identity_config::hash_pool(&settings.identity)).map_err(StartError::HashPool)?,
+        );
         let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
         let rules = registration::rules(settings, &config);
         let documents = registration::documents((&config, &rules), &fetcher, &ring, &base.clock);

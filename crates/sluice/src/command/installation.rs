@@ -5,6 +5,8 @@ use std::sync::Arc;
 use sluice_crypto::Sealer;
 use sluice_crypto::credential::CredentialKeys;
 use sluice_identity::credential::StoredCredentials;
+use sluice_identity::factor::SealedFactors;
+use sluice_identity::mail::SealedMails;
 use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
 use crate::app::{KeyMaterial, SecretsError, StartError, Stores, key_material, open_store};
@@ -38,6 +40,24 @@ impl Installation {
             identities: self.stores.repositories() as _,
             keys: self.credentials.clone(),
             clock: Arc::clone(&self.clock),
+            rng: Arc::clone(&self.rng),
+        }
+    }
+
+    /// The second factors of everybody.
+    pub(crate) fn sealed_factors(&self) -> SealedFactors {
+        SealedFactors {
+            factors: self.stores.repositories() as _,
+            at_rest: Arc::clone(&self.at_rest),
+            rng: Arc::clone(&self.rng),
+        }
+    }
+
+    /// The outbox of mails.
+    pub(crate) fn sealed_mails(&self) -> SealedMails {
+        SealedMails {
+            outbox: self.stores.repositories() as _,
+            at_rest: Arc::clone(&self.at_rest),
             rng: Arc::clone(&self.rng),
         }
     }

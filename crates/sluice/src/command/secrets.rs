@@ -1,8 +1,8 @@
 //! `sluice secrets status|reseal`.
 
 mod credentials;
+mod rows;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
@@ -96,14 +96,15 @@ impl AtRest {
         Ok(Self { installation, peppers, keys, clients })
     }
 
-    /// How many keys, client secrets and passwords each secret protects.
+    /// How many keys, client secrets, passwords, second factors and mails each secret protects.
     async fn count(&self, console: &mut Console<'_>) -> Exit {
         let (keys, clients) = match (self.keys.count().await, self.clients.count().await) {
             (Ok(keys), Ok(clients)) => (keys, clients),
             (Err(error), _) | (_, Err(error)) => return fail(console, &error),
         };
-        let lines = self.lines("keys at rest", &keys).into_iter();
-        for line in lines.chain(self.lines("client secrets", &clients)) {
+        let secrets = &self.installation.secrets;
+        let lines = rows::sealed_lines("keys at rest", &keys, secrets).into_iter();
+        for line in lines.chain(rows::sealed_lines("client secrets", &clients, secrets)) {
             if print(console, &line) == Exit::Failure {
                 return Exit::Failure;
             }
@@ -111,24 +112,7 @@ impl AtRest {
         let credentials = self.installation.stored_credentials();
         let names = (&self.installation.secrets, &self.peppers);
         let counted = credentials::count(&credentials, names, console).await;
-        worst(counted, credentials::count_mails(&*self.installation.stores.repositories(), console).await)
-    }
-
-    fn lines(&self, what: &str, counts: &BTreeMap<Option<usize>, u64>) -> Vec<String> {
-        let line = |(place, count): (&Option<usize>, &u64)| match place {
-            None => format!("{what:<16} {count} sealed with a secret that is not configured"),
-            Some(0) => {
-                format!(
-                    "{what:<16} {count} sealed with {}, which seals",
-                    self.installation.secrets.name_at_rest(0)
-                )
-            }
-            Some(place) => {
-                let name = self.installation.secrets.name_at_rest(*place);
-                format!("{what:<16} {count} sealed with {name}: `sluice secrets reseal` moves them")
-            }
-        };
-        counts.iter().map(line).collect()
+        worst(counted, rows::count(&self.installation, console).await)
     }
 
     async fn reseal(&self, console: &mut Console<'_>) -> Exit {
@@ -160,6 +144,7 @@ impl AtRest {
         }
         told =
             worst(told, credentials::reseal(&self.installation.stored_credentials(), &name, console).await);
+        told = worst(told, rows::reseal(&self.installation, &name, console).await);
         if done.unopened.is_empty() && clients.unopened.is_empty() { told } else { Exit::Failure }
     }
 }

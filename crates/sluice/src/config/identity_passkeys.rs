@@ -69,7 +69,7 @@ fn read_origins(reader: &mut Reader<'_>) -> Vec<Url> {
         match url {
             Some(url) => origins.push(url),
             None => {
-                reader.refuse(ORIGINS, format!("{text:?} is no origin such as https://login.example.com"))
+                reader.refuse(ORIGINS, format!("{text:?} is no origin such as https://login.example.com"));
             }
         }
     }

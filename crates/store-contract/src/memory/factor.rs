@@ -109,4 +109,33 @@ impl FactorRepository for MemoryStore {
             u32::try_from(own.count()).unwrap_or(u32::MAX)
         }))
     }
+
+    async fn all_factors(
+        &self,
+        after: Option<(IdentityId, Uuid)>,
+        limit: u32,
+    ) -> Result<Vec<Factor>, StoreError> {
+        Ok(self.read(|data| {
+            let key = |factor: &Factor| (factor.identity, factor.id);
+            let rest = data.factors.values().filter(|factor| after.is_none_or(|after| key(factor) > after));
+            let mut rest: Vec<_> = rest.cloned().collect();
+            rest.sort_unstable_by_key(key);
+            rest.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+            rest
+        }))
+    }
+
+    async fn reseal_factor(&self, factor: &Factor, sealed: &str) -> Result<bool, StoreError> {
+        check([sealed])?;
+        self.write(|data| {
+            let stored = data.factors.get_mut(&(factor.identity, factor.id));
+            let stored = stored.filter(|stored| stored.sealed == factor.sealed);
+            stored.map(|stored| sealed.clone_into(&mut stored.sealed)).is_some()
+        })
+        .await
+    }
+
+    async fn all_recovery_codes_left(&self) -> Result<u64, StoreError> {
+        Ok(self.read(|data| u64::try_from(data.recovery_codes.len()).unwrap_or(u64::MAX)))
+    }
 }

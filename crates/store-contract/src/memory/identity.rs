@@ -83,6 +83,8 @@ impl Data {
         self.hardening.remove(&id);
         self.identity_sessions.retain(|_, session| session.identity != id);
         self.mail_codes.retain(|(owner, _), _| *owner != id);
+        let subject = id.to_string();
+        self.consents.retain(|(consenting, _), _| consenting.as_str() != subject);
         self.forget_factors(id);
         true
     }

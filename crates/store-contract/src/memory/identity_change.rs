@@ -27,14 +27,14 @@ fn apply(identity: &mut Identity, change: &IdentityChange) {
     identity.status = change.status.unwrap_or(identity.status);
     identity.email_verified_at = change.email_verified_at.unwrap_or(identity.email_verified_at);
     identity.updated_at = change.now;
-    identity.revision += 1;
+    identity.revision += i64::from(change.raises_revision());
     identity.attempt = change.attempt;
 }
 
 impl Data {
     pub(super) fn change_identity(&mut self, node: NodeId, change: &IdentityChange) -> Changed {
         let Some(identity) = self.identities.get_mut(&change.id) else { return Changed::Stale };
-        if identity.attempt == change.attempt && identity.revision == change.revision + 1 {
+        if identity.attempt == change.attempt {
             return Changed::Done;
         }
         if identity.revision != change.revision {
@@ -60,10 +60,12 @@ impl Data {
         if change.forgets_factors {
             self.forget_factors(change.id);
         }
-        self.end_identity_sessions(node, change);
         if change.revokes {
+            // What the marker covers needs none of its own.
+            self.forget_identity_sessions(change.id, change.now);
             self.mark_subject(node, change.id, change.now, change.marker_expires_at);
         }
+        self.end_identity_sessions(node, change);
         for mail in &change.mails {
             self.queue_mail(mail);
         }

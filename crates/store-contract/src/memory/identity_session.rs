@@ -2,16 +2,37 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::session::{IdentitySession, IdentitySessionRepository, Rotation, SessionRotation};
+use sluice_identity::session::{
+    IdentitySession, IdentitySessionRepository, MAX_SESSIONS, Rotation, SessionRotation,
+};
 use sluice_primitives::{IdentityId, NodeId, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
 
 use super::{Data, MemoryStore, check, count, purge};
 
-/// How many sessions of a person are listed.
-const LISTED: usize = 200;
+/// The same as a number of things.
+const MOST: usize = MAX_SESSIONS as usize;
 
 impl Data {
+    fn begin_session(&mut self, session: &IdentitySession) {
+        let person = session.identity.to_string().parse().map(Target::Subject);
+        let is_over = person.is_ok_and(|target| self.is_marked(&target, session.authenticated_at));
+        if is_over || self.identity_sessions.contains_key(&session.id) {
+            return;
+        }
+        self.identity_sessions.insert(session.id, session.clone());
+        let newest_first = self.identity_sessions.values().rev();
+        let own = newest_first.filter(|other| other.identity == session.identity);
+        let oldest: Vec<_> = own.skip(MOST).map(|other| other.id).collect();
+        self.identity_sessions.retain(|id, _| !oldest.contains(id));
+    }
+
+    /// Deletes the sessions of a person that a marker up to this time covers.
+    pub(super) fn forget_identity_sessions(&mut self, identity: IdentityId, at: Timestamp) {
+        self.identity_sessions
+            .retain(|_, session| session.identity != identity || session.authenticated_at > at);
+    }
+
     /// Ends a session, and appends its marker.
     pub(super) fn end_identity_session(
         &mut self,
@@ -59,10 +80,7 @@ impl IdentitySessionRepository for MemoryStore {
     async fn begin(&self, session: &IdentitySession) -> Result<(), StoreError> {
         let texts = [session.device.as_str(), session.network.as_str()];
         check(texts.into_iter().chain(session.amr.iter().map(String::as_str)))?;
-        self.write(|data| {
-            data.identity_sessions.entry(session.id).or_insert_with(|| session.clone());
-        })
-        .await
+        self.write(|data| data.begin_session(session)).await
     }
 
     async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError> {
@@ -82,7 +100,7 @@ impl IdentitySessionRepository for MemoryStore {
         Ok(self.read(|data| {
             let newest_first = data.identity_sessions.values().rev();
             let own = newest_first.filter(|session| session.identity == identity && session.expires_at > now);
-            own.take(LISTED).cloned().collect()
+            own.take(MOST).cloned().collect()
         }))
     }
 

@@ -6,7 +6,7 @@ use sluice_oauth::login_session::{
     EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
 };
 use sluice_oauth::logout::LogoutNotice;
-use sluice_primitives::{SessionId, Timestamp};
+use sluice_primitives::{IdentityId, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::{Marker, Target};
 
@@ -123,7 +123,14 @@ impl LoginSessionRepository for MemoryStore {
             data.forget_participants(&gone);
             let target = match which {
                 EndSessions::One(session) => Target::Session(session),
-                EndSessions::Subject(subject) => Target::Subject(subject),
+                EndSessions::Subject(subject) => {
+                    if let Ok(person) = subject.as_str().parse::<IdentityId>()
+                        && person.to_string() == subject.as_str()
+                    {
+                        data.forget_identity_sessions(person, now);
+                    }
+                    Target::Subject(subject)
+                }
             };
             data.mark(self.node, Marker { target, at: now, expires_at: marker_expires_at });
             for notice in notices {

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::mail::{LeasedMail, MailRepository, QueuedMail};
+use sluice_identity::mail::{LeasedMail, MailRepository, NEVER, QueuedMail};
 use sluice_primitives::{Lifetime, Timestamp};
 use uuid::Uuid;
 
-use super::{Data, MemoryStore, check, due_first};
+use super::{Data, MemoryStore, check, count, due_first, purge};
 
 #[derive(Debug)]
 pub(super) struct Row {
@@ -69,8 +69,32 @@ impl MailRepository for MemoryStore {
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
         Ok(self.read(|data| {
             let dead = data.mails.values().filter(|row| row.dead).count();
-            let waiting = data.mails.len() - dead;
+            let waiting = data.mails.values().filter(|row| !row.dead && row.due_at < NEVER).count();
             (u64::try_from(waiting).unwrap_or(u64::MAX), u64::try_from(dead).unwrap_or(u64::MAX))
         }))
+    }
+
+    async fn purge_mails(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let is_over = |row: &Row| if row.dead { row.due_at < before } else { row.due_at == NEVER };
+        self.write(|data| count(&purge(&mut data.mails, limit, is_over))).await
+    }
+
+    async fn sealed_mails(&self, after: Option<Uuid>, limit: u32) -> Result<Vec<(Uuid, String)>, StoreError> {
+        Ok(self.read(|data| {
+            let rest = data.mails.iter().filter(|(id, _)| after.is_none_or(|after| **id > after));
+            let mut rest: Vec<_> = rest.map(|(id, row)| (*id, row.sealed.clone())).collect();
+            rest.sort_unstable();
+            rest.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+            rest
+        }))
+    }
+
+    async fn reseal_mail(&self, id: Uuid, old: &str, new: &str) -> Result<bool, StoreError> {
+        check([new])?;
+        self.write(|data| {
+            let row = data.mails.get_mut(&id).filter(|row| row.sealed == old);
+            row.map(|row| new.clone_into(&mut row.sealed)).is_some()
+        })
+        .await
     }
 }

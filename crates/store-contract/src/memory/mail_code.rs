@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::mail::{CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, TakenCode};
+use sluice_identity::mail::{
+    CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, ShownCode, TakenCode,
+};
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 
 use super::{Data, MemoryStore, check, count, purge};
@@ -25,13 +27,15 @@ impl Data {
 }
 
 impl Row {
-    fn take(&mut self, hash: &[u8; 32], now: Timestamp, attempt: AttemptId) -> TakenCode {
+    fn take(&mut self, shown: ShownCode<'_>, now: Timestamp, attempt: AttemptId) -> TakenCode {
+        let (is_right, by_link) = (shown.hashes.contains(&self.code.hash), shown.by_link);
         let by_another = self.taken_by.is_some_and(|taken_by| taken_by != attempt);
-        if by_another || self.code.expires_at <= now || self.tries >= MAX_CODE_TRIES {
+        let is_guessed = self.tries >= MAX_CODE_TRIES && !(is_right && by_link);
+        if by_another || self.code.expires_at <= now || is_guessed {
             return TakenCode::Gone;
         }
-        if self.code.hash != *hash {
-            self.tries += 1;
+        if !is_right {
+            self.tries += u32::from(!by_link);
             return TakenCode::Wrong;
         }
         self.taken_by = Some(attempt);
@@ -50,12 +54,12 @@ impl CodeRepository for MemoryStore {
         &self,
         identity: IdentityId,
         purpose: CodePurpose,
-        hash: &[u8; 32],
+        shown: ShownCode<'_>,
         (now, attempt): (Timestamp, AttemptId),
     ) -> Result<TakenCode, StoreError> {
         self.write(|data| {
             let row = data.mail_codes.get_mut(&(identity, purpose.stored()));
-            row.map_or(TakenCode::Gone, |row| row.take(hash, now, attempt))
+            row.map_or(TakenCode::Gone, |row| row.take(shown, now, attempt))
         })
         .await
     }

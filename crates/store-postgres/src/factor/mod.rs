@@ -26,6 +26,9 @@ const FORGET_CODES: &str = include_str!("forget_codes.sql");
 const PUT_CODES: &str = include_str!("put_codes.sql");
 const SPEND_CODE: &str = include_str!("spend_code.sql");
 const CODES_LEFT: &str = include_str!("codes_left.sql");
+const ALL: &str = include_str!("all.sql");
+const RESEAL: &str = include_str!("reseal.sql");
+const ALL_CODES_LEFT: &str = include_str!("all_codes_left.sql");
 const MOST: i64 = MAX_FACTORS as i64;
 
 #[async_trait]
@@ -118,6 +121,29 @@ impl FactorRepository for PostgresStore {
         let rows = self.read(CODES_LEFT, &[&identity.as_uuid()]).await?;
         let left = rows.first().map(|row| column::<i64>(row, 0)).transpose()?;
         Ok(left.and_then(|left| u32::try_from(left).ok()).unwrap_or_default())
+    }
+
+    async fn all_factors(
+        &self,
+        after: Option<(IdentityId, Uuid)>,
+        limit: u32,
+    ) -> Result<Vec<Factor>, StoreError> {
+        let (identity, id) = after.map_or_else(Default::default, |(identity, id)| (identity.as_uuid(), id));
+        let rows = self.read(ALL, &[&identity, &id, &i64::from(limit)]).await?;
+        Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
+    async fn reseal_factor(&self, factor: &Factor, sealed: &str) -> Result<bool, StoreError> {
+        storable::text("a sealed factor", sealed)?;
+        let identity = factor.identity.as_uuid();
+        let rows = self.write(RESEAL, &[&identity, &factor.id, &factor.sealed, &sealed]).await?;
+        Ok(!rows.is_empty())
+    }
+
+    async fn all_recovery_codes_left(&self) -> Result<u64, StoreError> {
+        let rows = self.read(ALL_CODES_LEFT, &[]).await?;
+        let left = rows.first().map(|row| column::<i64>(row, 0)).transpose()?;
+        Ok(left.unwrap_or_default().unsigned_abs())
     }
 }
 

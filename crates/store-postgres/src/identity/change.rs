@@ -38,6 +38,8 @@ fn check(change: &IdentityChange) -> Result<(), StoreError> {
 struct Values<'a> {
     id: Uuid,
     attempt: Uuid,
+    /// By how much the revision is raised.
+    raise: i64,
     email: Option<&'a str>,
     login_name: Option<&'a [u8]>,
     verifies: bool,
@@ -62,6 +64,7 @@ impl<'a> Values<'a> {
         Self {
             id: change.id.as_uuid(),
             attempt: change.attempt.as_uuid(),
+            raise: i64::from(change.raises_revision()),
             email: change.email.as_ref().map(|new| new.email.as_str()),
             login_name: change.email.as_ref().map(|new| new.login_name.as_slice()),
             verifies: change.email_verified_at.is_some(),
@@ -92,7 +95,7 @@ impl<'a> Values<'a> {
         }
         transaction
             .then(CHANGE, self.in_order(change))
-            .then(CHANGE_OUTCOME, vec![&self.id, &change.revision, &self.attempt])
+            .then(CHANGE_OUTCOME, vec![&self.id, &change.revision, &self.attempt, &self.raise])
     }
 
     /// In the order of the placeholders.
@@ -120,6 +123,7 @@ impl<'a> Values<'a> {
             &change.revokes,
             &self.counted.node,
             &self.marker_expires_at,
+            &self.raise,
         ]
     }
 }

@@ -1,6 +1,7 @@
 -- Compare-and-swap on the revision; with another e-mail address also on its name, which was claimed before. All else
--- follows from the row that was changed, so that a repeated transaction repeats nothing. All of it sees the former login
--- name: one statement sees what was there when it began. The revocation counter was locked before.
+-- follows from the row that was changed, so that a repeated transaction, which finds its own attempt, repeats nothing. All
+-- of it sees the former login name: one statement sees what was there when it began. Sessions that the subject marker
+-- covers end with it and need none of their own. The revocation counter was locked before.
 WITH changed AS (
     UPDATE identity AS i
     SET email = COALESCE($3, i.email),
@@ -11,10 +12,11 @@ WITH changed AS (
         credential = COALESCE($9, i.credential),
         hardening_due = CASE WHEN $9::text IS NULL THEN i.hardening_due ELSE $10 END,
         updated_at = $11,
-        revision = i.revision + 1,
+        revision = i.revision + $22::bigint,
         attempt = $12
     WHERE i.identity_id = $1
       AND i.revision = $2
+      AND i.attempt <> $12
       AND ($4::bytea IS NULL
           OR COALESCE((SELECT n.identity_id = $1 FROM login_name AS n WHERE n.name_hash = $4 LIMIT 1), FALSE))
     RETURNING i.identity_id
@@ -33,8 +35,9 @@ recovery_codes AS (
 ),
 ended AS (
     DELETE FROM identity_session AS s USING changed AS c
-    WHERE $14 AND s.identity_id = c.identity_id AND s.session_id IS DISTINCT FROM $15
-    RETURNING s.session_id
+    WHERE s.identity_id = c.identity_id
+      AND ($14 AND s.session_id IS DISTINCT FROM $15 OR $19 AND s.authenticated_at <= $11)
+    RETURNING s.session_id, s.authenticated_at
 ),
 queued AS (
     INSERT INTO mail (id, sealed, due_at, attempts, dead)
@@ -44,6 +47,7 @@ queued AS (
 ),
 marker AS (
     SELECT 2::smallint AS kind, e.session_id::text AS key FROM ended AS e
+    WHERE NOT $19 OR e.authenticated_at > $11
     UNION ALL
     SELECT 3::smallint, c.identity_id::text FROM changed AS c WHERE $19
 ),

@@ -17,6 +17,9 @@ sessions AS (
 ),
 codes AS (
     DELETE FROM mail_code AS c USING deleted AS d WHERE c.identity_id = d.identity_id
+),
+consents AS (
+    DELETE FROM consent AS c WHERE c.subject = (SELECT d.identity_id::text FROM deleted AS d)
 )
 INSERT INTO revocation (origin, counter, at, expires_at, kind, swept, key)
 SELECT n.node_id, n.revocation_counter, $2, $3, 3, FALSE, d.identity_id::text

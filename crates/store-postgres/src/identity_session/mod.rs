@@ -4,7 +4,9 @@ mod rotate;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::session::{IdentitySession, IdentitySessionRepository, Rotation, SessionRotation};
+use sluice_identity::session::{
+    IdentitySession, IdentitySessionRepository, MAX_SESSIONS, Rotation, SessionRotation,
+};
 use sluice_primitives::{AttemptId, IdentityId, SessionId, Timestamp};
 use tokio_postgres::Row;
 
@@ -19,8 +21,8 @@ const FIND: &str = include_str!("find.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
 const END: &str = include_str!("end.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
-/// How many sessions of a person are listed at most.
-const LISTED: i64 = 200;
+/// How many sessions of a person there are.
+const MOST: i64 = MAX_SESSIONS as i64;
 
 #[async_trait]
 impl IdentitySessionRepository for PostgresStore {
@@ -44,6 +46,7 @@ impl IdentitySessionRepository for PostgresStore {
                 &session.device,
                 &session.network,
                 &session.attempt.as_uuid(),
+                &(MOST - 1),
             ],
         )
         .await
@@ -64,7 +67,7 @@ impl IdentitySessionRepository for PostgresStore {
         identity: IdentityId,
         now: Timestamp,
     ) -> Result<Vec<IdentitySession>, StoreError> {
-        let rows = self.read(OF_IDENTITY, &[&identity.as_uuid(), &now.as_millis(), &LISTED]).await?;
+        let rows = self.read(OF_IDENTITY, &[&identity.as_uuid(), &now.as_millis(), &MOST]).await?;
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
 

@@ -6,7 +6,7 @@ use sluice_oauth::login_session::{
     EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
 };
 use sluice_oauth::logout::LogoutNotice;
-use sluice_primitives::{AttemptId, Lifetime, SessionId, Timestamp};
+use sluice_primitives::{AttemptId, IdentityId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::Subject;
 use sluice_token::{Marker, Target};
 use tokio_postgres::Row;
@@ -27,6 +27,7 @@ const PARTICIPANTS_OF_ONE: &str = include_str!("participants_of_one.sql");
 const PARTICIPANTS_OF_SUBJECT: &str = include_str!("participants_of_subject.sql");
 const END_ONE: &str = include_str!("end_one.sql");
 const END_SUBJECT: &str = include_str!("end_subject.sql");
+const END_PERSON: &str = include_str!("end_person.sql");
 const NOTIFY: &str = include_str!("notify.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
@@ -110,12 +111,29 @@ impl LoginSessionRepository for PostgresStore {
             Some(id) => id,
             None => &subject,
         };
-        let transaction = markers.append(Transaction::new().then(end, vec![ended, &at]));
+        let person = person(&which);
+        let mut transaction = Transaction::new().then(end, vec![ended, &at]);
+        if let Some(person) = &person {
+            transaction = transaction.then(END_PERSON, vec![person, &at]);
+        }
+        let transaction = markers.append(transaction);
         self.serial.commit(&notices.put(transaction, &at)).await.map(drop)
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         self.session_purge.go(limit, |slice| self.purge_slice(PURGE_EXPIRED, now, slice)).await
+    }
+}
+
+/// The person whose sessions of the identity service end with those of a subject; none if that is no person of ours.
+fn person(which: &EndSessions) -> Option<Uuid> {
+    match which {
+        EndSessions::One(_) => None,
+        EndSessions::Subject(subject) => {
+            let id: IdentityId = subject.as_str().parse().ok()?;
+            // A UUID can be written in more ways than one; a person is called by one.
+            (id.to_string() == subject.as_str()).then(|| id.as_uuid())
+        }
     }
 }
 

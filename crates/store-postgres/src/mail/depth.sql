@@ -1,1 +1,1 @@
-SELECT count(*) FILTER (WHERE NOT dead), count(*) FILTER (WHERE dead) FROM mail
+SELECT count(*) FILTER (WHERE NOT dead AND due_at < $1), count(*) FILTER (WHERE dead) FROM mail

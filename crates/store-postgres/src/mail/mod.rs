@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::mail::{LeasedMail, MailRepository, QueuedMail};
+use sluice_identity::mail::{LeasedMail, MailRepository, NEVER, QueuedMail};
 use sluice_primitives::{Lifetime, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -17,6 +17,9 @@ const LEASE: &str = include_str!("lease.sql");
 const SENT: &str = include_str!("sent.sql");
 const FAILED: &str = include_str!("failed.sql");
 const DEPTH: &str = include_str!("depth.sql");
+const PURGE: &str = include_str!("purge.sql");
+const SEALED: &str = include_str!("sealed.sql");
+const RESEAL: &str = include_str!("reseal.sql");
 
 #[async_trait]
 impl MailRepository for PostgresStore {
@@ -45,10 +48,26 @@ impl MailRepository for PostgresStore {
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
-        let rows = self.read(DEPTH, &[]).await?;
+        let rows = self.read(DEPTH, &[&NEVER.as_millis()]).await?;
         let row = rows.first().ok_or_else(|| Unreadable::new("outbox", &"no row"))?;
         let count = |place| column::<i64>(row, place).map(i64::unsigned_abs);
         Ok((count(0)?, count(1)?))
+    }
+
+    async fn purge_mails(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let (before, never) = (before.as_millis(), NEVER.as_millis());
+        Ok(self.upkeep(PURGE, &[&before, &never, &i64::from(limit)]).await?.len() as u64)
+    }
+
+    async fn sealed_mails(&self, after: Option<Uuid>, limit: u32) -> Result<Vec<(Uuid, String)>, StoreError> {
+        let rows = self.read(SEALED, &[&after.unwrap_or_default(), &i64::from(limit)]).await?;
+        let mails = rows.iter().map(|row| Ok((column(row, 0)?, column(row, 1)?)));
+        Ok(mails.collect::<Result<_, Unreadable>>()?)
+    }
+
+    async fn reseal_mail(&self, id: Uuid, old: &str, new: &str) -> Result<bool, StoreError> {
+        storable::text("a mail", new)?;
+        Ok(!self.write(RESEAL, &[&id, &old, &new]).await?.is_empty())
     }
 }
 

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::mail::{CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, TakenCode};
+use sluice_identity::mail::{
+    CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, ShownCode, TakenCode,
+};
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 
 use crate::PostgresStore;
@@ -41,12 +43,14 @@ impl CodeRepository for PostgresStore {
         &self,
         identity: IdentityId,
         purpose: CodePurpose,
-        hash: &[u8; 32],
+        code: ShownCode<'_>,
         (now, attempt): (Timestamp, AttemptId),
     ) -> Result<TakenCode, StoreError> {
-        let (identity, purpose, hash) = (identity.as_uuid(), purpose.stored(), hash.as_slice());
+        let hashes: Vec<&[u8]> = code.hashes.iter().map(<[u8; 32]>::as_slice).collect();
+        let (identity, purpose) = (identity.as_uuid(), purpose.stored());
         let (now, own, attempt) = (now.as_millis(), self.attempt(), attempt.as_uuid());
-        let rows = self.write(TAKE, &[&identity, &purpose, &hash, &now, &own, &attempt]).await?;
+        let rows =
+            self.write(TAKE, &[&identity, &purpose, &hashes, &now, &own, &attempt, &code.by_link]).await?;
         let Some(row) = rows.first() else { return Ok(TakenCode::Gone) };
         let is_right: bool = column(row, 0)?;
         Ok(if is_right { TakenCode::Right { email: column(row, 1)? } } else { TakenCode::Wrong })

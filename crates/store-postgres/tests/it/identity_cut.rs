@@ -4,7 +4,7 @@ use sluice_identity::factor::{AddedFactor, FactorRepository, FactorUse};
 use sluice_identity::identity::{
     Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityRepository, Registration,
 };
-use sluice_identity::mail::{CodePurpose, CodeRepository, MailRepository, TakenCode};
+use sluice_identity::mail::{CodePurpose, CodeRepository, MailRepository, ShownCode, TakenCode};
 use sluice_identity::session::{IdentitySessionRepository, Rotation};
 use sluice_store_contract::{Fixture, given};
 use sluice_token::Target;
@@ -27,7 +27,7 @@ async fn a_registration_beside_a_taken_name_that_was_not_answered_is_not_taken()
 async fn a_change_that_was_not_answered_is_made_once() {
     let cut = Cut::start().await;
     let alice = given::registered(&*cut.store, given::identity("alice")).await;
-    let session = given::begun(&*cut.store, alice.id, 1).await;
+    let session = given::begun(&*cut.store, alice.id, 21).await;
     let change = IdentityChange {
         email: given::new_email("other"),
         ends_sessions: EndsSessions::All,
@@ -39,7 +39,7 @@ async fn a_change_that_was_not_answered_is_made_once() {
     assert_eq!(cut.store.change(&change).await.unwrap(), Changed::Done);
     assert_eq!(cut.proxy.cuts(), 1);
     assert_eq!(given::person(&*cut.store, alice.id).await.revision, 2);
-    let later = given::begun(&*cut.store, alice.id, 2).await;
+    let later = given::begun(&*cut.store, alice.id, 22).await;
     assert_eq!(cut.store.change(&change).await.unwrap(), Changed::Done);
     assert!(given::has_session(&*cut.store, &later).await, "nothing follows from a change twice");
     assert_eq!(MailRepository::depth(&*cut.store).await.unwrap(), (1, 0));
@@ -88,7 +88,8 @@ async fn a_wrong_code_that_was_not_answered_costs_one_try() {
     cut.store.put(&code, &given::mail(10)).await.unwrap();
     let take = async |hash| {
         let by = (given::at(20), given::attempt());
-        cut.store.take(code.identity, code.purpose, &hash, by).await.unwrap()
+        let shown = ShownCode { hashes: &[hash], by_link: false };
+        cut.store.take(code.identity, code.purpose, shown, by).await.unwrap()
     };
     cut.proxy.cut_after("SET tries");
     for _ in 0..9 {

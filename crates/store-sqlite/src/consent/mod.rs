@@ -17,6 +17,12 @@ const REMEMBER: &str = include_str!("remember.sql");
 const FIND: &str = include_str!("find.sql");
 const FORGET_ONE: &str = include_str!("forget_one.sql");
 const FORGET_ALL: &str = include_str!("forget_all.sql");
+const FORGET_DELETED: &str = include_str!("forget_deleted.sql");
+
+/// Deletes all decisions of a subject who is gone.
+pub(crate) fn forget_all(write: &mut Write<'_>, subject: &str) -> Result<(), SqliteError> {
+    write.delete("consent", FORGET_DELETED, [subject]).map(drop)
+}
 
 /// A decision with all that needs no connection done.
 pub(crate) struct Decision {

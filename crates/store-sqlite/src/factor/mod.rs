@@ -24,6 +24,9 @@ const HAS_ANY: &str = include_str!("has_any.sql");
 const FORGET_RECOVERY_CODES: &str = include_str!("forget_recovery_codes.sql");
 const SPEND_RECOVERY_CODE: &str = include_str!("spend_recovery_code.sql");
 const RECOVERY_CODES_LEFT: &str = include_str!("recovery_codes_left.sql");
+const ALL: &str = include_str!("all.sql");
+const RESEAL: &str = include_str!("reseal.sql");
+const ALL_RECOVERY_CODES_LEFT: &str = include_str!("all_recovery_codes_left.sql");
 
 #[async_trait]
 impl FactorRepository for SqliteStore {
@@ -97,6 +100,33 @@ impl FactorRepository for SqliteStore {
     async fn recovery_codes_left(&self, identity: IdentityId) -> Result<u32, StoreError> {
         let left = self
             .read(move |read| read.row(RECOVERY_CODES_LEFT, [identity.as_bytes()], |row| Ok(row.get(0)?)));
+        Ok(left.await?.unwrap_or(0))
+    }
+
+    async fn all_factors(
+        &self,
+        after: Option<(IdentityId, Uuid)>,
+        limit: u32,
+    ) -> Result<Vec<Factor>, StoreError> {
+        let (identity, id) = after.unwrap_or((IdentityId::from_bytes([0; 16]), Uuid::nil()));
+        self.read(move |read| {
+            read.rows(ALL, params![identity.as_bytes(), id.as_bytes(), limit], stored::factor)
+        })
+        .await
+    }
+
+    async fn reseal_factor(&self, factor: &Factor, sealed: &str) -> Result<bool, StoreError> {
+        row::check("factor", sealed)?;
+        let (factor, sealed) = (factor.clone(), sealed.to_owned());
+        self.write(move |write| {
+            let values = params![factor.identity.as_bytes(), factor.id.as_bytes(), factor.sealed, sealed];
+            Ok(write.update("factor", RESEAL, values)? == 1)
+        })
+        .await
+    }
+
+    async fn all_recovery_codes_left(&self) -> Result<u64, StoreError> {
+        let left = self.read(|read| read.row(ALL_RECOVERY_CODES_LEFT, [], |row| row::count_of(row, 0)));
         Ok(left.await?.unwrap_or(0))
     }
 }

@@ -43,11 +43,11 @@ pub(super) fn change(write: &mut Write<'_>, change: &IdentityChange) -> Result<C
         Ok(State { revision: row.get(0)?, attempt, login_name: row.get(2)? })
     })?;
     match state {
+        Some(state) if state.attempt == change.attempt => Ok(Changed::Done),
         Some(state) if state.revision == change.revision => {
             make(write, change, &state.login_name)?;
             Ok(Changed::Done)
         }
-        Some(state) if state.attempt == change.attempt => Ok(Changed::Done),
         _ => Ok(Changed::Stale),
     }
 }
@@ -63,6 +63,11 @@ fn make(write: &mut Write<'_>, change: &IdentityChange, old_name: &LoginNameHash
     rename(write, change, old_name)?;
     update(write, change)?;
     let until = (change.now, change.marker_expires_at);
+    if change.revokes {
+        // What the marker covers needs none of its own.
+        identity_session::forget_until(write, change.id, change.now)?;
+        revoke(write, change.id, until)?;
+    }
     match change.ends_sessions {
         EndsSessions::None => {}
         EndsSessions::All => identity_session::end_all(write, change.id, None, until)?,
@@ -70,9 +75,6 @@ fn make(write: &mut Write<'_>, change: &IdentityChange, old_name: &LoginNameHash
     }
     if change.forgets_factors {
         factor::forget(write, change.id)?;
-    }
-    if change.revokes {
-        revoke(write, change.id, until)?;
     }
     change.mails.iter().try_for_each(|mail| mail::queue(write, mail))
 }
@@ -104,6 +106,7 @@ fn update(write: &mut Write<'_>, change: &IdentityChange) -> Result<(), SqliteEr
         change.credential.as_ref().filter(hardened).map(|_| change.now.as_millis()),
         change.now.as_millis(),
         change.attempt.as_bytes(),
+        i64::from(change.raises_revision()),
     ];
     write.update("identity", CHANGE, values).map(drop)
 }

@@ -12,7 +12,7 @@ use super::{FORGET_NAME, change};
 use crate::error::SqliteError;
 use crate::store::SqliteStore;
 use crate::writer::Write;
-use crate::{factor, identity_session, mail_code};
+use crate::{consent, factor, identity_session, mail_code};
 
 const DELETE: &str = include_str!("delete.sql");
 
@@ -52,6 +52,7 @@ fn delete(
     factor::forget(write, id)?;
     identity_session::forget(write, id)?;
     mail_code::forget(write, id)?;
+    consent::forget_all(write, &id.to_string())?;
     change::revoke(write, id, marker)?;
     Ok(true)
 }

@@ -8,15 +8,18 @@ mod stored;
 use async_trait::async_trait;
 use rusqlite::params;
 use sluice_commit::StoreError;
-use sluice_identity::session::{IdentitySession, IdentitySessionRepository, Rotation, SessionRotation};
+use sluice_identity::session::{
+    IdentitySession, IdentitySessionRepository, MAX_SESSIONS, Rotation, SessionRotation,
+};
 use sluice_primitives::{IdentityId, SessionId, Timestamp};
 
-pub(crate) use stored::{end_all, forget};
+pub(crate) use stored::{end_all, forget, forget_until};
 
 use crate::row;
 use crate::store::SqliteStore;
 
 const BEGIN: &str = include_str!("begin.sql");
+const TRIM: &str = include_str!("trim.sql");
 const FIND: &str = include_str!("find.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
 const EXPIRED: &str = include_str!("expired.sql");
@@ -42,8 +45,12 @@ impl IdentitySessionRepository for SqliteStore {
                 session.device,
                 session.network,
                 session.attempt.as_bytes(),
+                session.identity.to_string(),
             ];
-            write.insert("identity_session", BEGIN, values).map(drop)
+            if write.insert("identity_session", BEGIN, values)? == 1 {
+                write.delete("identity_session", TRIM, (session.identity.as_bytes(), MAX_SESSIONS))?;
+            }
+            Ok(())
         })
         .await
     }

@@ -12,6 +12,7 @@ use crate::writer::Write;
 const END_ONE: &str = include_str!("end_one.sql");
 const END_ALL: &str = include_str!("end_all.sql");
 const FORGET: &str = include_str!("forget.sql");
+const FORGET_UNTIL: &str = include_str!("forget_until.sql");
 
 pub(super) fn session(row: &Row<'_>) -> Result<IdentitySession, SqliteError> {
     Ok(IdentitySession {
@@ -63,4 +64,14 @@ pub(crate) fn end_all(
 /// Deletes the sessions of a person whose subject is marked anyway.
 pub(crate) fn forget(write: &mut Write<'_>, identity: IdentityId) -> Result<(), SqliteError> {
     write.delete("identity_session", FORGET, [identity.as_bytes()]).map(drop)
+}
+
+/// Deletes the sessions of a person whose subject is marked up to this time, as far as that marker covers them.
+pub(crate) fn forget_until(
+    write: &mut Write<'_>,
+    identity: IdentityId,
+    at: Timestamp,
+) -> Result<(), SqliteError> {
+    let values = (identity.as_bytes(), at.as_millis());
+    write.delete("identity_session", FORGET_UNTIL, values).map(drop)
 }

@@ -7,15 +7,15 @@ use sluice_oauth::login_session::{
     EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
 };
 use sluice_oauth::logout::LogoutNotice;
-use sluice_primitives::{Lifetime, SessionId, Timestamp};
+use sluice_primitives::{IdentityId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::Subject;
 use sluice_token::{Marker, Target};
 
 use crate::error::SqliteError;
 use crate::outbox::NewNotice;
-use crate::row;
 use crate::store::SqliteStore;
 use crate::writer::Write;
+use crate::{identity_session, row};
 
 const INSERT: &str = include_str!("insert.sql");
 const SUBJECT: &str = include_str!("subject.sql");
@@ -161,7 +161,8 @@ impl LoginSessionRepository for SqliteStore {
 }
 
 /// Deletes the rows of sessions that end; the target of their marker. Those of a subject that began after `now` stay, as
-/// the marker does not cover them.
+/// the marker does not cover them. It does cover the sessions that the subject has as a person of the identity service: it
+/// expires, and they must not revive.
 fn end(write: &mut Write<'_>, which: &EndSessions, now: Timestamp) -> Result<Target, SqliteError> {
     match which {
         EndSessions::One(session) => {
@@ -173,6 +174,11 @@ fn end(write: &mut Write<'_>, which: &EndSessions, now: Timestamp) -> Result<Tar
             let values = (subject.as_str(), now.as_millis());
             write.delete("session_client", FORGET_PARTICIPANTS_OF_SUBJECT, values)?;
             write.delete("login_session", END_SUBJECT, values)?;
+            let person = subject.as_str().parse::<IdentityId>().ok();
+            // A UUID can be written in more ways than one; a person is called by one.
+            if let Some(person) = person.filter(|person| person.to_string() == subject.as_str()) {
+                identity_session::forget_until(write, person, now)?;
+            }
             Ok(Target::Subject(subject.clone()))
         }
     }

@@ -1,1 +1,3 @@
-SELECT (SELECT count(*) FROM mail WHERE dead = 0), (SELECT count(*) FROM mail WHERE dead = 1)
+SELECT
+    (SELECT count(*) FROM mail WHERE dead = 0 AND due_at < ?1),
+    (SELECT count(*) FROM mail WHERE dead = 1)

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
-use sluice_identity::mail::{LeasedMail, MailRepository, QueuedMail};
+use sluice_identity::mail::{LeasedMail, MailRepository, NEVER, QueuedMail};
 use sluice_primitives::{Lifetime, Timestamp};
 use uuid::Uuid;
 
@@ -17,6 +17,9 @@ const LEASE: &str = include_str!("lease.sql");
 const SENT: &str = include_str!("sent.sql");
 const FAILED: &str = include_str!("failed.sql");
 const DEPTH: &str = include_str!("depth.sql");
+const PURGE: &str = include_str!("purge.sql");
+const SEALED: &str = include_str!("sealed.sql");
+const RESEAL: &str = include_str!("reseal.sql");
 
 /// Refuses a mail that cannot be stored.
 pub(crate) fn check(mail: &QueuedMail) -> Result<(), StoreError> {
@@ -60,8 +63,26 @@ impl MailRepository for SqliteStore {
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
-        let depth =
-            self.read(|read| read.row(DEPTH, [], |row| Ok((row::count_of(row, 0)?, row::count_of(row, 1)?))));
+        let counts = |row: &Row<'_>| Ok((row::count_of(row, 0)?, row::count_of(row, 1)?));
+        let depth = self.read(move |read| read.row(DEPTH, [NEVER.as_millis()], counts));
         Ok(depth.await?.unwrap_or_default())
+    }
+
+    async fn purge_mails(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let values = (before.as_millis(), NEVER.as_millis(), limit);
+        self.write(move |write| Ok(row::count(write.delete("mail", PURGE, values)?))).await
+    }
+
+    async fn sealed_mails(&self, after: Option<Uuid>, limit: u32) -> Result<Vec<(Uuid, String)>, StoreError> {
+        let after = after.unwrap_or_default();
+        let one = |row: &Row<'_>| Ok((Uuid::from_bytes(row.get(0)?), row.get(1)?));
+        self.read(move |read| read.rows(SEALED, params![after.as_bytes(), limit], one)).await
+    }
+
+    async fn reseal_mail(&self, id: Uuid, old: &str, new: &str) -> Result<bool, StoreError> {
+        row::check("mail", new)?;
+        let (old, new) = (old.to_owned(), new.to_owned());
+        self.write(move |write| Ok(write.update("mail", RESEAL, params![id.as_bytes(), old, new])? == 1))
+            .await
     }
 }

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
-use sluice_identity::mail::{CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, TakenCode};
+use sluice_identity::mail::{
+    CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, ShownCode, TakenCode,
+};
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 
 use crate::error::SqliteError;
@@ -13,6 +15,7 @@ use crate::store::SqliteStore;
 use crate::writer::Write;
 
 const PUT: &str = include_str!("put.sql");
+const HASH: &str = include_str!("hash.sql");
 const TAKE: &str = include_str!("take.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 const FORGET: &str = include_str!("forget.sql");
@@ -55,12 +58,16 @@ impl CodeRepository for SqliteStore {
         &self,
         identity: IdentityId,
         purpose: CodePurpose,
-        hash: &[u8; 32],
+        code: ShownCode<'_>,
         (now, attempt): (Timestamp, AttemptId),
     ) -> Result<TakenCode, StoreError> {
-        let hash = *hash;
+        let (hashes, by_link) = (code.hashes.to_vec(), code.by_link);
         let rows = self.write(move |write| {
-            let code = (identity.as_bytes(), purpose.stored(), hash, now.as_millis(), attempt.as_bytes());
+            let kept = write.row(HASH, (identity.as_bytes(), purpose.stored()), |row| Ok(row.get(0)?))?;
+            let is_kept = |hash: &&[u8; 32]| kept == Some(**hash);
+            let hash = hashes.iter().find(is_kept).copied().unwrap_or_default();
+            let (identity, attempt, now) = (identity.as_bytes(), attempt.as_bytes(), now.as_millis());
+            let code = (identity, purpose.stored(), hash, now, attempt, by_link);
             write.updated("mail_code", TAKE, code, taken)
         });
         Ok(rows.await?.pop().unwrap_or(TakenCode::Gone))

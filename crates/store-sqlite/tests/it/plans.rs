@@ -9,7 +9,8 @@ use sluice_store_contract::Fixture;
 use crate::fixture::SqliteFixture;
 
 /// What walks over a table: upkeep that no request waits for, counts that end at a number, and a table of a few rows.
-const WALKERS: [&str; 8] = [
+const WALKERS: [&str; 9] = [
+    "factor/all_recovery_codes_left.sql",
     "feed/forget_changes.sql",
     "feed/forget_nodes.sql",
     "grant/forget_markers.sql",

@@ -93,6 +93,11 @@ async fn an_imported_hash_is_taken_and_never_shown() {
     let unknown = ask(&world, "POST", "/admin/identities", unknown).await;
     assert_eq!(unknown.status, 400);
     assert!(!unknown.json.to_string().contains("secret-hash"), "{}", unknown.json);
+    let large = "$scrypt$ln=14,r=8,p=1$c2FsdHNhbHRzYWx0$c2FsdHNhbHRzYWx0c2FsdHNhbHRzYWx0c2FsdHNhbHQ";
+    let large = json!({"email": "bob@example.com", "password_hash": large});
+    let large = ask(&world, "POST", "/admin/identities", large).await;
+    assert_eq!(large.status, 400, "no login could compute it");
+    assert!(large.json.to_string().contains("needs more memory"), "{}", large.json);
     let both = json!({"email": "bob@example.com", "password_hash": hash, "password": PASSWORD});
     assert_eq!(ask(&world, "POST", "/admin/identities", both).await.status, 400);
     let none = ask(&world, "POST", "/admin/identities", json!({"email": "bob@example.com"})).await;

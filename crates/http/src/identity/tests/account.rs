@@ -19,7 +19,11 @@ async fn another_password_ends_all_sessions_but_the_one_that_set_it() {
     assert_eq!(set("wrong horse", NEW).await.problem(), (403, "wrong_password"));
     let weak = set(PASSWORD, "1234567").await;
     assert_eq!((weak.problem(), &weak.json["field"]), ((400, "password_too_short"), &json!("new_password")));
-    assert_eq!(set("", NEW).await.problem(), (400, "current_password_missing"));
+    let missing = set("", NEW).await;
+    assert_eq!(
+        (missing.problem(), &missing.json["field"]),
+        ((403, "confirmation_required"), &json!("current_password"))
+    );
     let resumed = set(PASSWORD, NEW).await.tokens();
     for (tokens, status) in [(&present, 401), (&other, 401), (&resumed, 200)] {
         assert_eq!(world.ask("GET", "/auth/me", &tokens.access, Value::Null).await.status, status);
@@ -88,8 +92,14 @@ async fn another_address_is_set_by_the_code_that_was_sent_to_it() {
     assert_eq!(change(json!({"email": new, "password": PASSWORD})).await.status, 202);
     let mail = world.mails().await.remove(0);
     assert_eq!(mail.to, new);
-    let confirmed = world.post("/auth/email/confirm", json!({"token": token(&mail)})).await;
-    assert_eq!(confirmed.status, 204);
+    let proof = json!({"token": token(&mail)});
+    assert_eq!(world.post("/auth/email/confirm", proof.clone()).await.problem(), (401, "token_missing"));
+    let bob = json!({"email": "bob@example.com", "password": PASSWORD});
+    world.post("/auth/register", bob.clone()).await;
+    let bob = world.post("/auth/login", bob).await.tokens();
+    let confirm = async |access: &str| world.ask("POST", "/auth/email/confirm", access, proof.clone()).await;
+    assert_eq!(confirm(&bob.access).await.problem(), (400, "wrong_code"));
+    assert_eq!(confirm(&tokens.access).await.status, 204);
     let me = world.ask("GET", "/auth/me", &tokens.access, Value::Null).await;
     assert_eq!((&me.json["email"], &me.json["email_verified"]), (&json!(new), &json!(true)));
 }
@@ -98,7 +108,7 @@ async fn another_address_is_set_by_the_code_that_was_sent_to_it() {
 async fn an_account_is_deleted_with_its_password() {
     let (world, tokens) = World::with_alice().await;
     let delete = async |body: Value| world.ask("DELETE", "/auth/me", &tokens.access, body).await;
-    assert_eq!(delete(Value::Null).await.problem(), (400, "password_missing"));
+    assert_eq!(delete(Value::Null).await.problem(), (403, "confirmation_required"));
     assert_eq!(delete(json!({"password": "wrong horse"})).await.problem(), (403, "wrong_password"));
     assert_eq!(delete(json!({"password": PASSWORD})).await.status, 204);
     assert_eq!(

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use sluice_primitives::Lifetime;
 
-use super::world::{PASSWORD, World};
+use super::world::{PASSWORD, Tokens, World};
 
 #[tokio::test]
 async fn an_authenticator_app_is_enrolled_listed_renamed_and_removed() {
     let (world, tokens) = World::with_alice().await;
-    let (_, enrolled) = world.enrol_app(&tokens).await;
+    let (secret, enrolled) = world.enrol_app(&tokens).await;
     assert_eq!((enrolled.status, enrolled.json["recovery_codes"].as_array().unwrap().len()), (201, 10));
     let list = async || world.ask("GET", "/auth/factors", &tokens.access, Value::Null).await.json;
     let listed = list().await;
@@ -26,22 +26,72 @@ async fn an_authenticator_app_is_enrolled_listed_renamed_and_removed() {
     let path = format!("/auth/factors/{}", enrolled.json["id"].as_str().unwrap());
     assert_eq!(world.ask("PATCH", &path, &tokens.access, json!({"name": "Old phone"})).await.status, 204);
     assert_eq!(list().await["factors"][0]["name"], "Old phone");
-    let made = world.ask("POST", "/auth/factors/recovery-codes", &tokens.access, Value::Null).await;
+    world.clock.advance(Lifetime::secs(60));
+    let stronger = world.log_in_with(&secret).await;
+    let ask = async |method: &str, path: &str| {
+        world.ask(method, path, &stronger.access, json!({"password": PASSWORD})).await
+    };
+    let made = ask("POST", "/auth/factors/recovery-codes").await;
     assert_eq!((made.status, made.json["recovery_codes"].as_array().unwrap().len()), (201, 10));
     assert_ne!(made.json["recovery_codes"], enrolled.json["recovery_codes"]);
-    assert_eq!(world.ask("DELETE", &path, &tokens.access, Value::Null).await.status, 204);
-    assert_eq!(world.ask("DELETE", &path, &tokens.access, Value::Null).await.problem(), (404, "not_found"));
+    assert_eq!(ask("DELETE", &path).await.status, 204);
+    assert_eq!(ask("DELETE", &path).await.problem(), (404, "not_found"));
     assert_eq!(list().await, json!({"factors": [], "recovery_codes_left": 0}));
-    let none = world.ask("POST", "/auth/factors/recovery-codes", &tokens.access, Value::Null).await;
+    let none = ask("POST", "/auth/factors/recovery-codes").await;
     assert_eq!(none.problem(), (403, "second_factor_missing"));
 }
 
 #[tokio::test]
-async fn a_while_after_the_login_the_password_is_asked_for() {
+async fn a_session_without_the_second_factor_takes_it_from_nobody() {
     let (world, tokens) = World::with_alice().await;
+    let (secret, enrolled) = world.enrol_app(&tokens).await;
+    world.clock.advance(Lifetime::secs(60));
+    let path = format!("/auth/factors/{}", enrolled.json["id"].as_str().unwrap());
+    let table = [
+        ("DELETE", path.as_str(), json!({"password": PASSWORD})),
+        ("POST", "/auth/factors/totp", json!({"password": PASSWORD})),
+        ("POST", "/auth/factors/recovery-codes", json!({"password": PASSWORD})),
+        ("POST", "/auth/email", json!({"password": PASSWORD, "email": "thief@example.com"})),
+        ("POST", "/auth/password", json!({"current_password": PASSWORD, "new_password": "battery staple"})),
+        ("DELETE", "/auth/me", json!({"password": PASSWORD})),
+    ];
+    for (method, path, body) in table {
+        let refused = world.ask(method, path, &tokens.access, body).await;
+        assert_eq!(refused.problem(), (403, "factor_confirmation_required"), "{method} {path}");
+    }
+    let both = json!({"password": PASSWORD, "totp": "1", "recovery_code": "2"});
+    let refused = world.ask("DELETE", &path, &tokens.access, both).await;
+    assert_eq!(refused.problem(), (400, "factor_missing"));
+    let wrong = json!({"password": PASSWORD, "totp": "000000"});
+    assert_eq!(world.ask("DELETE", &path, &tokens.access, wrong).await.problem(), (400, "wrong_code"));
+    let shown = json!({"password": PASSWORD, "totp": world.shown(&secret)});
+    assert_eq!(world.ask("DELETE", &path, &tokens.access, shown).await.status, 204);
+}
+
+#[tokio::test]
+async fn the_first_factor_signs_out_those_who_showed_none() {
+    let (world, tokens) = World::with_alice().await;
+    let other = world.log_in(PASSWORD).await.tokens();
+    let me = async |tokens: &Tokens| world.ask("GET", "/auth/me", &tokens.access, Value::Null).await.status;
+    assert_eq!((me(&tokens).await, me(&other).await), (200, 200));
+    assert_eq!(world.enrol_app(&tokens).await.1.status, 201);
+    assert_eq!((me(&tokens).await, me(&other).await), (200, 401));
+}
+
+#[tokio::test]
+async fn nobody_adds_a_factor_before_the_address_is_verified() {
+    let (world, tokens) = World::with_alice().await;
+    for path in ["/auth/factors/totp", "/auth/factors/passkeys"] {
+        let refused = world.ask("POST", path, &tokens.access, json!({"password": PASSWORD})).await;
+        assert_eq!(refused.problem(), (403, "email_unverified"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_password_is_asked_for_once_more() {
+    let (world, tokens) = World::with_alice().await;
+    world.verify_alice().await;
     let ask = async |path: &str, body: Value| world.ask("POST", path, &tokens.access, body).await;
-    assert_eq!(ask("/auth/factors/totp", Value::Null).await.status, 200);
-    world.clock.advance(Lifetime::minutes(10));
     for path in ["/auth/factors/totp", "/auth/factors/passkeys", "/auth/factors/recovery-codes"] {
         let asked = ask(path, Value::Null).await;
         assert_eq!(
@@ -57,7 +107,9 @@ async fn a_while_after_the_login_the_password_is_asked_for() {
 #[tokio::test]
 async fn nothing_is_enrolled_by_a_wrong_code_or_too_late() {
     let (world, tokens) = World::with_alice().await;
-    let begun = world.ask("POST", "/auth/factors/totp", &tokens.access, Value::Null).await.json;
+    world.verify_alice().await;
+    let begun =
+        world.ask("POST", "/auth/factors/totp", &tokens.access, json!({"password": PASSWORD})).await.json;
     assert!(begun["otpauth_uri"].as_str().unwrap().starts_with("otpauth://totp/Example:"));
     assert!(begun["qr_svg"].as_str().unwrap().starts_with("<svg"));
     let confirm = async |ticket: &Value, code: &str| {
@@ -72,7 +124,9 @@ async fn nothing_is_enrolled_by_a_wrong_code_or_too_late() {
 #[tokio::test]
 async fn a_passkey_is_begun_for_the_caller_and_not_enrolled_by_made_up_answers() {
     let (world, tokens) = World::with_alice().await;
-    let begun = world.ask("POST", "/auth/factors/passkeys", &tokens.access, Value::Null).await;
+    world.verify_alice().await;
+    let begun =
+        world.ask("POST", "/auth/factors/passkeys", &tokens.access, json!({"password": PASSWORD})).await;
     assert_eq!(
         (begun.status, &begun.json["options"]["publicKey"]["rp"]["id"]),
         (200, &json!("id.example.org"))

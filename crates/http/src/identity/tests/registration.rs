@@ -96,6 +96,9 @@ async fn where_taken_addresses_are_concealed_the_answer_is_the_same() {
     let subjects: Vec<_> = world.mails().await.into_iter().map(|mail| mail.subject).collect();
     assert_eq!(subjects.len(), 2);
     assert_ne!(subjects[0], subjects[1]);
+    assert_eq!(world.log_in(PASSWORD).await.problem(), (401, "invalid_credentials"), "a login tells nothing");
+    world.verify_alice().await;
+    assert_eq!(world.log_in(PASSWORD).await.status, 200);
 }
 
 #[tokio::test]

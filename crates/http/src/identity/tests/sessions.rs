@@ -40,6 +40,30 @@ async fn a_session_is_left_by_either_token() {
 }
 
 #[tokio::test]
+async fn whoever_cannot_be_told_from_others_has_not_left() {
+    let (world, tokens) = World::with_alice().await;
+    let leave = async |access: &str| world.ask("POST", "/auth/logout", access, Value::Null).await;
+    assert_eq!(leave("v4.public.x").await.problem(), (401, "invalid_token"));
+    world.clock.advance(Lifetime::minutes(15));
+    assert_eq!(leave(&tokens.access).await.problem(), (401, "token_expired"));
+    let both = json!({"refresh_token": tokens.refresh});
+    assert_eq!(world.ask("POST", "/auth/logout", &tokens.access, both).await.status, 204);
+    let refreshed = world.post("/auth/refresh", json!({"refresh_token": tokens.refresh})).await;
+    assert_eq!(refreshed.problem(), (401, "invalid_refresh_token"));
+}
+
+#[tokio::test]
+async fn a_node_that_does_not_know_which_sessions_ended_lets_nobody_believe_that_theirs_did() {
+    let world = World::deaf().await;
+    world.register(ALICE).await;
+    let tokens = world.log_in(PASSWORD).await.tokens();
+    let left = world.ask("POST", "/auth/logout", &tokens.access, Value::Null).await;
+    assert_eq!(left.problem(), (503, "temporarily_unavailable"));
+    let by_refresh = json!({"refresh_token": tokens.refresh});
+    assert_eq!(world.ask("POST", "/auth/logout", &tokens.access, by_refresh).await.status, 204);
+}
+
+#[tokio::test]
 async fn whoever_leaves_with_a_wrong_refresh_token_leaves_the_session_of_the_access_token() {
     let (world, tokens) = World::with_alice().await;
     let body = json!({"refresh_token": "none"});

@@ -24,16 +24,19 @@ use sluice_identity::account::{AccountConfig, AccountLinks, AccountService};
 use sluice_identity::administration::IdentityAdministration;
 use sluice_identity::config::{CodeConfig, Config, PasskeyConfig, PasswordPolicy, SessionConfig};
 use sluice_identity::factor::{FactorParts, FactorService, RecoveryCodeKeys, RelyingParty};
+use sluice_identity::identity::{IdentityChange, IdentityDirectory, IdentityRepository};
 use sluice_identity::mail::{
     CodeKey, MailDelivery, MailError, MailMetrics, MailQueue, MailTemplates, MailTransport, RenderedMail,
 };
 use sluice_identity::proof_of_work::ProofOfWork;
 use sluice_identity::session::{AccessTokenKeys, NoSigningKey, SessionService, SessionTerms};
 use sluice_identity::{
-    Limits, LoginService, PasswordHasher, PasswordRules, RegistrationParts, RegistrationService,
+    Email, Limits, LoginService, PasswordHasher, PasswordRules, RegistrationParts, RegistrationService,
 };
 use sluice_net::PeerAddress;
-use sluice_primitives::{Clock, Lifetime, ManualClock, NetworkId, Rng, Secret, SeededRng, Timestamp};
+use sluice_primitives::{
+    AttemptId, Clock, Lifetime, ManualClock, NetworkId, Rng, Secret, SeededRng, Timestamp,
+};
 use sluice_store_contract::{Limits as StoreLimits, MemoryStore};
 use sluice_token::{FeedFollower, RevocationSet};
 use tower::ServiceExt;
@@ -169,6 +172,7 @@ impl Base {
     fn login(&self) -> LoginService {
         let (limits, lockout) = (Arc::clone(&self.limits), &self.config.lockout);
         LoginService::new(self.store.clone(), Arc::clone(&self.hasher), limits, lockout, self.clock.clone())
+            .verified_only(self.config.registration.conceal_taken)
     }
 
     fn sessions(&self) -> SessionService {
@@ -191,7 +195,12 @@ impl Base {
         }
     }
 
-    fn account(&self, sessions: &Arc<SessionService>, login: &Arc<LoginService>) -> AccountService {
+    fn account(
+        &self,
+        sessions: &Arc<SessionService>,
+        login: &Arc<LoginService>,
+        factors: &Arc<FactorService>,
+    ) -> AccountService {
         let page = |name: &str| format!("https://id.example.org/{name}").parse().unwrap();
         let links = AccountLinks {
             login: page("login"),
@@ -206,6 +215,7 @@ impl Base {
             code_key: CodeKey::new(MacKey::derive(b"secret", b"codes")),
             mails: self.mails.clone(),
             sessions: Arc::clone(sessions),
+            factors: Arc::clone(factors),
             login: Arc::clone(login),
             hasher: Arc::clone(&self.hasher),
             rules: Arc::clone(&self.rules),
@@ -258,21 +268,28 @@ impl World {
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         change(&mut config);
-        Self::made(config, true).await
+        Self::made(config, (true, true)).await
     }
 
     pub(crate) async fn without_mail() -> Self {
-        Self::made(Config::default(), false).await
+        Self::made(Config::default(), (false, true)).await
     }
 
-    async fn made(config: Config, sends_mail: bool) -> Self {
+    /// A node that has not heard yet which sessions ended.
+    pub(crate) async fn deaf() -> Self {
+        Self::made(Config::default(), (true, false)).await
+    }
+
+    async fn made(config: Config, (sends_mail, hears): (bool, bool)) -> Self {
         let pool = HashPoolConfig { threads: NonZeroUsize::MIN, ..HashPoolConfig::default() };
         let pool = Arc::new(HashPool::start(&pool).unwrap());
         let base = Base::new(config, sends_mail, &pool);
         let (sessions, login) = (Arc::new(base.sessions()), Arc::new(base.login()));
-        sessions.follower.catch_up().await.unwrap();
-        let accounts = Arc::new(base.account(&sessions, &login));
+        if hears {
+            sessions.follower.catch_up().await.unwrap();
+        }
         let factors = Arc::new(base.factors());
+        let accounts = Arc::new(base.account(&sessions, &login, &factors));
         let (sealer, clock) = (Arc::clone(&base.sealer), base.clock.clone());
         let puzzles =
             ProofOfWork::new(base.config.proof_of_work, Arc::clone(&sealer), clock.clone(), base.rng.clone());
@@ -281,6 +298,7 @@ impl World {
             sessions: Arc::clone(&sessions),
             factors: Arc::clone(&factors),
             keys: base.keys.clone(),
+            max_memory_kib: 1024,
             rules: Arc::clone(&base.rules),
             mails: sends_mail.then(|| accounts.clone() as _),
             sealer,
@@ -353,12 +371,32 @@ impl World {
 
     /// The mails that came.
     pub(crate) async fn mails(&self) -> Vec<RenderedMail> {
-        while self.delivery.round().await.unwrap() > 0 {}
+        while self.delivery.run(|| true).await.unwrap() > 0 {}
         std::mem::take(&mut *self.letterbox.0.lock().unwrap())
     }
 
-    /// Alice enrols an authenticator app: its secret, and the answer.
+    /// Alice is known to read her mail.
+    pub(crate) async fn verify_alice(&self) {
+        let login_name = ALICE.parse::<Email>().unwrap().login_name();
+        let alice = self.store.find_by_login_name(&login_name).await.unwrap().unwrap();
+        let now = self.clock.now();
+        let change = IdentityChange {
+            email_verified_at: Some(Some(now)),
+            ..IdentityChange::of(&alice, now, AttemptId::from_bytes([3; 16]))
+        };
+        self.store.change(&change).await.unwrap();
+    }
+
+    /// Alice logs in with an authenticator app.
+    pub(crate) async fn log_in_with(&self, secret: &TotpSecret) -> Tokens {
+        let ticket = self.log_in(PASSWORD).await.json["login_ticket"].clone();
+        let body = json!({"login_ticket": ticket, "totp": self.shown(secret)});
+        self.post("/auth/login/factor", body).await.tokens()
+    }
+
+    /// Alice, whose address is verified then, enrols an authenticator app: its secret, and the answer.
     pub(crate) async fn enrol_app(&self, tokens: &Tokens) -> (TotpSecret, Answer) {
+        self.verify_alice().await;
         let begun =
             self.ask("POST", "/auth/factors/totp", &tokens.access, json!({"password": PASSWORD})).await;
         let secret = TotpSecret::from_base32(begun.json["secret"].as_str().unwrap()).unwrap();

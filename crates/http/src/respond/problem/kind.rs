@@ -37,8 +37,12 @@ pub(crate) enum ProblemKind {
     InvalidToken,
     /// The present password is another one.
     WrongPassword,
-    /// The login is too long ago for this, and no password was sent.
+    /// No password was sent, and the login was too long ago, or not by a passkey.
     ConfirmationRequired,
+    /// The account has a second factor, that neither the login nor the request showed.
+    FactorConfirmationRequired,
+    /// The address must be verified first.
+    EmailUnverified,
     /// Nobody may register here.
     RegistrationClosed,
     /// There is no such thing.
@@ -86,6 +90,8 @@ impl ProblemKind {
             Self::InvalidToken => "invalid_token",
             Self::WrongPassword => "wrong_password",
             Self::ConfirmationRequired => "confirmation_required",
+            Self::FactorConfirmationRequired => "factor_confirmation_required",
+            Self::EmailUnverified => "email_unverified",
             Self::RegistrationClosed => "registration_closed",
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
@@ -120,6 +126,8 @@ impl ProblemKind {
             | Self::InvalidToken => StatusCode::UNAUTHORIZED,
             Self::WrongPassword
             | Self::ConfirmationRequired
+            | Self::FactorConfirmationRequired
+            | Self::EmailUnverified
             | Self::SecondFactorMissing
             | Self::RegistrationClosed => StatusCode::FORBIDDEN,
             Self::NotFound | Self::NotOffered => StatusCode::NOT_FOUND,
@@ -152,7 +160,9 @@ impl ProblemKind {
             Self::TokenExpired => "The access token has expired. Refresh it.",
             Self::InvalidToken => "The access token does not hold. Log in again.",
             Self::WrongPassword => "The password is wrong.",
-            Self::ConfirmationRequired => "The login is too long ago. Send the password, too.",
+            Self::ConfirmationRequired => "Send the password, too, or log in again with a passkey.",
+            Self::FactorConfirmationRequired => "Send a second factor, too, or log in again with one.",
+            Self::EmailUnverified => "The e-mail address must be verified first.",
             Self::RegistrationClosed => "Nobody can register here.",
             Self::NotFound => "There is no such thing.",
             Self::MethodNotAllowed => "That cannot be done here by this method.",

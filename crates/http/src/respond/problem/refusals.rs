@@ -22,6 +22,8 @@ impl From<Denied> for Problem {
     fn from(denied: Denied) -> Self {
         match denied {
             Denied::WrongPassword => Self::of(ProblemKind::WrongPassword),
+            Denied::ConfirmationRequired => Self::of(ProblemKind::ConfirmationRequired).on("password"),
+            Denied::SecondFactorRequired => Self::of(ProblemKind::FactorConfirmationRequired).on("totp"),
             Denied::WrongCode => Self::of(ProblemKind::WrongCode),
             Denied::Invalid(field) => field.into(),
             Denied::Taken => Self::of(ProblemKind::EmailTaken),

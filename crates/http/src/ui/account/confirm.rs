@@ -4,15 +4,16 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_identity::factor::{FactorChoices, FactorProof};
+use sluice_identity::account::Confirmation;
+use sluice_identity::factor::{FactorCheck, FactorProof, Shown};
 use sluice_identity::{Identity, IdentityError};
-use sluice_primitives::Secret;
 use sluice_protocol::Parameters;
 
 use super::cookie::AccountCookie;
-use super::frame::frame;
+use super::frame::{frame, password_field, typed_password};
+use super::login_factor::recovery_code;
 use super::member::{Member, Refused, answer, begun, with_cookie};
-use super::mistake::{Mistake, shown, went};
+use super::mistake::{Mistake, went};
 use super::place::{CONFIRM, Place};
 use super::views::{Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
@@ -21,6 +22,8 @@ use crate::ui::policy::Policy;
 use crate::ui::{UiState, script, stylesheet};
 
 const MISSING: &str = "Enter your password.";
+const NO_CODE: &str = "Enter the code of your second factor too.";
+const WRONG_PASSKEY: &str = "This passkey did not work. Please try again.";
 
 /// `GET /ui/account/confirm`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -42,7 +45,7 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let fields = member.visit.parameters()?;
     let then = Place::named(fields.get("then"));
     let confirmed = match prove(ui, member, &fields).await? {
-        Ok(identity) => renew(ui, member, &identity).await,
+        Ok((identity, shown)) => renew(ui, member, (&identity, shown)).await,
         Err(mistake) => return form(ui, member, then, Some(&mistake)).await,
     };
     match confirmed {
@@ -51,36 +54,64 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     }
 }
 
-/// The present record of the person, if something proves that it is the person.
+/// The present record of the person and what was proved, if something proves that it is the person: a passkey alone, or the
+/// password, with a second factor if there is one that was not shown.
 async fn prove(
     ui: &UiState,
     member: &Member,
     fields: &Parameters<'_>,
-) -> Result<Result<Identity, Mistake>, Refused> {
-    let (proof, field) = match (fields.get("passkey"), fields.get("code"), fields.get("password")) {
-        (Some(response), ..) => {
-            let state = fields.get("passkey_state").unwrap_or_default();
-            (FactorProof::Passkey { state, response }, "")
-        }
-        (None, _, Some(password)) => {
-            let (caller, password) = (member.caller(), Secret::new(password.to_owned()));
-            let confirmed = ui.accounts.confirm(&caller, Some(&password), member.visit.network).await;
-            return went(ui, confirmed, Place::Overview);
-        }
-        (None, Some(code), None) => (FactorProof::Totp(code), "code"),
-        (None, None, None) => return Ok(Err(Mistake::at("password", MISSING))),
-    };
-    let context = member.session.id.as_bytes();
-    match ui.factors.check(&member.identity, proof, context, member.visit.network).await {
-        Ok(checked) => Ok(shown(checked, field).map(|()| member.identity.clone())),
-        Err(error) => Ok(Err(Mistake::busy(error)?)),
+) -> Result<Result<(Identity, Vec<String>), Mistake>, Refused> {
+    if let Some(response) = fields.get("passkey") {
+        return prove_passkey(ui, member, fields.get("passkey_state").unwrap_or_default(), response).await;
     }
+    let Some(password) = typed_password(fields) else { return Ok(Err(Mistake::at("password", MISSING))) };
+    let (caller, network) = (member.caller(), member.visit.network);
+    let factor = match (fields.get("recovery_code"), fields.get("code")) {
+        (Some(code), _) => Some(FactorProof::RecoveryCode(code)),
+        (None, code) => code.map(FactorProof::Totp),
+    };
+    let lacks_factor = !ui.accounts.has_shown_factor(&caller).await?;
+    if lacks_factor && factor.is_none() {
+        return Ok(Err(Mistake::at("code", NO_CODE)));
+    }
+    let confirmation = Confirmation { caller: &caller, password: Some(&password), factor, network };
+    let confirmed = went(ui, ui.accounts.confirm(&confirmation).await, Place::Overview)?;
+    let shown = if lacks_factor { methods(factor) } else { Vec::new() };
+    let field = if fields.get("recovery_code").is_some() { "recovery_code" } else { "code" };
+    Ok(confirmed.map(|identity| (identity, shown)).map_err(|mistake| mistake.moved("code", field)))
+}
+
+async fn prove_passkey(
+    ui: &UiState,
+    member: &Member,
+    state: &str,
+    response: &str,
+) -> Result<Result<(Identity, Vec<String>), Mistake>, Refused> {
+    let (proof, context) = (FactorProof::Passkey { state, response }, member.session.id.as_bytes());
+    let checked = ui.factors.check(&member.identity, proof, context, member.visit.network).await;
+    Ok(match checked {
+        Ok(FactorCheck::Right(Shown::Passkey(proof))) => Ok((member.identity.clone(), proof.amr())),
+        Ok(FactorCheck::TooMany(wait)) => Err(Mistake::too_many(wait)),
+        Ok(_) => Err(Mistake::at("", WRONG_PASSKEY)),
+        Err(error) => Err(Mistake::busy(error)?),
+    })
+}
+
+/// What a second factor is called (RFC 8176), which has no word for a recovery code.
+fn methods(factor: Option<FactorProof<'_>>) -> Vec<String> {
+    let method = matches!(factor, Some(FactorProof::Totp(_))).then_some("otp");
+    method.into_iter().chain(["mfa"]).map(str::to_owned).collect()
 }
 
 /// The session begins anew, and the former one ends. What was proved before is still proved.
-async fn renew(ui: &UiState, member: &Member, identity: &Identity) -> Result<AccountCookie, IdentityError> {
+pub(super) async fn renew(
+    ui: &UiState,
+    member: &Member,
+    (identity, shown): (&Identity, Vec<String>),
+) -> Result<AccountCookie, IdentityError> {
     let sessions = &ui.accounts.sessions;
-    let amr = member.session.amr.clone();
+    let mut amr = member.session.amr.clone();
+    amr.extend(shown.into_iter().filter(|method| !member.session.amr.contains(method)));
     let pair = sessions.begin(identity, amr, &member.device, member.visit.network).await?;
     sessions.end(identity.id, member.session.id).await?;
     Ok(begun(ui, &pair))
@@ -93,6 +124,7 @@ async fn form(
     mistake: Option<&Mistake>,
 ) -> Result<Response, Refused> {
     let kinds = ui.factors.kinds(member.identity.id).await?;
+    let lacks_factor = !ui.accounts.has_shown_factor(&member.caller()).await?;
     let challenge = if kinds.passkey {
         ui.factors.begin_passkey(Some(member.identity.id), member.session.id.as_bytes()).await?
     } else {
@@ -107,25 +139,24 @@ async fn form(
         script: &script::script(&ui.config),
         frame: Some(&frame(ui, member, then, &csrf)),
         title: "Confirm that it is you",
-        lead: Some("You signed in a while ago. What comes next changes how you sign in."),
+        lead: Some("What comes next needs to be sure of you."),
         action: &ui.path(CONFIRM),
         csrf: &csrf,
         hidden: vec![("then", then.slug())],
-        fields: vec![password(kinds).with_error(Mistake::of(mistake, "password"))],
-        other: kinds.totp.then(|| ("Use your authenticator app", vec![code(mistake)])),
+        fields: password_field(member, mistake)
+            .into_iter()
+            .chain((kinds.totp && lacks_factor).then(|| code(mistake)))
+            .collect(),
+        other: (kinds.recovery_code && lacks_factor)
+            .then(|| ("Use a recovery code", vec![recovery_code(mistake)])),
         passkey,
-        submit: "Continue",
+        submit: if member.has_password() { "Continue" } else { "" },
         back: Some(Link { url: &Place::Overview.url(ui), label: "Cancel" }),
         form_error: Mistake::of(mistake, ""),
         ..FormPage::default()
     };
     let response = page(Mistake::status(mistake), &view, &Policy::form(&ui.config).with_script());
     Ok(Mistake::dress(mistake, response))
-}
-
-/// Whoever has an app need not fill it in.
-fn password(kinds: FactorChoices) -> Field<'static> {
-    Field { required: !kinds.totp, focused: true, ..Field::password("Password") }
 }
 
 fn code(mistake: Option<&Mistake>) -> Field<'_> {

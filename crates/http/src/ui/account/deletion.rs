@@ -4,11 +4,11 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::Email;
+use sluice_identity::account::Confirmation;
 use sluice_oauth::consent::Revoke;
-use sluice_primitives::Secret;
 use tracing::warn;
 
-use super::frame::form_page;
+use super::frame::{form_page, password_field, typed_password};
 use super::member::{Member, Refused, answer, without_cookie};
 use super::mistake::{Mistake, went};
 use super::place::Place;
@@ -24,7 +24,11 @@ const LEAD: &str = "Your record, your factors and your sessions are deleted, and
 
 /// `GET /ui/account/delete`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
-    let shown = async { form(&ui, &Member::of_page(&ui, request, HERE).await?, "", None) };
+    let shown = async {
+        let member = Member::of_page(&ui, request, HERE).await?;
+        member.must_have_proved(&ui, HERE).await?;
+        form(&ui, &member, "", None)
+    };
     answer(&ui, shown.await)
 }
 
@@ -40,9 +44,11 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     if typed.parse::<Email>().map_or(true, |email| email.as_str() != member.identity.email) {
         return form(ui, member, typed, Some(&Mistake::at("email", OTHER_ADDRESS)));
     }
-    let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
+    let (caller, password) = (member.caller(), typed_password(&fields));
+    let network = member.visit.network;
+    let confirmation = Confirmation { caller: &caller, password: password.as_ref(), factor: None, network };
     let (id, subject) = (member.identity.id, member.subject()?);
-    match went(ui, ui.accounts.delete_account(id, &password, member.visit.network).await, HERE)? {
+    match went(ui, ui.accounts.delete_account(&confirmation).await, HERE)? {
         Ok(()) => {
             if let Err(error) = ui.consents.revoke(Revoke::All(subject)).await {
                 // The account is gone, and nothing that was given out holds any more.
@@ -58,15 +64,13 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
 fn form(ui: &UiState, member: &Member, typed: &str, mistake: Option<&Mistake>) -> Result<Response, Refused> {
     let back = Place::Overview.url(ui);
     let hint = format!("Type {} to confirm.", member.identity.email);
-    let email =
-        Field { hint: Some(&hint), ..Field::email("email", "Email address of this account", typed) };
+    let email = Field { hint: Some(&hint), ..Field::email("email", "Email address of this account", typed) };
     let page = FormPage {
         title: "Delete your account",
         lead: Some(LEAD),
-        fields: vec![
-            email.with_error(Mistake::of(mistake, "email")),
-            Field::password("Your password").with_error(Mistake::of(mistake, "password")),
-        ],
+        fields: std::iter::once(email.with_error(Mistake::of(mistake, "email")))
+            .chain(password_field(member, mistake))
+            .collect(),
         submit: "Delete for good",
         is_grave: true,
         back: Some(Link { url: &back, label: "Keep it" }),

@@ -3,10 +3,9 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_identity::account::EmailChange;
-use sluice_primitives::Secret;
+use sluice_identity::account::Confirmation;
 
-use super::frame::form_page;
+use super::frame::{form_page, password_field, typed_password};
 use super::member::{Member, Refused, answer};
 use super::mistake::{Mistake, went};
 use super::place::Place;
@@ -19,7 +18,11 @@ const HINT: &str = "We send a code there. Until you have typed it, your address 
 
 /// `GET /ui/account/email`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
-    let shown = async { form(&ui, &Member::of_page(&ui, request, HERE).await?, "", None) };
+    let shown = async {
+        let member = Member::of_page(&ui, request, HERE).await?;
+        member.must_have_proved(&ui, HERE).await?;
+        form(&ui, &member, "", None)
+    };
     answer(&ui, shown.await)
 }
 
@@ -32,13 +35,10 @@ pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Respo
 async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let fields = member.visit.parameters()?;
     let new_email = fields.get("email").unwrap_or_default();
-    let change = EmailChange {
-        identity: member.identity.id,
-        password: Secret::new(fields.get("password").unwrap_or_default().to_owned()),
-        new_email: new_email.to_owned(),
-        network: member.visit.network,
-    };
-    match went(ui, ui.accounts.begin_email_change(&change).await, HERE)? {
+    let (caller, password) = (member.caller(), typed_password(&fields));
+    let network = member.visit.network;
+    let confirmation = Confirmation { caller: &caller, password: password.as_ref(), factor: None, network };
+    match went(ui, ui.accounts.begin_email_change(&confirmation, new_email).await, HERE)? {
         Ok(()) => Ok(redirect(StatusCode::SEE_OTHER, &Place::EmailCode.url(ui))),
         Err(mistake) => form(ui, member, new_email, Some(&mistake)),
     }
@@ -52,10 +52,9 @@ fn form(ui: &UiState, member: &Member, typed: &str, mistake: Option<&Mistake>) -
     let page = FormPage {
         title: "Change your email address",
         lead: Some(&lead),
-        fields: vec![
-            email.with_error(Mistake::of(mistake, "email")),
-            Field::password("Your password").with_error(Mistake::of(mistake, "password")),
-        ],
+        fields: std::iter::once(email.with_error(Mistake::of(mistake, "email")))
+            .chain(password_field(member, mistake))
+            .collect(),
         submit: "Send code",
         back: Some(Link { url: &back, label: "Cancel" }),
         ..FormPage::default()

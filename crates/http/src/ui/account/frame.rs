@@ -1,12 +1,14 @@
 //! How the pages of somebody who is signed in are put together.
 
 use axum::response::Response;
+use sluice_primitives::Secret;
+use sluice_protocol::Parameters;
 
 use super::member::{Member, Refused};
 use super::mistake::Mistake;
 use super::notice::Notice;
 use super::place::{LOGOUT, Place};
-use super::views::{Entry, FormPage, Frame};
+use super::views::{Entry, Field, FormPage, Frame};
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::{UiState, script, stylesheet};
@@ -30,6 +32,17 @@ pub(super) fn frame<'a>(ui: &UiState, member: &'a Member, here: Place, csrf: &'a
         entries: MENU.into_iter().map(entry).collect(),
         notice: notice.map(Notice::sentence),
     }
+}
+
+/// The field for the present password, if the person has one.
+pub(super) fn password_field<'a>(member: &Member, mistake: Option<&'a Mistake>) -> Option<Field<'a>> {
+    let field = Field::password("Your password").with_error(Mistake::of(mistake, "password"));
+    member.has_password().then_some(field)
+}
+
+/// The present password, as it was typed.
+pub(super) fn typed_password(fields: &Parameters<'_>) -> Option<Secret<String>> {
+    fields.get("password").map(|password| Secret::new(password.to_owned()))
 }
 
 /// A form of the page `here`, which it posts to as well.

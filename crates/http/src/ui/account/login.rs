@@ -168,11 +168,7 @@ pub(super) async fn begin(
 }
 
 /// The page once more, because what was begun cannot be finished.
-pub(super) async fn expired(
-    ui: &UiState,
-    arrival: &Arrival,
-    typed: Typed<'_>,
-) -> Result<Response, Refused> {
+pub(super) async fn expired(ui: &UiState, arrival: &Arrival, typed: Typed<'_>) -> Result<Response, Refused> {
     again(ui, arrival, typed, Mistake::at("", EXPIRED)).await
 }
 

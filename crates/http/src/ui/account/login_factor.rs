@@ -105,7 +105,8 @@ fn code(kinds: FactorChoices, mistake: Option<&Mistake>) -> Field<'_> {
     field.with_error(Mistake::of(mistake, "code"))
 }
 
-fn recovery_code(mistake: Option<&Mistake>) -> Field<'_> {
+/// A field for a recovery code.
+pub(super) fn recovery_code(mistake: Option<&Mistake>) -> Field<'_> {
     let field = Field {
         required: false,
         hint: Some("One of the codes that you wrote down. Each works once."),

@@ -1,6 +1,5 @@
-//! `/ui/account/email/confirm`, `/ui/account/verification`: the code of a mail comes back, typed by somebody who is signed
-//! in, or by the link, opened by whoever reads the mail. The link alone changes nothing: programs that look through mail
-//! follow links.
+//! `/ui/account/email/confirm`, `/ui/account/verification`: the code of a mail comes back, typed or by its link, from
+//! somebody who is signed in. The link alone changes nothing: programs that look through mail follow links.
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -10,38 +9,31 @@ use sluice_primitives::Secret;
 use sluice_protocol::Parameters;
 
 use super::frame::form_page;
-use super::member::{Arrival, Member, Refused, answer};
+use super::member::{Member, Refused, answer};
 use super::mistake::{Mistake, went};
 use super::notice::Notice;
 use super::place::Place;
 use super::views::{Field, FormPage, Link};
 use crate::respond::redirect::redirect;
-use crate::ui::page::page;
-use crate::ui::policy::Policy;
-use crate::ui::{UiState, script, stylesheet};
+use crate::ui::UiState;
 
-/// `GET /ui/account/email/confirm`
+/// `GET /ui/account/email/confirm`: with a code to be typed, or with the `token` of a link.
 pub(super) async fn show_change(State(ui): State<UiState>, request: Request) -> Response {
-    let arrival = Arrival::of_page(&ui, &request);
+    let here = Place::EmailCode;
     let shown = async {
-        if let Some(token) = token(&arrival)? {
-            return Ok(link_form(&ui, &token, None));
+        let member = Member::of_page(&ui, request, here).await?;
+        let fields = member.visit.parameters()?;
+        match fields.get("token") {
+            Some(token) => link_form(&ui, &member, token, None),
+            None => form(&ui, (&member, here), None),
         }
-        let member = arrival.member(&ui).await?.ok_or(Refused::SignedOut(Place::EmailCode))?;
-        form(&ui, (&member, Place::EmailCode), None)
     };
     answer(&ui, shown.await)
 }
 
 /// `POST /ui/account/email/confirm`
 pub(super) async fn submit_change(State(ui): State<UiState>, request: Request) -> Response {
-    let taken = async {
-        let arrival = Arrival::of_form(&ui, request).await?;
-        match token(&arrival)? {
-            Some(token) => take_link(&ui, &arrival, token).await,
-            None => take_change(&ui, &arrival.checked_member(&ui, Place::EmailCode).await?).await,
-        }
-    };
+    let taken = async { take_change(&ui, &Member::of_form(&ui, request, Place::EmailCode).await?).await };
     answer(&ui, taken.await)
 }
 
@@ -83,31 +75,17 @@ async fn take_verification(ui: &UiState, member: &Member) -> Result<Response, Re
 async fn take_change(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let here = Place::EmailCode;
     let fields = member.visit.parameters()?;
-    let proof = proof(member, &fields);
-    match went(ui, ui.accounts.confirm_email_change(&proof, member.visit.network).await, here)? {
-        Ok(_) => Ok(done(ui, member, Notice::EmailChanged)),
-        Err(mistake) => form(ui, (member, here), Some(&mistake)),
+    let token = fields.get("token");
+    let proof =
+        token.map_or_else(|| proof(member, &fields), |token| MailProof::Link(Secret::new(token.to_owned())));
+    let (id, network) = (member.identity.id, member.visit.network);
+    match went(ui, ui.accounts.confirm_email_change(id, &proof, network).await, here)? {
+        Ok(()) => Ok(done(ui, member, Notice::EmailChanged)),
+        Err(mistake) => match token {
+            Some(token) => link_form(ui, member, token, Some(&mistake)),
+            None => form(ui, (member, here), Some(&mistake)),
+        },
     }
-}
-
-/// What came by mail proves who it is; nobody needs to be signed in.
-async fn take_link(ui: &UiState, arrival: &Arrival, token: String) -> Result<Response, Refused> {
-    let proof = MailProof::Link(Secret::new(token.clone()));
-    let changed = ui.accounts.confirm_email_change(&proof, arrival.visit.network).await;
-    match went(ui, changed, Place::Overview)? {
-        Ok(_) => {
-            let next = match &arrival.cookie {
-                Some(cookie) => Notice::EmailChanged.at(ui, Place::Overview, cookie),
-                None => Place::Overview.url(ui),
-            };
-            Ok(redirect(StatusCode::SEE_OTHER, &next))
-        }
-        Err(mistake) => Ok(link_form(ui, &token, Some(&mistake))),
-    }
-}
-
-fn token(arrival: &Arrival) -> Result<Option<String>, Refused> {
-    Ok(arrival.visit.parameters()?.get("token").map(str::to_owned))
 }
 
 fn proof(member: &Member, fields: &Parameters<'_>) -> MailProof {
@@ -143,20 +121,23 @@ fn form(
     form_page(ui, (member, here), mistake, page)
 }
 
-/// The page of a link. Its form is bound to no browser: the token is all that it needs, and whoever has that reads the mail.
-fn link_form(ui: &UiState, token: &str, mistake: Option<&Mistake>) -> Response {
-    let error = ["", "code", "email"].into_iter().find_map(|field| Mistake::of(mistake, field));
-    let view = FormPage {
-        stylesheet: &stylesheet(&ui.config),
-        script: &script::script(&ui.config),
+/// The page of a link.
+fn link_form(
+    ui: &UiState,
+    member: &Member,
+    token: &str,
+    mistake: Option<&Mistake>,
+) -> Result<Response, Refused> {
+    let back = Place::Overview.url(ui);
+    // There is no field to say it at.
+    let mistake = mistake.cloned().map(Mistake::of_form);
+    let page = FormPage {
         title: "Confirm your new email address",
         lead: Some("From then on you sign in with it."),
-        action: &Place::EmailCode.url(ui),
         hidden: vec![("token", token)],
         submit: "Confirm",
-        form_error: error,
+        back: Some(Link { url: &back, label: "Cancel" }),
         ..FormPage::default()
     };
-    let response = page(Mistake::status(mistake), &view, &Policy::form(&ui.config).with_script());
-    Mistake::dress(mistake, response)
+    form_page(ui, (member, Place::EmailCode), mistake.as_ref(), page)
 }

@@ -17,7 +17,7 @@ use super::place::{CONFIRM, LOGIN, Place, leading_to};
 use crate::respond::redirect::redirect;
 use crate::ui::UiState;
 use crate::ui::problem::Problem;
-use crate::ui::visit::Visit;
+use crate::ui::visit::{Visit, encode_token};
 
 /// What the forms of a session are bound to, beside its cookie.
 const FORMS: &str = "account";
@@ -141,10 +141,26 @@ impl Member {
         self.visit.form_token(FORMS)
     }
 
-    /// Whether the person has shown a moment ago who it is. Else it is asked for before the page `place` is shown.
-    pub(super) fn must_be_fresh(&self, ui: &UiState, place: Place) -> Result<(), Refused> {
+    /// Whether the person has shown a moment ago who it is, with a second factor if there is one. Else it is asked for
+    /// before the page `place` is shown.
+    pub(super) async fn must_be_fresh(&self, ui: &UiState, place: Place) -> Result<(), Refused> {
         let age = ui.accounts.clock.now().since(self.session.authenticated_at);
-        if age < FRESH { Ok(()) } else { Err(Refused::Stale(place)) }
+        let is_enough = age < FRESH && ui.accounts.has_shown_factor(&self.caller()).await?;
+        if is_enough { Ok(()) } else { Err(Refused::Stale(place)) }
+    }
+
+    /// The same for a page that asks for the password itself: of those who have one, however long ago they signed in.
+    pub(super) async fn must_have_proved(&self, ui: &UiState, place: Place) -> Result<(), Refused> {
+        if !self.has_password() {
+            return self.must_be_fresh(ui, place).await;
+        }
+        let is_enough = ui.accounts.has_shown_factor(&self.caller()).await?;
+        if is_enough { Ok(()) } else { Err(Refused::Stale(place)) }
+    }
+
+    /// Whether the person has a password.
+    pub(super) const fn has_password(&self) -> bool {
+        !self.identity.credential.is_empty()
     }
 
     /// As the identity API calls the person.
@@ -168,6 +184,11 @@ impl Member {
     pub(super) fn name(&self) -> &str {
         if self.identity.username.is_empty() { &self.identity.email } else { &self.identity.username }
     }
+}
+
+/// The token for the forms of the session of this cookie.
+pub(super) fn csrf_of(cookie: &AccountCookie) -> String {
+    encode_token(&BindingKey::of_cookie(&cookie.value), FORMS)
 }
 
 /// The cookie of a session that has just begun.

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::{Denied, Outcome};
-use sluice_identity::factor::FactorCheck;
 use sluice_identity::{IdentityError, InvalidField};
 use sluice_primitives::Lifetime;
 use tracing::warn;
@@ -18,6 +17,7 @@ use crate::ui::page::retry_after;
 use crate::ui::sentences::{email_sentence, password_sentence, username_sentence};
 
 const WRONG_PASSWORD: &str = "This is not your password.";
+const NO_PASSWORD: &str = "Enter your password.";
 const WRONG_CODE: &str = "This code is not right, or it has expired.";
 const TAKEN: &str = "This address belongs to another account. Please choose another one.";
 const UNCHANGED: &str = "This is your address already.";
@@ -63,6 +63,16 @@ impl Mistake {
         mistake.filter(|mistake| mistake.field == field).map(|mistake| &*mistake.sentence)
     }
 
+    /// The same, said at `to` if it was to be said at `from`.
+    pub(super) fn moved(self, from: &str, to: &'static str) -> Self {
+        if self.field == from { Self { field: to, ..self } } else { self }
+    }
+
+    /// The same, said of the whole form.
+    pub(super) fn of_form(self) -> Self {
+        Self { field: "", ..self }
+    }
+
     /// The status of the page.
     pub(super) fn status(mistake: Option<&Self>) -> StatusCode {
         mistake.map_or(StatusCode::OK, |mistake| mistake.status)
@@ -90,6 +100,8 @@ pub(super) fn went<T>(
     };
     Ok(Err(match denied {
         Denied::WrongPassword => Mistake::at("password", WRONG_PASSWORD),
+        Denied::ConfirmationRequired => Mistake::at("password", NO_PASSWORD),
+        Denied::SecondFactorRequired => return Err(Refused::Stale(place)),
         Denied::WrongCode => Mistake::at("code", WRONG_CODE),
         Denied::Invalid(InvalidField::Email(reason)) => Mistake::at("email", email_sentence(reason)),
         Denied::Invalid(InvalidField::Username(reason)) => Mistake::at("username", username_sentence(reason)),
@@ -103,13 +115,4 @@ pub(super) fn went<T>(
         Denied::TooMany(wait) => Mistake::too_many(wait),
         Denied::Gone => return Err(Refused::SignedOut(place)),
     }))
-}
-
-/// Whether a second factor was right, else what is said of it at this field.
-pub(super) const fn shown(checked: FactorCheck, field: &'static str) -> Result<(), Mistake> {
-    match checked {
-        FactorCheck::Right(_) => Ok(()),
-        FactorCheck::Wrong => Err(Mistake::at(field, WRONG_CODE)),
-        FactorCheck::TooMany(wait) => Err(Mistake::too_many(wait)),
-    }
 }

@@ -2,7 +2,8 @@
 //! person are looked at for every page, and need no script but for passkeys.
 //!
 //! [`login`], [`login_factor`], [`logout`]: the session. [`confirm`]: who it is, once more. [`overview`], [`username`],
-//! [`email`], [`mail_code`], [`password`], [`deletion`]: the record. [`sessions`], [`device`]: where one is signed in.
+//! [`email`], [`mail_code`], [`password`], [`deletion`]: the record. [`factors`], [`enrolment`]: what is asked
+//! beside the password. [`sessions`], [`device`]: where one is signed in.
 //! [`applications`]: who may act for one. [`cookie`], [`member`]: who asks. [`frame`], [`mistake`], [`notice`], [`place`], [`views`]: how
 //! a page is put together.
 
@@ -12,6 +13,8 @@ mod cookie;
 mod deletion;
 mod device;
 mod email;
+mod enrolment;
+mod factors;
 mod frame;
 mod login;
 mod login_factor;
@@ -50,6 +53,10 @@ pub(super) fn routes() -> Router<UiState> {
         )
         .route(Place::Password.path(), get(password::show).post(password::submit))
         .route(Place::Deletion.path(), get(deletion::show).post(deletion::submit))
+        .route(Place::Factors.path(), get(factors::show).post(factors::submit))
+        .route(Place::Totp.path(), get(enrolment::show_totp).post(enrolment::submit_totp))
+        .route(Place::Passkey.path(), get(enrolment::show_passkey).post(enrolment::submit_passkey))
+        .route(Place::RecoveryCodes.path(), post(factors::submit_codes))
         .route(Place::Sessions.path(), get(sessions::show).post(sessions::submit))
         .route(Place::Applications.path(), get(applications::show).post(applications::submit))
 }

@@ -32,7 +32,7 @@ async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
         email_url: Place::Email.url(ui),
         is_verified: identity.email_verified_at.is_some(),
         verification_action: ui.accounts.mails.as_ref().map(|_| Place::Verification.url(ui)),
-        has_password: !identity.credential.is_empty(),
+        has_password: member.has_password(),
         password_url: Place::Password.url(ui),
         factors,
         factors_url: Place::Factors.url(ui),

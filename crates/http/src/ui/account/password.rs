@@ -3,10 +3,10 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_identity::account::PasswordChange;
+use sluice_identity::account::{Confirmation, PasswordChange};
 use sluice_primitives::Secret;
 
-use super::frame::form_page;
+use super::frame::{form_page, password_field, typed_password};
 use super::logout::gone;
 use super::member::{Member, Refused, answer, begun, with_cookie};
 use super::mistake::{Mistake, went};
@@ -22,11 +22,7 @@ const HERE: Place = Place::Password;
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
     let shown = async {
         let member = Member::of_page(&ui, request, HERE).await?;
-        if member.identity.credential.is_empty() {
-            // Whoever has none proves by mail who it is.
-            let recovery = ui.accounts.config.links.recover.to_string();
-            return Ok(redirect(StatusCode::SEE_OTHER, &recovery));
-        }
+        member.must_have_proved(&ui, HERE).await?;
         form(&ui, &member, None)
     };
     answer(&ui, shown.await)
@@ -40,15 +36,12 @@ pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Respo
 
 async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let fields = member.visit.parameters()?;
-    let typed = |name| Secret::new(fields.get(name).unwrap_or_default().to_owned());
-    let change = PasswordChange {
-        identity: member.identity.id,
-        current: typed("password"),
-        new: typed("new_password"),
-        keep: Some(member.session.id),
-        network: member.visit.network,
-    };
-    match went(ui, ui.accounts.change_password(change).await, HERE)? {
+    let (caller, password) = (member.caller(), typed_password(&fields));
+    let new = Secret::new(fields.get("new_password").unwrap_or_default().to_owned());
+    let network = member.visit.network;
+    let confirmation = Confirmation { caller: &caller, password: password.as_ref(), factor: None, network };
+    let change = PasswordChange { confirmation, new: &new, keep: Some(member.session.id) };
+    match went(ui, ui.accounts.change_password(&change).await, HERE)? {
         Ok(Some(pair)) => {
             let cookie = begun(ui, &pair);
             let next = Notice::PasswordChanged.at(ui, Place::Overview, &cookie);
@@ -63,7 +56,6 @@ fn form(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Result<Resp
     let back = Place::Overview.url(ui);
     let least = ui.accounts.rules.min_characters();
     let hint = format!("At least {least} characters. A few unrelated words work well.");
-    let present = Field { focused: mistake.is_none(), ..Field::password("Present password") };
     let new = Field {
         kind: "password",
         autocomplete: "new-password",
@@ -72,13 +64,13 @@ fn form(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Result<Resp
         ..Field::text("new_password", "New password", "")
     };
     let page = FormPage {
-        title: "Change your password",
+        title: if member.has_password() { "Change your password" } else { "Set a password" },
         lead: Some("You will be signed out everywhere else, and of all applications."),
-        fields: vec![
-            present.with_error(Mistake::of(mistake, "password")),
-            new.with_error(Mistake::of(mistake, "new_password")),
-        ],
-        submit: "Change password",
+        fields: password_field(member, mistake)
+            .into_iter()
+            .chain([new.with_error(Mistake::of(mistake, "new_password"))])
+            .collect(),
+        submit: "Save password",
         back: Some(Link { url: &back, label: "Cancel" }),
         ..FormPage::default()
     };

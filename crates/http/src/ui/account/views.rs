@@ -1,7 +1,7 @@
 //! What the account pages show, as plain data; one struct per file in `templates/account/`.
 //!
-//! [`FormPage`]: one question with its fields, signed in or not. [`OverviewPage`], [`SessionsPage`], [`ApplicationsPage`]: what
-//! there is. [`FarewellPage`]: what is shown once.
+//! [`FormPage`]: one question with its fields, signed in or not. [`OverviewPage`], [`FactorsPage`], [`SessionsPage`],
+//! [`ApplicationsPage`]: what there is. [`CodesPage`], [`FarewellPage`]: what is shown once.
 //! [`Frame`], [`Field`], [`Moment`], [`Passkey`]: parts of them.
 
 use askama::Template;
@@ -266,6 +266,42 @@ pub(super) struct ApplicationRow {
     /// What it may do, in sentences.
     pub(super) scopes: Vec<String>,
     pub(super) since: Moment,
+}
+
+/// What is asked beside the password. Posts `csrf`, `factor`, `name` and `decision`.
+#[derive(Template)]
+#[template(path = "account/factors.html")]
+pub(super) struct FactorsPage<'a> {
+    pub(super) stylesheet: &'a str,
+    pub(super) frame: &'a Frame<'a>,
+    pub(super) action: String,
+    pub(super) csrf: &'a str,
+    pub(super) factors: Vec<FactorRow>,
+    pub(super) totp_url: String,
+    /// None where passkeys are not offered.
+    pub(super) passkey_url: Option<String>,
+    pub(super) codes_left: u32,
+    pub(super) codes_action: String,
+}
+
+/// A factor.
+pub(super) struct FactorRow {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    pub(super) added: Moment,
+    pub(super) used: Option<Moment>,
+}
+
+/// Recovery codes, shown once.
+#[derive(Template)]
+#[template(path = "account/codes.html")]
+pub(super) struct CodesPage<'a> {
+    pub(super) stylesheet: &'a str,
+    pub(super) frame: &'a Frame<'a>,
+    pub(super) codes: Vec<String>,
+    /// Where it goes on.
+    pub(super) next: String,
 }
 
 /// Said after an account was deleted.

@@ -5,6 +5,7 @@ use serde_json::json;
 use sluice_oauth::flow::{Consent, Decision, Request};
 use sluice_protocol::Subject;
 
+use super::people::mailed_code;
 use super::world::{ALICE, Answer, World, form};
 
 impl World {
@@ -63,6 +64,36 @@ async fn what_is_ticked_is_granted_and_openid_always() {
     assert_eq!(consent.audience.as_slice(), ["api"]);
     assert!(consent.remember.is_some());
     assert_eq!(json!(consent.id_token), json!({ "email": ALICE, "email_verified": false }));
+}
+
+#[tokio::test]
+async fn what_a_person_has_said_and_proved_is_told_by_scope() {
+    let world = World::new().await;
+    let alice = world.register("alice@example.com", "Alice").await;
+    let code = mailed_code(world.mail.read().await.first().unwrap());
+    let csrf = world.get("/ui/verification").await.field("csrf");
+    world.post("/ui/verification", &[("csrf", &csrf), ("email", ALICE), ("code", &code)]).await;
+    let subject: Subject = alice.to_string().parse().unwrap();
+    let page = world.at_consent(subject, None, false).await;
+    let shown = world.get(&page).await.body;
+    assert!(shown.contains("<bdi>Alice</bdi>") && shown.contains(ALICE), "{shown}");
+    let now = world.now().as_secs();
+    let profile = json!({ "name": "Alice", "preferred_username": "Alice", "updated_at": now });
+    let email = json!({ "email": ALICE, "email_verified": true });
+    for (scope, told) in [("profile", profile), ("email", email)] {
+        let fields = [("grant_scope", scope), ("decision", "accept")];
+        let consent = world.consented(&world.fill_in(&page, &fields).await).await;
+        assert_eq!(json!(consent.id_token), told);
+    }
+}
+
+#[tokio::test]
+async fn an_address_is_no_name_for_a_client_that_may_not_know_it() {
+    let world = World::new().await;
+    let page = world.at_consent(world.alice().await, None, false).await;
+    let fields = [("grant_scope", "profile"), ("decision", "accept")];
+    let consent = world.consented(&world.fill_in(&page, &fields).await).await;
+    assert_eq!(json!(consent.id_token), json!({ "updated_at": world.now().as_secs() }));
 }
 
 #[tokio::test]

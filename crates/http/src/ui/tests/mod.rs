@@ -1,5 +1,6 @@
 //! The pages as a browser sees them, on the memory store.
 
+mod account;
 pub(in crate::ui) mod authenticator;
 mod consent;
 mod device;

@@ -12,7 +12,7 @@ use super::world::{ALICE, Answer, PASSWORD, World};
 impl World {
     async fn with_passkey() -> (Self, IdentityId, Authenticator) {
         let world = Self::of(|config| config.passkeys = Some(passkeys())).await;
-        let alice = world.register_alice().await;
+        let alice = world.verified_alice().await;
         let identity = world.identity(alice).await;
         let mut authenticator = Authenticator::in_hardware(1);
         let context = b"enrolment";
@@ -26,7 +26,12 @@ impl World {
     }
 
     /// What the script makes of the button on a page.
-    async fn press(&self, shown: &Answer, authenticator: &mut Authenticator, more: &[(&str, &str)]) -> Answer {
+    async fn press(
+        &self,
+        shown: &Answer,
+        authenticator: &mut Authenticator,
+        more: &[(&str, &str)],
+    ) -> Answer {
         let action = shown.after("formaction=\"");
         let options: Value = serde_json::from_str(&shown.after("data-options=\"")).unwrap();
         let (challenge, csrf) = (shown.field("login_challenge"), shown.field("csrf"));
@@ -47,8 +52,7 @@ async fn a_passkey_alone_logs_in_with_two_factors() {
     let shown = world.get(&world.at("/ui/login").await).await;
     assert!(shown.body.contains(r#"autocomplete="username webauthn""#), "{}", shown.body);
     assert!(shown.body.contains("&#34;userVerification&#34;:&#34;required&#34;"), "{}", shown.body);
-    let login =
-        world.accepted(&world.press(&shown, &mut authenticator, &[("remember", "true")]).await).await;
+    let login = world.accepted(&world.press(&shown, &mut authenticator, &[("remember", "true")]).await).await;
     assert_eq!(login.subject.as_str(), alice.to_string());
     assert_eq!((login.amr.join(" ").as_str(), login.acr.as_deref()), ("hwk user mfa", Some("aal2")));
     assert!(login.remember.is_some());
@@ -59,8 +63,10 @@ async fn an_answer_is_right_once_and_in_its_flow_only() {
     let (world, _, mut authenticator) = World::with_passkey().await;
     let shown = world.get(&world.at("/ui/login").await).await;
     let other = world.get(&world.at("/ui/login").await).await;
-    let mixed =
-        Answer { body: shown.body.replace(&shown.field("passkey_state"), &other.field("passkey_state")), ..shown };
+    let mixed = Answer {
+        body: shown.body.replace(&shown.field("passkey_state"), &other.field("passkey_state")),
+        ..shown
+    };
     for _ in 0..2 {
         let refused = world.press(&mixed, &mut authenticator, &[("email", ALICE)]).await;
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);

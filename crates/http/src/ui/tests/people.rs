@@ -42,7 +42,6 @@ pub(in crate::ui) struct Base {
 pub(in crate::ui) struct People {
     pub(in crate::ui) login: Arc<LoginService>,
     pub(in crate::ui) registration: Arc<RegistrationService>,
-    pub(in crate::ui) sessions: Arc<SessionService>,
     pub(in crate::ui) accounts: Arc<AccountService>,
     pub(in crate::ui) factors: Arc<FactorService>,
     pub(in crate::ui) proof_of_work: Arc<ProofOfWork>,
@@ -81,7 +80,7 @@ impl AccessTokenKeys for PasetoKeys {
 impl Mailbox {
     /// The mails that came since they were last looked at.
     pub(in crate::ui) async fn read(&self) -> Vec<RenderedMail> {
-        while self.delivery.round().await.unwrap() > 0 {}
+        while self.delivery.run(|| true).await.unwrap() > 0 {}
         std::mem::take(&mut *self.letterbox.0.lock().unwrap())
     }
 }
@@ -101,13 +100,15 @@ impl Base {
             clock.clone(),
         ));
         let sessions = Arc::new(self.sessions());
+        let factors = Arc::new(self.factors(limits.clone(), mails.clone()));
         let accounts = Arc::new(AccountService {
             config: AccountConfig { links: self.links(), codes: CodeConfig::default() },
             identities: self.store.clone(),
             codes: self.store.clone(),
             code_key: CodeKey::new(MacKey::derive(b"secret", b"codes")),
-            mails: mails.clone(),
-            sessions: sessions.clone(),
+            mails,
+            sessions,
+            factors: factors.clone(),
             login: login.clone(),
             hasher: hasher.clone(),
             rules: rules.clone(),
@@ -120,7 +121,7 @@ impl Base {
             identities: self.store.clone(),
             hasher,
             rules,
-            limits: limits.clone(),
+            limits,
             mails: self.sends_mail.then(|| accounts.clone() as _),
             config: self.config.registration,
             clock: clock.clone(),
@@ -130,19 +131,16 @@ impl Base {
         People {
             login,
             registration: Arc::new(registration),
-            sessions,
             accounts,
-            factors: Arc::new(self.factors(limits, mails)),
+            factors,
             proof_of_work: Arc::new(puzzles),
             mail: self.mailbox(),
         }
     }
 
     fn hasher(&self) -> PasswordHasher {
-        let keys = CredentialKeys::new(
-            Peppers::new(&[Secret::new(vec![8; 32])]).unwrap(),
-            self.sealer.clone(),
-        );
+        let keys =
+            CredentialKeys::new(Peppers::new(&[Secret::new(vec![8; 32])]).unwrap(), self.sealer.clone());
         PasswordHasher::new(keys, self.pool.clone(), Argon2Params::new(64, 1, 1).unwrap(), Arc::new(OsRng))
     }
 

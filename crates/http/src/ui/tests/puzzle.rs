@@ -34,7 +34,11 @@ async fn a_form_is_taken_with_its_puzzle_solved_once() {
     for page in ["/ui/registration", "/ui/login"] {
         let page = world.at(page).await;
         let shown = world.get(&page).await;
-        assert!(shown.body.contains("<noscript>") && shown.body.contains("role=\"status\""), "{}", shown.body);
+        assert!(
+            shown.body.contains("<noscript>") && shown.body.contains("role=\"status\""),
+            "{}",
+            shown.body
+        );
         let login = world.solve(&page, &shown).await;
         assert_eq!(world.accepted(&login).await.amr, ["pwd"]);
         let again = world.solve(&page, &shown).await;

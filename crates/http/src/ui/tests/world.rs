@@ -13,6 +13,7 @@ use serde_json::Value;
 use sluice_crypto::Sealer;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig, QueueLimits};
+use sluice_identity::account::{Claimant, MailProof};
 use sluice_identity::{Identity, RegistrationOutcome, SignUp};
 use sluice_oauth::Config;
 use sluice_oauth::authorization::{Browser, SessionCookie};
@@ -22,8 +23,8 @@ use sluice_oauth::consent::ConsentService;
 use sluice_oauth::device::{UserCodeKeys, UserCodeService};
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::flow::{
-    AwaitingConsent, AwaitingLogin, BindingKey, BindingKeys, Decision, FlowSealer, FlowService, KnownSession, Login,
-    Request as FlowRequest, RequestDetails, SpentFlows,
+    AwaitingConsent, AwaitingLogin, BindingKey, BindingKeys, Decision, FlowSealer, FlowService, KnownSession,
+    Login, Request as FlowRequest, RequestDetails, SpentFlows,
 };
 use sluice_oauth::keys::KeyRing;
 use sluice_oauth::login_session::LoginSessionService;
@@ -37,8 +38,8 @@ use sluice_token::RevocationSet;
 use sluice_token::jwt::{BelowExt, ScopeClaim};
 use tower::ServiceExt;
 
+use super::people::{Base, Mailbox, mailed_code};
 use crate::cookies::{CookiePolicy, SameSite};
-use super::people::{Base, Mailbox};
 use crate::ui::{UiState, routes};
 
 pub(super) const ALICE: &str = "alice@example.com";
@@ -227,7 +228,16 @@ impl World {
             config: config.clone(),
         };
         let flows = flow_sealer();
-        let world = Self { ui, pool, clock, flows, store, sealer, key: BindingKey::generate(&OsRng), mail: people.mail };
+        let world = Self {
+            ui,
+            pool,
+            clock,
+            flows,
+            store,
+            sealer,
+            key: BindingKey::generate(&OsRng),
+            mail: people.mail,
+        };
         let client = Client { name: "<b>Shop</b>".to_owned(), ..given::client("shop", "owner") };
         world.store.insert(&client).await.unwrap();
         world
@@ -282,9 +292,23 @@ impl World {
     }
 
     pub(super) async fn register_alice(&self) -> IdentityId {
+        self.register(ALICE, "").await
+    }
+
+    /// Alice, who has read her mail: only then a second factor may be added.
+    pub(super) async fn verified_alice(&self) -> IdentityId {
+        let alice = self.register_alice().await;
+        let code = Secret::new(mailed_code(self.mail.read().await.first().unwrap()));
+        let proof = MailProof::Code { who: Claimant::Identity(alice), code };
+        let network = std::net::IpAddr::from([192, 0, 2, 1]).into();
+        self.ui.accounts.verify_email(&proof, network).await.unwrap();
+        alice
+    }
+
+    pub(super) async fn register(&self, email: &str, username: &str) -> IdentityId {
         let sign_up = SignUp {
-            email: ALICE.to_owned(),
-            username: String::new(),
+            email: email.to_owned(),
+            username: username.to_owned(),
             password: Secret::new(PASSWORD.to_owned()),
             network: std::net::IpAddr::from([192, 0, 2, 1]).into(),
         };

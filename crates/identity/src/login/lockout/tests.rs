@@ -13,7 +13,7 @@ fn network(n: u32) -> Network {
 }
 
 fn from(account: LoginNameHash, network: Network) -> Guesser {
-    Guesser { account, network, known_browser: false }
+    Guesser { account, network: Some(network), known_browser: false }
 }
 
 #[test]
@@ -84,6 +84,43 @@ fn a_known_browser_may_not_guess_for_ever_either() {
     let lockout = lockout();
     let thief = Guesser { known_browser: true, ..from(ALICE, network(1)) };
     assert_eq!((0..100).take_while(|_| lockout.guess(thief, START).is_ok()).count(), 6);
+}
+
+#[test]
+fn where_everybody_is_one_network_strangers_do_not_keep_the_owner_out_and_still_do_not_guess_for_ever() {
+    let lockout = lockout();
+    let anywhere = |account| Guesser { account, network: None, known_browser: false };
+    let guess = lockout.guess(anywhere(ALICE), START).ok().unwrap();
+    lockout.was_right(&guess);
+    assert_eq!((0..1000).filter(|_| lockout.guess(anywhere(ALICE), START).is_ok()).count(), 51);
+    assert_eq!(lockout.guess(anywhere(ALICE), START).err(), Some(Lifetime::secs(1)));
+    let at_home = Guesser { known_browser: true, ..anywhere(ALICE) };
+    assert!(lockout.guess(at_home, START).is_ok());
+    for n in 3..=255 {
+        assert!(lockout.guess(anywhere([n; 32]), START).is_ok(), "the others are not slowed down");
+    }
+}
+
+#[test]
+fn a_network_that_is_told_to_be_familiar_does_not_wait_for_strangers() {
+    let lockout = lockout();
+    for n in 1..=1000 {
+        let _ = lockout.guess(from(ALICE, network(n)), START);
+    }
+    assert!(lockout.guess(from(ALICE, network(0)), START).is_err());
+    lockout.is_familiar(&ALICE, network(0));
+    assert!(lockout.guess(from(ALICE, network(0)), START).is_ok());
+}
+
+#[test]
+fn a_clock_that_is_set_back_makes_nobody_wait_longer_than_the_delay() {
+    let lockout = lockout();
+    for _ in 0..6 {
+        assert!(lockout.guess(from(ALICE, network(1)), START).is_ok());
+    }
+    let earlier = START - Lifetime::hours(24);
+    assert_eq!(lockout.guess(from(ALICE, network(1)), earlier).err(), Some(Lifetime::secs(1)));
+    assert!(lockout.guess(from(ALICE, network(1)), earlier + Lifetime::secs(1)).is_ok());
 }
 
 #[test]

@@ -5,4 +5,4 @@ mod login_step;
 mod passkey;
 mod recovery_code;
 mod totp;
-mod world;
+pub(crate) mod world;

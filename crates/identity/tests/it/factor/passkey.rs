@@ -120,7 +120,7 @@ async fn a_key_of_another_origin_without_verification_or_too_late_is_not_enrolle
     assert_eq!(world.finish_enrolment(&begun, "{}").await, EnrolmentOutcome::Wrong);
     let new = NewPasskey { state: &begun.state, response: &response, name: "", context: b"another" };
     let other_context = world.service.finish_passkey_enrolment(&world.alice, new).await.unwrap();
-    let bob = given::registered(&*world.store, given::identity("bob@example.com")).await;
+    let bob = world.verified("bob@example.com").await;
     let new = NewPasskey { context: CONTEXT, ..new };
     let other_person = world.service.finish_passkey_enrolment(&bob, new).await.unwrap();
     world.clock.advance(Lifetime::minutes(5));
@@ -216,7 +216,7 @@ async fn a_counter_that_goes_back_is_refused() {
 #[tokio::test]
 async fn nobody_passes_for_somebody_else_with_a_passkey_of_their_own() {
     let world = World::new().await;
-    let bob = given::registered(&*world.store, given::identity("bob@example.com")).await;
+    let bob = world.verified("bob@example.com").await;
     let mut key = Authenticator::in_software(1);
     world.passkey(&mut key).await;
     // Bob's authenticator claims Alice's key, and to be hers; it has another key.
@@ -235,7 +235,8 @@ async fn nobody_passes_for_somebody_else_with_a_passkey_of_their_own() {
     let begun = world.service.begin_passkey_enrolment(&bob, CONTEXT).await.unwrap().unwrap();
     let response = own.create(&begun.options);
     let new = NewPasskey { state: &begun.state, response: &response, name: "", context: CONTEXT };
-    world.service.finish_passkey_enrolment(&bob, new).await.unwrap();
+    let bobs = world.service.finish_passkey_enrolment(&bob, new).await.unwrap();
+    assert!(matches!(bobs, EnrolmentOutcome::Enrolled(_)), "{bobs:?}");
     let mut asked = world.ask(Some(world.alice.id)).await;
     asked.options["publicKey"]["allowCredentials"] = Value::Null;
     assert_eq!(world.show(&asked, &own.get(&asked.options)).await, None);

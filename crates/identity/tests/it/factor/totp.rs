@@ -4,7 +4,6 @@ use sluice_identity::factor::{
     EnrolmentOutcome, FactorCheck, FactorProof, MAX_FACTORS, RECOVERY_CODES, Shown,
 };
 use sluice_primitives::{Clock, Lifetime};
-use sluice_store_contract::given;
 
 use super::world::{App, World, network};
 
@@ -41,7 +40,7 @@ async fn an_enrolment_that_is_confirmed_twice_is_one_with_the_same_recovery_code
 #[tokio::test]
 async fn a_ticket_is_good_for_a_quarter_of_an_hour_and_its_person() {
     let world = World::new().await;
-    let bob = given::registered(&*world.store, given::identity("bob@example.com")).await;
+    let bob = world.verified("bob@example.com").await;
     let begun = world.service.begin_totp(&world.alice);
     let app = App::scan(&begun.secret_base32);
     let code = app.code(&world.clock);
@@ -165,7 +164,7 @@ async fn a_secret_that_is_moved_to_somebody_else_is_none() {
     use sluice_identity::factor::{Factor, FactorRepository};
     let world = World::new().await;
     let (app, _) = world.app().await;
-    let bob = given::registered(&*world.store, given::identity("bob@example.com")).await;
+    let bob = world.verified("bob@example.com").await;
     let stolen = world.store.of_identity(world.alice.id).await.unwrap().remove(0);
     let stolen = Factor { identity: bob.id, ..stolen };
     world.store.add(&stolen, None).await.unwrap();

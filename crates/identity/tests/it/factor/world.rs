@@ -33,9 +33,14 @@ impl World {
     pub(crate) async fn new() -> Self {
         let store = Arc::new(MemoryStore::new());
         let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_750_000_000)));
-        let alice = given::registered(&*store, given::identity("alice@example.com")).await;
+        let alice = verified(&store, "alice@example.com").await;
         let service = service(&store, &clock);
         Self { store, clock, service, alice }
+    }
+
+    /// Somebody else, whose address is verified.
+    pub(crate) async fn verified(&self, email: &str) -> Identity {
+        verified(&self.store, email).await
     }
 
     /// Another node on the same store.
@@ -79,6 +84,11 @@ impl World {
     pub(crate) async fn has_no_factor(&self) -> bool {
         self.store.of_identity(self.alice.id).await.unwrap().is_empty()
     }
+}
+
+async fn verified(store: &MemoryStore, email: &str) -> Identity {
+    let person = given::identity(email);
+    given::registered(store, Identity { email_verified_at: Some(person.created_at), ..person }).await
 }
 
 fn service(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorService {

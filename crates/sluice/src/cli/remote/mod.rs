@@ -3,8 +3,10 @@
 //! [`connection`]: which server, and how; `tls`: whom to trust. [`server`]: requests and answers; [`refusal`]: what a
 //! server says when it refuses. One file or folder per thing: [`client`], [`identity`], [`jwks`], [`import`],
 //! [`keys`], [`token`],
-//! [`authorization_code`], [`device_code`], [`challenge`]. [`verb`]: what all verbs have in common.
+//! [`authorization_code`], [`device_code`], [`challenge`]. [`verb`]: what all verbs have in common; `asked`: who does
+//! what they are about.
 
+mod asked;
 mod authorization_code;
 mod challenge;
 mod client;
@@ -28,12 +30,10 @@ mod verb;
 
 use clap::Subcommand;
 
-use super::output::{Answer, OutputArgs};
+use super::output::OutputArgs;
 use super::transfer::ImportIdentitiesArgs;
 use super::{Console, Exit};
-use connection::ConnectionArgs;
-use error::RemoteError;
-use verb::{Noun, Verb};
+use verb::Verb;
 
 /// The verbs, as Hydra names them; `keys`, `rotate`, `debug`, `disable`, `enable` and `reset` are Sluice's own.
 #[derive(Subcommand)]
@@ -235,10 +235,12 @@ impl RemoteCommand {
     ///
     /// # Errors
     /// The command, if it talks to a server.
-    pub(crate) fn into_local(self) -> Result<LocalImport, Self> {
-        match self {
-            Self::Import(verb) => verb.into_local().map_err(Self::Import),
-            other => Err(other),
+    pub(crate) fn into_local(self: Box<Self>) -> Result<LocalImport, Box<Self>> {
+        match *self {
+            Self::Import(Verb { noun: Import::Identities(import), output, .. }) => {
+                Ok(LocalImport { import, output })
+            }
+            other => Err(Box::new(other)),
         }
     }
 
@@ -261,104 +263,5 @@ impl RemoteCommand {
             Self::Enable(verb) => verb.run(console).await,
             Self::Reset(verb) => verb.run(console).await,
         }
-    }
-}
-
-/// A noun that is asked of the admin endpoint.
-macro_rules! ask_admin {
-    ($noun:ident: $($kind:ident => $ask:path),+ $(,)?) => {
-        impl Noun for $noun {
-            async fn ask(
-                &self,
-                connection: &ConnectionArgs,
-                console: &mut Console<'_>,
-            ) -> Result<Answer, RemoteError> {
-                let server = connection.admin(console)?;
-                match self {
-                    $(Self::$kind(args) => $ask(args, &server).await,)+
-                }
-            }
-        }
-    };
-}
-
-ask_admin!(Create: Client => client::create, Jwks => jwks::create, Identity => identity::create);
-ask_admin!(Get: Client => client::get, Jwks => jwks::get, Identity => identity::get);
-ask_admin!(
-    List: Clients => client::list,
-    Identities => identity::list,
-    Sessions => identity::belongings::list_sessions,
-    Factors => identity::belongings::list_factors,
-);
-ask_admin!(Update: Client => client::update, Identity => identity::update);
-ask_admin!(
-    Delete: Client => client::delete,
-    Jwks => jwks::delete,
-    AccessTokens => token::delete_access_tokens,
-    Identity => identity::delete,
-    Session => identity::belongings::end_sessions,
-    Sessions => identity::belongings::end_all_sessions,
-    Factor => identity::belongings::remove_factors,
-);
-ask_admin!(Introspect: Token => token::introspect);
-ask_admin!(Rotate: ClientSecret => client::rotate_secret);
-ask_admin!(Debug: Challenge => challenge::debug);
-ask_admin!(Disable: Identity => identity::disable);
-ask_admin!(Enable: Identity => identity::enable);
-ask_admin!(Reset: Credentials => identity::reset_credentials);
-
-impl Noun for Import {
-    async fn ask(
-        &self,
-        connection: &ConnectionArgs,
-        console: &mut Console<'_>,
-    ) -> Result<Answer, RemoteError> {
-        match self {
-            Self::Jwk(args) => import::import(args, &connection.admin(console)?).await,
-            Self::Identities(_) => Err(RemoteError::Usage(
-                "people are imported into the database, not through a server".to_owned(),
-            )),
-        }
-    }
-}
-
-impl Noun for Keys {
-    async fn ask(
-        &self,
-        connection: &ConnectionArgs,
-        console: &mut Console<'_>,
-    ) -> Result<Answer, RemoteError> {
-        let server = connection.admin(console)?;
-        match self {
-            Self::List => keys::list(&server).await,
-            Self::Rotate(args) => keys::rotate(args, &server).await,
-            Self::Import(args) => import::import(args, &server).await,
-        }
-    }
-}
-
-impl Noun for Perform {
-    async fn ask(
-        &self,
-        connection: &ConnectionArgs,
-        console: &mut Console<'_>,
-    ) -> Result<Answer, RemoteError> {
-        let server = connection.public(console)?;
-        match self {
-            Self::AuthorizationCode(args) => authorization_code::perform(args, &server, console).await,
-            Self::ClientCredentials(args) => client_credentials::perform(args, &server, console).await,
-            Self::DeviceCode(args) => device_code::perform(args, &server, console).await,
-        }
-    }
-}
-
-impl Noun for Revoke {
-    async fn ask(
-        &self,
-        connection: &ConnectionArgs,
-        console: &mut Console<'_>,
-    ) -> Result<Answer, RemoteError> {
-        let Self::Token(args) = self;
-        token::revoke(args, &connection.public(console)?).await
     }
 }

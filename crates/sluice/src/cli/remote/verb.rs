@@ -4,7 +4,6 @@ use clap::{Args, Subcommand};
 
 use super::connection::ConnectionArgs;
 use super::error::RemoteError;
-use super::{Import, LocalImport};
 use crate::cli::output::{Answer, OutputArgs, printable};
 use crate::cli::{Console, Exit};
 
@@ -14,9 +13,9 @@ pub(crate) struct Verb<N: Subcommand> {
     #[command(flatten)]
     connection: ConnectionArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(super) output: OutputArgs,
     #[command(subcommand)]
-    noun: N,
+    pub(super) noun: N,
 }
 
 /// What a verb is about.
@@ -27,16 +26,6 @@ pub(crate) trait Noun {
         connection: &ConnectionArgs,
         console: &mut Console<'_>,
     ) -> Result<Answer, RemoteError>;
-}
-
-impl Verb<Import> {
-    /// What is done without a server, if it is; itself otherwise.
-    pub(super) fn into_local(self) -> Result<LocalImport, Self> {
-        match self.noun {
-            Import::Identities(import) => Ok(LocalImport { import, output: self.output }),
-            noun => Err(Self { noun, ..self }),
-        }
-    }
 }
 
 impl<N: Subcommand + Noun> Verb<N> {

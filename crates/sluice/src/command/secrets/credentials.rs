@@ -2,7 +2,6 @@
 
 use sluice_crypto::credential::PepperId;
 use sluice_identity::credential::{CredentialSecrets, StoredCredentials};
-use sluice_identity::mail::MailRepository;
 
 use crate::app::KeyMaterial;
 use crate::cli::{Console, Exit};
@@ -10,7 +9,6 @@ use crate::command::{fail, print};
 
 /// What a line is about.
 const PASSWORDS: &str = "passwords";
-const MAILS: &str = "mails";
 
 /// The names of the peppers that are known, the first one first.
 pub(super) struct PepperNames {
@@ -69,20 +67,6 @@ fn lines(found: &CredentialSecrets, secrets: &KeyMaterial, peppers: &PepperNames
         lines.push(format!("{PASSWORDS:<16} {} cannot be read", found.unreadable));
     }
     lines
-}
-
-/// Prints how many mails wait that a former secret may have sealed.
-pub(super) async fn count_mails(mails: &dyn MailRepository, console: &mut Console<'_>) -> Exit {
-    match mails.depth().await {
-        Ok((0, 0)) => Exit::Success,
-        Ok((waiting, dead)) => print(
-            console,
-            &format!(
-                "{MAILS:<16} {waiting} waiting, {dead} given up: each is sealed with what sealed when it was written"
-            ),
-        ),
-        Err(error) => fail(console, &error),
-    }
 }
 
 /// Seals what a former secret sealed.

@@ -60,6 +60,7 @@ async fn imported(
     let importer = Importer {
         identities: installation.stores.repositories() as _,
         keys: installation.credentials.clone(),
+        max_memory_kib: loaded.settings.identity.hash_pool.max_memory_kib,
         clock: Arc::clone(&installation.clock),
         rng: Arc::clone(&installation.rng),
         config: ImportConfig { in_flight: args.in_flight, ..ImportConfig::default() },

@@ -28,6 +28,8 @@ fn target(is_quiet: bool) -> ProgressDrawTarget {
 }
 
 fn shown(bar: ProgressBar, template: &str) -> ProgressBar {
-    let style = ProgressStyle::with_template(template);
-    style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
 }

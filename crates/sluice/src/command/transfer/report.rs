@@ -70,7 +70,7 @@ impl ImportWatcher for Report<'_> {
     fn progress(&mut self, progress: &ImportProgress) {
         let counts = progress.counts;
         // Formatting costs more than the line did.
-        if counts.lines % 1_000 == 0 {
+        if counts.lines.is_multiple_of(1_000) {
             self.bar.set_position(progress.offset);
             self.bar.set_message(format!("{} lines, {} rejected", counts.lines, counts.rejected()));
         }

@@ -75,7 +75,14 @@ async fn an_imported_hash_opens_the_account_and_is_hardened_by_that(backend: Bac
 
 async fn what_is_no_hash_is_not_imported(backend: Backend) {
     let sluice = node(backend, &[]).await;
-    for hash in ["", "plain text", "$2b$05$short", "$argon2id$v=19$m=4294967295,t=1,p=1$c2FsdHNhbHQ$aGFzaA", "p1$x", "h1$x"] {
+    for hash in [
+        "",
+        "plain text",
+        "$2b$05$short",
+        "$argon2id$v=19$m=4294967295,t=1,p=1$c2FsdHNhbHQ$aGFzaA",
+        "p1$x",
+        "h1$x",
+    ] {
         let body = json!({"email": ALICE, "password_hash": hash});
         let refused = sluice.ask_json(Method::POST, "/admin/identities", Some(&body), 400).await;
         assert!(refused["error"].is_string() && refused["error_description"].is_string(), "{refused}");

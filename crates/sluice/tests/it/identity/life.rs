@@ -1,21 +1,27 @@
 //! The life of a password: provisional, hardened, made anew with other parameters and another pepper. It opens the account
 //! at every moment of it.
 
+use std::sync::Arc;
+
+use sluice::app::{EmbeddedNode, EmbeddedOptions};
 use sluice_crypto::credential::{CredentialState, StoredCredential};
-use sluice_testkit::{Backend, TestSluice};
+use sluice_primitives::OsRng;
+use sluice_testkit::{Backend, ISSUER, TestSluice};
 use tokio::task::JoinSet;
 
-use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, hardened, metric, node, node_after};
+use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, hardened, metric, node, node_after, node_on};
 use super::records::{credential, form, kept};
 use crate::both_stores::on_both_stores;
 
 on_both_stores! {
     a_password_opens_the_account_all_its_life,
     people_log_in_while_their_passwords_are_hardened,
-    what_a_worker_cannot_read_is_left_alone_until_the_secret_is_back,
+    a_node_without_the_pepper_of_the_passwords_does_not_start,
 }
 
 const UNHARDENED: (&str, &str) = ("identity.hardening.enabled", "false");
+/// The secret of the nodes of tests.
+const SYSTEM: &str = "a-system-secret-for-tests-only";
 const CAROL: &str = "carol@example.com";
 
 /// The right password opens the account, and no other does, also not where both are asked for again.
@@ -31,8 +37,7 @@ async fn a_password_opens_the_account_all_its_life(backend: Backend) {
     // Nobody hardens: only whoever logs in does.
     let sluice = node(backend, &[UNHARDENED]).await;
     let api = Api::of(&sluice);
-    let (alice, bob, carol) =
-        (api.register(ALICE).await, api.register(BOB).await, api.register(CAROL).await);
+    let (alice, bob, carol) = (api.register(ALICE).await, api.register(BOB).await, api.register(CAROL).await);
     for id in [&alice, &bob, &carol] {
         assert_eq!(kept(&sluice, id).await, (CredentialState::Provisional, None));
     }
@@ -79,7 +84,7 @@ async fn another_pepper(mut sluice: TestSluice, id: &str) -> TestSluice {
 }
 
 async fn people_log_in_while_their_passwords_are_hardened(backend: Backend) {
-    const MANY: u32 = 40;
+    const MANY: u32 = 20;
     // Hashes that take a while on the one thread, so that the worker and the logins meet.
     let busy = [("identity.password_hash.memory", "4096"), ("identity.hash_pool.threads", "1")];
     let sluice = node(backend, &busy).await;
@@ -106,20 +111,24 @@ async fn people_log_in_while_their_passwords_are_hardened(backend: Backend) {
     sluice.node.stop().await;
 }
 
-/// Somebody starts a node without the secret: nothing is lost by it.
-async fn what_a_worker_cannot_read_is_left_alone_until_the_secret_is_back(backend: Backend) {
+/// Nobody could log in, and the worker could harden nothing: that is told at once.
+async fn a_node_without_the_pepper_of_the_passwords_does_not_start(backend: Backend) {
     const PEPPER: (&str, &str) = ("secrets.pepper", "pepper-of-this-year");
     let sluice = node(backend, &[UNHARDENED, PEPPER]).await;
     let id = Api::of(&sluice).register(ALICE).await;
-
-    let sluice = node_after(sluice, &[]).await;
-    super::people::shows(&sluice, r#"sluice_hardening_total{outcome="left_alone"}"#, 1).await;
-    assert_eq!(kept(&sluice, &id).await.0, CredentialState::Provisional);
-
-    // What was taken is free again when the lease has run out.
-    sluice.advance(sluice_primitives::Lifetime::secs(61));
-    let sluice = node_after(sluice, &[PEPPER]).await;
+    let site = (sluice.database.clone(), sluice.clock.clone());
+    sluice.node.stop().await;
+    for wrong in [("secrets.pepper", "pepper-of-next-year"), UNHARDENED] {
+        let all =
+            [("dsn", site.0.dsn.as_str()), ("secrets.system", SYSTEM), ("urls.self.issuer", ISSUER), wrong];
+        let settings = all.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+        let options = EmbeddedOptions { settings, clock: site.1.clone(), rng: Arc::new(OsRng) };
+        let refusal = EmbeddedNode::start(options).await.err().expect("the node does not start").to_string();
+        assert!(refusal.contains("pepper"), "{refusal}");
+    }
+    let sluice = node_on(site, &[PEPPER]).await;
     hardened(&sluice, 1).await;
+    assert_eq!(kept(&sluice, &id).await.0, CredentialState::Hardened);
     opens(&sluice, ALICE).await;
     sluice.node.stop().await;
 }

@@ -30,7 +30,10 @@ async fn whoever_logs_in_gets_a_token_that_opens_the_account_for_a_while(backend
     let said = answer.ok();
     assert_eq!((&said["token_type"], &said["expires_in"]), (&json!("Bearer"), &json!(900)));
     assert_eq!(said.as_object().unwrap().len(), 4, "{said}");
-    assert_eq!((answer.header("cache-control"), answer.header("content-type")), ("no-store", "application/json"));
+    assert_eq!(
+        (answer.header("cache-control"), answer.header("content-type")),
+        ("no-store", "application/json")
+    );
     let tokens = Tokens::of(&answer);
     assert!(tokens.access.starts_with("v4.public."), "PASETO: {}", tokens.access);
     assert_eq!(api.get("/auth/me", &tokens).await.ok()["id"], id);

@@ -77,7 +77,13 @@ impl Api {
     }
 
     /// Asks; a body of `null` is none.
-    pub(super) async fn ask(&self, method: Method, path: &str, tokens: Option<&Tokens>, body: Value) -> Answer {
+    pub(super) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        tokens: Option<&Tokens>,
+        body: Value,
+    ) -> Answer {
         let mut request = self.request(method, path);
         if let Some(tokens) = tokens {
             request = request.bearer_auth(&tokens.access);

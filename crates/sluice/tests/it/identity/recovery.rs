@@ -57,7 +57,11 @@ async fn a_code_sets_another_password_and_ends_what_was_open(backend: Backend) {
     api.log_in(ALICE, PASSWORD).await.is_problem(401, "invalid_credentials");
     sluice.advance(Lifetime::secs(1));
     let back = Tokens::of(&api.log_in(ALICE, ANOTHER).await);
-    assert_eq!(api.get("/auth/me", &back).await.ok()["email_verified"], true, "who reads mail there proved it");
+    assert_eq!(
+        api.get("/auth/me", &back).await.ok()["email_verified"],
+        true,
+        "who reads mail there proved it"
+    );
     for proof in [proof, json!({"token": token(&mail)})] {
         api.post("/auth/recovery/confirm", with(proof, PASSWORD)).await.is_problem(400, "wrong_code");
     }
@@ -110,7 +114,8 @@ async fn an_unknown_address_gets_the_same_answer_and_no_mail(backend: Backend) {
 async fn who_guesses_codes_does_not_find_one(backend: Backend) {
     let (smtp, sluice, api) = with_alice(backend).await;
     let mail = asked(&api, &smtp, 1).await;
-    let check = async |code: &str| api.post("/auth/recovery/check", json!({"email": ALICE, "code": code})).await;
+    let check =
+        async |code: &str| api.post("/auth/recovery/check", json!({"email": ALICE, "code": code})).await;
     // Ten tries are all there are.
     for wrong in "ABCDEFGHJK".chars() {
         check(&format!("ABCD-EFG{wrong}")).await.is_problem(400, "wrong_code");

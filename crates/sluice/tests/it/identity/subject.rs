@@ -43,12 +43,15 @@ pub(super) async fn log_in(witness: &mut Witness, client: &TestClient, scope: &s
 
 async fn the_subject_is_the_identity_and_its_claims_go_by_scope(backend: Backend) {
     let sluice = node(backend, &PAGES).await;
-    let id = Api::of(&sluice).register(ALICE).await;
+    let (id, since) = (Api::of(&sluice).register(ALICE).await, sluice.clock.now().as_secs());
     let client = sluice.client(&json!({})).await;
     let table = [
         ("openid", json!({})),
         ("openid email", json!({"email": ALICE, "email_verified": false})),
-        ("openid profile", json!({"preferred_username": "Somebody"})),
+        (
+            "openid profile",
+            json!({"name": "Somebody", "preferred_username": "Somebody", "updated_at": since}),
+        ),
     ];
     for (scope, expected) in table {
         let tokens = log_in(&mut Witness::of(sluice.browser()), &client, scope, PASSWORD).await;
@@ -62,7 +65,7 @@ async fn the_subject_is_the_identity_and_its_claims_go_by_scope(backend: Backend
         for (name, value) in expected.as_object().unwrap() {
             assert_eq!(&said[name], value, "{scope}");
         }
-        for name in ["email", "email_verified", "preferred_username"] {
+        for name in ["email", "email_verified", "name", "preferred_username", "updated_at"] {
             assert_eq!(said.get(name).is_some(), expected.get(name).is_some(), "{scope}: {name}");
         }
         assert_eq!(sluice.introspect(token(&tokens, "access_token")).await["sub"], id);
@@ -80,7 +83,8 @@ async fn what_changes_in_the_record_changes_in_the_claims(backend: Backend) {
     let verify = json!({"email": ALICE, "code": code(&smtp.wait_for_mail_to(ALICE).await)});
     api.post("/auth/verification/confirm", verify).await.is_done(204);
     let mine = api.tokens(ALICE).await;
-    let renamed = api.ask(reqwest::Method::PATCH, "/auth/me", Some(&mine), json!({"username": "Alice L."})).await;
+    let renamed =
+        api.ask(reqwest::Method::PATCH, "/auth/me", Some(&mine), json!({"username": "Alice L."})).await;
     assert_eq!(renamed.ok()["username"], "Alice L.");
     let tokens = log_in(&mut Witness::of(sluice.browser()), &client, scope, PASSWORD).await;
     let said = claims(token(&tokens, "id_token"));
@@ -95,7 +99,13 @@ async fn what_changes_in_the_record_changes_in_the_claims(backend: Backend) {
 /// The page says that it is wrong, and leads nowhere.
 #[track_caller]
 fn is_refused(sluice: &TestSluice, page: &Page) {
-    assert_eq!((page.status.as_u16(), page.location.as_ref()), (422, None), "{} {}", sluice.public, page.body);
+    assert_eq!(
+        (page.status.as_u16(), page.location.as_ref()),
+        (422, None),
+        "{} {}",
+        sluice.public,
+        page.body
+    );
 }
 
 async fn whoever_may_not_log_in_does_not_by_the_pages_either(backend: Backend) {

@@ -37,7 +37,10 @@ async fn with_alice(backend: Backend) -> (SmtpServer, TestSluice, Api) {
 async fn the_code_of_the_first_mail_verifies_the_address_once(backend: Backend) {
     let (smtp, sluice, api) = with_alice(backend).await;
     let mail = smtp.wait_for_mail_to(ALICE).await;
-    assert_eq!((mail.from.as_str(), mail.header("from").unwrap()), ("no-reply@sluice.test", super::postbox::FROM));
+    assert_eq!(
+        (mail.from.as_str(), mail.header("from").unwrap()),
+        ("no-reply@sluice.test", super::postbox::FROM)
+    );
     assert_eq!(mail.subject, "Confirm your e-mail address for Sluice");
     assert!(mail.html.as_ref().is_some_and(|html| html.contains(&code(&mail))), "in HTML, too");
     assert!(!mail.subject.contains(&code(&mail)), "not on a locked screen");
@@ -77,12 +80,14 @@ async fn a_code_is_good_for_one_person_one_purpose_and_one_day(backend: Backend)
     for (path, proof) in [
         ("/auth/recovery/check", json!({"email": ALICE, "code": code(&alice)})),
         ("/auth/recovery/check", json!({"token": token(&alice)})),
-        ("/auth/email/confirm", json!({"token": token(&alice)})),
         ("/auth/verification/confirm", json!({"token": &token(&alice)[1..]})),
     ] {
         api.post(path, proof).await.is_problem(400, "wrong_code");
     }
-    sluice.advance(Lifetime::hours(24) - Lifetime::secs(1));
+    let tokens = api.tokens(ALICE).await;
+    let not_a_change = json!({"token": token(&alice)});
+    api.post_as(&tokens, "/auth/email/confirm", not_a_change).await.is_problem(400, "wrong_code");
+    sluice.advance(Lifetime::secs(24 * 3600 - 1));
     confirm(&api, json!({"email": ALICE, "code": code(&alice)})).await.is_done(204);
     sluice.advance(Lifetime::secs(1));
     confirm(&api, json!({"email": BOB, "code": code(&bob)})).await.is_problem(400, "wrong_code");
@@ -107,6 +112,7 @@ async fn whoever_is_signed_in_asks_for_another_code(backend: Backend) {
 async fn another_address_is_set_by_the_code_that_was_sent_to_it(backend: Backend) {
     const NEW: &str = "alice@example.org";
     let (smtp, sluice, api) = with_alice(backend).await;
+    confirm(&api, json!({"token": token(&smtp.wait_for_mail_to(ALICE).await)})).await.is_done(204);
     let tokens = api.tokens(ALICE).await;
     let change = async |email: &str, password: &str| {
         api.post_as(&tokens, "/auth/email", json!({"email": email, "password": password})).await
@@ -118,7 +124,9 @@ async fn another_address_is_set_by_the_code_that_was_sent_to_it(backend: Backend
     let mail = smtp.wait_for_mail_to(NEW).await;
     assert_eq!(api.get("/auth/me", &tokens).await.ok()["email"], ALICE, "not yet");
     sluice.browser().visit(link(&mail).as_str()).await;
-    api.post("/auth/email/confirm", json!({"email": ALICE, "code": code(&mail)})).await.is_done(204);
+    let typed = json!({"code": code(&mail)});
+    api.post("/auth/email/confirm", typed.clone()).await.is_problem(401, "token_missing");
+    api.post_as(&tokens, "/auth/email/confirm", typed).await.is_done(204);
     let me = api.get("/auth/me", &tokens).await.ok();
     assert_eq!((&me["email"], &me["email_verified"]), (&json!(NEW), &json!(true)));
     let mails = smtp.wait_for(3).await;
@@ -127,7 +135,8 @@ async fn another_address_is_set_by_the_code_that_was_sent_to_it(backend: Backend
     assert!(!notice.text.contains(NEW) && notice.text.contains("a…@example.org"), "{}", notice.text);
     api.log_in(ALICE, PASSWORD).await.is_problem(401, "invalid_credentials");
     assert_eq!(api.log_in(NEW, PASSWORD).await.status, 200);
-    api.post("/auth/email/confirm", json!({"token": token(&mail)})).await.is_problem(400, "wrong_code");
+    let again = json!({"token": token(&mail)});
+    api.post_as(&tokens, "/auth/email/confirm", again).await.is_problem(400, "wrong_code");
     assert_eq!(api.sign_up(ALICE, PASSWORD).await.status, 201, "the former address is free");
     sluice.node.stop().await;
 }

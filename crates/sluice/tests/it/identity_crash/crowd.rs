@@ -1,8 +1,8 @@
 //! Who comes to register: one after the other, as the seed says. Of a hundred requests five are repeated by the same person
 //! and one is nonsense.
 
-use sluice_primitives::rng::{SeededRng, random_bytes};
 use sluice_primitives::OsRng;
+use sluice_primitives::rng::{SeededRng, random_bytes};
 
 /// A repeated request is one of so many before it, so that both are often in flight together.
 const REPEATED_WITHIN: usize = 64;

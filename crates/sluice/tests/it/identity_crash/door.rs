@@ -86,7 +86,9 @@ impl Door {
         let body = json!({ "email": email, "password": password });
         match self.post("/auth/login", &body).await {
             Ok((StatusCode::OK, _, body)) if body["access_token"].is_string() => LogIn::Welcome,
-            Ok((StatusCode::UNAUTHORIZED, _, body)) if body["code"] == "invalid_credentials" => LogIn::Refused,
+            Ok((StatusCode::UNAUTHORIZED, _, body)) if body["code"] == "invalid_credentials" => {
+                LogIn::Refused
+            }
             Ok((status, _, body)) => LogIn::Failed(format!("{status}: {body}")),
             Err(error) => LogIn::Failed(error.to_string()),
         }

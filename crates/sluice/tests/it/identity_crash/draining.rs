@@ -23,7 +23,8 @@ fn address(url: &Url) -> (String, u16) {
 
 fn body(seed: u64, number: usize) -> (String, String) {
     let form = Crowd::of(seed, number);
-    let json = serde_json::json!({ "email": form.email, "username": form.username, "password": form.password });
+    let json =
+        serde_json::json!({ "email": form.email, "username": form.username, "password": form.password });
     (form.email, json.to_string())
 }
 

@@ -8,8 +8,8 @@ use tokio::process::Child;
 use tokio::time::timeout;
 use url::Url;
 
-use crate::application::http_client;
 use super::until;
+use crate::application::http_client;
 use crate::process::{DEADLINE, Process, Site};
 
 /// A worker. It is killed when this is dropped.
@@ -38,14 +38,15 @@ impl Hardener {
                 assert!(!line.contains("panicked at"), "the worker panicked: {line}");
             }
         });
-        let metrics = format!("http://127.0.0.1:{port}/metrics").parse().expect("a URL");
+        let metrics = format!("http://127.0.0.1:{port}/admin/metrics/prometheus").parse().expect("a URL");
         let hardener = Self { child, metrics, http: http_client() };
         until("the worker works", async || hardener.read().await.is_some()).await;
         hardener
     }
 
     async fn read(&self) -> Option<String> {
-        self.http.get(self.metrics.clone()).send().await.ok()?.text().await.ok()
+        let answer = self.http.get(self.metrics.clone()).send().await.ok()?;
+        answer.error_for_status().ok()?.text().await.ok()
     }
 
     /// What it has counted.
@@ -78,12 +79,9 @@ impl Counted {
         let count = |outcome: &str| {
             let name = format!("sluice_hardening_total{{outcome=\"{outcome}\"}} ");
             let line = metrics.lines().find_map(|line| line.strip_prefix(&name));
-            line.and_then(|count| count.trim_end_matches(".0").parse().ok()).unwrap_or_else(|| panic!("no {name}in {metrics}"))
+            line.and_then(|count| count.trim_end_matches(".0").parse().ok())
+                .unwrap_or_else(|| panic!("no {name}in {metrics}"))
         };
-        Self {
-            hardened: count("hardened"),
-            superseded: count("superseded"),
-            given_up: count("given_up"),
-        }
+        Self { hardened: count("hardened"), superseded: count("superseded"), given_up: count("given_up") }
     }
 }

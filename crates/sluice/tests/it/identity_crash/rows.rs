@@ -8,7 +8,8 @@ use tokio_postgres::{Client, NoTls};
 const ALL: &str = "SELECT i.identity_id::text, l.identity_id::text, i.email, i.credential, i.hardening_due \
     FROM identity AS i FULL JOIN login_name AS l ON l.name_hash = i.login_name";
 const WAITING: &str = "SELECT count(*) FROM identity WHERE hardening_due IS NOT NULL";
-const LEASED: &str = "SELECT count(*) FROM identity WHERE hardening_due > (extract(epoch FROM now()) * 1000)::bigint";
+const LEASED: &str =
+    "SELECT count(*) FROM identity WHERE hardening_due > (extract(epoch FROM now()) * 1000)::bigint";
 const HARDENED: &str = "SELECT identity_id::text, credential FROM identity WHERE hardening_due IS NULL";
 
 /// A record.

@@ -13,8 +13,8 @@ use super::door::Door;
 use super::hardener::{Counted, Hardener};
 use super::rows::{Rows, Seen};
 use super::rush::Rush;
-use super::victim::{Victim, kill_postgres};
 use super::until;
+use super::victim::{Victim, kill_postgres};
 use crate::process::{Process, Site};
 
 /// Each hash takes long enough for a worker to always have some in hand; a lease is as short as it may be.
@@ -158,7 +158,7 @@ impl Stage {
         }
         let hardened = counted.iter().map(|one| one.hardened).sum::<usize>() + self.hardened_by_killed;
         let superseded: usize = counted.iter().map(|one| one.superseded).sum();
-        println!("{hardened} hardened by those who live, {superseded} in vain; {people} people");
+        println!("{hardened} hardened as far as was counted, {superseded} in vain; {people} people");
         assert_eq!(counted.iter().map(|one| one.given_up).sum::<usize>(), 0);
         assert!(hardened <= people, "{hardened} hardened of {people}");
         match self.trial.victim {

@@ -13,8 +13,8 @@ use super::door::{Door, LogIn, Told};
 use super::hardener::Hardener;
 use super::rows::{Row, Rows};
 use super::rush::Rush;
-use super::{SMALL_HASH, soak_seconds};
 use super::until;
+use super::{SMALL_HASH, soak_seconds};
 use crate::process::{Process, Site};
 
 /// Requests, and people who log in at full cost before and after hardening, of an ordinary run.
@@ -23,8 +23,11 @@ const ORDINARY: (usize, usize) = (5_000, 50);
 const LONG: (usize, usize) = (200_000, 500);
 /// What a hardened credential says that costs what it costs by default.
 const FULL_COST: &str = "m=65536,t=1,p=4";
-const NOT_WITHIN_SERVE: &[(&str, &str)] =
-    &[("identity.hardening.enabled", "false"), ("identity.hardening.lease", "5s"), ("identity.hardening.poll", "200ms")];
+const NOT_WITHIN_SERVE: &[(&str, &str)] = &[
+    ("identity.hardening.enabled", "false"),
+    ("identity.hardening.lease", "5s"),
+    ("identity.hardening.poll", "200ms"),
+];
 
 /// A database that is served at one cost of hashes, then at another.
 struct Served {
@@ -121,9 +124,8 @@ async fn log_in_after_hardening(served: &Served, book: &Book, (seed, count, dice
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_registers_once_each_and_logs_in_before_and_after_hardening() {
-    let (requests, sampled) = soak_seconds().map_or(ORDINARY, |seconds| {
-        (LONG.0 * seconds / 600, LONG.1.min(LONG.0 * seconds / 600 / 4))
-    });
+    let (requests, sampled) = soak_seconds()
+        .map_or(ORDINARY, |seconds| (LONG.0 * seconds / 600, LONG.1.min(LONG.0 * seconds / 600 / 4)));
     let seed = seed();
     let dice = Dice::new(seed.wrapping_add(1));
     let served = Served::fresh().await;

@@ -1,0 +1,248 @@
+//! `/ui/account/factors/totp`, `/ui/account/factors/passkey`: one more factor. Nothing is stored before it was shown to
+//! work.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use sluice_identity::IdentityError;
+use sluice_identity::factor::{EnrolmentOutcome, NewPasskey, PasskeyChallenge, TotpEnrolment};
+use tracing::info;
+
+use super::confirm::renew;
+use super::factors::codes_page;
+use super::frame::form_page;
+use super::member::{Member, Refused, answer, csrf_of, with_cookie};
+use super::mistake::Mistake;
+use super::notice::Notice;
+use super::place::Place;
+use super::views::{Exhibit, Field, FormPage, Link, Passkey};
+use crate::respond::redirect::redirect;
+use crate::ui::UiState;
+
+const WRONG_CODE: &str = "This is not the code that your app should show. It may have changed meanwhile, or the clock of its \
+                          device is wrong.";
+const WRONG_PASSKEY: &str = "This passkey could not be added. Perhaps it is yours already.";
+const EXPIRED: &str = "That took too long. Please begin anew.";
+const TOO_MANY: &str = "You have as many factors as there can be. Remove one first.";
+const NOT_OFFERED: &str = "Passkeys cannot be used here.";
+
+/// `GET /ui/account/factors/totp`
+pub(super) async fn show_totp(State(ui): State<UiState>, request: Request) -> Response {
+    let shown = async {
+        let member = fresh(&ui, request, Place::Totp).await?;
+        if !ui.factors.may_enrol(&member.identity) {
+            return unverified(&ui, &member);
+        }
+        let enrolment = ui.factors.begin_totp(&member.identity);
+        begin_form(&ui, &member, &enrolment, None)
+    };
+    answer(&ui, shown.await)
+}
+
+/// `POST /ui/account/factors/totp`
+pub(super) async fn submit_totp(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take_totp(&ui, &Member::of_form(&ui, request, Place::Totp).await?).await };
+    answer(&ui, taken.await)
+}
+
+/// `GET /ui/account/factors/passkey`
+pub(super) async fn show_passkey(State(ui): State<UiState>, request: Request) -> Response {
+    let shown = async {
+        let member = fresh(&ui, request, Place::Passkey).await?;
+        if !ui.factors.may_enrol(&member.identity) {
+            return unverified(&ui, &member);
+        }
+        passkey_form(&ui, &member, "", None).await
+    };
+    answer(&ui, shown.await)
+}
+
+/// `POST /ui/account/factors/passkey`
+pub(super) async fn submit_passkey(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take_passkey(&ui, &Member::of_form(&ui, request, Place::Passkey).await?).await };
+    answer(&ui, taken.await)
+}
+
+async fn fresh(ui: &UiState, request: Request, place: Place) -> Result<Member, Refused> {
+    let member = Member::of_page(ui, request, place).await?;
+    member.must_be_fresh(ui, place).await?;
+    Ok(member)
+}
+
+async fn take_totp(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    member.must_be_fresh(ui, Place::Totp).await?;
+    let fields = member.visit.parameters()?;
+    let (ticket, name) = (fields.get("ticket").unwrap_or_default(), fields.get("name").unwrap_or_default());
+    let code = fields.get("code").unwrap_or_default();
+    match ui.factors.confirm_totp(&member.identity, ticket, code, name).await {
+        // The secret is in the app: the page does not show it again.
+        Ok(EnrolmentOutcome::Wrong) => {
+            again_form(ui, member, (ticket, name), &Mistake::at("code", WRONG_CODE))
+        }
+        Ok(EnrolmentOutcome::Expired) => {
+            let enrolment = ui.factors.begin_totp(&member.identity);
+            begin_form(ui, member, &enrolment, Some(&Mistake::at("", EXPIRED)))
+        }
+        outcome => match settled(ui, member, &["otp", "mfa"], outcome).await? {
+            Ok(response) => Ok(response),
+            Err(mistake) => again_form(ui, member, (ticket, name), &mistake),
+        },
+    }
+}
+
+async fn take_passkey(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    member.must_be_fresh(ui, Place::Passkey).await?;
+    let fields = member.visit.parameters()?;
+    let name = fields.get("name").unwrap_or_default();
+    let new = NewPasskey {
+        state: fields.get("passkey_state").unwrap_or_default(),
+        response: fields.get("passkey").unwrap_or_default(),
+        name,
+        context: member.session.id.as_bytes(),
+    };
+    let outcome = ui.factors.finish_passkey_enrolment(&member.identity, new).await;
+    match settled(ui, member, &["mfa"], outcome).await? {
+        Ok(response) => Ok(response),
+        Err(mistake) => passkey_form(ui, member, name, Some(&mistake)).await,
+    }
+}
+
+/// What came of an enrolment by which `shown` was proved: with the first factor, codes are shown.
+async fn settled(
+    ui: &UiState,
+    member: &Member,
+    shown: &[&str],
+    outcome: Result<EnrolmentOutcome, IdentityError>,
+) -> Result<Result<Response, Mistake>, Refused> {
+    let enrolled = match outcome {
+        Ok(EnrolmentOutcome::Enrolled(enrolled)) => enrolled,
+        Ok(EnrolmentOutcome::Wrong) => return Ok(Err(Mistake::at("", WRONG_PASSKEY))),
+        Ok(EnrolmentOutcome::Expired) => return Ok(Err(Mistake::at("", EXPIRED))),
+        Ok(EnrolmentOutcome::Unverified) => return unverified(ui, member).map(Ok),
+        Ok(EnrolmentOutcome::TooMany) => return Ok(Err(Mistake::at("", TOO_MANY))),
+        Err(error) => return Ok(Err(Mistake::busy(error)?)),
+    };
+    match enrolled.recovery_codes {
+        Some(codes) => {
+            // Who is in without the first factor stays out from now on. This session has just shown it.
+            ui.accounts.end_weaker_sessions(member.identity.id, member.session.id).await?;
+            let shown = shown.iter().map(|method| (*method).to_owned()).collect();
+            let cookie = renew(ui, member, (&member.identity, shown)).await?;
+            let page = codes_page(ui, (member, &csrf_of(&cookie)), &codes);
+            Ok(Ok(with_cookie(ui, page, &cookie)))
+        }
+        None => {
+            let next = Notice::FactorAdded.at(ui, Place::Factors, &member.cookie);
+            Ok(Ok(redirect(StatusCode::SEE_OTHER, &next)))
+        }
+    }
+}
+
+/// Nobody adds a factor to an account that may turn out to be somebody else's.
+fn unverified(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    let back = Place::Factors.url(ui);
+    let page = FormPage {
+        title: "Verify your email address first",
+        lead: Some("Before you add a factor we want to know that you read mail at your address."),
+        hidden: vec![("send", "true")],
+        submit: "Send verification mail",
+        back: Some(Link { url: &back, label: "Back" }),
+        ..FormPage::default()
+    };
+    form_page(ui, (member, Place::Verification), None, page)
+}
+
+fn begin_form(
+    ui: &UiState,
+    member: &Member,
+    enrolment: &TotpEnrolment,
+    mistake: Option<&Mistake>,
+) -> Result<Response, Refused> {
+    let secret = grouped(&enrolment.secret_base32);
+    let page = FormPage {
+        lead: Some(
+            "An app on your phone shows a new code every half a minute. You will be asked for it when you sign in.",
+        ),
+        exhibit: Some(Exhibit { picture: &enrolment.qr_svg, secret: &secret, url: &enrolment.otpauth_uri }),
+        ..totp_page((&enrolment.ticket, ""), mistake)
+    };
+    let back = Place::Factors.url(ui);
+    let page = FormPage { back: Some(Link { url: &back, label: "Cancel" }), ..page };
+    form_page(ui, (member, Place::Totp), mistake, page)
+}
+
+fn again_form(
+    ui: &UiState,
+    member: &Member,
+    typed: (&str, &str),
+    mistake: &Mistake,
+) -> Result<Response, Refused> {
+    let anew = Place::Totp.url(ui);
+    let page =
+        FormPage { back: Some(Link { url: &anew, label: "Begin anew" }), ..totp_page(typed, Some(mistake)) };
+    form_page(ui, (member, Place::Totp), Some(mistake), page)
+}
+
+fn totp_page<'a>((ticket, name): (&'a str, &'a str), mistake: Option<&'a Mistake>) -> FormPage<'a> {
+    let code = Field {
+        input_mode: Some("numeric"),
+        hint: Some("The six digits that the app shows now."),
+        ..Field::code("Code")
+    };
+    FormPage {
+        title: "Add an authenticator app",
+        hidden: vec![("ticket", ticket)],
+        fields: vec![code.with_error(Mistake::of(mistake, "code")), name_field(name)],
+        submit: "Add",
+        ..FormPage::default()
+    }
+}
+
+async fn passkey_form(
+    ui: &UiState,
+    member: &Member,
+    name: &str,
+    mistake: Option<&Mistake>,
+) -> Result<Response, Refused> {
+    let back = Place::Factors.url(ui);
+    let context = member.session.id.as_bytes();
+    let challenge = ui.factors.begin_passkey_enrolment(&member.identity, context).await?;
+    if challenge.is_none() {
+        info!("passkey page without passkeys: none are configured, or the options could not be made");
+    }
+    let options = challenge.as_ref().map(|challenge| challenge.options.to_string()).unwrap_or_default();
+    let page = FormPage {
+        title: "Add a passkey",
+        lead: Some(
+            "Your device, or a security key, proves who you are by fingerprint, face or PIN. With it you sign in without a password.",
+        ),
+        fields: challenge.iter().map(|_| name_field(name)).collect(),
+        passkey: challenge.as_ref().map(|challenge| create(&options, challenge)),
+        asides: vec![Link { url: &back, label: "Back" }],
+        ..FormPage::default()
+    };
+    let missing = Mistake::at("", NOT_OFFERED);
+    let mistake = if challenge.is_none() { Some(&missing) } else { mistake };
+    form_page(ui, (member, Place::Passkey), mistake, page)
+}
+
+fn create<'a>(options: &'a str, challenge: &'a PasskeyChallenge) -> Passkey<'a> {
+    Passkey { ceremony: "create", ..Passkey::get(options, &challenge.state, "Create a passkey") }
+}
+
+fn name_field(name: &str) -> Field<'_> {
+    let field = Field::text("name", "Name", name);
+    Field { required: false, hint: Some("So that you know it again, such as “My phone”."), ..field }
+}
+
+/// In groups of four, for the eye.
+fn grouped(secret: &str) -> String {
+    let mut text = String::with_capacity(secret.len() + secret.len() / 4);
+    for (place, character) in secret.chars().enumerate() {
+        if place > 0 && place % 4 == 0 {
+            text.push(' ');
+        }
+        text.push(character);
+    }
+    text
+}

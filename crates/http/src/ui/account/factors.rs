@@ -1,0 +1,102 @@
+//! `/ui/account/factors`: what is asked beside the password; names, removal, new recovery codes. What changes how the person
+//! signs in asks who it is, once more, if that was not shown a moment ago.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use sluice_identity::factor::{EnrolledFactor, FactorKind, RecoveryCode};
+
+use super::frame::frame;
+use super::member::{Member, Refused, answer};
+use super::notice::Notice;
+use super::place::Place;
+use super::views::{CodesPage, FactorRow, FactorsPage, Moment};
+use crate::respond::redirect::redirect;
+use crate::ui::page::page;
+use crate::ui::policy::Policy;
+use crate::ui::{UiState, stylesheet};
+
+const HERE: Place = Place::Factors;
+
+/// `GET /ui/account/factors`
+pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+    let shown = async { look(&ui, &Member::of_page(&ui, request, HERE).await?).await };
+    answer(&ui, shown.await)
+}
+
+/// `POST /ui/account/factors`: gives `factor` the name `name`, or removes it.
+pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
+    answer(&ui, taken.await)
+}
+
+/// `POST /ui/account/factors/recovery-codes`
+pub(super) async fn submit_codes(State(ui): State<UiState>, request: Request) -> Response {
+    let taken = async { make_codes(&ui, &Member::of_form(&ui, request, HERE).await?).await };
+    answer(&ui, taken.await)
+}
+
+async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    let fields = member.visit.parameters()?;
+    let factor = fields.get("factor").and_then(|id| id.parse().ok());
+    let Some(factor) = factor else { return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))) };
+    let (done, notice) = if fields.get("decision") == Some("remove") {
+        member.must_be_fresh(ui, HERE).await?;
+        (ui.factors.remove(&member.identity, factor).await?, Notice::FactorRemoved)
+    } else {
+        let name = fields.get("name").unwrap_or_default();
+        (ui.factors.rename(member.identity.id, factor, name).await?, Notice::FactorRenamed)
+    };
+    let next = if done { notice.at(ui, HERE, &member.cookie) } else { HERE.url(ui) };
+    Ok(redirect(StatusCode::SEE_OTHER, &next))
+}
+
+async fn make_codes(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    member.must_be_fresh(ui, HERE).await?;
+    match ui.factors.regenerate_recovery_codes(member.identity.id).await? {
+        Some(codes) => Ok(codes_page(ui, (member, &member.csrf()?), &codes)),
+        None => Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))),
+    }
+}
+
+/// The codes, this once.
+pub(super) fn codes_page(ui: &UiState, (member, csrf): (&Member, &str), codes: &[RecoveryCode]) -> Response {
+    let view = CodesPage {
+        stylesheet: &stylesheet(&ui.config),
+        frame: &frame(ui, member, HERE, csrf),
+        codes: codes.iter().map(RecoveryCode::grouped).collect(),
+        next: HERE.url(ui),
+    };
+    page(StatusCode::OK, &view, &Policy::form(&ui.config))
+}
+
+async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    let factors = ui.factors.list(member.identity.id).await?;
+    let left = ui.factors.recovery_codes_left(member.identity.id).await?;
+    let csrf = member.csrf()?;
+    let view = FactorsPage {
+        stylesheet: &stylesheet(&ui.config),
+        frame: &frame(ui, member, HERE, &csrf),
+        action: HERE.url(ui),
+        csrf: &csrf,
+        factors: factors.iter().map(row).collect(),
+        totp_url: Place::Totp.url(ui),
+        passkey_url: ui.factors.offers_passkeys().then(|| Place::Passkey.url(ui)),
+        codes_left: left,
+        codes_action: Place::RecoveryCodes.url(ui),
+    };
+    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
+}
+
+fn row(factor: &EnrolledFactor) -> FactorRow {
+    FactorRow {
+        id: factor.id.to_string(),
+        name: factor.name.clone(),
+        kind: match factor.kind {
+            FactorKind::Totp => "Authenticator app",
+            FactorKind::Passkey => "Passkey",
+        },
+        added: Moment::new(factor.created_at),
+        used: factor.last_used_at.map(Moment::new),
+    }
+}

@@ -1,0 +1,183 @@
+//! Second factors, and signing in with them.
+
+use axum::http::StatusCode;
+use sluice_identity::factor::EnrolmentOutcome;
+use sluice_primitives::Lifetime;
+
+use super::Visitor;
+use crate::ui::tests::authenticator::Authenticator;
+use crate::ui::tests::people::{app_code, passkeys};
+use crate::ui::tests::world::{ALICE, Answer, PASSWORD, World};
+
+const TOTP: &str = "/ui/account/factors/totp";
+const FACTORS: &str = "/ui/account/factors";
+
+/// The secret that a page shows.
+fn secret(shown: &Answer) -> String {
+    let text = shown.body.split_once("exhibit-secret\">").unwrap().1;
+    text.split('<').next().unwrap().replace(' ', "")
+}
+
+/// Alice with an authenticator app: its secret, and the recovery codes.
+async fn with_app(alice: &Visitor<'_>) -> (String, Vec<String>) {
+    let shown = alice.get(TOTP).await;
+    let secret = secret(&shown);
+    let code = app_code(&secret, &alice.world.clock);
+    let done = alice.answer(&shown, TOTP, &[("code", &code), ("name", "My phone")]).await;
+    assert_eq!(done.status, StatusCode::OK, "{}", done.body);
+    let codes = done.body.split("<li><code>").skip(1).map(|rest| rest.split('<').next().unwrap().to_owned());
+    let codes = codes.collect();
+    alice.world.clock.advance(Lifetime::secs(60));
+    (secret, codes)
+}
+
+#[tokio::test]
+async fn an_app_is_added_by_its_code_and_brings_recovery_codes_once() {
+    let world = World::new().await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    let shown = alice.get(TOTP).await;
+    assert!(shown.body.contains("<svg") && shown.body.contains("otpauth://totp/"), "{}", shown.body);
+    assert!(!shown.body.contains("style=\""));
+    let wrong = alice.answer(&shown, TOTP, &[("code", "000000")]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(wrong.body.contains("id=\"code-error\"") && !wrong.body.contains("exhibit-secret"));
+    let code = app_code(&secret(&shown), &world.clock);
+    let done = alice.answer(&wrong, TOTP, &[("code", &code), ("name", "My phone")]).await;
+    assert_eq!(done.body.matches("<li><code>").count(), 10, "{}", done.body);
+    let list = alice.get(FACTORS).await;
+    assert!(list.body.contains("<bdi>My phone</bdi>") && list.body.contains("You have 10 left."));
+    let second = alice.get(TOTP).await;
+    let code = app_code(&secret(&second), &world.clock);
+    let done = alice.answer(&second, TOTP, &[("code", &code)]).await;
+    assert!(alice.follow(&done).await.body.contains("It is added."), "a second one brings no codes");
+}
+
+#[tokio::test]
+async fn an_enrolment_that_took_too_long_begins_anew() {
+    let world = World::new().await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    let shown = alice.get(TOTP).await;
+    let forged = alice.answer(&shown, TOTP, &[("ticket", "forged"), ("code", "123456")]).await;
+    assert!(forged.body.contains("Please begin anew.") && forged.body.contains("exhibit-secret"));
+    world.clock.advance(Lifetime::minutes(11));
+    let code = app_code(&secret(&shown), &world.clock);
+    let late = alice.answer(&shown, TOTP, &[("code", &code)]).await;
+    assert_eq!(late.header("location"), "/ui/account/confirm?then=factors%2Ftotp");
+}
+
+#[tokio::test]
+async fn whoever_has_an_app_is_asked_for_it_at_sign_in() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    world.verify(id).await;
+    let (secret, codes) = with_app(&Visitor::signed_in(&world).await).await;
+    let visitor = Visitor::of(&world);
+    let asked = visitor.sign_in("/ui/account/login?then=sessions", ALICE).await;
+    assert!(asked.status == StatusCode::OK && !visitor.is_in().await);
+    let wrong = visitor.answer(&asked, "", &[("code", "000000")]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let code = app_code(&secret, &world.clock);
+    let right = visitor.answer(&wrong, "", &[("code", &code)]).await;
+    assert_eq!(right.header("location"), "/ui/account/sessions", "{}", right.body);
+    let session = world.ui.accounts.sessions.list(id).await.unwrap().remove(0);
+    assert_eq!(session.amr, ["pwd", "otp", "mfa"]);
+    let other = Visitor::of(&world);
+    let asked = other.sign_in("/ui/account/login", ALICE).await;
+    let stolen = visitor.answer(&asked, "", &[("recovery_code", &codes[0])]).await;
+    assert!(stolen.status.is_client_error(), "a ticket is of one browser");
+    let right = other.answer(&asked, "", &[("recovery_code", &codes[0])]).await;
+    assert_eq!(right.header("location"), "/ui/account");
+    let again = other.answer(&asked, "", &[("recovery_code", &codes[0])]).await;
+    assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY, "a recovery code is good once");
+}
+
+#[tokio::test]
+async fn a_factor_gets_another_name_and_is_removed() {
+    let world = World::new().await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    with_app(&alice).await;
+    let page = alice.get(FACTORS).await;
+    let renamed = alice.answer(&page, FACTORS, &[("name", "Old phone"), ("decision", "rename")]).await;
+    assert!(alice.follow(&renamed).await.body.contains("<bdi>Old phone</bdi>"));
+    world.clock.advance(Lifetime::minutes(10));
+    let stale = alice.answer(&page, FACTORS, &[("decision", "remove")]).await;
+    assert_eq!(stale.header("location"), "/ui/account/confirm?then=factors");
+    alice.fill_in("/ui/account/confirm?then=factors", &[("password", PASSWORD)]).await;
+    let page = alice.get(FACTORS).await;
+    let removed = alice.answer(&page, FACTORS, &[("decision", "remove")]).await;
+    let shown = alice.follow(&removed).await;
+    assert!(shown.body.contains("It is removed.") && shown.body.contains("You have none yet."));
+}
+
+#[tokio::test]
+async fn new_recovery_codes_take_the_place_of_the_old_ones() {
+    let world = World::new().await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    let page = "/ui/account/factors/recovery-codes";
+    let csrf = alice.get(FACTORS).await.field("csrf");
+    let none = alice.post(page, &[("csrf", &csrf)]).await;
+    assert_eq!(none.header("location"), FACTORS, "without a factor there are none");
+    let (_, old) = with_app(&alice).await;
+    let csrf = alice.get(FACTORS).await.field("csrf");
+    let made = alice.post(page, &[("csrf", &csrf)]).await;
+    assert_eq!(made.body.matches("<li><code>").count(), 10);
+    assert!(old.iter().all(|code| !made.body.contains(code.as_str())));
+    world.clock.advance(Lifetime::minutes(10));
+    let stale = alice.post(page, &[("csrf", &csrf)]).await;
+    assert_eq!(stale.header("location"), "/ui/account/confirm?then=factors");
+}
+
+#[tokio::test]
+async fn nobody_changes_the_factor_of_somebody_else() {
+    let world = World::new().await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    let bob = world.register_bob().await;
+    world.verify(bob).await;
+    let bob = world.identity(bob).await;
+    let begun = world.ui.factors.begin_totp(&bob);
+    let code = app_code(&begun.secret_base32, &world.clock);
+    let shown = alice.get(TOTP).await;
+    let stolen = alice.answer(&shown, TOTP, &[("ticket", &begun.ticket), ("code", &code)]).await;
+    assert!(stolen.body.contains("Please begin anew."), "a ticket enrols for its own person only");
+    let enrolled = world.ui.factors.confirm_totp(&bob, &begun.ticket, &code, "Bob's").await.unwrap();
+    let EnrolmentOutcome::Enrolled(enrolled) = enrolled else { panic!("{enrolled:?}") };
+    let (csrf, factor) = (alice.get(FACTORS).await.field("csrf"), enrolled.factor.to_string());
+    for decision in ["rename", "remove"] {
+        let fields = [("csrf", csrf.as_str()), ("factor", &factor), ("name", "Mine"), ("decision", decision)];
+        assert_eq!(alice.post(FACTORS, &fields).await.header("location"), FACTORS);
+    }
+    let bobs = world.ui.factors.list(bob.id).await.unwrap();
+    assert_eq!((bobs.len(), bobs[0].name.as_str()), (1, "Bob's"));
+}
+
+#[tokio::test]
+async fn a_passkey_is_added_and_signs_in_alone() {
+    let world = World::of(|config| config.passkeys = Some(passkeys())).await;
+    let id = world.register_alice().await;
+    world.verify(id).await;
+    let alice = Visitor::signed_in(&world).await;
+    let mut authenticator = Authenticator::in_hardware(1);
+    let shown = alice.get("/ui/account/factors/passkey").await;
+    let made = alice.press(&shown, &mut authenticator, &[("name", "Key")]).await;
+    assert_eq!(made.body.matches("<li><code>").count(), 10, "{}", made.body);
+    assert!(alice.get(FACTORS).await.body.contains("<bdi>Key</bdi>"));
+    world.clock.advance(Lifetime::minutes(10));
+    let asked = alice.get("/ui/account/confirm?then=factors/passkey").await;
+    let confirmed = alice.press(&asked, &mut authenticator, &[]).await;
+    assert_eq!(confirmed.header("location"), "/ui/account/factors/passkey", "{}", confirmed.body);
+    world.clock.advance(Lifetime::secs(60));
+    let visitor = Visitor::of(&world);
+    let shown = visitor.get("/ui/account/login").await;
+    assert!(shown.body.contains("autocomplete=\"username webauthn\""));
+    let done = visitor.press(&shown, &mut authenticator, &[]).await;
+    assert_eq!(done.header("location"), "/ui/account", "{}", done.body);
+    let session = world.ui.accounts.sessions.list(id).await.unwrap().remove(0);
+    assert_eq!(session.amr, ["hwk", "user", "mfa"]);
+    let again = visitor.answer(&shown, "", &[("passkey", "{}")]).await;
+    assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY);
+}

@@ -1,0 +1,141 @@
+//! Name, address, password, and the end.
+
+use axum::http::StatusCode;
+
+use super::Visitor;
+use crate::ui::tests::people::{mailed_code, mailed_link};
+use crate::ui::tests::world::{ALICE, PASSWORD, World};
+
+const NEW_PASSWORD: &str = "battery staple";
+const NEW_EMAIL: &str = "alice@new.example";
+
+#[tokio::test]
+async fn a_name_is_changed_and_one_that_cannot_be_is_said_at_its_field() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    let done = alice.fill_in("/ui/account/username", &[("username", "<i>Alice</i>")]).await;
+    let shown = alice.follow(&done).await;
+    assert!(shown.body.contains("Your name is changed.") && !shown.body.contains("<i>Alice"));
+    assert_eq!(world.identity(id).await.username, "<i>Alice</i>");
+    let long = alice.fill_in("/ui/account/username", &[("username", &"x".repeat(65))]).await;
+    assert_eq!(long.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(long.body.contains("id=\"username-error\" role=\"alert\""));
+}
+
+#[tokio::test]
+async fn an_address_is_verified_by_the_code_of_a_mail() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    world.mail.read().await;
+    let overview = alice.get("/ui/account").await;
+    assert!(overview.body.contains("Not verified"));
+    let csrf = overview.field("csrf");
+    let sent = alice.post("/ui/account/verification", &[("csrf", &csrf), ("send", "true")]).await;
+    assert_eq!(sent.header("location"), "/ui/account/verification");
+    let mails = world.mail.read().await;
+    let wrong = alice.fill_in("/ui/account/verification", &[("code", "AAAA-AAAA")]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let code = mailed_code(&mails[0]);
+    let done = alice.fill_in("/ui/account/verification", &[("code", &code)]).await;
+    let shown = alice.follow(&done).await;
+    assert!(shown.body.contains("Your email address is verified.") && !shown.body.contains("Not verified"));
+    assert!(world.identity(id).await.email_verified_at.is_some());
+}
+
+#[tokio::test]
+async fn another_address_needs_the_password_and_the_code_that_was_sent_there() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    world.mail.read().await;
+    let page = "/ui/account/email";
+    let wrong = alice.fill_in(page, &[("email", NEW_EMAIL), ("password", "another horse")]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(wrong.body.contains("id=\"password-error\"") && wrong.body.contains(NEW_EMAIL));
+    let sent = alice.fill_in(page, &[("email", NEW_EMAIL), ("password", PASSWORD)]).await;
+    assert_eq!(sent.header("location"), "/ui/account/email/confirm");
+    let mails = world.mail.read().await;
+    assert_eq!((mails[0].to.as_str(), world.identity(id).await.email.as_str()), (NEW_EMAIL, ALICE));
+    let code = mailed_code(&mails[0]);
+    let done = alice.fill_in("/ui/account/email/confirm", &[("code", &code)]).await;
+    assert!(alice.follow(&done).await.body.contains("Your email address is changed."));
+    assert_eq!(world.identity(id).await.email, NEW_EMAIL);
+}
+
+#[tokio::test]
+async fn the_link_of_a_mail_changes_nothing_before_somebody_confirms() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    world.mail.read().await;
+    alice.fill_in("/ui/account/email", &[("email", NEW_EMAIL), ("password", PASSWORD)]).await;
+    let link = mailed_link(&world.mail.read().await[0]);
+    let reader = Visitor::of(&world).get(&link).await;
+    assert_eq!(reader.header("location"), "/ui/account/login?then=email%2Fconfirm");
+    let shown = alice.get(&link).await;
+    assert_eq!((shown.status, world.identity(id).await.email.as_str()), (StatusCode::OK, ALICE));
+    let done = alice.answer(&shown, "", &[]).await;
+    assert!(alice.follow(&done).await.body.contains("Your email address is changed."));
+    assert_eq!(world.identity(id).await.email, NEW_EMAIL);
+    let again = alice.answer(&shown, "", &[]).await;
+    assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY, "a link is good once");
+}
+
+#[tokio::test]
+async fn another_password_signs_out_everybody_but_this_browser() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
+    let before = alice.jar.borrow().clone();
+    let page = "/ui/account/password";
+    let short = alice.fill_in(page, &[("password", PASSWORD), ("new_password", "short")]).await;
+    assert!(short.body.contains("id=\"new_password-error\"") && !short.body.contains("\"short\""));
+    let wrong = alice.fill_in(page, &[("password", "wrong"), ("new_password", NEW_PASSWORD)]).await;
+    assert!(wrong.body.contains("This is not your password."));
+    let done = alice.fill_in(page, &[("password", PASSWORD), ("new_password", NEW_PASSWORD)]).await;
+    assert!(alice.follow(&done).await.body.contains("Your password is changed."));
+    assert!(alice.is_in().await && !other.is_in().await);
+    let copy = Visitor::of(&world);
+    *copy.jar.borrow_mut() = before;
+    assert!(!copy.is_in().await, "a copy of the former cookie is out");
+    let old = other.sign_in("/ui/account/login", ALICE).await;
+    assert_eq!(old.status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn an_account_is_deleted_by_its_address_and_password_only() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    let page = "/ui/account/delete";
+    for (email, password) in [("bob@example.com", PASSWORD), ("", PASSWORD), (ALICE, "another horse")] {
+        let answer = alice.fill_in(page, &[("email", email), ("password", password)]).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{email}");
+    }
+    assert!(alice.is_in().await);
+    let answer = alice.fill_in(page, &[("email", " Alice@Example.com"), ("password", PASSWORD)]).await;
+    assert!(answer.status == StatusCode::OK && answer.body.contains("Your account is deleted"));
+    assert!(world.ui.identities.find(id).await.unwrap().is_none() && !alice.is_in().await);
+}
+
+#[tokio::test]
+async fn without_mail_no_mail_is_promised() {
+    let world = World::without_mail().await;
+    world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    assert!(!alice.get("/ui/account").await.body.contains("Send verification mail"));
+    let answer = alice.fill_in("/ui/account/email", &[("email", NEW_EMAIL), ("password", PASSWORD)]).await;
+    assert!(answer.body.contains("This server sends no mail"), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn a_deleted_person_may_not_go_on_in_another_browser() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
+    let now = world.now();
+    assert!(world.ui.accounts.identities.delete(id, now, now).await.unwrap());
+    assert!(!alice.is_in().await && !other.is_in().await);
+}

@@ -1,0 +1,161 @@
+//! Where one is signed in, and who may act for one.
+
+use axum::http::StatusCode;
+use sluice_oauth::grant::Grant;
+use sluice_oauth::login_session::LoginSession;
+use sluice_primitives::{IdentityId, Lifetime, OsRng, SessionId, Timestamp};
+use sluice_protocol::Subject;
+use sluice_store_contract::given;
+
+use super::{BOB, Visitor};
+use crate::ui::tests::world::World;
+
+impl World {
+    /// A browser in which this person signed in to an application.
+    async fn login_session(&self, person: IdentityId) -> SessionId {
+        let session = LoginSession {
+            id: SessionId::generate(self.now(), &OsRng),
+            subject: subject(person),
+            authenticated_at: self.now(),
+            last_seen_at: self.now(),
+            expires_at: self.now() + Lifetime::hours(10),
+            idle: Lifetime::FOREVER,
+            ..given::session()
+        };
+        assert!(self.ui.login_sessions.sessions.insert(session.clone()).await.unwrap());
+        session.id
+    }
+
+    async fn login_sessions(&self, person: IdentityId) -> usize {
+        self.ui.login_sessions.of_subject(&subject(person)).await.unwrap().len()
+    }
+
+    /// What this person granted to the shop.
+    async fn grant(&self, person: IdentityId, scope: &str, at: Timestamp) {
+        let grant = Grant {
+            subject: subject(person),
+            client: given::client_id("shop"),
+            scope: given::scope(scope),
+            authenticated_at: at,
+            consented_at: at,
+            expires_at: at + Lifetime::hours(1000),
+            ..given::grant()
+        };
+        self.ui.consents.grants.insert(grant, None, false).await.unwrap();
+    }
+}
+
+fn subject(person: IdentityId) -> Subject {
+    person.to_string().parse().unwrap()
+}
+
+#[tokio::test]
+async fn one_sees_where_one_is_signed_in_and_signs_out_there() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
+    let sessions = world.ui.accounts.sessions.list(id).await.unwrap();
+    assert_eq!(sessions.len(), 2);
+    let page = alice.get("/ui/account/sessions").await;
+    assert_eq!(page.body.matches("<bdi>Firefox on Linux</bdi>").count(), 2);
+    assert_eq!(page.body.matches("This device").count(), 1);
+    let csrf = page.field("csrf");
+    let theirs = other.get("/ui/account/sessions").await;
+    let this = theirs.body.split_once("This device").unwrap().1;
+    let this = this.split_once("name=\"session\" value=\"").unwrap().1.split('"').next().unwrap();
+    let done = alice.post("/ui/account/sessions", &[("csrf", &csrf), ("session", this)]).await;
+    assert!(alice.follow(&done).await.body.contains("It is signed out."));
+    assert!(alice.is_in().await && !other.is_in().await);
+}
+
+#[tokio::test]
+async fn all_others_are_signed_out_at_once() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    let others = [Visitor::signed_in(&world).await, Visitor::signed_in(&world).await];
+    let csrf = alice.get("/ui/account/sessions").await.field("csrf");
+    let done = alice.post("/ui/account/sessions", &[("csrf", &csrf), ("others", "true")]).await;
+    assert!(alice.follow(&done).await.body.contains("on all other devices"));
+    assert!(alice.is_in().await && !others[0].is_in().await && !others[1].is_in().await);
+}
+
+#[tokio::test]
+async fn a_browser_is_signed_out_of_applications_by_its_own_person_only() {
+    let world = World::new().await;
+    let (alices, bobs) = (world.register_alice().await, world.register_bob().await);
+    let (own, foreign) = (world.login_session(alices).await, world.login_session(bobs).await);
+    let alice = Visitor::signed_in(&world).await;
+    let page = alice.get("/ui/account/sessions").await;
+    assert!(page.body.contains(&own.to_string()) && !page.body.contains(&foreign.to_string()));
+    let csrf = page.field("csrf");
+    for session in [own, foreign] {
+        let id = session.to_string();
+        let done = alice.post("/ui/account/sessions", &[("csrf", &csrf), ("browser", &id)]).await;
+        assert_eq!(done.status, StatusCode::SEE_OTHER);
+    }
+    assert_eq!((world.login_sessions(alices).await, world.login_sessions(bobs).await), (0, 1));
+}
+
+#[tokio::test]
+async fn nobody_ends_the_session_of_somebody_else() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let id = world.register_bob().await;
+    let (alice, bob) = (Visitor::signed_in(&world).await, Visitor::of(&world));
+    bob.sign_in("/ui/account/login", BOB).await;
+    let bobs = world.ui.accounts.sessions.list(id).await.unwrap()[0].id.to_string();
+    let csrf = alice.get("/ui/account/sessions").await.field("csrf");
+    let answer = alice.post("/ui/account/sessions", &[("csrf", &csrf), ("session", &bobs)]).await;
+    assert_eq!(answer.header("location"), "/ui/account/sessions");
+    assert!(bob.is_in().await);
+}
+
+#[tokio::test]
+async fn to_sign_out_everywhere_ends_all_sessions_and_nothing_of_others() {
+    let world = World::new().await;
+    let (alices, bobs) = (world.register_alice().await, world.register_bob().await);
+    world.login_session(alices).await;
+    world.login_session(bobs).await;
+    let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
+    let csrf = alice.get("/ui/account/sessions").await.field("csrf");
+    let out = alice.post("/ui/account/sessions", &[("csrf", &csrf), ("everything", "true")]).await;
+    assert!(alice.follow(&out).await.body.contains("You are signed out."));
+    assert!(!alice.is_in().await && !other.is_in().await);
+    assert_eq!((world.login_sessions(alices).await, world.login_sessions(bobs).await), (0, 1));
+    world.clock.advance(Lifetime::secs(1));
+    Visitor::signed_in(&world).await;
+}
+
+#[tokio::test]
+async fn an_application_is_shown_with_what_it_may_do_until_its_access_is_removed() {
+    let world = World::new().await;
+    let (alices, bobs) = (world.register_alice().await, world.register_bob().await);
+    let alice = Visitor::signed_in(&world).await;
+    let empty = alice.get("/ui/account/applications").await;
+    assert!(empty.body.contains("No application has access"));
+    let first = world.now();
+    world.grant(alices, "openid email", first).await;
+    world.clock.advance(Lifetime::hours(1));
+    world.grant(alices, "openid calendar.read", world.now()).await;
+    world.grant(bobs, "openid", world.now()).await;
+    let page = alice.get("/ui/account/applications").await;
+    assert_eq!(page.body.matches("&#60;b&#62;Shop").count(), 2, "once, and in the name of its button");
+    for shown in ["See your email address", "calendar.read", "Know who you are", "15 June 2025, 15:06 UTC"] {
+        assert!(page.body.contains(shown), "{shown}: {}", page.body);
+    }
+    let fields = [("csrf", page.field("csrf")), ("client", "shop".to_owned())];
+    let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let done = alice.post("/ui/account/applications", &fields).await;
+    let shown = alice.follow(&done).await;
+    assert!(shown.body.contains("no access to your account any more"));
+    assert!(shown.body.contains("No application has access"));
+    let page = sluice_oauth::grant::GrantPage {
+        subject: subject(bobs),
+        session: None,
+        before: None,
+        limit: 10,
+        now: world.now(),
+    };
+    assert_eq!(world.ui.consents.grants.list(page).await.unwrap().len(), 1, "Bob's stays");
+}

@@ -1,0 +1,148 @@
+//! Who gets in, and who is out.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::http::header::SET_COOKIE;
+use sluice_identity::IdentityStatus;
+use sluice_identity::identity::{Changed, IdentityChange};
+use sluice_primitives::{AttemptId, Lifetime, OsRng};
+
+use super::Visitor;
+use crate::cookies::CookiePolicy;
+use crate::ui::tests::world::{ALICE, World};
+
+const PAGES: [&str; 11] = [
+    "",
+    "/username",
+    "/email",
+    "/email/confirm",
+    "/verification",
+    "/password",
+    "/delete",
+    "/factors",
+    "/factors/totp",
+    "/sessions",
+    "/applications",
+];
+
+#[tokio::test]
+async fn nobody_sees_the_account_before_signing_in_and_is_led_on_afterwards() {
+    let world = World::new().await;
+    world.register_alice().await;
+    for page in PAGES {
+        let answer = Visitor::of(&world).get(&format!("/ui/account{page}")).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{page}");
+        assert!(answer.header("location").starts_with("/ui/account/login"), "{page}");
+    }
+    let visitor = Visitor::of(&world);
+    let asked = visitor.get("/ui/account/sessions").await;
+    assert_eq!(asked.header("location"), "/ui/account/login?then=sessions");
+    let answer = visitor.sign_in(asked.header("location"), ALICE).await;
+    assert_eq!(answer.header("location"), "/ui/account/sessions");
+    let again = visitor.get("/ui/account/login?then=factors").await;
+    assert_eq!(again.header("location"), "/ui/account/factors", "who is in is not asked again");
+}
+
+#[tokio::test]
+async fn a_signed_in_person_sees_every_page() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    for page in PAGES {
+        let answer = alice.get(&format!("/ui/account{page}")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{page}");
+        assert!(answer.body.contains(ALICE) && answer.body.contains("Sign out"), "{page}");
+        assert_eq!(answer.header("cache-control"), "no-store", "{page}");
+        let policy = answer.header("content-security-policy");
+        assert!(policy.contains("form-action 'self'") && !policy.contains("unsafe"), "{page}: {policy}");
+    }
+}
+
+#[tokio::test]
+async fn the_cookie_is_for_this_host_and_no_script() {
+    for (start, secure) in [("__Host-sluice_account=", true), ("sluice_account=", false)] {
+        let mut world = World::new().await;
+        world.ui.cookies = Arc::new(CookiePolicy { secure, ..CookiePolicy::clone(&world.ui.cookies) });
+        world.register_alice().await;
+        let visitor = Visitor::of(&world);
+        let answer = visitor.sign_in("/ui/account/login", ALICE).await;
+        let cookie = answer.headers.get_all(SET_COOKIE).iter().next().unwrap().to_str().unwrap();
+        assert!(cookie.starts_with(start), "{cookie}");
+        for attribute in ["HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=7776000"] {
+            assert!(cookie.contains(attribute), "{attribute}: {cookie}");
+        }
+        assert_eq!(cookie.contains("Secure"), secure);
+        assert!(!cookie.contains("Domain") && visitor.is_in().await);
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_pair_is_told_alike_and_guessing_is_slowed_down() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let visitor = Visitor::of(&world);
+    for email in [ALICE, "bob@example.com"] {
+        let fields = [("email", email), ("password", "another horse")];
+        let answer = visitor.fill_in("/ui/account/login", &fields).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(answer.body.contains("The email address or the password is wrong."));
+        assert!(!answer.body.contains("another horse") && !visitor.is_in().await);
+    }
+    let missing = visitor.fill_in("/ui/account/login", &[("email", ALICE)]).await;
+    assert!(missing.body.contains("Enter your password."));
+    for _ in 0..6 {
+        visitor.fill_in("/ui/account/login", &[("email", ALICE), ("password", "wrong")]).await;
+    }
+    let answer = visitor.sign_in("/ui/account/login", ALICE).await;
+    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(!answer.header("retry-after").is_empty());
+}
+
+#[tokio::test]
+async fn who_signs_out_is_out_at_once_whatever_the_browser_keeps() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    let kept = alice.jar.borrow().clone();
+    let csrf = alice.get("/ui/account").await.field("csrf");
+    let out = alice.post("/ui/account/logout", &[("csrf", &csrf)]).await;
+    let shown = alice.follow(&out).await;
+    assert!(shown.body.contains("You are signed out."), "{}", shown.body);
+    assert!(!alice.jar.borrow().contains_key("__Host-sluice_account"));
+    *alice.jar.borrow_mut() = kept;
+    assert!(!alice.is_in().await);
+}
+
+#[tokio::test]
+async fn a_disabled_person_is_out_at_once() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    let identity = world.identity(id).await;
+    let attempt = AttemptId::generate(world.now(), &OsRng);
+    let change = IdentityChange {
+        status: Some(IdentityStatus::Disabled),
+        ..IdentityChange::of(&identity, world.now(), attempt)
+    };
+    assert_eq!(world.ui.accounts.identities.change(&change).await.unwrap(), Changed::Done);
+    assert!(!alice.is_in().await);
+    let answer = alice.sign_in("/ui/account/login", ALICE).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn a_session_goes_on_while_it_is_used_and_not_for_ever() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    for _ in 0..3 {
+        world.clock.advance(Lifetime::hours(29 * 24));
+        assert!(alice.is_in().await, "it was used within 30 days");
+    }
+    world.clock.advance(Lifetime::hours(4 * 24));
+    assert!(!alice.is_in().await, "it is 91 days old");
+    let idle = Visitor::signed_in(&world).await;
+    world.clock.advance(Lifetime::hours(31 * 24));
+    assert!(!idle.is_in().await, "it was not used for 31 days");
+}

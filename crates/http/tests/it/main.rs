@@ -1,0 +1,3 @@
+//! What strangers send, as its readers see it.
+
+mod corpus;

@@ -1,0 +1,86 @@
+//! Which secrets the stored factors need, and sealing them with the first one again.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluice_commit::StoreError;
+use sluice_crypto::{Purpose, Sealer};
+use sluice_primitives::Rng;
+
+use super::model::FactorKind;
+use super::repository::FactorRepository;
+use crate::resealed::{self, Again, PAGE, ResealedRows, SealedCounts};
+
+/// The stored factors of everybody.
+pub struct SealedFactors {
+    /// Factors.
+    pub factors: Arc<dyn FactorRepository>,
+    /// What opens and seals.
+    pub at_rest: Arc<Sealer>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+impl SealedFactors {
+    /// How many factors each secret sealed.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn count(&self) -> Result<SealedCounts, StoreError> {
+        let (mut counts, mut after) = (SealedCounts::new(), None);
+        loop {
+            let page = self.factors.all_factors(after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(counts) };
+            after = Some((last.identity, last.id));
+            for factor in &page {
+                resealed::count(&mut counts, &self.at_rest, purpose(factor.kind), &factor.sealed);
+            }
+        }
+    }
+
+    /// Seals with the first secret what another one sealed. A factor stays what it is, its counter too.
+    ///
+    /// # Errors
+    /// The store's; what was sealed until then is.
+    pub async fn reseal(&self) -> Result<ResealedRows, StoreError> {
+        let (mut done, mut after) = (ResealedRows::default(), None);
+        loop {
+            let page = self.factors.all_factors(after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(done) };
+            after = Some((last.identity, last.id));
+            for factor in &page {
+                match resealed::again(&self.at_rest, purpose(factor.kind), &factor.sealed, &*self.rng) {
+                    Again::Unchanged => done.unchanged += 1,
+                    Again::Unopened => done.unopened += 1,
+                    Again::Sealed(sealed) if self.factors.reseal_factor(factor, &sealed).await? => {
+                        done.resealed += 1;
+                    }
+                    Again::Sealed(_) => done.changed += 1,
+                }
+            }
+        }
+    }
+
+    /// How many recovery codes there are that were not used. They are hashes keyed with the secret that was first when they
+    /// were made: nothing can move them, so it has to stay in its list until their people have made others.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn recovery_codes(&self) -> Result<u64, StoreError> {
+        self.factors.all_recovery_codes_left().await
+    }
+}
+
+/// For what the secret of a factor is sealed.
+const fn purpose(kind: FactorKind) -> Purpose {
+    match kind {
+        FactorKind::Totp => Purpose::TotpSecret,
+        FactorKind::Passkey => Purpose::Passkey,
+    }
+}
+
+impl fmt::Debug for SealedFactors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealedFactors").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! Which secrets the mails of the outbox need, and sealing them with the first one again.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluice_commit::StoreError;
+use sluice_crypto::{Purpose, Sealer};
+use sluice_primitives::Rng;
+
+use super::repository::MailRepository;
+use crate::resealed::{self, Again, PAGE, ResealedRows, SealedCounts};
+
+/// All that is in the outbox: what waits, and what was given up.
+pub struct SealedMails {
+    /// The outbox.
+    pub outbox: Arc<dyn MailRepository>,
+    /// What opens and seals.
+    pub at_rest: Arc<Sealer>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+impl SealedMails {
+    /// How many mails each secret sealed.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn count(&self) -> Result<SealedCounts, StoreError> {
+        let (mut counts, mut after) = (SealedCounts::new(), None);
+        loop {
+            let page = self.outbox.sealed_mails(after, PAGE).await?;
+            let Some((last, _)) = page.last() else { return Ok(counts) };
+            after = Some(*last);
+            for (_, sealed) in &page {
+                resealed::count(&mut counts, &self.at_rest, Purpose::Mail, sealed);
+            }
+        }
+    }
+
+    /// Seals with the first secret what another one sealed. A mail that is gone meanwhile was sent: nothing is wrong then.
+    ///
+    /// # Errors
+    /// The store's; what was sealed until then is.
+    pub async fn reseal(&self) -> Result<ResealedRows, StoreError> {
+        let (mut done, mut after) = (ResealedRows::default(), None);
+        loop {
+            let page = self.outbox.sealed_mails(after, PAGE).await?;
+            let Some((last, _)) = page.last() else { return Ok(done) };
+            after = Some(*last);
+            for (id, sealed) in &page {
+                match resealed::again(&self.at_rest, Purpose::Mail, sealed, &*self.rng) {
+                    Again::Unchanged => done.unchanged += 1,
+                    Again::Unopened => done.unopened += 1,
+                    Again::Sealed(new) => {
+                        done.resealed += u64::from(self.outbox.reseal_mail(*id, sealed, &new).await?);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for SealedMails {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealedMails").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,89 @@
+//! Sessions of the identity service: so many of a person, and none that outlives the marker that ends it.
+
+#![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
+
+use sluice_identity::identity::{EndsSessions, IdentityChange};
+use sluice_identity::session::{IdentitySession, IdentitySessionRepository, MAX_SESSIONS};
+use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
+use sluice_primitives::{IdentityId, SessionId};
+use sluice_token::Target;
+
+use crate::{Fixture, given};
+
+async fn list(store: &impl IdentitySessionRepository, identity: IdentityId) -> Vec<SessionId> {
+    let sessions = store.of_identity(identity, given::at(0)).await.unwrap();
+    sessions.iter().map(|session| session.id).collect()
+}
+
+/// Of a person who signs in all the time the newest sessions stay. A retry costs nobody a session, and nobody costs another
+/// person one.
+pub async fn a_person_has_so_many_sessions_and_the_oldest_go(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let bobs = given::begun(&*store, given::identity_id(), 0).await;
+    let alice = given::identity_id();
+    let mut newest_first = Vec::new();
+    for begun in 1..=i64::from(MAX_SESSIONS) + 3 {
+        let session = given::identity_session(alice, begun);
+        for node in [&store, &fixture.store()] {
+            node.begin(&session).await.unwrap();
+        }
+        newest_first.insert(0, session.id);
+    }
+    newest_first.truncate(usize::try_from(MAX_SESSIONS).unwrap());
+    assert_eq!(list(&*store, alice).await, newest_first);
+    assert_eq!(list(&*store, bobs.identity).await, [bobs.id]);
+    assert_eq!(given::markers(&*store).await, []);
+}
+
+/// A change that revokes ends all sessions that its marker covers, whatever it says of sessions: the marker expires. Later
+/// ones, of a clock that is ahead, end if it says so, each with a marker of its own.
+pub async fn a_change_that_revokes_ends_what_its_marker_covers(fixture: &impl Fixture) {
+    let store = fixture.store();
+    for (name, ends_sessions) in [("alice", EndsSessions::None), ("bob", EndsSessions::All)] {
+        let person = given::registered(&*store, given::identity(name)).await;
+        let covered = [given::begun(&*store, person.id, 1).await, given::begun(&*store, person.id, 20).await];
+        let later = given::begun(&*store, person.id, 21).await;
+        let change = IdentityChange { ends_sessions, revokes: true, ..given::change(&person, 20) };
+        given::changed(&*store, &change).await;
+        for session in &covered {
+            assert!(!given::has_session(&*store, session).await);
+            assert!(!given::is_marked(&*store, &Target::Session(session.id)).await);
+        }
+        let ends = ends_sessions == EndsSessions::All;
+        assert_eq!(given::has_session(&*store, &later).await, !ends);
+        assert_eq!(given::is_marked(&*store, &Target::Session(later.id)).await, ends);
+        assert!(given::is_marked(&*store, &given::marked_person(person.id)).await);
+    }
+}
+
+/// Neither does a sign-in come through that was under way when everything of its person was revoked.
+pub async fn a_session_that_the_marker_of_its_person_covers_is_not_begun(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = given::registered(&*store, given::identity("alice")).await;
+    let change = IdentityChange { revokes: true, ..given::change(&alice, 20) };
+    given::changed(&*store, &change).await;
+    let late = given::begun(&*fixture.second_node().await, alice.id, 20).await;
+    assert!(!given::has_session(&*store, &late).await);
+    let next = given::begun(&*store, alice.id, 21).await;
+    assert!(given::has_session(&*store, &next).await);
+}
+
+/// When the login sessions of a subject end, so do the sessions of the person that the marker covers; nobody else's.
+pub async fn the_end_of_a_subject_ends_the_sessions_of_the_person(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (alice, bob) = (given::identity_id(), given::identity_id());
+    let alices = given::begun(&*store, alice, 20).await;
+    let later = given::begun(&*store, alice, 21).await;
+    let bobs = given::begun(&*store, bob, 1).await;
+    // Other spellings of the id, and names that are none, are other subjects.
+    for subject in
+        [format!("urn:uuid:{bob}"), bob.to_string().to_uppercase(), "bob".to_owned(), alice.to_string()]
+    {
+        let which = EndSessions::Subject(given::subject(&subject));
+        LoginSessionRepository::end(&*store, which, given::at(20), given::at(9000), Vec::new())
+            .await
+            .unwrap();
+    }
+    let lives = async |session: &IdentitySession| given::has_session(&*store, session).await;
+    assert_eq!((lives(&alices).await, lives(&later).await, lives(&bobs).await), (false, true, true));
+}

@@ -1,0 +1,5 @@
+SELECT f.identity_id, f.factor_id, f.kind, f.name, f.sealed, f.created_at, f.last_used_at, f.counter
+FROM factor AS f
+WHERE (f.identity_id, f.factor_id) > ($1, $2)
+ORDER BY f.identity_id, f.factor_id
+LIMIT $3

@@ -1,0 +1,1 @@
+SELECT count(*) FROM recovery_code WHERE spent_by IS NULL

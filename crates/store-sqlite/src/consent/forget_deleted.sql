@@ -1,0 +1,1 @@
+DELETE FROM consent WHERE subject = ?1

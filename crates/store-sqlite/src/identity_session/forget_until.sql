@@ -1,0 +1,1 @@
+DELETE FROM identity_session WHERE identity_id = ?1 AND authenticated_at <= ?2
