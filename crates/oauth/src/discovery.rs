@@ -208,8 +208,11 @@ fn claims(config: &Config) -> Names {
     // The built-in login page knows one class of logins only, and does not name it.
     let logs_in_itself = config.pages.login.as_str() == config.issuer.endpoint("/ui/login");
     let of_login = CLAIMS.into_iter().filter(|claim| !(logs_in_itself && *claim == "acr"));
-    let of_user: &[_] =
-        if consents_itself(config) { &["preferred_username", "email", "email_verified"] } else { &[] };
+    let of_user: &[_] = if consents_itself(config) {
+        &["name", "preferred_username", "updated_at", "email", "email_verified"]
+    } else {
+        &[]
+    };
     of_login.chain(of_user.iter().copied()).collect()
 }
 

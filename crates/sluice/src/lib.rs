@@ -54,11 +54,13 @@ async fn run(command: Commands) -> Exit {
             Ok(()) => Exit::Success,
             Err(_) => Exit::Failure,
         },
-        Commands::Worker(worker) => command::worker::run(worker, environment()).await,
+        Commands::Worker(worker) => Box::pin(command::worker::run(worker, environment())).await,
         Commands::Calibrate(calibrate) => command::calibrate::run(calibrate, &mut console).await,
-        Commands::Export(export) => command::transfer::export(export, environment(), &mut console).await,
+        Commands::Export(export) => {
+            Box::pin(command::transfer::export(export, environment(), &mut console)).await
+        }
         Commands::Remote(remote) => match remote.into_local() {
-            Ok(local) => command::transfer::import(local, environment(), &mut console).await,
+            Ok(local) => Box::pin(command::transfer::import(local, environment(), &mut console)).await,
             Err(remote) => remote.run(&mut console).await,
         },
     }

@@ -85,7 +85,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
 async fn bounded(body: Body) -> Result<Bytes, Problem> {
     to_bytes(body, MAX_BODY).await.map_err(|error| {
         let too_large = std::error::Error::source(&error)
-            .is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>());
+            .is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
         if too_large {
             Problem::of(ProblemKind::BodyTooLarge).saying(format!("It may have {MAX_BODY} bytes."))
         } else {

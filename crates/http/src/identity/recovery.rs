@@ -69,12 +69,11 @@ pub(super) async fn confirm(
 ) -> Result<Response, Problem> {
     let typed: NewPasswordBody<'_> = body.read()?;
     let password = typed.new_password.required("new_password")?;
-    let (ticket, is_new) = match typed.ticket.given() {
-        Some(ticket) => (ticket, false),
-        None => {
-            let proof = ProofBody { email: typed.email, code: typed.code, token: typed.token }.proof(None)?;
-            (went_through(state.accounts.check_recovery(&proof, network).await?)?, true)
-        }
+    let (ticket, is_new) = if let Some(ticket) = typed.ticket.given() {
+        (ticket, false)
+    } else {
+        let proof = ProofBody { email: typed.email, code: typed.code, token: typed.token }.proof(None)?;
+        (went_through(state.accounts.check_recovery(&proof, network).await?)?, true)
     };
     let set = state.accounts.finish_recovery(ticket.expose(), &password, network).await?;
     went_through(set).map_err(|problem| {

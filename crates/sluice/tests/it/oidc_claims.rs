@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use sluice_primitives::Clock;
 use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, accept_consent, accept_login};
 
 use crate::both_stores::on_both_stores;
@@ -15,7 +16,10 @@ on_both_stores! {
     the_built_in_pages_tell_what_is_asked_for_and_allowed,
 }
 
+/// What the scope `profile` tells of somebody who said how to be called.
+const PROFILE: &[&str] = &["name", "preferred_username", "updated_at"];
 const ALICE: &str = "alice@example.org";
+const NAME: &str = "Alice Liddell";
 const PASSWORD: &str = "correct horse battery staple";
 
 pub(crate) async fn with_built_in_pages(backend: Backend) -> TestSluice {
@@ -33,7 +37,8 @@ pub(crate) async fn told(sluice: &TestSluice, with: &Authorize<'_>) -> (Value, V
     let mut witness = Witness::of(sluice.browser());
     let begun = witness.browser.visit(&client.authorize_url(with)).await;
     let registration = witness.land(begun).await;
-    let consent = witness.submit(&registration, &[("email", ALICE), ("password", PASSWORD)]).await;
+    let person = [("email", ALICE), ("username", NAME), ("password", PASSWORD)];
+    let consent = witness.submit(&registration, &person).await;
     let back = witness.submit(&consent, &[("decision", "accept")]).await;
     let tokens = client.redeem(&back.expect("code")).await.ok();
     let userinfo = client.userinfo(token(&tokens, "access_token")).await.1;
@@ -44,10 +49,10 @@ async fn the_built_in_pages_tell_what_is_asked_for_and_allowed(backend: Backend)
     let create = [("prompt", "create")];
     for (scope, claims, names) in [
         ("openid email", None, &["email", "email_verified"][..]),
-        ("openid profile", None, &["preferred_username"]),
+        ("openid profile", None, PROFILE),
         ("openid", None, &[]),
         ("openid", Some(r#"{"userinfo":{"email":{"essential":true}}}"#), &["email", "email_verified"]),
-        ("openid", Some(r#"{"id_token":{"preferred_username":null}}"#), &["preferred_username"]),
+        ("openid", Some(r#"{"id_token":{"preferred_username":null}}"#), PROFILE),
     ] {
         let sluice = with_built_in_pages(backend).await;
         let more: Vec<_> = create.into_iter().chain(claims.map(|claims| ("claims", claims))).collect();
@@ -58,7 +63,12 @@ async fn the_built_in_pages_tell_what_is_asked_for_and_allowed(backend: Backend)
         let expected: BTreeSet<_> = names.iter().copied().chain(["sub"]).collect();
         assert_eq!(said, expected, "{scope} {claims:?}");
         for name in names {
-            let known = if *name == "email_verified" { json!(false) } else { json!(ALICE) };
+            let known = match *name {
+                "email" => json!(ALICE),
+                "email_verified" => json!(false),
+                "updated_at" => json!(sluice.clock.now().as_secs()),
+                _ => json!(NAME),
+            };
             assert_eq!(
                 (&userinfo[name], &crate::jwt::claims(token(&tokens, "id_token"))[name]),
                 (&known, &known)
@@ -80,6 +90,8 @@ async fn what_the_built_in_pages_know_is_announced_where_they_are_used() {
             ("claims_supported", "email"),
             ("claims_supported", "email_verified"),
             ("claims_supported", "preferred_username"),
+            ("claims_supported", "name"),
+            ("claims_supported", "updated_at"),
             ("scopes_supported", "email"),
             ("scopes_supported", "profile"),
         ] {

@@ -1,5 +1,7 @@
 //! People's records as administrators read and write them. No credential is ever shown.
 
+#![expect(clippy::option_option, reason = "a merge patch tells null from what is not there (RFC 7396)")]
+
 use jiff::Timestamp as Rfc3339;
 use serde::{Deserialize, Serialize};
 use sluice_identity::administration::{IdentityEdit, NewIdentity, NewPassword};

@@ -179,9 +179,10 @@ impl IntoResponse for Problem {
         }
         if kind.asks_for_token() {
             // RFC 6750 §3.1: who presents nothing is told no error.
-            let challenge = match self.0.presented {
-                true => "Bearer realm=\"sluice\", error=\"invalid_token\"",
-                false => "Bearer realm=\"sluice\"",
+            let challenge = if self.0.presented {
+                "Bearer realm=\"sluice\", error=\"invalid_token\""
+            } else {
+                "Bearer realm=\"sluice\""
             };
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }

@@ -122,20 +122,16 @@ async fn settled(
         Ok(EnrolmentOutcome::TooMany) => return Ok(Err(Mistake::at("", TOO_MANY))),
         Err(error) => return Ok(Err(Mistake::busy(error)?)),
     };
-    match enrolled.recovery_codes {
-        Some(codes) => {
-            // Who is in without the first factor stays out from now on. This session has just shown it.
-            ui.accounts.end_weaker_sessions(member.identity.id, member.session.id).await?;
-            let shown = shown.iter().map(|method| (*method).to_owned()).collect();
-            let cookie = renew(ui, member, (&member.identity, shown)).await?;
-            let page = codes_page(ui, (member, &csrf_of(&cookie)), &codes);
-            Ok(Ok(with_cookie(ui, page, &cookie)))
-        }
-        None => {
-            let next = Notice::FactorAdded.at(ui, Place::Factors, &member.cookie);
-            Ok(Ok(redirect(StatusCode::SEE_OTHER, &next)))
-        }
-    }
+    let Some(codes) = enrolled.recovery_codes else {
+        let next = Notice::FactorAdded.at(ui, Place::Factors, &member.cookie);
+        return Ok(Ok(redirect(StatusCode::SEE_OTHER, &next)));
+    };
+    // Who is in without the first factor stays out from now on. This session has just shown it.
+    ui.accounts.end_weaker_sessions(member.identity.id, member.session.id).await?;
+    let shown = shown.iter().map(|method| (*method).to_owned()).collect();
+    let cookie = renew(ui, member, (&member.identity, shown)).await?;
+    let page = codes_page(ui, (member, &csrf_of(&cookie)), &codes);
+    Ok(Ok(with_cookie(ui, page, &cookie)))
 }
 
 /// Nobody adds a factor to an account that may turn out to be somebody else's.

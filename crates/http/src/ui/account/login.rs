@@ -68,10 +68,10 @@ async fn look(ui: &UiState, mut arrival: Arrival) -> Result<Response, Refused> {
     }
     let fields = arrival.visit.parameters()?;
     let typed = Typed::read(&fields);
-    if let Some(cookie) = &arrival.cookie {
-        if ui.accounts.sessions.visit(cookie.session).await?.is_some() {
-            return Ok(redirect(StatusCode::SEE_OTHER, &typed.then.url(ui)));
-        }
+    if let Some(cookie) = &arrival.cookie
+        && ui.accounts.sessions.visit(cookie.session).await?.is_some()
+    {
+        return Ok(redirect(StatusCode::SEE_OTHER, &typed.then.url(ui)));
     }
     let mut response = form(ui, &arrival.visit, typed, None).await?;
     ui.cookies.apply(&CookieChanges { binding, ..CookieChanges::default() }, response.headers_mut());

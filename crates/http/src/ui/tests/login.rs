@@ -59,7 +59,7 @@ async fn a_wrong_password_shows_the_page_again_with_what_was_typed() {
 
 #[tokio::test]
 async fn guessing_and_a_busy_server_say_when_to_come_again() {
-    let world = World::new().await;
+    let world = World::of(|config| config.limits.exempt.clear()).await;
     world.register_alice().await;
     let page = world.at("/ui/login").await;
     for _ in 0..6 {

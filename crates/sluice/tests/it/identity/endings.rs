@@ -46,6 +46,9 @@ impl SignedIn {
         let sluice = postbox::node(backend, &smtp, &[&PAGES[..], &[quiet]].concat()).await;
         let api = Api::of(&sluice);
         let id = api.register(ALICE).await;
+        let verified = json!({"email_verified": true});
+        let path = format!("/admin/identities/{id}");
+        sluice.ask_json(Method::PATCH, &path, Some(&verified), 200).await;
         let ear = Ear::open(Vec::new()).await;
         let client = sluice.client(&json!({"backchannel_logout_uri": ear.uri})).await;
         let mut witness = Witness::of(sluice.browser());
@@ -71,7 +74,7 @@ impl SignedIn {
         assert_ne!(self.unasked().await, "login_required", "the browser is remembered");
     }
 
-    async fn is_signed_out(mut self) {
+    async fn stays_signed_out(mut self) {
         assert!(!self.sluice.is_active(token(&self.granted, "access_token")).await);
         assert_eq!(self.client.userinfo(token(&self.granted, "access_token")).await.0, 401);
         self.client.refresh(token(&self.granted, "refresh_token")).await.refused_with("invalid_grant");
@@ -97,7 +100,7 @@ async fn another_password_signs_out_of_all_applications(backend: Backend) {
     let answer = signed_in.api.post_as(&signed_in.mine, "/auth/password", change).await;
     let (api, resumed) = (signed_in.api.clone(), Tokens::of(&answer));
     assert_eq!(api.me(&resumed).await, 200, "who changed it goes on");
-    signed_in.is_signed_out().await;
+    signed_in.stays_signed_out().await;
 }
 
 async fn a_recovered_password_signs_out_of_all_applications(backend: Backend) {
@@ -106,19 +109,19 @@ async fn a_recovered_password_signs_out_of_all_applications(backend: Backend) {
     let mail = signed_in.smtp.wait_for_mail_to(ALICE).await;
     let confirm = json!({"email": ALICE, "code": code(&mail), "new_password": ANOTHER});
     signed_in.api.post("/auth/recovery/confirm", confirm).await.is_done(204);
-    signed_in.is_signed_out().await;
+    signed_in.stays_signed_out().await;
 }
 
 async fn whoever_is_disabled_is_signed_out_of_all_applications(backend: Backend) {
     let signed_in = SignedIn::on(backend).await;
     signed_in.administer(Method::PATCH, "", Some(&json!({"status": "disabled"}))).await;
-    signed_in.is_signed_out().await;
+    signed_in.stays_signed_out().await;
 }
 
 async fn whoever_is_deleted_is_signed_out_of_all_applications(backend: Backend) {
     let signed_in = SignedIn::on(backend).await;
     signed_in.administer(Method::DELETE, "", None).await;
-    signed_in.is_signed_out().await;
+    signed_in.stays_signed_out().await;
 }
 
 async fn whoever_deletes_the_account_is_signed_out_of_all_applications(backend: Backend) {
@@ -127,19 +130,19 @@ async fn whoever_deletes_the_account_is_signed_out_of_all_applications(backend: 
     signed_in.api.ask(Method::DELETE, "/auth/me", Some(&signed_in.mine), farewell).await.is_done(204);
     let mail = signed_in.smtp.wait_for_mail_to(ALICE).await;
     assert_eq!(mail.subject, "Your account at Sluice was deleted");
-    signed_in.is_signed_out().await;
+    signed_in.stays_signed_out().await;
 }
 
 async fn whoever_is_signed_out_everywhere_is_signed_out_of_all_applications(backend: Backend) {
     let signed_in = SignedIn::on(backend).await;
     signed_in.administer(Method::DELETE, "/sessions", None).await;
-    signed_in.is_signed_out().await;
+    signed_in.stays_signed_out().await;
 }
 
 async fn whose_credentials_are_reset_is_signed_out_of_all_applications(backend: Backend) {
     let signed_in = SignedIn::on(backend).await;
     signed_in.administer(Method::POST, "/credentials/reset", Some(&json!({}))).await;
-    signed_in.is_signed_out().await;
+    signed_in.stays_signed_out().await;
 }
 
 async fn whoever_ends_other_sessions_of_the_api_stays_signed_in_to_applications(backend: Backend) {

@@ -11,8 +11,8 @@ use sluice_testkit::TestSluice;
 
 /// The store of a node, opened beside it.
 pub(super) enum Records {
-    Sqlite(SqliteStore),
-    Postgres(PostgresStore),
+    Sqlite(Box<SqliteStore>),
+    Postgres(Box<PostgresStore>),
 }
 
 impl Records {
@@ -22,17 +22,17 @@ impl Records {
         if let Some(path) = dsn.strip_prefix("sqlite:") {
             let options = sluice_store_sqlite::StoreOptions::new(node, clock, Arc::new(OsRng));
             let path = SqlitePath::File(path.into());
-            return Self::Sqlite(SqliteStore::open(path, options).await.unwrap());
+            return Self::Sqlite(Box::new(SqliteStore::open(path, options).await.unwrap()));
         }
         let options = sluice_store_postgres::StoreOptions::new(node, clock, Arc::new(OsRng));
-        Self::Postgres(PostgresStore::connect(dsn, options.with_connections(4)).await.unwrap())
+        Self::Postgres(Box::new(PostgresStore::connect(dsn, options.with_connections(4)).await.unwrap()))
     }
 
     /// The record with this id.
     pub(super) async fn find(&self, id: &str) -> Identity {
         let repository: &dyn IdentityRepository = match self {
-            Self::Sqlite(store) => store,
-            Self::Postgres(store) => store,
+            Self::Sqlite(store) => &**store,
+            Self::Postgres(store) => &**store,
         };
         repository.find(id.parse().unwrap()).await.unwrap().expect("a record")
     }
