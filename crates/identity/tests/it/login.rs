@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use sluice_crypto::hash_pool::Priority;
 use sluice_crypto::password_hash::{self, HashMemory};
 use sluice_identity::config::{HardeningConfig, LimitsConfig, Rate, RegistrationConfig};
 use sluice_identity::hardening::HardeningRepository;
@@ -272,6 +273,9 @@ async fn whoever_is_logged_in_proves_the_password_again_and_is_slowed_down_likew
 async fn one_network_does_not_take_the_places_of_all_who_log_in() {
     let world = World::with(&Setup { waiting: 64, ..Setup::default() });
     world.register(ALICE, PASSWORD).await;
+    // The only thread is busy until it is told.
+    let (told, busy) = std::sync::mpsc::channel::<()>();
+    let blocker = world.pool.run(Priority::Login, move |_| drop(busy.recv()));
     let mut flood = Vec::new();
     for n in 0..40 {
         let mut login = Box::pin(world.login.log_in(attempt(&format!("{n}@example.com"), PASSWORD)));
@@ -286,6 +290,8 @@ async fn one_network_does_not_take_the_places_of_all_who_log_in() {
         }
     }
     assert_eq!(flood.len(), 8);
+    drop(told);
+    assert_eq!(blocker.await, Ok(()));
     let elsewhere = Network::from(std::net::IpAddr::from([192, 0, 2, 2]));
     let elsewhere = Attempt { network: elsewhere, ..attempt(ALICE, PASSWORD) };
     assert!(is_in(&world.login.log_in(elsewhere).await.unwrap()));
