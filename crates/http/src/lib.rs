@@ -1,6 +1,6 @@
 //! Requests in, responses out. No rules.
 //!
-//! [`public`]: what browsers and clients use. [`identity`]: the API of people. [`admin`]: Hydra's admin API. `ui`: the built-in pages. `extract`,
+//! [`public`]: what browsers and clients use. `identity`: the API of people. [`admin`]: Hydra's admin API. `ui`: the built-in pages. `extract`,
 //! `respond`: what handlers share. `cookies`: a browser's cookies. `cors`: who may read answers. `router`: which
 //! path leads where. `proxies`: whom this server believes about its clients.
 

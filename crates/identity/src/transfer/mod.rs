@@ -1,7 +1,7 @@
 //! People from files and into files: one JSON object a line (NDJSON).
 //!
-//! [`line`]: what a line says, and what may be wrong with it; `fields`: its JSON. [`importer`]: lines become records, many
-//! at a time. [`file`]: the file and how far it has come; `lines`: its lines; `origin`: how a line is known again; `frontier`: of
+//! [`mod@line`]: what a line says, and what may be wrong with it; `fields`: its JSON. [`importer`]: lines become records, many
+//! at a time. [`mod@file`]: the file and how far it has come; `lines`: its lines; `origin`: how a line is known again; `frontier`: of
 //! which lines all is known.
 //! [`exporter`]: records become lines.
 //!
