@@ -275,7 +275,9 @@ async fn one_network_does_not_take_the_places_of_all_who_log_in() {
     world.register(ALICE, PASSWORD).await;
     // The only thread is busy until it is told.
     let (told, busy) = std::sync::mpsc::channel::<()>();
-    let blocker = world.pool.run(Priority::Login, move |_| drop(busy.recv()));
+    let blocker = world.pool.run(Priority::Login, move |_| {
+        let _ = busy.recv();
+    });
     let mut flood = Vec::new();
     for n in 0..40 {
         let mut login = Box::pin(world.login.log_in(attempt(&format!("{n}@example.com"), PASSWORD)));

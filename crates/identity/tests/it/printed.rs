@@ -27,7 +27,7 @@ fn password() -> Secret<String> {
 }
 
 fn printed(values: &[&dyn Debug]) -> String {
-    values.iter().map(|value| format!("{value:?} {value:#?}\n")).collect()
+    values.iter().map(|value| format!("{value:?} {value:#?}")).collect::<Vec<_>>().join("\n")
 }
 
 #[track_caller]
