@@ -1,0 +1,137 @@
+//! What a valid token says, whoever issued it.
+
+use serde_json::{Map, Value};
+use sluice_primitives::{SessionId, Timestamp};
+use sluice_protocol::Subject;
+use sluice_token::{AccessTokenClaims, Confirmation};
+
+/// Who calls.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Caller {
+    /// With an access token of the authorization server: sealed or JWT.
+    Own(Box<AccessTokenClaims>),
+    /// With an access token of the identity API: PASETO.
+    Person(Box<PersonClaims>),
+    /// With a token of another issuer: JWT, or an opaque one that was introspected.
+    Foreign(Box<ForeignClaims>),
+}
+
+/// What an access token of the identity API says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonClaims {
+    /// The identity.
+    pub subject: Subject,
+    /// Its session.
+    pub session: SessionId,
+    /// The issuer.
+    pub issuer: String,
+    /// For whom the token is.
+    pub audience: String,
+    /// When it ends.
+    pub expires_at: Timestamp,
+    /// When the person authenticated: what markers are held against.
+    pub authenticated_at: Timestamp,
+    /// How (RFC 8176).
+    pub amr: Vec<String>,
+    /// How well.
+    pub acr: String,
+}
+
+/// What a token of another issuer says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForeignClaims {
+    /// The issuer, as configured.
+    pub issuer: String,
+    /// `sub`.
+    pub subject: Option<String>,
+    /// `client_id`, or `azp`.
+    pub client: Option<String>,
+    /// `scope` (or `scp`), words separated by one space.
+    pub scope: String,
+    /// `aud`.
+    pub audience: Vec<String>,
+    /// `exp`.
+    pub expires_at: Timestamp,
+    /// `cnf`.
+    pub confirmation: Option<Confirmation>,
+    /// Everything it says.
+    pub claims: Map<String, Value>,
+}
+
+/// What a subject is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectKind {
+    /// A person.
+    User,
+    /// A client that acts for itself.
+    Client,
+}
+
+impl Caller {
+    /// `sub` as this client's resource servers see it; `None` for a client that acts for itself.
+    pub fn subject(&self) -> Option<&str> {
+        match self {
+            Self::Own(claims) => claims.subject.is_some().then(|| claims.visible_subject()),
+            Self::Person(claims) => Some(claims.subject.as_str()),
+            Self::Foreign(claims) => {
+                claims.subject.as_deref().filter(|subject| claims.client.as_deref() != Some(subject))
+            }
+        }
+    }
+
+    /// The client that the token was issued to.
+    pub fn client(&self) -> Option<&str> {
+        match self {
+            Self::Own(claims) => Some(claims.client.as_str()),
+            Self::Person(_) => None,
+            Self::Foreign(claims) => claims.client.as_deref(),
+        }
+    }
+
+    /// Person or client.
+    pub fn kind(&self) -> SubjectKind {
+        if self.subject().is_some() { SubjectKind::User } else { SubjectKind::Client }
+    }
+
+    /// What was granted, words separated by one space.
+    pub fn scope(&self) -> &str {
+        match self {
+            Self::Own(claims) => claims.scope.as_str(),
+            Self::Person(_) => "",
+            Self::Foreign(claims) => &claims.scope,
+        }
+    }
+
+    /// Whether `word` was granted.
+    pub fn has_scope(&self, word: &str) -> bool {
+        self.scope().split(' ').any(|granted| granted == word)
+    }
+
+    /// Whether the token is for `audience`.
+    pub fn is_for(&self, audience: &str) -> bool {
+        match self {
+            Self::Own(claims) => claims.audience.iter().any(|one| one == audience),
+            Self::Person(claims) => claims.audience == audience,
+            Self::Foreign(claims) => claims.audience.iter().any(|one| one == audience),
+        }
+    }
+
+    /// When the token ends.
+    pub fn expires_at(&self) -> Timestamp {
+        match self {
+            Self::Own(claims) => claims.expires_at,
+            Self::Person(claims) => claims.expires_at,
+            Self::Foreign(claims) => claims.expires_at,
+        }
+    }
+
+    /// To which key the token is bound.
+    pub fn confirmation(&self) -> Option<Confirmation> {
+        match self {
+            Self::Own(claims) => claims.rare.confirmation,
+            Self::Person(_) => None,
+            Self::Foreign(claims) => claims.confirmation,
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The token of a request, and the verdict on it.
+//!
+//! [`asked`]: the request, as far as a verdict needs it. [`extract`]: where the token is. [`caller`]: what a valid token
+//! says. [`policy`]: whether that is enough for a route. [`verdict`]: the answer.
+
+mod asked;
+mod caller;
+pub mod extract;
+pub mod policy;
+mod verdict;
+
+pub use asked::Asked;
+pub use caller::{Caller, ForeignClaims, PersonClaims, SubjectKind};
+pub use verdict::{Refusal, Verdict};

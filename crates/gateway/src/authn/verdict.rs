@@ -1,0 +1,67 @@
+//! The gateway's answer about a request.
+
+use std::sync::Arc;
+
+use sluice_primitives::Lifetime;
+
+use super::caller::Caller;
+
+/// The answer about a request.
+#[derive(Debug, Clone)]
+pub enum Verdict {
+    /// It may pass, and nobody in particular calls.
+    Anonymous,
+    /// It may pass, on behalf of this caller.
+    Caller(Arc<Caller>),
+    /// It may not pass.
+    Refused(Refusal),
+}
+
+/// Why a request may not pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// No route is for it: 404.
+    NoRoute,
+    /// Its path could be read in two ways (`..`, escaped slashes, NUL): 400.
+    AmbiguousPath,
+    /// There is no token: 401 without an error code (RFC 6750 §3).
+    TokenMissing,
+    /// More than one token, or an `Authorization` that cannot be read: 400 `invalid_request`.
+    TokenUnreadable,
+    /// The token is nobody's, has expired or was revoked: 401 `invalid_token`. Which of them is for the log only.
+    TokenInvalid(&'static str),
+    /// The token is for another service: 401 `invalid_token`.
+    WrongAudience,
+    /// The token is bound to a key that the client did not prove to hold: 401 `invalid_token` or `invalid_dpop_proof`.
+    NotHolder(&'static str),
+    /// A DPoP proof needs this nonce: 401 `use_dpop_nonce` (RFC 9449 §9).
+    NonceWanted(String),
+    /// The token's scope does not suffice: 403 `insufficient_scope`.
+    InsufficientScope,
+    /// The route is for another kind of caller: 403.
+    WrongSubjectKind,
+    /// Too many requests: 429.
+    TooMany(Lifetime),
+    /// The authority cannot be asked, or what is known is too old, and policy forbids guessing: 502.
+    Unavailable(&'static str),
+}
+
+impl Refusal {
+    /// The label of it in metrics and the access log.
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::NoRoute => "no_route",
+            Self::AmbiguousPath => "ambiguous_path",
+            Self::TokenMissing => "token_missing",
+            Self::TokenUnreadable => "token_unreadable",
+            Self::TokenInvalid(why) => why,
+            Self::WrongAudience => "wrong_audience",
+            Self::NotHolder(_) => "not_holder",
+            Self::NonceWanted(_) => "nonce_wanted",
+            Self::InsufficientScope => "insufficient_scope",
+            Self::WrongSubjectKind => "wrong_subject_kind",
+            Self::TooMany(_) => "too_many",
+            Self::Unavailable(_) => "unavailable",
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The same verdict for other proxies.

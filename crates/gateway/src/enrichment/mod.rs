@@ -1,0 +1,1 @@
+//! What the upstream is told about the caller.

@@ -1,0 +1,1 @@
+//! Keys and revocations for a gateway in a process of its own.

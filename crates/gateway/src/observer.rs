@@ -1,0 +1,53 @@
+//! What is told about each request: the access log and the metrics are elsewhere.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+
+/// One request, when its answer began or it ended without one.
+#[derive(Debug)]
+pub struct RequestRecord<'a> {
+    /// The name of the route; `-` without one.
+    pub route: &'a str,
+    /// The method.
+    pub method: &'a Method,
+    /// The path, without query: queries carry secrets.
+    pub path: &'a str,
+    /// The host asked for.
+    pub host: &'a str,
+    /// The client's address.
+    pub client: IpAddr,
+    /// The status; `None` if the client left first.
+    pub status: Option<StatusCode>,
+    /// `anonymous`, `caller`, or why it was refused ([`Refusal::reason`](crate::Refusal::reason)).
+    pub verdict: &'static str,
+    /// Who called: `sub`.
+    pub subject: Option<&'a str>,
+    /// With which client.
+    pub client_id: Option<&'a str>,
+    /// The upstream server that was asked, as `host:port`.
+    pub upstream: Option<&'a str>,
+    /// From the request's head to the answer's.
+    pub duration: Duration,
+    /// Of it, what the upstream took.
+    pub upstream_duration: Option<Duration>,
+    /// How often it was tried again.
+    pub retries: u8,
+    /// What went wrong with the upstream, if anything: `connect`, `timeout`, `reset`, …
+    pub fault: Option<&'static str>,
+}
+
+/// Hears of every request. Called on the request's thread: it must not block.
+pub trait Observer: Send + Sync {
+    /// A request was answered, or ended without an answer.
+    fn request(&self, record: &RequestRecord<'_>);
+}
+
+/// Hears nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn request(&self, _: &RequestRecord<'_>) {}
+}

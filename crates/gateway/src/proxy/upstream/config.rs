@@ -1,0 +1,132 @@
+//! What is configured about the servers behind the gateway.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An upstream: servers that do the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamConfig {
+    /// Its name in the file, metrics and logs.
+    pub name: Arc<str>,
+    /// Its servers, at least one.
+    pub servers: Vec<ServerConfig>,
+    /// What is spoken with them.
+    pub protocol: UpstreamProtocol,
+    /// TLS with servers whose URL is https.
+    pub tls: UpstreamTls,
+    /// How long what may take.
+    pub timeouts: Timeouts,
+    /// How often a request is sent anew, elsewhere if possible, when it was not sent, or was idempotent and got no answer for a
+    /// reason other than time: 0 to 3, default 1. Requests whose body has begun to flow are never sent anew.
+    pub retries: u8,
+    /// Idle connections kept by each core and server. Default: 64.
+    pub idle_connections: NonZeroUsize,
+    /// Bounds beyond which requests fail at once with 503.
+    pub breaker: Breaker,
+    /// Servers judged by the answers to requests. `None`: not.
+    pub passive_health: Option<PassiveHealth>,
+    /// Servers judged by probes. `None`: not.
+    pub active_health: Option<ActiveHealth>,
+}
+
+/// One server.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ServerConfig {
+    /// Name or address, IPv6 without brackets. Names are resolved anew with each connection.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Whether it speaks TLS.
+    pub tls: bool,
+    /// Its share beside the other weights.
+    pub weight: NonZeroU32,
+}
+
+/// What is spoken with an upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UpstreamProtocol {
+    /// HTTP/1.1.
+    #[default]
+    Http1,
+    /// HTTP/2: by ALPN over TLS, with prior knowledge without.
+    Http2,
+}
+
+/// TLS with an upstream.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UpstreamTls {
+    /// Certificates to trust, PEM. `None`: those of the system.
+    pub ca_file: Option<PathBuf>,
+    /// The name that certificates must have. `None`: the host.
+    pub server_name: Option<String>,
+    /// Certificate and key that the gateway shows, PEM.
+    pub client_certificate: Option<(PathBuf, PathBuf)>,
+}
+
+/// How long what may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Name, TCP and TLS. Default: 2 s.
+    pub connect: Duration,
+    /// From the end of the request to the head of the answer. Default: 30 s.
+    pub first_byte: Duration,
+    /// Between two parts of a body, either way; of an upgraded connection, without a byte either way. Default: 60 s.
+    pub idle: Duration,
+    /// An idle connection is closed after this. Default: 55 s.
+    pub keep_alive: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(2),
+            first_byte: Duration::from_secs(30),
+            idle: Duration::from_mins(1),
+            keep_alive: Duration::from_secs(55),
+        }
+    }
+}
+
+/// Bounds of an upstream, over all cores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breaker {
+    /// Requests under way at once. Default: 8192.
+    pub requests: NonZeroUsize,
+    /// Connections being made at once. Default: 1024.
+    pub connecting: NonZeroUsize,
+}
+
+impl Default for Breaker {
+    fn default() -> Self {
+        Self {
+            requests: NonZeroUsize::new(8192).unwrap_or(NonZeroUsize::MIN),
+            connecting: NonZeroUsize::new(1024).unwrap_or(NonZeroUsize::MIN),
+        }
+    }
+}
+
+/// A server is left alone after failures in a row: connections refused or reset, time-outs, 502 to 504.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassiveHealth {
+    /// So many in a row. Default: 5.
+    pub failures: NonZeroU32,
+    /// For so long, doubled each time up to sixteen-fold. Default: 5 s. The last server that is left is never left alone.
+    pub eject_for: Duration,
+}
+
+/// Servers are asked how they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveHealth {
+    /// The path, asked with `GET`; 2xx means well.
+    pub path: String,
+    /// How often. Default: 5 s.
+    pub interval: Duration,
+    /// How long an answer may take. Default: 1 s.
+    pub timeout: Duration,
+    /// So many bad answers in a row take it out. Default: 2.
+    pub unhealthy_after: NonZeroU32,
+    /// So many good ones take it in again. Default: 2.
+    pub healthy_after: NonZeroU32,
+}

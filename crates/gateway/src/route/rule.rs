@@ -1,0 +1,202 @@
+//! A rule, checked and ready for use.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use serde::Deserialize;
+
+use crate::authn::SubjectKind;
+
+/// One route.
+#[derive(Debug)]
+pub struct Route {
+    /// Its name: in metrics, logs and errors.
+    pub name: Arc<str>,
+    /// Where requests go; empty for routes that exist for the decisions of other proxies only.
+    pub upstreams: Vec<BalancedUpstream>,
+    /// What replaces the matched prefix. `None`: the path goes on as it came.
+    pub rewrite_prefix: Option<String>,
+    /// The length of the path's prefix that `rewrite_prefix` replaces.
+    pub matched_prefix: usize,
+    /// The most bytes of a request body. `None`: no bound.
+    pub max_body: Option<u64>,
+    /// The time for all of an exchange, retries included. `None`: no bound. Upgraded connections have none.
+    pub total_timeout: Option<Duration>,
+    /// Whether the client's `Host` goes to the upstream. Default: yes.
+    pub preserve_host: bool,
+    /// Who may pass.
+    pub policy: RoutePolicy,
+    /// What the upstream is told.
+    pub enrichment: Enrichment,
+    /// How often.
+    pub limits: Vec<Limit>,
+}
+
+/// An upstream with its share of a route's requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BalancedUpstream {
+    /// The name of the upstream in the file.
+    pub name: Arc<str>,
+    /// Its share beside the other weights.
+    pub weight: NonZeroU32,
+}
+
+/// Whether a token is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthMode {
+    /// Without a valid token a request does not pass.
+    #[default]
+    Required,
+    /// A request without a token passes as nobody's; one with an invalid token does not.
+    Optional,
+    /// Tokens are not looked at.
+    None,
+}
+
+/// What happens to a CORS preflight (a bodyless `OPTIONS` with `Origin` and `Access-Control-Request-Method`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preflight {
+    /// It is judged like any other request.
+    #[default]
+    Judge,
+    /// It passes without a token; browsers send none with it.
+    Pass,
+}
+
+/// What to do when revocations may have been missed for longer than allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StalePolicy {
+    /// Ask the authorization server about each token; if it cannot be asked, 502.
+    #[default]
+    Ask,
+    /// 502.
+    Refuse,
+    /// Go on with what is known.
+    Trust,
+}
+
+/// Where the token of a request is looked for. More than one token is an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenSources {
+    /// `Authorization: Bearer` and `Authorization: DPoP`. Default: yes.
+    pub authorization: bool,
+    /// A further header whose whole value is the token.
+    pub header: Option<HeaderName>,
+    /// A cookie.
+    pub cookie: Option<String>,
+}
+
+impl Default for TokenSources {
+    fn default() -> Self {
+        Self { authorization: true, header: None, cookie: None }
+    }
+}
+
+/// Who may pass a route.
+#[derive(Debug, Clone, Default)]
+pub struct RoutePolicy {
+    /// Whether a token is asked for.
+    pub auth: AuthMode,
+    /// Where it is.
+    pub sources: TokenSources,
+    /// Names of the issuers whose tokens count; empty: this installation's only. `sluice` names this installation among others.
+    pub issuers: Vec<Arc<str>>,
+    /// Every one of these must have been granted.
+    pub scopes: Vec<String>,
+    /// At least one of these must have been granted, if there are any.
+    pub any_scope: Vec<String>,
+    /// The token must be for one of these, if there are any.
+    pub audience: Vec<String>,
+    /// The caller must be of this kind.
+    pub subject: Option<SubjectKind>,
+    /// Whether DPoP proofs need a nonce of this gateway.
+    pub dpop_nonce: bool,
+    /// Preflights.
+    pub preflight: Preflight,
+    /// Old knowledge.
+    pub stale: StalePolicy,
+    /// The identifier of the protected resource (RFC 9728); its metadata is served, and refusals point there.
+    pub resource: Option<Resource>,
+}
+
+/// A protected resource (RFC 9728).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resource {
+    /// Its identifier: an https URL.
+    pub identifier: String,
+    /// Where its metadata is, as an absolute URL.
+    pub metadata_url: String,
+    /// The path of that URL.
+    pub metadata_path: String,
+    /// The document, ready to be sent.
+    pub metadata: String,
+}
+
+/// What the upstream is told about the caller.
+#[derive(Debug, Clone, Default)]
+pub struct Enrichment {
+    /// Whether `OAuth-User-Id`, `OAuth-User-Scope` and `OAuth-Client-Id` are set. Default: yes, unless there is a phantom token.
+    pub identity_headers: bool,
+    /// Whether `OAuth-Country` is set.
+    pub country: bool,
+    /// Headers with a fixed value.
+    pub fixed: Vec<(HeaderName, HeaderValue)>,
+    /// Headers from claims.
+    pub claims: Vec<HeaderFrom>,
+    /// A token of the gateway's own in place of the client's.
+    pub phantom: Option<Phantom>,
+    /// Whether the client's `Authorization` (or cookie) with the token goes on to the upstream. Default: yes; no with a phantom token.
+    pub forward_token: bool,
+}
+
+/// A header from a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderFrom {
+    /// The header.
+    pub header: HeaderName,
+    /// The claim: a name, or a path of names below `ext`, separated by dots.
+    pub claim: String,
+}
+
+/// A JWT that the gateway signs for the upstream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phantom {
+    /// The header it is in; `Authorization` gets `Bearer ` before it.
+    pub header: HeaderName,
+    /// `aud`.
+    pub audience: String,
+    /// How long it holds.
+    pub lifetime: Duration,
+}
+
+/// A bound on how often somebody may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    /// Whose requests are counted together.
+    pub by: LimitBy,
+    /// So many in a `period`.
+    pub requests: NonZeroU32,
+    /// The time in which they may come.
+    pub period: Duration,
+    /// So many at once.
+    pub burst: NonZeroU32,
+}
+
+/// Whose requests are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitBy {
+    /// Those of a client (by address if nobody calls).
+    Client,
+    /// Those of a subject (by client, else address, if there is none).
+    Subject,
+    /// Those of an address; IPv6 by its /64.
+    Address,
+    /// All of the route.
+    Route,
+}

@@ -1,0 +1,57 @@
+//! What can tell whether a token holds.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use sluice_primitives::Timestamp;
+
+use crate::authn::Caller;
+
+/// Why a token does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenFault {
+    /// No issuer of this route made it: unknown, forged, malformed.
+    NotAuthentic,
+    /// It has expired.
+    Expired,
+    /// It is not valid yet.
+    NotYet,
+    /// It was revoked, or its issuer calls it inactive.
+    Revoked,
+    /// Its issuer cannot be asked now.
+    Unreachable,
+    /// Revocations may have been missed for longer than the route allows.
+    Stale,
+}
+
+impl TokenFault {
+    /// The label of it in metrics and the access log.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::NotAuthentic => "token_not_authentic",
+            Self::Expired => "token_expired",
+            Self::NotYet => "token_not_yet_valid",
+            Self::Revoked => "token_revoked",
+            Self::Unreachable => "issuer_unreachable",
+            Self::Stale => "revocations_stale",
+        }
+    }
+}
+
+/// A validation that has to wait for somebody else.
+pub type BoxedValidation = Pin<Box<dyn Future<Output = Result<Arc<Caller>, TokenFault>> + Send>>;
+
+/// The outcome of a validation, or the way to it.
+pub enum Validated {
+    /// Known from memory.
+    Now(Result<Arc<Caller>, TokenFault>),
+    /// To be waited for; nothing blocks meanwhile.
+    Later(BoxedValidation),
+}
+
+/// Tells whether tokens hold. Implementations answer from memory whenever they can.
+pub trait Validator: Send + Sync {
+    /// Whether `token` holds at `now`: authentic, in its time, not revoked. What a route demands beyond that is not asked here.
+    fn validate(&self, token: &str, now: Timestamp) -> Validated;
+}
