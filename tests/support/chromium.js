@@ -64,6 +64,11 @@ export async function press(page, name) {
   await page.getByRole('link', { name }).or(page.getByRole('button', { name })).first().click()
 }
 
+/** Waits until the page with this main heading is there. */
+export function arrives(page, heading) {
+  return page.getByRole('heading', { level: 1, name: heading, exact: typeof heading === 'string' }).waitFor()
+}
+
 /** Waits until the page shows this text. */
 export async function sees(page, text) {
   const deadline = Date.now() + 10_000

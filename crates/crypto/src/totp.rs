@@ -150,7 +150,8 @@ pub fn qr_svg(text: &str) -> Result<String, TotpError> {
     }
     Ok(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {size} {size}\" shape-rendering=\"crispEdges\" \
-         role=\"img\"><path fill=\"#fff\" d=\"M0 0h{size}v{size}H0z\"/><path fill=\"#000\" d=\"{path}\"/></svg>"
+         role=\"img\" aria-label=\"QR code\">\
+         <path fill=\"#fff\" d=\"M0 0h{size}v{size}H0z\"/><path fill=\"#000\" d=\"{path}\"/></svg>"
     ))
 }
 

@@ -1,0 +1,118 @@
+// Real proxies with the configurations of deploy/: only addresses and the folder are others.
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePorts, start, waitFor } from './process.js'
+import { removeFolder, temporaryFolder } from './sluice.js'
+
+export const DEPLOY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../deploy')
+
+/** The ports of the shipped files: of clients, of Sluice's decisions, of the application. */
+const SHIPPED = { listen: '8000', sluice: '4456', app: '8080' }
+
+/** A shipped file with other ports. Each of them must be in it. */
+export function shipped(file, ports) {
+  let text = fs.readFileSync(path.join(DEPLOY, file), 'utf8')
+  for (const [name, port] of Object.entries(ports)) {
+    const pattern = new RegExp(`\\b${SHIPPED[name] ?? name}\\b`, 'g')
+    if (!pattern.test(text)) throw new Error(`deploy/${file} has no port ${SHIPPED[name] ?? name}`)
+    text = text.replace(pattern, String(port))
+  }
+  return text
+}
+
+/** Runs `command` once it listens on `port`; `folder` goes with it. */
+async function running(name, port, folder, [command, ...args]) {
+  const program = start(command, args, { cwd: folder, env: { HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder } })
+  await waitFor(name, program, () => listens(port))
+  return {
+    url: `http://127.0.0.1:${port}`,
+    log: program.log,
+    async stop() {
+      await program.stop()
+      removeFolder(folder)
+    },
+  }
+}
+
+function listens(port) {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.once('connect', () => (socket.destroy(), resolve(true)))
+    socket.once('error', () => resolve(undefined))
+  })
+}
+
+function folderWith(name, files) {
+  const folder = temporaryFolder(name)
+  fs.chmodSync(folder, 0o755) // started by root, some of them work as somebody else
+  for (const [file, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, file), text)
+  return folder
+}
+
+/** Debian has some of them outside the PATH of users. */
+function found(name, variable) {
+  if (process.env[variable]) return process.env[variable]
+  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin']
+  return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file)) ?? name
+}
+
+export async function startVarnish({ sluice, app }) {
+  const [listen] = await freePorts(1)
+  const folder = folderWith('varnish', { 'sluice.vcl': shipped('varnish/sluice.vcl', { sluice, app }) })
+  const args = ['-F', '-n', `${folder}/state`, '-f', `${folder}/sluice.vcl`, '-a', `127.0.0.1:${listen}`, '-s', 'malloc,32m']
+  // Its sandbox needs a user that not every machine has.
+  return running('Varnish', listen, folder, [found('varnishd', 'VARNISHD'), ...args, '-j', 'none'])
+}
+
+export async function startNginx({ sluice, app }) {
+  const [listen] = await freePorts(1)
+  const main = ['daemon off;', `pid nginx.pid;`, 'error_log stderr;', 'worker_processes 1;', 'events {}']
+  if (process.getuid() === 0) main.push('user www-data;')
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`)
+  const folder = folderWith('nginx', {
+    'nginx.conf': [...main, 'http {', 'access_log off;', ...temporary, 'include sluice.conf;', '}'].join('\n'),
+    'sluice.conf': shipped('nginx/sluice.conf', { listen, sluice, app }),
+  })
+  fs.chmodSync(folder, 0o777)
+  const args = ['-p', folder, '-c', `${folder}/nginx.conf`, '-e', 'stderr']
+  return running('nginx', listen, folder, [found('nginx', 'NGINX'), ...args])
+}
+
+export async function startHaproxy({ sluice, app }) {
+  const [listen] = await freePorts(1)
+  const folder = folderWith('haproxy', { 'sluice.lua': fs.readFileSync(path.join(DEPLOY, 'haproxy/sluice.lua')) })
+  const text = shipped('haproxy/haproxy.cfg', { listen, sluice, app }).replace('/etc/haproxy/', `${folder}/`)
+  fs.writeFileSync(path.join(folder, 'haproxy.cfg'), text)
+  return running('HAProxy', listen, folder, [found('haproxy', 'HAPROXY'), '-db', '-f', `${folder}/haproxy.cfg`])
+}
+
+export async function startCaddy({ sluice, app }) {
+  const [listen, admin] = await freePorts(2)
+  const options = `{\n\tadmin 127.0.0.1:${admin}\n}\n\n`
+  const folder = folderWith('caddy', { Caddyfile: options + shipped('caddy/Caddyfile', { listen, sluice, app }) })
+  const args = ['run', '--config', `${folder}/Caddyfile`, '--adapter', 'caddyfile']
+  return running('Caddy', listen, folder, [found('caddy', 'CADDY'), ...args])
+}
+
+/** What stands in for Traefik: see tests/gateway/traefik/proxy.js. */
+export async function startTraefik({ sluice, app }) {
+  const [listen, inner] = await freePorts(2)
+  const folder = folderWith('traefik', {
+    'traefik.yml': shipped('traefik/traefik.yml', { listen, 8099: inner }),
+    'dynamic.yml': shipped('traefik/dynamic.yml', { sluice, app, 8099: inner }),
+  })
+  const program = path.resolve(DEPLOY, '../tests/gateway/traefik/proxy.js')
+  return running('the stand-in for Traefik', listen, folder, [process.execPath, program, folder])
+}
+
+/** What stands in for Envoy: see tests/gateway/envoy/main.go. `file` is one of deploy/envoy. */
+export async function startEnvoy({ sluice, app, file = 'envoy.yaml' }) {
+  const [listen] = await freePorts(1)
+  const folder = folderWith('envoy', { 'envoy.yaml': shipped(`envoy/${file}`, { listen, sluice, app }) })
+  const module = path.resolve(DEPLOY, '../tests/gateway/envoy')
+  execFileSync('go', ['build', '-o', `${folder}/proxy`, '.'], { cwd: module, stdio: 'inherit' })
+  return running('the stand-in for Envoy', listen, folder, [`${folder}/proxy`, `${folder}/envoy.yaml`])
+}

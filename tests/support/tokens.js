@@ -1,0 +1,68 @@
+// Access tokens of every kind that a gateway meets, of the server that SLUICE_ISSUER and SLUICE_ADMIN_URL name.
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient, introspect } from './agent.js'
+import { relyingParty, signIn } from './relying-party.js'
+
+const SCOPE = 'openid orders.read'
+
+/**
+ * `good` is alice's and `other` bob's; `jwt` is alice's too; `narrow` is that of a client that acts for itself, without the scope orders.read;
+ * `forged`, `expired` and `revoked` are what they say. `spare` has a token for each of `names`, with the request that revokes it.
+ */
+export async function mintTokens(names) {
+  const opaque = await application()
+  const good = await tokenOf(opaque, 'alice')
+  const revoked = await tokenOf(opaque, 'alice')
+  await post(revoked.revoke.url, revoked.revoke.form)
+  const spare = {}
+  for (const name of names) spare[name] = await tokenOf(opaque, 'alice')
+  return {
+    good,
+    other: await tokenOf(opaque, 'bob'),
+    jwt: await tokenOf(await application({ access_token_strategy: 'jwt' }), 'alice'),
+    narrow: await machineToken('basket'),
+    forged: { token: tampered(good.token) },
+    expired: await expiredToken(),
+    revoked,
+    spare,
+  }
+}
+
+async function application(metadata = {}) {
+  const configuration = await relyingParty({ scope: `${SCOPE} offline_access`, ...metadata })
+  return { configuration, id: configuration.clientMetadata().client_id, secret: configuration.clientMetadata().client_secret }
+}
+
+async function tokenOf({ configuration, id, secret }, subject) {
+  const tokens = await signIn(configuration, { decisions: { login: { subject } }, parameters: { scope: SCOPE } })
+  const url = configuration.serverMetadata().revocation_endpoint
+  const form = { token: tokens.access_token, client_id: id, client_secret: secret }
+  return { token: tokens.access_token, user: subject, client: id, scope: tokens.scope ?? SCOPE, revoke: { url, form } }
+}
+
+async function machineToken(scope, metadata = {}) {
+  const registered = await createClient({ grant_types: ['client_credentials'], response_types: [], redirect_uris: [], scope, ...metadata })
+  const basic = Buffer.from(`${registered.client_id}:${registered.client_secret}`).toString('base64')
+  const answer = await post(new URL('oauth2/token', process.env.SLUICE_ISSUER), { grant_type: 'client_credentials', scope }, { authorization: `Basic ${basic}` })
+  return { token: (await answer.json()).access_token, client: registered.client_id, scope }
+}
+
+/** One that was good for a second, which has passed. */
+async function expiredToken() {
+  const expired = await machineToken('orders.read', { client_credentials_grant_access_token_lifespan: '1s' })
+  while ((await introspect(expired.token)).active) await sleep(100)
+  return expired
+}
+
+/** The same length, the same alphabet, another content. */
+function tampered(token) {
+  const at = token.length - 20
+  return token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1)
+}
+
+async function post(url, form, headers = {}) {
+  const answer = await fetch(url, { method: 'POST', headers, body: new URLSearchParams(form) })
+  assert.equal(answer.status, 200, `POST ${url} answers ${answer.status}`)
+  return answer
+}
