@@ -23,12 +23,14 @@ pub use client_certificate::{
 };
 pub use fetch::{FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, UrlPattern};
 pub use listen::{
-    BindAddress, Drained, Limits, ListenError, Listener, LocalAddress, PeerAddress, PeerCertificates,
-    Transport, serve,
+    BindAddress, ConnectionFacts, DetachedListener, Drained, Limits, ListenError, Listener, LocalAddress,
+    PeerAddress, PeerCertificates, Transport, serve, serve_each,
 };
 pub use smtp::{
     InvalidMailbox, InvalidSmtpUrl, Mailbox, OutgoingMail, SmtpConfig, SmtpError, SmtpReply, SmtpTransport,
     SmtpUrl, StartTls, UnsendableMail,
 };
-pub use tls::{PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, self_signed};
+pub use tls::{
+    ClientTls, PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, client_config, self_signed,
+};
 pub use tls_termination::{NotTerminated, is_tls_terminated};

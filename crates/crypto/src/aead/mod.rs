@@ -3,20 +3,26 @@
 //!
 //! A sealed value is base64url of: version byte, key id byte, 12 bytes nonce, ciphertext and tag. The associated data
 //! hold purpose and network, so that a value opens for its own purpose in its own installation and nowhere else.
+//!
+//! `purpose`: what a value may be for. `subkey`: the keys of one purpose, also on their way to another process.
 
 mod purpose;
+mod subkey;
 
-use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use std::ops::Range;
+
+use aws_lc_rs::aead::{Aad, NONCE_LEN, Nonce};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{NetworkId, Rng, Secret};
 use thiserror::Error;
 
-pub use purpose::Purpose;
+pub use purpose::{Purpose, UnknownPurpose};
+pub use subkey::SealedSubkeys;
 
-use crate::digest::{derive_key, sha256};
 use purpose::PURPOSES;
+use subkey::Subkey;
 
 /// The format this program writes. Another number does not open.
 const VERSION: u8 = 1;
@@ -43,58 +49,69 @@ pub enum OpenError {
 /// A configured secret that keys are derived from.
 pub type SystemSecret = Secret<Vec<u8>>;
 
-struct KeySet {
-    id: u8,
-    keys: Vec<LessSafeKey>,
-}
-
-/// Seals and opens values. The first secret seals, all open.
+/// Seals and opens values. The first key of a purpose seals, all open.
 pub struct Sealer {
     network: NetworkId,
-    key_sets: Vec<KeySet>,
-    /// The one purpose that has secrets of its own.
-    own: Option<(Purpose, Vec<KeySet>)>,
+    /// For each purpose, in the order of their numbers: one key for each secret.
+    keys: Vec<Vec<Subkey>>,
 }
 
 impl std::fmt::Debug for Sealer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sealer")
-            .field("network", &self.network)
-            .field("keys", &self.key_sets.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Sealer").field("network", &self.network).finish_non_exhaustive()
     }
 }
 
 impl Sealer {
     /// A sealer for an installation. Each secret yields one subkey for each purpose.
     pub fn new(network: NetworkId, secrets: &[SystemSecret]) -> Self {
-        Self { network, key_sets: secrets.iter().map(KeySet::derive).collect(), own: None }
+        let keys = PURPOSES.iter().map(|purpose| Subkey::derive_each(secrets, *purpose));
+        Self { network, keys: keys.collect() }
+    }
+
+    /// A sealer that seals and opens values of some purposes only: those whose subkeys it is given.
+    pub fn from_subkeys(network: NetworkId, subkeys: &[SealedSubkeys]) -> Self {
+        let keys = PURPOSES.iter().map(|purpose| {
+            let of_purpose = subkeys.iter().filter(|some| some.purpose() == *purpose);
+            of_purpose.flat_map(SealedSubkeys::ready).collect()
+        });
+        Self { network, keys: keys.collect() }
     }
 
     /// The same sealer, but that `purpose` has secrets of its own: what it sealed before does not open any more. Without
     /// secrets, nothing changes.
     #[must_use]
-    pub fn with_own_secrets(self, purpose: Purpose, secrets: &[SystemSecret]) -> Self {
-        if secrets.is_empty() {
-            return self;
+    pub fn with_own_secrets(mut self, purpose: Purpose, secrets: &[SystemSecret]) -> Self {
+        if !secrets.is_empty()
+            && let Some(keys) = self.keys.get_mut(purpose.place())
+        {
+            *keys = Subkey::derive_each(secrets, purpose);
         }
-        Self { own: Some((purpose, secrets.iter().map(KeySet::derive).collect())), ..self }
+        self
+    }
+
+    /// What another process needs to seal and open values of this purpose and nothing else. Whoever has it can make what this
+    /// purpose stands for.
+    pub fn subkeys(&self, purpose: Purpose) -> SealedSubkeys {
+        SealedSubkeys::of(purpose, self.keys(purpose))
+    }
+
+    /// Whether there is a key for this purpose.
+    pub fn knows(&self, purpose: Purpose) -> bool {
+        !self.keys(purpose).is_empty()
     }
 
     /// Seals `plaintext`; the result is URL-safe.
     pub fn seal(&self, purpose: Purpose, plaintext: &[u8], rng: &dyn Rng) -> String {
-        let Some(set) = self.key_sets(purpose).first() else { return String::new() };
+        let Some(subkey) = self.keys(purpose).first() else { return String::new() };
         let nonce = random_bytes::<NONCE_LEN>(rng);
         let mut sealed = Vec::with_capacity(HEADER + plaintext.len() + TAG);
-        sealed.extend_from_slice(&[VERSION, set.id]);
+        sealed.extend_from_slice(&[VERSION, subkey.id]);
         sealed.extend_from_slice(&nonce);
         let mut body = plaintext.to_vec();
-        let key = set.key(purpose);
-        let done = key.map(|key| {
-            let aad = Aad::from(self.associated_data(purpose));
-            key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut body)
-        });
-        debug_assert!(matches!(done, Some(Ok(()))), "sealing fails for impossible lengths only");
+        let aad = Aad::from(self.associated_data(purpose));
+        let done = subkey.key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut body);
+        debug_assert!(done.is_ok(), "sealing fails for impossible lengths only");
         sealed.append(&mut body);
         URL_SAFE_NO_PAD.encode(sealed)
     }
@@ -105,6 +122,20 @@ impl Sealer {
     /// [`OpenError`] for anything that this installation did not seal for this purpose.
     pub fn open(&self, purpose: Purpose, sealed: &str) -> Result<Vec<u8>, OpenError> {
         self.open_with(purpose, sealed).map(|(_, opened)| opened)
+    }
+
+    /// Opens without memory of its own: in `buffer`, which is as long as the sealed text, or three quarters of it.
+    ///
+    /// # Errors
+    /// As [`Sealer::open`]; [`OpenError::Malformed`] too if it does not fit.
+    pub fn open_in<'b>(
+        &self,
+        purpose: Purpose,
+        sealed: &str,
+        buffer: &'b mut [u8],
+    ) -> Result<&'b [u8], OpenError> {
+        let (_, plain) = self.open_at(purpose, sealed, buffer)?;
+        buffer.get(plain).ok_or(OpenError::Malformed)
     }
 
     /// Which secret opens what was sealed for `purpose`, counted from 0: the first is the one that seals.
@@ -122,32 +153,49 @@ impl Sealer {
         if sealed.len() > MAX_SEALED {
             return Err(OpenError::Malformed);
         }
-        let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| OpenError::Malformed)?;
-        let Some((header, body)) = bytes.split_at_checked(HEADER) else { return Err(OpenError::Malformed) };
-        let [VERSION, key_id, nonce @ ..] = header else { return Err(OpenError::Malformed) };
+        let mut buffer = vec![0; base64::decoded_len_estimate(sealed.len())];
+        let (place, plain) = self.open_at(purpose, sealed, &mut buffer)?;
+        buffer.truncate(plain.end);
+        buffer.drain(..plain.start);
+        Ok((place, buffer))
+    }
+
+    /// Opens in `buffer`, and tells which secret did, and where the value is.
+    fn open_at(
+        &self,
+        purpose: Purpose,
+        sealed: &str,
+        buffer: &mut [u8],
+    ) -> Result<(usize, Range<usize>), OpenError> {
+        if sealed.len() > MAX_SEALED {
+            return Err(OpenError::Malformed);
+        }
+        let decode = |buffer: &mut [u8]| {
+            URL_SAFE_NO_PAD.decode_slice(sealed, buffer).map_err(|_| OpenError::Malformed)
+        };
+        let length = decode(buffer)?;
+        let header = buffer.get(..HEADER).filter(|_| length >= HEADER);
+        let Some(&[VERSION, key_id, ref nonce @ ..]) = header else { return Err(OpenError::Malformed) };
+        let nonce: [u8; NONCE_LEN] = nonce.try_into().map_err(|_| OpenError::Malformed)?;
         let mut answer = OpenError::UnknownKey;
-        let named = self.key_sets(purpose).iter().enumerate().filter(|(_, set)| set.id == *key_id);
-        for (place, set) in named {
-            let (Some(key), Ok(nonce)) = (set.key(purpose), Nonce::try_assume_unique_for_key(nonce)) else {
-                continue;
-            };
-            let mut buffer = body.to_vec();
+        let named = self.keys(purpose).iter().enumerate().filter(|(_, subkey)| subkey.id == key_id);
+        for (place, subkey) in named {
+            // Two secrets may have one id, and a key that is the wrong one spoils what it tried to open.
+            if answer == OpenError::NotAuthentic {
+                decode(buffer)?;
+            }
+            let body = buffer.get_mut(HEADER..length).ok_or(OpenError::Malformed)?;
             let aad = Aad::from(self.associated_data(purpose));
-            if let Ok(plain) = key.open_in_place(nonce, aad, &mut buffer) {
-                let length = plain.len();
-                buffer.truncate(length);
-                return Ok((place, buffer));
+            if let Ok(plain) = subkey.key.open_in_place(Nonce::assume_unique_for_key(nonce), aad, body) {
+                return Ok((place, HEADER..HEADER + plain.len()));
             }
             answer = OpenError::NotAuthentic;
         }
         Err(answer)
     }
 
-    fn key_sets(&self, purpose: Purpose) -> &[KeySet] {
-        match &self.own {
-            Some((own, key_sets)) if *own == purpose => key_sets,
-            _ => &self.key_sets,
-        }
+    fn keys(&self, purpose: Purpose) -> &[Subkey] {
+        self.keys.get(purpose.place()).map_or(&[], Vec::as_slice)
     }
 
     fn associated_data(&self, purpose: Purpose) -> [u8; 17] {
@@ -156,22 +204,6 @@ impl Sealer {
         first.fill(purpose as u8);
         rest.copy_from_slice(self.network.as_bytes());
         data
-    }
-}
-
-impl KeySet {
-    fn derive(secret: &SystemSecret) -> Self {
-        let material = secret.expose();
-        let id = sha256(&derive_key(material, b"key id"))[0];
-        let keys = PURPOSES.iter().filter_map(|purpose| {
-            let info = [b"seal/".as_slice(), &[*purpose as u8]].concat();
-            UnboundKey::new(&AES_256_GCM_SIV, &derive_key(material, &info)).ok().map(LessSafeKey::new)
-        });
-        Self { id, keys: keys.collect() }
-    }
-
-    fn key(&self, purpose: Purpose) -> Option<&LessSafeKey> {
-        self.keys.get(usize::from(purpose as u8) - 1)
     }
 }
 

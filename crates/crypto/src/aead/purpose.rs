@@ -1,5 +1,7 @@
 //! What a sealed value may be for.
 
+use thiserror::Error;
+
 /// What a sealed value is for. A value sealed for one purpose does not open for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -72,10 +74,12 @@ pub enum Purpose {
     EnrolmentTicket = 33,
     /// A puzzle that a browser is to solve.
     ProofOfWork = 34,
+    /// The cookie that says which accounts a browser logged in to.
+    KnownBrowser = 35,
 }
 
 /// Each, in the order of their numbers.
-pub(super) const PURPOSES: [Purpose; 34] = [
+pub(super) const PURPOSES: [Purpose; 35] = [
     Purpose::LoginChallenge,
     Purpose::LoginVerifier,
     Purpose::ConsentChallenge,
@@ -110,4 +114,25 @@ pub(super) const PURPOSES: [Purpose; 34] = [
     Purpose::RecoveryTicket,
     Purpose::EnrolmentTicket,
     Purpose::ProofOfWork,
+    Purpose::KnownBrowser,
 ];
+
+/// A number that is no purpose of this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("unknown purpose of sealed values: {0}")]
+pub struct UnknownPurpose(pub u8);
+
+impl Purpose {
+    /// Where its keys are.
+    pub(super) const fn place(self) -> usize {
+        self as usize - 1
+    }
+}
+
+impl TryFrom<u8> for Purpose {
+    type Error = UnknownPurpose;
+    fn try_from(number: u8) -> Result<Self, UnknownPurpose> {
+        let place = usize::from(number).checked_sub(1);
+        place.and_then(|place| PURPOSES.get(place)).copied().ok_or(UnknownPurpose(number))
+    }
+}

@@ -59,7 +59,65 @@ fn each_purpose_stands_where_its_key_is_looked_for() {
     for (place, purpose) in PURPOSES.into_iter().enumerate() {
         assert_eq!(usize::from(purpose as u8), place + 1);
     }
-    assert_eq!(PURPOSES.len(), usize::from(Purpose::ProofOfWork as u8));
+    assert_eq!(PURPOSES.len(), usize::from(Purpose::KnownBrowser as u8));
+}
+
+#[test]
+fn a_sealer_of_subkeys_opens_and_seals_for_their_purpose_and_no_other() {
+    let whole = sealer(1, &["new", "old"]);
+    let carried = serde_json::to_string(&whole.subkeys(Purpose::AccessToken)).unwrap();
+    let subkeys: SealedSubkeys = serde_json::from_str(&carried).unwrap();
+    let part = Sealer::from_subkeys(NetworkId::from_bytes([1; 16]), &[subkeys]);
+    for secrets in [["new"], ["old"]] {
+        let sealed = sealer(1, &secrets).seal(Purpose::AccessToken, b"payload", &OsRng);
+        assert_eq!(part.open(Purpose::AccessToken, &sealed).unwrap(), b"payload");
+    }
+    let sealed = part.seal(Purpose::AccessToken, b"payload", &OsRng);
+    assert_eq!(sealer(1, &["new"]).open(Purpose::AccessToken, &sealed).unwrap(), b"payload");
+    for purpose in PURPOSES.into_iter().filter(|purpose| *purpose != Purpose::AccessToken) {
+        let sealed = whole.seal(purpose, b"payload", &OsRng);
+        assert_eq!(part.open(purpose, &sealed), Err(OpenError::UnknownKey));
+        assert_eq!(part.open(Purpose::AccessToken, &sealed), Err(OpenError::NotAuthentic));
+        assert!(!part.knows(purpose) && part.seal(purpose, b"payload", &OsRng).is_empty());
+    }
+}
+
+#[test]
+fn subkeys_of_another_network_open_nothing() {
+    let whole = sealer(1, &["first"]);
+    let sealed = whole.seal(Purpose::AccessToken, b"payload", &OsRng);
+    let subkeys = [whole.subkeys(Purpose::AccessToken)];
+    let elsewhere = Sealer::from_subkeys(NetworkId::from_bytes([2; 16]), &subkeys);
+    assert_eq!(elsewhere.open(Purpose::AccessToken, &sealed), Err(OpenError::NotAuthentic));
+}
+
+#[test]
+fn subkeys_do_not_print_themselves_and_unknown_purposes_are_refused() {
+    let printed = format!("{:?}", sealer(1, &["first"]).subkeys(Purpose::AccessToken));
+    assert!(printed.contains("AccessToken") && printed.contains("[redacted]"), "{printed}");
+    assert!(serde_json::from_str::<SealedSubkeys>("[0,[]]").is_err());
+    assert!(serde_json::from_str::<SealedSubkeys>("[255,[]]").is_err());
+}
+
+#[test]
+fn a_value_opens_in_memory_of_the_caller_if_it_fits() {
+    let sealer = sealer(1, &["first"]);
+    let sealed = sealer.seal(Purpose::AccessToken, b"payload", &OsRng);
+    let mut buffer = [0; 64];
+    assert_eq!(sealer.open_in(Purpose::AccessToken, &sealed, &mut buffer).unwrap(), b"payload");
+    let mut short = [0; 16];
+    assert_eq!(sealer.open_in(Purpose::AccessToken, &sealed, &mut short), Err(OpenError::Malformed));
+    assert_eq!(sealer.open_in(Purpose::AccessToken, "", &mut buffer), Err(OpenError::Malformed));
+}
+
+#[test]
+fn secrets_whose_keys_have_one_id_are_tried_one_after_the_other() {
+    let id = |secret: &str| sealer(1, &[secret]).subkeys(Purpose::AccessToken).ready().next().unwrap().id;
+    let twin = (0..).map(|number: u32| number.to_string()).find(|secret| id(secret) == id("old")).unwrap();
+    let sealed = sealer(1, &["old"]).seal(Purpose::AccessToken, b"payload", &OsRng);
+    let both = sealer(1, &[&twin, "old"]);
+    assert_eq!(both.open_with(Purpose::AccessToken, &sealed).unwrap(), (1, b"payload".to_vec()));
+    assert_eq!(sealer(1, &[&twin]).open(Purpose::AccessToken, &sealed), Err(OpenError::NotAuthentic));
 }
 
 proptest::proptest! {

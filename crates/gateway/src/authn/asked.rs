@@ -2,7 +2,10 @@
 
 use std::net::IpAddr;
 
+use http::header::{ACCESS_CONTROL_REQUEST_METHOD, CONTENT_LENGTH, HeaderName, ORIGIN, TRANSFER_ENCODING};
 use http::{HeaderMap, Method};
+
+static DPOP: HeaderName = HeaderName::from_static("dpop");
 
 /// A request that a verdict is wanted on.
 #[derive(Debug, Clone, Copy)]
@@ -23,4 +26,59 @@ pub struct Asked<'a> {
     pub client: IpAddr,
     /// SHA-256 of the certificate (DER) whose key the client proved to hold (RFC 8705 §3.1).
     pub certificate: Option<[u8; 32]>,
+}
+
+impl Asked<'_> {
+    /// Whether this is a CORS preflight: an `OPTIONS` without a body that says where it comes from and what is to follow it.
+    pub fn is_preflight(&self) -> bool {
+        let has_body = || {
+            self.headers.contains_key(TRANSFER_ENCODING)
+                || self.headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0")
+        };
+        *self.method == Method::OPTIONS
+            && self.headers.contains_key(ORIGIN)
+            && self.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+            && !has_body()
+    }
+}
+
+/// As much of a request as its verdict still needs while it is waited for.
+pub(crate) struct AskedLater {
+    method: Method,
+    https: bool,
+    host: Box<str>,
+    path: Box<str>,
+    proofs: HeaderMap,
+    client: IpAddr,
+    certificate: Option<[u8; 32]>,
+}
+
+impl AskedLater {
+    /// What is needed of `asked`.
+    pub(crate) fn of(asked: &Asked<'_>) -> Self {
+        let proofs = asked.headers.get_all(&DPOP).iter().map(|proof| (DPOP.clone(), proof.clone()));
+        Self {
+            method: asked.method.clone(),
+            https: asked.https,
+            host: asked.host.into(),
+            path: asked.path.into(),
+            proofs: proofs.collect(),
+            client: asked.client,
+            certificate: asked.certificate,
+        }
+    }
+
+    /// The request, without what was not needed.
+    pub(crate) fn as_asked(&self) -> Asked<'_> {
+        Asked {
+            method: &self.method,
+            https: self.https,
+            host: &self.host,
+            path: &self.path,
+            query: None,
+            headers: &self.proofs,
+            client: self.client,
+            certificate: self.certificate,
+        }
+    }
 }

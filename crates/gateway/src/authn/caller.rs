@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use sluice_primitives::{SessionId, Timestamp};
 use sluice_protocol::Subject;
-use sluice_token::{AccessTokenClaims, Confirmation};
+use sluice_protocol::subject::InvalidSubject;
+use sluice_token::{AccessTokenClaims, Confirmation, PersonTokenClaims};
 
 /// Who calls.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +36,23 @@ pub struct PersonClaims {
     pub amr: Vec<String>,
     /// How well.
     pub acr: String,
+}
+
+impl TryFrom<PersonTokenClaims> for PersonClaims {
+    type Error = InvalidSubject;
+
+    fn try_from(claims: PersonTokenClaims) -> Result<Self, InvalidSubject> {
+        Ok(Self {
+            subject: claims.subject.to_string().parse()?,
+            session: claims.session,
+            issuer: claims.issuer,
+            audience: claims.audience,
+            expires_at: claims.expires_at,
+            authenticated_at: claims.authenticated_at,
+            amr: claims.amr,
+            acr: claims.acr,
+        })
+    }
 }
 
 /// What a token of another issuer says.

@@ -1,14 +1,23 @@
 //! Which rule a request falls under.
 //!
-//! [`file`]: the YAML file, as it is written. [`Route`]: a rule, checked and ready for use. [`RouteTable`]: all of them, found by host, path and method.
-//! `reload`: the table in force, replaced as a whole.
+//! [`file`]: the YAML file, as it is written. [`Route`]: a rule, checked and ready for use. [`RouteTable`]: all of them, found by host
+//! ([`host`]), path ([`path`], [`pattern`]) and method. [`LiveRoutes`]: the table in force, replaced as a whole. [`RoutesFile`]: what
+//! replaces it when the file changes.
 
 pub mod file;
+pub mod host;
+mod live;
+pub mod path;
+pub mod pattern;
+mod reload;
 mod rule;
 mod table;
+mod tree;
 
+pub use live::LiveRoutes;
+pub use reload::{Reloaded, RoutesError, RoutesFile, RoutesState};
 pub use rule::{
     AuthMode, BalancedUpstream, Enrichment, HeaderFrom, Limit, LimitBy, Phantom, Preflight, Resource, Route,
     RoutePolicy, StalePolicy, TokenSources,
 };
-pub use table::RouteTable;
+pub use table::{RouteTable, Settings, Unrouted};

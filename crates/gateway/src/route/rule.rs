@@ -1,5 +1,6 @@
 //! A rule, checked and ready for use.
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +17,10 @@ pub struct Route {
     pub name: Arc<str>,
     /// Where requests go; empty for routes that exist for the decisions of other proxies only.
     pub upstreams: Vec<BalancedUpstream>,
-    /// What replaces the matched prefix. `None`: the path goes on as it came.
+    /// What replaces the matched prefix, without a slash at its end. `None`: the path goes on as it came ([`Route::upstream_path`]).
     pub rewrite_prefix: Option<String>,
-    /// The length of the path's prefix that `rewrite_prefix` replaces.
-    pub matched_prefix: usize,
+    /// How many segments of the path `rewrite_prefix` replaces.
+    pub prefix_segments: usize,
     /// The most bytes of a request body. `None`: no bound.
     pub max_body: Option<u64>,
     /// The time for all of an exchange, retries included. `None`: no bound. Upgraded connections have none.
@@ -32,6 +33,19 @@ pub struct Route {
     pub enrichment: Enrichment,
     /// How often.
     pub limits: Vec<Limit>,
+}
+
+impl Route {
+    /// The path that the upstream is asked for when the client asked for `path`, both escaped.
+    pub fn upstream_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        let Some(prefix) = &self.rewrite_prefix else { return Cow::Borrowed(path) };
+        let end = path.match_indices('/').nth(self.prefix_segments).map_or(path.len(), |(at, _)| at);
+        match (prefix.as_str(), path.get(end..).unwrap_or_default()) {
+            ("", "") => Cow::Borrowed("/"),
+            ("", rest) => Cow::Borrowed(rest),
+            (prefix, rest) => Cow::Owned(format!("{prefix}{rest}")),
+        }
+    }
 }
 
 /// An upstream with its share of a route's requests.

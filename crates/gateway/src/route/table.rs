@@ -1,25 +1,187 @@
 //! All routes, found by host, path and method.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::rule::Route;
-use crate::proxy::upstream::UpstreamConfig;
+use http::{HeaderName, Method};
+use sluice_net::TrustedProxies;
 
-/// All routes. Made from a file, never changed.
+use super::host::ByHost;
+use super::path::{AmbiguousPath, readings};
+use super::pattern::Match;
+use super::rule::{Preflight, Route};
+use super::tree::{Leaf, PathTree};
+use crate::authn::Refusal;
+use crate::proxy::upstream::UpstreamConfig;
+use crate::validation::IssuerConfig;
+
+/// All routes, and what the file says beside them. Made from a file, never changed.
 #[derive(Debug, Default)]
 pub struct RouteTable {
     routes: Vec<Arc<Route>>,
+    matches: Vec<Match>,
     upstreams: Vec<Arc<UpstreamConfig>>,
+    settings: Settings,
+    tree: ByHost<PathTree>,
+    generation: u64,
+}
+
+/// What the file says of all routes.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Whose `X-Forwarded-*` and `Forwarded` count. Default: nobody's.
+    pub trusted_proxies: TrustedProxies,
+    /// Headers of clients that reach no upstream, beside `OAuth-*`.
+    pub strip_headers: Vec<HeaderName>,
+    /// The file with the countries of addresses (MMDB). Default: none.
+    pub country_database: Option<PathBuf>,
+    /// Whether a path may have escaped slashes, which stay escaped. Default: no.
+    pub encoded_slash: bool,
+    /// Issuers whose tokens count beside this installation's own.
+    pub issuers: Vec<Arc<IssuerConfig>>,
+}
+
+/// Why a request falls under no route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unrouted {
+    /// Its path could be read in two ways.
+    #[error("the path can be read in two ways")]
+    AmbiguousPath,
+    /// No route is for its host and path.
+    #[error("no route is for this host and path")]
+    NoRoute,
+    /// Routes are for its host and path, but with other methods ([`RouteTable::methods`]).
+    #[error("no route is for this method")]
+    OtherMethods,
+}
+
+impl From<Unrouted> for Refusal {
+    fn from(unrouted: Unrouted) -> Self {
+        match unrouted {
+            Unrouted::AmbiguousPath => Self::AmbiguousPath,
+            Unrouted::NoRoute | Unrouted::OtherMethods => Self::NoRoute,
+        }
+    }
+}
+
+impl From<AmbiguousPath> for Unrouted {
+    fn from(AmbiguousPath: AmbiguousPath) -> Self {
+        Self::AmbiguousPath
+    }
 }
 
 impl RouteTable {
+    /// A table of these routes, in the order of precedence.
+    pub fn new(rules: Vec<(Match, Route)>, upstreams: Vec<UpstreamConfig>, settings: Settings) -> Self {
+        let upstreams = upstreams.into_iter().map(Arc::new).collect();
+        let mut table = Self { upstreams, settings, ..Self::default() };
+        for (matched, route) in rules {
+            let route = Arc::new(route);
+            for host in &matched.hosts {
+                table.tree.entry(host).entry(&matched.path).add(methods(&matched, &route), route.clone());
+            }
+            table.routes.push(route);
+            table.matches.push(matched);
+        }
+        table
+    }
+
     /// All routes, in the order of the file.
     pub fn routes(&self) -> &[Arc<Route>] {
         &self.routes
+    }
+
+    /// Which requests each of the routes is for, in the same order.
+    pub fn matches(&self) -> &[Match] {
+        &self.matches
     }
 
     /// All upstreams.
     pub fn upstreams(&self) -> &[Arc<UpstreamConfig>] {
         &self.upstreams
     }
+
+    /// What holds for all routes.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Which table of this process it is; each one that comes into force has a higher number.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The route of a request. The host may have a port; the path is as it was sent, without the query.
+    ///
+    /// A host comes before the domain that it is below, and that before all hosts; then the path that fits best: text before a
+    /// placeholder, a placeholder before a prefix, segment by segment from the left. Methods come last: routes of a path that
+    /// fits less well are not asked when it has none for the method.
+    ///
+    /// # Errors
+    /// [`Unrouted`]
+    pub fn find(&self, method: &Method, host: &str, path: &str) -> Result<&Arc<Route>, Unrouted> {
+        let readings = readings(path, self.settings.encoded_slash)?;
+        let found = self.choose(method, host, &readings.literal);
+        let agrees = |other: &String| match (found, self.choose(method, host, other)) {
+            (Ok(one), Ok(another)) => Arc::ptr_eq(one, another),
+            (one, another) => one.err() == another.err(),
+        };
+        if readings.others.iter().all(agrees) { found } else { Err(Unrouted::AmbiguousPath) }
+    }
+
+    /// The methods that routes name for this host and path: for `Allow` (RFC 9110 §15.5.6).
+    pub fn methods(&self, host: &str, path: &str) -> Vec<&Method> {
+        let Ok(readings) = readings(path, self.settings.encoded_slash) else { return Vec::new() };
+        let mut methods: Vec<&Method> = Vec::new();
+        for method in self.leaf(host, &readings.literal).into_iter().flat_map(Leaf::methods) {
+            if !methods.contains(&method) {
+                methods.push(method);
+            }
+        }
+        methods
+    }
+
+    /// The names of routes that no request comes to, because others are for the same hosts, paths and methods.
+    pub fn unreachable(&self) -> Vec<Arc<str>> {
+        let mut unreachable = Vec::new();
+        for (route, matched) in self.routes.iter().zip(&self.matches) {
+            let leaves = matched.hosts.iter().filter_map(|host| self.tree.get(host)?.get(&matched.path));
+            let is_reached = leaves.into_iter().any(|leaf| leaf.leads_to(route));
+            if !is_reached {
+                unreachable.push(route.name.clone());
+            }
+        }
+        unreachable
+    }
+
+    pub(super) fn with_generation(self, generation: u64) -> Self {
+        Self { generation, ..self }
+    }
+
+    fn choose(&self, method: &Method, host: &str, path: &str) -> Result<&Arc<Route>, Unrouted> {
+        let leaf = self.leaf(host, path).ok_or(Unrouted::NoRoute)?;
+        leaf.choose(method).ok_or(Unrouted::OtherMethods)
+    }
+
+    fn leaf(&self, host: &str, path: &str) -> Option<&Leaf> {
+        self.tree.find(host, |tree| tree.find(path))
+    }
 }
+
+/// The methods of a route: `HEAD` goes with `GET` (RFC 9110 §9.3.2), `OPTIONS` with preflights that pass.
+fn methods(matched: &Match, route: &Route) -> Vec<Method> {
+    let mut methods = matched.methods.clone();
+    let implied = [
+        (Method::HEAD, methods.contains(&Method::GET)),
+        (Method::OPTIONS, !methods.is_empty() && route.policy.preflight == Preflight::Pass),
+    ];
+    for (method, is_implied) in implied {
+        if is_implied && !methods.contains(&method) {
+            methods.push(method);
+        }
+    }
+    methods
+}
+
+#[cfg(test)]
+mod tests;

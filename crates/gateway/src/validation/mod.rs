@@ -1,8 +1,25 @@
 //! Whether a token holds: from memory where it can be, by asking its authority where it must be.
 //!
-//! [`validator`]: the trait. `local`: tokens of this installation. `cache`: what was verified once is not verified again.
-//! `jwks`: JWTs of other issuers. `introspection`: opaque tokens of others (RFC 7662). `holder`: tokens bound to a key.
+//! [`Validation`]: which issuer a token is checked by. `local`: tokens of this installation. `cache`: what was verified once is not
+//! verified again. `jwks`: JWTs of other issuers. `introspection`: opaque tokens of others (RFC 7662). `flights`: questions that
+//! requests share. [`holder`]: tokens bound to a key. [`config`]: what is configured about other issuers. [`Validator`]: the trait.
 
+mod cache;
+pub mod config;
+mod dispatch;
+#[cfg(test)]
+mod fake;
+mod flights;
+pub mod holder;
+mod introspection;
+mod jwks;
+mod local;
 mod validator;
 
+pub use cache::VerdictCache;
+pub use config::{IntrospectionClient, IntrospectionConfig, IssuerConfig, JwtConfig, KeySource, OWN_ISSUER};
+pub use dispatch::{Validation, ValidationParts};
+pub use holder::{HolderCheck, HolderParts};
+pub use introspection::IntrospectionStats;
+pub use local::{Authority, Freshness, LocalParts, OwnKeys};
 pub use validator::{BoxedValidation, TokenFault, Validated, Validator};

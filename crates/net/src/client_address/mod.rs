@@ -39,6 +39,12 @@ impl TrustedProxies {
         if !self.trusts(peer) {
             return peer;
         }
+        self.client_address_behind(peer, headers)
+    }
+
+    /// The same behind a peer that is trusted for a reason of its own: one on this machine, say.
+    pub fn client_address_behind(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let peer = peer.to_canonical();
         let by_x_forwarded_for =
             x_forwarded_for::hops(headers).map(|nearest_first| self.walk(peer, nearest_first));
         let by_forwarded = forwarded::hops(headers).map(|hops| self.walk(peer, hops.into_iter().rev()));

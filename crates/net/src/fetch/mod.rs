@@ -45,8 +45,7 @@ use resolver::{Lookup, Reach, Resolver, SystemLookup};
 const USER_AGENT: &str = concat!("Sluice/", env!("CARGO_PKG_VERSION"));
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// Connections kept open to one host, and for how long.
-const IDLE_PER_HOST: usize = 4;
+/// How long unused connections are kept open.
 const IDLE_FOR: Duration = Duration::from_secs(30);
 
 /// An answer, whatever its status.
@@ -84,8 +83,9 @@ impl Fetcher {
     fn with_lookup(policy: FetchPolicy, lookup: &Arc<dyn Lookup>) -> Result<Self, FetchError> {
         let tls = roots::client_config(policy.extra_ca_file.as_deref())?;
         let resolver = |reach| Resolver { reach, lookup: lookup.clone() };
-        let guarded = client(resolver(Reach::PublicOnly), tls.clone())?;
-        Ok(Self { guarded, open: client(resolver(Reach::Anything), tls)?, policy })
+        let idle = policy.idle_per_host;
+        let guarded = client(resolver(Reach::PublicOnly), tls.clone(), idle)?;
+        Ok(Self { guarded, open: client(resolver(Reach::Anything), tls, idle)?, policy })
     }
 
     /// What the policy grants each call, to be changed for one.
@@ -134,9 +134,22 @@ impl Fetcher {
     /// # Errors
     /// [`FetchError`]; a status that is no success is not one.
     pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<Fetched, FetchError> {
+        self.post_form_with(url, form, HeaderMap::new(), self.limits()).await
+    }
+
+    /// `POST` of a form with limits of its own and further `headers`, such as what the caller is authenticated by.
+    ///
+    /// # Errors
+    /// [`FetchError`]; a status that is no success is not one.
+    pub async fn post_form_with(
+        &self,
+        url: &Url,
+        form: &[(&str, &str)],
+        mut headers: HeaderMap,
+        limits: FetchLimits,
+    ) -> Result<Fetched, FetchError> {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let headers = HeaderMap::from_iter([(CONTENT_TYPE, FORM)]);
-        let limits = self.limits();
+        headers.insert(CONTENT_TYPE, FORM);
         let request = self.request(Method::POST, url, limits)?.headers(headers).body(body);
         in_time(limits, answer(request, limits)).await
     }
@@ -248,7 +261,7 @@ async fn read(response: Response, limits: FetchLimits) -> Result<Fetched, FetchE
 
 /// Decompression is turned off by name: another crate could turn it on by a feature, and a small answer would become a
 /// large one.
-fn client(resolver: Resolver, tls: ClientConfig) -> Result<Client, FetchError> {
+fn client(resolver: Resolver, tls: ClientConfig, idle_per_host: usize) -> Result<Client, FetchError> {
     let client = Client::builder()
         .tls_backend_preconfigured(tls)
         .dns_resolver(resolver)
@@ -260,7 +273,7 @@ fn client(resolver: Resolver, tls: ClientConfig) -> Result<Client, FetchError> {
         .no_proxy()
         .referer(false)
         .user_agent(USER_AGENT)
-        .pool_max_idle_per_host(IDLE_PER_HOST)
+        .pool_max_idle_per_host(idle_per_host)
         .pool_idle_timeout(IDLE_FOR);
     client.build().map_err(FetchError::Setup)
 }

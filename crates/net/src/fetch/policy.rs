@@ -26,6 +26,8 @@ pub struct FetchPolicy {
     pub max_body_bytes: usize,
     /// The time for all of it, redirects and body included. Default: 5 s.
     pub timeout: Duration,
+    /// Connections kept open to one host when nobody uses them. Default: 4.
+    pub idle_per_host: usize,
     /// A PEM file of certificates to trust besides those of the system. Default: none.
     pub extra_ca_file: Option<PathBuf>,
 }
@@ -39,6 +41,7 @@ impl Default for FetchPolicy {
             max_redirects: 0,
             max_body_bytes: 256 * 1024,
             timeout: Duration::from_secs(5),
+            idle_per_host: 4,
             extra_ca_file: None,
         }
     }

@@ -9,17 +9,17 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
+use hyper::service::Service;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::Service;
 use tracing::warn;
 
 use super::BoxError;
 use super::connection::Connections;
-use super::request_facts::PeerAddress;
+use super::request_facts::{ConnectionFacts, PeerAddress};
 use super::socket::{self, Socket};
 
 /// The pause after a failed accept, as with no file descriptor left: doubled each time up to the second value.
@@ -39,9 +39,10 @@ enum Accepted {
 
 impl Acceptor {
     /// Accepts until shutdown; the socket is closed then.
-    pub(super) async fn run<S, B>(self, socket: Socket, connections: Arc<Connections<S>>)
+    pub(super) async fn run<M, S, B>(self, socket: Socket, connections: Arc<Connections<M>>)
     where
-        S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        M: Fn(ConnectionFacts) -> S + Send + Sync + 'static,
+        S: Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
         S::Future: Send + 'static,
         S::Error: Into<BoxError>,
         B: Body<Data = Bytes> + Send + 'static,

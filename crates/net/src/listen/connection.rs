@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
+use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::{Builder, UpgradeableConnection};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -16,12 +17,11 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
-use tower::Service;
 use tracing::debug;
 
 use super::BoxError;
 use super::limits::Limits;
-use super::request_facts::{ConnectionFacts, PeerAddress, Stamped};
+use super::request_facts::{ConnectionFacts, Counted, PeerAddress};
 use super::supervision::{Drainable, Supervision};
 use crate::tls::{ALPN_HTTP_2, TlsAcceptorHandle};
 
@@ -33,10 +33,11 @@ const TLS_HANDSHAKE: u8 = 22;
 type HttpBuilder = Builder<TokioExecutor>;
 
 /// What the connections of a listener share.
-pub(super) struct Connections<S> {
+pub(super) struct Connections<M> {
     tls: Option<TlsAcceptorHandle>,
     handshake_timeout: Duration,
-    service: S,
+    /// Makes the service of a connection.
+    make: M,
     builders: Builders,
     supervision: Supervision,
     shutdown: CancellationToken,
@@ -49,17 +50,17 @@ struct Builders {
     http2: HttpBuilder,
 }
 
-impl<S> Connections<S> {
+impl<M> Connections<M> {
     pub(super) fn new(
         tls: Option<TlsAcceptorHandle>,
-        service: S,
+        make: M,
         limits: &Limits,
         shutdown: CancellationToken,
     ) -> Self {
         Self {
             tls,
             handshake_timeout: limits.tls_handshake_timeout,
-            service,
+            make,
             builders: Builders {
                 any: http_builder(limits),
                 http1: http_builder(limits).http1_only(),
@@ -97,9 +98,10 @@ impl<S> Connections<S> {
     }
 }
 
-impl<S, B> Connections<S>
+impl<M, S, B> Connections<M>
 where
-    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    M: Fn(ConnectionFacts) -> S,
+    S: Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError>,
     B: Body<Data = Bytes> + Send + 'static,
@@ -135,7 +137,7 @@ where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let member = self.supervision.enter();
-        let service = Stamped { inner: self.service.clone(), facts, record: member.record.clone() };
+        let service = Counted { inner: (self.make)(facts), record: member.record.clone() };
         let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
         match member.record.supervise(pin!(connection)).await {
             Some(Ok(())) => {}
@@ -150,10 +152,10 @@ enum MaybeTls {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl<I, S, B> Drainable for UpgradeableConnection<'_, TokioIo<I>, Stamped<S>, TokioExecutor>
+impl<I, S, B> Drainable for UpgradeableConnection<'_, TokioIo<I>, Counted<S>, TokioExecutor>
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S: Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError>,
     B: Body<Data = Bytes> + Send + 'static,

@@ -29,11 +29,12 @@ use tower::Service;
 use tracing::{info, warn};
 
 pub use limits::Limits;
-pub use request_facts::{PeerAddress, PeerCertificates, Transport};
-pub use socket::{BindAddress, ListenError, Listener, LocalAddress};
+pub use request_facts::{ConnectionFacts, PeerAddress, PeerCertificates, Transport};
+pub use socket::{BindAddress, DetachedListener, ListenError, Listener, LocalAddress};
 
 use accept::Acceptor;
 use connection::Connections;
+use request_facts::Stamped;
 use supervision::Supervision;
 
 use crate::tls::TlsAcceptorHandle;
@@ -68,7 +69,28 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let connections = Arc::new(Connections::new(tls, service, &limits, shutdown.clone()));
+    let stamped = move |facts| Stamped { inner: service.clone(), facts };
+    serve_each(listener, tls, stamped, shutdown, limits).await
+}
+
+/// As [`serve`], but each connection has a service of its own, which `make` makes, and requests carry no facts: the service
+/// has them.
+pub async fn serve_each<M, S, B>(
+    listener: Listener,
+    tls: Option<TlsAcceptorHandle>,
+    make: M,
+    shutdown: CancellationToken,
+    limits: Limits,
+) -> Drained
+where
+    M: Fn(ConnectionFacts) -> S + Send + Sync + 'static,
+    S: hyper::service::Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let connections = Arc::new(Connections::new(tls, make, &limits, shutdown.clone()));
     let permits = Arc::new(Semaphore::new(limits.max_connections.min(Semaphore::MAX_PERMITS)));
     let (tasks, accepting) = (TaskTracker::new(), TaskTracker::new());
     let (sockets, socket_file) = listener.into_parts();

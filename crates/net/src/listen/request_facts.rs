@@ -51,10 +51,13 @@ impl fmt::Debug for PeerCertificates {
 
 /// What is true of a connection from its first request to its last.
 #[derive(Debug, Clone)]
-pub(crate) struct ConnectionFacts {
-    pub(crate) peer: PeerAddress,
-    pub(crate) transport: Transport,
-    pub(crate) certificates: Option<PeerCertificates>,
+pub struct ConnectionFacts {
+    /// The other end.
+    pub peer: PeerAddress,
+    /// How requests come.
+    pub transport: Transport,
+    /// The certificates that the peer showed; `None`: none.
+    pub certificates: Option<PeerCertificates>,
 }
 
 impl ConnectionFacts {
@@ -70,11 +73,30 @@ impl ConnectionFacts {
     }
 }
 
-/// The service of one connection: tells each request where it came from, and counts it.
+/// The service of one connection: counts its requests.
+pub(crate) struct Counted<S> {
+    pub(crate) inner: S,
+    pub(crate) record: Arc<Record>,
+}
+
+impl<S> hyper::service::Service<Request<Incoming>> for Counted<S>
+where
+    S: hyper::service::Service<Request<Incoming>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        self.record.count_request();
+        self.inner.call(request)
+    }
+}
+
+/// The service of one connection: tells each request where it came from.
 pub(crate) struct Stamped<S> {
     pub(crate) inner: S,
     pub(crate) facts: ConnectionFacts,
-    pub(crate) record: Arc<Record>,
 }
 
 impl<S> hyper::service::Service<Request<Incoming>> for Stamped<S>
@@ -86,7 +108,6 @@ where
     type Future = Oneshot<S, Request<Incoming>>;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        self.record.count_request();
         let extensions = request.extensions_mut();
         extensions.insert(self.facts.peer);
         extensions.insert(self.facts.transport);

@@ -88,6 +88,39 @@ pub struct Listener {
     file: Option<SocketFile>,
 }
 
+/// A bound socket that is not yet any runtime's: each core of a server attaches its own.
+#[derive(Debug)]
+pub struct DetachedListener {
+    socket: DetachedSocket,
+    address: LocalAddress,
+    file: Option<SocketFile>,
+}
+
+#[derive(Debug)]
+enum DetachedSocket {
+    Tcp(std::net::TcpListener),
+    Unix(std::os::unix::net::UnixListener),
+}
+
+impl DetachedListener {
+    /// What it is bound to.
+    pub fn local_address(&self) -> &LocalAddress {
+        &self.address
+    }
+
+    /// The listener, served by the runtime that this is called in.
+    ///
+    /// # Errors
+    /// The runtime cannot watch the socket.
+    pub fn attach(self) -> io::Result<Listener> {
+        let socket = match self.socket {
+            DetachedSocket::Tcp(socket) => Socket::Tcp(TcpListener::from_std(socket)?),
+            DetachedSocket::Unix(socket) => Socket::Unix(UnixListener::from_std(socket)?),
+        };
+        Ok(Listener { sockets: vec![socket], address: self.address, file: self.file })
+    }
+}
+
 #[derive(Debug)]
 pub(super) enum Socket {
     Tcp(TcpListener),
@@ -115,6 +148,28 @@ impl Listener {
         }
     }
 
+    /// Binds `address` once for each core: with `SO_REUSEPORT`, or, for a Unix socket, as one socket that all share. The file of a
+    /// Unix socket goes with the first.
+    ///
+    /// # Errors
+    /// As [`Listener::bind`].
+    pub async fn bind_per_core(
+        address: &BindAddress,
+        cores: NonZeroUsize,
+    ) -> Result<Vec<DetachedListener>, ListenError> {
+        let count = if matches!(address, BindAddress::Unix { .. }) { NonZeroUsize::MIN } else { cores };
+        let bound = Self::bind(address, count).await?;
+        let failed = |source| ListenError::Bind { address: format!("{address:?}"), source };
+        let mut detached = Vec::with_capacity(cores.get());
+        for socket in bound.sockets {
+            detached.extend(detach(socket, cores.get() / count.get()).map_err(failed)?);
+        }
+        let mut file = bound.file;
+        let address = bound.address;
+        let listener = |socket| DetachedListener { socket, address: address.clone(), file: file.take() };
+        Ok(detached.into_iter().map(listener).collect())
+    }
+
     /// What it is bound to.
     pub fn local_address(&self) -> &LocalAddress {
         &self.address
@@ -136,6 +191,22 @@ impl Listener {
     pub(super) fn into_parts(self) -> (Vec<Socket>, Option<SocketFile>) {
         (self.sockets, self.file)
     }
+}
+
+/// Takes a socket from its runtime, as often as it is needed.
+fn detach(socket: Socket, copies: usize) -> io::Result<Vec<DetachedSocket>> {
+    let mut detached = Vec::with_capacity(copies);
+    match socket {
+        Socket::Tcp(socket) => detached.push(DetachedSocket::Tcp(socket.into_std()?)),
+        Socket::Unix(socket) => {
+            let socket = socket.into_std()?;
+            for _ in 1..copies {
+                detached.push(DetachedSocket::Unix(socket.try_clone()?));
+            }
+            detached.push(DetachedSocket::Unix(socket));
+        }
+    }
+    Ok(detached)
 }
 
 async fn first_address(host: &str, port: u16) -> Result<SocketAddr, ListenError> {

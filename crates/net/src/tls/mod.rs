@@ -1,14 +1,16 @@
 //! TLS for listeners: rustls, and nothing older than TLS 1.2.
 //!
 //! [`PemSource`]: where certificate and key are. [`TlsAcceptorHandle`]: the configuration in force, replaced when the
-//! files change. [`self_signed`]: a certificate for a laptop.
+//! files change. [`self_signed`]: a certificate for a laptop. [`client_config`]: the other side.
 
 mod acceptor;
+mod client;
 mod client_certificates;
 mod pem_source;
 mod self_signed;
 
 pub use acceptor::{Reload, TlsAcceptorHandle};
+pub use client::{ClientTls, client_config};
 pub use pem_source::PemSource;
 pub use self_signed::{SelfSigned, self_signed};
 

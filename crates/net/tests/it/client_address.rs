@@ -37,6 +37,20 @@ fn nobody_is_believed_by_default() {
 }
 
 #[test]
+fn a_peer_that_is_believed_for_a_reason_of_its_own_names_the_client_and_no_more() {
+    let proxies = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]);
+    for (said, found) in [
+        ("192.0.2.7", "192.0.2.7"),
+        ("192.0.2.7, 127.0.0.1", "127.0.0.1"),
+        ("192.0.2.7, 10.0.0.2", "192.0.2.7"),
+    ] {
+        let lines = headers(&[("x-forwarded-for", said)]);
+        let client = proxies.client_address_behind("127.0.0.1".parse().unwrap(), &lines);
+        assert_eq!(client.to_string(), found, "{said}");
+    }
+}
+
+#[test]
 fn the_client_is_the_first_from_the_right_that_is_no_proxy() {
     assert_eq!(by_x_forwarded_for("1.2.3.4"), "1.2.3.4");
     assert_eq!(by_x_forwarded_for("6.6.6.6, 1.2.3.4"), "1.2.3.4");

@@ -32,6 +32,8 @@ pub(super) struct Loaded {
     pub(super) access_token: LoadedSet,
     pub(super) request_object: EncryptionKeys,
     pub(super) public_jwks: Arc<str>,
+    /// Of these, what own tokens are verified with.
+    pub(super) signing_jwks: Arc<str>,
     pub(super) verifying: Vec<VerifyingKey>,
     pub(super) algorithms: Vec<SigningAlgorithm>,
 }
@@ -67,10 +69,20 @@ impl Loaded {
             signing.keys.iter().filter_map(|key| key.signing_algorithm().ok()).collect();
         algorithms.sort_unstable();
         algorithms.dedup();
+        let signing_jwks = serde_json::to_string(&signing).unwrap_or_default().into();
         let others = request_object.public.iter().cloned().chain(further.keys);
         let published = JwkSet { keys: signing.keys.into_iter().chain(others).collect() };
         let public_jwks = serde_json::to_string(&published).unwrap_or_default().into();
-        Ok(Self { reading, id_token, access_token, request_object, public_jwks, verifying, algorithms })
+        Ok(Self {
+            reading,
+            id_token,
+            access_token,
+            request_object,
+            public_jwks,
+            signing_jwks,
+            verifying,
+            algorithms,
+        })
     }
 
     /// One of the sets that this server signs with.

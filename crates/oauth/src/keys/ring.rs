@@ -190,6 +190,16 @@ impl KeyRing {
         Arc::clone(&self.loaded.load().public_jwks)
     }
 
+    /// The public keys that own tokens are signed with, as a JWK set: what a gateway elsewhere verifies them with.
+    pub fn signing_jwks(&self) -> Arc<str> {
+        Arc::clone(&self.loaded.load().signing_jwks)
+    }
+
+    /// Changes whenever keys were read again.
+    pub fn generation(&self) -> u64 {
+        self.loaded.load().reading
+    }
+
     /// Checks that a token was signed by one of our keys, retiring ones included, those for encryption not. What it says (`typ`, `iss`, `exp`) is
     /// the caller's to judge.
     ///

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_primitives::NodeId;
+use sluice_primitives::{Lifetime, NodeId};
 use sluice_protocol::ClientId;
 
 use super::marker::Marker;
@@ -37,6 +37,8 @@ pub struct FeedBatch {
     pub changes: Vec<Change>,
     /// The position after them.
     pub position: FeedPosition,
+    /// How old this knowledge is: nothing where the store itself was read.
+    pub age: Lifetime,
 }
 
 /// Reads the feed.

@@ -1,8 +1,10 @@
 //! Revocation: a marker says what no longer holds, the feed carries it to every node, the set answers in memory.
 
 mod feed;
+mod fingerprint;
 mod follower;
 mod marker;
+mod markers;
 mod set;
 
 pub use feed::{Change, Feed, FeedBatch, FeedPosition};

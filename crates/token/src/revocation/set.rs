@@ -1,22 +1,43 @@
 //! The live markers in memory.
 
-use std::collections::HashMap;
+use std::cell::LazyCell;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::RwLock;
 use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 
+use super::fingerprint::Fingerprints;
 use super::marker::{Marker, Target};
+use super::markers::{Markers, PARTS};
 use crate::claims::{AccessTokenClaims, TokenId};
 
-/// The live markers. Key: the target. Bound: what is revoked within one longest token lifetime. Staleness: the feed's.
-#[derive(Debug, Default)]
-pub struct RevocationSet(RwLock<HashMap<Target, Entry>>);
+/// So many parts of each table are searched for what has expired at a time; fewer entries than [`FEW`] are no work at all.
+const PARTS_AT_A_TIME: usize = 8;
+const FEW: usize = 4_096;
 
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    at: Timestamp,
-    expires_at: Timestamp,
+/// The live markers. Key: the target, as 128 bits. Bound: what is revoked within one longest token lifetime. Staleness: the
+/// feed's. Asked about each request: nothing is allocated, kinds without markers are not looked at, and readers wait only for
+/// a writer in the same part of the same kind.
+#[derive(Default)]
+pub struct RevocationSet {
+    /// Of all kinds.
+    count: AtomicUsize,
+    fingerprints: Fingerprints,
+    grants: Markers,
+    sessions: Markers,
+    subjects: Markers,
+    subject_clients: Markers,
+    clients: Markers,
+    subject_consents: Markers,
+    /// The part where the search for what has expired goes on.
+    next_part: AtomicUsize,
+}
+
+impl fmt::Debug for RevocationSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RevocationSet").field("len", &self.len()).finish_non_exhaustive()
+    }
 }
 
 /// What markers are held against.
@@ -36,59 +57,29 @@ pub struct Facts<'a> {
     pub consented_at: Timestamp,
 }
 
-fn covers(markers: &HashMap<Target, Entry>, facts: &Facts<'_>) -> bool {
-    let not_later =
-        |target: Target, time: Timestamp| markers.get(&target).is_some_and(|entry| time <= entry.at);
-    if markers.is_empty() {
-        return false;
-    }
-    if markers.contains_key(&Target::Grant(facts.grant)) {
-        return true;
-    }
-    if not_later(Target::Client(facts.client.clone()), facts.consented_at) {
-        return true;
-    }
-    // A session authenticates once: whatever the clocks of two nodes say, its end comes after.
-    if facts.session.is_some_and(|session| markers.contains_key(&Target::Session(session))) {
-        return true;
-    }
-    facts.subject.is_some_and(|subject| {
-        not_later(Target::Subject(subject.clone()), facts.authenticated_at)
-            || not_later(Target::SubjectClient(subject.clone(), facts.client.clone()), facts.consented_at)
-            || not_later(Target::SubjectConsents(subject.clone()), facts.consented_at)
-    })
-}
-
-/// An exchanged token ends by itself, and with each of those that it was exchanged for (RFC 8693).
-fn origin_is_covered(
-    markers: &HashMap<Target, Entry>,
-    claims: &AccessTokenClaims,
-    facts: &Facts<'_>,
-) -> bool {
-    let origins = &claims.rare.origins;
-    let alone = |token: TokenId| markers.contains_key(&Target::Grant(token.as_grant()));
-    !origins.is_empty() && alone(claims.id)
-        || origins.iter().any(|origin| {
-            let of_origin = Facts { client: &origin.client, consented_at: origin.consented_at, ..*facts };
-            alone(origin.token) || covers(markers, &of_origin)
-        })
-}
-
 impl RevocationSet {
     /// Adds a marker; a later one for the same target wins.
     pub fn apply(&self, marker: &Marker) {
-        let mut markers = self.0.write();
-        let entry = markers
-            .entry(marker.target.clone())
-            .or_insert(Entry { at: marker.at, expires_at: marker.expires_at });
-        entry.at = entry.at.max(marker.at);
-        entry.expires_at = entry.expires_at.max(marker.expires_at);
+        let prints = &self.fingerprints;
+        let (markers, key) = match &marker.target {
+            Target::Grant(grant) => (&self.grants, Fingerprints::grant(*grant)),
+            Target::Session(session) => (&self.sessions, Fingerprints::session(*session)),
+            Target::Subject(subject) => (&self.subjects, prints.subject(subject)),
+            Target::SubjectClient(subject, client) => {
+                let key = Fingerprints::subject_client(prints.subject(subject), prints.client(client));
+                (&self.subject_clients, key)
+            }
+            Target::Client(client) => (&self.clients, prints.client(client)),
+            Target::SubjectConsents(subject) => (&self.subject_consents, prints.subject(subject)),
+        };
+        if markers.apply(key, marker.at, marker.expires_at) {
+            self.count.fetch_add(1, Ordering::Release);
+        }
     }
 
     /// Whether the token was revoked.
     pub fn holds(&self, claims: &AccessTokenClaims) -> bool {
-        let markers = self.0.read();
-        if markers.is_empty() {
+        if self.is_empty() {
             return false;
         }
         let facts = Facts {
@@ -99,143 +90,118 @@ impl RevocationSet {
             authenticated_at: claims.authenticated_at,
             consented_at: claims.consented_at,
         };
-        covers(&markers, &facts) || origin_is_covered(&markers, claims, &facts)
+        self.covers_grant(&facts) || self.origin_is_covered(claims, &facts)
     }
 
     /// Whether the grant with these facts was revoked.
     pub fn covers_grant(&self, facts: &Facts<'_>) -> bool {
-        covers(&self.0.read(), facts)
+        if self.is_empty() {
+            return false;
+        }
+        if self.holds_grant(facts.grant) || facts.session.is_some_and(|session| self.session_is_over(session))
+        {
+            return true;
+        }
+        // Each name is hashed once at most, and not at all where no marker names one.
+        let client = LazyCell::new(|| self.fingerprints.client(facts.client));
+        if self.clients.at(|| *client).is_some_and(|at| facts.consented_at <= at) {
+            return true;
+        }
+        let Some(subject) = facts.subject else { return false };
+        let subject = LazyCell::new(|| self.fingerprints.subject(subject));
+        let with_client = || self.subject_clients.at(|| Fingerprints::subject_client(*subject, *client));
+        let consents = || self.subject_consents.at(|| *subject);
+        self.subjects.at(|| *subject).is_some_and(|at| facts.authenticated_at <= at)
+            || with_client().is_some_and(|at| facts.consented_at <= at)
+            || consents().is_some_and(|at| facts.consented_at <= at)
     }
 
     /// Whether the grant itself was revoked, whatever wide markers say.
     pub fn holds_grant(&self, grant: GrantId) -> bool {
-        self.0.read().contains_key(&Target::Grant(grant))
+        self.grants.at(|| Fingerprints::grant(grant)).is_some()
     }
 
     /// Whether a login of `subject` in `session` was signed out after it happened.
     pub fn covers_login(&self, session: SessionId, subject: &Subject, authenticated_at: Timestamp) -> bool {
-        let markers = self.0.read();
-        let covers = |target: Target| markers.get(&target).is_some_and(|entry| authenticated_at <= entry.at);
-        !markers.is_empty() && (covers(Target::Session(session)) || covers(Target::Subject(subject.clone())))
+        let of_session = || self.sessions.at(|| Fingerprints::session(session));
+        of_session().is_some_and(|at| authenticated_at <= at) || self.is_signed_out(subject, authenticated_at)
     }
 
     /// Whether a session that belongs to no grant is over: it was ended, or its subject was signed out not before it
     /// authenticated.
     pub fn covers_session(&self, session: SessionId, subject: &Subject, authenticated_at: Timestamp) -> bool {
-        let markers = self.0.read();
-        let of_subject = || markers.get(&Target::Subject(subject.clone()));
-        // As with grants: a session authenticates once, and its end comes after, whatever the clocks of two nodes say.
-        !markers.is_empty()
-            && (markers.contains_key(&Target::Session(session))
-                || of_subject().is_some_and(|entry| authenticated_at <= entry.at))
+        self.session_is_over(session) || self.is_signed_out(subject, authenticated_at)
     }
 
     /// Forgets markers whose tokens have all expired.
     pub fn forget_expired(&self, now: Timestamp) {
-        self.0.write().retain(|_, entry| entry.expires_at > now);
+        self.forget_expired_of(0..PARTS, now);
+    }
+
+    /// Forgets some of them, others at the next call, so that a million markers are not searched at once. Of a few, all.
+    pub(super) fn forget_some_expired(&self, now: Timestamp) {
+        if self.len() < FEW {
+            return self.forget_expired(now);
+        }
+        let next = self.next_part.fetch_add(PARTS_AT_A_TIME, Ordering::Relaxed) % PARTS;
+        self.forget_expired_of(next..next + PARTS_AT_A_TIME, now);
     }
 
     /// How many markers are live.
     pub fn len(&self) -> usize {
-        self.0.read().len()
+        self.count.load(Ordering::Acquire)
     }
 
     /// Whether nothing is revoked.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::claims::{Extra, Origin, RareClaims};
+    /// The memory that the markers take, in bytes.
+    pub fn memory(&self) -> usize {
+        self.kinds().iter().map(|kind| kind.bytes()).sum()
+    }
 
-    #[test]
-    fn consents_of_a_subject_are_told_apart_by_when_they_were_accepted() {
-        let (alice, bob): (Subject, Subject) = ("alice".parse().unwrap(), "bob".parse().unwrap());
-        let set = RevocationSet::default();
-        let at = Timestamp::from_secs(50);
-        let target = Target::SubjectConsents(alice.clone());
-        set.apply(&Marker { target, at, expires_at: Timestamp::from_secs(90) });
-        let client: ClientId = "shop".parse().unwrap();
-        let covers = |subject: Option<&Subject>, consented_at| {
-            set.covers_grant(&Facts {
-                grant: GrantId::from_bytes([1; 16]),
-                client: &client,
-                subject,
-                session: None,
-                authenticated_at: Timestamp::from_secs(0),
-                consented_at: Timestamp::from_secs(consented_at),
+    /// A session authenticates once: whatever the clocks of two nodes say, its end comes after.
+    fn session_is_over(&self, session: SessionId) -> bool {
+        self.sessions.at(|| Fingerprints::session(session)).is_some()
+    }
+
+    fn is_signed_out(&self, subject: &Subject, authenticated_at: Timestamp) -> bool {
+        let revoked = self.subjects.at(|| self.fingerprints.subject(subject));
+        revoked.is_some_and(|at| authenticated_at <= at)
+    }
+
+    /// An exchanged token ends by itself, and with each of those that it was exchanged for (RFC 8693).
+    fn origin_is_covered(&self, claims: &AccessTokenClaims, facts: &Facts<'_>) -> bool {
+        let origins = &claims.rare.origins;
+        let alone = |token: TokenId| self.holds_grant(token.as_grant());
+        !origins.is_empty() && alone(claims.id)
+            || origins.iter().any(|origin| {
+                let of_origin = Facts { client: &origin.client, consented_at: origin.consented_at, ..*facts };
+                alone(origin.token) || self.covers_grant(&of_origin)
             })
-        };
-        assert!(covers(Some(&alice), 49) && covers(Some(&alice), 50));
-        assert!(!covers(Some(&alice), 51), "a consent after the revocation holds");
-        assert!(!covers(Some(&bob), 49) && !covers(None, 49));
-        set.forget_expired(Timestamp::from_secs(90));
-        assert!(!covers(Some(&alice), 49));
     }
 
-    #[test]
-    fn a_session_of_no_grant_ends_by_itself_and_with_its_subject() {
-        let session = SessionId::from_bytes([1; 16]);
-        let alice: Subject = "alice".parse().unwrap();
-        let ends = |target: Target, authenticated_at: i64| {
-            let set = RevocationSet::default();
-            set.apply(&Marker { target, at: Timestamp::from_secs(50), expires_at: Timestamp::NEVER });
-            set.covers_session(session, &alice, Timestamp::from_secs(authenticated_at))
-        };
-        let of_alice = || Target::Subject("alice".parse().unwrap());
-        assert!(ends(Target::Session(session), 49) && ends(Target::Session(session), 51));
-        assert!(ends(of_alice(), 50) && !ends(of_alice(), 51));
-        assert!(!ends(Target::Session(SessionId::from_bytes([2; 16])), 49));
-        assert!(!ends(Target::Subject("bob".parse().unwrap()), 49));
-        assert!(!ends(Target::SubjectConsents("alice".parse().unwrap()), 49));
-    }
-
-    fn exchanged() -> AccessTokenClaims {
-        let client = |name: &str| name.parse::<ClientId>().unwrap();
-        let origin = |name: &str, token: u8, consented_at| Origin {
-            client: client(name),
-            token: TokenId::from_bytes([token; 16]),
-            consented_at: Timestamp::from_secs(consented_at),
-        };
-        AccessTokenClaims {
-            id: TokenId::from_bytes([3; 16]),
-            grant: GrantId::from_bytes([1; 16]),
-            client: client("billing"),
-            subject: Some("alice".parse().unwrap()),
-            session: None,
-            scope: "profile".parse().unwrap(),
-            audience: Vec::new(),
-            issued_at: Timestamp::from_secs(30),
-            expires_at: Timestamp::from_secs(90),
-            authenticated_at: Timestamp::from_secs(10),
-            consented_at: Timestamp::from_secs(30),
-            extra: Extra::None,
-            rare: RareClaims {
-                origins: vec![origin("shop", 1, 10), origin("cart", 2, 20)],
-                ..RareClaims::default()
-            },
+    fn forget_expired_of(&self, parts: std::ops::Range<usize>, now: Timestamp) {
+        for part in parts {
+            for kind in self.kinds() {
+                self.count.fetch_sub(kind.forget_expired_of(part, now), Ordering::Release);
+            }
         }
     }
 
-    #[test]
-    fn an_exchanged_token_ends_with_each_of_its_origins_and_by_itself() {
-        let client = |name: &str| name.parse::<ClientId>().unwrap();
-        let ends = |target: Target, at: i64| {
-            let set = RevocationSet::default();
-            set.apply(&Marker { target, at: Timestamp::from_secs(at), expires_at: Timestamp::NEVER });
-            set.holds(&exchanged())
-        };
-        assert!(ends(Target::Grant(GrantId::from_bytes([1; 16])), 40), "the grant");
-        assert!(ends(Target::Grant(TokenId::from_bytes([3; 16]).as_grant()), 40), "the token alone");
-        assert!(ends(Target::Grant(TokenId::from_bytes([2; 16]).as_grant()), 40), "the one in between");
-        assert!(!ends(Target::Grant(TokenId::from_bytes([4; 16]).as_grant()), 40), "another one");
-        assert!(ends(Target::Client(client("shop")), 40) && ends(Target::Client(client("cart")), 40));
-        assert!(ends(Target::SubjectClient("alice".parse().unwrap(), client("shop")), 40));
-        assert!(ends(Target::SubjectConsents("alice".parse().unwrap()), 15), "of the first consent");
-        assert!(!ends(Target::Client(client("billing")), 25), "what the client lost before the exchange");
-        assert!(ends(Target::Client(client("billing")), 30));
+    const fn kinds(&self) -> [&Markers; 6] {
+        [
+            &self.grants,
+            &self.sessions,
+            &self.subjects,
+            &self.subject_clients,
+            &self.clients,
+            &self.subject_consents,
+        ]
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -130,3 +130,23 @@ pub struct ActiveHealth {
     /// So many good ones take it in again. Default: 2.
     pub healthy_after: NonZeroU32,
 }
+
+impl Default for PassiveHealth {
+    fn default() -> Self {
+        Self { failures: NonZeroU32::new(5).unwrap_or(NonZeroU32::MIN), eject_for: Duration::from_secs(5) }
+    }
+}
+
+impl ActiveHealth {
+    /// Probes of `path`, everything else as it is by default.
+    pub fn at(path: &str) -> Self {
+        let twice = NonZeroU32::new(2).unwrap_or(NonZeroU32::MIN);
+        Self {
+            path: path.to_owned(),
+            interval: Duration::from_secs(5),
+            timeout: Duration::from_secs(1),
+            unhealthy_after: twice,
+            healthy_after: twice,
+        }
+    }
+}

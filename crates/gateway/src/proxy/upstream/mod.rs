@@ -1,8 +1,28 @@
 //! Servers behind the gateway: what is configured, their connections, and how they are doing.
+//!
+//! [`config`]: what is configured. `shared`: an upstream as all cores see it: `health` of its servers, how busy it is.
+//! `pool`: an upstream as one core sees it, with connections of its own: `link` (HTTP/1.1), `multiplexed` (HTTP/2), both
+//! made by `connect`. `attempt`: a request is sent, and sent anew if need be. `registry`: which upstreams there are.
+//! `probe`: servers are asked how they are.
 
+mod attempt;
 mod config;
+mod connect;
+mod health;
+mod link;
+mod multiplexed;
+mod pool;
+mod probe;
+mod registry;
+mod shared;
+mod waiting;
 
 pub use config::{
     ActiveHealth, Breaker, PassiveHealth, ServerConfig, Timeouts, UpstreamConfig, UpstreamProtocol,
     UpstreamTls,
 };
+
+pub(super) use attempt::{Answered, Course};
+pub(super) use link::Link;
+pub(super) use pool::{Ticket, Upstream, by_weight};
+pub(super) use registry::{CoreUpstreams, Registry};

@@ -1,4 +1,4 @@
-//! Proofs that this node has seen at resources, where a row for each request would cost more than a replay gains: the proof
+//! Proofs that this process has seen at resources, where a row for each request would cost more than a replay gains: the proof
 //! names method, address and token, so that a replay asks again what was answered before.
 
 use std::collections::HashSet;
@@ -12,13 +12,14 @@ const CAPACITY: usize = 131_072;
 
 /// Seen proofs, by hash of key and `jti`, in two halves: the older is forgotten when the newer is full or old. Bound: twice
 /// [`CAPACITY`]. Staleness: none; under a flood a proof is forgotten early. Nobody empties it.
-pub(super) struct ProofMemory {
+#[derive(Debug)]
+pub struct ProofMemory {
     /// A proof may be presented for no longer than this.
     span: Lifetime,
     halves: Mutex<Halves>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Halves {
     since: Timestamp,
     newer: HashSet<[u8; 32]>,
@@ -26,12 +27,13 @@ struct Halves {
 }
 
 impl ProofMemory {
-    pub(super) fn new(span: Lifetime) -> Self {
+    /// An empty memory of proofs that may be presented for no longer than `span`.
+    pub fn new(span: Lifetime) -> Self {
         Self { span, halves: Mutex::default() }
     }
 
     /// Remembers a proof; `false` if it was seen before.
-    pub(super) fn add(&self, proof: [u8; 32], now: Timestamp) -> bool {
+    pub fn add(&self, proof: [u8; 32], now: Timestamp) -> bool {
         let mut halves = self.halves.lock();
         if now >= halves.since + self.span || halves.newer.len() >= CAPACITY {
             halves.older = take(&mut halves.newer);

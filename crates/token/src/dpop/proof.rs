@@ -8,7 +8,7 @@ use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::jws::verify_with_embedded_key;
 use sluice_primitives::{Lifetime, Timestamp};
 
-use super::error::DpopError;
+use super::error::ProofError;
 
 /// The algorithms of proofs. Those of PKCS #1 1.5 are not among them: FAPI 2.0 forbids them, and a resource cannot tell for
 /// whom it does.
@@ -51,17 +51,17 @@ pub(super) struct Claims {
 impl Proof {
     /// Reads a proof: well-formed, of its type, signed with an asymmetric algorithm by the public key in its header, all
     /// claims there (RFC 9449 §4.3, checks 2 to 7).
-    pub(super) fn read(header: &str) -> Result<Self, DpopError> {
+    pub(super) fn read(header: &str) -> Result<Self, ProofError> {
         if header.len() > MAX_PROOF {
-            return Err(DpopError::TooLong);
+            return Err(ProofError::TooLong);
         }
         let (verified, key) = verify_with_embedded_key(header, &ALGORITHMS, "dpop+jwt")?;
-        let claims: Claims = verified.claims().map_err(|_| DpopError::Claims)?;
+        let claims: Claims = verified.claims().map_err(|_| ProofError::Claims)?;
         if claims.jti.is_empty() || claims.jti.len() > MAX_JTI {
-            return Err(DpopError::Claims);
+            return Err(ProofError::Claims);
         }
-        let algorithm = verified.header.alg.parse().map_err(|_| DpopError::Claims)?;
-        Ok(Self { key: key.thumbprint_bytes().map_err(|_| DpopError::Claims)?, algorithm, claims })
+        let algorithm = verified.header.alg.parse().map_err(|_| ProofError::Claims)?;
+        Ok(Self { key: key.thumbprint_bytes().map_err(|_| ProofError::Claims)?, algorithm, claims })
     }
 
     /// What a second presentation is known by.
@@ -70,20 +70,20 @@ impl Proof {
     }
 
     /// When it was made.
-    pub(super) fn issued_at(&self) -> Result<Timestamp, DpopError> {
+    pub(super) fn issued_at(&self) -> Result<Timestamp, ProofError> {
         numeric_date(self.claims.iat)
     }
 
     /// Refuses a proof that says itself that it does not hold now. RFC 9449 asks for neither claim.
-    pub(super) fn check_own_time(&self, now: Timestamp, leeway: Lifetime) -> Result<(), DpopError> {
+    pub(super) fn check_own_time(&self, now: Timestamp, leeway: Lifetime) -> Result<(), ProofError> {
         let expired = self.claims.exp.map(numeric_date).transpose()?.is_some_and(|exp| exp <= now);
         let ahead = self.claims.nbf.map(numeric_date).transpose()?.is_some_and(|nbf| nbf > now + leeway);
-        if expired || ahead { Err(DpopError::OutOfTime) } else { Ok(()) }
+        if expired || ahead { Err(ProofError::OutOfTime) } else { Ok(()) }
     }
 }
 
 /// A `NumericDate` (RFC 7519 §2), which may have a fraction.
-fn numeric_date(seconds: f64) -> Result<Timestamp, DpopError> {
-    let since_epoch = Duration::try_from_secs_f64(seconds).map_err(|_| DpopError::Claims)?;
+fn numeric_date(seconds: f64) -> Result<Timestamp, ProofError> {
+    let since_epoch = Duration::try_from_secs_f64(seconds).map_err(|_| ProofError::Claims)?;
     Ok(Timestamp::from_millis(0) + Lifetime::from(since_epoch))
 }

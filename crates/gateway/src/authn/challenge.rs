@@ -1,0 +1,210 @@
+//! The answers to requests that may not pass: RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1, and problem details (RFC 9457).
+//!
+//! Bodies and sentences are fixed: the client learns that its token does not hold, not why.
+
+use std::fmt::Write;
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http_body_util::Full;
+use sluice_primitives::Lifetime;
+use sluice_protocol::ErrorCode;
+
+use super::extract::Scheme;
+use super::verdict::{Refusal, Verdict};
+use crate::gateway::Admitted;
+use crate::route::{Route, RoutePolicy};
+use crate::validation::holder::is_about_proof;
+
+/// The algorithms that proofs may be signed with (RFC 9449 §5.1): [`sluice_token::dpop::ALGORITHMS`].
+const ALGORITHMS: &str = "ES256 EdDSA PS256 ES384 ES512 PS384 PS512";
+
+static DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
+
+/// What is answered to a refusal.
+#[derive(Clone, Copy)]
+struct Answer {
+    status: StatusCode,
+    /// What goes into the challenge, if there is one and it names an error (RFC 6750 §3.1).
+    error: Option<ErrorCode>,
+    challenged: bool,
+    body: &'static str,
+}
+
+/// The answer to a request that was refused. Of one that was not: 502.
+pub(crate) fn refuse(admitted: &Admitted) -> Response<Full<Bytes>> {
+    let unavailable = Refusal::Unavailable("not_refused");
+    let refusal = match &admitted.verdict {
+        Verdict::Refused(refusal) => refusal,
+        Verdict::Anonymous | Verdict::Caller(_) => &unavailable,
+    };
+    let answer = answer(refusal);
+    let mut response = Response::new(Full::new(Bytes::from_static(answer.body.as_bytes())));
+    *response.status_mut() = answer.status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    match refusal {
+        Refusal::TooMany(wait) => {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds(*wait)));
+        }
+        Refusal::NonceWanted(nonce) => {
+            if let Ok(nonce) = HeaderValue::from_str(nonce) {
+                headers.insert(&DPOP_NONCE, nonce);
+            }
+        }
+        _ => {}
+    }
+    if answer.challenged {
+        challenge(headers, answer.error, admitted.scheme, admitted.route.as_deref());
+    }
+    response
+}
+
+macro_rules! problem {
+    ($status:ident $number:literal, $code:literal, $title:literal) => {
+        Answer {
+            status: StatusCode::$status,
+            error: None,
+            challenged: false,
+            body: concat!(
+                "{\"type\":\"urn:sluice:problem:",
+                $code,
+                "\",\"title\":\"",
+                $title,
+                "\",\"status\":",
+                $number,
+                ",\"code\":\"",
+                $code,
+                "\"}"
+            ),
+        }
+    };
+}
+
+fn answer(refusal: &Refusal) -> Answer {
+    match refusal {
+        Refusal::NoRoute => problem!(NOT_FOUND 404, "no_route", "Nothing is served here."),
+        Refusal::AmbiguousPath => {
+            problem!(BAD_REQUEST 400, "ambiguous_path", "The path can be read in more than one way.")
+        }
+        Refusal::TokenMissing => {
+            challenged(None, problem!(UNAUTHORIZED 401, "token_missing", "An access token is needed."))
+        }
+        Refusal::TokenUnreadable => challenged(
+            Some(ErrorCode::InvalidRequest),
+            problem!(BAD_REQUEST 400, "invalid_request", "The access token is malformed, or there is more than one."),
+        ),
+        Refusal::TokenInvalid(_) => invalid_token(),
+        Refusal::WrongAudience => invalid_token(),
+        Refusal::NotHolder(why) => not_holder(why),
+        Refusal::NonceWanted(_) => challenged(
+            Some(ErrorCode::UseDpopNonce),
+            problem!(UNAUTHORIZED 401, "use_dpop_nonce", "The DPoP proof must carry the nonce of the answer."),
+        ),
+        Refusal::InsufficientScope => challenged(
+            Some(ErrorCode::InsufficientScope),
+            problem!(FORBIDDEN 403, "insufficient_scope", "The access token does not cover what was asked for."),
+        ),
+        Refusal::WrongSubjectKind => {
+            problem!(FORBIDDEN 403, "wrong_subject_kind", "This is for another kind of caller.")
+        }
+        Refusal::TooMany(_) => problem!(TOO_MANY_REQUESTS 429, "too_many_requests", "Too many requests."),
+        Refusal::Unavailable(_) => {
+            problem!(BAD_GATEWAY 502, "authority_unavailable", "The access token cannot be checked now.")
+        }
+    }
+}
+
+const fn challenged(error: Option<ErrorCode>, answer: Answer) -> Answer {
+    Answer { error, challenged: true, ..answer }
+}
+
+const fn invalid_token() -> Answer {
+    challenged(
+        Some(ErrorCode::InvalidToken),
+        problem!(UNAUTHORIZED 401, "invalid_token", "The access token is malformed, expired or revoked."),
+    )
+}
+
+/// A proof that does not hold is one thing, a token that is bound to another key another (RFC 9449 §7.1).
+fn not_holder(why: &str) -> Answer {
+    if !is_about_proof(why) {
+        return invalid_token();
+    }
+    challenged(
+        Some(ErrorCode::InvalidDpopProof),
+        problem!(UNAUTHORIZED 401, "invalid_dpop_proof", "The DPoP proof is missing or does not fit the request."),
+    )
+}
+
+/// The challenges: of the scheme that was used with the error, of the other one without. Whoever used DPoP is not offered less.
+fn challenge(
+    headers: &mut HeaderMap,
+    error: Option<ErrorCode>,
+    scheme: Option<Scheme>,
+    route: Option<&Route>,
+) {
+    let policy = route.map(|route| &route.policy);
+    let takes_dpop = policy.is_none_or(|policy| policy.sources.authorization);
+    if scheme != Some(Scheme::Dpop) {
+        append(headers, &written("Bearer realm=\"sluice\"", error, policy));
+    }
+    if scheme == Some(Scheme::Dpop) || takes_dpop {
+        let error = error.filter(|_| scheme == Some(Scheme::Dpop));
+        let dpop = format!("DPoP realm=\"sluice\", algs=\"{ALGORITHMS}\"");
+        append(headers, &written(&dpop, error, policy));
+    }
+}
+
+fn append(headers: &mut HeaderMap, challenge: &str) {
+    if let Ok(value) = HeaderValue::from_str(challenge) {
+        headers.append(WWW_AUTHENTICATE, value);
+    }
+}
+
+fn written(beginning: &str, error: Option<ErrorCode>, policy: Option<&RoutePolicy>) -> String {
+    let mut text = String::with_capacity(256);
+    text.push_str(beginning);
+    if let Some(error) = error {
+        // Writing into a string does not fail.
+        let _ = write!(text, ", error=\"{error}\", error_description=\"{}\"", error.description());
+    }
+    let Some(policy) = policy else { return text };
+    if error == Some(ErrorCode::InsufficientScope) {
+        text.push_str(", scope=\"");
+        let words = policy.scopes.iter().chain(&policy.any_scope);
+        for (place, word) in words.enumerate() {
+            if place > 0 {
+                text.push(' ');
+            }
+            push_quoted(&mut text, word);
+        }
+        text.push('"');
+    }
+    if let Some(resource) = &policy.resource {
+        text.push_str(", resource_metadata=\"");
+        push_quoted(&mut text, &resource.metadata_url);
+        text.push('"');
+    }
+    text
+}
+
+/// The inside of a quoted string (RFC 9110 §5.6.4).
+fn push_quoted(text: &mut String, inside: &str) {
+    for character in inside.chars() {
+        if matches!(character, '"' | '\\') {
+            text.push('\\');
+        }
+        text.push(character);
+    }
+}
+
+/// Whole seconds, one at least: whoever waits so long does not come too early.
+fn seconds(wait: Lifetime) -> u64 {
+    u64::try_from(wait.as_millis()).unwrap_or(0).div_ceil(1000).max(1)
+}
+
+#[cfg(test)]
+mod tests;

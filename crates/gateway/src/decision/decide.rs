@@ -1,0 +1,259 @@
+//! From a question to its answer.
+
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::header::CACHE_CONTROL;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use sluice_crypto::digest::sha256;
+use sluice_net::{ForwardedCertificatePolicy, client_certificate};
+
+use super::body::DecisionBody;
+use super::endpoint::Endpoint;
+use super::envoy::Changes;
+use super::judge::Judge;
+use super::malformed::Malformed;
+use super::original::{self, Original, original};
+use crate::authn::{Refusal, Verdict};
+use crate::gateway::{Admitted, Judging};
+use crate::observer::RequestRecord;
+use crate::route::{AuthMode, Enrichment, Route, RoutePolicy, TokenSources};
+
+/// What is configured about decisions.
+#[derive(Debug, Clone)]
+pub struct DecisionConfig {
+    /// What `/oauth/token_validation` judges by. Default: a token of this installation is required, in `Authorization` or `OAuth-Token`,
+    /// and the answer says who calls, and from which country.
+    pub validation: Arc<Route>,
+    /// Below which path Envoy asks over HTTP, without a slash at the end. Default: `/oauth/ext_authz`.
+    pub envoy_prefix: String,
+    /// Which asking proxies pass on certificates of clients (RFC 9440), and in which header. Default: none.
+    pub certificates: ForwardedCertificatePolicy,
+}
+
+impl Default for DecisionConfig {
+    fn default() -> Self {
+        Self {
+            validation: Arc::new(validation_route()),
+            envoy_prefix: "/oauth/ext_authz".to_owned(),
+            certificates: ForwardedCertificatePolicy::default(),
+        }
+    }
+}
+
+fn validation_route() -> Route {
+    let sources =
+        TokenSources { header: Some(HeaderName::from_static("oauth-token")), ..TokenSources::default() };
+    Route {
+        name: "token_validation".into(),
+        upstreams: Vec::new(),
+        rewrite_prefix: None,
+        prefix_segments: 0,
+        max_body: None,
+        total_timeout: None,
+        preserve_host: true,
+        policy: RoutePolicy { auth: AuthMode::Required, sources, ..RoutePolicy::default() },
+        enrichment: Enrichment {
+            identity_headers: true,
+            country: true,
+            forward_token: true,
+            ..Enrichment::default()
+        },
+        limits: Vec::new(),
+    }
+}
+
+/// Makes decisions.
+pub(super) struct Decisions<J> {
+    judge: Arc<J>,
+    config: DecisionConfig,
+}
+
+/// A decision, or the way to it.
+pub(super) enum Decided {
+    Now(Response<DecisionBody>),
+    Later(Undecided),
+}
+
+/// A question whose verdict has to be waited for.
+pub(super) struct Undecided {
+    endpoint: Endpoint,
+    question: Parts,
+    peer: IpAddr,
+    verdict: Pin<Box<dyn Future<Output = Admitted> + Send>>,
+    started: Instant,
+}
+
+impl Undecided {
+    /// The answer.
+    pub(super) async fn answer<J: Judge>(self, decisions: &Decisions<J>) -> Response<DecisionBody> {
+        let admitted = self.verdict.await;
+        match decisions.original(self.endpoint, &self.question, self.peer) {
+            Ok(original) => {
+                decisions.conclude(self.endpoint, &self.question, &original, (admitted, self.started))
+            }
+            Err(malformed) => malformed.response(),
+        }
+    }
+}
+
+impl<J: Judge> Decisions<J> {
+    pub(super) const fn new(judge: Arc<J>, config: DecisionConfig) -> Self {
+        Self { judge, config }
+    }
+
+    pub(super) fn judge(&self) -> &J {
+        &self.judge
+    }
+
+    /// Which decision `path` is about.
+    pub(super) fn endpoint(&self, path: &str) -> Option<Endpoint> {
+        Endpoint::of(path, &self.config.envoy_prefix)
+    }
+
+    /// Whether `peer` may ask.
+    pub(super) fn may_ask(&self, peer: IpAddr) -> bool {
+        peer.is_loopback() || self.judge.trusts(peer)
+    }
+
+    /// Decides about a question over HTTP.
+    pub(super) fn decide(&self, endpoint: Endpoint, question: Parts, peer: IpAddr) -> Decided {
+        let started = Instant::now();
+        match self.judging(endpoint, &question, peer) {
+            Err(malformed) => Decided::Now(malformed.response()),
+            Ok((original, Judging::Now(admitted))) => {
+                Decided::Now(self.conclude(endpoint, &question, &original, (admitted, started)))
+            }
+            Ok((_, Judging::Later(verdict))) => {
+                Decided::Later(Undecided { endpoint, question, peer, verdict, started })
+            }
+        }
+    }
+
+    fn judging<'a>(
+        &self,
+        endpoint: Endpoint,
+        question: &'a Parts,
+        peer: IpAddr,
+    ) -> Result<(Original<'a>, Judging), Malformed> {
+        if !self.may_ask(peer) {
+            return Err(Malformed::Stranger);
+        }
+        let original = self.original(endpoint, question, peer)?;
+        let certificate = client_certificate(peer, &question.headers, None, &self.config.certificates)
+            .map_err(|_| Malformed::Certificate)?
+            .map(|certificate| sha256(&certificate.leaf));
+        let asked = original.asked(&question.headers, certificate);
+        let judging = match endpoint {
+            Endpoint::TokenValidation => self.judge.judge_under(&self.config.validation, &asked),
+            _ => self.judge.judge(&asked),
+        };
+        Ok((original, judging))
+    }
+
+    fn original<'a>(
+        &self,
+        endpoint: Endpoint,
+        question: &'a Parts,
+        peer: IpAddr,
+    ) -> Result<Original<'a>, Malformed> {
+        let client = match endpoint {
+            Endpoint::TokenValidation => peer,
+            _ => self.judge.client_address(peer, &question.headers),
+        };
+        original(endpoint, question, client, &self.config.envoy_prefix)
+    }
+
+    fn conclude(
+        &self,
+        endpoint: Endpoint,
+        question: &Parts,
+        original: &Original<'_>,
+        (mut admitted, started): (Admitted, Instant),
+    ) -> Response<DecisionBody> {
+        if endpoint == Endpoint::TokenValidation {
+            demand_scope(&mut admitted, question);
+        }
+        let mut response = match &admitted.verdict {
+            Verdict::Refused(_) => self.judge.refuse(&admitted).map(DecisionBody::from),
+            Verdict::Anonymous | Verdict::Caller(_) => {
+                self.passed(endpoint, question, &admitted, original.client)
+            }
+        };
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if endpoint == Endpoint::TokenValidation && response.status() == StatusCode::BAD_GATEWAY {
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        }
+        self.record(original, &admitted, (response.status(), started.elapsed()));
+        response
+    }
+
+    /// What the upstream is to get, as headers of the answer.
+    fn passed(
+        &self,
+        endpoint: Endpoint,
+        question: &Parts,
+        admitted: &Admitted,
+        client: IpAddr,
+    ) -> Response<DecisionBody> {
+        let mut response = Response::new(DecisionBody::default());
+        if endpoint == Endpoint::EnvoyHttp {
+            Changes::of(&question.headers, |headers| self.judge.enrich(admitted, headers, client))
+                .write_to(response.headers_mut());
+        } else {
+            self.judge.enrich(admitted, response.headers_mut(), client);
+        }
+        self.judge.announce(admitted, response.headers_mut());
+        response
+    }
+
+    /// Tells of a decision as of a request: with the status that the asking proxy was told.
+    pub(super) fn record(
+        &self,
+        original: &Original<'_>,
+        admitted: &Admitted,
+        (status, duration): (StatusCode, Duration),
+    ) {
+        let caller = match &admitted.verdict {
+            Verdict::Caller(caller) => Some(caller),
+            Verdict::Anonymous | Verdict::Refused(_) => None,
+        };
+        self.judge.observer().request(&RequestRecord {
+            route: admitted.route.as_ref().map_or("-", |route| &route.name),
+            method: &original.method,
+            path: original.path,
+            host: original.host,
+            client: original.client,
+            status: Some(status),
+            verdict: match &admitted.verdict {
+                Verdict::Anonymous => "anonymous",
+                Verdict::Caller(_) => "caller",
+                Verdict::Refused(refusal) => refusal.reason(),
+            },
+            subject: caller.and_then(|caller| caller.subject()),
+            client_id: caller.and_then(|caller| caller.client()),
+            upstream: None,
+            duration,
+            upstream_duration: None,
+            retries: 0,
+            fault: None,
+        });
+    }
+}
+
+/// Every word of `OAuth-Scope` must have been granted: what Varnish demands where it knows what a path is worth. One that cannot
+/// be read demands what nobody has.
+fn demand_scope(admitted: &mut Admitted, question: &Parts) {
+    let Verdict::Caller(caller) = &admitted.verdict else { return };
+    let suffices = match original::one(&question.headers, "oauth-scope") {
+        Ok(None) => true,
+        Ok(Some(wanted)) => wanted.split_ascii_whitespace().all(|word| caller.has_scope(word)),
+        Err(_) => false,
+    };
+    if !suffices {
+        admitted.verdict = Verdict::Refused(Refusal::InsufficientScope);
+    }
+}

@@ -1,0 +1,218 @@
+//! `envoy.service.auth.v3.Authorization/Check`.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use http_body::Body;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use percent_encoding::percent_decode_str;
+use sluice_crypto::certificate::ClientCertificate;
+use sluice_net::listen::BoxError;
+
+use super::changes::Changes;
+use super::frame::{self, Fault};
+use super::messages::{
+    AppendAction, CheckRequest, CheckResponse, DeniedHttpResponse, Header, HeaderOption, HttpRequest,
+    HttpResponse, HttpStatus, OkHttpResponse, Peer, RpcStatus,
+};
+use crate::authn::Verdict;
+use crate::decision::body::DecisionBody;
+use crate::decision::decide::Decisions;
+use crate::decision::judge::Judge;
+use crate::decision::malformed::Malformed;
+use crate::decision::original::Original;
+use crate::gateway::{Admitted, Judging};
+
+/// The longest question, in bytes: the headers of a request, not its body.
+pub(super) const MAX_QUESTION: usize = 1024 * 1024;
+
+const OK: i32 = 0;
+const PERMISSION_DENIED: i32 = 7;
+
+/// Answers one call.
+pub(in super::super) async fn check<J, B>(
+    decisions: &Decisions<J>,
+    call: &Parts,
+    body: B,
+    peer: IpAddr,
+) -> Response<DecisionBody>
+where
+    J: Judge,
+    B: Body<Data = Bytes> + Send,
+    B::Error: Into<BoxError>,
+{
+    let content = call.headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    if call.method != Method::POST || !content.starts_with(b"application/grpc") {
+        return Malformed::NotGrpc.response();
+    }
+    if !decisions.may_ask(peer) {
+        return Fault::Stranger.response();
+    }
+    match read(body).await {
+        Ok(question) => frame::response(&answer(decisions, question).await),
+        Err(fault) => fault.response(),
+    }
+}
+
+async fn read<B>(body: B) -> Result<Question, Fault>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let body = Limited::new(body, MAX_QUESTION)
+        .collect()
+        .await
+        .map_err(|error| if error.is::<LengthLimitError>() { Fault::TooLong } else { Fault::Unreadable })?;
+    Question::try_from(frame::decode::<CheckRequest>(&body.to_bytes())?)
+}
+
+async fn answer<J: Judge>(decisions: &Decisions<J>, question: Question) -> CheckResponse {
+    let started = Instant::now();
+    let judge = decisions.judge();
+    let client = match judge.trusts(question.source) {
+        true => judge.client_address(question.source, &question.headers),
+        false => question.source,
+    };
+    let original = question.original(client);
+    // The future of a judgement owns all it needs; what is asked about must not be borrowed while it is awaited.
+    let judging = judge.judge(&original.asked(&question.headers, question.certificate));
+    let admitted = match judging {
+        Judging::Now(admitted) => admitted,
+        Judging::Later(verdict) => verdict.await,
+    };
+    let refused = matches!(admitted.verdict, Verdict::Refused(_));
+    let (status, response) = if refused {
+        denied(judge, &admitted).await
+    } else {
+        (StatusCode::OK, passed(judge, &admitted, &question.headers, client))
+    };
+    decisions.record(&original, &admitted, (status, started.elapsed()));
+    response
+}
+
+fn passed<J: Judge>(judge: &J, admitted: &Admitted, headers: &HeaderMap, client: IpAddr) -> CheckResponse {
+    let changes = Changes::of(headers, |headers| judge.enrich(admitted, headers, client));
+    let mut limits = HeaderMap::new();
+    judge.announce(admitted, &mut limits);
+    let ok = OkHttpResponse {
+        headers: options(changes.set.iter().map(|(name, value)| (name, value))),
+        headers_to_remove: changes.removed.iter().map(|name| name.as_str().to_owned()).collect(),
+        response_headers_to_add: options(&limits),
+    };
+    CheckResponse { status: Some(RpcStatus { code: OK }), http_response: Some(HttpResponse::Ok(ok)) }
+}
+
+async fn denied<J: Judge>(judge: &J, admitted: &Admitted) -> (StatusCode, CheckResponse) {
+    let mut answer = judge.refuse(admitted);
+    answer.headers_mut().remove(CONTENT_LENGTH);
+    let (head, body) = answer.into_parts();
+    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let denied = DeniedHttpResponse {
+        status: Some(HttpStatus { code: head.status.as_u16().into() }),
+        headers: options(&head.headers),
+        body: String::from_utf8_lossy(&body).into_owned(),
+    };
+    let response = CheckResponse {
+        status: Some(RpcStatus { code: PERMISSION_DENIED }),
+        http_response: Some(HttpResponse::Denied(denied)),
+    };
+    (head.status, response)
+}
+
+/// Headers as Envoy is to set them: the first line of a name replaces what is there, further ones are added to it.
+fn options<'a>(headers: impl IntoIterator<Item = (&'a HeaderName, &'a HeaderValue)>) -> Vec<HeaderOption> {
+    let mut before = None;
+    headers
+        .into_iter()
+        .map(|(name, value)| {
+            let again = before.replace(name) == Some(name);
+            let action = if again { AppendAction::Append } else { AppendAction::Overwrite };
+            let header = Header {
+                key: name.as_str().to_owned(),
+                value: String::from_utf8_lossy(value.as_bytes()).into_owned(),
+                raw_value: Vec::new(),
+            };
+            HeaderOption { header: Some(header), append_action: action.into() }
+        })
+        .collect()
+}
+
+/// A `CheckRequest`, as far as it is understood.
+struct Question {
+    method: Method,
+    https: bool,
+    host: String,
+    /// With the query.
+    target: String,
+    headers: HeaderMap,
+    /// Who is connected to Envoy: the client, or another proxy before it.
+    source: IpAddr,
+    certificate: Option<[u8; 32]>,
+}
+
+impl TryFrom<CheckRequest> for Question {
+    type Error = Fault;
+
+    fn try_from(request: CheckRequest) -> Result<Self, Fault> {
+        let attributes = request.attributes.ok_or(Fault::Unreadable)?;
+        let http = attributes.request.and_then(|request| request.http).ok_or(Fault::Unreadable)?;
+        if !http.path.starts_with('/') {
+            return Err(Fault::Unreadable);
+        }
+        let source = attributes.source.unwrap_or_default();
+        Ok(Self {
+            method: http.method.parse().map_err(|_| Fault::Unreadable)?,
+            https: http.scheme.eq_ignore_ascii_case("https"),
+            headers: headers(&http),
+            host: http.host,
+            target: http.path,
+            certificate: certificate(&source)?,
+            source: address(&source).unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+        })
+    }
+}
+
+impl Question {
+    fn original(&self, client: IpAddr) -> Original<'_> {
+        let (path, query) = match self.target.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (self.target.as_str(), None),
+        };
+        Original { method: self.method.clone(), https: self.https, host: &self.host, path, query, client }
+    }
+}
+
+/// The headers of the request. What is no header, pseudo-headers among it, is left out.
+fn headers(http: &HttpRequest) -> HeaderMap {
+    let raw = http.header_map.iter().flat_map(|map| &map.headers).map(|header| {
+        let value = if header.raw_value.is_empty() { header.value.as_bytes() } else { &header.raw_value };
+        (header.key.as_str(), value)
+    });
+    let merged = http.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let mut headers = HeaderMap::new();
+    for (name, value) in raw.chain(merged) {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_bytes(value)) {
+            headers.append(name, value);
+        }
+    }
+    headers
+}
+
+fn address(source: &Peer) -> Option<IpAddr> {
+    let address = source.address.as_ref()?.socket_address.as_ref()?.address.parse::<IpAddr>().ok()?;
+    Some(address.to_canonical())
+}
+
+/// SHA-256 of the certificate that the client showed to Envoy, if it was told to include it.
+fn certificate(source: &Peer) -> Result<Option<[u8; 32]>, Fault> {
+    if source.certificate.is_empty() {
+        return Ok(None);
+    }
+    let pem = percent_decode_str(&source.certificate).decode_utf8().map_err(|_| Fault::Unreadable)?;
+    let certificate = ClientCertificate::from_pem(&pem).map_err(|_| Fault::Unreadable)?;
+    Ok(Some(certificate.thumbprint_s256()))
+}

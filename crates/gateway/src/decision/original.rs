@@ -1,0 +1,138 @@
+//! The request that another proxy asks about, as that proxy describes it.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use http::request::Parts;
+use http::{HeaderMap, Method};
+
+use super::endpoint::Endpoint;
+use super::malformed::Malformed;
+use crate::authn::Asked;
+
+/// The original request: all that a verdict needs but its headers, which came with the question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Original<'a> {
+    pub(super) method: Method,
+    pub(super) https: bool,
+    pub(super) host: &'a str,
+    pub(super) path: &'a str,
+    pub(super) query: Option<&'a str>,
+    pub(super) client: IpAddr,
+}
+
+impl Original<'_> {
+    /// The request as the gateway judges it.
+    pub(super) fn asked<'b>(&'b self, headers: &'b HeaderMap, certificate: Option<[u8; 32]>) -> Asked<'b> {
+        Asked {
+            method: &self.method,
+            https: self.https,
+            host: self.host,
+            path: self.path,
+            query: self.query,
+            headers,
+            client: self.client,
+            certificate,
+        }
+    }
+}
+
+/// What the asking proxy says over HTTP about the original request. `client` is the address that `X-Forwarded-For` and
+/// `Forwarded` lead to.
+///
+/// # Errors
+/// [`Malformed`] if the proxy does not say enough, or what cannot be.
+pub(super) fn original<'a>(
+    endpoint: Endpoint,
+    question: &'a Parts,
+    client: IpAddr,
+    envoy_prefix: &str,
+) -> Result<Original<'a>, Malformed> {
+    let headers = &question.headers;
+    match endpoint {
+        Endpoint::TokenValidation => token_alone(question),
+        Endpoint::AuthRequest => {
+            let method = method(headers, "x-original-method")?;
+            let target = required(headers, "x-original-uri")?;
+            let host = match one(headers, "x-original-host")? {
+                Some(host) => host,
+                None => host(question)?,
+            };
+            described(headers, method, host, (target, "x-original-uri"), client)
+        }
+        Endpoint::ForwardAuth => {
+            let method = method(headers, "x-forwarded-method")?;
+            let target = required(headers, "x-forwarded-uri")?;
+            let host = match one(headers, "x-forwarded-host")? {
+                Some(host) => host,
+                None => host(question)?,
+            };
+            described(headers, method, host, (target, "x-forwarded-uri"), client)
+        }
+        Endpoint::EnvoyHttp | Endpoint::EnvoyGrpc => {
+            let target = question.uri.path_and_query().map_or("", |target| target.as_str());
+            let target = target.strip_prefix(envoy_prefix).unwrap_or(target);
+            described(headers, question.method.clone(), host(question)?, (target, "path"), client)
+        }
+    }
+}
+
+/// A question about a token, whatever the request is. The address of the client is what the proxy says; without a word it is nobody's,
+/// never the proxy's.
+fn token_alone(question: &Parts) -> Result<Original<'_>, Malformed> {
+    let client = match one(&question.headers, "oauth-ip")? {
+        Some(address) => address.parse().map_err(|_| Malformed::Unreadable("oauth-ip"))?,
+        None => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    };
+    Ok(Original {
+        method: question.method.clone(),
+        https: true,
+        host: "",
+        path: question.uri.path(),
+        query: None,
+        client,
+    })
+}
+
+fn described<'a>(
+    headers: &HeaderMap,
+    method: Method,
+    host: &'a str,
+    (target, name): (&'a str, &'static str),
+    client: IpAddr,
+) -> Result<Original<'a>, Malformed> {
+    if !target.starts_with('/') {
+        return Err(Malformed::Unreadable(name));
+    }
+    let (path, query) = match target.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (target, None),
+    };
+    let https = one(headers, "x-forwarded-proto")?.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
+    Ok(Original { method, https, host, path, query, client })
+}
+
+fn method(headers: &HeaderMap, name: &'static str) -> Result<Method, Malformed> {
+    required(headers, name)?.parse().map_err(|_| Malformed::Unreadable(name))
+}
+
+/// The host that the question itself is for: some proxies pass on that of the original request.
+fn host(question: &Parts) -> Result<&str, Malformed> {
+    match question.uri.authority() {
+        Some(authority) => Ok(authority.as_str()),
+        None => required(&question.headers, "host"),
+    }
+}
+
+fn required<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<&'a str, Malformed> {
+    one(headers, name)?.ok_or(Malformed::Missing(name))
+}
+
+/// The only line of a header.
+pub(super) fn one<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a str>, Malformed> {
+    let mut lines = headers.get_all(name).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    if lines.next().is_some() {
+        return Err(Malformed::Repeated(name));
+    }
+    line.to_str().map(Some).map_err(|_| Malformed::Unreadable(name))
+}

@@ -1,0 +1,153 @@
+//! Decisions as a service.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::BodyExt;
+use sluice_net::PeerAddress;
+use sluice_net::listen::BoxError;
+use tower::Service;
+
+use super::body::DecisionBody;
+use super::decide::{Decided, DecisionConfig, Decisions};
+use super::endpoint::Endpoint;
+use super::envoy;
+use super::judge::Judge;
+use super::malformed::Malformed;
+use crate::gateway::Gateway;
+
+/// Answers what other proxies ask. Requests carry [`PeerAddress`] in their extensions; those without come from nowhere and are refused.
+pub struct DecisionService<J = Gateway> {
+    decisions: Arc<Decisions<J>>,
+}
+
+impl<J> Clone for DecisionService<J> {
+    fn clone(&self) -> Self {
+        Self { decisions: self.decisions.clone() }
+    }
+}
+
+impl<J: Judge> DecisionService<J> {
+    /// Decisions of `judge`.
+    pub fn new(judge: Arc<J>, config: DecisionConfig) -> Self {
+        Self { decisions: Arc::new(Decisions::new(judge, config)) }
+    }
+
+    /// Whether `path` is one that this service answers with anything but 404.
+    pub fn handles(&self, path: &str) -> bool {
+        self.decisions.endpoint(path).is_some()
+    }
+
+    /// The answer to `request`.
+    pub fn answer<B>(&self, request: Request<B>) -> DecisionFuture
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let (question, body) = request.into_parts();
+        let Some(endpoint) = self.decisions.endpoint(question.uri.path()) else {
+            return DecisionFuture::ready(Malformed::NoSuchDecision.response());
+        };
+        let peer = question.extensions.get().map_or(NOWHERE, |PeerAddress(peer)| peer.ip().to_canonical());
+        if endpoint == Endpoint::EnvoyGrpc {
+            let decisions = self.decisions.clone();
+            return DecisionFuture::later(
+                async move { envoy::check(&*decisions, &question, body, peer).await },
+            );
+        }
+        if body.is_end_stream() || !self.decisions.may_ask(peer) {
+            return self.decide(endpoint, question, peer);
+        }
+        let service = self.clone();
+        DecisionFuture::later(async move {
+            discard(body).await;
+            service.decide(endpoint, question, peer).await.unwrap_or_else(|never| match never {})
+        })
+    }
+
+    fn decide(&self, endpoint: Endpoint, question: Parts, peer: IpAddr) -> DecisionFuture {
+        match self.decisions.decide(endpoint, question, peer) {
+            Decided::Now(response) => DecisionFuture::ready(response),
+            Decided::Later(undecided) => {
+                let decisions = self.decisions.clone();
+                DecisionFuture::later(async move { undecided.answer(&*decisions).await })
+            }
+        }
+    }
+}
+
+/// Reads a body and throws it away: a proxy that cannot keep it back would take an answer before its end for a broken
+/// connection. One that is longer than [`DISCARDED`] is.
+async fn discard<B: Body<Data = Bytes>>(body: B) {
+    let mut body = pin!(body);
+    let mut left = DISCARDED;
+    while let Some(Ok(frame)) = body.frame().await {
+        let length = frame.data_ref().map_or(0, Bytes::len);
+        let Some(rest) = left.checked_sub(length) else { return };
+        left = rest;
+    }
+}
+
+/// The most of a body that is read, in bytes.
+const DISCARDED: usize = 8 * 1024 * 1024;
+const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+impl<J, B> Service<Request<B>> for DecisionService<J>
+where
+    J: Judge,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<DecisionBody>;
+    type Error = Infallible;
+    type Future = DecisionFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> DecisionFuture {
+        self.answer(request)
+    }
+}
+
+type Waiting = Pin<Box<dyn Future<Output = Response<DecisionBody>> + Send>>;
+
+/// An answer that is there in most cases, and waited for if an issuer has to be asked.
+pub struct DecisionFuture(State);
+
+enum State {
+    Ready(Option<Response<DecisionBody>>),
+    Waiting(Waiting),
+}
+
+impl DecisionFuture {
+    const fn ready(response: Response<DecisionBody>) -> Self {
+        Self(State::Ready(Some(response)))
+    }
+
+    fn later(answer: impl Future<Output = Response<DecisionBody>> + Send + 'static) -> Self {
+        Self(State::Waiting(Box::pin(answer)))
+    }
+}
+
+impl Future for DecisionFuture {
+    type Output = Result<Response<DecisionBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            State::Ready(response) => {
+                response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response)))
+            }
+            State::Waiting(answer) => answer.as_mut().poll(context).map(Ok),
+        }
+    }
+}

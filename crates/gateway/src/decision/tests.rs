@@ -1,0 +1,390 @@
+mod grpc;
+
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::unfold;
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
+use sluice_net::{CertificateHeader, ForwardedCertificatePolicy, PeerAddress};
+use sluice_primitives::Timestamp;
+use tokio::sync::mpsc;
+
+use super::*;
+use crate::authn::{Asked, Caller, ForeignClaims, Refusal, Verdict};
+use crate::gateway::{Admitted, Judging};
+use crate::observer::{Observer, RequestRecord};
+use crate::route::Route;
+
+const LOCAL: &str = "127.0.0.1";
+const PROXY: &str = "10.0.0.9";
+const STRANGER: &str = "203.0.113.7";
+
+/// What was asked of the judge, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Seen {
+    route: Option<Arc<str>>,
+    line: String,
+    client: String,
+    certificate: bool,
+}
+
+/// Judges by the token alone: `alice` and `machine` are good, `down` cannot be asked about, others are not authentic. Remembers what it was asked,
+/// and what was recorded.
+#[derive(Default)]
+struct ByToken {
+    later: bool,
+    seen: Mutex<Vec<Seen>>,
+    recorded: Mutex<Vec<(String, u16, &'static str)>>,
+}
+
+fn caller(token: &str) -> Arc<Caller> {
+    let subject = (token == "alice").then(|| "alice".to_owned());
+    Arc::new(Caller::Foreign(Box::new(ForeignClaims {
+        issuer: "https://issuer.example".to_owned(),
+        subject,
+        client: Some("shop".to_owned()),
+        scope: "orders.read profile".to_owned(),
+        audience: Vec::new(),
+        expires_at: Timestamp::from_secs(4_000_000_000),
+        confirmation: None,
+        claims: Map::new(),
+    })))
+}
+
+impl ByToken {
+    fn verdict(headers: &HeaderMap) -> Verdict {
+        let token = headers
+            .get("oauth-token")
+            .or_else(|| headers.get(AUTHORIZATION))
+            .and_then(|value| value.to_str().ok())
+            .map(|value| value.trim_start_matches("Bearer "));
+        match token {
+            None => Verdict::Refused(Refusal::TokenMissing),
+            Some(token @ ("alice" | "machine")) => Verdict::Caller(caller(token)),
+            Some("down") => Verdict::Refused(Refusal::Unavailable("issuer_unreachable")),
+            Some("often") => Verdict::Refused(Refusal::TooMany(sluice_primitives::Lifetime::secs(7))),
+            Some(_) => Verdict::Refused(Refusal::TokenInvalid("token_not_authentic")),
+        }
+    }
+
+    fn judged(&self, route: Option<&Arc<Route>>, asked: &Asked<'_>) -> Judging {
+        let scheme = if asked.https { "https" } else { "http" };
+        let query = asked.query.map(|query| format!("?{query}")).unwrap_or_default();
+        self.seen.lock().push(Seen {
+            route: route.map(|route| route.name.clone()),
+            line: format!("{} {scheme}://{}{}{query}", asked.method, asked.host, asked.path),
+            client: asked.client.to_string(),
+            certificate: asked.certificate.is_some(),
+        });
+        let mut admitted = Admitted::refused(route.cloned(), Refusal::NoRoute);
+        admitted.verdict = Self::verdict(asked.headers);
+        if self.later { Judging::Later(Box::pin(async { admitted })) } else { Judging::Now(admitted) }
+    }
+}
+
+impl Judge for ByToken {
+    fn judge(&self, asked: &Asked<'_>) -> Judging {
+        self.judged(None, asked)
+    }
+
+    fn judge_under(&self, route: &Arc<Route>, asked: &Asked<'_>) -> Judging {
+        self.judged(Some(route), asked)
+    }
+
+    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, _: IpAddr) {
+        let stripped: Vec<_> =
+            headers.keys().filter(|name| name.as_str().starts_with("oauth-")).cloned().collect();
+        for name in stripped {
+            headers.remove(name);
+        }
+        let Verdict::Caller(caller) = &admitted.verdict else { return };
+        if let Some(subject) = caller.subject() {
+            headers.insert("oauth-user-id", HeaderValue::from_str(subject).unwrap());
+        }
+        headers.insert("oauth-client-id", HeaderValue::from_str(caller.client().unwrap()).unwrap());
+    }
+
+    fn refuse(&self, admitted: &Admitted) -> Response<Full<Bytes>> {
+        let Verdict::Refused(refusal) = &admitted.verdict else { panic!("refused without a refusal") };
+        let status = match refusal {
+            Refusal::TokenMissing | Refusal::TokenInvalid(_) => 401,
+            Refusal::InsufficientScope => 403,
+            Refusal::TooMany(_) => 429,
+            Refusal::Unavailable(_) => 502,
+            other => panic!("{other:?} is never said here"),
+        };
+        Response::builder()
+            .status(status)
+            .header(WWW_AUTHENTICATE, "Bearer")
+            .header(WWW_AUTHENTICATE, "DPoP")
+            .body(Full::new(Bytes::from_static(b"{}")))
+            .unwrap()
+    }
+
+    fn announce(&self, _: &Admitted, answer: &mut HeaderMap) {
+        answer.insert("ratelimit", HeaderValue::from_static("\"orders\";r=1"));
+    }
+
+    fn trusts(&self, peer: IpAddr) -> bool {
+        peer.to_string() == PROXY
+    }
+
+    fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let forwarded = headers.get("x-forwarded-for").and_then(|value| value.to_str().ok());
+        forwarded.and_then(|address| address.parse().ok()).unwrap_or(peer)
+    }
+
+    fn observer(&self) -> &dyn Observer {
+        self
+    }
+}
+
+impl Observer for ByToken {
+    fn request(&self, record: &RequestRecord<'_>) {
+        let line = format!("{} {}", record.route, record.path);
+        self.recorded.lock().push((line, record.status.unwrap().as_u16(), record.verdict));
+    }
+}
+
+/// A service, and the judge behind it.
+fn service(later: bool) -> (DecisionService<ByToken>, Arc<ByToken>) {
+    let judge = Arc::new(ByToken { later, ..ByToken::default() });
+    (DecisionService::new(judge.clone(), DecisionConfig::default()), judge)
+}
+
+fn question(peer: &str, target: &str, headers: &[(&'static str, &str)]) -> Request<Empty<Bytes>> {
+    let mut request = Request::get(target).body(Empty::new()).unwrap();
+    for (name, value) in headers {
+        request.headers_mut().append(*name, HeaderValue::from_str(value).unwrap());
+    }
+    request.extensions_mut().insert(PeerAddress(SocketAddr::new(peer.parse().unwrap(), 4711)));
+    request
+}
+
+async fn ask(
+    service: &DecisionService<ByToken>,
+    target: &str,
+    headers: &[(&'static str, &str)],
+) -> Response<DecisionBody> {
+    service.answer(question(LOCAL, target, headers)).await.unwrap()
+}
+
+fn header<'a>(response: &'a Response<DecisionBody>, name: &str) -> Option<&'a str> {
+    response.headers().get(name).map(|value| value.to_str().unwrap())
+}
+
+const BEARER: (&str, &str) = ("authorization", "Bearer alice");
+
+/// The original request, as nginx describes it.
+const ORDER: [(&str, &str); 4] = [
+    ("x-original-method", "POST"),
+    ("x-original-uri", "/orders/7?page=2"),
+    ("x-original-host", "api.example.com"),
+    ("x-forwarded-proto", "https"),
+];
+
+#[tokio::test]
+async fn a_token_alone_is_judged_and_its_caller_named() {
+    for later in [false, true] {
+        let (service, judge) = service(later);
+        let response =
+            ask(&service, "/oauth/token_validation", &[("oauth-token", "alice"), ("oauth-ip", "192.0.2.1")])
+                .await;
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(header(&response, "oauth-user-id"), Some("alice"));
+        assert_eq!(header(&response, "oauth-client-id"), Some("shop"));
+        assert_eq!(header(&response, "cache-control"), Some("no-store"));
+        let seen = judge.seen.lock().pop().unwrap();
+        assert_eq!((seen.route.as_deref(), seen.client.as_str()), (Some("token_validation"), "192.0.2.1"));
+        let recorded = judge.recorded.lock().pop().unwrap();
+        assert_eq!(recorded, ("token_validation /oauth/token_validation".to_owned(), 200, "caller"));
+    }
+}
+
+#[tokio::test]
+async fn the_address_of_a_proxy_is_never_taken_for_that_of_its_client() {
+    let (service, judge) = service(false);
+    ask(&service, "/oauth/token_validation", &[BEARER]).await;
+    assert_eq!(judge.seen.lock().pop().unwrap().client, "0.0.0.0");
+}
+
+#[tokio::test]
+async fn a_token_alone_is_refused_as_it_must_be() {
+    for (token, status) in [(None, 401), (Some("Bearer forged"), 401), (Some("Bearer down"), 503)] {
+        let (service, _) = service(false);
+        let headers: Vec<_> = token.map(|token| ("authorization", token)).into_iter().collect();
+        let response = ask(&service, "/oauth/token_validation", &headers).await;
+        assert_eq!(response.status(), status, "{token:?}");
+        assert!(header(&response, "oauth-user-id").is_none());
+        assert!(header(&response, "www-authenticate").is_some());
+    }
+}
+
+#[tokio::test]
+async fn every_scope_that_is_demanded_of_a_token_must_have_been_granted() {
+    for (demanded, status) in [
+        ("orders.read", 200),
+        ("orders.read profile", 200),
+        ("", 200),
+        ("orders.read admin", 403),
+        ("orders", 403),
+    ] {
+        let (service, judge) = service(false);
+        let response = ask(&service, "/oauth/token_validation", &[BEARER, ("oauth-scope", demanded)]).await;
+        assert_eq!(response.status(), status, "{demanded}");
+        let verdict = judge.recorded.lock().pop().unwrap().2;
+        assert_eq!(verdict, if status == 200 { "caller" } else { "insufficient_scope" });
+    }
+}
+
+#[tokio::test]
+async fn the_original_request_is_judged_in_the_words_of_nginx_and_of_traefik() {
+    let traefik = [
+        ("x-forwarded-method", "POST"),
+        ("x-forwarded-uri", "/orders/7?page=2"),
+        ("x-forwarded-host", "api.example.com"),
+        ("x-forwarded-proto", "https"),
+    ];
+    for (path, words) in [("/oauth/auth_request", ORDER), ("/oauth/forward_auth", traefik)] {
+        for later in [false, true] {
+            let (service, judge) = service(later);
+            let headers = [&words[..], &[BEARER, ("x-forwarded-for", "192.0.2.1")]].concat();
+            let response = ask(&service, path, &headers).await;
+            assert_eq!(response.status(), StatusCode::OK);
+            assert_eq!(header(&response, "oauth-user-id"), Some("alice"));
+            assert_eq!(header(&response, "ratelimit"), Some("\"orders\";r=1"));
+            let expected = Seen {
+                line: "POST https://api.example.com/orders/7?page=2".to_owned(),
+                client: "192.0.2.1".to_owned(),
+                ..Seen::default()
+            };
+            assert_eq!(*judge.seen.lock(), [expected]);
+            assert_eq!(judge.recorded.lock().pop().unwrap().0, "- /orders/7");
+        }
+    }
+}
+
+#[tokio::test]
+async fn refusals_pass_with_all_their_headers() {
+    for (token, status) in [("forged", 401), ("often", 429), ("down", 502)] {
+        let (service, _) = service(false);
+        let headers = [&ORDER[..], &[("authorization", token)]].concat();
+        let response = ask(&service, "/oauth/auth_request", &headers).await;
+        assert_eq!(response.status(), status);
+        let challenges = response.headers().get_all(WWW_AUTHENTICATE);
+        assert_eq!(challenges.iter().collect::<Vec<_>>(), ["Bearer", "DPoP"]);
+        assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "{}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_says_too_little_or_too_much_is_a_mistake_of_the_proxy() {
+    let twice = [&ORDER[..], &[("x-original-uri", "/")]].concat();
+    let bad_path = [("x-original-method", "GET"), ("x-original-uri", "http://other/"), ("host", "a")];
+    let bad_method = [("x-original-method", "GE T"), ("x-original-uri", "/"), ("host", "a")];
+    for (path, headers, said) in [
+        ("/oauth/auth_request", &ORDER[..1], "the header x-original-uri is missing"),
+        ("/oauth/auth_request", &ORDER[1..], "the header x-original-method is missing"),
+        ("/oauth/auth_request", &ORDER[..2], "the header host is missing"),
+        ("/oauth/auth_request", &twice[..], "there is more than one header x-original-uri"),
+        ("/oauth/auth_request", &bad_path[..], "the header x-original-uri cannot be read"),
+        ("/oauth/auth_request", &bad_method[..], "the header x-original-method cannot be read"),
+        ("/oauth/forward_auth", &ORDER[..], "the header x-forwarded-method is missing"),
+        ("/oauth/token_validation", &[("oauth-ip", "nowhere")][..], "the header oauth-ip cannot be read"),
+    ] {
+        let (service, judge) = service(false);
+        let response = ask(&service, path, headers).await;
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let problem: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem, json!({ "title": "Bad Request", "status": 400, "detail": said }));
+        assert!(judge.seen.lock().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn only_trusted_proxies_and_this_machine_may_ask() {
+    for (peer, status) in
+        [(LOCAL, 200), ("::1", 200), ("::ffff:127.0.0.1", 200), (PROXY, 200), (STRANGER, 403)]
+    {
+        let (service, judge) = service(false);
+        for path in ["/oauth/token_validation", "/oauth/auth_request", "/oauth/ext_authz/orders"] {
+            let headers = [&ORDER[..], &[BEARER, ("host", "a")]].concat();
+            let response = service.answer(question(peer, path, &headers)).await.unwrap();
+            assert_eq!(response.status(), status, "{peer} {path}");
+        }
+        assert_eq!(judge.seen.lock().is_empty(), status == 403);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_a_proxy_cannot_keep_back_is_read_before_the_answer() {
+    let (service, _) = service(false);
+    let (sender, receiver) = mpsc::channel(1);
+    let parts = unfold(receiver, |mut receiver| async move {
+        let part = receiver.recv().await?;
+        Some((Ok::<_, Infallible>(Frame::data(part)), receiver))
+    });
+    let question = question(LOCAL, "/oauth/token_validation", &[BEARER]).map(|_| StreamBody::new(parts));
+    let answering = tokio::spawn(service.answer(question));
+    for _ in 0..3 {
+        sender.send(Bytes::from_static(b"a part of it")).await.unwrap();
+        assert!(!answering.is_finished());
+    }
+    drop(sender);
+    assert_eq!(answering.await.unwrap().unwrap().status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn what_is_no_decision_is_not_found() {
+    let (service, _) = service(false);
+    assert_eq!(ask(&service, "/oauth/other", &[BEARER]).await.status(), StatusCode::NOT_FOUND);
+    assert!(!service.handles("/oauth/other"));
+    assert!(service.handles("/oauth/token_validation"));
+}
+
+#[tokio::test]
+async fn a_certificate_counts_from_a_proxy_that_may_pass_it_on() {
+    let judge = Arc::new(ByToken::default());
+    let header = CertificateHeader::from(HeaderName::from_static("client-cert"));
+    let certificates =
+        ForwardedCertificatePolicy { headers: vec![header], from: vec!["10.0.0.0/8".parse().unwrap()] };
+    let service =
+        DecisionService::new(judge.clone(), DecisionConfig { certificates, ..DecisionConfig::default() });
+    let now = Timestamp::from_secs(1_700_000_000);
+    let pem = sluice_net::self_signed(&["a.example".to_owned()], now).unwrap().certificate;
+    let line = format!(":{}:", pem.lines().filter(|line| !line.starts_with('-')).collect::<String>());
+    for (peer, counts) in [(PROXY, true), (LOCAL, false)] {
+        let headers = [&ORDER[..], &[BEARER, ("client-cert", &line)]].concat();
+        service.answer(question(peer, "/oauth/auth_request", &headers)).await.unwrap();
+        assert_eq!(judge.seen.lock().pop().unwrap().certificate, counts, "{peer}");
+    }
+    let headers = [&ORDER[..], &[BEARER, ("client-cert", ":AAAA:")]].concat();
+    let response = service.answer(question(PROXY, "/oauth/auth_request", &headers)).await.unwrap();
+    assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn envoy_is_told_over_http_what_to_set_and_what_to_remove() {
+    let (service, judge) = service(false);
+    let headers = [
+        BEARER,
+        ("host", "api.example.com"),
+        ("x-forwarded-proto", "https"),
+        ("oauth-user-id", "mallory"),
+        ("oauth-admin", "yes"),
+    ];
+    let response = ask(&service, "/oauth/ext_authz/orders/7?page=2", &headers).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(header(&response, "oauth-user-id"), Some("alice"));
+    assert_eq!(header(&response, "x-envoy-auth-headers-to-remove"), Some("oauth-admin"));
+    assert_eq!(header(&response, "authorization"), None);
+    assert_eq!(judge.seen.lock().pop().unwrap().line, "GET https://api.example.com/orders/7?page=2");
+}

@@ -1,0 +1,137 @@
+//! The headers that a request goes on with: what only the gateway may say is taken away, and what it says is set.
+//!
+//! Whoever reads `OAuth-User-Id` believes it. So no such header of a client goes on, on any route, in any spelling that an upstream may
+//! take for it: CGI and its heirs turn every `-` of a name into `_`, and `oauth_user_id` and `oauth.user.id` with it.
+
+use http::header::{AUTHORIZATION, COOKIE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use smallvec::SmallVec;
+
+use super::claims::{Claims, text};
+use super::value::header_value;
+use crate::authn::Caller;
+use crate::authn::extract::{is_of_token, value_of};
+use crate::route::{Enrichment, TokenSources};
+
+/// Who calls: `sub`. Not set for a client that acts for itself.
+pub static USER_ID: HeaderName = HeaderName::from_static("oauth-user-id");
+/// What was granted, words separated by one space. Not set if nothing was.
+pub static USER_SCOPE: HeaderName = HeaderName::from_static("oauth-user-scope");
+/// The client that the token was issued to.
+pub static CLIENT_ID: HeaderName = HeaderName::from_static("oauth-client-id");
+/// Where the client's address is (ISO 3166-1 alpha-2).
+pub static COUNTRY: HeaderName = HeaderName::from_static("oauth-country");
+
+static DPOP: HeaderName = HeaderName::from_static("dpop");
+
+/// Takes away what clients may not say: every name that begins with `OAuth-`, the names in `configured`, and those that
+/// `enrichment` sets, all of them also with another sign in the place of a dash. For trailers too.
+pub fn strip(headers: &mut HeaderMap, configured: &[HeaderName], enrichment: Option<&Enrichment>) {
+    let is_doomed = |name: &&HeaderName| {
+        let name = name.as_str();
+        is_reserved(name)
+            || configured.iter().any(|own| is_same(own.as_str(), name))
+            || enrichment.is_some_and(|enrichment| is_set_by(enrichment, name))
+    };
+    let doomed: SmallVec<[HeaderName; 4]> = headers.keys().filter(is_doomed).cloned().collect();
+    for name in doomed {
+        headers.remove(name);
+    }
+}
+
+/// Whether a name begins with `OAuth-`, or with what an upstream may take for it.
+pub fn is_reserved(name: &str) -> bool {
+    let Some((prefix, rest)) = name.as_bytes().split_first_chunk::<5>() else { return false };
+    prefix.eq_ignore_ascii_case(b"oauth") && rest.first().is_some_and(|next| !next.is_ascii_alphanumeric())
+}
+
+fn is_set_by(enrichment: &Enrichment, name: &str) -> bool {
+    let fixed = enrichment.fixed.iter().map(|(header, _)| header);
+    let claims = enrichment.claims.iter().map(|from| &from.header);
+    let phantom = enrichment.phantom.iter().map(|phantom| &phantom.header);
+    fixed.chain(claims).chain(phantom).any(|own| is_same(own.as_str(), name))
+}
+
+/// Whether two names are one to an upstream that folds signs.
+fn is_same(left: &str, right: &str) -> bool {
+    let is_sign = |byte: u8| !byte.is_ascii_alphanumeric();
+    let mut pairs = left.bytes().zip(right.bytes());
+    left.len() == right.len()
+        && pairs.all(|(left, right)| left.eq_ignore_ascii_case(&right) || (is_sign(left) && is_sign(right)))
+}
+
+/// Takes away what carries a token, and nothing else: of cookies the one of that name; of `Authorization` the schemes that count. A proof
+/// for a token that is gone goes with it.
+pub(crate) fn remove_token(headers: &mut HeaderMap, sources: &TokenSources) {
+    if sources.authorization && headers.get_all(AUTHORIZATION).iter().any(is_of_token) {
+        headers.remove(AUTHORIZATION);
+        headers.remove(&DPOP);
+    }
+    if let Some(name) = &sources.header {
+        headers.remove(name);
+    }
+    if let Some(name) = &sources.cookie {
+        remove_cookie(headers, name);
+    }
+}
+
+fn remove_cookie(headers: &mut HeaderMap, name: &str) {
+    let is_named = |pair: &&[u8]| value_of(pair, name).is_some();
+    let pairs =
+        |value: &HeaderValue| value.as_bytes().split(|byte| *byte == b';').any(|pair| is_named(&pair));
+    if !headers.get_all(COOKIE).iter().any(pairs) {
+        return;
+    }
+    let kept: SmallVec<[HeaderValue; 2]> =
+        headers.get_all(COOKIE).iter().filter_map(|value| without(value, name)).collect();
+    headers.remove(COOKIE);
+    for value in kept {
+        headers.append(COOKIE, value);
+    }
+}
+
+/// A `Cookie` without the cookies of this name; `None` if no other is left.
+fn without(value: &HeaderValue, name: &str) -> Option<HeaderValue> {
+    let pairs = value.as_bytes().split(|byte| *byte == b';');
+    let others = pairs.filter(|pair| value_of(pair, name).is_none()).map(<[u8]>::trim_ascii);
+    let others: SmallVec<[&[u8]; 8]> = others.filter(|pair| !pair.is_empty()).collect();
+    if others.is_empty() {
+        return None;
+    }
+    HeaderValue::from_bytes(&others.join(&b"; "[..])).ok()
+}
+
+/// Says who calls.
+pub(crate) fn set_identity(headers: &mut HeaderMap, caller: &Caller) {
+    let facts =
+        [(&USER_ID, caller.subject()), (&CLIENT_ID, caller.client()), (&USER_SCOPE, Some(caller.scope()))];
+    for (name, fact) in facts {
+        if let Some(value) = fact.and_then(header_value) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// Sets headers from claims: strings as they are, everything else as JSON, escaped where a header demands it. What the token does not
+/// say, and what is longer than 4096 bytes, is not set.
+pub(crate) fn set_claims(headers: &mut HeaderMap, enrichment: &Enrichment, caller: &Caller) {
+    if enrichment.claims.is_empty() {
+        return;
+    }
+    let claims = Claims::of(caller);
+    for from in &enrichment.claims {
+        if let Some(value) = claims.find(&from.claim).and_then(|claim| header_value(&text(claim))) {
+            headers.insert(&from.header, value);
+        }
+    }
+}
+
+/// Sets the headers with a fixed value.
+pub(crate) fn set_fixed(headers: &mut HeaderMap, enrichment: &Enrichment) {
+    for (name, value) in &enrichment.fixed {
+        headers.insert(name, value.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests;

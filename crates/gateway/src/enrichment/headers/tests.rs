@@ -1,0 +1,191 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::authn::given;
+use crate::route::{HeaderFrom, Phantom};
+
+fn headers(of: &[(&'static str, &'static str)]) -> HeaderMap {
+    of.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
+}
+
+fn names(headers: &HeaderMap) -> Vec<&str> {
+    let mut names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+fn from(header: &'static str, claim: &str) -> HeaderFrom {
+    HeaderFrom { header: HeaderName::from_static(header), claim: claim.to_owned() }
+}
+
+#[test]
+fn what_only_the_gateway_says_is_stripped_in_every_spelling() {
+    let mut sent = headers(&[
+        ("oauth-user-id", "root"),
+        ("oauth_user_id", "root"),
+        ("oauth-user_id", "root"),
+        ("oauth.user.id", "root"),
+        ("oauth-anything", "x"),
+        ("x-user", "root"),
+        ("x_user", "root"),
+        ("x-username", "kept"),
+        ("oauthx", "kept"),
+        ("x-oauth-user-id", "kept"),
+        ("accept", "kept"),
+    ]);
+    strip(&mut sent, &[HeaderName::from_static("x-user")], None);
+    assert_eq!(names(&sent), ["accept", "oauthx", "x-oauth-user-id", "x-username"]);
+}
+
+#[test]
+fn a_header_that_a_route_sets_is_stripped_even_where_nothing_is_set() {
+    let enrichment = Enrichment {
+        claims: vec![from("x-email", "email")],
+        fixed: vec![(HeaderName::from_static("x-gateway"), HeaderValue::from_static("sluice"))],
+        phantom: Some(Phantom {
+            header: AUTHORIZATION,
+            audience: "orders".to_owned(),
+            lifetime: std::time::Duration::from_mins(1),
+        }),
+        ..given::ordinary()
+    };
+    let mut sent = headers(&[
+        ("x-email", "a"),
+        ("x_email", "a"),
+        ("x-gateway", "a"),
+        ("authorization", "Basic a"),
+        ("x-a", "b"),
+    ]);
+    strip(&mut sent, &[], Some(&enrichment));
+    assert_eq!(names(&sent), ["x-a"]);
+}
+
+#[test]
+fn the_caller_is_told() {
+    let mut told = HeaderMap::new();
+    set_identity(&mut told, &given::alice(None));
+    assert_eq!(
+        (&told[&USER_ID], &told[&CLIENT_ID]),
+        (&"alice".parse().unwrap(), &"shop-app".parse().unwrap())
+    );
+    assert_eq!(told[&USER_SCOPE], "orders.read profile");
+}
+
+#[test]
+fn what_is_not_known_of_a_caller_is_not_told() {
+    let mut of_robot = HeaderMap::new();
+    set_identity(&mut of_robot, &given::robot());
+    assert_eq!(names(&of_robot), ["oauth-client-id", "oauth-user-scope"]);
+    let mut of_person = HeaderMap::new();
+    set_identity(&mut of_person, &given::person());
+    assert_eq!(names(&of_person), ["oauth-user-id"]);
+}
+
+#[test]
+fn claims_become_headers_and_never_more_than_one_line() {
+    let enrichment = Enrichment {
+        claims: vec![
+            from("oauth-email", "email"),
+            from("oauth-age", "age"),
+            from("oauth-staff", "staff"),
+            from("oauth-groups", "groups"),
+            from("oauth-plan", "plan.name"),
+            from("oauth-nothing", "nothing"),
+            from("oauth-unknown", "unknown"),
+            from("oauth-evil", "evil"),
+        ],
+        ..given::ordinary()
+    };
+    let mut told = HeaderMap::new();
+    set_claims(&mut told, &enrichment, &given::bob(given::bobs_claims()));
+    let expected = [
+        ("oauth-age", "42"),
+        ("oauth-email", "bob@partner.example"),
+        ("oauth-evil", "x%0D%0AOAuth-User-Id: root"),
+        ("oauth-groups", "[\"a\",\"%C5%BE\"]"),
+        ("oauth-plan", "gold"),
+        ("oauth-staff", "true"),
+    ];
+    assert_eq!(names(&told), expected.map(|(name, _)| name));
+    for (name, value) in expected {
+        assert_eq!(told[name], value);
+    }
+}
+
+#[test]
+fn a_token_goes_with_its_proof_and_nothing_else_goes() {
+    let mut sent = headers(&[
+        ("authorization", "DPoP abc"),
+        ("dpop", "proof"),
+        ("cookie", "a=b; session=abc"),
+        ("x-a", "b"),
+    ]);
+    remove_token(&mut sent, &TokenSources::default());
+    assert_eq!(names(&sent), ["cookie", "x-a"]);
+    assert_eq!(sent["cookie"], "a=b; session=abc");
+}
+
+#[test]
+fn other_credentials_stay() {
+    let mut sent = headers(&[("authorization", "Basic abc"), ("dpop", "proof")]);
+    remove_token(&mut sent, &TokenSources::default());
+    assert_eq!(names(&sent), ["authorization", "dpop"]);
+}
+
+#[test]
+fn an_unreadable_token_goes_too() {
+    for unreadable in ["Bearer", "Bearer a b", "bearer a,b"] {
+        let mut sent = headers(&[("authorization", unreadable)]);
+        remove_token(&mut sent, &TokenSources::default());
+        assert!(sent.is_empty(), "{unreadable}");
+    }
+}
+
+#[test]
+fn of_cookies_only_that_with_the_token_goes() {
+    let sources = TokenSources {
+        authorization: false,
+        header: Some(HeaderName::from_static("x-token")),
+        cookie: Some("session".to_owned()),
+    };
+    for (before, after) in [
+        ("a=b; session=abc; c=\"d e\"", Some("a=b; c=\"d e\"")),
+        ("session=abc; session=def;a=b", Some("a=b")),
+        ("session=abc", None),
+        ("a=b;c=d", Some("a=b;c=d")),
+        ("sessions=abc", Some("sessions=abc")),
+    ] {
+        let mut sent = headers(&[("authorization", "Bearer kept"), ("x-token", "abc"), ("cookie", before)]);
+        remove_token(&mut sent, &sources);
+        assert_eq!(sent.get(COOKIE).map(|value| value.to_str().unwrap()), after);
+        assert!(sent.contains_key(AUTHORIZATION) && !sent.contains_key("x-token"));
+    }
+}
+
+/// Names that look like the gateway's, and others.
+fn any_name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[oO][aA][uU]th[-_.!~|]{1,2}(user[-_.]id|country|[a-zA-Z0-9]{0,6})",
+        "[xX][-_][uU]ser",
+        "[a-zA-Z][a-zA-Z0-9_.-]{0,12}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_client_sends_no_name_of_the_gateway_goes_on(sent in prop::collection::vec(any_name(), 0..20)) {
+        let mut map = HeaderMap::new();
+        for name in &sent {
+            map.append(HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_static("root"));
+        }
+        strip(&mut map, &[HeaderName::from_static("x-user")], None);
+        for name in map.keys() {
+            let folded = name.as_str().to_ascii_lowercase().replace(|sign: char| !sign.is_ascii_alphanumeric(), "_");
+            prop_assert!(!folded.starts_with("oauth_") && folded != "x_user", "{} went on", name);
+        }
+        for name in sent {
+            let folded = name.to_ascii_lowercase().replace(|sign: char| !sign.is_ascii_alphanumeric(), "_");
+            prop_assert!(folded.starts_with("oauth_") || folded == "x_user" || map.contains_key(name));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What the gateway serves itself: the metadata of protected resources (RFC 9728 §3), and the public keys of phantom tokens.
+
+use bytes::Bytes;
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Method, Response, StatusCode};
+use http_body_util::Full;
+
+use super::GatewayParts;
+use crate::authn::Asked;
+use crate::route::Resource;
+
+/// What the paths of metadata begin with.
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// The document that is asked for, if it is one of the gateway's.
+pub(super) fn find(parts: &GatewayParts, asked: &Asked<'_>) -> Option<Response<Full<Bytes>>> {
+    if let Some(phantom) = &parts.phantom
+        && phantom.jwks_path.as_deref() == Some(asked.path)
+    {
+        return Some(document(asked.method, phantom.signer.jwks()));
+    }
+    if !asked.path.starts_with(WELL_KNOWN) {
+        return None;
+    }
+    let table = parts.routes.load();
+    let resources = table.routes().iter().filter_map(|route| route.policy.resource.as_ref());
+    let asked_for = |resource: &&Resource| {
+        resource.metadata_path == asked.path && is_host(authority(&resource.metadata_url), asked.host)
+    };
+    let resource = resources.into_iter().find(asked_for)?;
+    Some(document(asked.method, Bytes::copy_from_slice(resource.metadata.as_bytes())))
+}
+
+/// Open to all, pages of other origins too.
+fn document(method: &Method, document: Bytes) -> Response<Full<Bytes>> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    let mut response = Response::new(Full::new(document));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
+}
+
+fn authority(url: &str) -> &str {
+    let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
+    after_scheme.split(['/', '?', '#']).next().unwrap_or_default()
+}
+
+/// Whether two authorities are the same host; the port of https needs no mention.
+fn is_host(left: &str, right: &str) -> bool {
+    let bare = |authority: &'_ str| authority.len() - if authority.ends_with(":443") { 4 } else { 0 };
+    let bare_of = |authority| str::get(authority, ..bare(authority)).unwrap_or(authority);
+    bare_of(left).eq_ignore_ascii_case(bare_of(right))
+}

@@ -1,0 +1,110 @@
+//! The steps from a route to a verdict.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use sluice_crypto::digest::sha256;
+use sluice_primitives::Timestamp;
+
+use super::{Admitted, GatewayParts, Judging};
+use crate::authn::extract::{self, Presented, Scheme};
+use crate::authn::{Asked, AskedLater, Caller, Refusal, Verdict, policy};
+use crate::limit::{LimitOutcome, Who};
+use crate::route::{AuthMode, Preflight, Route};
+use crate::validation::{BoxedValidation, TokenFault, Validated};
+
+/// A request with a token, under a route.
+struct Case<'a> {
+    route: &'a Arc<Route>,
+    presented: Presented<'a>,
+    asked: Asked<'a>,
+}
+
+/// Judges a request under `route`.
+pub(super) fn judge(parts: &Arc<GatewayParts>, route: &Arc<Route>, asked: &Asked<'_>) -> Judging {
+    let policy = &route.policy;
+    if policy.auth == AuthMode::None || (policy.preflight == Preflight::Pass && asked.is_preflight()) {
+        return Judging::Now(anonymous(parts, route, asked.client));
+    }
+    let presented = match extract::token(asked.headers, &policy.sources) {
+        Ok(Some(presented)) => presented,
+        Ok(None) if policy.auth == AuthMode::Optional => {
+            return Judging::Now(anonymous(parts, route, asked.client));
+        }
+        Ok(None) => return Judging::Now(Admitted::refused(Some(route.clone()), Refusal::TokenMissing)),
+        Err(refusal) => return Judging::Now(Admitted::refused(Some(route.clone()), refusal)),
+    };
+    let now = parts.clock.now();
+    let case = Case { route, presented, asked: *asked };
+    match parts.validation.validate(policy, presented.token, now) {
+        Validated::Now(outcome) => Judging::Now(conclude(parts, &case, outcome, now)),
+        Validated::Later(validation) => later(parts, &case, validation),
+    }
+}
+
+/// The same once an issuer has answered. The time is asked anew: it may have taken a while.
+fn later(parts: &Arc<GatewayParts>, case: &Case<'_>, validation: BoxedValidation) -> Judging {
+    let (parts, route, asked) = (parts.clone(), case.route.clone(), AskedLater::of(&case.asked));
+    let (token, scheme): (Box<str>, Scheme) = (case.presented.token.into(), case.presented.scheme);
+    Judging::Later(Box::pin(async move {
+        let outcome = validation.await;
+        let presented = Presented { token: &token, scheme };
+        let case = Case { route: &route, presented, asked: asked.as_asked() };
+        conclude(&parts, &case, outcome, parts.clock.now())
+    }))
+}
+
+fn conclude(
+    parts: &GatewayParts,
+    case: &Case<'_>,
+    outcome: Result<Arc<Caller>, TokenFault>,
+    now: Timestamp,
+) -> Admitted {
+    let refused = |refusal| Admitted {
+        scheme: Some(case.presented.scheme),
+        ..Admitted::refused(Some(case.route.clone()), refusal)
+    };
+    let caller = match outcome {
+        Ok(caller) => caller,
+        Err(fault) => return refused(fault.into()),
+    };
+    let demands = &case.route.policy;
+    let is_holder = parts.holder.check(&caller, &case.presented, &case.asked, (demands, now));
+    if let Err(refusal) = is_holder.and_then(|()| policy::check(demands, &caller)) {
+        return refused(refusal);
+    }
+    let who = Who { subject: caller.subject(), client: caller.client(), address: case.asked.client };
+    let outcome = parts.limits.check(case.route, &who);
+    let token = case.route.enrichment.phantom.is_some().then(|| sha256(case.presented.token.as_bytes()));
+    limited(Admitted { verdict: Verdict::Caller(caller), token, ..refused(Refusal::TokenMissing) }, outcome)
+}
+
+/// Nobody calls, and may.
+fn anonymous(parts: &GatewayParts, route: &Arc<Route>, client: IpAddr) -> Admitted {
+    let outcome = parts.limits.check(route, &Who { subject: None, client: None, address: client });
+    let route = Some(route.clone());
+    limited(Admitted { route, verdict: Verdict::Anonymous, scheme: None, token: None, limits: None }, outcome)
+}
+
+fn limited(admitted: Admitted, outcome: LimitOutcome) -> Admitted {
+    match outcome {
+        LimitOutcome::Unlimited => admitted,
+        LimitOutcome::Allowed(limits) => Admitted { limits: Some(Box::new(limits)), ..admitted },
+        LimitOutcome::TooMany(wait, limits) => Admitted {
+            verdict: Verdict::Refused(Refusal::TooMany(wait)),
+            limits: Some(Box::new(limits)),
+            ..admitted
+        },
+    }
+}
+
+impl From<TokenFault> for Refusal {
+    fn from(fault: TokenFault) -> Self {
+        match fault {
+            TokenFault::Unreachable | TokenFault::Stale => Self::Unavailable(fault.reason()),
+            TokenFault::NotAuthentic | TokenFault::Expired | TokenFault::NotYet | TokenFault::Revoked => {
+                Self::TokenInvalid(fault.reason())
+            }
+        }
+    }
+}

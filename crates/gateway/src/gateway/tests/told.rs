@@ -1,0 +1,170 @@
+//! What the upstream is told.
+
+use http::header::AUTHORIZATION;
+use http::{HeaderName, HeaderValue};
+use mmdb_writer::{Value, Writer};
+use proptest::prelude::*;
+
+use super::given::{Ask, GivenGateway};
+use super::*;
+use crate::authn::given;
+use crate::route::{Enrichment, HeaderFrom, Phantom, Settings, TokenSources};
+
+fn open() -> RoutePolicy {
+    RoutePolicy { auth: AuthMode::None, ..RoutePolicy::default() }
+}
+
+fn phantom() -> Enrichment {
+    let phantom =
+        Phantom { header: AUTHORIZATION, audience: "orders".to_owned(), lifetime: Duration::from_mins(1) };
+    Enrichment { phantom: Some(phantom), ..Enrichment::default() }
+}
+
+#[tokio::test]
+async fn who_calls_is_told_and_what_the_client_said_of_it_is_gone() {
+    let gateway = GivenGateway::with(&[("/orders", RoutePolicy::default())]);
+    let ask =
+        Ask::to("/orders").bearer("alice").header("OAuth-User-Id", "root").header("oauth_user_id", "root");
+    let told = gateway.told(&ask.header("OAuth-Country", "XX").header("accept", "*/*")).await;
+    assert_eq!(told["oauth-user-id"], "alice");
+    assert_eq!(told["oauth-client-id"], "shop-app");
+    assert_eq!(told["oauth-user-scope"], "orders.read profile");
+    assert_eq!(told["authorization"], "Bearer alice");
+    assert_eq!(told.len(), 5, "{told:?}");
+}
+
+#[tokio::test]
+async fn clients_say_nothing_on_routes_where_nobody_is_asked() {
+    let settings = Settings { strip_headers: vec![HeaderName::from_static("x-user")], ..Settings::default() };
+    let gateway = GivenGateway::telling(vec![("/open", open(), given::ordinary())], settings);
+    let ask =
+        Ask::to("/open").header("oauth-user-id", "root").header("x-user", "root").header("x_user", "root");
+    assert_eq!(gateway.told(&ask.bearer("kept")).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_header_that_a_claim_would_set_is_never_the_clients() {
+    let from = HeaderFrom { header: HeaderName::from_static("x-email"), claim: "email".to_owned() };
+    let enrichment = Enrichment { claims: vec![from], ..given::ordinary() };
+    let policy = RoutePolicy { auth: AuthMode::Optional, ..RoutePolicy::default() };
+    let gateway = GivenGateway::telling(vec![("/", policy, enrichment)], Settings::default());
+    let forged = || Ask::to("/").header("x-email", "root@example.com");
+    assert_eq!(gateway.told(&forged().bearer("alice")).await["x-email"], "alice@example.com");
+    for nobody in [forged(), forged().bearer("robot"), forged().bearer("person")] {
+        assert!(!gateway.told(&nobody).await.contains_key("x-email"));
+    }
+}
+
+#[tokio::test]
+async fn the_token_stays_behind_where_the_upstream_is_not_to_have_it() {
+    let sources = TokenSources { cookie: Some("session".to_owned()), ..TokenSources::default() };
+    let policy = RoutePolicy { sources, ..RoutePolicy::default() };
+    let enrichment = Enrichment { forward_token: false, ..given::ordinary() };
+    let gateway = GivenGateway::telling(vec![("/", policy, enrichment)], Settings::default());
+    assert!(!gateway.told(&Ask::to("/").bearer("alice")).await.contains_key(AUTHORIZATION));
+    let in_cookie = Ask::to("/").header("cookie", "a=b; session=alice").header("authorization", "Basic abc");
+    let told = gateway.told(&in_cookie).await;
+    assert_eq!(
+        (&told["cookie"], &told["authorization"]),
+        (&"a=b".parse().unwrap(), &"Basic abc".parse().unwrap())
+    );
+    assert_eq!(told["oauth-user-id"], "alice");
+}
+
+#[tokio::test]
+async fn a_fixed_header_is_told_to_everybody() {
+    let fixed = vec![(HeaderName::from_static("x-gateway"), HeaderValue::from_static("sluice"))];
+    let gateway = GivenGateway::telling(
+        vec![("/", open(), Enrichment { fixed, ..given::ordinary() })],
+        Settings::default(),
+    );
+    let told = gateway.told(&Ask::to("/").header("x-gateway", "client")).await;
+    assert_eq!(told.get_all("x-gateway").iter().collect::<Vec<_>>(), ["sluice"]);
+}
+
+#[tokio::test]
+async fn the_country_of_the_client_is_told_where_it_is_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("country.mmdb");
+    let mut writer = Writer::new("Test-Country");
+    let record = Value::map([("country", Value::map([("iso_code", Value::from("CZ"))]))]);
+    writer.insert_value("192.0.2.0/24".parse::<ipnet::IpNet>().unwrap(), record).unwrap();
+    std::fs::write(&path, writer.to_bytes().unwrap()).unwrap();
+    let telling = Enrichment { country: true, ..given::ordinary() };
+    let routes = vec![("/told", open(), telling), ("/not", open(), given::ordinary())];
+    let gateway = GivenGateway::telling(routes, Settings::default());
+    gateway.country.load(&path).unwrap();
+    let country = async |path, client| {
+        let ask = Ask::to(path).from(client).header("oauth-country", "XX");
+        gateway.told(&ask).await.get("oauth-country").cloned()
+    };
+    assert_eq!(country("/told", "192.0.2.1").await.unwrap(), "CZ");
+    assert_eq!(country("/told", "10.0.0.1").await, None);
+    assert_eq!(country("/not", "192.0.2.1").await, None);
+}
+
+#[tokio::test]
+async fn a_phantom_token_takes_the_place_of_the_clients() {
+    let gateway = GivenGateway::telling(vec![("/", RoutePolicy::default(), phantom())], Settings::default());
+    for token in ["alice", "later.alice"] {
+        let told = gateway.told(&Ask::to("/").bearer(token)).await;
+        let bearer = told[AUTHORIZATION].to_str().unwrap().strip_prefix("Bearer ").unwrap();
+        assert_eq!(bearer.split('.').count(), 3);
+        assert_eq!(told.len(), 1, "no identity headers beside it: {told:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_caller_there_is_no_phantom_token_and_nothing_in_its_place() {
+    let policy = RoutePolicy { auth: AuthMode::Optional, ..RoutePolicy::default() };
+    let gateway = GivenGateway::telling(vec![("/", policy, phantom())], Settings::default());
+    assert!(gateway.told(&Ask::to("/").header("authorization", "Basic abc")).await.is_empty());
+}
+
+#[tokio::test]
+async fn answers_to_other_proxies_begin_with_an_empty_map() {
+    let gateway = GivenGateway::with(&[("/orders", RoutePolicy::default())]);
+    let ask = Ask::to("/orders").bearer("alice");
+    let admitted = gateway.judge(&ask).await;
+    let mut answer = HeaderMap::new();
+    gateway.gateway.enrich(&admitted, &mut answer, "192.0.2.1".parse().unwrap());
+    assert_eq!((answer.len(), &answer["oauth-user-id"]), (3, &"alice".parse().unwrap()));
+}
+
+/// Names that an upstream may take for the gateway's.
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[oO][aA][uU]th[-_.~!|](user[-_.](id|scope)|client[-_]id|country|[a-zA-Z]{0,5})",
+        "[xX][-_.][uU]ser",
+        "x-[a-zA-Z]{1,8}"
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_client_sends_only_the_gateway_speaks_for_it(
+        sent in prop::collection::vec((name(), "[!-~]{1,12}"), 0..16),
+        path in prop::sample::select(vec!["/open", "/optional", "/required"]),
+    ) {
+        let settings = Settings { strip_headers: vec![HeaderName::from_static("x-user")], ..Settings::default() };
+        let optional = RoutePolicy { auth: AuthMode::Optional, ..RoutePolicy::default() };
+        let routes = vec![
+            ("/open", open(), given::ordinary()),
+            ("/optional", optional, given::ordinary()),
+            ("/required", RoutePolicy::default(), given::ordinary()),
+        ];
+        let gateway = GivenGateway::telling(routes, settings);
+        let ask = sent.iter().fold(Ask::to(path), |ask, (name, value)| ask.header(name, value));
+        let told = futures_util::FutureExt::now_or_never(gateway.told(&ask.bearer("alice"))).unwrap();
+        for (name, value) in &told {
+            let folded = name.as_str().replace(|sign: char| !sign.is_ascii_alphanumeric(), "-");
+            prop_assert_ne!(&folded, "x-user");
+            if folded.starts_with("oauth-") {
+                let own = [("oauth-user-id", "alice"), ("oauth-client-id", "shop-app"), ("oauth-user-scope", "orders.read profile")];
+                prop_assert!(own.contains(&(name.as_str(), value.to_str().unwrap())), "{}: {:?}", name, value);
+            }
+        }
+        let tells = told.contains_key("oauth-user-id");
+        prop_assert_eq!(tells, path != "/open");
+    }
+}

@@ -1,0 +1,103 @@
+//! What is told about a request, when its answer begins or it ends without one.
+
+use std::net::IpAddr;
+
+use http::request::Parts;
+use http::{HeaderValue, Method, StatusCode, Uri};
+use tokio::time::Instant;
+
+use super::fault::Fault;
+use super::upstream::Course;
+use crate::authn::Verdict;
+use crate::gateway::Admitted;
+use crate::observer::{Observer, RequestRecord};
+
+/// A request as its record will tell it. Dropped before it is [`Account::close`]d, it tells that the client left.
+pub(super) struct Account<'a> {
+    observer: &'a dyn Observer,
+    started: Instant,
+    method: Method,
+    pub(super) uri: Uri,
+    pub(super) host: Option<HeaderValue>,
+    pub(super) client: IpAddr,
+    pub(super) admitted: Option<Admitted>,
+    /// Why there is no verdict.
+    pub(super) reason: &'static str,
+    pub(super) course: Course,
+    /// When the upstream was asked.
+    pub(super) asked_at: Option<Instant>,
+    pub(super) fault: Option<Fault>,
+    closed: bool,
+}
+
+impl<'a> Account<'a> {
+    /// Of a request that has just come from `peer`.
+    pub(super) fn open(observer: &'a dyn Observer, parts: &Parts, peer: IpAddr) -> Self {
+        Self {
+            observer,
+            started: Instant::now(),
+            method: parts.method.clone(),
+            uri: parts.uri.clone(),
+            host: None,
+            client: peer,
+            admitted: None,
+            reason: "unjudged",
+            course: Course::default(),
+            asked_at: None,
+            fault: None,
+            closed: false,
+        }
+    }
+
+    /// When the request came.
+    pub(super) const fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// The answer begins with `status`.
+    pub(super) fn close(mut self, status: StatusCode) {
+        self.closed = true;
+        self.tell(Some(status));
+    }
+
+    fn tell(&self, status: Option<StatusCode>) {
+        let admitted = self.admitted.as_ref();
+        let caller = match admitted.map(|admitted| &admitted.verdict) {
+            Some(Verdict::Caller(caller)) => Some(caller),
+            _ => None,
+        };
+        let now = Instant::now();
+        self.observer.request(&RequestRecord {
+            route: admitted.and_then(|admitted| admitted.route.as_ref()).map_or("-", |route| &route.name),
+            method: &self.method,
+            path: self.uri.path(),
+            host: self.host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default(),
+            client: self.client,
+            status,
+            verdict: admitted.map_or(self.reason, verdict),
+            subject: caller.and_then(|caller| caller.subject()),
+            client_id: caller.and_then(|caller| caller.client()),
+            upstream: self.course.server.as_deref(),
+            duration: now.saturating_duration_since(self.started),
+            upstream_duration: self.asked_at.map(|asked_at| now.saturating_duration_since(asked_at)),
+            retries: self.course.retries,
+            fault: self.fault.map(Fault::label),
+        });
+    }
+}
+
+impl Drop for Account<'_> {
+    fn drop(&mut self) {
+        if !self.closed {
+            self.tell(None);
+        }
+    }
+}
+
+fn verdict(admitted: &Admitted) -> &'static str {
+    match &admitted.verdict {
+        Verdict::Anonymous => "anonymous",
+        Verdict::Caller(_) => "caller",
+        Verdict::Refused(refusal) => refusal.reason(),
+    }
+}

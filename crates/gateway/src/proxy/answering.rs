@@ -1,0 +1,62 @@
+//! The answer of an upstream as the client gets it.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use http::{Response, StatusCode, Version};
+use http_body::Body;
+use http_body_util::Full;
+use hyper::upgrade::OnUpgrade;
+use tokio_util::task::TaskTracker;
+
+use super::body::{AnswerBody, Carrier, ProxyBody};
+use super::fault::Fault;
+use super::headers::{announce_upgrade, strip_answer};
+use super::tunnel::Tunnel;
+use super::upstream::{Answered, Course, Timeouts};
+
+/// An ordinary answer, whose body is yet to come.
+pub(super) async fn take(answered: Answered, course: &Course, timeouts: &Timeouts) -> Response<ProxyBody> {
+    let Answered { response, carrier, ticket } = answered;
+    let (mut head, incoming) = response.into_parts();
+    head.version = Version::HTTP_11;
+    strip_answer(&mut head.headers, head.status == StatusCode::UPGRADE_REQUIRED);
+    if incoming.is_end_stream() {
+        let sent = course.progress.as_ref().is_none_or(|progress| progress.is_ended());
+        if let Carrier::Http1(link) = carrier
+            && sent
+        {
+            let mut link = Some(link);
+            poll_fn(|context| Poll::Ready(link.take().map(|link| ticket.give_back(link, context)))).await;
+        }
+        return Response::from_parts(head, ProxyBody::Own(Full::default()));
+    }
+    let body = AnswerBody {
+        incoming,
+        carrier: Some(carrier),
+        ticket: Some(ticket),
+        progress: course.progress.clone(),
+        idle: timeouts.idle,
+        deadline: course.deadline,
+        waiting_since: None,
+        failed: None,
+    };
+    Response::from_parts(head, ProxyBody::Upstream(body))
+}
+
+/// `101`: from here on the connections are each other's.
+pub(super) fn switch(
+    mut answered: Answered,
+    client: OnUpgrade,
+    timeouts: &Timeouts,
+    tunnels: &TaskTracker,
+) -> Result<Response<ProxyBody>, Fault> {
+    let upstream = hyper::upgrade::on(&mut answered.response);
+    let Carrier::Http1(link) = answered.carrier else { return Err(Fault::BadAnswer) };
+    let (mut head, _) = answered.response.into_parts();
+    let protocol = head.headers.remove(http::header::UPGRADE).ok_or(Fault::BadAnswer)?;
+    strip_answer(&mut head.headers, false);
+    announce_upgrade(&mut head.headers, protocol);
+    tunnels.spawn(Tunnel { client, upstream, link, ticket: answered.ticket, idle: timeouts.idle }.run());
+    Ok(Response::from_parts(head, ProxyBody::default()))
+}

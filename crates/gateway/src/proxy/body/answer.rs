@@ -1,0 +1,173 @@
+//! The body of an answer on its way to the client.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use tokio::time::Instant;
+
+use super::{BodyError, Progress};
+use crate::proxy::alarm::Alarm;
+use crate::proxy::upstream::{Link, Ticket};
+
+/// The body of an answer.
+pub enum ProxyBody {
+    /// The gateway's own.
+    Own(Full<Bytes>),
+    /// The upstream's.
+    Upstream(AnswerBody),
+}
+
+/// The body of an upstream's answer. It drives the HTTP/1.1 connection that it comes from, and gives it back at its end; a
+/// body that is dropped before cuts the connection.
+pub struct AnswerBody {
+    pub(in crate::proxy) incoming: Incoming,
+    /// `None` once it has ended.
+    pub(in crate::proxy) carrier: Option<Carrier>,
+    pub(in crate::proxy) ticket: Option<Ticket>,
+    /// Of the request's body, which may still be flowing.
+    pub(in crate::proxy) progress: Option<Arc<Progress>>,
+    /// The longest time between two parts.
+    pub(in crate::proxy) idle: Duration,
+    /// When the exchange must have ended.
+    pub(in crate::proxy) deadline: Option<Instant>,
+    /// Since when the next part is waited for.
+    pub(in crate::proxy) waiting_since: Option<Instant>,
+    /// What is to be said at the next poll.
+    pub(in crate::proxy) failed: Option<BodyError>,
+}
+
+/// Where an answer comes from.
+pub(in crate::proxy) enum Carrier {
+    /// A connection that is this answer's alone.
+    Http1(Link),
+    /// A stream of a connection that a task of its own drives.
+    Http2 {
+        /// For waits on it.
+        alarm: Alarm,
+        /// Counted as long as it is read.
+        _slot: StreamSlot,
+    },
+}
+
+/// One of the streams of a connection.
+#[derive(Debug)]
+pub(in crate::proxy) struct StreamSlot(Arc<AtomicUsize>);
+
+impl StreamSlot {
+    /// One stream more.
+    pub(in crate::proxy) fn take(streams: &Arc<AtomicUsize>) -> Self {
+        streams.fetch_add(1, Ordering::Relaxed);
+        Self(streams.clone())
+    }
+}
+
+impl Drop for StreamSlot {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+type Polled = Poll<Option<Result<Frame<Bytes>, BodyError>>>;
+
+impl AnswerBody {
+    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
+        if self.carrier.is_none() {
+            return Poll::Ready(self.failed.take().map(Err));
+        }
+        let mut frame = Pin::new(&mut self.incoming).poll_frame(context);
+        if frame.is_pending()
+            && let Some(Carrier::Http1(link)) = &mut self.carrier
+        {
+            link.drive(context);
+            frame = Pin::new(&mut self.incoming).poll_frame(context);
+        }
+        match frame {
+            Poll::Ready(Some(Ok(frame))) => {
+                self.waiting_since = None;
+                if self.incoming.is_end_stream() {
+                    self.finish(context);
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => self.fail(context, BodyError::Cut(error)),
+            Poll::Ready(None) => {
+                self.finish(context);
+                Poll::Ready(None)
+            }
+            Poll::Pending => self.poll_too_slow(context),
+        }
+    }
+
+    /// Ready with an error once the next part is overdue.
+    fn poll_too_slow(&mut self, context: &mut Context<'_>) -> Polled {
+        let since = *self.waiting_since.get_or_insert_with(Instant::now);
+        let idle_until = since + self.idle;
+        let until = self.deadline.map_or(idle_until, |deadline| deadline.min(idle_until));
+        let alarm = match &mut self.carrier {
+            Some(Carrier::Http1(link)) => link.alarm(),
+            Some(Carrier::Http2 { alarm, .. }) => alarm,
+            None => return Poll::Ready(None),
+        };
+        if alarm.poll_until(context, until).is_pending() {
+            return Poll::Pending;
+        }
+        self.fail(context, BodyError::TooSlow)
+    }
+
+    /// Fails at the next poll: what came before is written to the client meanwhile, and not lost with the connection.
+    fn fail(&mut self, context: &Context<'_>, error: BodyError) -> Polled {
+        self.carrier = None;
+        self.ticket = None;
+        self.failed = Some(error);
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Gives the connection back.
+    fn finish(&mut self, context: &mut Context<'_>) {
+        let (carrier, ticket) = (self.carrier.take(), self.ticket.take());
+        let sent = self.progress.as_ref().is_none_or(|progress| progress.is_ended());
+        if let (Some(Carrier::Http1(link)), Some(ticket), true) = (carrier, &ticket, sent) {
+            ticket.give_back(link, context);
+        }
+    }
+}
+
+impl Body for ProxyBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
+        match self.get_mut() {
+            Self::Own(body) => Pin::new(body).poll_frame(context).map_err(|never| match never {}),
+            Self::Upstream(body) => body.poll(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Own(body) => body.is_end_stream(),
+            Self::Upstream(body) => body.incoming.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Own(body) => body.size_hint(),
+            Self::Upstream(body) => body.incoming.size_hint(),
+        }
+    }
+}
+
+impl Default for ProxyBody {
+    fn default() -> Self {
+        Self::Own(Full::default())
+    }
+}

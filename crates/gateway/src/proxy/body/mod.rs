@@ -1,0 +1,25 @@
+//! Bodies on their way: never held, but watched.
+//!
+//! [`request`]: from the client to the upstream, counted, and held back where the client waits for `100 Continue`.
+//! [`answer`]: from the upstream to the client; carries the connection that it comes from.
+
+mod answer;
+mod request;
+
+pub use answer::ProxyBody;
+pub(super) use answer::{AnswerBody, Carrier, StreamSlot};
+pub(super) use request::{BodyTerms, Mark, Progress, RequestBody, TrailerFilter};
+
+/// Why a body ends before its end: the other side must see that it was cut.
+#[derive(Debug, thiserror::Error)]
+pub enum BodyError {
+    /// The connection that it came from failed.
+    #[error("the body was cut short")]
+    Cut(#[source] hyper::Error),
+    /// It came too slowly.
+    #[error("the body took too long")]
+    TooSlow,
+    /// It is larger than permitted.
+    #[error("the body is too large")]
+    TooLarge,
+}

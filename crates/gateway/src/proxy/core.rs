@@ -1,0 +1,70 @@
+//! One core: its upstreams, and what it shares with the others.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use sluice_net::ForwardedCertificatePolicy;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio_util::task::TaskTracker;
+
+use super::fault::Fault;
+use super::traffic::Traffic;
+use super::upstream::{CoreUpstreams, Registry, Upstream, by_weight};
+use crate::route::Route;
+
+/// How often idle connections are looked at, and the file's upstreams followed without a request.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// What the requests of one core are handled with.
+pub(super) struct Core<T> {
+    pub(super) traffic: Arc<T>,
+    /// Whose word about certificates of clients counts.
+    pub(super) certificates: ForwardedCertificatePolicy,
+    /// Connections that became something else.
+    pub(super) tunnels: TaskTracker,
+    upstreams: CoreUpstreams,
+    turn: AtomicU64,
+}
+
+impl<T: Traffic> Core<T> {
+    /// The core with that number.
+    pub(super) fn new(
+        number: usize,
+        traffic: Arc<T>,
+        certificates: ForwardedCertificatePolicy,
+        registry: Arc<Registry>,
+    ) -> Self {
+        let upstreams = CoreUpstreams::new(number, registry);
+        Self { traffic, certificates, tunnels: TaskTracker::new(), upstreams, turn: AtomicU64::new(0) }
+    }
+
+    /// The upstream for a request under `route`.
+    pub(super) fn upstream(&self, route: &Route) -> Result<Arc<Upstream>, Fault> {
+        self.follow();
+        let chosen = match route.upstreams.as_slice() {
+            [only] => Some(only),
+            several => {
+                let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+                let weights = several.iter().map(|upstream| u64::from(upstream.weight.get()));
+                by_weight(turn, weights).and_then(|place| several.get(place))
+            }
+        };
+        chosen.and_then(|chosen| self.upstreams.find(&chosen.name)).ok_or(Fault::NoUpstream)
+    }
+
+    fn follow(&self) {
+        self.upstreams.follow(self.traffic.generation(), || self.traffic.upstreams());
+    }
+
+    /// Looks after idle connections, for ever.
+    pub(super) async fn sweep(&self) {
+        let mut ticks = interval(SWEEP_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.follow();
+            self.upstreams.sweep(Instant::now());
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What goes wrong between the gateway and a server, or with the body of a request.
+
+use http::StatusCode;
+
+/// Why a request got no answer from its upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// No connection: refused, unreachable, no such name, bad certificate.
+    #[error("no connection to the upstream could be made")]
+    Connect,
+    /// No connection in time.
+    #[error("a connection to the upstream took too long")]
+    ConnectTimeout,
+    /// The upstream is as busy as it may be.
+    #[error("the upstream is at its limit")]
+    Overloaded,
+    /// No route to a server: the upstream is not known.
+    #[error("there is no such upstream")]
+    NoUpstream,
+    /// The connection ended before the answer.
+    #[error("the upstream ended the connection")]
+    Reset,
+    /// The answer is not HTTP, or not what was asked for.
+    #[error("the upstream's answer cannot be read")]
+    BadAnswer,
+    /// No answer in time.
+    #[error("the upstream took too long")]
+    Timeout,
+    /// The client sends its body too slowly.
+    #[error("the client took too long")]
+    SlowClient,
+    /// The client's body ended early.
+    #[error("the client's body is broken")]
+    ClientBody,
+    /// The client's body is larger than the route permits.
+    #[error("the body is too large")]
+    TooLarge,
+}
+
+impl Fault {
+    /// The label of it in metrics and the access log.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::Overloaded => "overloaded",
+            Self::NoUpstream => "no_upstream",
+            Self::Reset => "reset",
+            Self::BadAnswer => "bad_answer",
+            Self::Timeout => "timeout",
+            Self::SlowClient => "slow_client",
+            Self::ClientBody => "client_body",
+            Self::TooLarge => "too_large",
+        }
+    }
+
+    /// What the client is answered.
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::Connect | Self::Reset | Self::BadAnswer => StatusCode::BAD_GATEWAY,
+            Self::ConnectTimeout | Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            Self::Overloaded | Self::NoUpstream => StatusCode::SERVICE_UNAVAILABLE,
+            Self::SlowClient => StatusCode::REQUEST_TIMEOUT,
+            Self::ClientBody => StatusCode::BAD_REQUEST,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        }
+    }
+
+    /// Whether it speaks against the server.
+    pub const fn blames_server(self) -> bool {
+        match self {
+            Self::Connect | Self::ConnectTimeout | Self::Reset | Self::BadAnswer | Self::Timeout => true,
+            Self::Overloaded | Self::NoUpstream | Self::SlowClient | Self::ClientBody | Self::TooLarge => {
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A request from its head to the head of its answer.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
+use tokio::time::Instant;
+
+use super::account::Account;
+use super::answering;
+use super::body::ProxyBody;
+use super::core::Core;
+use super::fault::Fault;
+use super::headers::{Malformed, Origin, Visitor, announce_upgrade, read_target, strip_request, tell_origin};
+use super::outgoing::Outgoing;
+use super::problem;
+use super::traffic::Traffic;
+use crate::authn::{Asked, Verdict};
+use crate::gateway::Judging;
+
+/// Why there is no answer of an upstream.
+enum NoAnswer {
+    /// The gateway answers.
+    Own(Box<Response<Full<Bytes>>>),
+    /// The request cannot be read in one way only.
+    Malformed(Malformed),
+    /// Something failed on the way.
+    Fault(Fault),
+}
+
+impl From<Fault> for NoAnswer {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Malformed> for NoAnswer {
+    fn from(why: Malformed) -> Self {
+        Self::Malformed(why)
+    }
+}
+
+/// Answers a request.
+pub(super) async fn answer<T: Traffic>(
+    core: Arc<Core<T>>,
+    visitor: Arc<Visitor>,
+    request: Request<Incoming>,
+) -> Response<ProxyBody> {
+    let (parts, body) = request.into_parts();
+    let account = Account::open(core.traffic.observer(), &parts, visitor.peer);
+    let mut passage = Passage { core: &core, visitor: &visitor, account };
+    let answered = passage.forward(parts, body).await;
+    let mut account = passage.account;
+    let response = answered.unwrap_or_else(|why| match why {
+        NoAnswer::Own(response) => (*response).map(ProxyBody::Own),
+        NoAnswer::Malformed(why) => {
+            account.reason = why.reason();
+            problem::malformed(why)
+        }
+        NoAnswer::Fault(fault) => {
+            account.fault = Some(fault);
+            problem::fault(fault)
+        }
+    });
+    account.close(response.status());
+    response
+}
+
+/// A request on its way.
+struct Passage<'a, T> {
+    core: &'a Core<T>,
+    visitor: &'a Visitor,
+    account: Account<'a>,
+}
+
+impl<T: Traffic> Passage<'_, T> {
+    async fn forward(&mut self, mut parts: Parts, body: Incoming) -> Result<Response<ProxyBody>, NoAnswer> {
+        let host = read_target(&mut parts)?;
+        let traffic = &self.core.traffic;
+        let trusted = traffic.trusts(self.visitor.peer);
+        let https = self.visitor.is_https(trusted, &parts.headers);
+        if trusted {
+            self.account.client = traffic.client_address(self.visitor.peer, &parts.headers);
+        }
+        self.account.host = Some(host.clone());
+        self.account.uri = parts.uri.clone();
+        let admitted = match self.judge(&parts, &host, https)? {
+            Judging::Now(admitted) => admitted,
+            Judging::Later(judging) => judging.await,
+        };
+        let admitted = self.account.admitted.insert(admitted);
+        if let Verdict::Refused(_) = admitted.verdict {
+            return Err(NoAnswer::Own(Box::new(traffic.refuse(admitted))));
+        }
+        self.pass(parts, body, &Origin { host, https, trusted }).await
+    }
+
+    /// The verdict, or the way to it.
+    fn judge(&mut self, parts: &Parts, host: &HeaderValue, https: bool) -> Result<Judging, NoAnswer> {
+        let asked = Asked {
+            method: &parts.method,
+            https,
+            host: host.to_str().map_err(|_| Malformed::Host)?,
+            path: parts.uri.path(),
+            query: parts.uri.query(),
+            headers: &parts.headers,
+            client: self.account.client,
+            certificate: self.visitor.certificate(&self.core.certificates, &parts.headers)?,
+        };
+        if let Some(document) = self.core.traffic.metadata(&asked) {
+            self.account.reason = "document";
+            return Err(NoAnswer::Own(Box::new(document)));
+        }
+        Ok(self.core.traffic.judge(&asked))
+    }
+
+    /// Sends a request that may pass, and takes its answer.
+    async fn pass(
+        &mut self,
+        mut parts: Parts,
+        body: Incoming,
+        origin: &Origin,
+    ) -> Result<Response<ProxyBody>, NoAnswer> {
+        let Some(admitted) = &self.account.admitted else { return Err(Fault::NoUpstream.into()) };
+        let Some(route) = &admitted.route else { return Err(Fault::NoUpstream.into()) };
+        let upstream = self.core.upstream(route)?;
+        let mut handover = strip_request(&mut parts.headers, parts.version);
+        tell_origin(&mut parts.headers, self.visitor, origin);
+        self.core.traffic.enrich(admitted, &mut parts.headers, self.account.client);
+        let upgrade = handover.upgrade.take().filter(|_| upstream.is_http1());
+        let client = upgrade.and_then(|protocol| {
+            announce_upgrade(&mut parts.headers, protocol);
+            parts.extensions.remove::<OnUpgrade>()
+        });
+        let outgoing = Outgoing {
+            traffic: &self.core.traffic,
+            admitted,
+            route,
+            handover: &handover,
+            http1: upstream.is_http1(),
+            started: self.account.started(),
+        };
+        let request = outgoing.request(parts, body, &mut self.account.course)?;
+        self.account.asked_at = Some(Instant::now());
+        let answered = upstream.send(request, &mut self.account.course).await?;
+        if answered.response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let client = client.ok_or(Fault::BadAnswer)?;
+            return Ok(answering::switch(answered, client, upstream.timeouts(), &self.core.tunnels)?);
+        }
+        let mut response = answering::take(answered, &self.account.course, upstream.timeouts()).await;
+        self.core.traffic.announce(admitted, response.headers_mut());
+        Ok(response)
+    }
+}

@@ -1,0 +1,168 @@
+//! Where a request came from: `X-Forwarded-*` and `Forwarded` (RFC 7239).
+
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use http::header::FORWARDED;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::Visitor;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// What a request was for, and who brought it.
+#[derive(Debug)]
+pub(in crate::proxy) struct Origin {
+    /// The host that was asked for.
+    pub(in crate::proxy) host: HeaderValue,
+    /// Whether the client used https.
+    pub(in crate::proxy) https: bool,
+    /// Whether the peer is a proxy whose word counts.
+    pub(in crate::proxy) trusted: bool,
+}
+
+/// Tells the upstream where a request came from. What a client says of itself is replaced; what a trusted proxy says is
+/// continued, in the headers that it uses.
+pub(in crate::proxy) fn tell_origin(headers: &mut HeaderMap, visitor: &Visitor, origin: &Origin) {
+    let proto = HeaderValue::from_static(if origin.https { "https" } else { "http" });
+    if origin.trusted {
+        continue_origin(headers, visitor, origin);
+        headers.entry(X_FORWARDED_HOST).or_insert_with(|| origin.host.clone());
+    } else {
+        headers.insert(X_FORWARDED_FOR, visitor.address.clone());
+        headers.insert(FORWARDED, remembered_element(visitor, origin));
+        headers.insert(X_FORWARDED_HOST, origin.host.clone());
+    }
+    headers.insert(X_FORWARDED_PROTO, proto);
+}
+
+/// A header that the proxy does not use is not begun: it would name the proxy as the client.
+fn continue_origin(headers: &mut HeaderMap, visitor: &Visitor, origin: &Origin) {
+    let (addresses, elements) = (headers.contains_key(X_FORWARDED_FOR), headers.contains_key(FORWARDED));
+    if addresses || !elements {
+        append(headers, X_FORWARDED_FOR, &visitor.address);
+    }
+    if elements || !addresses {
+        append(headers, FORWARDED, &element(visitor.peer, origin));
+    }
+}
+
+/// Makes one line of all, `value` last.
+fn append(headers: &mut HeaderMap, name: HeaderName, value: &HeaderValue) {
+    let mut line = Vec::new();
+    for part in headers.get_all(&name).iter().chain([value]) {
+        if !line.is_empty() {
+            line.extend_from_slice(b", ");
+        }
+        line.extend_from_slice(part.as_bytes());
+    }
+    let line = HeaderValue::from_bytes(&line).unwrap_or_else(|_| value.clone());
+    headers.insert(name, line);
+}
+
+/// The element about the visitor, made once for each host that it asks for. Who is not trusted keeps its scheme.
+fn remembered_element(visitor: &Visitor, origin: &Origin) -> HeaderValue {
+    let mut last = visitor.origin.lock();
+    if let Some((of, element)) = &*last
+        && of == origin.host
+    {
+        return element.clone();
+    }
+    let element = element(visitor.peer, origin);
+    *last = Some((origin.host.clone(), element.clone()));
+    element
+}
+
+fn element(peer: IpAddr, origin: &Origin) -> HeaderValue {
+    let mut text = String::with_capacity(64);
+    let written = match peer {
+        IpAddr::V4(address) => write!(text, "for={address}"),
+        IpAddr::V6(address) => write!(text, "for=\"[{address}]\""),
+    };
+    text.push_str(if origin.https { ";proto=https" } else { ";proto=http" });
+    if let Ok(host) = origin.host.to_str()
+        && !host.is_empty()
+    {
+        text.push_str(";host=\"");
+        text.push_str(host);
+        text.push('"');
+    }
+    let line = written.ok().and_then(|()| HeaderValue::from_str(&text).ok());
+    line.unwrap_or_else(|| HeaderValue::from_static("for=unknown"))
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_net::{ConnectionFacts, PeerAddress, Transport};
+
+    use super::*;
+
+    fn told(peer: &str, lines: &[(&'static str, &'static str)]) -> Vec<String> {
+        let facts = ConnectionFacts {
+            peer: PeerAddress(peer.parse().unwrap()),
+            transport: Transport { tls: false },
+            certificates: None,
+        };
+        let visitor = Visitor::new(facts);
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        let trusted = peer.starts_with("10.");
+        let https = visitor.is_https(trusted, &headers);
+        let host = HeaderValue::from_static("api.example:8443");
+        tell_origin(&mut headers, &visitor, &Origin { host, https, trusted });
+        let mut told: Vec<_> =
+            headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
+        told.sort();
+        told
+    }
+
+    #[test]
+    fn what_a_client_says_of_itself_is_replaced() {
+        let lies = [
+            ("x-forwarded-for", "127.0.0.1"),
+            ("x-forwarded-for", "::1"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "admin"),
+            ("forwarded", "for=127.0.0.1"),
+        ];
+        assert_eq!(
+            told("[2001:db8::7]:9", &lies),
+            [
+                "forwarded: for=\"[2001:db8::7]\";proto=http;host=\"api.example:8443\"",
+                "x-forwarded-for: 2001:db8::7",
+                "x-forwarded-host: api.example:8443",
+                "x-forwarded-proto: http",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_trusted_proxy_says_is_continued_in_the_headers_it_uses() {
+        let said = [
+            ("x-forwarded-for", "203.0.113.9"),
+            ("x-forwarded-for", "10.1.1.1"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "www.example"),
+        ];
+        assert_eq!(
+            told("10.2.2.2:9", &said),
+            [
+                "x-forwarded-for: 203.0.113.9, 10.1.1.1, 10.2.2.2",
+                "x-forwarded-host: www.example",
+                "x-forwarded-proto: https",
+            ]
+        );
+        assert_eq!(
+            told("10.2.2.2:9", &[("forwarded", "for=203.0.113.9")]),
+            [
+                "forwarded: for=203.0.113.9, for=10.2.2.2;proto=http;host=\"api.example:8443\"",
+                "x-forwarded-host: api.example:8443",
+                "x-forwarded-proto: http",
+            ]
+        );
+    }
+}

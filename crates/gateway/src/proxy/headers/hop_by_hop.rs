@@ -1,0 +1,247 @@
+//! Headers between two neighbours (RFC 9110 §7.6.1): dropped both ways, but for what the gateway says itself.
+
+use http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, FORWARDED, HOST,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Version};
+use smallvec::SmallVec;
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+/// CGI programs would take it for the setting `HTTP_PROXY`.
+const PROXY: HeaderName = HeaderName::from_static("proxy");
+const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
+
+/// What the dropped headers asked of the gateway.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::proxy) struct Handover {
+    /// The protocol that the client wants to change to.
+    pub(in crate::proxy) upgrade: Option<HeaderValue>,
+    /// Whether the client waits for `100 Continue`.
+    pub(in crate::proxy) expects_continue: bool,
+    /// Whether the client takes trailers.
+    pub(in crate::proxy) trailers: bool,
+    /// Whether it is a gRPC call, whose trailers mean something.
+    pub(in crate::proxy) grpc: bool,
+}
+
+/// Drops the headers of a request that are for the gateway only.
+pub(in crate::proxy) fn strip_request(headers: &mut HeaderMap, version: Version) -> Handover {
+    let is_http1 = version < Version::HTTP_2;
+    let connection = strip_connection(headers);
+    let upgrade = headers.remove(UPGRADE).filter(|protocol| {
+        connection.upgrade && version == Version::HTTP_11 && is_foreign_protocol(protocol)
+    });
+    let expects_continue = headers
+        .remove(EXPECT)
+        .is_some_and(|expected| is_http1 && expected.as_bytes().eq_ignore_ascii_case(b"100-continue"));
+    let trailers = headers.remove(TE).is_some_and(|te| has_token(&te, "trailers"));
+    headers.remove(TRANSFER_ENCODING);
+    let grpc = headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|content_type| content_type.as_bytes().starts_with(b"application/grpc"));
+    if !grpc {
+        headers.remove(TRAILER);
+    }
+    for name in [KEEP_ALIVE, PROXY_CONNECTION, PROXY_AUTHORIZATION, PROXY, HTTP2_SETTINGS] {
+        headers.remove(name);
+    }
+    Handover { upgrade, expects_continue, trailers, grpc }
+}
+
+/// Drops the headers of an answer that are for the gateway only. `Upgrade` stays with 426, which means it for the client.
+pub(in crate::proxy) fn strip_answer(headers: &mut HeaderMap, keep_upgrade: bool) {
+    strip_connection(headers);
+    if headers.remove(TRANSFER_ENCODING).is_some() {
+        headers.remove(CONTENT_LENGTH);
+    }
+    for name in [KEEP_ALIVE, PROXY_CONNECTION] {
+        headers.remove(name);
+    }
+    if !keep_upgrade {
+        headers.remove(UPGRADE);
+    }
+}
+
+/// Says that this hop is to change its protocol.
+pub(in crate::proxy) fn announce_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, protocol);
+}
+
+/// Drops from trailers what would mean something as a header (RFC 9110 §6.5.1): some servers merge the two.
+pub(in crate::proxy) fn retain_harmless_trailers(trailers: &mut HeaderMap) {
+    let harmful: SmallVec<[HeaderName; 4]> =
+        trailers.keys().filter(|name| !is_harmless_trailer(name)).cloned().collect();
+    for name in harmful {
+        trailers.remove(name);
+    }
+}
+
+fn is_harmless_trailer(name: &HeaderName) -> bool {
+    const BARRED: [HeaderName; 16] = [
+        AUTHORIZATION,
+        CONNECTION,
+        CONTENT_LENGTH,
+        CONTENT_TYPE,
+        COOKIE,
+        EXPECT,
+        FORWARDED,
+        HOST,
+        KEEP_ALIVE,
+        PROXY_AUTHENTICATE,
+        PROXY_AUTHORIZATION,
+        SET_COOKIE,
+        TE,
+        TRAILER,
+        TRANSFER_ENCODING,
+        UPGRADE,
+    ];
+    let text = name.as_str();
+    !BARRED.contains(name)
+        && !["oauth-", "x-forwarded-", "content-"].iter().any(|prefix| text.starts_with(prefix))
+}
+
+/// What `Connection` said.
+struct Connection {
+    upgrade: bool,
+}
+
+/// Drops `Connection` and every header that it names, but for those without which a request would become another one.
+fn strip_connection(headers: &mut HeaderMap) -> Connection {
+    let mut named: SmallVec<[HeaderName; 4]> = SmallVec::new();
+    let mut upgrade = false;
+    for line in headers.get_all(CONNECTION) {
+        if is_plain(line) {
+            continue;
+        }
+        for token in tokens(line) {
+            upgrade |= token.eq_ignore_ascii_case("upgrade");
+            named.extend(HeaderName::from_bytes(token.as_bytes()).ok().filter(|name| !is_kept(name)));
+        }
+    }
+    headers.remove(CONNECTION);
+    for name in named {
+        headers.remove(name);
+    }
+    Connection { upgrade }
+}
+
+/// The two values that name no header: nearly every one.
+fn is_plain(line: &HeaderValue) -> bool {
+    let line = line.as_bytes();
+    line.eq_ignore_ascii_case(b"keep-alive") || line.eq_ignore_ascii_case(b"close")
+}
+
+/// Headers that `Connection` may not take away, or that are looked at after it.
+fn is_kept(name: &HeaderName) -> bool {
+    [HOST, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE, TE, EXPECT, CONTENT_TYPE].contains(name)
+}
+
+fn tokens(line: &HeaderValue) -> impl Iterator<Item = &str> {
+    line.to_str().unwrap_or_default().split(',').map(str::trim).filter(|token| !token.is_empty())
+}
+
+fn has_token(line: &HeaderValue, wanted: &str) -> bool {
+    tokens(line)
+        .any(|token| token.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(wanted)))
+}
+
+/// Another version of HTTP is for this hop alone (RFC 9110 §7.8): handed on, it would be a way around the gateway.
+fn is_foreign_protocol(protocols: &HeaderValue) -> bool {
+    protocols.to_str().is_ok_and(|_| {
+        tokens(protocols).all(|protocol| {
+            let name = protocol.split('/').next().unwrap_or_default();
+            !["h2c", "h2", "http", "tls"].iter().any(|own| name.eq_ignore_ascii_case(own))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn what_connection_names_is_dropped_but_not_what_makes_the_request() {
+        let mut request = headers(&[
+            ("host", "a"),
+            ("content-length", "3"),
+            ("connection", "close, X-Secret"),
+            ("connection", "host, content-length"),
+            ("x-secret", "1"),
+            ("keep-alive", "5"),
+            ("proxy-connection", "keep-alive"),
+            ("proxy-authorization", "Basic x"),
+            ("proxy", "http://evil"),
+            ("te", "gzip"),
+            ("accept", "*/*"),
+        ]);
+        assert_eq!(strip_request(&mut request, Version::HTTP_11), Handover::default());
+        assert_eq!(request, headers(&[("host", "a"), ("content-length", "3"), ("accept", "*/*")]));
+    }
+
+    #[test]
+    fn an_upgrade_is_handed_over_only_to_another_protocol() {
+        for (protocol, passes) in [
+            ("websocket", true),
+            ("h2c", false),
+            ("websocket, H2C", false),
+            ("HTTP/2.0", false),
+            ("TLS/1.0", false),
+        ] {
+            let mut request = headers(&[
+                ("connection", "Upgrade, HTTP2-Settings"),
+                ("upgrade", protocol),
+                ("http2-settings", "x"),
+            ]);
+            let handover = strip_request(&mut request, Version::HTTP_11);
+            assert_eq!(handover.upgrade.is_some(), passes, "{protocol}");
+            assert!(request.is_empty(), "{request:?}");
+        }
+        let mut unasked = headers(&[("upgrade", "websocket")]);
+        assert_eq!(strip_request(&mut unasked, Version::HTTP_11).upgrade, None);
+    }
+
+    #[test]
+    fn what_the_client_asked_of_this_hop_is_remembered() {
+        let mut request = headers(&[
+            ("expect", "100-Continue"),
+            ("te", "trailers, deflate;q=0.5"),
+            ("transfer-encoding", "chunked"),
+            ("content-type", "application/grpc+proto"),
+        ]);
+        let handover = strip_request(&mut request, Version::HTTP_11);
+        assert!(handover.expects_continue && handover.trailers && handover.grpc);
+        assert_eq!(request.len(), 1);
+    }
+
+    #[test]
+    fn trailers_that_would_pose_as_headers_are_dropped() {
+        let mut trailers = headers(&[
+            ("grpc-status", "0"),
+            ("oauth-user-id", "root"),
+            ("x-forwarded-for", "1.2.3.4"),
+            ("content-length", "5"),
+            ("authorization", "Bearer x"),
+        ]);
+        retain_harmless_trailers(&mut trailers);
+        assert_eq!(trailers, headers(&[("grpc-status", "0")]));
+    }
+
+    #[test]
+    fn an_answer_never_keeps_two_lengths() {
+        let mut answer =
+            headers(&[("transfer-encoding", "chunked"), ("content-length", "5"), ("server", "x")]);
+        strip_answer(&mut answer, false);
+        assert_eq!(answer, headers(&[("server", "x")]));
+    }
+}

@@ -1,0 +1,30 @@
+//! The head of a request, as the upstream may see it.
+//!
+//! [`target`]: host and path, read in one way only. [`hop_by_hop`]: what is between two neighbours and goes no further.
+//! [`forwarded`]: where the request came from. [`visitor`]: what is known of the connection that it came on.
+
+mod forwarded;
+mod hop_by_hop;
+mod target;
+mod visitor;
+
+pub(super) use forwarded::{Origin, tell_origin};
+pub(super) use hop_by_hop::{
+    Handover, announce_upgrade, retain_harmless_trailers, strip_answer, strip_request,
+};
+pub use target::Malformed;
+pub(super) use target::read_target;
+pub(super) use visitor::Visitor;
+
+use http::HeaderValue;
+use http::request::Parts;
+
+/// What is done to a head before it is judged and after, without a connection around it; the host that it is for.
+///
+/// # Errors
+/// [`Malformed`]: the request goes nowhere.
+pub fn prepare(parts: &mut Parts) -> Result<HeaderValue, Malformed> {
+    let host = read_target(parts)?;
+    strip_request(&mut parts.headers, parts.version);
+    Ok(host)
+}

@@ -1,0 +1,234 @@
+//! Host and path of a request, and whether its head can be read in one way only.
+
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
+
+/// Why a request goes nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// No `Host`, more than one, or one that is no host (RFC 9112 §3.2).
+    #[error("the request needs exactly one valid host")]
+    Host,
+    /// The target has a form that no request to an origin has (RFC 9112 §3.2).
+    #[error("the request target cannot be used")]
+    Target,
+    /// A length that is none, or several that differ (RFC 9110 §8.6).
+    #[error("the content length cannot be used")]
+    Length,
+    /// A transfer coding other than `chunked` (RFC 9112 §6.1).
+    #[error("the transfer coding is not known")]
+    TransferCoding,
+    /// `CONNECT`: this is no forward proxy.
+    #[error("CONNECT is not served")]
+    Connect,
+    /// The certificate in a trusted proxy's header cannot be read.
+    #[error("the forwarded client certificate cannot be read")]
+    Certificate,
+}
+
+impl Malformed {
+    /// What the client is answered.
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::Host | Self::Target | Self::Length | Self::Certificate => StatusCode::BAD_REQUEST,
+            Self::TransferCoding | Self::Connect => StatusCode::NOT_IMPLEMENTED,
+        }
+    }
+
+    /// The label of it in metrics and the access log.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Host => "bad_host",
+            Self::Target => "bad_target",
+            Self::Length => "bad_length",
+            Self::TransferCoding => "bad_transfer_coding",
+            Self::Connect => "connect_method",
+            Self::Certificate => "bad_certificate_header",
+        }
+    }
+}
+
+/// The host that a request is for; afterwards `Host` says the same, and the URI is path and query alone. The path is left as
+/// it came, byte for byte.
+///
+/// hyper has refused by then what is no HTTP: folded lines, white space around names, lengths that differ, chunks that are
+/// none. Of `Transfer-Encoding` beside `Content-Length` it has dropped the latter, and closes the connection after the
+/// answer (RFC 9112 §6.1).
+///
+/// # Errors
+/// [`Malformed`]: it could be read in more than one way, or not at all.
+pub(in crate::proxy) fn read_target(parts: &mut Parts) -> Result<HeaderValue, Malformed> {
+    if parts.method == Method::CONNECT {
+        return Err(Malformed::Connect);
+    }
+    check_transfer_coding(&parts.headers)?;
+    normalise_length(&mut parts.headers)?;
+    let host = host(parts)?;
+    if parts.uri.authority().is_some() {
+        let path = parts.uri.path_and_query().cloned().ok_or(Malformed::Target)?;
+        parts.uri = Uri::from(path);
+        parts.headers.insert(HOST, host.clone());
+    }
+    let path = parts.uri.path();
+    let is_asterisk = path == "*" && parts.method == Method::OPTIONS;
+    if path.starts_with('/') || is_asterisk { Ok(host) } else { Err(Malformed::Target) }
+}
+
+/// Only `chunked`, and only once: what another coding made of the body cannot be undone here.
+fn check_transfer_coding(headers: &HeaderMap) -> Result<(), Malformed> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let Some(first) = codings.next() else { return Ok(()) };
+    let is_chunked = first.as_bytes().eq_ignore_ascii_case(b"chunked") && codings.next().is_none();
+    if is_chunked { Ok(()) } else { Err(Malformed::TransferCoding) }
+}
+
+/// Leaves one length, without leading zeros, which somebody might take for octal; none beside a transfer coding.
+fn normalise_length(headers: &mut HeaderMap) -> Result<(), Malformed> {
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else { return Ok(()) };
+    let length = number(first).ok_or(Malformed::Length)?;
+    let (mut is_repeated, has_zeros) = (false, first.len() > 1 && first.as_bytes().starts_with(b"0"));
+    for further in lengths {
+        is_repeated = true;
+        if number(further) != Some(length) {
+            return Err(Malformed::Length);
+        }
+    }
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    } else if is_repeated || has_zeros {
+        headers.insert(CONTENT_LENGTH, length.into());
+    }
+    Ok(())
+}
+
+/// Digits only.
+fn number(value: &HeaderValue) -> Option<u64> {
+    let text = value.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
+    text.parse().ok()
+}
+
+fn host(parts: &Parts) -> Result<HeaderValue, Malformed> {
+    let mut hosts = parts.headers.get_all(HOST).iter();
+    let (named, further) = (hosts.next(), hosts.next());
+    if further.is_some() {
+        return Err(Malformed::Host);
+    }
+    let found = match (parts.uri.authority(), named) {
+        (Some(authority), named) => {
+            check_form(parts)?;
+            let differs = named
+                .is_some_and(|named| !named.as_bytes().eq_ignore_ascii_case(authority.as_str().as_bytes()));
+            if differs && parts.version >= Version::HTTP_2 {
+                return Err(Malformed::Host);
+            }
+            HeaderValue::from_str(authority.as_str()).map_err(|_| Malformed::Host)?
+        }
+        (None, Some(named)) => named.clone(),
+        (None, None) if parts.version < Version::HTTP_11 => return Ok(HeaderValue::from_static("")),
+        (None, None) => return Err(Malformed::Host),
+    };
+    if is_host(found.as_bytes()) { Ok(found) } else { Err(Malformed::Host) }
+}
+
+/// A host in the target is there in absolute form (`http://host/path`), never alone.
+fn check_form(parts: &Parts) -> Result<(), Malformed> {
+    match parts.uri.scheme_str() {
+        Some("http" | "https") => Ok(()),
+        _ => Err(Malformed::Target),
+    }
+}
+
+/// A name or address, and perhaps a port. No user, no path, nothing that a reader might split elsewhere.
+fn is_host(host: &[u8]) -> bool {
+    !host.is_empty()
+        && host.iter().all(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':' | b'[' | b']' | b'~')
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn read(request: http::request::Builder) -> Result<(String, String), Malformed> {
+        let mut parts = request.body(()).unwrap().into_parts().0;
+        let host = read_target(&mut parts)?;
+        assert!(parts.headers.get(HOST).is_none_or(|said| said == host));
+        Ok((host.to_str().unwrap().to_owned(), parts.uri.to_string()))
+    }
+
+    #[test]
+    fn the_host_of_an_absolute_target_wins_over_the_header() {
+        let request = Request::get("http://one.example/a?b").header(HOST, "two.example");
+        assert_eq!(read(request), Ok(("one.example".to_owned(), "/a?b".to_owned())));
+    }
+
+    #[test]
+    fn over_http_2_two_hosts_that_differ_are_refused() {
+        let request = || Request::get("https://one.example/").version(Version::HTTP_2);
+        assert_eq!(read(request().header(HOST, "two.example")), Err(Malformed::Host));
+        assert_eq!(
+            read(request().header(HOST, "One.Example")),
+            Ok(("one.example".to_owned(), "/".to_owned()))
+        );
+        assert_eq!(read(request()), Ok(("one.example".to_owned(), "/".to_owned())));
+    }
+
+    #[test]
+    fn a_host_that_is_missing_repeated_or_none_is_refused() {
+        assert_eq!(read(Request::get("/")), Err(Malformed::Host));
+        assert_eq!(read(Request::get("/").header(HOST, "a").header(HOST, "a")), Err(Malformed::Host));
+        for host in ["", "a b", "user@a", "a/b", "a,b", "a\\b", "a?b", "a#b", "a%00"] {
+            assert_eq!(read(Request::get("/").header(HOST, host)), Err(Malformed::Host), "{host}");
+        }
+        assert!(read(Request::get("/").version(Version::HTTP_10)).is_ok());
+    }
+
+    #[test]
+    fn transfer_codings_other_than_chunked_are_refused() {
+        for codings in [&["gzip, chunked"][..], &["chunked", "chunked"], &["identity"], &["chunked, chunked"]]
+        {
+            let request = codings.iter().fold(Request::post("/").header(HOST, "a"), |request, coding| {
+                request.header(TRANSFER_ENCODING, *coding)
+            });
+            assert_eq!(read(request), Err(Malformed::TransferCoding), "{codings:?}");
+        }
+        assert!(read(Request::post("/").header(HOST, "a").header(TRANSFER_ENCODING, "Chunked")).is_ok());
+    }
+
+    #[test]
+    fn targets_of_other_forms_are_refused() {
+        assert_eq!(read(Request::connect("a:443").header(HOST, "a:443")), Err(Malformed::Connect));
+        assert_eq!(read(Request::get("a:443").header(HOST, "a:443")), Err(Malformed::Target));
+        assert_eq!(read(Request::get("ftp://a/").header(HOST, "a")), Err(Malformed::Target));
+        assert_eq!(read(Request::get("*").header(HOST, "a")), Err(Malformed::Target));
+        assert!(read(Request::options("*").header(HOST, "a")).is_ok());
+    }
+
+    /// The lengths that are left of `lengths`.
+    fn lengths(lengths: &[&str], coding: Option<&str>) -> Result<Vec<String>, Malformed> {
+        let post = Request::post("/").header(HOST, "a");
+        let request = lengths.iter().fold(post, |request, length| request.header(CONTENT_LENGTH, *length));
+        let request =
+            coding.into_iter().fold(request, |request, coding| request.header(TRANSFER_ENCODING, coding));
+        let mut parts = request.body(()).unwrap().into_parts().0;
+        read_target(&mut parts)?;
+        let left = parts.headers.get_all(CONTENT_LENGTH).iter();
+        Ok(left.map(|length| length.to_str().unwrap().to_owned()).collect())
+    }
+
+    #[test]
+    fn one_length_is_left_without_leading_zeros_and_none_beside_chunks() {
+        assert_eq!(lengths(&["010"], None), Ok(vec!["10".to_owned()]));
+        assert_eq!(lengths(&["5", "05", "5"], None), Ok(vec!["5".to_owned()]));
+        assert_eq!(lengths(&["0"], None), Ok(vec!["0".to_owned()]));
+        assert_eq!(lengths(&["5"], Some("chunked")), Ok(vec![]));
+        for bad in [&["5", "6"][..], &["+5"], &["5,5"], &[""], &["5 "], &["0x5"], &["99999999999999999999"]] {
+            assert_eq!(lengths(bad, None), Err(Malformed::Length), "{bad:?}");
+        }
+    }
+}

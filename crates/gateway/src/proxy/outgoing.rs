@@ -1,0 +1,121 @@
+//! A request as the upstream gets it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper::ext::on_informational;
+use tokio::time::Instant;
+
+use super::body::{BodyTerms, Progress, RequestBody, TrailerFilter};
+use super::fault::Fault;
+use super::headers::{Handover, retain_harmless_trailers};
+use super::traffic::Traffic;
+use super::upstream::Course;
+use crate::gateway::Admitted;
+use crate::route::Route;
+
+/// What a request is made with.
+pub(super) struct Outgoing<'a, T> {
+    pub(super) traffic: &'a Arc<T>,
+    pub(super) admitted: &'a Admitted,
+    pub(super) route: &'a Route,
+    pub(super) handover: &'a Handover,
+    /// Whether it goes out over HTTP/1.1.
+    pub(super) http1: bool,
+    /// When it came.
+    pub(super) started: Instant,
+}
+
+impl<T: Traffic> Outgoing<'_, T> {
+    /// The request, its headers as they go out but for what depends on the server.
+    pub(super) fn request(
+        &self,
+        parts: Parts,
+        body: Incoming,
+        course: &mut Course,
+    ) -> Result<Request<RequestBody>, Fault> {
+        course.deadline = self.route.total_timeout.map(|total| self.started + total);
+        course.preserve_host = self.route.preserve_host;
+        course.trailers = self.handover.trailers;
+        let mut headers = parts.headers;
+        let body = self.body(body, &mut headers, course)?;
+        let mut request = Request::new(body);
+        *request.method_mut() = parts.method;
+        *request.uri_mut() = self.uri(parts.uri)?;
+        *request.headers_mut() = headers;
+        if let Some(progress) = course.progress.as_ref().filter(|progress| progress.is_held()) {
+            let progress = progress.clone();
+            on_informational(&mut request, move |response| {
+                if response.status() == StatusCode::CONTINUE {
+                    progress.release();
+                }
+            });
+        }
+        Ok(request)
+    }
+
+    /// The body, and the one header that says how long it is.
+    fn body(
+        &self,
+        body: Incoming,
+        headers: &mut HeaderMap,
+        course: &mut Course,
+    ) -> Result<RequestBody, Fault> {
+        let size = body.size_hint();
+        let limit = self.route.max_body.unwrap_or(u64::MAX);
+        if size.lower() > limit {
+            return Err(Fault::TooLarge);
+        }
+        if body.is_end_stream() {
+            if headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0") {
+                headers.remove(CONTENT_LENGTH);
+            }
+            return Ok(RequestBody::Empty);
+        }
+        if size.exact().is_none() {
+            headers.remove(CONTENT_LENGTH);
+            if self.http1 {
+                headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+            }
+        }
+        let held = self.handover.expects_continue && self.http1;
+        if held {
+            headers.insert(EXPECT, HeaderValue::from_static("100-continue"));
+        }
+        let progress = Arc::new(if held { Progress::held() } else { Progress::default() });
+        course.progress = Some(progress.clone());
+        Ok(RequestBody::streamed(body, progress, BodyTerms { limit, trailers: self.trailers() }))
+    }
+
+    /// Trailers mean something in gRPC only; elsewhere they are dropped.
+    fn trailers(&self) -> Option<TrailerFilter> {
+        if !self.handover.grpc {
+            return None;
+        }
+        let (traffic, admitted) = (self.traffic.clone(), self.admitted.clone());
+        Some(Box::new(move |trailers| {
+            retain_harmless_trailers(trailers);
+            traffic.strip(&admitted, trailers);
+        }))
+    }
+
+    /// The path as it was judged, or with its prefix replaced.
+    fn uri(&self, uri: Uri) -> Result<Uri, Fault> {
+        if self.route.rewrite_prefix.is_none() {
+            return Ok(uri);
+        }
+        let path = self.route.upstream_path(uri.path());
+        let target = match uri.query() {
+            Some(query) => Cow::Owned(format!("{path}?{query}")),
+            None => path,
+        };
+        let target = PathAndQuery::try_from(&*target).map_err(|_| Fault::NoUpstream)?;
+        Ok(Uri::from(target))
+    }
+}

@@ -1,0 +1,95 @@
+//! What the data path asks about requests.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Response};
+use http_body_util::Full;
+
+use super::upstream::UpstreamConfig;
+use crate::authn::Asked;
+use crate::gateway::{Admitted, Gateway, Judging};
+use crate::observer::Observer;
+
+/// Judges requests, and knows where they go: the [`Gateway`], and something simpler in tests.
+pub trait Traffic: Send + Sync + 'static {
+    /// Whether `peer` is a proxy that is believed about its clients.
+    fn trusts(&self, peer: IpAddr) -> bool;
+
+    /// The address of the client, from `peer` back through the proxies that are trusted.
+    fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr;
+
+    /// A document of the gateway's own, if the request asks for one.
+    fn metadata(&self, asked: &Asked<'_>) -> Option<Response<Full<Bytes>>>;
+
+    /// Finds the route of a request and judges it.
+    fn judge(&self, asked: &Asked<'_>) -> Judging;
+
+    /// The answer to a request that may not pass.
+    fn refuse(&self, admitted: &Admitted) -> Response<Full<Bytes>>;
+
+    /// Makes the headers of a request that may pass those that the upstream gets.
+    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: IpAddr);
+
+    /// Takes away what clients may not say in trailers.
+    fn strip(&self, admitted: &Admitted, trailers: &mut HeaderMap);
+
+    /// Adds to an answer what the client may know of its limits.
+    fn announce(&self, admitted: &Admitted, answer: &mut HeaderMap);
+
+    /// Changes whenever [`Traffic::upstreams`] may have.
+    fn generation(&self) -> u64;
+
+    /// All upstreams that routes may name.
+    fn upstreams(&self) -> Vec<Arc<UpstreamConfig>>;
+
+    /// Who hears of requests.
+    fn observer(&self) -> &dyn Observer;
+}
+
+impl Traffic for Gateway {
+    fn trusts(&self, peer: IpAddr) -> bool {
+        self.trusts(peer)
+    }
+
+    fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        self.client_address(peer, headers)
+    }
+
+    fn metadata(&self, asked: &Asked<'_>) -> Option<Response<Full<Bytes>>> {
+        self.metadata(asked)
+    }
+
+    fn judge(&self, asked: &Asked<'_>) -> Judging {
+        self.judge(asked)
+    }
+
+    fn refuse(&self, admitted: &Admitted) -> Response<Full<Bytes>> {
+        self.refuse(admitted)
+    }
+
+    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: IpAddr) {
+        self.enrich(admitted, headers, client);
+    }
+
+    fn strip(&self, admitted: &Admitted, trailers: &mut HeaderMap) {
+        self.strip(admitted, trailers);
+    }
+
+    fn announce(&self, admitted: &Admitted, answer: &mut HeaderMap) {
+        self.announce(admitted, answer);
+    }
+
+    fn generation(&self) -> u64 {
+        self.routes().generation()
+    }
+
+    fn upstreams(&self) -> Vec<Arc<UpstreamConfig>> {
+        self.routes().load().upstreams().to_vec()
+    }
+
+    fn observer(&self) -> &dyn Observer {
+        self.observer()
+    }
+}

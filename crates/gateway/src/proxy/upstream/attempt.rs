@@ -1,0 +1,232 @@
+//! A request is sent to a server, and sent anew where that can do no harm.
+
+use std::sync::Arc;
+
+use http::header::{CONNECTION, HOST, TE};
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
+use hyper::body::Incoming;
+use tokio::time::Instant;
+
+use super::config::UpstreamProtocol;
+use super::health::Server;
+use super::link::Failure;
+use super::pool::{Ticket, Upstream};
+use super::waiting::Waiting;
+use crate::proxy::body::{Carrier, Progress, RequestBody};
+use crate::proxy::fault::Fault;
+
+/// What is known of a request beyond its head, and what becomes of it.
+#[derive(Debug, Default)]
+pub(in crate::proxy) struct Course {
+    /// Of its body; `None` without one.
+    pub(in crate::proxy) progress: Option<Arc<Progress>>,
+    /// When the exchange must have ended.
+    pub(in crate::proxy) deadline: Option<Instant>,
+    /// Whether the upstream sees the client's `Host`.
+    pub(in crate::proxy) preserve_host: bool,
+    /// Whether the client takes trailers.
+    pub(in crate::proxy) trailers: bool,
+    /// The server that was asked last.
+    pub(in crate::proxy) server: Option<Arc<str>>,
+    /// How often the request was sent anew.
+    pub(in crate::proxy) retries: u8,
+}
+
+/// The head of an answer, and where its body comes from.
+pub(in crate::proxy) struct Answered {
+    pub(in crate::proxy) response: Response<Incoming>,
+    pub(in crate::proxy) carrier: Carrier,
+    pub(in crate::proxy) ticket: Ticket,
+}
+
+/// What a request is sent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum On {
+    /// An idle connection, if there is one.
+    Any,
+    /// A new connection: an idle one was dead.
+    New,
+}
+
+impl Upstream {
+    /// Sends a request and waits for the head of its answer.
+    pub(in crate::proxy) async fn send(
+        self: &Arc<Self>,
+        mut request: Request<RequestBody>,
+        course: &mut Course,
+    ) -> Result<Answered, Fault> {
+        let mut ticket = Ticket::enter(self)?;
+        let (mut tried, mut on) = (0_u64, On::Any);
+        loop {
+            let place = if on == On::New { ticket.server } else { self.choose(tried) };
+            let Some(server) = self.server(place) else { return Err(Fault::NoUpstream) };
+            ticket.server = place;
+            course.server = Some(server.label.clone());
+            let spare = self.spare(&request, course);
+            let failed = match self.attempt(&ticket, server, request, (on, &*course)).await {
+                Ok((response, carrier)) => {
+                    self.judge_answer(server, response.status());
+                    return Ok(Answered { response, carrier, ticket });
+                }
+                Err(failed) => failed,
+            };
+            let fault = course.progress.as_ref().and_then(|progress| progress.fault());
+            let fault = fault.unwrap_or(failed.failure.fault);
+            let was_dead = failed.reused && fault == Fault::Reset && on == On::Any;
+            if fault.blames_server() && !was_dead {
+                self.shared.note_failure(server);
+            }
+            let again = failed.failure.unsent.map(|unsent| *unsent).or_else(|| spare.map(Spare::revive));
+            let Some(again) = again.filter(|_| is_worth_another(fault) && is_in_time(course)) else {
+                return Err(fault);
+            };
+            if was_dead {
+                self.forget_idle(place);
+                on = On::New;
+            } else if course.retries < self.shared.config.retries {
+                course.retries += 1;
+                tried |= 1_u64.checked_shl(u32::try_from(place).unwrap_or(u32::MAX)).unwrap_or_default();
+                on = On::Any;
+            } else {
+                return Err(fault);
+            }
+            request = again;
+        }
+    }
+
+    async fn attempt(
+        &self,
+        ticket: &Ticket,
+        server: &Server,
+        mut request: Request<RequestBody>,
+        (on, course): (On, &Course),
+    ) -> Result<(Response<Incoming>, Carrier), Failed> {
+        self.address(&mut request, server, course);
+        let waiting =
+            || Waiting::new(&self.shared.config.timeouts, course.progress.as_ref(), course.deadline);
+        if self.shared.config.protocol == UpstreamProtocol::Http2 {
+            let stream = match self.stream(ticket.server).await {
+                Ok(stream) => stream,
+                Err(fault) => return Err(Failed::unsent(fault, request)),
+            };
+            let answered = stream.exchange(request, waiting()).await;
+            return answered
+                .map(|(response, slot, alarm)| (response, Carrier::Http2 { alarm, _slot: slot }))
+                .map_err(|failure| Failed { failure, reused: true });
+        }
+        loop {
+            let idle = if on == On::Any { self.take_idle(ticket.server) } else { None };
+            let reused = idle.is_some();
+            let mut link = match idle {
+                Some(link) => link,
+                None => match self.open_link(ticket.server).await {
+                    Ok(link) => link,
+                    Err(fault) => return Err(Failed::unsent(fault, request)),
+                },
+            };
+            match link.exchange(request, waiting()).await {
+                Ok(response) => return Ok((response, Carrier::Http1(link))),
+                Err(Failure { unsent: Some(unsent), .. }) if reused => request = *unsent,
+                Err(failure) => return Err(Failed { failure, reused }),
+            }
+        }
+    }
+
+    /// Gives a request what depends on the server.
+    fn address(&self, request: &mut Request<RequestBody>, server: &Server, course: &Course) {
+        if !course.preserve_host || request.headers().get(HOST).is_none_or(HeaderValue::is_empty) {
+            request.headers_mut().insert(HOST, server.host.clone());
+        }
+        match self.shared.config.protocol {
+            UpstreamProtocol::Http1 => {
+                let is_free = !request.headers().contains_key(CONNECTION);
+                if course.trailers && is_free {
+                    request.headers_mut().insert(TE, HeaderValue::from_static("trailers"));
+                    request.headers_mut().insert(CONNECTION, HeaderValue::from_static("te"));
+                }
+            }
+            UpstreamProtocol::Http2 => {
+                *request.version_mut() = Version::HTTP_2;
+                if course.trailers {
+                    request.headers_mut().insert(TE, HeaderValue::from_static("trailers"));
+                }
+                let scheme = if server.config.tls { Scheme::HTTPS } else { Scheme::HTTP };
+                let host = request.headers_mut().remove(HOST);
+                let authority = host.and_then(|host| Authority::from_maybe_shared(host).ok());
+                make_absolute(request.uri_mut(), scheme, authority);
+            }
+        }
+    }
+
+    /// What a request is made of, kept where it may have to be sent anew although all of it was sent.
+    fn spare(&self, request: &Request<RequestBody>, course: &Course) -> Option<Spare> {
+        let is_harmless = course.progress.is_none() && request.method().is_idempotent();
+        (is_harmless && course.retries <= self.shared.config.retries && self.shared.config.retries > 0).then(
+            || Spare {
+                method: request.method().clone(),
+                uri: request.uri().clone(),
+                headers: request.headers().clone(),
+            },
+        )
+    }
+
+    fn judge_answer(&self, server: &Server, status: StatusCode) {
+        match status {
+            StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
+                self.shared.note_failure(server);
+            }
+            _ => server.succeeded(),
+        }
+    }
+}
+
+/// An attempt without an answer.
+struct Failed {
+    failure: Failure,
+    /// Whether it was made on a connection that had been idle: then it is perhaps the connection that was dead.
+    reused: bool,
+}
+
+impl Failed {
+    fn unsent(fault: Fault, request: Request<RequestBody>) -> Self {
+        Self { failure: Failure { fault, unsent: Some(Box::new(request)) }, reused: false }
+    }
+}
+
+/// The head of a request without a body.
+struct Spare {
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+}
+
+impl Spare {
+    fn revive(self) -> Request<RequestBody> {
+        let mut request = Request::new(RequestBody::Empty);
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.uri;
+        *request.headers_mut() = self.headers;
+        request
+    }
+}
+
+/// Whether another server, or another connection, may do better.
+const fn is_worth_another(fault: Fault) -> bool {
+    matches!(fault, Fault::Connect | Fault::ConnectTimeout | Fault::Reset)
+}
+
+/// Whether nothing of the body is gone and there is time left.
+fn is_in_time(course: &Course) -> bool {
+    course.progress.as_ref().is_none_or(|progress| progress.is_untouched())
+        && course.deadline.is_none_or(|deadline| Instant::now() < deadline)
+}
+
+/// Adds scheme and authority, as HTTP/2 has them in fields of their own.
+fn make_absolute(uri: &mut Uri, scheme: Scheme, authority: Option<Authority>) {
+    let mut parts = std::mem::take(uri).into_parts();
+    parts.scheme = Some(scheme);
+    parts.authority = authority.or(parts.authority);
+    parts.path_and_query.get_or_insert_with(|| PathAndQuery::from_static("/"));
+    *uri = Uri::from_parts(parts).unwrap_or_default();
+}

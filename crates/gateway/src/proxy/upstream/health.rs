@@ -1,0 +1,136 @@
+//! How a server is doing: what requests and probes say of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::HeaderValue;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use super::config::{PassiveHealth, ServerConfig};
+
+/// The longest time a server is left alone, as a multiple of the configured time.
+const MOST_DOUBLINGS: u32 = 4;
+
+/// One server, as all cores see it.
+#[derive(Debug)]
+pub(in crate::proxy) struct Server {
+    /// What is configured.
+    pub(super) config: ServerConfig,
+    /// `host:port`, IPv6 in brackets.
+    pub(in crate::proxy) label: Arc<str>,
+    /// `Host`, where the client's is not kept.
+    pub(super) host: HeaderValue,
+    /// Failures of requests in a row.
+    failures: AtomicU32,
+    /// How often in a row it was left alone.
+    ejections: AtomicU32,
+    /// Until when it is left alone: milliseconds after `epoch`; 0: it is not.
+    ejected_until: AtomicU64,
+    /// Whether probes found it ill.
+    ill: AtomicBool,
+    epoch: Instant,
+}
+
+impl Server {
+    pub(super) fn new(config: ServerConfig) -> Self {
+        let host = if config.host.contains(':') { format!("[{}]", config.host) } else { config.host.clone() };
+        let label: Arc<str> = format!("{host}:{}", config.port).into();
+        let default_port = if config.tls { 443 } else { 80 };
+        let authority = if config.port == default_port { host.as_str() } else { &*label };
+        Self {
+            host: HeaderValue::from_str(authority).unwrap_or_else(|_| HeaderValue::from_static("invalid")),
+            label,
+            config,
+            failures: AtomicU32::new(0),
+            ejections: AtomicU32::new(0),
+            ejected_until: AtomicU64::new(0),
+            ill: AtomicBool::new(false),
+            epoch: Instant::now(),
+        }
+    }
+
+    /// Whether requests should go there.
+    pub(super) fn is_well(&self) -> bool {
+        if self.ill.load(Ordering::Relaxed) {
+            return false;
+        }
+        let until = self.ejected_until.load(Ordering::Relaxed);
+        until == 0 || self.now() >= until
+    }
+
+    /// A request got an answer that says nothing against the server.
+    pub(super) fn succeeded(&self) {
+        if self.failures.load(Ordering::Relaxed) != 0 {
+            self.failures.store(0, Ordering::Relaxed);
+            self.ejections.store(0, Ordering::Relaxed);
+            self.ejected_until.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// A request failed there. `alone`: no other server is well, so this one goes on.
+    pub(super) fn failed(&self, health: &PassiveHealth, alone: impl FnOnce() -> bool) {
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        if failures < health.failures.get() || !self.is_well() || alone() {
+            return;
+        }
+        let doublings = self.ejections.fetch_add(1, Ordering::Relaxed).min(MOST_DOUBLINGS);
+        let pause = health.eject_for.saturating_mul(1 << doublings);
+        self.ejected_until.store(self.now().saturating_add(millis(pause)).max(1), Ordering::Relaxed);
+        warn!(server = %self.label, failures, ?pause, "a server is left alone");
+    }
+
+    /// What probes found.
+    pub(super) fn probed(&self, well: bool) {
+        if self.ill.swap(!well, Ordering::Relaxed) == well {
+            info!(server = %self.label, well, "a server's health changed");
+        }
+    }
+
+    fn now(&self) -> u64 {
+        millis(self.epoch.elapsed())
+    }
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+
+    fn server(host: &str, port: u16) -> Server {
+        Server::new(ServerConfig { host: host.to_owned(), port, tls: false, weight: NonZeroU32::MIN })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_is_left_alone_after_failures_in_a_row_and_longer_each_time() {
+        let server = server("one.example", 80);
+        let health =
+            PassiveHealth { failures: NonZeroU32::new(2).unwrap(), eject_for: Duration::from_secs(5) };
+        server.failed(&health, || false);
+        server.succeeded();
+        server.failed(&health, || false);
+        assert!(server.is_well(), "not in a row");
+        for pause in [5, 10, 20, 40, 80, 80] {
+            server.failed(&health, || false);
+            tokio::time::advance(Duration::from_millis(pause * 1000 - 1)).await;
+            assert!(!server.is_well(), "{pause}");
+            tokio::time::advance(Duration::from_millis(1)).await;
+            assert!(server.is_well(), "{pause}");
+        }
+        server.failed(&health, || true);
+        assert!(server.is_well(), "the last one is never left alone");
+    }
+
+    #[tokio::test]
+    async fn a_server_is_named_as_hosts_are_written() {
+        assert_eq!(server("one.example", 80).host, "one.example");
+        assert_eq!(server("2001:db8::1", 8080).host, "[2001:db8::1]:8080");
+        assert_eq!(&*server("2001:db8::1", 80).label, "[2001:db8::1]:80");
+    }
+}

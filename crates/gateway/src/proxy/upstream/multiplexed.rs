@@ -1,0 +1,103 @@
+//! A connection over HTTP/2, shared by the requests of a core. A task drives it.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::time::Instant;
+use tracing::debug;
+
+use super::connect::Wire;
+use super::link::Failure;
+use super::waiting::Waiting;
+use crate::proxy::alarm::Alarm;
+use crate::proxy::body::{RequestBody, StreamSlot};
+use crate::proxy::fault::Fault;
+
+/// Streams at once on one connection, before another one is made: below what servers commonly allow.
+const STREAMS: usize = 100;
+/// A connection with streams and without news for so long is asked whether it lives.
+const PING_AFTER: Duration = Duration::from_secs(20);
+/// How long it may take to say so.
+const PONG_WITHIN: Duration = Duration::from_secs(10);
+/// Received and not yet handed on, for one stream.
+const STREAM_WINDOW: u32 = 1 << 20;
+/// The same for a connection.
+const CONNECTION_WINDOW: u32 = 4 << 20;
+
+/// A connection to a server.
+pub(super) struct Multiplexed {
+    sender: SendRequest<RequestBody>,
+    streams: Arc<AtomicUsize>,
+    /// Since when the sweep has found no stream on it.
+    idle_since: Option<Instant>,
+}
+
+/// A stream to come.
+pub(super) struct Stream {
+    sender: SendRequest<RequestBody>,
+    slot: StreamSlot,
+}
+
+impl Multiplexed {
+    /// Speaks HTTP/2 on `wire`.
+    pub(super) async fn open(wire: Wire) -> Result<Self, Fault> {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING_AFTER)
+            .keep_alive_timeout(PONG_WITHIN)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW);
+        let opened = builder.handshake::<_, RequestBody>(TokioIo::new(wire)).await;
+        let (sender, connection) = opened.map_err(|_| Fault::Connect)?;
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                debug!(%error, "a connection to an upstream failed");
+            }
+        });
+        Ok(Self { sender, streams: Arc::default(), idle_since: None })
+    }
+
+    /// A stream, if there is room.
+    pub(super) fn stream(&self) -> Option<Stream> {
+        let has_room = self.streams.load(Ordering::Relaxed) < STREAMS && self.sender.is_ready();
+        has_room.then(|| Stream { sender: self.sender.clone(), slot: StreamSlot::take(&self.streams) })
+    }
+
+    /// Whether to keep it: it lives, and had a stream in the last `keep_alive`.
+    pub(super) fn is_kept(&mut self, now: Instant, keep_alive: Duration) -> bool {
+        if self.streams.load(Ordering::Relaxed) > 0 {
+            self.idle_since = None;
+        }
+        let since = *self.idle_since.get_or_insert(now);
+        !self.sender.is_closed() && now.saturating_duration_since(since) < keep_alive
+    }
+}
+
+impl Stream {
+    /// Sends a request and waits for the head of its answer; says where its body comes from.
+    pub(super) async fn exchange(
+        mut self,
+        request: Request<RequestBody>,
+        mut waiting: Waiting<'_>,
+    ) -> Result<(Response<Incoming>, StreamSlot, Alarm), Failure> {
+        let mut alarm = Alarm::default();
+        let mut answer = pin!(self.sender.try_send_request(request));
+        let answered = poll_fn(|context| {
+            if let Poll::Ready(answered) = answer.as_mut().poll(context) {
+                return Poll::Ready(answered.map_err(Failure::from));
+            }
+            waiting.poll(context, &mut alarm).map(|fault| Err(Failure { fault, unsent: None }))
+        })
+        .await?;
+        Ok((answered, self.slot, alarm))
+    }
+}

@@ -1,0 +1,199 @@
+//! An upstream as one core sees it: its connections, and the choice among its servers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Waker};
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::config::{Timeouts, UpstreamProtocol};
+use super::connect::connect;
+use super::health::Server;
+use super::link::Link;
+use super::multiplexed::{Multiplexed, Stream};
+use super::shared::SharedUpstream;
+use crate::proxy::fault::Fault;
+
+/// An upstream, with the connections of one core.
+pub(in crate::proxy) struct Upstream {
+    pub(super) shared: Arc<SharedUpstream>,
+    core: usize,
+    turn: AtomicU64,
+    pools: Vec<Pool>,
+}
+
+/// Connections to one server. Only this core's requests use them, so that the locks are never fought for.
+#[derive(Default)]
+struct Pool {
+    /// Last in, first out: those that are not needed grow old.
+    idle: Mutex<Vec<Link>>,
+    multiplexed: Mutex<Vec<Multiplexed>>,
+    /// Held while a connection over HTTP/2 is made: who comes meanwhile waits for it.
+    opening: tokio::sync::Mutex<()>,
+}
+
+impl Upstream {
+    pub(super) fn new(shared: Arc<SharedUpstream>, core: usize) -> Self {
+        let pools = shared.servers.iter().map(|_| Pool::default()).collect();
+        Self { shared, core, turn: AtomicU64::new(0), pools }
+    }
+
+    /// Whether HTTP/1.1 is spoken with it.
+    pub(in crate::proxy) fn is_http1(&self) -> bool {
+        self.shared.config.protocol == UpstreamProtocol::Http1
+    }
+
+    /// How long what may take.
+    pub(in crate::proxy) fn timeouts(&self) -> &Timeouts {
+        &self.shared.config.timeouts
+    }
+
+    pub(super) fn server(&self, server: usize) -> Option<&Arc<Server>> {
+        self.shared.servers.get(server)
+    }
+
+    /// The server for a request, by weight among those that are well and not in the set `tried`; if there are none, of
+    /// any that are left.
+    pub(super) fn choose(&self, tried: u64) -> usize {
+        let servers = &self.shared.servers;
+        if servers.len() == 1 {
+            return 0;
+        }
+        let untried = |place: usize| place >= 64 || tried >> place & 1 == 0;
+        let weight = |place: usize, server: &Server| match (untried(place), server.is_well()) {
+            (true, true) => u64::from(server.config.weight.get()),
+            _ => 0,
+        };
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let well = servers.iter().enumerate().map(|(place, server)| weight(place, server));
+        let any = servers
+            .iter()
+            .enumerate()
+            .map(|(place, server)| u64::from(server.config.weight.get()) * u64::from(untried(place)));
+        by_weight(turn, well).or_else(|| by_weight(turn, any)).unwrap_or_default()
+    }
+
+    /// An idle connection to `server`.
+    pub(super) fn take_idle(&self, server: usize) -> Option<Link> {
+        self.pools.get(server)?.idle.lock().pop()
+    }
+
+    /// A new connection to `server`.
+    pub(super) async fn open_link(&self, server: usize) -> Result<Link, Fault> {
+        let Some(to) = self.shared.servers.get(server) else { return Err(Fault::NoUpstream) };
+        Link::open(connect(&self.shared, to).await?).await
+    }
+
+    /// A stream to `server`, on a connection that may have to be made.
+    pub(super) async fn stream(&self, server: usize) -> Result<Stream, Fault> {
+        let (Some(to), Some(pool)) = (self.shared.servers.get(server), self.pools.get(server)) else {
+            return Err(Fault::NoUpstream);
+        };
+        let free = || pool.multiplexed.lock().iter().find_map(Multiplexed::stream);
+        if let Some(stream) = free() {
+            return Ok(stream);
+        }
+        let _opening = pool.opening.lock().await;
+        if let Some(stream) = free() {
+            return Ok(stream);
+        }
+        let made = Multiplexed::open(connect(&self.shared, to).await?).await?;
+        let stream = made.stream().ok_or(Fault::Reset);
+        pool.multiplexed.lock().push(made);
+        stream
+    }
+
+    /// Closes the idle connections to `server`: one of them was dead.
+    pub(super) fn forget_idle(&self, server: usize) {
+        if let Some(pool) = self.pools.get(server) {
+            let dead = std::mem::take(&mut *pool.idle.lock());
+            drop(dead);
+        }
+    }
+
+    /// Closes connections that were idle too long, and those that the server has closed.
+    pub(super) fn sweep(&self, now: Instant) {
+        let keep_alive = self.shared.config.timeouts.keep_alive;
+        let mut context = Context::from_waker(Waker::noop());
+        for pool in &self.pools {
+            let is_young = |link: &Link| {
+                link.idle_since.is_some_and(|since| now.saturating_duration_since(since) < keep_alive)
+            };
+            pool.idle.lock().retain_mut(|link| is_young(link) && link.is_usable(&mut context));
+            pool.multiplexed.lock().retain_mut(|connection| connection.is_kept(now, keep_alive));
+        }
+    }
+}
+
+/// A request that counts as under way until this is dropped.
+pub(in crate::proxy) struct Ticket {
+    upstream: Arc<Upstream>,
+    pub(super) server: usize,
+}
+
+impl Ticket {
+    /// Lets a request in.
+    pub(super) fn enter(upstream: &Arc<Upstream>) -> Result<Self, Fault> {
+        upstream.shared.enter(upstream.core)?;
+        Ok(Self { upstream: upstream.clone(), server: 0 })
+    }
+
+    /// Puts a connection whose answer was read to its end back into the pool, if it is still good.
+    pub(in crate::proxy) fn give_back(&self, mut link: Link, context: &mut Context<'_>) {
+        let Some(pool) = self.upstream.pools.get(self.server) else { return };
+        if !link.is_usable(context) {
+            return;
+        }
+        link.idle_since = Some(Instant::now());
+        let mut idle = pool.idle.lock();
+        if idle.len() < self.upstream.shared.config.idle_connections.get() {
+            idle.push(link);
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.upstream.shared.leave(self.upstream.core);
+    }
+}
+
+/// The place whose turn it is: over time each has its share, spread evenly (multiples of the golden ratio never crowd).
+/// `None`: there is no weight at all.
+pub(in crate::proxy) fn by_weight(turn: u64, weights: impl Iterator<Item = u64> + Clone) -> Option<usize> {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    let total: u64 = weights.clone().sum();
+    let point = (turn.wrapping_mul(GOLDEN) >> 32).checked_mul(total)? >> 32;
+    let mut sum = 0;
+    weights.into_iter().position(|weight| {
+        sum += weight;
+        point < sum
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_weight_gets_its_share_and_none_waits_long() {
+        let weights = [5_u64, 3, 2, 0];
+        let mut count = [0_u64; 4];
+        let mut longest_wait = 0;
+        let mut last_of_third = 0;
+        for turn in 0..1000 {
+            let place = by_weight(turn, weights.iter().copied()).unwrap();
+            count[place] += 1;
+            if place == 2 {
+                longest_wait = longest_wait.max(turn - last_of_third);
+                last_of_third = turn;
+            }
+        }
+        for (count, weight) in count.into_iter().zip(weights) {
+            assert!(count.abs_diff(weight * 100) <= 5, "{count} for {weight}");
+        }
+        assert!(longest_wait <= 10, "{longest_wait}");
+        assert_eq!(by_weight(3, [0, 0].into_iter()), None);
+    }
+}

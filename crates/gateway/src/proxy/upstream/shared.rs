@@ -1,0 +1,142 @@
+//! An upstream as all cores see it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sluice_net::{ClientTls, client_config};
+use tokio_rustls::rustls::ClientConfig;
+use tracing::error;
+
+use super::config::{UpstreamConfig, UpstreamProtocol};
+use super::health::Server;
+use crate::proxy::fault::Fault;
+
+/// An upstream: its servers and how busy it is.
+#[derive(Debug)]
+pub(in crate::proxy) struct SharedUpstream {
+    pub(super) config: Arc<UpstreamConfig>,
+    pub(super) servers: Vec<Arc<Server>>,
+    /// `None`: no server speaks TLS, or it cannot be set up.
+    pub(super) tls: Option<Arc<ClientConfig>>,
+    lanes: Box<[Lane]>,
+    connecting: AtomicUsize,
+}
+
+/// Requests under way on one core, on a cache line of their own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Lane(AtomicUsize);
+
+/// One of the connections being made.
+pub(super) struct Connecting<'a>(&'a AtomicUsize);
+
+impl Drop for Connecting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl SharedUpstream {
+    /// Of `config`, used by `cores`.
+    pub(super) fn new(config: Arc<UpstreamConfig>, cores: usize) -> Self {
+        let servers = config.servers.iter().cloned().map(Server::new).map(Arc::new).collect();
+        let tls = config.servers.iter().any(|server| server.tls).then(|| tls(&config)).flatten();
+        let lanes = (0..cores).map(|_| Lane::default()).collect();
+        Self { config, servers, tls, lanes, connecting: AtomicUsize::new(0) }
+    }
+
+    /// Counts a request on `core`, if there may be one more.
+    pub(super) fn enter(&self, core: usize) -> Result<(), Fault> {
+        let Some(Lane(lane)) = self.lanes.get(core) else { return Err(Fault::NoUpstream) };
+        let mine = lane.fetch_add(1, Ordering::Relaxed) + 1;
+        let most = self.config.breaker.requests.get();
+        // As long as no core has more than its share, all of them together do not either: other cores' lines stay theirs.
+        if mine.saturating_mul(self.lanes.len()) <= most || self.in_flight() <= most {
+            return Ok(());
+        }
+        lane.fetch_sub(1, Ordering::Relaxed);
+        Err(Fault::Overloaded)
+    }
+
+    /// A request on `core` has ended.
+    pub(super) fn leave(&self, core: usize) {
+        if let Some(Lane(lane)) = self.lanes.get(core) {
+            lane.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.lanes.iter().map(|Lane(lane)| lane.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Counts a connection being made, if there may be one more.
+    pub(super) fn begin_to_connect(&self) -> Result<Connecting<'_>, Fault> {
+        let guard = Connecting(&self.connecting);
+        let now = self.connecting.fetch_add(1, Ordering::Relaxed) + 1;
+        if now <= self.config.breaker.connecting.get() { Ok(guard) } else { Err(Fault::Overloaded) }
+    }
+
+    /// Notes that a request to a server failed.
+    pub(super) fn note_failure(&self, server: &Server) {
+        if let Some(health) = &self.config.passive_health {
+            let is_other = |other: &Arc<Server>| !std::ptr::eq::<Server>(&raw const **other, server);
+            server.failed(health, || !self.servers.iter().any(|other| is_other(other) && other.is_well()));
+        }
+    }
+}
+
+fn tls(config: &UpstreamConfig) -> Option<Arc<ClientConfig>> {
+    let protocols = match config.protocol {
+        UpstreamProtocol::Http1 => vec![b"http/1.1".to_vec()],
+        UpstreamProtocol::Http2 => vec![b"h2".to_vec()],
+    };
+    let tls = ClientTls {
+        ca_file: config.tls.ca_file.clone(),
+        certificate: config.tls.client_certificate.clone(),
+        protocols,
+    };
+    match client_config(&tls) {
+        Ok(config) => Some(config),
+        Err(failure) => {
+            error!(upstream = %config.name, error = %failure, "TLS with an upstream cannot be set up: it gets no requests");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::{NonZeroU32, NonZeroUsize};
+
+    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamTls};
+    use super::*;
+
+    #[tokio::test]
+    async fn no_more_requests_are_let_in_than_the_breaker_permits_over_all_cores() {
+        let server = ServerConfig { host: "a".into(), port: 1, tls: false, weight: NonZeroU32::MIN };
+        let config = UpstreamConfig {
+            name: "a".into(),
+            servers: vec![server],
+            protocol: UpstreamProtocol::Http1,
+            tls: UpstreamTls::default(),
+            timeouts: Timeouts::default(),
+            retries: 0,
+            idle_connections: NonZeroUsize::MIN,
+            breaker: Breaker {
+                requests: NonZeroUsize::new(3).unwrap(),
+                connecting: NonZeroUsize::new(1).unwrap(),
+            },
+            passive_health: None,
+            active_health: None,
+        };
+        let shared = SharedUpstream::new(Arc::new(config), 2);
+        assert_eq!([shared.enter(0), shared.enter(0), shared.enter(1)], [Ok(()), Ok(()), Ok(())]);
+        assert_eq!(shared.enter(1), Err(Fault::Overloaded));
+        shared.leave(0);
+        assert_eq!(shared.enter(1), Ok(()));
+        let one = shared.begin_to_connect();
+        assert!(one.is_ok() && shared.begin_to_connect().is_err());
+        drop(one);
+        assert!(shared.begin_to_connect().is_ok());
+    }
+}

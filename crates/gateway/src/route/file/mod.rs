@@ -1,0 +1,130 @@
+//! The routes file as it is written (YAML): read as a whole, and every mistake in it is told with its place, not the first only.
+//!
+//! [`mistake`]: what is wrong, and where. `section`: a part of the file, read key by key. `value`: durations, sizes, names.
+//! `issuer`, `upstream`, `route`, `matching`, `policy`, `enrichment`, `resource`: a file for each part. What the keys mean is in
+//! `docs/gateway/routes.md`; what is not said there has the default of the struct that it is read into.
+
+mod enrichment;
+mod issuer;
+mod matching;
+mod mistake;
+mod policy;
+mod resource;
+mod route;
+mod section;
+mod upstream;
+mod value;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_net::TrustedProxies;
+
+use super::table::{RouteTable, Settings};
+use crate::validation::OWN_ISSUER;
+pub use mistake::{Mistake, Mistakes};
+use section::Section;
+
+/// A file in which nothing is wrong.
+#[derive(Debug)]
+pub struct Checked {
+    /// What it says.
+    pub table: RouteTable,
+    /// What is odd, but can be.
+    pub warnings: Vec<Mistake>,
+}
+
+/// What a file says of all routes, for those that read its parts.
+struct Surroundings {
+    issuers: BTreeSet<Arc<str>>,
+    upstreams: BTreeSet<Arc<str>>,
+    has_countries: bool,
+}
+
+/// Reads a file. Other files that it names are relative to `directory`; secrets are read, and that certificates can be is looked at.
+///
+/// # Errors
+/// [`Mistakes`]: all of them.
+pub fn read(text: &str, directory: &Path) -> Result<Checked, Mistakes> {
+    let document = parse(text).map_err(|error| Mistakes::from(vec![Mistake::unreadable(&error)]))?;
+    let mistakes = RefCell::default();
+    let table = Section::root(document, &mistakes).and_then(|file| read_file(file, directory));
+    let mistakes = mistakes.into_inner();
+    let Some(table) = table.filter(|_| mistakes.is_empty()) else { return Err(mistakes.into()) };
+    let warnings = warnings(&table);
+    Ok(Checked { table, warnings })
+}
+
+/// One YAML document, its anchors and merge keys (`<<`) resolved.
+fn parse(text: &str) -> Result<Value, serde_norway::Error> {
+    if text.trim().is_empty() {
+        return Ok(Value::Null);
+    }
+    let mut document: serde_norway::Value = serde_norway::from_str(text)?;
+    document.apply_merge()?;
+    serde_norway::from_value(document)
+}
+
+fn read_file(mut file: Section<'_>, directory: &Path) -> Option<RouteTable> {
+    let trusted = file.list("trusted_proxies", value::network);
+    let strip_headers = file.list("strip_headers", value::stripped_header);
+    let country_database = file.parse("country_database", |text| value::file(text, directory));
+    let encoded_slash = file.read("allow_encoded_slash").unwrap_or(false);
+    let (issuers, upstreams) = (file.named_sections("issuers"), file.named_sections("upstreams"));
+    let surroundings = Surroundings {
+        issuers: issuers.iter().map(|(name, _)| name.clone()).chain([OWN_ISSUER.into()]).collect(),
+        upstreams: upstreams.iter().map(|(name, _)| name.clone()).collect(),
+        has_countries: country_database.is_some(),
+    };
+    let issuers: Vec<_> =
+        issuers.into_iter().map(|(name, section)| issuer::read(&name, section, directory)).collect();
+    let upstreams =
+        upstreams.into_iter().map(|(name, section)| upstream::read(name, section, directory)).collect();
+    let routes = file.sections("routes");
+    let places: Vec<String> = routes.iter().map(|section| section.place().to_owned()).collect();
+    let routes: Vec<_> = routes.into_iter().map(|section| route::read(section, &surroundings)).collect();
+    route::check_together(&routes, &places, &file);
+    file.finish();
+    let (issuers, routes): (Option<Vec<_>>, Option<Vec<_>>) =
+        (issuers.into_iter().collect(), routes.into_iter().collect());
+    let settings = Settings {
+        trusted_proxies: TrustedProxies::new(trusted),
+        strip_headers,
+        country_database,
+        encoded_slash,
+        issuers: issuers?.into_iter().map(Arc::new).collect(),
+    };
+    Some(RouteTable::new(routes?, upstreams, settings))
+}
+
+fn warnings(table: &RouteTable) -> Vec<Mistake> {
+    let mut warnings = Vec::new();
+    let unreachable = table.unreachable();
+    for (index, route) in table.routes().iter().enumerate() {
+        if unreachable.contains(&route.name) {
+            let why = "no request comes to it: routes before it are for the same hosts, path and methods";
+            warnings.push(Mistake::new(format!("routes[{index}]"), why));
+        }
+    }
+    for upstream in table.upstreams() {
+        let is_used = |name: &Arc<str>| *name == upstream.name;
+        if !table.routes().iter().any(|route| route.upstreams.iter().any(|one| is_used(&one.name))) {
+            warnings.push(Mistake::new(format!("upstreams.{}", upstream.name), "no route uses it"));
+        }
+    }
+    for issuer in &table.settings().issuers {
+        if !table.routes().iter().any(|route| route.policy.issuers.contains(&issuer.name)) {
+            warnings.push(Mistake::new(format!("issuers.{}", issuer.name), "no route uses it"));
+        }
+    }
+    if table.routes().is_empty() {
+        warnings.push(Mistake::new("routes", "there are none: every request is answered with 404"));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests;

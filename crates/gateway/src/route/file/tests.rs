@@ -1,0 +1,130 @@
+mod documentation;
+mod mistakes;
+
+use std::time::Duration;
+
+use crate::route::{AuthMode, LimitBy, Preflight, StalePolicy, TokenSources};
+
+use super::*;
+
+fn table(text: &str) -> RouteTable {
+    read(text, Path::new("")).unwrap().table
+}
+
+fn route(rest: &str) -> RouteTable {
+    table(&format!("routes: [{{name: r, match: {{prefix: /}}{rest}}}]"))
+}
+
+/// Places and messages of all that is wrong.
+fn mistakes(text: &str) -> Vec<String> {
+    let mistakes = read(text, Path::new("")).unwrap_err();
+    mistakes.iter().map(ToString::to_string).collect()
+}
+
+fn warnings(text: &str) -> Vec<String> {
+    read(text, Path::new("")).unwrap().warnings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_a_route_does_not_say_is_strict() {
+    let table = route("");
+    let route = &table.routes()[0];
+    assert_eq!(route.policy.auth, AuthMode::Required);
+    assert_eq!(route.policy.sources, TokenSources::default());
+    assert_eq!((route.policy.preflight, route.policy.stale), (Preflight::Judge, StalePolicy::Ask));
+    assert!(route.policy.issuers.is_empty() && route.policy.scopes.is_empty() && !route.policy.dpop_nonce);
+    assert!(route.preserve_host && route.upstreams.is_empty() && route.rewrite_prefix.is_none());
+    assert_eq!((route.total_timeout, route.max_body), (None, None));
+    let told = &route.enrichment;
+    assert!(told.identity_headers && told.forward_token && !told.country && told.phantom.is_none());
+}
+
+#[test]
+fn a_phantom_token_takes_the_place_of_headers_and_of_the_token() {
+    let with =
+        |rest: &str| route(&format!(", phantom_token: {{audience: a}}{rest}")).routes()[0].enrichment.clone();
+    let usual = with("");
+    assert!(!usual.identity_headers && !usual.forward_token);
+    let phantom = usual.phantom.unwrap();
+    assert_eq!((phantom.header, phantom.lifetime), (http::header::AUTHORIZATION, Duration::from_mins(1)));
+    assert!(with(", headers: {identity: true}").identity_headers);
+}
+
+#[test]
+fn an_upstream_that_says_nothing_has_the_defaults_of_its_struct() {
+    use crate::proxy::upstream::{Breaker, PassiveHealth, Timeouts, UpstreamProtocol};
+    let table = table("upstreams: {u: {servers: ['http://[::1]:81', https://h]}}");
+    let upstream = &table.upstreams()[0];
+    let servers: Vec<_> = upstream.servers.iter().map(|one| (one.host.as_str(), one.port, one.tls)).collect();
+    assert_eq!(servers, [("::1", 81, false), ("h", 443, true)]);
+    assert_eq!((upstream.protocol, upstream.retries), (UpstreamProtocol::Http1, 1));
+    assert_eq!((&upstream.timeouts, &upstream.breaker), (&Timeouts::default(), &Breaker::default()));
+    assert_eq!(upstream.passive_health, Some(PassiveHealth::default()));
+    assert_eq!(upstream.active_health, None);
+}
+
+#[test]
+fn the_metadata_of_a_resource_is_where_the_standard_says() {
+    let metadata = |identifier: &str| {
+        let table = route(&format!(", resource: {{identifier: {identifier}}}"));
+        let resource = table.routes()[0].policy.resource.clone().unwrap();
+        (resource.identifier, resource.metadata_url, resource.metadata)
+    };
+    let well_known = "https://api.example.com/.well-known/oauth-protected-resource";
+    let (identifier, url, document) = metadata("https://api.example.com/");
+    assert_eq!((identifier.as_str(), url.as_str()), ("https://api.example.com/", well_known));
+    assert_eq!(document, r#"{"bearer_methods_supported":["header"],"resource":"https://api.example.com/"}"#);
+    assert_eq!(metadata("https://api.example.com/orders").1, format!("{well_known}/orders"));
+    assert_eq!(
+        metadata("https://api.example.com:8443/a/b").1,
+        "https://api.example.com:8443/.well-known/oauth-protected-resource/a/b"
+    );
+}
+
+#[test]
+fn jwts_of_an_issuer_count_unless_it_is_only_asked() {
+    let issuer = |rest: &str| table(&format!("issuers: {{other: {{{rest}}}}}")).settings().issuers[0].clone();
+    let asked = "introspection: {endpoint: 'http://127.0.0.1/i'}";
+    assert!(matches!(
+        &issuer("issuer: https://o").jwt.as_ref().unwrap().keys,
+        crate::validation::KeySource::Discovery
+    ));
+    assert!(issuer(asked).jwt.is_none());
+    assert!(issuer(&format!("issuer: https://o, {asked}")).jwt.is_none());
+    assert!(issuer(&format!("issuer: https://o, discovery: true, {asked}")).jwt.is_some());
+    assert!(issuer(&format!("issuer: https://o, jwks_uri: https://o/k, {asked}")).jwt.is_some());
+}
+
+#[test]
+fn a_single_value_stands_for_a_list_and_anchors_are_followed() {
+    let text = "
+routes:
+  - &shared {name: one, match: {prefix: /one, hosts: h}, scopes: read, limits: [{by: route, requests: 5, period: 1s}]}
+  - {<<: *shared, name: two, match: {prefix: /two}}";
+    let table = table(text);
+    let scopes: Vec<_> = table.routes().iter().map(|route| route.policy.scopes.join(" ")).collect();
+    assert_eq!(scopes, ["read", "read"]);
+    let limit = &table.routes()[1].limits[0];
+    assert_eq!((limit.by, limit.burst.get()), (LimitBy::Route, 5));
+}
+
+#[test]
+fn what_is_odd_is_warned_of() {
+    let text = "
+issuers: {other: {issuer: https://o}}
+upstreams: {idle: {servers: http://h}}
+routes:
+  - {name: a, match: {prefix: /a}}
+  - {name: b, match: {pattern: '/a/{rest*}'}}
+  - {name: c, match: {prefix: /a, methods: [GET]}}
+  - {name: d, match: {prefix: /a, methods: [GET, HEAD]}}
+  - {name: e, match: {prefix: /a, methods: [GET, PUT]}}";
+    let expected = [
+        "routes[1]: no request comes to it: routes before it are for the same hosts, path and methods",
+        "routes[3]: no request comes to it: routes before it are for the same hosts, path and methods",
+        "upstreams.idle: no route uses it",
+        "issuers.other: no route uses it",
+    ];
+    assert_eq!(warnings(&text.replace("servers: http://h", "servers: [http://h]")), expected);
+    assert_eq!(warnings(""), ["routes: there are none: every request is answered with 404"]);
+}

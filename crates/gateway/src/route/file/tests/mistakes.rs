@@ -1,0 +1,187 @@
+//! Every mistake is told, with its place.
+
+use super::*;
+
+#[track_caller]
+fn assert_mistake(text: &str, expected: &str) {
+    let found = mistakes(text);
+    assert!(matches!(&found[..], [one] if one.starts_with(expected)), "{found:#?}");
+}
+
+#[track_caller]
+fn assert_in_route(rest: &str, expected: &str) {
+    let text = format!(
+        "upstreams: {{u: {{servers: [http://h]}}}}\nroutes: [{{name: r, match: {{prefix: /}}{rest}}}]"
+    );
+    assert_mistake(&text, &format!("routes[0]{expected}"));
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let text = "
+trusted_proxis: [10.0.0.0/8]
+strip_headers: [X-User, 'X User', Host]
+upstreams:
+  shop: {servers: ['http://h/path', 'ftp://h', 'http://h:80'], retries: 4, timeouts: {connect: soon}}
+  no name: {}
+issuers:
+  sluice: {issuer: https://other}
+  other: {jwks_uri: 'http://other.example/keys'}
+routes:
+  - {name: a, match: {prefix: orders}, upstream: shup}
+  - {name: a, match: {prefix: /a, path: /b}, auth: maybe}
+  - {match: {pattern: '/a/x{id}'}, limits: [{by: subject, requests: 0, period: 1ms}]}
+  - [1]";
+    let expected = [
+        "strip_headers[1]: must be the name of a header",
+        "strip_headers[2]: this header belongs to the connection",
+        "upstreams.no name: a name has 1 to 64",
+        "issuers.other.jwks_uri: must be an https URL",
+        "issuers.other.issuer: is missing",
+        "issuers.sluice: `sluice` is this installation's own name",
+        "upstreams.shop.servers[0].url: must be a URL such as",
+        "upstreams.shop.servers[1].url: must be a URL such as",
+        "upstreams.shop.timeouts.connect: must be a duration",
+        "upstreams.shop.retries: must be 0 to 3",
+        "routes[3]: must be a mapping",
+        "routes[0].match.prefix: must begin with a slash",
+        "routes[0].upstream: no such upstream",
+        "routes[1].match: needs one of",
+        "routes[1].auth: unknown variant `maybe`, expected one of `required`, `optional`, `none`",
+        "routes[2].name: is missing",
+        "routes[2].match.pattern: a placeholder must be a whole segment",
+        "routes[2].limits[0].requests: invalid value: integer `0`",
+        "routes[2].limits[0].period: must be 1s to 30days",
+        "trusted_proxis: is unknown; known here: trusted_proxies, strip_headers",
+    ];
+    let mut found = mistakes(text);
+    for start in expected {
+        let index = found.iter().position(|one| one.starts_with(start));
+        let index = index.unwrap_or_else(|| panic!("nobody said {start}: {found:#?}"));
+        found.remove(index);
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn what_is_no_yaml_is_told_with_its_line() {
+    assert_mistake("routes:\n  - {name: a", "line 3 column 1: did not find");
+    assert_mistake("routes: []\nroutes: []", "line 1 column 1: duplicate entry with key \"routes\"");
+    assert_mistake("[]", "the file: must be a mapping");
+}
+
+#[test]
+fn names_must_be_known_and_no_two_routes_have_the_same() {
+    assert_in_route(", upstreams: {other: 1}", ".upstreams.other: no such upstream");
+    assert_in_route(", upstreams: {u: 0}", ".upstreams.u: a weight is a number");
+    assert_in_route(", upstream: u, upstreams: {u: 1}", ".upstreams: stands beside `upstream`");
+    assert_in_route(", issuers: [sluice, other]", ".issuers[1]: no such issuer; there are sluice");
+    let text = "routes: [{name: a, match: {prefix: /a}}, {name: a, match: {prefix: /b}}]";
+    assert_mistake(text, "routes[1].name: routes[0] is called the same");
+}
+
+#[test]
+fn what_would_have_no_effect_is_a_mistake() {
+    assert_in_route(", auth: none, scopes: [a]", ".scopes: has no effect with `auth: none`");
+    assert_in_route(", headers: {country: true}", ".headers.country: needs a `country_database`");
+    assert_in_route(", token: {authorization: false}", ".token: a token must be somewhere");
+    assert_mistake(
+        "routes: [{name: r, match: {path: /}, rewrite_prefix: /v1}]",
+        "routes[0].rewrite_prefix: needs `match.prefix`",
+    );
+    assert_mistake("upstreams: {u: {servers: [http://h], tls: {}}}", "upstreams.u.tls: no server");
+    assert_mistake(
+        "upstreams: {u: {servers: [http://h, 'http://h:80']}}",
+        "upstreams.u.servers: h port 80 stands there twice",
+    );
+    assert_mistake("upstreams: {u: {}}", "upstreams.u.servers: is missing");
+    assert_mistake("upstreams: {u: {servers: []}}", "upstreams.u.servers: must name at least one");
+}
+
+#[test]
+fn headers_that_are_the_gateways_own_cannot_be_set() {
+    for name in ["OAuth-User-Id", "oauth-user-scope", "OAuth-Client-Id", "OAuth-Country", "oauth_user_id"] {
+        assert_in_route(
+            &format!(", headers: {{fixed: {{{name}: x}}}}"),
+            &format!(".headers.fixed.{name}: this header says"),
+        );
+        assert_in_route(
+            &format!(", headers: {{claims: {{{name}: x}}}}"),
+            &format!(".headers.claims.{name}: this header says"),
+        );
+    }
+    assert_in_route(
+        ", headers: {fixed: {Content-Length: 5}}",
+        ".headers.fixed.Content-Length: this header belongs",
+    );
+    assert_in_route(
+        ", headers: {fixed: {X-A: \"a\\nb\"}}",
+        ".headers.fixed.X-A: must be the value of a header",
+    );
+    assert_in_route(", headers: {claims: {X-A: a..b}}", ".headers.claims.X-A: must be the name of a claim");
+    assert_in_route(", headers: {fixed: {X-A: a}, claims: {x-a: a}}", ".headers: `x-a` is set twice");
+    assert_in_route(
+        ", phantom_token: {audience: a}, headers: {forward_token: true}",
+        ".headers: `authorization` is set, and would be forwarded",
+    );
+    assert_in_route(", phantom_token: {lifetime: 60s}", ".phantom_token.audience: is missing");
+    assert_in_route(", token: {header: Authorization}", ".token.header: this is what");
+    assert_in_route(", token: {cookie: 'a b'}", ".token.cookie: must be the name of a cookie");
+}
+
+#[test]
+fn a_resource_is_an_https_url_and_says_one_thing() {
+    assert_in_route(", resource: {identifier: 'http://h/a'}", ".resource.identifier: must be an https URL");
+    assert_in_route(", resource: {identifier: 'https://h/a#b'}", ".resource.identifier: must have no query");
+    assert_in_route(", resource: {}", ".resource.identifier: is missing");
+    let text = "
+routes:
+  - {name: a, match: {prefix: /a}, resource: {identifier: https://h/r, name: A}}
+  - {name: b, match: {prefix: /b}, resource: {identifier: https://h/r, name: B}}";
+    assert_mistake(text, "routes[1].resource: routes[0] says something else");
+}
+
+#[test]
+fn files_must_be_there_and_secrets_not_empty() {
+    assert_mistake(
+        "country_database: /nowhere/at.mmdb",
+        "country_database: /nowhere/at.mmdb cannot be read: ",
+    );
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("empty"), "\n").unwrap();
+    let text =
+        "issuers: {i: {introspection: {endpoint: https://i, client_id: g, client_secret_file: empty}}}";
+    let found = read(text, directory.path()).unwrap_err().to_string();
+    assert!(found.contains("client_secret_file: ") && found.contains("is empty"), "{found}");
+}
+
+#[test]
+fn introspection_needs_what_its_authentication_needs() {
+    let with = |rest: &str| format!("issuers: {{i: {{introspection: {{endpoint: https://i{rest}}}}}}}");
+    assert_mistake(&with(", client_id: g"), "issuers.i.introspection.client_secret_file: is missing");
+    assert_mistake(&with(", auth: bearer"), "issuers.i.introspection.token_file: is missing");
+    assert_mistake(&with(", auth: digest"), "issuers.i.introspection.auth: must be one of");
+    assert_mistake("issuers: {i: {introspection: {}}}", "issuers.i.introspection.endpoint: is missing");
+    assert_mistake("issuers: {i: {discovery: false, issuer: https://i}}", "issuers.i: without discovery");
+    assert_mistake(
+        "issuers: {i: {issuer: https://i, algorithms: [HS256]}}",
+        "issuers.i.algorithms[0]: must be one of RS256",
+    );
+}
+
+#[test]
+fn methods_and_hosts_are_told_from_nonsense() {
+    let with = |rest: &str| format!("routes: [{{name: r, match: {{prefix: /, {rest}}}}}]");
+    for method in ["get", "CONNECT", "'GET POST'"] {
+        assert_mistake(
+            &with(&format!("methods: [{method}]")),
+            "routes[0].match.methods[0]: must be a method",
+        );
+    }
+    assert_mistake(&with("hosts: ['api.example.com:80']"), "routes[0].match.hosts[0]: must be a host");
+    assert_in_route(
+        ", limits: [{by: route, requests: 1, period: 1s}, {by: route, requests: 9, period: 1m}]",
+        ".limits[1].by: another limit",
+    );
+    assert_in_route(", max_body: much", ".max_body: must be a size");
+}

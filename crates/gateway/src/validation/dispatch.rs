@@ -1,0 +1,336 @@
+//! Which issuer a token is checked by, told from its form; what it says of itself is believed only for choosing.
+
+use std::future::ready;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use serde::Deserialize;
+use sluice_crypto::digest::sha256;
+use sluice_crypto::jws::unverified_parts;
+use sluice_net::Fetcher;
+use sluice_primitives::{Clock, Timestamp};
+use sluice_token::paseto;
+use smallvec::SmallVec;
+use tokio::runtime::Handle;
+
+use super::cache::{TokenDigest, VerdictCache, Verified};
+use super::config::{IssuerConfig, OWN_ISSUER};
+use super::introspection::{IntrospectionStats, Introspector};
+use super::jwks::{AuthenticJwt, JwtIssuer, Verification};
+use super::local::{LocalParts, LocalValidator};
+use super::validator::{BoxedValidation, TokenFault, Validated};
+use crate::authn::Caller;
+use crate::route::RoutePolicy;
+
+/// The number of this installation among issuers.
+const OWN: u64 = 0;
+
+/// What validation works with.
+pub struct ValidationParts {
+    /// Checks tokens of this installation. `None`: these do not count.
+    pub local: Option<LocalParts>,
+    /// Reaches other issuers: they are configured, so it may reach private addresses.
+    pub fetcher: Arc<Fetcher>,
+    /// Where questions to other issuers run.
+    pub runtime: Handle,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The most signed tokens that are remembered.
+    pub cache_entries: NonZeroUsize,
+}
+
+/// Tells whether tokens hold.
+pub struct Validation {
+    local: Option<Arc<LocalValidator>>,
+    cache: Arc<VerdictCache>,
+    issuers: ArcSwap<Vec<Arc<ForeignIssuer>>>,
+    /// Of the next issuer.
+    next_number: AtomicU64,
+    fetcher: Arc<Fetcher>,
+    runtime: Handle,
+    clock: Arc<dyn Clock>,
+}
+
+/// Another issuer.
+struct ForeignIssuer {
+    /// No other ever had it.
+    number: u64,
+    config: IssuerConfig,
+    jwt: Option<JwtIssuer>,
+    introspector: Option<Arc<Introspector>>,
+}
+
+/// A token to be checked, and for what.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    token: &'a str,
+    policy: &'a RoutePolicy,
+    now: Timestamp,
+}
+
+impl Validation {
+    /// Validation with these other issuers.
+    pub fn new(parts: ValidationParts, issuers: &[IssuerConfig]) -> Self {
+        let this = Self {
+            local: parts.local.map(|parts| Arc::new(LocalValidator::new(parts))),
+            cache: Arc::new(VerdictCache::new(parts.cache_entries)),
+            issuers: ArcSwap::default(),
+            next_number: AtomicU64::new(OWN + 1),
+            fetcher: parts.fetcher,
+            runtime: parts.runtime,
+            clock: parts.clock,
+        };
+        this.reload(issuers);
+        this
+    }
+
+    /// Replaces the other issuers. Those that have not changed keep their keys and answers.
+    pub fn reload(&self, issuers: &[IssuerConfig]) {
+        let old = self.issuers.load();
+        let issuer = |config: &IssuerConfig| {
+            let kept = old.iter().find(|issuer| issuer.config == *config);
+            kept.map_or_else(|| Arc::new(self.issuer(config)), Arc::clone)
+        };
+        self.issuers.store(Arc::new(issuers.iter().map(issuer).collect()));
+    }
+
+    /// Whether a token holds at `now`, for a route with this policy: of one of its issuers, authentic, in its time, not revoked.
+    /// What the policy demands beyond that is not asked here.
+    pub fn validate(&self, policy: &RoutePolicy, token: &str, now: Timestamp) -> Validated {
+        let question = Question { token, policy, now };
+        if !token.contains('.') {
+            self.opaque(question)
+        } else if token.starts_with(paseto::PREFIX) {
+            self.paseto(question)
+        } else if is_jwt(token) {
+            self.jwt(question)
+        } else {
+            self.opaque(question)
+        }
+    }
+
+    /// The tokens whose signatures were verified.
+    pub fn cache(&self) -> &VerdictCache {
+        &self.cache
+    }
+
+    /// How often other issuers were asked about tokens.
+    pub fn introspection_stats(&self) -> Vec<IntrospectionStats> {
+        let issuers = self.issuers.load();
+        issuers.iter().filter_map(|issuer| Some(issuer.introspector.as_ref()?.stats())).collect()
+    }
+
+    /// What checks tokens of this installation, where they count.
+    fn local(&self, policy: &RoutePolicy) -> Option<&Arc<LocalValidator>> {
+        let is_named = || policy.issuers.iter().any(|name| **name == *OWN_ISSUER);
+        self.local.as_ref().filter(|_| policy.issuers.is_empty() || is_named())
+    }
+
+    /// The other issuers whose tokens count, in the order of the policy.
+    fn foreign(&self, policy: &RoutePolicy) -> SmallVec<[Arc<ForeignIssuer>; 4]> {
+        if policy.issuers.is_empty() {
+            return SmallVec::new();
+        }
+        let issuers = self.issuers.load();
+        let named = |name: &Arc<str>| issuers.iter().find(|issuer| issuer.config.name == *name);
+        policy.issuers.iter().filter_map(named).cloned().collect()
+    }
+
+    fn opaque(&self, question: Question<'_>) -> Validated {
+        if let Some(local) = self.local(question.policy) {
+            let outcome = local.validate_sealed(question.token, question.policy.stale, question.now);
+            if question.policy.issuers.is_empty()
+                || !matches!(outcome, Validated::Now(Err(TokenFault::NotAuthentic)))
+            {
+                return outcome;
+            }
+        }
+        let issuers = self.foreign(question.policy);
+        let introspectors = issuers.iter().filter_map(|issuer| issuer.introspector.clone());
+        ask_each(introspectors.collect(), TokenFault::NotAuthentic, question)
+    }
+
+    fn paseto(&self, question: Question<'_>) -> Validated {
+        let Some(local) = self.local(question.policy) else {
+            return Validated::Now(Err(TokenFault::NotAuthentic));
+        };
+        let digest = sha256(question.token.as_bytes());
+        match self.cache.find(&digest).and_then(|known| self.recall(known, question, &[])) {
+            Some(outcome) => outcome,
+            None => self.own(local, digest, question, LocalValidator::verify_paseto),
+        }
+    }
+
+    fn jwt(&self, question: Question<'_>) -> Validated {
+        let digest = sha256(question.token.as_bytes());
+        let foreign = self.foreign(question.policy);
+        if let Some(outcome) =
+            self.cache.find(&digest).and_then(|known| self.recall(known, question, &foreign))
+        {
+            return outcome;
+        }
+        let claimed = if foreign.is_empty() { None } else { claimed_issuer(question.token) };
+        let is_claimed = |issuer: &&Arc<ForeignIssuer>| Some(&issuer.config.issuer) == claimed.as_ref();
+        if let Some(issuer) = foreign.iter().find(is_claimed) {
+            return self.foreign_jwt(issuer, digest, question);
+        }
+        match self.local(question.policy) {
+            Some(local) => self.own(local, digest, question, LocalValidator::verify_jwt),
+            None => Validated::Now(Err(TokenFault::NotAuthentic)),
+        }
+    }
+
+    /// The outcome for a token that was verified before, if its issuer counts here and has the same keys still.
+    fn recall(
+        &self,
+        known: Verified,
+        question: Question<'_>,
+        foreign: &[Arc<ForeignIssuer>],
+    ) -> Option<Validated> {
+        if known.issuer == OWN {
+            let local = self.local(question.policy)?;
+            if known.generation != local.generation() {
+                return None;
+            }
+            self.cache.count_hit();
+            let how = (question.policy.stale, question.now);
+            return Some(local.still_holds(known.caller, question.token, how));
+        }
+        let issuer = foreign.iter().find(|issuer| issuer.number == known.issuer)?;
+        if issuer.jwt.as_ref()?.generation() != known.generation {
+            return None;
+        }
+        self.cache.count_hit();
+        let holds = question.now < known.until;
+        Some(Validated::Now(if holds { Ok(known.caller) } else { Err(TokenFault::Expired) }))
+    }
+
+    fn own(
+        &self,
+        local: &Arc<LocalValidator>,
+        digest: TokenDigest,
+        question: Question<'_>,
+        verify: impl FnOnce(&LocalValidator, &str) -> Result<Arc<Caller>, TokenFault>,
+    ) -> Validated {
+        self.cache.count_miss();
+        // Read first: if the keys change meanwhile, the token is verified once more.
+        let generation = local.generation();
+        let caller = match verify(local, question.token) {
+            Ok(caller) => caller,
+            Err(fault) => return Validated::Now(Err(fault)),
+        };
+        let until = caller.expires_at();
+        if question.now < until {
+            self.cache.keep(digest, Verified { caller: Arc::clone(&caller), until, issuer: OWN, generation });
+        }
+        local.still_holds(caller, question.token, (question.policy.stale, question.now))
+    }
+
+    fn foreign_jwt(
+        &self,
+        issuer: &Arc<ForeignIssuer>,
+        digest: TokenDigest,
+        question: Question<'_>,
+    ) -> Validated {
+        let Some(jwt) = &issuer.jwt else {
+            let introspectors = issuer.introspector.iter().cloned().collect();
+            return ask_each(introspectors, TokenFault::NotAuthentic, question);
+        };
+        self.cache.count_miss();
+        let (cache, number) = (Arc::clone(&self.cache), issuer.number);
+        let keep = move |authentic: AuthenticJwt| {
+            let AuthenticJwt { caller, until, generation } = authentic;
+            cache.keep(digest, Verified { caller: Arc::clone(&caller), until, issuer: number, generation });
+            caller
+        };
+        let flight = match jwt.verify(question.token, question.now) {
+            Verification::Done(outcome) => return Validated::Now(outcome.map(keep)),
+            Verification::Wait(flight) => flight,
+        };
+        let (issuer, token, clock) = (Arc::clone(issuer), question.token.to_owned(), Arc::clone(&self.clock));
+        Validated::Later(Box::pin(async move {
+            flight.await;
+            let jwt = issuer.jwt.as_ref().ok_or(TokenFault::NotAuthentic)?;
+            jwt.verify_after_wait(&token, clock.now()).map(keep)
+        }))
+    }
+
+    fn issuer(&self, config: &IssuerConfig) -> ForeignIssuer {
+        let parts = || (Arc::clone(&self.clock), self.runtime.clone());
+        let jwt = config.jwt.as_ref();
+        let introspection = config.introspection.as_ref();
+        ForeignIssuer {
+            number: self.next_number.fetch_add(1, Ordering::Relaxed),
+            jwt: jwt.map(|jwt| JwtIssuer::new(config, jwt, &self.fetcher, parts())),
+            introspector: introspection
+                .map(|introspection| Introspector::new(config, introspection, &self.fetcher, parts())),
+            config: config.clone(),
+        }
+    }
+}
+
+/// Asks one issuer after the other until one calls the token active. If none does, what is said of it is `fault`, unless one could
+/// not be asked.
+fn ask_each(
+    introspectors: SmallVec<[Arc<Introspector>; 4]>,
+    mut fault: TokenFault,
+    question: Question<'_>,
+) -> Validated {
+    let Question { token, now, .. } = question;
+    let mut rest = introspectors.into_iter();
+    while let Some(introspector) = rest.next() {
+        match introspector.introspect(token, now) {
+            Validated::Now(Ok(caller)) => return Validated::Now(Ok(caller)),
+            Validated::Now(Err(said)) => fault = graver(fault, said),
+            Validated::Later(answer) => {
+                let token = token.to_owned();
+                return Validated::Later(Box::pin(ask_rest(answer, rest, fault, (token, now))));
+            }
+        }
+    }
+    Validated::Now(Err(fault))
+}
+
+async fn ask_rest(
+    mut answer: BoxedValidation,
+    mut rest: impl Iterator<Item = Arc<Introspector>>,
+    mut fault: TokenFault,
+    (token, now): (String, Timestamp),
+) -> Result<Arc<Caller>, TokenFault> {
+    loop {
+        match answer.await {
+            Ok(caller) => return Ok(caller),
+            Err(said) => fault = graver(fault, said),
+        }
+        let Some(introspector) = rest.next() else { return Err(fault) };
+        answer = match introspector.introspect(&token, now) {
+            Validated::Now(outcome) => Box::pin(ready(outcome)),
+            Validated::Later(answer) => answer,
+        };
+    }
+}
+
+/// An issuer that could not be asked might have called the token active.
+fn graver(one: TokenFault, other: TokenFault) -> TokenFault {
+    if one == TokenFault::Unreachable { one } else { other }
+}
+
+/// Three parts, the first of which may be a JSON object: its brace is an `e` in base64.
+fn is_jwt(token: &str) -> bool {
+    token.starts_with('e') && token.bytes().filter(|byte| *byte == b'.').count() == 2
+}
+
+/// `iss` of a JWT, whoever wrote that.
+fn claimed_issuer(token: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Claimed {
+        iss: String,
+    }
+    let claimed: Claimed = unverified_parts(token).ok()?.unverified_claims().ok()?;
+    Some(claimed.iss)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
+
+use proptest::prelude::*;
+use serde_json::json;
+use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_crypto::{Sealer, SystemSecret};
+use sluice_primitives::Lifetime;
+use sluice_token::AccessTokenClaims;
+use tokio::runtime::Runtime;
+
+use crate::validation::fake::{FakeIssuer, Mood, NETWORK, World, claims, key};
+use crate::validation::{IssuerConfig, TokenFault};
+
+#[tokio::test]
+async fn an_expensive_verification_is_done_once() {
+    let world = World::new(&[]);
+    let (jwt, paseto) = (world.jwt(&claims()), world.paseto("https://id.example"));
+    for _ in 0..3 {
+        assert!(world.validate(&[], &jwt).await.is_ok() && world.validate(&[], &paseto).await.is_ok());
+    }
+    let cache = world.validation.cache();
+    assert_eq!((world.verified(), cache.hits(), cache.misses(), cache.len()), (2, 4, 2, 2));
+}
+
+#[tokio::test]
+async fn what_is_remembered_is_the_token_and_no_other() {
+    let world = World::new(&[]);
+    let one = world.jwt(&claims());
+    let other = world.jwt(&AccessTokenClaims { client: "cart".parse().unwrap(), ..claims() });
+    for _ in 0..2 {
+        assert_eq!(world.validate(&[], &one).await.unwrap().client(), Some("shop"));
+        assert_eq!(world.validate(&[], &other).await.unwrap().client(), Some("cart"));
+    }
+    let (signed, signature) = one.rsplit_once('.').unwrap();
+    let (_, other_signature) = other.rsplit_once('.').unwrap();
+    for forged in [format!("{signed}.{other_signature}"), format!("{signed}.{signature}="), format!("{one}.")]
+    {
+        assert_eq!(world.validate(&[], &forged).await, Err(TokenFault::NotAuthentic));
+    }
+}
+
+#[tokio::test]
+async fn what_was_verified_with_a_key_that_is_gone_does_not_hold() {
+    let world = World::new(&[]);
+    let token = world.jwt(&claims());
+    assert!(world.validate(&[], &token).await.is_ok());
+    *world.keys.jwt.lock() = vec![key("new", SigningAlgorithm::EdDSA)];
+    world.keys.generation.fetch_add(1, Ordering::SeqCst);
+    assert_eq!(world.validate(&[], &token).await, Err(TokenFault::NotAuthentic));
+}
+
+#[tokio::test]
+async fn many_tokens_do_not_grow_the_memory() {
+    let world = World::new(&[]);
+    for number in 0..400_u32 {
+        let client = format!("client-{number}").parse().unwrap();
+        let token = world.jwt(&AccessTokenClaims { client, ..claims() });
+        assert!(world.validate(&[], &token).await.is_ok());
+    }
+    assert!(world.validation.cache().len() <= 100);
+}
+
+#[tokio::test]
+async fn a_token_counts_only_where_its_issuer_does() {
+    let (one, two) = (FakeIssuer::start().await, FakeIssuer::start().await);
+    let world = World::new(&[one.of_jwts("one"), two.of_opaque("two")]);
+    two.tokens.lock().insert("opaque".to_owned(), json!({ "active": true, "sub": "bob" }));
+    let (own, foreign) = (world.jwt(&claims()), one.token(&json!({})));
+    let sealed = world.sealed(&claims());
+    for (issuers, tokens) in [
+        (&["one"][..], [false, false, true, false]),
+        (&["two"], [false, false, false, true]),
+        (&["sluice", "two"], [true, true, false, true]),
+        (&["two", "one", "sluice"], [true, true, true, true]),
+        (&[], [true, true, false, false]),
+        (&["unknown"], [false; 4]),
+    ] {
+        for _ in 0..2 {
+            for (token, holds) in [&own, &sealed, &foreign, "opaque"].into_iter().zip(tokens) {
+                let outcome = world.validate(issuers, token).await;
+                assert_eq!(outcome.is_ok(), holds, "{token} for {issuers:?}: {outcome:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn opaque_tokens_are_asked_about_in_the_order_of_the_route() {
+    let (one, two) = (FakeIssuer::start().await, FakeIssuer::start().await);
+    let world = World::new(&[one.of_opaque("one"), two.of_opaque("two")]);
+    two.tokens.lock().insert("of-two".to_owned(), json!({ "active": true, "sub": "bob" }));
+    let issuers = ["sluice", "one", "two"];
+    let caller = world.validate(&issuers, "of-two").await.unwrap();
+    assert_eq!((caller.subject(), one.tokens_asked(), two.tokens_asked()), (Some("bob"), 1, 1));
+    assert!(world.at_once(&issuers, "of-two").unwrap().is_ok(), "both answers are remembered");
+    assert_eq!(world.validate(&issuers, "of-nobody").await, Err(TokenFault::Revoked));
+    *one.mood.lock() = Mood::Broken;
+    assert_eq!(world.validate(&issuers, "another").await, Err(TokenFault::Unreachable));
+    two.tokens.lock().insert("late".to_owned(), json!({ "active": true }));
+    assert!(world.validate(&issuers, "late").await.is_ok(), "one is enough");
+}
+
+#[tokio::test]
+async fn issuers_that_have_not_changed_keep_what_they_know() {
+    let (one, two) = (FakeIssuer::start().await, FakeIssuer::start().await);
+    let world = World::new(&[one.of_jwts("one")]);
+    let token = one.token(&json!({}));
+    assert!(world.validate(&["one"], &token).await.is_ok());
+    world.validation.reload(&[two.of_opaque("two"), one.of_jwts("one")]);
+    assert!(world.at_once(&["one"], &token).unwrap().is_ok());
+    assert_eq!(one.keys_asked(), 1);
+    let changed = IssuerConfig { audience: vec!["else".to_owned()], ..one.of_jwts("one") };
+    world.validation.reload(&[changed]);
+    assert_eq!(world.validate(&["one"], &token).await, Err(TokenFault::NotAuthentic), "not from memory");
+    assert_eq!(one.keys_asked(), 2);
+    world.validation.reload(&[]);
+    assert_eq!(world.validate(&["one"], &token).await, Err(TokenFault::NotAuthentic));
+}
+
+#[tokio::test]
+async fn a_remembered_token_of_another_issuer_expires() {
+    let one = FakeIssuer::start().await;
+    let world = World::new(&[one.of_jwts("one")]);
+    let token = one.token(&json!({}));
+    assert!(world.validate(&["one"], &token).await.is_ok());
+    world.clock.advance(Lifetime::secs(3_629));
+    one.max_age.store(100_000, Ordering::SeqCst);
+    assert!(world.validate(&["one"], &token).await.is_ok(), "clocks may differ by 30 s");
+    world.clock.advance(Lifetime::secs(1));
+    assert_eq!(world.validate(&["one"], &token).await, Err(TokenFault::Expired));
+    assert_eq!(World::new(&[]).validation.cache().len(), 0);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_judged_without_panic(token: String, dots in "[a-z.]{0,40}") {
+        static WORLD: LazyLock<(Runtime, World)> = LazyLock::new(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let world = runtime.block_on(async { World::new(&[]) });
+            (runtime, world)
+        });
+        for token in [&token, &dots, &format!("ey{dots}"), &format!("v4.public.{token}")] {
+            prop_assert_eq!(WORLD.1.at_once(&[], token), Some(Err(TokenFault::NotAuthentic)));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_in_a_form_of_ours_that_another_sealed_is_not_authentic() {
+    let world = World::new(&[]);
+    let elsewhere = World::new(&[]);
+    let other = Sealer::new(NETWORK, &[SystemSecret::new(b"another secret".to_vec())]);
+    elsewhere.sealer.store(Arc::new(other));
+    assert_eq!(world.validate(&[], &elsewhere.sealed(&claims())).await, Err(TokenFault::NotAuthentic));
+    assert_eq!(world.validate(&[], &elsewhere.jwt(&claims())).await, Err(TokenFault::NotAuthentic));
+}

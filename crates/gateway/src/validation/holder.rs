@@ -1,0 +1,134 @@
+//! Tokens that are bound to a key: whether who presents one holds it. DPoP (RFC 9449) and client certificates (RFC 8705 §3).
+
+use std::sync::Arc;
+
+use http::HeaderName;
+use sluice_crypto::Sealer;
+use sluice_primitives::secret::same_bytes;
+use sluice_primitives::{Lifetime, Rng, Timestamp};
+use sluice_token::Confirmation;
+use sluice_token::dpop::{
+    ALGORITHMS, NonceRule, Occasion, ProofError, ProofMemory, ProofVerifier, ProofVerifierParts,
+};
+
+use crate::authn::extract::{Presented, Scheme};
+use crate::authn::{Asked, Caller, Refusal};
+use crate::route::RoutePolicy;
+
+/// There is no proof.
+pub const PROOF_MISSING: &str = "dpop_proof_missing";
+/// There are two, or one that is none, or one for another occasion.
+pub const PROOF_INVALID: &str = "dpop_proof_invalid";
+/// The proof was presented before.
+pub const PROOF_REPLAYED: &str = "dpop_proof_replayed";
+/// The token is bound to another key than the one that was proven.
+pub const OTHER_KEY: &str = "token_of_another_key";
+/// A token that is bound to a DPoP key was presented as a bearer token (RFC 9449 §7.2).
+pub const UNPROVEN: &str = "token_without_proof";
+/// A token that is not bound to a DPoP key was presented as if it were.
+pub const NOT_BOUND: &str = "token_not_bound";
+
+static DPOP: HeaderName = HeaderName::from_static("dpop");
+
+/// What holders are checked with.
+pub struct HolderParts {
+    /// Seals nonces: gateways that share it take each other's.
+    pub sealer: Arc<Sealer>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+    /// How old a proof may be.
+    pub proof_lifetime: Lifetime,
+    /// How long a nonce is good.
+    pub nonce_lifetime: Lifetime,
+}
+
+/// Checks who presents a token. Proofs that were seen are kept in memory, a bounded number of them; nothing is stored.
+pub struct HolderCheck {
+    proofs: ProofVerifier,
+    seen: ProofMemory,
+}
+
+/// Whether a refusal of [`HolderCheck::check`] is about the proof (`invalid_dpop_proof`), not about the token.
+pub fn is_about_proof(reason: &str) -> bool {
+    matches!(reason, PROOF_MISSING | PROOF_INVALID | PROOF_REPLAYED)
+}
+
+impl HolderCheck {
+    /// A check that has seen nothing yet.
+    pub fn new(parts: HolderParts) -> Self {
+        let proofs = ProofVerifier::new(ProofVerifierParts {
+            sealer: parts.sealer,
+            rng: parts.rng,
+            proof_lifetime: parts.proof_lifetime,
+            nonce_lifetime: parts.nonce_lifetime,
+        });
+        Self { seen: proofs.memory(), proofs }
+    }
+
+    /// Whether who presents the token of `caller` so holds the key that it is bound to, if any.
+    ///
+    /// # Errors
+    /// [`Refusal::NotHolder`] or [`Refusal::NonceWanted`].
+    pub fn check(
+        &self,
+        caller: &Caller,
+        presented: &Presented<'_>,
+        asked: &Asked<'_>,
+        (policy, now): (&RoutePolicy, Timestamp),
+    ) -> Result<(), Refusal> {
+        match (presented.scheme, caller.confirmation()) {
+            (Scheme::Bearer, None) => Ok(()),
+            (Scheme::Bearer, Some(Confirmation::X5tS256(expected))) => {
+                let is_it = asked.certificate.is_some_and(|shown| same_bytes(&shown, &expected));
+                if is_it { Ok(()) } else { Err(Refusal::NotHolder(OTHER_KEY)) }
+            }
+            (Scheme::Bearer, Some(Confirmation::Jkt(_))) => Err(Refusal::NotHolder(UNPROVEN)),
+            (Scheme::Dpop, Some(Confirmation::Jkt(expected))) => {
+                let key = self.proven(presented.token, asked, (policy.dpop_nonce, now))?;
+                if same_bytes(&key, &expected) { Ok(()) } else { Err(Refusal::NotHolder(OTHER_KEY)) }
+            }
+            (Scheme::Dpop, None | Some(Confirmation::X5tS256(_))) => Err(Refusal::NotHolder(NOT_BOUND)),
+        }
+    }
+
+    /// A nonce for the next proof (RFC 9449 §9).
+    pub fn nonce(&self, now: Timestamp) -> String {
+        self.proofs.nonce(now)
+    }
+
+    /// The key that was proven, with a proof that this process does not take a second time.
+    fn proven(
+        &self,
+        token: &str,
+        asked: &Asked<'_>,
+        (nonce, now): (bool, Timestamp),
+    ) -> Result<[u8; 32], Refusal> {
+        let scheme = if asked.https { "https" } else { "http" };
+        let occasion = Occasion {
+            method: asked.method.as_str(),
+            addresses: &[format!("{scheme}://{}{}", asked.host, asked.path)],
+            access_token: Some(token),
+            algorithms: &ALGORITHMS,
+            nonce: if nonce { NonceRule::Required } else { NonceRule::Ignored },
+            now,
+        };
+        let proven = self.proofs.verify(proof(asked)?, &occasion).map_err(|error| match error {
+            ProofError::Nonce => Refusal::NonceWanted(self.nonce(now)),
+            _ => Refusal::NotHolder(PROOF_INVALID),
+        })?;
+        if self.seen.add(proven.id, now) { Ok(proven.key) } else { Err(Refusal::NotHolder(PROOF_REPLAYED)) }
+    }
+}
+
+/// The one proof of a request (RFC 9449 §4.3, check 1).
+fn proof<'a>(asked: &Asked<'a>) -> Result<&'a str, Refusal> {
+    let mut proofs = asked.headers.get_all(&DPOP).iter();
+    match (proofs.next(), proofs.next()) {
+        (None, _) => Err(Refusal::NotHolder(PROOF_MISSING)),
+        (Some(proof), None) => proof.to_str().map_err(|_| Refusal::NotHolder(PROOF_INVALID)),
+        (Some(_), Some(_)) => Err(Refusal::NotHolder(PROOF_INVALID)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use http::header::AUTHORIZATION;
+use serde_json::json;
+use sluice_primitives::{Lifetime, Secret};
+
+use crate::validation::fake::{FakeIssuer, Mood, START, World, policy, settled};
+use crate::validation::{IntrospectionClient, IntrospectionConfig, IssuerConfig, TokenFault};
+
+const ONE: &[&str] = &["one"];
+
+fn with(
+    issuer: &FakeIssuer,
+    change: impl FnOnce(IntrospectionConfig) -> IntrospectionConfig,
+) -> IssuerConfig {
+    let config = issuer.of_opaque("one");
+    IssuerConfig { introspection: config.introspection.map(change), ..config }
+}
+
+#[tokio::test]
+async fn an_issuer_is_asked_once_in_a_while_whatever_it_says() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    issuer
+        .tokens
+        .lock()
+        .insert("good".to_owned(), json!({ "active": true, "sub": "alice", "scope": "read" }));
+    for (token, holds) in [("good", true), ("bad", false)] {
+        let before = issuer.tokens_asked();
+        assert_eq!(world.validate(ONE, token).await.is_ok(), holds);
+        world.clock.advance(Lifetime::millis(9_999));
+        assert_eq!(world.at_once(ONE, token).unwrap().is_ok(), holds);
+        assert_eq!(issuer.tokens_asked(), before + 1);
+        world.clock.advance(Lifetime::millis(1));
+        assert_eq!(world.validate(ONE, token).await.is_ok(), holds);
+        assert_eq!(issuer.tokens_asked(), before + 2);
+    }
+    issuer.tokens.lock().remove("good");
+    world.clock.advance(Lifetime::secs(10));
+    assert_eq!(world.validate(ONE, "good").await, Err(TokenFault::Revoked));
+    let stats = world.validation.introspection_stats().remove(0);
+    assert_eq!((&*stats.issuer, stats.asked, stats.failed, stats.spared), ("one", 5, 0, 2));
+}
+
+#[tokio::test]
+async fn an_answer_is_not_believed_beyond_the_end_of_its_token() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    let ends = START.as_secs() + 5;
+    issuer.tokens.lock().insert("good".to_owned(), json!({ "active": true, "exp": ends }));
+    assert!(world.validate(ONE, "good").await.is_ok());
+    issuer.tokens.lock().remove("good");
+    world.clock.advance(Lifetime::millis(4_999));
+    assert!(world.validate(ONE, "good").await.is_ok());
+    world.clock.advance(Lifetime::millis(1));
+    assert_eq!(world.validate(ONE, "good").await, Err(TokenFault::Revoked));
+}
+
+#[tokio::test]
+async fn nothing_is_remembered_where_nothing_may_be() {
+    let issuer = FakeIssuer::start().await;
+    let never =
+        |config| IntrospectionConfig { cache: Duration::ZERO, negative_cache: Duration::ZERO, ..config };
+    let world = World::new(&[with(&issuer, never)]);
+    issuer.tokens.lock().insert("good".to_owned(), json!({ "active": true }));
+    for number in 1..=3 {
+        assert!(world.validate(ONE, "good").await.is_ok());
+        assert!(world.validate(ONE, "bad").await.is_err());
+        assert_eq!(issuer.tokens_asked(), 2 * number);
+    }
+}
+
+#[tokio::test]
+async fn who_asks_about_the_same_token_at_once_shares_one_question() {
+    let issuer = FakeIssuer::start().await;
+    *issuer.mood.lock() = Mood::Waiting;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    for token in ["a", "b"] {
+        issuer.tokens.lock().insert(token.to_owned(), json!({ "active": true, "sub": token }));
+    }
+    let policy = policy(ONE);
+    let asked = (0..40).map(|number| if number % 2 == 0 { "a" } else { "b" });
+    let waiting: Vec<_> =
+        asked.clone().map(|token| settled(world.validation.validate(&policy, token, START))).collect();
+    issuer.gate.add_permits(2);
+    for (token, outcome) in asked.zip(join_all(waiting).await) {
+        assert_eq!(outcome.unwrap().subject(), Some(token), "nobody gets the answer about another token");
+    }
+    assert_eq!(issuer.tokens_asked(), 2);
+}
+
+#[tokio::test]
+async fn an_issuer_that_does_not_answer_is_given_up_in_time_and_nothing_is_remembered() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    issuer.tokens.lock().insert("good".to_owned(), json!({ "active": true }));
+    for mood in [Mood::Silent, Mood::Broken] {
+        *issuer.mood.lock() = mood;
+        let began = Instant::now();
+        assert_eq!(world.validate(ONE, "good").await, Err(TokenFault::Unreachable));
+        assert!(began.elapsed() < Duration::from_secs(3));
+    }
+    *issuer.mood.lock() = Mood::Well;
+    assert!(world.validate(ONE, "good").await.is_ok());
+    let stats = world.validation.introspection_stats().remove(0);
+    assert_eq!((stats.asked, stats.failed), (3, 2));
+}
+
+#[tokio::test]
+async fn questions_do_not_pile_up_at_an_issuer_that_does_not_answer() {
+    let issuer = FakeIssuer::start().await;
+    *issuer.mood.lock() = Mood::Silent;
+    let two = |config| IntrospectionConfig { concurrency: NonZeroU32::new(2).unwrap(), ..config };
+    let world = World::new(&[with(&issuer, two)]);
+    let policy = policy(ONE);
+    let asked = ["a", "b", "a", "c"].map(|token| world.validation.validate(&policy, token, START));
+    assert_eq!(world.at_once(ONE, "d"), Some(Err(TokenFault::Unreachable)), "refused at once");
+    for outcome in join_all(asked.into_iter().map(settled)).await {
+        assert_eq!(outcome, Err(TokenFault::Unreachable));
+    }
+    assert!(issuer.tokens_asked() <= 2);
+    *issuer.mood.lock() = Mood::Well;
+    assert_eq!(world.validate(ONE, "d").await, Err(TokenFault::Revoked), "there is room again");
+}
+
+#[tokio::test]
+async fn a_question_is_answered_though_who_asked_has_gone() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    issuer.tokens.lock().insert("good".to_owned(), json!({ "active": true }));
+    drop(world.validation.validate(&policy(ONE), "good", START));
+    assert!(world.validate(ONE, "good").await.is_ok());
+    assert_eq!(issuer.tokens_asked(), 1);
+}
+
+#[tokio::test]
+async fn the_gateway_says_who_it_is_as_it_is_configured() {
+    let secret = || Secret::new("s:cret &".to_owned());
+    for (client, authorization, form) in [
+        (IntrospectionClient::None, None, "token=t.1%2F&token_type_hint=access_token"),
+        (
+            // `gate+way:s%3Acret+%26`
+            IntrospectionClient::Basic("gate way".to_owned(), secret()),
+            Some("Basic Z2F0ZSt3YXk6cyUzQWNyZXQrJTI2"),
+            "token=t.1%2F&token_type_hint=access_token",
+        ),
+        (
+            IntrospectionClient::Post("gate way".to_owned(), secret()),
+            None,
+            "client_id=gate+way&client_secret=s%3Acret+%26&token=t.1%2F&token_type_hint=access_token",
+        ),
+        (
+            IntrospectionClient::Bearer(Secret::new("b".to_owned())),
+            Some("Bearer b"),
+            "token=t.1%2F&token_type_hint=access_token",
+        ),
+    ] {
+        let issuer = FakeIssuer::start().await;
+        let world = World::new(&[with(&issuer, |config| IntrospectionConfig { client, ..config })]);
+        assert!(world.validate(ONE, "t.1/").await.is_err());
+        let (headers, body) = &*issuer.question.lock();
+        assert_eq!(headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap()), authorization);
+        assert_eq!((headers["accept"].to_str().unwrap(), body.as_str()), ("application/json", form));
+    }
+}
+
+#[tokio::test]
+async fn a_jwt_of_an_issuer_that_is_only_asked_is_asked_about_and_those_of_others_are_not_shown_to_it() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    let token = issuer.token(&json!({}));
+    issuer.tokens.lock().insert(token.clone(), json!({ "active": true, "sub": "alice" }));
+    assert!(world.validate(ONE, &token).await.is_ok());
+    let foreign = issuer.token(&json!({ "iss": "https://other.example" }));
+    assert_eq!(world.validate(ONE, &foreign).await, Err(TokenFault::NotAuthentic));
+    assert_eq!(world.validate(ONE, &"x".repeat(20_000)).await, Err(TokenFault::NotAuthentic), "too long");
+    assert_eq!(issuer.tokens_asked(), 1);
+}
+
+#[tokio::test]
+async fn credentials_are_not_printed() {
+    let issuer = FakeIssuer::start().await;
+    let printed = format!("{:?}", issuer.of_opaque("one"));
+    assert!(printed.contains("gate way") && !printed.contains("s:cret"), "{printed}");
+}

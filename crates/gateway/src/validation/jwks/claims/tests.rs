@@ -1,0 +1,96 @@
+use serde_json::{Value, json};
+use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_crypto::jws::{VerifyingKey, verify};
+
+use super::*;
+use crate::validation::fake::{changed, key, signed};
+
+const NOW: i64 = 1_000_000;
+
+fn read_as(typ: Option<&str>, change: &Value) -> Result<ForeignClaims, TokenFault> {
+    let claims = changed(
+        json!({ "iss": "https://id.example", "sub": "alice", "aud": "orders", "exp": NOW + 60, "scope": "read" }),
+        change,
+    );
+    let key = key("claims", SigningAlgorithm::EdDSA);
+    let keys = [VerifyingKey::from_jwk(&key.public()).unwrap()];
+    let token = verify(&signed(&key, typ, &claims), &keys, &SigningAlgorithm::ALL).unwrap();
+    let rules = ClaimRules::new("https://id.example", &["orders".to_owned()], Duration::from_secs(30));
+    rules.read(&token, Timestamp::from_secs(NOW))
+}
+
+fn read(change: &Value) -> Result<ForeignClaims, TokenFault> {
+    read_as(Some("at+jwt"), change)
+}
+
+#[test]
+fn issuers_spell_scope_audience_and_client_differently() {
+    let claims =
+        read(&json!({ "aud": ["x", "orders"], "scope": null, "scp": ["a", "b c"], "azp": "shop" })).unwrap();
+    assert_eq!((claims.scope.as_str(), claims.client.as_deref()), ("a b c", Some("shop")));
+    assert_eq!(claims.audience, ["x", "orders"]);
+    let claims = read(&json!({ "client_id": "cart", "azp": "shop", "tenant": 1 })).unwrap();
+    assert_eq!((claims.scope.as_str(), claims.client.as_deref()), ("read", Some("cart")));
+    assert_eq!((claims.subject.as_deref(), &claims.claims["tenant"]), (Some("alice"), &json!(1)));
+    assert_eq!(claims.expires_at, Timestamp::from_secs(NOW + 60));
+}
+
+#[test]
+fn another_issuer_or_audience_is_refused() {
+    for change in [
+        json!({ "iss": "https://id.example/" }),
+        json!({ "iss": null }),
+        json!({ "iss": ["https://id.example"] }),
+        json!({ "aud": "Orders" }),
+        json!({ "aud": [] }),
+        json!({ "aud": null }),
+    ] {
+        assert_eq!(read(&change), Err(TokenFault::NotAuthentic), "{change}");
+    }
+}
+
+#[test]
+fn times_are_held_against_a_clock_that_may_differ() {
+    for (change, outcome) in [
+        (json!({ "exp": NOW - 29 }), Ok(())),
+        (json!({ "exp": NOW - 30 }), Err(TokenFault::Expired)),
+        (json!({ "exp": 999_970.5 }), Ok(())),
+        (json!({ "exp": null }), Err(TokenFault::NotAuthentic)),
+        (json!({ "exp": "2033-05-18" }), Err(TokenFault::NotAuthentic)),
+        (json!({ "exp": -1 }), Err(TokenFault::NotAuthentic)),
+        (json!({ "exp": 1e300 }), Err(TokenFault::NotAuthentic)),
+        (json!({ "nbf": NOW + 30 }), Ok(())),
+        (json!({ "nbf": NOW + 31 }), Err(TokenFault::NotYet)),
+        (json!({ "iat": NOW + 31 }), Err(TokenFault::NotYet)),
+        (json!({ "iat": true }), Err(TokenFault::NotAuthentic)),
+    ] {
+        assert_eq!(read(&change).map(|_| ()), outcome, "{change}");
+    }
+}
+
+#[test]
+fn tokens_for_something_else_are_refused() {
+    for typ in ["dpop+jwt", "logout+jwt", "secevent+jwt", "token-introspection+jwt", "id+jwt", ""] {
+        assert_eq!(read_as(Some(typ), &json!({})), Err(TokenFault::NotAuthentic), "{typ}");
+    }
+    for typ in [None, Some("JWT"), Some("at+jwt"), Some("application/at+jwt"), Some("AT+JWT")] {
+        assert!(read_as(typ, &json!({})).is_ok(), "{typ:?}");
+    }
+    for change in [
+        json!({ "at_hash": "x" }),
+        json!({ "c_hash": "x" }),
+        json!({ "events": {} }),
+        json!({ "nonce": "x", "scope": null }),
+    ] {
+        assert_eq!(read_as(Some("JWT"), &change), Err(TokenFault::NotAuthentic), "{change}");
+    }
+    assert!(read_as(Some("JWT"), &json!({ "nonce": "x" })).is_ok(), "an id token names no scope");
+}
+
+#[test]
+fn a_token_bound_in_an_unknown_way_is_not_taken_for_a_bearer_token() {
+    let thumbprint = Confirmation::Jkt([1; 32]);
+    let bound = read(&json!({ "cnf": thumbprint.to_json() })).unwrap();
+    assert_eq!(bound.confirmation, Some(thumbprint));
+    assert_eq!(read(&json!({ "cnf": { "kid": "1" } })), Err(TokenFault::NotAuthentic));
+}

@@ -1,0 +1,165 @@
+//! The keys of another issuer, kept and renewed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use sluice_crypto::jws::VerifyingKey;
+use sluice_primitives::{Clock, Lifetime, Timestamp};
+use tokio::runtime::Handle;
+use tracing::{info, warn};
+
+use super::source::{FetchedKeys, KeysNotFetched, RemoteSource};
+use crate::validation::flights::{Flight, Flights};
+
+/// Keys are kept for at least this, whatever their `max-age`.
+const SHORTEST: Duration = Duration::from_mins(1);
+/// And for no longer than this without being asked for again.
+const LONGEST: Duration = Duration::from_hours(24);
+/// How long they are kept if the answer does not say.
+const USUAL: Duration = Duration::from_mins(10);
+/// The issuer is asked no sooner than this after the last time.
+const PAUSE: Lifetime = Lifetime::secs(10);
+
+/// The keys of an issuer. Key: the issuer's. Bound: one document of 512 KiB. Staleness: `max-age` of the answer, 1 min to 24 h;
+/// renewed behind the back of the requests when three quarters of it have passed, and at once when a token names an unknown key,
+/// but not within ten seconds of the last time. While the issuer cannot be reached, old keys serve up to a bound.
+pub(super) struct RemoteKeys {
+    name: Arc<str>,
+    source: RemoteSource,
+    keep: Lifetime,
+    clock: Arc<dyn Clock>,
+    known: ArcSwap<Known>,
+    flights: Flights<(), ()>,
+}
+
+/// What is known about the keys of an issuer.
+#[derive(Default)]
+pub(super) struct Known {
+    /// The keys. `None`: they were never fetched.
+    pub(super) keys: Option<KeySet>,
+    /// When the issuer was last asked.
+    tried_at: Option<Timestamp>,
+    /// Whether that failed.
+    pub(super) has_failed: bool,
+    /// Another number whenever the keys have changed.
+    pub(super) generation: u64,
+}
+
+#[derive(Clone)]
+pub(super) struct KeySet {
+    pub(super) keys: Arc<[VerifyingKey]>,
+    document: Arc<[u8]>,
+    fetched_at: Timestamp,
+    renew_at: Timestamp,
+    good_until: Timestamp,
+}
+
+/// What to do for a token.
+pub(super) enum Next {
+    /// Use these keys.
+    Use(Arc<Known>),
+    /// Wait until the issuer has answered, then look again.
+    Wait(Flight<()>),
+    /// Give up: the issuer did not answer a moment ago.
+    Unreachable,
+}
+
+impl RemoteKeys {
+    pub(super) fn new(
+        name: Arc<str>,
+        source: RemoteSource,
+        keep: Duration,
+        (clock, runtime): (Arc<dyn Clock>, Handle),
+    ) -> Arc<Self> {
+        let (known, flights) = (ArcSwap::default(), Flights::new(runtime));
+        Arc::new(Self { name, source, keep: keep.into(), clock, known, flights })
+    }
+
+    /// Another number whenever the keys have changed.
+    pub(super) fn generation(&self) -> u64 {
+        self.known.load().generation
+    }
+
+    /// The keys for a token at `now`.
+    pub(super) fn next(self: &Arc<Self>, now: Timestamp) -> Next {
+        let known = self.known.load();
+        let Some(set) = &known.keys else {
+            return self.ask(now).map_or(Next::Unreachable, Next::Wait);
+        };
+        if self.is_too_old(set, now) {
+            return self.ask(now).map_or(Next::Unreachable, Next::Wait);
+        }
+        if now < set.renew_at {
+            return Next::Use(Arc::clone(&known));
+        }
+        match self.ask(now) {
+            Some(flight) if now >= set.good_until && !known.has_failed => Next::Wait(flight),
+            _ => Next::Use(Arc::clone(&known)),
+        }
+    }
+
+    /// The keys when a wait is over: they may be old ones.
+    pub(super) fn after_wait(&self, now: Timestamp) -> Option<Arc<Known>> {
+        let known = self.known.load_full();
+        let is_usable = known.keys.as_ref().is_some_and(|set| !self.is_too_old(set, now));
+        is_usable.then_some(known)
+    }
+
+    /// Asks the issuer, unless it is being asked; `None` if it was a moment ago.
+    pub(super) fn ask(self: &Arc<Self>, now: Timestamp) -> Option<Flight<()>> {
+        self.flights.join((), || {
+            let tried_at = self.known.load().tried_at;
+            if tried_at.is_some_and(|tried_at| now < tried_at + PAUSE) {
+                return None;
+            }
+            let keys = Arc::clone(self);
+            Some(async move { keys.renew(now).await })
+        })
+    }
+
+    /// Old keys serve for so long while there are no new ones, and never less than the issuer said.
+    fn is_too_old(&self, set: &KeySet, now: Timestamp) -> bool {
+        now >= set.good_until && now >= set.fetched_at + self.keep
+    }
+
+    async fn renew(&self, now: Timestamp) {
+        let fetched = self.source.fetch().await;
+        let old = self.known.load_full();
+        let known = match fetched {
+            Ok(fetched) => self.renewed(&old, fetched, now),
+            Err(why) => self.not_renewed(&old, &why, now),
+        };
+        self.known.store(Arc::new(known));
+    }
+
+    fn renewed(&self, old: &Known, fetched: FetchedKeys, asked_at: Timestamp) -> Known {
+        let now = self.clock.now();
+        let max_age = fetched.max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
+        let is_same = old.keys.as_ref().is_some_and(|set| *set.document == *fetched.document);
+        if old.has_failed {
+            info!(issuer.name = %self.name, "the keys of an issuer could be fetched again");
+        }
+        let keys = KeySet {
+            keys: fetched.keys.into(),
+            document: fetched.document.into(),
+            fetched_at: now,
+            renew_at: now + Lifetime::from(max_age * 3 / 4),
+            good_until: now + Lifetime::from(max_age),
+        };
+        let generation = if is_same { old.generation } else { old.generation + 1 };
+        Known { keys: Some(keys), tried_at: Some(asked_at), has_failed: false, generation }
+    }
+
+    fn not_renewed(&self, old: &Known, why: &KeysNotFetched, asked_at: Timestamp) -> Known {
+        if !old.has_failed {
+            warn!(issuer.name = %self.name, error = %why, "the keys of an issuer could not be fetched");
+        }
+        Known {
+            keys: old.keys.clone(),
+            tried_at: Some(asked_at),
+            has_failed: true,
+            generation: old.generation,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Tokens of this installation: opened or verified with its keys, then held against the revocations.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use sluice_crypto::jws::VerifiedJws;
+use sluice_crypto::{Purpose, Sealer};
+use sluice_primitives::{Lifetime, Timestamp};
+use sluice_token::{AccessTokenClaims, FeedFollower, RevocationSet, jwt, paseto, sealed};
+
+use super::validator::{BoxedValidation, TokenFault, Validated};
+use crate::authn::{Caller, PersonClaims};
+use crate::route::StalePolicy;
+
+/// The public keys of this installation.
+pub trait OwnKeys: Send + Sync {
+    /// A JWT that one of the keys for access tokens signed.
+    fn verify_jwt(&self, token: &str) -> Option<VerifiedJws>;
+
+    /// The payload of a PASETO that one of the keys of the identity API signed.
+    fn verify_paseto(&self, token: &str) -> Option<Vec<u8>>;
+
+    /// Another number whenever the keys have changed.
+    fn generation(&self) -> u64;
+}
+
+/// Tells how old the knowledge of revocations is.
+pub trait Freshness: Send + Sync {
+    /// How long ago the feed was heard.
+    fn age(&self) -> Lifetime;
+}
+
+impl Freshness for FeedFollower {
+    fn age(&self) -> Lifetime {
+        Self::age(self)
+    }
+}
+
+/// The authorization server itself, to be asked about a token of its own.
+pub trait Authority: Send + Sync {
+    /// Asks. Bounded in time and in number.
+    fn introspect(&self, token: &str) -> BoxedValidation;
+}
+
+/// What tokens of this installation are checked with.
+#[derive(Clone)]
+pub struct LocalParts {
+    /// Opens sealed tokens, and the facts in JWTs. Replaced as a whole when subkeys change.
+    pub sealer: Arc<ArcSwap<Sealer>>,
+    /// Verifies signed ones.
+    pub keys: Arc<dyn OwnKeys>,
+    /// What was revoked.
+    pub revocations: Arc<RevocationSet>,
+    /// How old that knowledge is.
+    pub freshness: Arc<dyn Freshness>,
+    /// How old it may be.
+    pub max_age: Lifetime,
+    /// Who is asked when it is older, and about sealed tokens where no key opens them. `None`: nobody can be asked.
+    pub authority: Option<Arc<dyn Authority>>,
+    /// `iss` of the tokens of the identity API. `None`: these do not count.
+    pub person_issuer: Option<String>,
+}
+
+/// Checks tokens of this installation.
+pub(super) struct LocalValidator {
+    parts: LocalParts,
+}
+
+impl LocalValidator {
+    pub(super) const fn new(parts: LocalParts) -> Self {
+        Self { parts }
+    }
+
+    /// The keys of signed tokens that are in force.
+    pub(super) fn generation(&self) -> u64 {
+        self.parts.keys.generation()
+    }
+
+    /// Whether a sealed token holds.
+    pub(super) fn validate_sealed(
+        self: &Arc<Self>,
+        token: &str,
+        stale: StalePolicy,
+        now: Timestamp,
+    ) -> Validated {
+        let claims = {
+            let sealer = self.parts.sealer.load();
+            match (sealed::read(token, &sealer), &self.parts.authority) {
+                (Ok(claims), _) => claims,
+                (Err(_), Some(authority)) if !sealer.knows(Purpose::AccessToken) => {
+                    return self.later(authority.introspect(token), now);
+                }
+                (Err(_), _) => return Validated::Now(Err(TokenFault::NotAuthentic)),
+            }
+        };
+        if let Err(fault) = self.check_claims(&claims, now) {
+            return Validated::Now(Err(fault));
+        }
+        self.unless_stale(Arc::new(Caller::Own(Box::new(claims))), token, (stale, now))
+    }
+
+    /// What an authentic JWT says; whether it still holds is not asked.
+    pub(super) fn verify_jwt(&self, token: &str) -> Result<Arc<Caller>, TokenFault> {
+        let verified = self.parts.keys.verify_jwt(token).ok_or(TokenFault::NotAuthentic)?;
+        if verified.header.typ.as_deref() != Some(jwt::TYPE) {
+            return Err(TokenFault::NotAuthentic);
+        }
+        let claims = jwt::read(&verified.payload, &self.parts.sealer.load());
+        claims.map(|claims| Arc::new(Caller::Own(Box::new(claims)))).map_err(|_| TokenFault::NotAuthentic)
+    }
+
+    /// What an authentic token of the identity API says; whether it still holds is not asked.
+    pub(super) fn verify_paseto(&self, token: &str) -> Result<Arc<Caller>, TokenFault> {
+        let person = || {
+            let issuer = self.parts.person_issuer.as_deref()?;
+            if token.len() > paseto::MAX_TOKEN {
+                return None;
+            }
+            let claims = paseto::read(&self.parts.keys.verify_paseto(token)?).ok()?;
+            (claims.issuer == issuer).then_some(claims)
+        };
+        let claims = person().ok_or(TokenFault::NotAuthentic)?;
+        let claims = PersonClaims::try_from(claims).map_err(|_| TokenFault::NotAuthentic)?;
+        Ok(Arc::new(Caller::Person(Box::new(claims))))
+    }
+
+    /// Whether an authentic token still holds.
+    pub(super) fn still_holds(
+        self: &Arc<Self>,
+        caller: Arc<Caller>,
+        token: &str,
+        (stale, now): (StalePolicy, Timestamp),
+    ) -> Validated {
+        match self.check(&caller, now) {
+            Ok(()) => self.unless_stale(caller, token, (stale, now)),
+            Err(fault) => Validated::Now(Err(fault)),
+        }
+    }
+
+    /// Expiry and revocation. Clocks of one installation do not differ.
+    fn check(&self, caller: &Caller, now: Timestamp) -> Result<(), TokenFault> {
+        match caller {
+            Caller::Own(claims) => self.check_claims(claims, now),
+            Caller::Person(claims) => {
+                let (session, since) = (claims.session, claims.authenticated_at);
+                if now >= claims.expires_at {
+                    Err(TokenFault::Expired)
+                } else if self.parts.revocations.covers_session(session, &claims.subject, since) {
+                    Err(TokenFault::Revoked)
+                } else {
+                    Ok(())
+                }
+            }
+            Caller::Foreign(_) => Err(TokenFault::NotAuthentic),
+        }
+    }
+
+    fn check_claims(&self, claims: &AccessTokenClaims, now: Timestamp) -> Result<(), TokenFault> {
+        if now >= claims.expires_at {
+            return Err(TokenFault::Expired);
+        }
+        if self.parts.revocations.holds(claims) { Err(TokenFault::Revoked) } else { Ok(()) }
+    }
+
+    /// The caller, if revocations are known well enough for the route.
+    fn unless_stale(
+        self: &Arc<Self>,
+        caller: Arc<Caller>,
+        token: &str,
+        (stale, now): (StalePolicy, Timestamp),
+    ) -> Validated {
+        if stale == StalePolicy::Trust || self.parts.freshness.age() <= self.parts.max_age {
+            return Validated::Now(Ok(caller));
+        }
+        let Some(authority) = self.parts.authority.as_ref().filter(|_| stale == StalePolicy::Ask) else {
+            return Validated::Now(Err(TokenFault::Stale));
+        };
+        let (answer, local) = (authority.introspect(token), Arc::clone(self));
+        Validated::Later(Box::pin(async move {
+            answer.await?;
+            // What was heard while the answer was on its way counts more than the answer.
+            local.check(&caller, now).map(|()| caller)
+        }))
+    }
+
+    /// What the authority says of a token that cannot be read here; here too, what was heard meanwhile counts more.
+    fn later(self: &Arc<Self>, answer: BoxedValidation, now: Timestamp) -> Validated {
+        let local = Arc::clone(self);
+        Validated::Later(Box::pin(async move {
+            let caller = answer.await?;
+            match &*caller {
+                Caller::Foreign(_) => {}
+                Caller::Own(_) | Caller::Person(_) => local.check(&caller, now)?,
+            }
+            Ok(caller)
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

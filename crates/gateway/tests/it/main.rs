@@ -1,0 +1,4 @@
+//! The gateway from outside.
+
+mod corpus;
+mod proxy;

@@ -1,0 +1,165 @@
+//! Bodies both ways: streamed, bounded, and cut where they are cut.
+
+use std::fs;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::given::*;
+
+const MIB: usize = 1 << 20;
+const LARGE: usize = 100 * MIB;
+
+/// The most memory that this process has had, in bytes.
+fn peak_memory() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+}
+
+#[tokio::test]
+async fn bodies_of_100_mb_go_both_ways_in_flat_memory() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        peer.head().await.unwrap();
+        peer.say(format!("HTTP/1.1 200 OK\r\ncontent-length: {LARGE}\r\n\r\n")).await;
+        let begun = peer.taken();
+        peer.say(begun).await;
+        let (mut read, mut write) = peer.stream.into_split();
+        tokio::io::copy(&mut read, &mut write).await.unwrap();
+    });
+    let world = Setup::to(&[address]).start().await;
+    let before = peak_memory();
+    let stream = world.connect().await;
+    let (mut read, mut write) = stream.into_split();
+    let sending = tokio::spawn(async move {
+        let head = format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {LARGE}\r\n\r\n");
+        write.write_all(head.as_bytes()).await.unwrap();
+        let chunk = vec![b'x'; 64 * 1024];
+        for _ in 0..LARGE / chunk.len() {
+            write.write_all(&chunk).await.unwrap();
+        }
+        write
+    });
+    let mut received = 0;
+    let mut chunk = vec![0; 64 * 1024];
+    in_time(async {
+        while received < LARGE {
+            let read = read.read(&mut chunk).await.unwrap();
+            assert!(read > 0, "ended after {received}");
+            received += read;
+        }
+    })
+    .await;
+    drop(sending.await.unwrap());
+    let grown = peak_memory().saturating_sub(before);
+    assert!(grown < 40 * MIB, "{} MiB more", grown / MIB);
+}
+
+#[tokio::test]
+async fn an_event_reaches_the_client_before_the_next_one_is_sent() {
+    let backend = Backend::bind().await;
+    let world = Setup::to(&[backend.address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say(GET).await;
+    let mut upstream = backend.accept().await;
+    upstream.request().await.unwrap();
+    upstream.say("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
+    assert_eq!(client.head().await.unwrap().lines().next(), Some("HTTP/1.1 200 OK"));
+    for event in ["data: 1\n\n", "data: 2\n\n", "data: 3\n\n"] {
+        upstream.say(event).await;
+        assert!(client.until(event.as_bytes()).await.is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_body_larger_than_the_route_permits_gets_413() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let mut setup = Setup::to(&[address]);
+    setup.route.max_body = Some(8);
+    let world = setup.start().await;
+    let fits = world.ask("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 8\r\n\r\n12345678").await;
+    assert_eq!(fits.status(), 200);
+    requests.recv().await.unwrap();
+    let known = world.ask("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n123456789").await;
+    let chunked =
+        world.ask("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5\r\n12345\r\n4\r\n6789\r\n0\r\n\r\n").await;
+    for answer in [known, chunked] {
+        assert_eq!(answer.status(), 413);
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+    }
+    assert!(requests.try_recv().is_err(), "no complete request reached the upstream");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_is_seen_to_be_cut() {
+    for beginning in [
+        "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nonly this\r\n",
+    ] {
+        let address = Backend::bind().await.serve(move |mut peer, _| async move {
+            peer.request().await;
+            peer.say(beginning).await;
+        });
+        let world = Setup::to(&[address]).start().await;
+        let mut client = Peer::new(world.connect().await);
+        client.say(GET).await;
+        let head = client.head().await.unwrap();
+        assert!(head.starts_with("HTTP/1.1 200"));
+        assert!(client.body_of(head).await.is_none(), "no clean end");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_takes_the_upstreams_connection_with_it() {
+    let backend = Backend::bind().await;
+    let mut world = Setup::to(&[backend.address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say(GET).await;
+    let mut upstream = backend.accept().await;
+    upstream.request().await.unwrap();
+    drop(client);
+    assert!(upstream.is_closed().await);
+    assert_eq!(world.told().await.status, None);
+}
+
+#[tokio::test]
+async fn the_body_waits_for_the_upstreams_word_where_the_client_does() {
+    let backend = Backend::bind().await;
+    let world = Setup::to(&[backend.address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n").await;
+    let mut upstream = backend.accept().await;
+    let head = upstream.head().await.unwrap();
+    assert!(head.contains("expect: 100-continue\r\n"), "{head}");
+    upstream.say("HTTP/1.1 100 Continue\r\n\r\n").await;
+    assert_eq!(client.head().await.unwrap(), "HTTP/1.1 100 Continue\r\n\r\n");
+    client.say("hello").await;
+    assert_eq!(upstream.body_of(head).await.unwrap().text(), "hello");
+    upstream.say(OK).await;
+    assert_eq!(client.answer().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn a_body_that_the_upstream_refuses_is_never_asked_for() {
+    let backend = Backend::bind().await;
+    let world = Setup::to(&[backend.address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n").await;
+    let mut upstream = backend.accept().await;
+    upstream.head().await.unwrap();
+    upstream.say("HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno").await;
+    let answer = client.answer().await.unwrap();
+    assert_eq!((answer.status(), answer.text()), (403, "no"));
+    assert!(upstream.is_closed().await, "it cannot be used again: half a request is on it");
+}
+
+#[tokio::test]
+async fn a_body_is_sent_to_an_upstream_that_does_not_know_100_continue() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let world = Setup::to(&[address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n").await;
+    assert_eq!(client.head().await.unwrap(), "HTTP/1.1 100 Continue\r\n\r\n", "after a second");
+    client.say("hello").await;
+    assert_eq!(client.answer().await.unwrap().status(), 200);
+    assert_eq!(in_time(requests.recv()).await.unwrap().text(), "hello");
+}

@@ -1,0 +1,261 @@
+//! HTTP/2 on either side, TLS on either side.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use http::{HeaderMap, Request, Response, Version};
+use http_body::Frame;
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use sluice_gateway::proxy::upstream::UpstreamProtocol;
+use sluice_net::{ClientTls, SelfSigned, client_config, self_signed};
+use sluice_primitives::{Clock, SystemClock};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsConnector;
+
+use super::given::*;
+
+type Chunks = StreamBody<futures_util::stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>;
+
+fn chunks(data: &'static [&'static str], trailers: &[(&'static str, &'static str)]) -> Chunks {
+    let mut frames: Vec<_> =
+        data.iter().map(|data| Ok(Frame::data(Bytes::from_static(data.as_bytes())))).collect();
+    let mut map = HeaderMap::new();
+    for (name, value) in trailers {
+        map.append(*name, value.parse().unwrap());
+    }
+    if !map.is_empty() {
+        frames.push(Ok(Frame::trailers(map)));
+    }
+    StreamBody::new(futures_util::stream::iter(frames))
+}
+
+/// A server over HTTP/2 that says what it got, and how many connections there were.
+async fn http2_server() -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = connections.clone();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let serving = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+                .serve_connection(TokioIo::new(stream), service_fn(say_what_came));
+            tokio::spawn(serving);
+        }
+    });
+    (address, connections)
+}
+
+async fn say_what_came(request: Request<Incoming>) -> Result<Response<Chunks>, Infallible> {
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.unwrap();
+    let mut response = Response::new(chunks(&["one ", "two"], &[("grpc-status", "0")]));
+    let headers = response.headers_mut();
+    let told =
+        format!("{} {:?}", parts.uri, parts.headers.get("te").map(|te| te.to_str().unwrap().to_owned()));
+    headers.insert("x-told", told.parse().unwrap());
+    let trailers: Vec<_> =
+        body.trailers().into_iter().flat_map(HeaderMap::keys).map(|name| name.as_str()).collect();
+    headers.insert("x-trailers", trailers.join(",").parse().unwrap());
+    headers.insert("x-body", body.to_bytes().len().into());
+    Ok(response)
+}
+
+async fn http2_client<S, B>(stream: S) -> http2::SendRequest<B>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    B: http_body::Body<Data = Bytes, Error = Infallible> + Unpin + Send + 'static,
+{
+    let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+fn spoken_over_http2(mut setup: Setup) -> Setup {
+    setup.upstream.protocol = UpstreamProtocol::Http2;
+    setup
+}
+
+#[tokio::test]
+async fn a_grpc_call_keeps_its_trailers_both_ways() {
+    let (address, _) = http2_server().await;
+    let world = spoken_over_http2(Setup::to(&[address])).start().await;
+    let mut client = http2_client(world.connect().await).await;
+    let trailers = [("x-checksum", "1"), ("oauth-user-id", "root"), ("configured", "x")];
+    let request = Request::post("http://api.example/service/Method")
+        .header("te", "trailers")
+        .header("content-type", "application/grpc")
+        .body(chunks(&["a", "b"], &trailers))
+        .unwrap();
+    let response = in_time(client.send_request(request)).await.unwrap();
+    assert_eq!(response.version(), Version::HTTP_2);
+    let told = response.headers()["x-told"].to_str().unwrap().to_owned();
+    assert_eq!(told, "http://api.example/service/Method Some(\"trailers\")");
+    assert_eq!(response.headers()["x-trailers"], "x-checksum");
+    assert_eq!(response.headers()["x-body"], "2");
+    let body = in_time(response.into_body().collect()).await.unwrap();
+    assert_eq!(body.trailers().unwrap()["grpc-status"], "0");
+    assert_eq!(body.to_bytes(), "one two");
+}
+
+#[tokio::test]
+async fn requests_at_once_share_a_connection_over_http_2() {
+    let (address, connections) = http2_server().await;
+    let world = spoken_over_http2(Setup::to(&[address])).start().await;
+    let asking = (0..40).map(|_| world.ask(GET));
+    for answer in join_all(asking).await {
+        assert_eq!(answer.status(), 200);
+        assert!(answer.text().contains("one "), "{answer:?}");
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_request_over_http_2_reaches_an_upstream_over_http_1() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let world = Setup::to(&[address]).start().await;
+    let mut client = http2_client(world.connect().await).await;
+    let known = Request::post("http://api.example/known?x=1")
+        .header("content-length", "4")
+        .body(chunks(&["fo", "ur"], &[]));
+    let unknown = Request::post("http://api.example/unknown")
+        .header("expect", "100-continue")
+        .body(chunks(&["fo", "ur"], &[]));
+    for request in [known, unknown] {
+        let response = in_time(client.send_request(request.unwrap())).await.unwrap();
+        assert_eq!(in_time(response.into_body().collect()).await.unwrap().to_bytes(), "ok");
+    }
+    let known = requests.recv().await.unwrap();
+    assert_eq!(known.line(), "POST /known?x=1 HTTP/1.1");
+    assert_eq!((known.all("host"), known.text()), (vec!["api.example"], "four"));
+    assert_eq!((known.all("content-length"), known.all("transfer-encoding")), (vec!["4"], vec![]));
+    let unknown = requests.recv().await.unwrap();
+    assert_eq!((unknown.all("content-length"), unknown.all("transfer-encoding")), (vec![], vec!["chunked"]));
+    assert_eq!((unknown.text(), unknown.header("expect")), ("2\r\nfo\r\n2\r\nur\r\n0\r\n\r\n", None));
+    let mut client = http2_client(world.connect().await).await;
+    let none = Request::get("http://api.example/none").body(Empty::new()).unwrap();
+    assert_eq!(in_time(client.send_request(none)).await.unwrap().status(), 200);
+    let none = requests.recv().await.unwrap();
+    assert_eq!((none.line(), none.text()), ("GET /none HTTP/1.1", ""));
+}
+
+#[tokio::test]
+async fn a_stream_that_the_client_resets_ends_at_the_upstream_too() {
+    let backend = Backend::bind().await;
+    let mut world = Setup::to(&[backend.address]).start().await;
+    let mut client = http2_client(world.connect().await).await;
+    let request = Request::get("http://api.example/").body(Empty::new()).unwrap();
+    let answer = tokio::spawn(client.send_request(request));
+    let mut upstream = backend.accept().await;
+    upstream.request().await.unwrap();
+    answer.abort();
+    assert!(upstream.is_closed().await);
+    assert_eq!(world.told().await.status, None);
+}
+
+#[tokio::test]
+async fn an_upstream_over_http_2_that_dies_gives_502() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        peer.until(b"SM\r\n\r\n").await;
+    });
+    let mut setup = spoken_over_http2(Setup::to(&[address]));
+    setup.upstream.retries = 0;
+    let mut world = setup.start().await;
+    for request in [GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\nx"] {
+        assert_eq!(world.ask(request).await.status(), 502);
+        assert_eq!(world.told().await.fault, Some("reset"));
+    }
+}
+
+fn certificate() -> SelfSigned {
+    self_signed(&["localhost".into(), "127.0.0.1".into()], SystemClock.now()).unwrap()
+}
+
+#[tokio::test]
+async fn tls_is_spoken_with_clients_and_upstreams_and_http_2_by_agreement() {
+    let certificate = certificate();
+    let folder = tempfile::tempdir().unwrap();
+    let ca_file = folder.path().join("ca.pem");
+    std::fs::write(&ca_file, &certificate.certificate).unwrap();
+    let (plain, _requests) = Backend::bind().await.recording();
+    // The upstream with TLS is a gateway itself.
+    for protocol in [UpstreamProtocol::Http1, UpstreamProtocol::Http2] {
+        let mut inner = Setup::to(&[plain]);
+        inner.tls = Some(certificate.acceptor().unwrap());
+        let inner = inner.start().await;
+        let mut outer = Setup::to(&[inner.address]);
+        outer.tls = Some(certificate.acceptor().unwrap());
+        outer.upstream.protocol = protocol;
+        outer.upstream.servers[0].tls = true;
+        outer.upstream.tls.server_name = Some("localhost".into());
+        outer.upstream.tls.ca_file = Some(ca_file.clone());
+        let outer = outer.start().await;
+        for alpn in ["h2", "http/1.1"] {
+            let config = client_config(&ClientTls {
+                ca_file: Some(ca_file.clone()),
+                certificate: None,
+                protocols: vec![alpn.as_bytes().to_vec()],
+            });
+            let connector = TlsConnector::from(config.unwrap());
+            let name = "localhost".to_owned().try_into().unwrap();
+            let stream = in_time(connector.connect(name, outer.connect().await)).await.unwrap();
+            assert_eq!(stream.get_ref().1.alpn_protocol(), Some(alpn.as_bytes()));
+            let request = Request::get("https://localhost/")
+                .header("host", "localhost")
+                .body(Empty::<Bytes>::new())
+                .unwrap();
+            let response = if alpn == "h2" {
+                in_time(http2_client(stream).await.send_request(request)).await.unwrap()
+            } else {
+                let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+                tokio::spawn(connection);
+                in_time(sender.send_request(request)).await.unwrap()
+            };
+            assert_eq!(response.status(), 200, "{protocol:?} {alpn}");
+            assert_eq!(in_time(response.into_body().collect()).await.unwrap().to_bytes(), "ok");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_nobody_vouches_for_gives_502() {
+    let (plain, _requests) = Backend::bind().await.recording();
+    let mut inner = Setup::to(&[plain]);
+    inner.tls = Some(certificate().acceptor().unwrap());
+    let inner = inner.start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let ca_file = folder.path().join("ca.pem");
+    std::fs::write(&ca_file, certificate().certificate).unwrap();
+    let mut outer = Setup::to(&[inner.address]);
+    outer.upstream.servers[0].tls = true;
+    outer.upstream.tls.ca_file = Some(ca_file);
+    let mut outer = outer.start().await;
+    assert_eq!(outer.ask(GET).await.status(), 502);
+    assert_eq!(outer.told().await.fault, Some("connect"));
+}
+
+#[tokio::test]
+async fn the_breaker_bounds_streams_as_it_does_connections() {
+    let backend = Backend::bind().await;
+    let mut setup = Setup::to(&[backend.address]);
+    setup.upstream.breaker.requests = NonZeroUsize::MIN;
+    let world = setup.start().await;
+    let mut client = http2_client(world.connect().await).await;
+    let request = || Request::get("http://api.example/").body(Full::<Bytes>::default()).unwrap();
+    let first = tokio::spawn(client.send_request(request()));
+    let mut upstream = backend.accept().await;
+    upstream.request().await.unwrap();
+    assert_eq!(in_time(client.send_request(request())).await.unwrap().status(), 503);
+    upstream.say(OK).await;
+    assert_eq!(in_time(first).await.unwrap().unwrap().status(), 200);
+}

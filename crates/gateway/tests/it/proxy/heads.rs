@@ -1,0 +1,140 @@
+//! What the upstream sees of a request, and the client of an answer.
+
+use super::given::*;
+
+/// What the upstream gets for `request`.
+async fn seen(setup: impl FnOnce(&mut Setup), request: &str) -> Message {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let mut prepared = Setup::to(&[address]);
+    setup(&mut prepared);
+    let world = prepared.start().await;
+    let answer = world.ask(request).await;
+    assert_eq!((answer.status(), answer.text()), (200, "ok"), "{request:?}");
+    in_time(requests.recv()).await.unwrap()
+}
+
+#[tokio::test]
+async fn path_and_query_go_on_byte_for_byte() {
+    for target in ["/", "/a%2fb/%C3%A4//c;d=1?x=%20&y=+", "/?", "//double", "/a:b@c!$&'()*+,;="] {
+        let seen = seen(|_| {}, &format!("GET {target} HTTP/1.1\r\nhost: api.example\r\n\r\n")).await;
+        assert_eq!(seen.line(), format!("GET {target} HTTP/1.1"));
+    }
+}
+
+#[tokio::test]
+async fn a_prefix_is_replaced_and_the_query_kept() {
+    let rewrite = |setup: &mut Setup| {
+        setup.route.rewrite_prefix = Some("/v2".to_owned());
+        setup.route.prefix_segments = 1;
+    };
+    let seen = seen(rewrite, "GET /api/users?x=1 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert!(seen.line().ends_with("/users?x=1 HTTP/1.1") && seen.line().starts_with("GET /v2"), "{seen:?}");
+}
+
+#[tokio::test]
+async fn hop_by_hop_headers_go_no_further_and_lies_about_the_origin_are_replaced() {
+    let request = "GET / HTTP/1.1\r\nhost: api.example\r\nconnection: keep-alive, x-mine\r\nx-mine: 1\r\n\
+        keep-alive: timeout=5\r\nte: gzip\r\nproxy-connection: keep-alive\r\nproxy-authorization: Basic eA==\r\n\
+        upgrade: h2c\r\nx-forwarded-for: 127.0.0.1\r\nforwarded: for=127.0.0.1\r\nx-forwarded-proto: https\r\n\
+        oauth-user-id: root\r\naccept: */*\r\n\r\n";
+    let seen = seen(|_| {}, request).await;
+    for gone in [
+        "connection",
+        "x-mine",
+        "keep-alive",
+        "te",
+        "proxy-connection",
+        "proxy-authorization",
+        "upgrade",
+        "oauth-user-id",
+    ] {
+        assert_eq!(seen.header(gone), None, "{seen:?}");
+    }
+    assert_eq!(seen.header("accept"), Some("*/*"));
+    assert_eq!(seen.all("x-forwarded-for"), ["127.0.0.1"], "the peer's, this time");
+    assert_eq!(seen.all("forwarded"), ["for=127.0.0.1;proto=http;host=\"api.example\""]);
+    assert_eq!(seen.header("x-forwarded-proto"), Some("http"));
+    assert_eq!(seen.header("x-forwarded-host"), Some("api.example"));
+}
+
+#[tokio::test]
+async fn a_trusted_proxys_word_is_continued() {
+    let request = "GET / HTTP/1.1\r\nhost: api.example\r\nx-forwarded-for: 203.0.113.9\r\nx-forwarded-proto: https\r\n\r\n";
+    let seen = seen(|setup| setup.trusts = true, request).await;
+    assert_eq!(seen.all("x-forwarded-for"), ["203.0.113.9, 127.0.0.1"]);
+    assert_eq!(seen.header("x-forwarded-proto"), Some("https"));
+    assert_eq!(seen.header("forwarded"), None);
+}
+
+#[tokio::test]
+async fn the_host_is_kept_or_replaced_as_the_route_says() {
+    assert_eq!(seen(|_| {}, GET).await.all("host"), ["api.example"]);
+    let replaced = seen(|setup| setup.route.preserve_host = false, GET).await;
+    assert!(replaced.header("host").unwrap().starts_with("127.0.0.1:"), "{replaced:?}");
+    let absolute = "GET http://real.example/a HTTP/1.1\r\nhost: other.example\r\n\r\n";
+    let seen = seen(|_| {}, absolute).await;
+    assert_eq!((seen.line(), seen.all("host")), ("GET /a HTTP/1.1", vec!["real.example"]));
+}
+
+#[tokio::test]
+async fn an_answer_loses_hop_by_hop_headers_and_keeps_the_rest() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        while peer.request().await.is_some() {
+            peer.say(
+                "HTTP/1.1 418 Short And Stout\r\nserver: theirs\r\ndate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
+                connection: x-hop\r\nx-hop: 1\r\nkeep-alive: 5\r\nset-cookie: a\r\nset-cookie: b\r\ncontent-length: 0\r\n\r\n",
+            )
+            .await;
+        }
+    });
+    let world = Setup::to(&[address]).start().await;
+    let answer = world.ask(GET).await;
+    assert_eq!(answer.line(), "HTTP/1.1 418 Short And Stout");
+    assert_eq!(answer.all("set-cookie"), ["a", "b"]);
+    assert_eq!(answer.header("server"), Some("theirs"));
+    assert_eq!(answer.all("date"), ["Thu, 01 Jan 1970 00:00:00 GMT"]);
+    assert_eq!(answer.header("ratelimit"), Some("announced"));
+    assert_eq!((answer.header("x-hop"), answer.header("keep-alive")), (None, None));
+}
+
+#[tokio::test]
+async fn answers_without_a_body_keep_their_headers_and_the_connection() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        for answer in [
+            "HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n",
+            "HTTP/1.1 304 Not Modified\r\netag: \"x\"\r\n\r\n",
+            "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+            OK,
+        ] {
+            peer.head().await;
+            peer.say(answer).await;
+        }
+    });
+    let world = Setup::to(&[address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    let head = client.head().await.unwrap().to_lowercase();
+    assert!(head.contains("content-length: 5000\r\n"), "{head}");
+    for (status, etag) in [(304, true), (204, false)] {
+        client.say(GET).await;
+        let head = client.head().await.unwrap().to_lowercase();
+        assert!(head.starts_with(&format!("http/1.1 {status}")) && head.contains("etag") == etag, "{head}");
+    }
+    client.say(GET).await;
+    assert_eq!(client.answer().await.unwrap().text(), "ok");
+}
+
+#[tokio::test]
+async fn documents_and_refusals_are_answered_without_the_upstream() {
+    let world = Setup::to(&[nowhere().await]).start().await;
+    let answer = world.ask("GET /document HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!((answer.status(), answer.text()), (200, "a document"));
+    let mut setup = Setup::to(&[nowhere().await]);
+    setup.refusal = Some(sluice_gateway::Refusal::TokenMissing);
+    let world = setup.start().await;
+    let post = "POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n";
+    let answer = world.ask(post).await;
+    assert_eq!((answer.status(), answer.text()), (401, "refused"), "and never 100");
+    let connect = world.ask("CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n").await;
+    assert_eq!(connect.status(), 501);
+}

@@ -1,0 +1,97 @@
+//! How servers are doing, and what is done about it.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::time::Duration;
+
+use sluice_gateway::proxy::upstream::{ActiveHealth, PassiveHealth};
+
+use super::given::*;
+
+#[tokio::test]
+async fn requests_beyond_the_breaker_are_answered_at_once() {
+    let backend = Backend::bind().await;
+    let mut setup = Setup::to(&[backend.address]);
+    setup.upstream.breaker.requests = NonZeroUsize::MIN;
+    let mut world = setup.start().await;
+    let mut first = Peer::new(world.connect().await);
+    first.say(GET).await;
+    let mut upstream = backend.accept().await;
+    upstream.request().await.unwrap();
+    let refused = world.ask(GET).await;
+    assert_eq!((refused.status(), refused.header("retry-after")), (503, Some("1")));
+    assert_eq!(world.told().await.fault, Some("overloaded"));
+    upstream.say(OK).await;
+    assert_eq!(first.answer().await.unwrap().status(), 200);
+    let mut second = Peer::new(world.connect().await);
+    second.say(GET).await;
+    upstream.request().await.expect("on the same connection");
+    upstream.say(OK).await;
+    assert_eq!(second.answer().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn a_server_that_fails_again_and_again_is_left_alone() {
+    let (sound, _requests) = Backend::bind().await.recording();
+    let mut setup = Setup::to(&[nowhere().await, sound]);
+    let failures = NonZeroU32::new(3).unwrap();
+    setup.upstream.passive_health = Some(PassiveHealth { failures, eject_for: Duration::from_secs(600) });
+    let mut world = setup.start().await;
+    let mut retries = 0;
+    for _ in 0..40 {
+        assert_eq!(world.ask(GET).await.status(), 200);
+        retries += world.told().await.retries;
+    }
+    assert_eq!(retries, 3, "then it was not asked any more");
+}
+
+#[tokio::test]
+async fn the_last_server_is_never_left_alone() {
+    let mut setup = Setup::to(&[nowhere().await]);
+    setup.upstream.passive_health =
+        Some(PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_secs(600) });
+    setup.upstream.retries = 0;
+    let mut world = setup.start().await;
+    for _ in 0..5 {
+        assert_eq!(world.ask(GET).await.status(), 502);
+        assert_eq!(world.told().await.fault, Some("connect"), "it was tried");
+    }
+}
+
+/// A server whose probes say `health` and which answers with its own name.
+async fn named(name: &'static str, health: &'static str) -> std::net::SocketAddr {
+    Backend::bind().await.serve(move |mut peer, _| async move {
+        while let Some(request) = peer.request().await {
+            let (status, body) =
+                if request.line().contains("/health") { (health, "") } else { ("200 OK", name) };
+            peer.say(format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())).await;
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_server_whose_probes_are_bad_gets_no_requests() {
+    let servers = [named("ill", "500 Oh No").await, named("well", "204 No Content").await];
+    let mut setup = Setup::to(&servers);
+    setup.upstream.active_health = Some(ActiveHealth { interval: SOON / 6, ..ActiveHealth::at("/health") });
+    let world = setup.start().await;
+    in_time(async {
+        let mut in_a_row = 0;
+        while in_a_row < 50 {
+            let is_well = world.ask(GET).await.text() == "well";
+            in_a_row = if is_well { in_a_row + 1 } else { 0 };
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn servers_share_requests_by_weight() {
+    let mut setup = Setup::to(&[named("heavy", "200 OK").await, named("light", "200 OK").await]);
+    setup.upstream.servers[0].weight = NonZeroU32::new(3).unwrap();
+    let world = setup.start().await;
+    let mut heavy = 0;
+    for _ in 0..40 {
+        heavy += usize::from(world.ask(GET).await.text() == "heavy");
+    }
+    assert!((28..=32).contains(&heavy), "{heavy}");
+}

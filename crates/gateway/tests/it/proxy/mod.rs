@@ -1,0 +1,12 @@
+//! The data path, over real sockets.
+
+mod bodies;
+mod given;
+mod h2;
+mod heads;
+mod health;
+mod records;
+mod reuse;
+mod smuggling;
+mod timeouts;
+mod upgrades;

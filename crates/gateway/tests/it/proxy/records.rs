@@ -1,0 +1,48 @@
+//! What is told about requests.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use sluice_gateway::Refusal;
+
+use super::given::*;
+
+#[tokio::test]
+async fn a_request_is_told_of_when_its_answer_begins() {
+    let backend = Backend::bind().await;
+    let mut world = Setup::to(&[backend.address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say("GET /a/b?secret=1 HTTP/1.1\r\nhost: api.example:8443\r\n\r\n").await;
+    let mut upstream = backend.accept().await;
+    upstream.request().await.unwrap();
+    upstream.say("HTTP/1.1 203 Well\r\ncontent-length: 5\r\n\r\n").await;
+    let expected = Told {
+        path: "/a/b".into(),
+        host: "api.example:8443".into(),
+        client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        status: Some(http::StatusCode::NON_AUTHORITATIVE_INFORMATION),
+        verdict: "anonymous",
+        upstream: Some(backend.address.to_string()),
+        retries: 0,
+        fault: None,
+    };
+    assert_eq!(world.told().await, expected);
+}
+
+#[tokio::test]
+async fn requests_that_go_nowhere_are_told_of_too() {
+    let mut setup = Setup::to(&[nowhere().await]);
+    setup.refusal = Some(Refusal::InsufficientScope);
+    setup.trusts = true;
+    let mut world = setup.start().await;
+    world.ask("GET / HTTP/1.1\r\nhost: a\r\nx-forwarded-for: 203.0.113.9\r\n\r\n").await;
+    let told = world.told().await;
+    assert_eq!(
+        (told.verdict, told.upstream, told.client.to_string()),
+        ("insufficient_scope", None, "203.0.113.9".into())
+    );
+    world.ask("GET / HTTP/1.1\r\nhost: a b\r\n\r\n").await;
+    let told = world.told().await;
+    assert_eq!((told.verdict, told.status.map(|status| status.as_u16())), ("bad_host", Some(400)));
+    world.ask("GET /document HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!(world.told().await.verdict, "document");
+}

@@ -1,0 +1,200 @@
+//! Requests that two readers might read differently: refused, or made unambiguous. What counts is what the upstream gets.
+
+use super::given::*;
+
+/// Heads (and beginnings of bodies) that must reach no upstream.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "two lengths that differ",
+        "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello!",
+    ),
+    ("two lengths in one line", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5, 6\r\n\r\nhello!"),
+    ("the same length twice in one line", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5, 5\r\n\r\nhello"),
+    ("a negative length", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n"),
+    ("a length with a sign", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: +5\r\n\r\nhello"),
+    ("a hexadecimal length", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0x5\r\n\r\nhello"),
+    ("a length with a space in it", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1 0\r\n\r\nhello"),
+    ("an empty length", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length:\r\n\r\nhello"),
+    (
+        "a length beyond 64 bits",
+        "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99999999999999999999\r\n\r\nx",
+    ),
+    (
+        "chunked that is not last",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+    ),
+    (
+        "another coding before chunked",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    ),
+    (
+        "chunked twice",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    ),
+    ("an unknown coding", "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: xchunked\r\n\r\n0\r\n\r\n"),
+    (
+        "identity after chunked",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\ntransfer-encoding: identity\r\n\r\n0\r\n\r\n",
+    ),
+    (
+        "a coding with a vertical tab",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: \x0bchunked\r\n\r\n0\r\n\r\n",
+    ),
+    ("a coding in HTTP/1.0", "POST / HTTP/1.0\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"),
+    ("white space before the colon", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length : 5\r\n\r\nhello"),
+    ("white space before the name", "GET / HTTP/1.1\r\nhost: a\r\n x: y\r\n\r\n"),
+    ("a folded line", "GET / HTTP/1.1\r\nhost: a\r\nx: y\r\n  z\r\n\r\n"),
+    ("a folded coding", "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding:\r\n chunked\r\n\r\n0\r\n\r\n"),
+    ("a name with a NUL", "GET / HTTP/1.1\r\nhost: a\r\nx\0: y\r\n\r\n"),
+    ("a name with a bracket", "GET / HTTP/1.1\r\nhost: a\r\nx(y): z\r\n\r\n"),
+    ("an empty name", "GET / HTTP/1.1\r\nhost: a\r\n: z\r\n\r\n"),
+    ("a value with a NUL", "GET / HTTP/1.1\r\nhost: a\r\nx: a\0b\r\n\r\n"),
+    ("a value with a bare CR", "GET / HTTP/1.1\r\nhost: a\r\nx: a\rtransfer-encoding: chunked\r\n\r\n"),
+    ("a line without a colon", "GET / HTTP/1.1\r\nhost: a\r\nnonsense\r\n\r\n"),
+    ("no host", "GET / HTTP/1.1\r\naccept: */*\r\n\r\n"),
+    ("two hosts", "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n"),
+    ("the same host twice", "GET / HTTP/1.1\r\nhost: a\r\nhost: a\r\n\r\n"),
+    ("a host with a path", "GET / HTTP/1.1\r\nhost: a/b\r\n\r\n"),
+    ("a host with a user", "GET / HTTP/1.1\r\nhost: a@b\r\n\r\n"),
+    ("an absolute target with a user", "GET http://a@b/ HTTP/1.1\r\nhost: b\r\n\r\n"),
+    ("a target of another scheme", "GET file:///etc/passwd HTTP/1.1\r\nhost: a\r\n\r\n"),
+    ("a target without a slash", "GET index.html HTTP/1.1\r\nhost: a\r\n\r\n"),
+    ("a target with a space", "GET /a b HTTP/1.1\r\nhost: a\r\n\r\n"),
+    ("a target with a tab", "GET /a\tb HTTP/1.1\r\nhost: a\r\n\r\n"),
+    ("no version", "GET /\r\nhost: a\r\n\r\n"),
+    ("another version", "GET / HTTP/1.2\r\nhost: a\r\n\r\n"),
+    ("a method with a colon", "GET: / HTTP/1.1\r\nhost: a\r\n\r\n"),
+];
+
+#[tokio::test]
+async fn ambiguous_heads_are_refused_and_reach_no_upstream() {
+    let backend = Backend::bind().await;
+    let (address, mut requests) = backend.recording();
+    let world = Setup::to(&[address]).start().await;
+    for (name, request) in REFUSED {
+        let answer = world.ask(request).await;
+        assert!(matches!(answer.status(), 400 | 501), "{name}: {answer:?}");
+        assert!(requests.try_recv().is_err(), "{name} reached the upstream");
+    }
+}
+
+/// Bodies in chunks that are none: the head may have gone on by then, but never an end of the body.
+const BROKEN: &[(&str, &str)] = &[
+    ("a size that is no number", "zz\r\nhello\r\n0\r\n\r\n"),
+    ("a size with a sign", "+5\r\nhello\r\n0\r\n\r\n"),
+    ("a size with a prefix", "0x5\r\nhello\r\n0\r\n\r\n"),
+    ("a size beyond 64 bits", "ffffffffffffffffff\r\nhello\r\n0\r\n\r\n"),
+    ("an empty size", "\r\nhello\r\n0\r\n\r\n"),
+    ("a chunk longer than its size", "3\r\nhello\r\n0\r\n\r\n"),
+    ("a size ended by LF", "5\nhello\r\n0\r\n\r\n"),
+    ("a chunk ended by LF", "5\r\nhello\n0\r\n\r\n"),
+    ("an extension with a LF", "5;a=\nb\r\nhello\r\n0\r\n\r\n"),
+];
+
+#[tokio::test]
+async fn bad_chunks_never_become_a_complete_request() {
+    for (name, body) in BROKEN {
+        let backend = Backend::bind().await;
+        let world = Setup::to(&[backend.address]).start().await;
+        let mut client = Peer::new(world.connect().await);
+        client.say(format!("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n{body}")).await;
+        let upstream = async {
+            let mut peer = backend.accept().await;
+            String::from_utf8(peer.rest().await).unwrap()
+        };
+        let (seen, answer) = tokio::join!(upstream, client.answer());
+        assert!(!seen.contains("0\r\n\r\n"), "{name}: {seen}");
+        assert_eq!(answer.map(|answer| answer.status()), Some(400), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_length_beside_chunks_is_dropped_and_nothing_after_the_request_is_read() {
+    for lengths in [
+        "content-length: 5\r\ntransfer-encoding: chunked",
+        "transfer-encoding: chunked\r\ncontent-length: 5",
+        "content-length: 5\r\ntransfer-encoding: chunked\r\ncontent-length: 6",
+        "Content-Length: 5\r\nTransfer-Encoding: Chunked",
+    ] {
+        let (address, mut requests) = Backend::bind().await.recording();
+        let world = Setup::to(&[address]).start().await;
+        let mut client = Peer::new(world.connect().await);
+        let smuggled = "GET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n";
+        client
+            .say(format!("POST / HTTP/1.1\r\nhost: a\r\n{lengths}\r\n\r\n3\r\nabc\r\n0\r\n\r\n{smuggled}"))
+            .await;
+        assert_eq!(client.answer().await.unwrap().status(), 200);
+        assert!(client.is_closed().await, "{lengths}: the connection must end (RFC 9112 §6.1)");
+        let seen = requests.recv().await.unwrap();
+        assert_eq!((seen.all("content-length"), seen.all("transfer-encoding")), (vec![], vec!["chunked"]));
+        assert_eq!(seen.text(), "3\r\nabc\r\n0\r\n\r\n");
+        assert!(requests.try_recv().is_err(), "{lengths}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_unusual_but_clear_goes_on_in_one_form() {
+    for (sent, length, coding, body) in [
+        ("content-length: 5\r\ncontent-length: 5\r\n\r\nhello", vec!["5"], vec![], "hello"),
+        ("content-length: 005\r\n\r\nhello", vec!["5"], vec![], "hello"),
+        ("content-length:    5   \r\n\r\nhello", vec!["5"], vec![], "hello"),
+        (
+            "transfer-encoding: CHUNKED\r\n\r\n5;ext=1\r\nhello\r\n0\r\n\r\n",
+            vec![],
+            vec!["chunked"],
+            "5\r\nhello\r\n0\r\n\r\n",
+        ),
+        (
+            "transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nx: y\r\noauth-user-id: root\r\n\r\n",
+            vec![],
+            vec!["chunked"],
+            "5\r\nhello\r\n0\r\n\r\n",
+        ),
+        (
+            "transfer-encoding: chunked\r\nconnection: transfer-encoding\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+            vec![],
+            vec!["chunked"],
+            "5\r\nhello\r\n0\r\n\r\n",
+        ),
+        ("content-length: 5\r\nconnection: content-length\r\n\r\nhello", vec!["5"], vec![], "hello"),
+    ] {
+        let (address, mut requests) = Backend::bind().await.recording();
+        let world = Setup::to(&[address]).start().await;
+        let answer = world.ask(&format!("POST / HTTP/1.1\r\nhost: a\r\n{sent}")).await;
+        assert_eq!(answer.status(), 200, "{sent}");
+        let seen = requests.recv().await.unwrap();
+        assert_eq!((seen.all("content-length"), seen.all("transfer-encoding")), (length, coding), "{sent}");
+        assert_eq!(seen.text(), body, "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn a_get_with_chunks_is_not_cut_from_its_body() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let world = Setup::to(&[address]).start().await;
+    let smuggled = "GET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n";
+    let size = format!("{:x}", smuggled.len());
+    let request = format!(
+        "GET / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n{size}\r\n{smuggled}\r\n0\r\n\r\n"
+    );
+    assert_eq!(world.ask(&request).await.status(), 200);
+    let seen = requests.recv().await.unwrap();
+    assert_eq!(seen.all("transfer-encoding"), ["chunked"]);
+    assert!(seen.text().contains("/smuggled"), "{seen:?}");
+    assert!(requests.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn what_an_upstream_says_unasked_is_never_taken_for_an_answer() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        while peer.request().await.is_some() {
+            peer.say(format!("{OK}HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\npoison")).await;
+        }
+    });
+    let world = Setup::to(&[address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    for _ in 0..5 {
+        client.say(GET).await;
+        assert_eq!(client.answer().await.unwrap().text(), "ok");
+    }
+}

@@ -1,0 +1,86 @@
+//! Time-outs. What hangs here hangs for ever: only the gateway ends it.
+
+use tokio::io::AsyncWriteExt;
+
+use super::given::*;
+
+/// A server that reads a request, says `beginning` and hangs.
+async fn hanging(beginning: &'static str) -> std::net::SocketAddr {
+    Backend::bind().await.serve(move |mut peer, _| async move {
+        peer.head().await;
+        peer.say(beginning).await;
+        peer.rest().await;
+    })
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_is_504_and_not_tried_again() {
+    let mut setup = Setup::to(&[hanging("").await, hanging("").await]);
+    setup.upstream.timeouts.first_byte = SOON;
+    let mut world = setup.start().await;
+    assert_eq!(world.ask(GET).await.status(), 504);
+    let told = world.told().await;
+    assert_eq!((told.fault, told.retries), (Some("timeout"), 0));
+}
+
+#[tokio::test]
+async fn an_answer_that_stalls_is_cut() {
+    let mut setup = Setup::to(&[hanging("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf").await]);
+    setup.upstream.timeouts.idle = SOON;
+    let world = setup.start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say(GET).await;
+    let head = client.head().await.unwrap();
+    assert!(client.body_of(head).await.is_none());
+}
+
+#[tokio::test]
+async fn the_total_bounds_head_and_body() {
+    for (beginning, status) in [("", Some(504)), ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf", None)] {
+        let mut setup = Setup::to(&[hanging(beginning).await]);
+        setup.route.total_timeout = Some(SOON);
+        let world = setup.start().await;
+        let mut client = Peer::new(world.connect().await);
+        client.say(GET).await;
+        assert_eq!(client.answer().await.map(|answer| answer.status()), status);
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_stops_sending_gets_408_and_an_upstream_that_stops_reading_504() {
+    let mut setup = Setup::to(&[hanging("").await]);
+    setup.upstream.timeouts.idle = SOON;
+    let world = setup.start().await;
+    let answer = world.ask("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhel").await;
+    assert_eq!(answer.status(), 408);
+
+    let backend = Backend::bind().await;
+    let mut setup = Setup::to(&[backend.address]);
+    setup.upstream.timeouts.idle = SOON * 4;
+    let mut world = setup.start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n").await;
+    let sending = tokio::spawn(async move {
+        let chunk = vec![b'x'; 1 << 20];
+        while client.stream.write_all(&chunk).await.is_ok() {}
+    });
+    let _does_not_read = backend.accept().await;
+    assert_eq!(world.told().await.fault, Some("timeout"));
+    sending.abort();
+}
+
+#[tokio::test]
+async fn progress_moves_the_deadline() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        peer.request().await;
+        peer.say("HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n").await;
+        for _ in 0..20 {
+            tokio::time::sleep(SOON / 6).await;
+            peer.say("x").await;
+        }
+    });
+    let mut setup = Setup::to(&[address]);
+    setup.upstream.timeouts.idle = SOON * 2;
+    let world = setup.start().await;
+    assert_eq!(world.ask(GET).await.text().len(), 20);
+}

@@ -1,0 +1,84 @@
+-- Asks Sluice about each request: `http-request lua.sluice http://ADDRESS:PORT`.
+--
+-- The question carries the headers of the request (token, DPoP proof), the method, the path and the host, no body. A 200 lets the
+-- request pass with the OAuth-* headers of the answer; 400, 401, 403, 404 and 429 go to the client as they are; everything else,
+-- also a Sluice that cannot be reached, is 502.
+
+local PATH = "/oauth/auth_request"
+local TIMEOUT = 5000 -- ms
+
+-- Of the connection or the body, not of the question.
+local LEFT_OUT = {
+    ["connection"] = true,
+    ["content-length"] = true,
+    ["content-encoding"] = true,
+    ["content-type"] = true,
+    ["expect"] = true,
+    ["keep-alive"] = true,
+    ["proxy-connection"] = true,
+    ["te"] = true,
+    ["trailer"] = true,
+    ["transfer-encoding"] = true,
+    ["upgrade"] = true,
+    ["x-original-method"] = true,
+    ["x-original-uri"] = true,
+    ["x-original-host"] = true,
+}
+
+-- What of a refusal goes to the client.
+local PASSED_ON = { "www-authenticate", "dpop-nonce", "retry-after", "ratelimit", "ratelimit-policy", "content-type", "cache-control" }
+local REFUSALS = { [400] = true, [401] = true, [403] = true, [404] = true, [429] = true }
+
+-- Headers come from zero, those of an answer as well.
+local function question(txn)
+    local headers = {}
+    for name, lines in pairs(txn.http:req_get_headers()) do
+        if not LEFT_OUT[name] then
+            local values = {}
+            for index = 0, #lines do
+                values[#values + 1] = lines[index]
+            end
+            headers[name] = values
+        end
+    end
+    local host = headers["host"] and headers["host"][1] or ""
+    headers["x-original-method"] = { txn.sf:method() }
+    headers["x-original-uri"] = { txn.sf:pathq() }
+    headers["x-original-host"] = { host }
+    return headers
+end
+
+local function refuse(txn, status, answer)
+    local reply = txn:reply({ status = status })
+    if answer then
+        for _, name in ipairs(PASSED_ON) do
+            for _, value in pairs(answer.headers[name] or {}) do
+                reply:add_header(name, value)
+            end
+        end
+        reply:set_body(answer.body or "")
+    else
+        reply:add_header("content-type", "application/problem+json")
+        reply:add_header("cache-control", "no-store")
+        reply:set_body('{"title":"Bad Gateway","status":502}')
+    end
+    txn:done(reply)
+end
+
+core.register_action("sluice", { "http-req" }, function(txn, address)
+    local answer = core.httpclient():get({ url = address .. PATH, headers = question(txn), timeout = TIMEOUT })
+    local status = answer and answer.status
+    if status == 200 then
+        for name, lines in pairs(answer.headers) do
+            if name:sub(1, 6) == "oauth-" then
+                for _, value in pairs(lines) do
+                    txn.http:req_set_header(name, value)
+                end
+            end
+        end
+    elseif REFUSALS[status] then
+        refuse(txn, status, answer)
+    else
+        refuse(txn, 502)
+    end
+end, 1)

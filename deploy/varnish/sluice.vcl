@@ -1,0 +1,171 @@
+# Varnish 7 in front of an application, with Sluice as the judge of tokens.
+#
+# Each request goes through Varnish twice. The first time, a request for /oauth/token_validation takes its place; when Sluice answers 200,
+# the request is restarted with what Sluice said about the caller in OAuth-* headers.
+#
+# Change: the two backends; which paths need which scope (sluice_policy); the size of the largest body (1MB).
+# Sluice must trust this machine's address (trusted_proxies in its routes file), unless both run on one.
+
+vcl 4.1;
+
+import std;
+
+# Sluice's decisions (serve.decisions).
+backend sluice {
+    .host = "127.0.0.1";
+    .port = "4456";
+    .connect_timeout = 1s;
+    .first_byte_timeout = 5s;
+}
+
+# The application.
+backend app {
+    .host = "127.0.0.1";
+    .port = "8080";
+}
+
+# Which scope a path demands. Sluice answers 403 to tokens without it.
+sub sluice_policy {
+    if (req.url ~ "^/orders(/|\?|$)") {
+        set req.http.OAuth-Scope = "orders.read";
+    }
+}
+
+# What only Sluice and this file may say. VCL cannot remove headers by a pattern: name those that you add to the answers of Sluice as well.
+# Spellings with underscores are here because many applications cannot tell them from dashes.
+sub sluice_strip {
+    unset req.http.OAuth-User-Id;
+    unset req.http.OAuth-User_Id;
+    unset req.http.OAuth_User-Id;
+    unset req.http.OAuth_User_Id;
+    unset req.http.OAuth-User-Scope;
+    unset req.http.OAuth-User_Scope;
+    unset req.http.OAuth_User-Scope;
+    unset req.http.OAuth_User_Scope;
+    unset req.http.OAuth-Client-Id;
+    unset req.http.OAuth-Client_Id;
+    unset req.http.OAuth_Client-Id;
+    unset req.http.OAuth_Client_Id;
+    unset req.http.OAuth-Country;
+    unset req.http.OAuth_Country;
+    unset req.http.OAuth-Token;
+    unset req.http.OAuth_Token;
+    unset req.http.OAuth-Scope;
+    unset req.http.OAuth_Scope;
+    unset req.http.OAuth-Ip;
+    unset req.http.OAuth_Ip;
+    unset req.http.X-Sluice;
+    unset req.http.X-Sluice-Method;
+    unset req.http.X-Sluice-URL;
+}
+
+sub vcl_recv {
+    if (req.restarts == 0) {
+        call sluice_strip;
+        # Without a token there is nothing to ask.
+        if (!req.http.Authorization) {
+            return (synth(401, "Unauthorized"));
+        }
+        # A body that is not kept in memory is lost in the restart: a keep-alive POST then waits for it until it times out, a chunked
+        # one arrives empty. Larger ones than this need a proxy without restarts: Sluice itself, or nginx.
+        if (req.http.Content-Length || req.http.Transfer-Encoding) {
+            if (!std.cache_req_body(1MB)) {
+                return (synth(413, "Content Too Large"));
+            }
+        }
+        call sluice_policy;
+        set req.http.OAuth-Ip = client.ip;
+        # A mark in a header: variables of a vmod do not reach the backend's side.
+        set req.http.X-Sluice = "ask";
+        set req.http.X-Sluice-Method = req.method;
+        set req.http.X-Sluice-URL = req.url;
+        set req.method = "GET";
+        set req.url = "/oauth/token_validation";
+        set req.backend_hint = sluice;
+        # Nobody waits for the answer to another's request.
+        set req.hash_ignore_busy = true;
+        return (hash);
+    }
+    if (req.http.X-Sluice == "passed") {
+        set req.method = req.http.X-Sluice-Method;
+        set req.url = req.http.X-Sluice-URL;
+        unset req.http.X-Sluice;
+        unset req.http.X-Sluice-Method;
+        unset req.http.X-Sluice-URL;
+        unset req.http.OAuth-Scope;
+        unset req.http.OAuth-Ip;
+        set req.backend_hint = app;
+        # The application's answers are personal: pass. Rules of your own about what may be cached belong here.
+        return (pass);
+    }
+}
+
+sub vcl_hash {
+    # What is remembered is remembered about this token, from this address (the country depends on it), for this scope. Never by URL
+    # and host, which all callers share.
+    if (req.http.X-Sluice == "ask") {
+        hash_data("sluice");
+        hash_data(req.http.Authorization);
+        hash_data(req.http.OAuth-Ip);
+        hash_data(req.http.OAuth-Scope);
+        return (lookup);
+    }
+}
+
+sub vcl_backend_fetch {
+    if (bereq.http.X-Sluice == "ask") {
+        # The body is the application's. Before Varnish 7.4 this has no effect on one that is kept: Sluice reads it and throws it away.
+        unset bereq.body;
+        unset bereq.http.Content-Type;
+        unset bereq.http.Cookie;
+        unset bereq.http.X-Sluice-Method;
+        unset bereq.http.X-Sluice-URL;
+    }
+}
+
+sub vcl_backend_response {
+    if (bereq.http.X-Sluice == "ask") {
+        # How long a yes is remembered. 0s: every request is asked about, and a revoked token is refused at once. With more, it lives on
+        # for as long.
+        set beresp.ttl = 0s;
+        set beresp.grace = 0s;
+        set beresp.keep = 0s;
+        # A no is never remembered.
+        if (beresp.status != 200 || beresp.ttl <= 0s) {
+            set beresp.ttl = 0s;
+            set beresp.uncacheable = true;
+        }
+        return (deliver);
+    }
+}
+
+sub vcl_deliver {
+    if (req.http.X-Sluice == "ask") {
+        if (resp.status == 200) {
+            # `set` from a header that is not there would make an empty one.
+            if (resp.http.OAuth-User-Id) { set req.http.OAuth-User-Id = resp.http.OAuth-User-Id; }
+            if (resp.http.OAuth-User-Scope) { set req.http.OAuth-User-Scope = resp.http.OAuth-User-Scope; }
+            if (resp.http.OAuth-Client-Id) { set req.http.OAuth-Client-Id = resp.http.OAuth-Client-Id; }
+            if (resp.http.OAuth-Country) { set req.http.OAuth-Country = resp.http.OAuth-Country; }
+            set req.http.X-Sluice = "passed";
+            return (restart);
+        }
+        # 400, 401 and 403 go to the client as they are, with WWW-Authenticate.
+        if (resp.status < 400 || resp.status > 499) {
+            return (synth(502, "Bad Gateway"));
+        }
+        return (deliver);
+    }
+}
+
+sub vcl_synth {
+    if (resp.status == 401) {
+        set resp.http.WWW-Authenticate = "Bearer";
+    }
+    if (resp.status == 401 || resp.status == 413 || resp.status == 502) {
+        set resp.http.Content-Type = "application/problem+json";
+        set resp.http.Cache-Control = "no-store";
+        set resp.body = {"{"title":""} + resp.reason + {"","status":"} + resp.status + "}";
+        return (deliver);
+    }
+}
