@@ -1,6 +1,6 @@
 //! Requests in, responses out. No rules.
 //!
-//! [`public`]: what browsers and clients use. `identity`: the API of people. [`admin`]: Hydra's admin API. `ui`: the built-in pages. `extract`,
+//! [`public`]: what browsers and clients use. `identity`: the API of people. [`admin`]: Hydra's admin API. [`link`](link()): what gateways elsewhere need. `ui`: the built-in pages. `extract`,
 //! `respond`: what handlers share. `cookies`: a browser's cookies. `cors`: who may read answers. `router`: which
 //! path leads where. `proxies`: whom this server believes about its clients.
 
@@ -9,6 +9,7 @@ mod cookies;
 mod cors;
 mod extract;
 mod identity;
+mod link;
 mod proxies;
 mod public;
 mod respond;
@@ -20,7 +21,8 @@ pub use admin::wire::client_form::read_client;
 pub use cookies::{CookiePolicy, SameSite};
 pub use cors::CorsPolicy;
 pub use identity::{IdentityState, read_identity_bodies};
+pub use link::{LinkSource, LinkState, link};
 pub use proxies::Proxies;
-pub use router::{admin, public};
+pub use router::{admin, health_routes, public};
 pub use state::{AdminState, Health, PublicState, Ready};
 pub use ui::UiState;

@@ -161,3 +161,10 @@ async fn check_bearer(State(expected): State<Arc<Secret<String>>>, request: Requ
     }
     (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer realm=\"sluice admin\"")]).into_response()
 }
+
+/// `/health/alive` and `/health/ready`, for a process that has no other routes.
+pub fn health_routes(health: Arc<dyn crate::state::Health>) -> Router {
+    Router::new()
+        .route("/health/alive", get(health::alive))
+        .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
+}

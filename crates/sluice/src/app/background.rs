@@ -35,6 +35,8 @@ const OUTBOX_EVERY: Duration = Duration::from_secs(1);
 const DEAD_MAILS: Lifetime = Lifetime::hours(7 * 24);
 /// How often it is looked whether a signing key has to be made or deleted.
 const KEYS_EVERY: Duration = Duration::from_mins(1);
+/// How long work that is under way may take once the node stops. Whom it asks may never answer.
+const GRACE: Duration = Duration::from_millis(500);
 /// How long the feed is left alone after it could not be read.
 const FEED_BACK_OFF: Duration = Duration::from_millis(500);
 
@@ -133,9 +135,23 @@ impl Background {
             let mut ticks = tokio::time::interval(period);
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
-                work().await;
+                finish(&shutdown, work()).await;
             }
         });
+    }
+}
+
+/// Waits for the end of a piece of work or, once the node stops, for [`GRACE`] at most. What is cut off is done later, by
+/// whoever takes it when its lease is over.
+async fn finish(shutdown: &CancellationToken, work: impl Future<Output = ()> + Send) {
+    let too_late = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        biased;
+        () = work => {}
+        () = too_late => warn!("a piece of work was cut off: it will be done again"),
     }
 }
 

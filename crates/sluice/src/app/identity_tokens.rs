@@ -4,6 +4,7 @@
 
 use sluice_crypto::SystemSecret;
 use sluice_crypto::digest::derive_key;
+use sluice_crypto::jwk::Jwk;
 use sluice_crypto::paseto::{PasetoKey, PasetoPublicKey};
 use sluice_identity::session::{AccessTokenKeys, NoSigningKey};
 use sluice_primitives::NetworkId;
@@ -25,6 +26,11 @@ impl IdentityTokenKeys {
         let first = key(secrets.first()?)?;
         let verify = secrets.iter().filter_map(key).map(|key| key.public().clone()).collect();
         Some(Self { first, verify, network })
+    }
+
+    /// The public keys, for whoever verifies elsewhere: as a JWK each, with the network beside them.
+    pub(crate) fn public(&self) -> Vec<Jwk> {
+        self.verify.iter().map(PasetoPublicKey::to_jwk).collect()
     }
 }
 

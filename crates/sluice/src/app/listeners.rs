@@ -23,7 +23,7 @@ use super::stores::StartError;
 use crate::config::{self, ListenAddress, ListenerSettings, TlsSettings};
 
 /// How often a certificate file is looked at.
-const RELOAD_EVERY: Duration = Duration::from_secs(5);
+pub(super) const RELOAD_EVERY: Duration = Duration::from_secs(5);
 
 /// A port that is about to be served.
 pub(crate) struct Port {
@@ -39,16 +39,7 @@ impl Port {
         with_self_signed: bool,
         clock: &dyn Clock,
     ) -> Result<Self, StartError> {
-        let address = match &settings.address {
-            ListenAddress::Tcp { host, port } => BindAddress::Tcp { host: host.clone(), port: *port },
-            ListenAddress::Unix { path, owner, group, mode } => BindAddress::Unix {
-                path: path.clone(),
-                owner: owner.clone(),
-                group: group.clone(),
-                mode: *mode,
-            },
-        };
-        let listener = Listener::bind(&address, NonZeroUsize::MIN).await?;
+        let listener = Listener::bind(&bind_address(&settings.address), NonZeroUsize::MIN).await?;
         let tls = acceptor(&settings.tls, with_self_signed, clock)?;
         Ok(Self { listener, tls, terminated_at: settings.tls.allow_termination_from.clone().into() })
     }
@@ -99,6 +90,16 @@ impl Port {
     }
 }
 
+/// Where a listener is to be bound.
+pub(super) fn bind_address(address: &ListenAddress) -> BindAddress {
+    match address {
+        ListenAddress::Tcp { host, port } => BindAddress::Tcp { host: host.clone(), port: *port },
+        ListenAddress::Unix { path, owner, group, mode } => {
+            BindAddress::Unix { path: path.clone(), owner: owner.clone(), group: group.clone(), mode: *mode }
+        }
+    }
+}
+
 /// Plain http is answered only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health checks.
 async fn check_transport(State(allowed): State<Arc<[IpNet]>>, request: Request, next: Next) -> Response {
     let over_tls = request.extensions().get::<Transport>().is_some_and(|transport| transport.tls);
@@ -113,7 +114,8 @@ async fn check_transport(State(allowed): State<Arc<[IpNet]>>, request: Request, 
     }
 }
 
-fn acceptor(
+/// What speaks TLS on a port; none where it speaks none.
+pub(super) fn acceptor(
     settings: &TlsSettings,
     with_self_signed: bool,
     clock: &dyn Clock,

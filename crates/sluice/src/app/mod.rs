@@ -1,12 +1,13 @@
 //! The composition root: everything meets here, nothing is decided here.
 //!
-//! `secrets`: keys from secrets. `stores`: which database. `oauth_config`: settings in the words of the domain.
+//! `secrets`: keys from secrets. `stores`: which database; `opening`: both together. `required_secrets`: whether they belong together. `oauth_config`: settings in the words of the domain.
 //! `services`: who works with what. `people`: the same for identities; `identity_config`, `identity_tokens`: what they are told, and sign with; `signing_out`: what ends with their records. `registration`: which clients there are besides. `hooks`: who is asked before tokens are issued. `health`: whether all of it can serve. `background`: what goes on by itself.
-//! `numbers`: what metrics show. `listeners`: ports. `node`: the whole, started and stopped. `worker`: a process that hardens passwords. `embedded`: a node
+//! `numbers`: what metrics show. `listeners`: ports. `node`: the whole, started and stopped. `worker`: a process that hardens passwords. `gateway`: the proxy, here or in a process of its own. `embedded`: a node
 //! within another process.
 
 mod background;
 mod embedded;
+mod gateway;
 mod health;
 mod hearing;
 mod hooks;
@@ -16,9 +17,11 @@ mod listeners;
 mod node;
 mod numbers;
 mod oauth_config;
+mod opening;
 mod people;
 mod policies;
 mod registration;
+mod required_secrets;
 mod secrets;
 mod services;
 mod signing_out;
@@ -27,7 +30,9 @@ mod worker;
 
 pub(crate) use background::{JanitorKinds, janitor_round};
 pub use embedded::{EmbeddedNode, EmbeddedOptions, Written};
-pub(crate) use node::{Node, StartOptions, World, key_material, open_store};
+pub(crate) use gateway::process::run as run_gateway_process;
+pub(crate) use node::{Node, StartOptions, World};
+pub(crate) use opening::{key_material, open_store};
 pub(crate) use secrets::{KeyMaterial, SecretsError};
 pub(crate) use stores::{StartError, Stores};
 pub(crate) use worker::{WorkerOptions, run as run_worker};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluice_crypto::Sealer;
 use sluice_crypto::credential::CredentialKeys;
 use sluice_crypto::hash_pool::HashPool;
-use sluice_identity::account::{AccountConfig, AccountService};
+use sluice_identity::account::{AccountConfig, AccountLinks, AccountService};
 use sluice_identity::administration::IdentityAdministration;
 use sluice_identity::factor::{FactorParts, FactorService, RelyingParty};
 use sluice_identity::hardening::HardeningWorker;
@@ -71,48 +71,15 @@ impl People {
         let sessions = Arc::new(makes.sessions(config.terms)?);
         let mails = config.smtp.is_some().then(|| Arc::new(makes.mails()));
         let factors = Arc::new(makes.factors(&limits, mails.as_ref())?);
-        let accounts = Arc::new(AccountService {
-            config: AccountConfig { links: config.links, codes: config.identity.codes },
-            identities: Arc::clone(&makes.directory),
-            codes: Arc::clone(&base.store) as _,
-            code_key: base.secrets.mail_codes().ok_or(SecretsError::Missing)?,
-            mails: mails.clone(),
-            sessions: Arc::clone(&sessions),
-            factors: Arc::clone(&factors),
-            login: Arc::clone(&login),
-            hasher: Arc::clone(&hasher),
-            rules: Arc::clone(&rules),
-            limits: Arc::clone(&limits),
-            sealer: Arc::clone(around.in_flight),
-            clock: Arc::clone(&base.clock),
-            rng: Arc::clone(&base.rng),
-        });
-        let writes = mails.as_ref().map(|_| Arc::clone(&accounts));
-        let administration = IdentityAdministration {
-            identities: Arc::clone(&makes.directory),
-            sessions: Arc::clone(&sessions),
-            factors: Arc::clone(&factors),
-            keys: keys.clone(),
-            max_memory_kib: config.max_memory_kib,
-            rules: Arc::clone(&rules),
-            mails: writes.clone().map(|accounts| accounts as _),
-            sealer: Arc::clone(around.in_flight),
-            clock: Arc::clone(&base.clock),
-            rng: Arc::clone(&base.rng),
-        };
-        let registration = RegistrationService::new(RegistrationParts {
-            identities: Arc::clone(&base.store) as _,
-            hasher,
-            rules: Arc::clone(&rules),
-            limits,
-            // Where taken addresses are concealed, mail is what tells free ones from them.
-            mails: writes
-                .filter(|_| config.verifies || config.identity.registration.conceal_taken)
-                .map(|accounts| accounts as _),
-            config: config.identity.registration,
-            clock: Arc::clone(&base.clock),
-            rng: Arc::clone(&base.rng),
-        });
+        let common = Common { hasher, limits, rules, login, sessions, factors, mails };
+        let accounts = Arc::new(makes.accounts(&common, config.links)?);
+        let writes = common.mails.as_ref().map(|_| Arc::clone(&accounts));
+        let administration =
+            makes.administration(&common, (keys.clone(), config.max_memory_kib), writes.clone());
+        // Where taken addresses are concealed, mail is what tells free ones from them.
+        let writes = writes.filter(|_| config.verifies || makes.config.registration.conceal_taken);
+        let registration = makes.registration(&common, writes);
+        let Common { rules, login, sessions, factors, .. } = common;
         Ok(Self {
             registration: Arc::new(registration),
             login,
@@ -126,6 +93,17 @@ impl People {
             delivery: config.smtp.map(|smtp| makes.delivery(&smtp)).transpose()?.map(Arc::new),
         })
     }
+}
+
+/// What several services of people share.
+struct Common {
+    hasher: Arc<PasswordHasher>,
+    limits: Arc<Limits>,
+    rules: Arc<PasswordRules>,
+    login: Arc<LoginService>,
+    sessions: Arc<SessionService>,
+    factors: Arc<FactorService>,
+    mails: Option<Arc<MailQueue>>,
 }
 
 /// What each service is made of.
@@ -226,6 +204,58 @@ impl Makes<'_> {
             clock: Arc::clone(&self.base.clock),
             rng: Arc::clone(&self.base.rng),
         }))
+    }
+
+    fn accounts(&self, common: &Common, links: AccountLinks) -> Result<AccountService, SecretsError> {
+        Ok(AccountService {
+            config: AccountConfig { links, codes: self.config.codes },
+            identities: Arc::clone(&self.directory),
+            codes: Arc::clone(&self.base.store) as _,
+            code_key: self.base.secrets.mail_codes().ok_or(SecretsError::Missing)?,
+            mails: common.mails.clone(),
+            sessions: Arc::clone(&common.sessions),
+            factors: Arc::clone(&common.factors),
+            login: Arc::clone(&common.login),
+            hasher: Arc::clone(&common.hasher),
+            rules: Arc::clone(&common.rules),
+            limits: Arc::clone(&common.limits),
+            sealer: Arc::clone(self.around.in_flight),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        })
+    }
+
+    fn administration(
+        &self,
+        common: &Common,
+        (keys, max_memory_kib): (CredentialKeys, u32),
+        writes: Option<Arc<AccountService>>,
+    ) -> IdentityAdministration {
+        IdentityAdministration {
+            identities: Arc::clone(&self.directory),
+            sessions: Arc::clone(&common.sessions),
+            factors: Arc::clone(&common.factors),
+            keys,
+            max_memory_kib,
+            rules: Arc::clone(&common.rules),
+            mails: writes.map(|accounts| accounts as _),
+            sealer: Arc::clone(self.around.in_flight),
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        }
+    }
+
+    fn registration(&self, common: &Common, writes: Option<Arc<AccountService>>) -> RegistrationService {
+        RegistrationService::new(RegistrationParts {
+            identities: Arc::clone(&self.base.store) as _,
+            hasher: Arc::clone(&common.hasher),
+            rules: Arc::clone(&common.rules),
+            limits: Arc::clone(&common.limits),
+            mails: writes.map(|accounts| accounts as _),
+            config: self.config.registration,
+            clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
+        })
     }
 
     fn proof_of_work(&self) -> ProofOfWork {

@@ -54,6 +54,22 @@ pub(crate) enum StartError {
     /// Passwords need a secret that is not configured.
     #[error("the secrets: {0}; `sluice secrets status` counts")]
     MissingSecret(#[from] sluice_identity::credential::MissingSecret),
+    /// Second factors need a secret that is not configured.
+    #[error(
+        "the secrets: second factors were sealed with a secret at rest that is not configured: without it, nobody who has one \
+         logs in; `sluice secrets status` counts"
+    )]
+    SealedFactors,
+    #[error("the routes: {0}")]
+    Routes(#[from] sluice_gateway::route::RoutesError),
+    #[error("the gateway: {0}")]
+    Gateway(#[from] sluice_gateway::proxy::StartError),
+    #[error("the country database: {0}")]
+    Country(#[from] sluice_gateway::enrichment::CountryError),
+    #[error("the link: {0}")]
+    Link(#[from] sluice_gateway::link::LinkError),
+    #[error("the access log: {0}")]
+    AccessLog(std::io::Error),
     #[error("the directory {path}: {cause}")]
     Directory { path: PathBuf, cause: std::io::Error },
     #[error("the logs: {0}")]

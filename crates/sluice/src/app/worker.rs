@@ -12,8 +12,10 @@ use tracing::info;
 
 use super::identity_config;
 use super::listeners::Port;
-use super::node::{BUILD, World, check_secrets, key_material, open_store};
+use super::node::{BUILD, World};
 use super::numbers::show_hardening;
+use super::opening::{key_material, open_store};
+use super::required_secrets::RequiredSecrets;
 use super::secrets::SecretsError;
 use super::stores::{StartError, Stores};
 use crate::config::{DatabaseSettings, ListenAddress, ListenerSettings, Settings};
@@ -44,7 +46,8 @@ pub(crate) async fn run(
     };
     let stores = open_store(&database, false, (&world.clock, &world.rng)).await?;
     let worker = worker(settings, options, &stores, &world).await?;
-    check_secrets(&stores, &worker.keys, (&world.clock, &world.rng)).await?;
+    let required = RequiredSecrets { store: stores.repositories(), clock: &world.clock, rng: &world.rng };
+    required.of_passwords(&worker.keys).await?;
     let (tasks, served) = (TaskTracker::new(), CancellationToken::new());
     if let Some(port) = options.metrics_port {
         serve_metrics(settings, port, (&worker, &world), (&tasks, &served)).await?;
@@ -101,6 +104,6 @@ async fn serve_metrics(
     };
     let listener = ListenerSettings { address: ListenAddress::Tcp { host, port }, ..admin.clone() };
     let port = Port::bind(&listener, false, &*world.clock).await?;
-    port.serve("metrics", metrics::routes(Arc::new(metrics)), tasks, shutdown);
+    port.serve("metrics", metrics::own_routes(Arc::new(metrics)), tasks, shutdown);
     Ok(())
 }

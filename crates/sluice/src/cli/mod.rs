@@ -4,7 +4,7 @@
 //! by the composition root. [`remote`]: the verbs that talk to a running server. [`output`]: tables, JSON, YAML.
 //! [`console`]: what a command may touch. [`exit`]: what it ends with.
 //!
-//! Not here: what `serve`, `demo`, `migrate`, `janitor`, `secrets`, `worker`, `calibrate`, `import identities` and `export` do.
+//! Not here: what `serve`, `demo`, `migrate`, `janitor`, `secrets`, `worker`, `calibrate`, `gateway`, `import identities` and `export` do.
 
 mod calibrate;
 mod completion;
@@ -14,6 +14,7 @@ mod console;
 mod data_source;
 mod demo;
 mod exit;
+mod gateway;
 mod janitor;
 mod migrate;
 mod output;
@@ -36,6 +37,7 @@ pub(crate) use console::Console;
 pub(crate) use data_source::{DataSourceArgs, NO_DATA_SOURCE};
 pub(crate) use demo::DemoCommand;
 pub(crate) use exit::Exit;
+pub(crate) use gateway::{CheckRoutesArgs, GatewayCommand, MatchRouteArgs};
 pub(crate) use janitor::JanitorCommand;
 pub(crate) use migrate::{MigrateCommand, SqlAction};
 pub(crate) use output::{Answer, printable};
@@ -75,6 +77,9 @@ pub(crate) enum Commands {
     Worker(WorkerCommand),
     /// Measure this machine and propose what a password hash should cost
     Calibrate(CalibrateCommand),
+    /// Look at a routes file of the gateway
+    #[command(subcommand)]
+    Gateway(GatewayCommand),
     /// Bring people into a file
     Export(ExportCommand),
     /// Print the version

@@ -26,17 +26,23 @@ pub(crate) struct ServeCommand {
 /// Which endpoints to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listeners {
-    /// Public and admin endpoints
+    /// Public and admin endpoints; the gateway too where `gateway.routes` is set
     All,
     /// Public endpoints only
     Public,
     /// Admin endpoints only
     Admin,
+    /// The gateway only; health and metrics at the admin port
+    Gateway,
 }
 
 impl Listeners {
     pub(crate) fn has_public(self) -> bool {
         matches!(self, Self::All | Self::Public)
+    }
+
+    pub(crate) fn has_gateway(self) -> bool {
+        matches!(self, Self::All | Self::Gateway)
     }
 
     pub(crate) fn has_admin(self) -> bool {

@@ -2,6 +2,7 @@
 
 pub(crate) mod calibrate;
 pub(crate) mod demo;
+pub(crate) mod gateway;
 mod installation;
 pub(crate) mod janitor;
 pub(crate) mod migrate;

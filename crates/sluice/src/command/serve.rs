@@ -6,9 +6,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, warn};
 
 use super::{chain, load};
-use crate::app::{Node, StartError, StartOptions, World};
-use crate::cli::{Exit, ServeCommand};
-use crate::config::Loaded;
+use crate::app::{Node, StartError, StartOptions, World, run_gateway_process};
+use crate::cli::{Exit, Listeners, ServeCommand};
+use crate::config::{self, GatewayProcessSettings, Loaded};
 use crate::observability::{LogGuard, Traces, logs};
 
 /// The variable that may say in more detail what is logged, in the syntax of tracing.
@@ -17,6 +17,16 @@ const LOG_FILTER: &str = "SLUICE_LOG";
 /// Serves until it is told to stop.
 pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsString)>) -> Exit {
     let sources = serve.configuration.sources(environment);
+    if serve.listeners == Listeners::Gateway {
+        match config::load_gateway(&sources) {
+            Ok(Some(loaded)) => return run_gateway(&loaded, serve.tls_self_signed).await,
+            Ok(None) => {}
+            Err(error) => {
+                eprintln!("{error}");
+                return Exit::Failure;
+            }
+        }
+    }
     let Some(loaded) = load(&sources) else { return Exit::Failure };
     if serve.tls_self_signed && !loaded.settings.mode.is_development() {
         eprintln!(
@@ -51,6 +61,28 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
     if let Some(traces) = traces {
         traces.shutdown().await;
     }
+    drop(guard);
+    exit
+}
+
+/// Serves the gateway with nothing but a link.
+async fn run_gateway(settings: &GatewayProcessSettings, tls_self_signed: bool) -> Exit {
+    let filter = std::env::var(LOG_FILTER).ok();
+    let guard = match logs::init(settings.log, filter.as_deref(), None) {
+        Ok(guard) => guard,
+        Err(error) => {
+            eprintln!("{}", chain(&error));
+            return Exit::Failure;
+        }
+    };
+    let stopped = until_told_to_stop();
+    let exit = match run_gateway_process(settings, tls_self_signed, World::real(), stopped).await {
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            error!(error = %chain(&error), "the gateway does not start");
+            Exit::Failure
+        }
+    };
     drop(guard);
     exit
 }

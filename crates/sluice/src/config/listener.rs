@@ -1,4 +1,4 @@
-//! `serve.public` and `serve.admin`: what a listener is bound to and how it speaks.
+//! `serve.public`, `serve.admin`, `serve.gateway`, `serve.link`: what a listener is bound to and how it speaks.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use super::key::{Key, Kind};
 use super::reader::Reader;
 use super::tls::{self, TlsSettings};
 
-/// The keys of both listeners; host and port, whose defaults differ, are in `serve`.
+/// The keys of every listener; host and port, whose defaults differ, are in `serve`.
 pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "socket.owner",
@@ -82,6 +82,16 @@ pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> ListenerSettings {
         address: read_address(reader, prefix),
         tls: tls::read(reader, &format!("{prefix}.tls")),
         cors: cors::read(reader, &format!("{prefix}.cors")),
+        request_log_skips_health: reader.boolean(&format!("{prefix}.request_log.disable_for_health")),
+    }
+}
+
+/// Reads a listener that sends no CORS headers of its own.
+pub(super) fn read_without_cors(reader: &mut Reader<'_>, prefix: &str) -> ListenerSettings {
+    ListenerSettings {
+        address: read_address(reader, prefix),
+        tls: tls::read(reader, &format!("{prefix}.tls")),
+        cors: None,
         request_log_skips_health: reader.boolean(&format!("{prefix}.request_log.disable_for_health")),
     }
 }

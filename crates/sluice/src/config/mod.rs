@@ -17,6 +17,7 @@ mod dpop;
 mod dsn;
 mod duration;
 mod error;
+mod gateway;
 mod hook;
 mod identity;
 mod identity_hashing;
@@ -67,6 +68,9 @@ pub(crate) use cors::CorsSettings;
 pub(crate) use database::DatabaseSettings;
 pub(crate) use dsn::Dsn;
 pub(crate) use error::{ConfigError, Finding};
+pub(crate) use gateway::{
+    AccessLogSetting, GatewaySettings, LinkSettings, PhantomSettings, ServedLinkSettings,
+};
 pub(crate) use listener::{ListenAddress, ListenerSettings};
 pub(crate) use mode::Mode;
 pub(crate) use oauth2::{OAuth2Settings, PkcePolicy};
@@ -125,6 +129,8 @@ pub(crate) struct Settings {
     pub(crate) key_rotation: KeyRotationSettings,
     pub(crate) webfinger: WebfingerSettings,
     pub(crate) identity: IdentitySettings,
+    pub(crate) gateway: GatewaySettings,
+    pub(crate) link: ServedLinkSettings,
     pub(crate) outbound: OutboundSettings,
     pub(crate) log: LogSettings,
     pub(crate) tracing: TracingSettings,
@@ -191,6 +197,43 @@ pub(crate) fn load_database(sources: &Sources) -> Result<DatabaseSettings, Confi
     }
 }
 
+/// What a gateway in a process of its own needs: no database, no secrets, no issuer.
+#[derive(Debug, Clone)]
+pub(crate) struct GatewayProcessSettings {
+    pub(crate) mode: Mode,
+    pub(crate) gateway: GatewaySettings,
+    /// The port of health and metrics.
+    pub(crate) admin: ListenerSettings,
+    pub(crate) log: LogSettings,
+}
+
+/// Reads what a gateway in a process of its own needs. `None`: it has no link, so that it is a node like others.
+///
+/// # Errors
+/// [`ConfigError`] with every problem of these sections.
+pub(crate) fn load_gateway(sources: &Sources) -> Result<Option<GatewayProcessSettings>, ConfigError> {
+    let table = Table::new();
+    let mut layers = Layers { table: &table, values: Values::default(), findings: Findings::default() };
+    layers.defaults();
+    sources.files.iter().for_each(|file| layers.file(file));
+    layers.environment(&sources.environment);
+    layers.overrides(&sources.overrides);
+    let Layers { mut values, findings, .. } = layers;
+    let mode = derived::fill(&mut values, sources);
+    let mut reader = Reader::new(&table, &values, findings);
+    if !reader.has("gateway.link.url") {
+        return Ok(None);
+    }
+    let settings = GatewayProcessSettings {
+        mode,
+        gateway: gateway::read(&mut reader),
+        admin: listener::read(&mut reader, "serve.admin"),
+        log: log::read(&mut reader),
+    };
+    let findings = reader.into_findings();
+    findings.into_warnings().map(|_| Some(settings))
+}
+
 /// Reads the configuration; `files` writes the layer of the files.
 fn load_with(sources: &Sources, files: impl FnOnce(&mut Layers<'_>)) -> Result<Loaded, ConfigError> {
     let table = Table::new();
@@ -230,6 +273,8 @@ fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
     let key_rotation = rotation::read(reader, &ttl);
     let webfinger = webfinger::read(reader, &base);
     let identity = identity::read(reader, &base, urls.as_ref());
+    let gateway = gateway::read(reader);
+    let link = gateway::read_served(reader);
     let outbound = clients::read(reader);
     let log = log::read(reader);
     let tracing = tracing::read(reader);
@@ -246,6 +291,8 @@ fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
         key_rotation,
         webfinger,
         identity,
+        gateway,
+        link,
         outbound,
         log,
         tracing,

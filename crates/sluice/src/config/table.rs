@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use super::key::{Environment, Key};
 use super::{
-    clients, cookies, cors, database, device, dpop, hook, identity, identity_hashing, identity_limits,
-    identity_mail, identity_passkeys, jwt_bearer, listener, log, metadata_documents, mode, mtls, oauth2,
-    oidc, registration, requests, rotation, secrets, serve, strategies, tls, tracing, ttl, urls, webfinger,
-    without_effect,
+    clients, cookies, cors, database, device, dpop, gateway, hook, identity, identity_hashing,
+    identity_limits, identity_mail, identity_passkeys, jwt_bearer, listener, log, metadata_documents, mode,
+    mtls, oauth2, oidc, registration, requests, rotation, secrets, serve, strategies, tls, tracing, ttl,
+    urls, webfinger, without_effect,
 };
 
 /// The sections in the order of the reference page.
@@ -28,6 +28,15 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("serve.admin.", listener::KEYS),
     ("serve.admin.tls.", tls::KEYS),
     ("serve.admin.cors.", cors::KEYS),
+    ("serve.gateway.", gateway::GATEWAY_LISTENER),
+    ("serve.gateway.", listener::KEYS),
+    ("serve.gateway.tls.", tls::KEYS),
+    ("serve.decisions.", gateway::DECISION_LISTENER),
+    ("serve.decisions.", listener::KEYS),
+    ("serve.decisions.tls.", tls::KEYS),
+    ("serve.link.", gateway::LINK_LISTENER),
+    ("serve.link.", listener::KEYS),
+    ("serve.link.tls.", tls::KEYS),
     ("serve.cookies.", cookies::KEYS),
     ("ttl.", ttl::KEYS),
     ("strategies.", strategies::KEYS),
@@ -51,6 +60,7 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("identity.limits.", identity_limits::KEYS),
     ("identity.passkeys.", identity_passkeys::KEYS),
     ("identity.mail.", identity_mail::KEYS),
+    ("gateway.", gateway::KEYS),
     ("clients.", clients::KEYS),
     ("log.", log::KEYS),
     ("tracing.", tracing::KEYS),

@@ -6,13 +6,14 @@
 use std::io::{self, IsTerminal};
 
 use tracing::Subscriber;
-use tracing_subscriber::filter::EnvFilter;
+use tracing_subscriber::filter::{EnvFilter, LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, Registry};
 
 use super::line_writer::{self, LineWriter, LineWriterGuard};
+use super::text_lines::TextLayer;
 use super::traces::Traces;
 use crate::config::{LogFormat, LogLevel, LogSettings};
 
@@ -41,29 +42,31 @@ pub(crate) fn init(
     filter: Option<&str>,
     traces: Option<&Traces>,
 ) -> Result<LogGuard, LogInitError> {
-    let filter = match filter {
-        Some(directives) => EnvFilter::builder().parse(directives)?,
-        None => EnvFilter::builder().parse(default_directives(settings.level))?,
-    };
+    let filter = filter.map(|directives| EnvFilter::builder().parse(directives)).transpose()?;
     let (writer, guard) = line_writer::start(io::stderr())?;
     let look = Look { format: settings.format, colours: io::stderr().is_terminal() };
-    Registry::default().with(traces.map(Traces::layer)).with(filter).with(events(look, writer)).try_init()?;
+    let registry = Registry::default().with(traces.map(Traces::layer));
+    match filter {
+        Some(filter) => registry.with(filter).with(events(look, writer)).try_init()?,
+        // The same, but that it needs not look at every span that is entered.
+        None => registry.with(default_filter(settings.level)).with(events(look, writer)).try_init()?,
+    }
     Ok(LogGuard(guard))
 }
 
 /// Sluice's own events at `level`; those of libraries from warnings on.
-fn default_directives(level: LogLevel) -> String {
+fn default_filter(level: LogLevel) -> Targets {
     let others = if level == LogLevel::Error { LogLevel::Error } else { LogLevel::Warn };
-    format!("{},sluice={}", directive(others), directive(level))
+    Targets::new().with_default(filter_of(others)).with_target("sluice", filter_of(level))
 }
 
-const fn directive(level: LogLevel) -> &'static str {
+const fn filter_of(level: LogLevel) -> LevelFilter {
     match level {
-        LogLevel::Error => "error",
-        LogLevel::Warn => "warn",
-        LogLevel::Info => "info",
-        LogLevel::Debug => "debug",
-        LogLevel::Trace => "trace",
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
     }
 }
 
@@ -80,7 +83,8 @@ where
     let layer = tracing_subscriber::fmt::layer();
     let json = || tracing_subscriber::fmt::layer().json().flatten_event(true).with_span_list(false);
     match look.format {
-        LogFormat::Text => layer.with_ansi(look.colours).with_writer(writer).boxed(),
+        LogFormat::Text if look.colours => layer.with_writer(writer).boxed(),
+        LogFormat::Text => TextLayer(writer).boxed(),
         LogFormat::Json => json().with_writer(writer).boxed(),
         LogFormat::JsonPretty => json().with_writer(writer.indenting_json()).boxed(),
     }
@@ -112,9 +116,9 @@ mod tests {
     fn logged(format: LogFormat, level: LogLevel, events_of: impl FnOnce()) -> String {
         let output = Output::default();
         let (writer, guard) = line_writer::start(output.clone()).unwrap();
-        let filter = EnvFilter::builder().parse(default_directives(level)).unwrap();
-        let subscriber =
-            Registry::default().with(filter).with(events(Look { format, colours: false }, writer));
+        let subscriber = Registry::default()
+            .with(default_filter(level))
+            .with(events(Look { format, colours: false }, writer));
         tracing::subscriber::with_default(subscriber, events_of);
         drop(guard);
         let bytes = output.0.lock().clone();

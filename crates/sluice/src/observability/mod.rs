@@ -2,10 +2,11 @@
 //!
 //! [`logs`]: events on standard error. [`request_log`]: one line, one span and the HTTP metrics per request.
 //! [`metrics`]: `/admin/metrics/prometheus`. [`traces`]: OpenTelemetry by OTLP. [`profiles`]: CPU and memory, on request.
-//! [`redaction`]: URLs without what must not be read. `line_writer`, `request_id`: parts of these.
+//! [`gateway`]: the requests that pass through. [`redaction`]: URLs without what must not be read. `line_writer`, `text_lines`, `request_id`: parts of these.
 //!
 //! Nothing here decides anything; the crates below count and log, and do not know who listens.
 
+pub(crate) mod gateway;
 mod line_writer;
 pub(crate) mod logs;
 pub(crate) mod metrics;
@@ -13,6 +14,7 @@ pub(crate) mod profiles;
 pub(crate) mod redaction;
 mod request_id;
 pub(crate) mod request_log;
+mod text_lines;
 pub(crate) mod traces;
 
 pub(crate) use logs::{LogGuard, LogInitError};

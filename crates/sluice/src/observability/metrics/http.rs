@@ -131,17 +131,17 @@ impl HttpMetrics {
 
     /// Counts a finished request.
     pub(crate) fn record(&self, exchange: &Exchange<'_>) {
-        let endpoint = self.endpoint(exchange.endpoint.unwrap_or(UNMATCHED));
-        let series = self.series(&endpoint, Verb::of(exchange.method), exchange.status);
-        let seconds = exchange.duration.as_secs_f64();
-        endpoint.response_time.observe(seconds);
-        series.duration.observe(seconds);
-        series.requests.inc();
-        series.statuses.inc();
-        series.request_size.observe(approximate(exchange.request_bytes));
-        if let Some(bytes) = exchange.response_bytes {
-            series.response_size.observe(approximate(bytes));
+        let route = exchange.endpoint.unwrap_or(UNMATCHED);
+        let key = (Verb::of(exchange.method), exchange.status.as_u16());
+        // What is known is not cloned: all threads would count its holders in one place.
+        if let Some(endpoint) = self.endpoints.read().get(route)
+            && let Some(series) = endpoint.series.read().get(&key)
+        {
+            return endpoint.observe(series, exchange);
         }
+        let endpoint = self.endpoint(route);
+        let series = self.series(&endpoint, key.0, exchange.status);
+        endpoint.observe(&series, exchange);
     }
 
     fn endpoint(&self, route: &str) -> Arc<Endpoint> {
@@ -166,6 +166,20 @@ impl HttpMetrics {
         let series = self.families.series(&endpoint.label, verb, status);
         endpoint.series.write().insert(key, series.clone());
         series
+    }
+}
+
+impl Endpoint {
+    fn observe(&self, series: &Series, exchange: &Exchange<'_>) {
+        let seconds = exchange.duration.as_secs_f64();
+        self.response_time.observe(seconds);
+        series.duration.observe(seconds);
+        series.requests.inc();
+        series.statuses.inc();
+        series.request_size.observe(approximate(exchange.request_bytes));
+        if let Some(bytes) = exchange.response_bytes {
+            series.response_size.observe(approximate(bytes));
+        }
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) use self::http::{Exchange, HttpMetrics};
 pub(crate) use process::ProcessFacts;
 pub(crate) use sampled::Label;
 
+use super::gateway::GatewayMetrics;
 use commit::CommitCollector;
 use process::ProcessCollector;
 use sampled::{Kind, SampledCollector};
@@ -78,6 +79,11 @@ impl Metrics {
     /// The metrics of requests, for the request log.
     pub(crate) fn http(&self) -> Arc<HttpMetrics> {
         self.http.clone()
+    }
+
+    /// The metrics of the gateway's requests.
+    pub(crate) fn gateway(&self) -> GatewayMetrics {
+        GatewayMetrics::register(&mut self.registry.lock())
     }
 
     /// A gauge without labels, read when asked for.
@@ -195,6 +201,12 @@ const PRIORITIES: [(&str, Priority); 3] = [
 /// `GET /admin/metrics/prometheus`.
 pub(crate) fn routes(metrics: Arc<Metrics>) -> Router {
     Router::new().route("/admin/metrics/prometheus", get(prometheus)).with_state(metrics)
+}
+
+/// The same of a process that has nothing else to serve: at the path that scrapers ask for, too.
+pub(crate) fn own_routes(metrics: Arc<Metrics>) -> Router {
+    let short = Router::new().route("/metrics", get(prometheus)).with_state(Arc::clone(&metrics));
+    short.merge(routes(metrics))
 }
 
 async fn prometheus(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {

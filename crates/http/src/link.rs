@@ -1,0 +1,116 @@
+//! The link: a port of its own where gateways in other processes get keys and revocations. Each request bears a secret.
+//!
+//! Never part of the admin API: who has the admin port can do anything, who has the link can check tokens.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
+use sluice_commit::StoreError;
+use sluice_primitives::Secret;
+use sluice_token::link::{FeedAnswer, FeedQuestion, TokenAnswer, TokenQuestion};
+use sluice_token::{Feed, FeedBatch, FeedFollower, FeedPosition};
+use tokio::time::{Instant, timeout_at};
+use tracing::warn;
+
+use crate::extract::bearer;
+use crate::respond::chain;
+use crate::router::health_routes;
+use crate::state::Health;
+
+/// The longest that a gateway may have the server wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// What the link needs of the rest of the server.
+pub trait LinkSource: Send + Sync {
+    /// The keys, as JSON: subkeys of access tokens, public keys of signed ones.
+    fn keys(&self) -> Vec<u8>;
+
+    /// Whether a token holds, and what it says.
+    ///
+    /// # Errors
+    /// [`StoreError`] if this cannot be told now.
+    fn check(&self, token: &str) -> Result<TokenAnswer, StoreError>;
+}
+
+/// What the link's handlers work with.
+#[derive(Clone)]
+pub struct LinkState {
+    /// What every request must bear.
+    pub token: Arc<Secret<String>>,
+    /// Keys and verdicts.
+    pub source: Arc<dyn LinkSource>,
+    /// The store's feed.
+    pub feed: Arc<dyn Feed>,
+    /// This node's own place in it.
+    pub follower: Arc<FeedFollower>,
+    /// Whether the node can serve.
+    pub health: Arc<dyn Health>,
+}
+
+/// The routes of the link.
+pub fn link(state: LinkState) -> Router {
+    let health = Arc::clone(&state.health);
+    Router::new()
+        .route("/link/v1/keys", post(keys))
+        .route("/link/v1/feed", post(feed))
+        .route("/link/v1/check", post(check))
+        .layer(from_fn_with_state(Arc::clone(&state.token), check_token))
+        .with_state(state)
+        .merge(health_routes(health))
+}
+
+async fn check_token(State(expected): State<Arc<Secret<String>>>, request: Request, next: Next) -> Response {
+    let presented = bearer(request.headers()).unwrap_or_default();
+    if expected.same_as(presented.as_bytes()) {
+        return next.run(request).await;
+    }
+    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer realm=\"sluice link\"")]).into_response()
+}
+
+async fn keys(State(state): State<LinkState>) -> Response {
+    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], state.source.keys()).into_response()
+}
+
+async fn feed(State(state): State<LinkState>, Json(question): Json<FeedQuestion>) -> Response {
+    let from = FeedPosition::from(&question.position);
+    let wait = Duration::from_millis(question.wait_ms).min(LONGEST_WAIT);
+    match state.after(&from, wait).await {
+        Ok(batch) => Json(FeedAnswer::from(&batch)).into_response(),
+        Err(error) => {
+            warn!(error = %chain(&error), "a gateway was not told what was revoked");
+            StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
+    }
+}
+
+impl LinkState {
+    /// What came after a position, now or as soon as something does. Who is where this node is costs no query: it waits for
+    /// this node to hear.
+    async fn after(&self, from: &FeedPosition, wait: Duration) -> Result<FeedBatch, StoreError> {
+        let mut advanced = self.follower.subscribe();
+        advanced.mark_unchanged();
+        let until = Instant::now() + wait;
+        if self.follower.position() == *from {
+            let heard = timeout_at(until, advanced.changed()).await;
+            if heard.is_err() && !self.follower.is_stale() {
+                let age = self.follower.age();
+                return Ok(FeedBatch { position: from.clone(), age, ..FeedBatch::default() });
+            }
+        }
+        self.feed.read(from).await
+    }
+}
+
+async fn check(State(state): State<LinkState>, Json(question): Json<TokenQuestion>) -> Response {
+    match state.source.check(&question.token) {
+        Ok(answer) => ([(CACHE_CONTROL, "no-store")], Json(answer)).into_response(),
+        Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}

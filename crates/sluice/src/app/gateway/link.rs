@@ -1,0 +1,199 @@
+//! What tokens are checked with in a process of its own: keys and revocations by way of a link.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use sluice_crypto::Sealer;
+use sluice_crypto::jwk::{JwkSet, SigningAlgorithm};
+use sluice_crypto::jws::{VerifiedJws, VerifyingKey, verify};
+use sluice_crypto::paseto::PasetoPublicKey;
+use sluice_gateway::link::{LinkClient, LinkError};
+use sluice_gateway::validation::{Authority, BoxedValidation, OwnKeys};
+use sluice_gateway::{Caller, TokenFault};
+use sluice_primitives::NetworkId;
+use sluice_token::link::{LinkKeys, TokenAnswer};
+use sluice_token::{Change, FeedFollower, paseto, sealed};
+use tokio::sync::Semaphore;
+use tracing::warn;
+
+use crate::command::chain;
+
+/// How often keys are asked for, whether or not the feed spoke of them.
+const KEYS_EVERY: Duration = Duration::from_secs(60);
+/// The pause after a feed or keys that could not be had.
+const BACK_OFF: Duration = Duration::from_millis(500);
+/// The most tokens that are asked about at once.
+const MAX_QUESTIONS: usize = 64;
+
+/// The keys as they came last.
+pub(super) struct LinkedKeys {
+    current: ArcSwap<Keys>,
+    /// Opens sealed tokens, and the facts in JWTs.
+    pub(super) sealer: Arc<ArcSwap<Sealer>>,
+    generation: AtomicU64,
+}
+
+struct Keys {
+    document: Vec<u8>,
+    verifying: Vec<VerifyingKey>,
+    algorithms: Vec<SigningAlgorithm>,
+    persons: Vec<PasetoPublicKey>,
+    network: NetworkId,
+    issuer: String,
+}
+
+/// The document cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the keys of the link cannot be used: {0}")]
+pub(crate) struct UnusableKeys(&'static str);
+
+impl Keys {
+    fn of(document: &LinkKeys) -> Result<(Self, Sealer), UnusableKeys> {
+        let network: NetworkId = document.network.parse().map_err(|_| UnusableKeys("the network"))?;
+        let set =
+            JwkSet::understood(document.jwks.get().as_bytes()).map_err(|_| UnusableKeys("the JWK set"))?;
+        let mut algorithms: Vec<_> = set.keys.iter().filter_map(|key| key.signing_algorithm().ok()).collect();
+        algorithms.sort_unstable();
+        algorithms.dedup();
+        let keys = Self {
+            document: serde_json::to_vec(document).unwrap_or_default(),
+            verifying: VerifyingKey::usable_of(&set),
+            algorithms,
+            persons: document.persons.iter().filter_map(|key| PasetoPublicKey::from_jwk(key).ok()).collect(),
+            network,
+            issuer: document.issuer.clone(),
+        };
+        Ok((keys, Sealer::from_subkeys(network, &document.sealed)))
+    }
+}
+
+impl LinkedKeys {
+    pub(super) fn of(document: &LinkKeys) -> Result<Self, UnusableKeys> {
+        let (keys, sealer) = Keys::of(document)?;
+        Ok(Self {
+            current: ArcSwap::from_pointee(keys),
+            sealer: Arc::new(ArcSwap::from_pointee(sealer)),
+            generation: AtomicU64::new(1),
+        })
+    }
+
+    /// The issuer of the authorization server.
+    pub(super) fn issuer(&self) -> String {
+        self.current.load().issuer.clone()
+    }
+
+    /// Takes other keys in use, if they are others.
+    fn replace(&self, document: &LinkKeys) -> Result<(), UnusableKeys> {
+        let (keys, sealer) = Keys::of(document)?;
+        if keys.document != self.current.load().document {
+            self.sealer.store(Arc::new(sealer));
+            self.current.store(Arc::new(keys));
+            self.generation.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+}
+
+impl OwnKeys for LinkedKeys {
+    fn verify_jwt(&self, token: &str) -> Option<VerifiedJws> {
+        let keys = self.current.load();
+        verify(token, &keys.verifying, &keys.algorithms).ok()
+    }
+
+    fn verify_paseto(&self, token: &str) -> Option<Vec<u8>> {
+        let keys = self.current.load();
+        keys.persons.iter().find_map(|key| key.verify(token, keys.network.as_bytes()).ok())
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+}
+
+/// Asks for the keys until there are some.
+pub(super) async fn first_keys(client: &LinkClient) -> LinkedKeys {
+    loop {
+        match client.keys::<LinkKeys>().await.map(|document| LinkedKeys::of(&document)) {
+            Ok(Ok(keys)) => return keys,
+            Ok(Err(error)) => warn!(%error, "the link is asked again"),
+            Err(error) => warn!(error = %chain(&error), "the link is asked again"),
+        }
+        tokio::time::sleep(BACK_OFF * 2).await;
+    }
+}
+
+/// Follows feed and keys, for ever.
+pub(super) async fn follow(client: Arc<LinkClient>, follower: Arc<FeedFollower>, keys: Arc<LinkedKeys>) {
+    let mut asked_at = tokio::time::Instant::now();
+    loop {
+        let mut ask_for_keys = asked_at.elapsed() >= KEYS_EVERY;
+        match follower.catch_up().await {
+            Ok(changes) => {
+                ask_for_keys |= changes.iter().any(|change| matches!(change, Change::Keys(_)));
+                if !ask_for_keys {
+                    follower.wait().await;
+                }
+            }
+            Err(error) => {
+                warn!(error = %chain(&error), "revocations were not heard");
+                tokio::time::sleep(BACK_OFF).await;
+            }
+        }
+        if ask_for_keys && renew(&client, &keys).await.is_ok() {
+            asked_at = tokio::time::Instant::now();
+        }
+    }
+}
+
+async fn renew(client: &LinkClient, keys: &LinkedKeys) -> Result<(), LinkError> {
+    let document = client.keys::<LinkKeys>().await.inspect_err(|error| {
+        warn!(error = %chain(error), "the keys stay as they were");
+    })?;
+    if let Err(error) = keys.replace(&document) {
+        warn!(%error, "the keys stay as they were");
+    }
+    Ok(())
+}
+
+/// The authorization server at the other end, asked about tokens when revocations were not heard of for long.
+pub(super) struct LinkAuthority {
+    client: Arc<LinkClient>,
+    questions: Arc<Semaphore>,
+}
+
+impl LinkAuthority {
+    pub(super) fn new(client: Arc<LinkClient>) -> Self {
+        Self { client, questions: Arc::new(Semaphore::new(MAX_QUESTIONS)) }
+    }
+}
+
+impl Authority for LinkAuthority {
+    fn introspect(&self, token: &str) -> BoxedValidation {
+        let (client, questions) = (Arc::clone(&self.client), Arc::clone(&self.questions));
+        let token = token.to_owned();
+        Box::pin(async move {
+            let _permit = questions.try_acquire_owned().map_err(|_| TokenFault::Unreachable)?;
+            match client.check(&token).await {
+                Ok(answer) if !answer.active => Err(TokenFault::Revoked),
+                Ok(answer) => told(&answer).ok_or(TokenFault::Unreachable),
+                Err(error) => {
+                    warn!(error = %chain(&error), "the authorization server could not be asked about a token");
+                    Err(TokenFault::Unreachable)
+                }
+            }
+        })
+    }
+}
+
+/// Who calls with a token that holds.
+fn told(answer: &TokenAnswer) -> Option<Arc<Caller>> {
+    let of_client = || Some(Caller::Own(Box::new(sealed::decode(answer.claims.as_deref()?).ok()?)));
+    let of_person = || {
+        Some(Caller::Person(Box::new(
+            paseto::read(answer.person.as_deref()?.as_bytes()).ok()?.try_into().ok()?,
+        )))
+    };
+    of_client().or_else(of_person).map(Arc::new)
+}

@@ -1,0 +1,282 @@
+//! The gateway: made, served, followed.
+//!
+//! [`own_keys`]: what tokens of this installation are checked with, where it is in this process. [`link`]: the same, from
+//! elsewhere. [`process`]: a gateway in a process of its own. [`served_link`]: what an authorization server gives such a process.
+//! [`numbers`]: what an operator sees of it.
+
+mod link;
+mod numbers;
+mod own_keys;
+pub(crate) mod process;
+mod served_link;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use sluice_crypto::Sealer;
+use sluice_crypto::jwk::Jwk;
+use sluice_gateway::decision::{DecisionConfig, RunningDecisions};
+use sluice_gateway::enrichment::{CountryLookup, PhantomSigner};
+use sluice_gateway::limit::RateLimits;
+use sluice_gateway::proxy::{ProxyConfig, RunningProxy};
+use sluice_gateway::route::RoutesFile;
+use sluice_gateway::validation::{HolderCheck, HolderParts, LocalParts, Validation, ValidationParts};
+use sluice_gateway::{Gateway, GatewayParts, PhantomParts};
+use sluice_net::{FetchPolicy, Fetcher, ForwardedCertificatePolicy, Limits, LocalAddress};
+use sluice_primitives::{Lifetime, Rng};
+use tokio::runtime::Handle;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::info;
+
+use super::listeners::{acceptor, bind_address};
+use super::node::World;
+use super::stores::StartError;
+use crate::config::{AccessLogSetting, GatewaySettings, ListenerSettings, PhantomSettings};
+use crate::observability::Metrics;
+use crate::observability::gateway::{AccessLog, AccessLogGuard, AccessLogTarget, GatewayObserver};
+
+pub(crate) use own_keys::{Known, RingKeys, local_parts};
+pub(crate) use served_link::{Link, ServedKeys};
+
+/// The most verdicts on signed tokens that are remembered, about 1 KiB each.
+const CACHED_VERDICTS: usize = 131_072;
+/// How old a DPoP proof may be, and how long a nonce is good (RFC 9449 §11.1, §8).
+const PROOF_LIFETIME: Lifetime = Lifetime::minutes(5);
+const NONCE_LIFETIME: Lifetime = Lifetime::minutes(5);
+/// How often the country database is looked at.
+const LOOK_AT_COUNTRIES: Duration = Duration::from_secs(10);
+
+/// What a gateway is started with.
+pub(crate) struct GatewayStart<'a> {
+    pub(crate) settings: &'a GatewaySettings,
+    /// Whether a certificate is made up where none is configured.
+    pub(crate) tls_self_signed: bool,
+    /// Tokens of this installation.
+    pub(crate) local: LocalParts,
+    /// Seals the nonces of DPoP proofs.
+    pub(crate) nonces: Arc<Sealer>,
+    pub(crate) metrics: &'a Metrics,
+    pub(crate) world: &'a World,
+    pub(crate) tasks: &'a TaskTracker,
+    pub(crate) shutdown: &'a CancellationToken,
+}
+
+/// A gateway that serves.
+pub(crate) struct RunningGateway {
+    /// `host:port` or a path.
+    pub(crate) address: String,
+    /// The same of the decisions, if other proxies get any.
+    pub(crate) decisions: Option<String>,
+    pub(crate) file: Arc<RoutesFile>,
+    #[expect(dead_code, reason = "held for its drop")]
+    access_log: Option<AccessLogGuard>,
+}
+
+impl RunningGateway {
+    /// Reads the routes, binds the ports, serves.
+    ///
+    /// # Errors
+    /// [`StartError`] says which part does not start.
+    pub(crate) async fn start(path: &Path, start: GatewayStart<'_>) -> Result<Self, StartError> {
+        let World { clock, .. } = start.world;
+        let file = Arc::new(RoutesFile::open(path.to_owned(), Arc::clone(clock))?);
+        let parts = start.parts(&file)?;
+        let (observer, access_log) = start.observer()?;
+        let gateway = Arc::new(Gateway::new(GatewayParts { observer: Arc::new(observer), ..parts.gateway }));
+        numbers::show(start.metrics, &file, &parts.validation);
+        let follower = Follower {
+            file: Arc::clone(&file),
+            validation: parts.validation,
+            limits: parts.limits,
+            country: parts.country,
+        };
+        follower.spawn(start.tasks, start.shutdown);
+        let settings = start.settings;
+        let decisions = match &settings.decisions {
+            Some(listener) => {
+                let config = start.proxy_config(listener)?;
+                let served = DecisionConfig::default();
+                Some(
+                    RunningDecisions::start(config, served, Arc::clone(&gateway), start.shutdown.clone())
+                        .await?,
+                )
+            }
+            None => None,
+        };
+        let proxy =
+            RunningProxy::start(start.proxy_config(&settings.listener)?, gateway, start.shutdown.clone())
+                .await?;
+        let address = text(proxy.local_address());
+        let decided_at = decisions.as_ref().map(|decisions| text(decisions.local_address()));
+        info!(listener = "gateway", %address, decisions = decided_at.as_deref(), "listening");
+        start.tasks.spawn(async move {
+            let drained = proxy.drained().await;
+            if let Some(decisions) = decisions {
+                decisions.drained().await;
+            }
+            info!(listener = "gateway", cut = drained.cut, "listener closed");
+        });
+        Ok(Self { address, decisions: decided_at, file, access_log })
+    }
+}
+
+/// What is made before the gateway.
+struct Made {
+    gateway: GatewayParts,
+    validation: Arc<Validation>,
+    limits: Arc<RateLimits>,
+    country: Arc<CountryLookup>,
+}
+
+impl GatewayStart<'_> {
+    fn parts(&self, file: &RoutesFile) -> Result<Made, StartError> {
+        let World { clock, rng } = self.world;
+        let table = file.routes().load();
+        let issuers: Vec<_> = table.settings().issuers.iter().map(|issuer| (**issuer).clone()).collect();
+        // Other issuers are configured: they may be inside.
+        let policy = FetchPolicy { allow_private: true, ..FetchPolicy::default() };
+        let validation = Arc::new(Validation::new(
+            ValidationParts {
+                local: Some(self.local.clone()),
+                fetcher: Arc::new(Fetcher::new(policy)?),
+                runtime: Handle::current(),
+                clock: Arc::clone(clock),
+                cache_entries: NonZeroUsize::new(CACHED_VERDICTS).unwrap_or(NonZeroUsize::MIN),
+            },
+            &issuers,
+        ));
+        let country = Arc::new(CountryLookup::default());
+        if let Some(path) = &table.settings().country_database {
+            country.load(path)?;
+        }
+        let limits = Arc::new(RateLimits::new(Arc::clone(clock)));
+        let holder = HolderCheck::new(HolderParts {
+            sealer: Arc::clone(&self.nonces),
+            rng: Arc::clone(rng),
+            proof_lifetime: PROOF_LIFETIME,
+            nonce_lifetime: NONCE_LIFETIME,
+        });
+        let gateway = GatewayParts {
+            routes: Arc::clone(file.routes()),
+            validation: Arc::clone(&validation) as _,
+            holder: Arc::new(holder),
+            limits: Arc::clone(&limits),
+            country: Arc::clone(&country),
+            phantom: Some(phantom(&self.settings.phantom, rng)?),
+            observer: Arc::new(sluice_gateway::observer::Silent),
+            clock: Arc::clone(clock),
+        };
+        Ok(Made { gateway, validation, limits, country })
+    }
+
+    fn observer(&self) -> Result<(GatewayObserver, Option<AccessLogGuard>), StartError> {
+        let target = match &self.settings.access_log {
+            AccessLogSetting::Off => None,
+            AccessLogSetting::StandardError => Some(AccessLogTarget::StandardError),
+            AccessLogSetting::File(path) => Some(AccessLogTarget::File(path.clone())),
+        };
+        let started = target.map(|target| AccessLog::start(&target)).transpose();
+        let (log, guard) = started.map_err(StartError::AccessLog)?.unzip();
+        Ok((GatewayObserver { metrics: Arc::new(self.metrics.gateway()), log }, guard))
+    }
+
+    fn proxy_config(&self, listener: &ListenerSettings) -> Result<ProxyConfig, StartError> {
+        let cores = self.settings.threads.and_then(NonZeroUsize::new);
+        let cores = cores.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+        let tls = acceptor(&listener.tls, self.tls_self_signed, &*self.world.clock)?;
+        if let Some(tls) = &tls {
+            let reloading =
+                tls.clone().reload_when_changed(super::listeners::RELOAD_EVERY, self.shutdown.clone());
+            self.tasks.spawn(reloading);
+        }
+        Ok(ProxyConfig {
+            address: bind_address(&listener.address),
+            cores,
+            tls,
+            limits: Limits { max_connections: self.settings.max_connections, ..Limits::default() },
+            certificates: ForwardedCertificatePolicy::default(),
+        })
+    }
+}
+
+fn phantom(settings: &PhantomSettings, rng: &Arc<dyn Rng>) -> Result<PhantomParts, StartError> {
+    let unusable = |reason: String| StartError::Setting { key: "gateway.phantom.key", reason };
+    let issuer = settings.issuer.clone();
+    let signer = match &settings.key {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+            let key: Result<Jwk, String> = if text.trim_start().starts_with('{') {
+                serde_json::from_str(&text).map_err(|error| error.to_string())
+            } else {
+                Jwk::from_pem(&text).map_err(|error| error.to_string())
+            };
+            PhantomSigner::new(issuer, &key.map_err(&unusable)?, Arc::clone(rng))
+        }
+        None => PhantomSigner::generate(issuer, Arc::clone(rng)),
+    };
+    let signer = signer.map_err(|error| unusable(error.to_string()))?;
+    Ok(PhantomParts { signer: Arc::new(signer), jwks_path: settings.jwks_path.clone() })
+}
+
+fn text(address: &LocalAddress) -> String {
+    match address {
+        LocalAddress::Tcp(address) => address.to_string(),
+        LocalAddress::Unix(path) => path.display().to_string(),
+    }
+}
+
+/// What follows the routes file.
+struct Follower {
+    file: Arc<RoutesFile>,
+    validation: Arc<Validation>,
+    limits: Arc<RateLimits>,
+    country: Arc<CountryLookup>,
+}
+
+impl Follower {
+    fn spawn(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        tasks.spawn(Arc::clone(&self.file).follow(shutdown.clone()));
+        tasks.spawn(reload_when_told(Arc::clone(&self.file), shutdown.clone()));
+        let shutdown = shutdown.clone();
+        tasks.spawn(async move {
+            shutdown.run_until_cancelled(self.run()).await;
+        });
+    }
+
+    async fn run(self) {
+        let mut replaced = self.file.routes().subscribe();
+        let mut looks = tokio::time::interval(LOOK_AT_COUNTRIES);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = replaced.changed() => {
+                    let table = Arc::clone(&self.file.routes().load());
+                    let issuers: Vec<_> =
+                        table.settings().issuers.iter().map(|issuer| (**issuer).clone()).collect();
+                    self.validation.reload(&issuers);
+                    self.limits.keep_only(&table);
+                }
+                _ = looks.tick() => {
+                    let wanted = self.file.routes().load().settings().country_database.clone();
+                    let country = Arc::clone(&self.country);
+                    let _ = tokio::task::spawn_blocking(move || country.sweep(wanted.as_deref())).await;
+                }
+            }
+        }
+    }
+}
+
+/// SIGHUP: the routes file is read again, whether or not it changed.
+async fn reload_when_told(file: Arc<RoutesFile>, shutdown: CancellationToken) {
+    let Ok(mut told) = signal(SignalKind::hangup()) else { return };
+    while shutdown.run_until_cancelled(told.recv()).await.flatten().is_some() {
+        let file = Arc::clone(&file);
+        // What went wrong was logged.
+        let _ = tokio::task::spawn_blocking(move || file.reload()).await;
+    }
+}

@@ -1,0 +1,59 @@
+//! What the metrics show of the gateway beside its requests.
+
+use std::sync::Arc;
+
+use sluice_gateway::route::RoutesFile;
+use sluice_gateway::validation::{Validation, VerdictCache};
+use sluice_token::{FeedFollower, RevocationSet};
+
+use crate::observability::Metrics;
+use crate::observability::metrics::CacheReaders;
+
+/// Shows the cache of verdicts, the questions to other issuers, and how the routes file stands.
+pub(super) fn show(metrics: &Metrics, file: &Arc<RoutesFile>, validation: &Arc<Validation>) {
+    let cache = |read: fn(&VerdictCache) -> u64| {
+        let validation = Arc::clone(validation);
+        Box::new(move || read(validation.cache())) as Box<dyn Fn() -> u64 + Send + Sync>
+    };
+    let readers = CacheReaders {
+        entries: cache(|cache| u64::try_from(cache.len()).unwrap_or(u64::MAX)),
+        hits_total: cache(VerdictCache::hits),
+        misses_total: cache(VerdictCache::misses),
+    };
+    metrics.register_cache("gateway_verdicts", readers);
+    let failing = Arc::clone(file);
+    metrics.register_counter(
+        "sluice_gateway_routes_failures_total",
+        "Routes files that were no good and left the old routes in force",
+        Vec::new(),
+        move || failing.state().failures,
+    );
+    let loaded = Arc::clone(file);
+    metrics.register_gauge_fn(
+        "sluice_gateway_routes_loaded_timestamp_seconds",
+        "When the routes in force were read",
+        move || seconds(loaded.state().loaded_at.as_secs()),
+    );
+    let current = Arc::clone(file);
+    metrics.register_gauge_fn(
+        "sluice_gateway_routes_in_force",
+        "Whether what is in the routes file is in force: 1, or 0 while it has mistakes",
+        move || if current.state().error.is_none() { 1.0 } else { 0.0 },
+    );
+}
+
+fn seconds(whole: i64) -> f64 {
+    u32::try_from(whole).map_or(0.0, f64::from)
+}
+
+/// Shows what is known of revocations, where no node does.
+pub(super) fn show_knowledge(metrics: &Metrics, set: &Arc<RevocationSet>, follower: &Arc<FeedFollower>) {
+    let set = Arc::clone(set);
+    metrics.register_gauge_fn("sluice_revocation_markers", "Live revocation markers in memory", move || {
+        f64::from(u32::try_from(set.len()).unwrap_or(u32::MAX))
+    });
+    let follower = Arc::clone(follower);
+    metrics.register_gauge_fn("sluice_feed_age_seconds", "How long ago the feed was heard", move || {
+        follower.age().as_duration().as_secs_f64()
+    });
+}

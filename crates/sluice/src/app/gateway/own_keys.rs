@@ -1,0 +1,60 @@
+//! What tokens of this installation are checked with, where its authorization server is in this process.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use sluice_crypto::Sealer;
+use sluice_crypto::jws::VerifiedJws;
+use sluice_gateway::validation::{LocalParts, OwnKeys};
+use sluice_identity::session::AccessTokenKeys;
+use sluice_oauth::keys::KeyRing;
+use sluice_token::{FeedFollower, RevocationSet};
+
+use crate::app::identity_tokens::IdentityTokenKeys;
+use crate::config::GatewaySettings;
+
+/// The keys of this node.
+pub(crate) struct RingKeys {
+    pub(crate) ring: Arc<KeyRing>,
+    pub(crate) persons: Arc<IdentityTokenKeys>,
+}
+
+impl OwnKeys for RingKeys {
+    fn verify_jwt(&self, token: &str) -> Option<VerifiedJws> {
+        self.ring.verify_own(token).ok()
+    }
+
+    fn verify_paseto(&self, token: &str) -> Option<Vec<u8>> {
+        self.persons.verify(token)
+    }
+
+    fn generation(&self) -> u64 {
+        self.ring.generation()
+    }
+}
+
+/// What a node knows of its tokens.
+pub(crate) struct Known<'a> {
+    pub(crate) sealer: &'a Arc<Sealer>,
+    pub(crate) revocations: &'a Arc<RevocationSet>,
+    pub(crate) follower: &'a Arc<FeedFollower>,
+}
+
+/// Everything that tokens of this node are checked with. Where revocations were not heard of for long there is nobody else to ask: the
+/// feed is the store.
+pub(crate) fn local_parts(
+    settings: &GatewaySettings,
+    keys: RingKeys,
+    known: &Known<'_>,
+    issuer: &str,
+) -> LocalParts {
+    LocalParts {
+        sealer: Arc::new(ArcSwap::new(Arc::clone(known.sealer))),
+        keys: Arc::new(keys),
+        revocations: Arc::clone(known.revocations),
+        freshness: Arc::clone(known.follower) as _,
+        max_age: settings.max_feed_age.into(),
+        authority: None,
+        person_issuer: Some(issuer.to_owned()),
+    }
+}

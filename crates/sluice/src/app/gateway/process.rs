@@ -1,0 +1,214 @@
+//! A gateway in a process of its own: no database, no secret but that of the link. It has the key of access tokens and opens
+//! nothing else.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use sluice_crypto::{Sealer, SystemSecret};
+use sluice_gateway::link::{LinkClient, LinkConfig, LinkFeed};
+use sluice_gateway::route::RoutesFile;
+use sluice_gateway::validation::LocalParts;
+use sluice_http::{Health, Ready, health_routes};
+use sluice_primitives::{NetworkId, Secret};
+use sluice_token::{FeedFollower, RevocationSet};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+use super::link::{self, LinkAuthority, LinkedKeys};
+use super::{GatewayStart, RunningGateway, numbers};
+use crate::app::listeners::Port;
+use crate::app::node::{BUILD, DRAIN, World};
+use crate::app::stores::StartError;
+use crate::config::{GatewayProcessSettings, LinkSettings};
+use crate::observability::{Metrics, metrics};
+
+/// Serves until `shutdown`, and then what is in flight.
+///
+/// # Errors
+/// [`StartError`] says which part does not start.
+pub(crate) async fn run(
+    settings: &GatewayProcessSettings,
+    tls_self_signed: bool,
+    world: World,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), StartError> {
+    let process = Process::start(settings, tls_self_signed, world).await?;
+    let (tasks, stop) = (process.tasks.clone(), process.shutdown.clone());
+    let told = async {
+        shutdown.await;
+        info!("stopping");
+        stop.cancel();
+    };
+    let (served, ()) = tokio::join!(process.serve(), told_or_failed(told, &stop));
+    stop.cancel();
+    tasks.close();
+    if tokio::time::timeout(DRAIN, tasks.wait()).await.is_err() {
+        warn!("some requests were cut off");
+    }
+    info!("stopped");
+    served
+}
+
+/// Ends when it is told to, or when serving has failed.
+async fn told_or_failed(told: impl Future<Output = ()> + Send, stop: &CancellationToken) {
+    tokio::select! {
+        () = told => {}
+        () = stop.cancelled() => {}
+    }
+}
+
+struct Process<'a> {
+    settings: &'a GatewayProcessSettings,
+    link: &'a LinkSettings,
+    routes: PathBuf,
+    tls_self_signed: bool,
+    world: World,
+    client: Arc<LinkClient>,
+    follower: Arc<FeedFollower>,
+    revocations: Arc<RevocationSet>,
+    health: Arc<GatewayHealth>,
+    metrics: Arc<Metrics>,
+    tasks: TaskTracker,
+    shutdown: CancellationToken,
+}
+
+impl<'a> Process<'a> {
+    /// Binds the port of health and metrics, which says what is missing meanwhile.
+    async fn start(
+        settings: &'a GatewayProcessSettings,
+        tls_self_signed: bool,
+        world: World,
+    ) -> Result<Self, StartError> {
+        let required = |key| StartError::Setting { key, reason: "is required by `serve gateway`".to_owned() };
+        let link = settings.gateway.link.as_ref().ok_or_else(|| required("gateway.link.url"))?;
+        let routes = settings.gateway.routes.clone().ok_or_else(|| required("gateway.routes"))?;
+        let client = Arc::new(LinkClient::new(&LinkConfig {
+            url: link.url.clone(),
+            token: Secret::new(link.token.expose().to_owned()),
+            ca_file: link.ca_file.clone(),
+        })?);
+        let revocations = Arc::new(RevocationSet::default());
+        let feed = Arc::new(LinkFeed::new(Arc::clone(&client)));
+        let follower = Arc::new(FeedFollower::new(feed, Arc::clone(&revocations), Arc::clone(&world.clock)));
+        let health = Arc::new(GatewayHealth {
+            follower: Arc::clone(&follower),
+            max_age: settings.gateway.max_feed_age.into(),
+            routes: OnceCell::new(),
+        });
+        let metrics = Arc::new(Metrics::new(BUILD));
+        numbers::show_knowledge(&metrics, &revocations, &follower);
+        let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
+        let port = Port::bind(&settings.admin, false, &*world.clock).await?;
+        let router = observe(Arc::clone(&metrics), Arc::clone(&health) as _);
+        port.serve("health", router, &tasks, &shutdown);
+        Ok(Self {
+            settings,
+            link,
+            routes,
+            tls_self_signed,
+            world,
+            client,
+            follower,
+            revocations,
+            health,
+            metrics,
+            tasks,
+            shutdown,
+        })
+    }
+
+    /// Waits for keys and revocations, then serves until shutdown.
+    async fn serve(self) -> Result<(), StartError> {
+        let stopped = self.shutdown.clone();
+        let served = stopped.run_until_cancelled(self.begin()).await.unwrap_or(Ok(None));
+        let running = match served {
+            Ok(running) => running,
+            Err(error) => {
+                self.shutdown.cancel();
+                return Err(error);
+            }
+        };
+        self.shutdown.cancelled().await;
+        drop(running);
+        Ok(())
+    }
+
+    async fn begin(&self) -> Result<Option<RunningGateway>, StartError> {
+        let keys = Arc::new(link::first_keys(&self.client).await);
+        // A gateway that does not know what was revoked must not say that a token holds.
+        while let Err(error) = self.follower.catch_up().await {
+            warn!(%error, "revocations were not heard yet");
+            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        }
+        let following = link::follow(Arc::clone(&self.client), Arc::clone(&self.follower), Arc::clone(&keys));
+        let stopped = self.shutdown.clone();
+        self.tasks.spawn(async move { stopped.run_until_cancelled(following).await });
+        let start = GatewayStart {
+            settings: &self.settings.gateway,
+            tls_self_signed: self.tls_self_signed,
+            local: self.local_parts(&keys),
+            nonces: Arc::new(self.nonce_sealer()),
+            metrics: &self.metrics,
+            world: &self.world,
+            tasks: &self.tasks,
+            shutdown: &self.shutdown,
+        };
+        let running = RunningGateway::start(&self.routes, start).await?;
+        let _ = self.health.routes.set(Arc::clone(&running.file));
+        Ok(Some(running))
+    }
+
+    fn local_parts(&self, keys: &Arc<LinkedKeys>) -> LocalParts {
+        LocalParts {
+            sealer: Arc::clone(&keys.sealer),
+            keys: Arc::clone(keys) as _,
+            revocations: Arc::clone(&self.revocations),
+            freshness: Arc::clone(&self.follower) as _,
+            max_age: self.settings.gateway.max_feed_age.into(),
+            authority: Some(Arc::new(LinkAuthority::new(Arc::clone(&self.client)))),
+            person_issuer: Some(keys.issuer()),
+        }
+    }
+
+    /// Gateways that share a link's token take each other's nonces.
+    fn nonce_sealer(&self) -> Sealer {
+        let secret: SystemSecret = Secret::new(self.link.token.expose().as_bytes().to_vec());
+        Sealer::new(NetworkId::from_bytes([0; 16]), &[secret])
+    }
+}
+
+/// Whether a gateway knows enough to serve.
+pub(crate) struct GatewayHealth {
+    pub(crate) follower: Arc<FeedFollower>,
+    pub(crate) max_age: sluice_primitives::Lifetime,
+    /// There once it serves.
+    pub(crate) routes: OnceCell<Arc<RoutesFile>>,
+}
+
+#[async_trait::async_trait]
+impl Health for GatewayHealth {
+    async fn ready(&self) -> Ready {
+        let mut reasons = Vec::new();
+        let age = self.follower.age();
+        if age.is_forever() {
+            reasons.push(("feed", "revocations were not heard yet".to_owned()));
+        } else if age > self.max_age {
+            reasons.push(("feed", format!("revocations were last heard {} s ago", age.as_secs())));
+        }
+        if self.routes.get().is_none() {
+            reasons.push(("routes", "no routes are served yet".to_owned()));
+        }
+        if reasons.is_empty() { Ready::Yes } else { Ready::No(reasons) }
+    }
+}
+
+/// Health and metrics, and nothing else.
+pub(crate) fn observe(metrics: Arc<Metrics>, health: Arc<dyn Health>) -> Router {
+    metrics::own_routes(metrics)
+        .merge(health_routes(health))
+        .route("/version", get(|| async { crate::VERSION }))
+}

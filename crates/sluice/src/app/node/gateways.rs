@@ -1,0 +1,81 @@
+//! A node's gateway, and what it gives gateways in other processes.
+
+use std::sync::Arc;
+
+use sluice_http::LinkState;
+use sluice_primitives::{Rng, Secret};
+
+use super::{Node, StartOptions, World};
+use crate::app::gateway::{GatewayStart, Known, Link, RingKeys, RunningGateway, ServedKeys, local_parts};
+use crate::app::stores::StartError;
+use crate::config::Settings;
+use crate::observability::Metrics;
+
+impl Node {
+    /// Serves the gateway where it is wanted and there are routes.
+    pub(super) async fn start_gateway(
+        &self,
+        settings: &Settings,
+        options: &StartOptions,
+        (metrics, rng): (&Metrics, &Arc<dyn Rng>),
+    ) -> Result<Option<RunningGateway>, StartError> {
+        if !options.listeners.has_gateway() {
+            return Ok(None);
+        }
+        let Some(routes) = &settings.gateway.routes else {
+            let is_wanted = !options.listeners.has_admin();
+            let reason = "is required by `serve gateway`".to_owned();
+            return if is_wanted {
+                Err(StartError::Setting { key: "gateway.routes", reason })
+            } else {
+                Ok(None)
+            };
+        };
+        let services = &self.services;
+        let keys =
+            RingKeys { ring: Arc::clone(&services.ring), persons: Arc::clone(&services.identity_tokens) };
+        let known = Known {
+            sealer: &services.sealer,
+            revocations: &services.revocations,
+            follower: &services.follower,
+        };
+        let world = World { clock: Arc::clone(&self.clock), rng: Arc::clone(rng) };
+        let start = GatewayStart {
+            settings: &settings.gateway,
+            tls_self_signed: options.tls_self_signed,
+            local: local_parts(&settings.gateway, keys, &known, services.config.issuer.as_str()),
+            nonces: Arc::clone(&services.sealer),
+            metrics,
+            world: &world,
+            tasks: &self.tasks,
+            shutdown: &self.shutdown,
+        };
+        RunningGateway::start(routes, start).await.map(Some)
+    }
+
+    /// What the link's handlers work with.
+    pub(super) fn link_state(&self, settings: &Settings) -> LinkState {
+        let services = &self.services;
+        let token = settings.link.token.as_ref().map(|token| token.expose().to_owned()).unwrap_or_default();
+        let source = Link {
+            keys: ServedKeys {
+                network: services.network,
+                issuer: services.config.issuer.as_str().to_owned(),
+                sealer: Arc::clone(&services.sealer),
+                ring: Arc::clone(&services.ring),
+                persons: Arc::clone(&services.identity_tokens),
+                gives_sealing_key: settings.link.gives_sealing_key,
+            },
+            reader: Arc::clone(&services.reader),
+            sessions: Arc::clone(&services.people.sessions),
+            clock: Arc::clone(&self.clock),
+        };
+        LinkState {
+            token: Arc::new(Secret::new(token)),
+            source: Arc::new(source),
+            feed: self.stores.repositories() as _,
+            follower: Arc::clone(&services.follower),
+            health: self.health(),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What an operator sees of a node.
+
+use std::sync::Arc;
+
+use sluice_oauth::client::ClientDirectory;
+
+use super::{BUILD, Node};
+use crate::app::numbers;
+use crate::observability::{Metrics, metrics};
+
+impl Node {
+    pub(super) fn metrics(&self) -> Metrics {
+        let metrics = Metrics::new(BUILD);
+        metrics.register_commit("hot", Arc::clone(self.stores.commit_metrics()));
+        metrics.register_hash_pool(&self.services.pool);
+        numbers::count_flows(&metrics, &self.services.metrics);
+        let directory = |read: fn(&ClientDirectory) -> u64| {
+            let directory = Arc::clone(&self.services.directory);
+            Box::new(move || read(&directory)) as Box<dyn Fn() -> u64 + Send + Sync>
+        };
+        let readers = metrics::CacheReaders {
+            entries: directory(|clients| u64::try_from(clients.len()).unwrap_or(u64::MAX)),
+            hits_total: directory(|clients| clients.lookups().0),
+            misses_total: directory(|clients| clients.lookups().1),
+        };
+        metrics.register_cache("clients", readers);
+        let set = Arc::clone(&self.services.revocations);
+        metrics.register_gauge_fn(
+            "sluice_revocation_markers",
+            "Live revocation markers in memory",
+            move || f64::from(u32::try_from(set.len()).unwrap_or(u32::MAX)),
+        );
+        numbers::show_deliveries(&metrics, &self.services.delivery.metrics);
+        numbers::show_people(&metrics, &self.services.people, &self.clock);
+        let follower = Arc::clone(&self.services.follower);
+        metrics.register_gauge_fn("sluice_feed_age_seconds", "How long ago the feed was heard", move || {
+            follower.age().as_duration().as_secs_f64()
+        });
+        metrics
+    }
+}

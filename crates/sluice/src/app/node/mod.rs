@@ -1,0 +1,250 @@
+//! The whole: a node of the server, started and stopped.
+//!
+//! [`states`]: what each of its APIs works with. [`gateways`]: its gateway, and what it gives others. [`metrics`]: what an operator sees of it.
+
+mod gateways;
+mod metrics;
+mod states;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_net::TrustedProxies;
+use sluice_oauth::keys::KeyRotation;
+use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+use super::background::Background;
+use super::gateway::{self, RunningGateway};
+use super::listeners::Port;
+use super::opening::{key_material, open};
+use super::required_secrets::RequiredSecrets;
+use super::services::{Foundation, Services};
+use super::stores::{StartError, Stores};
+use crate::cli::Listeners;
+use crate::config::Settings;
+use crate::observability::metrics::{self as exposition, Build};
+use crate::observability::{RequestLogLayer, RequestLogOptions, profiles};
+
+/// How long what is in flight may take once the node is told to stop.
+pub(super) const DRAIN: Duration = Duration::from_secs(30);
+
+/// What is running.
+pub(super) const BUILD: Build = Build {
+    version: crate::VERSION,
+    hash: match option_env!("SLUICE_GIT_HASH") {
+        Some(hash) => hash,
+        None => "unknown",
+    },
+    time: "unknown",
+};
+
+/// How a node starts, beside its settings.
+#[derive(Debug, Clone)]
+pub(crate) struct StartOptions {
+    pub(crate) listeners: Listeners,
+    pub(crate) tls_self_signed: bool,
+    pub(crate) auto_migrate: bool,
+    /// Where development keeps its secret.
+    pub(crate) data_dir: PathBuf,
+}
+
+/// Where a node is reached.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Started {
+    /// `host:port` of the public listener.
+    pub(crate) public: Option<String>,
+    /// `host:port` of the admin listener.
+    pub(crate) admin: Option<String>,
+    /// `host:port` of the gateway.
+    pub(crate) gateway: Option<String>,
+    /// `host:port` of the decisions for other proxies.
+    pub(crate) decisions: Option<String>,
+    /// `host:port` of the link for gateways in other processes.
+    pub(crate) link: Option<String>,
+}
+
+/// Where a node takes time and randomness from.
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rng: Arc<dyn Rng>,
+}
+
+impl World {
+    /// The real one.
+    pub(crate) fn real() -> Self {
+        Self { clock: Arc::new(SystemClock), rng: Arc::new(OsRng) }
+    }
+}
+
+/// A node that serves.
+pub(crate) struct Node {
+    pub(crate) started: Started,
+    stores: Stores,
+    services: Services,
+    /// None where there are no routes.
+    gateway: Option<RunningGateway>,
+    clock: Arc<dyn Clock>,
+    tasks: TaskTracker,
+    shutdown: CancellationToken,
+}
+
+impl Node {
+    /// Starts a node: opens the store, reads keys and markers, binds the ports, serves.
+    ///
+    /// # Errors
+    /// [`StartError`] says which part does not start.
+    pub(crate) async fn start(
+        settings: &Settings,
+        options: &StartOptions,
+        World { clock, rng }: World,
+    ) -> Result<Self, StartError> {
+        let stores = open(settings, options.auto_migrate, (&clock, &rng)).await?;
+        let base = Foundation {
+            store: stores.repositories(),
+            network: stores.network_id().await?,
+            secrets: key_material(settings, &options.data_dir, &*rng)?,
+            clock: Arc::clone(&clock),
+            rng: Arc::clone(&rng),
+        };
+        let at_rest = Arc::new(base.secrets.at_rest(base.network));
+        let services = Services::start(settings, base).await?;
+        // A node that does not know what was revoked must not say that a token holds.
+        services.catch_up().await?;
+        let required = RequiredSecrets { store: stores.repositories(), clock: &clock, rng: &rng };
+        required.of_passwords(&services.people.hardening.keys).await?;
+        required.of_factors(&at_rest).await?;
+        required.of_mails(&at_rest).await?;
+        let mut node = Self {
+            started: Started::default(),
+            stores,
+            services,
+            gateway: None,
+            clock: Arc::clone(&clock),
+            tasks: TaskTracker::new(),
+            shutdown: CancellationToken::new(),
+        };
+        node.listen(settings, options, (&*clock, &rng)).await?;
+        node.work();
+        Ok(node)
+    }
+
+    /// Reads the feed now instead of soon.
+    pub(crate) async fn catch_up(&self) -> Result<(), sluice_commit::StoreError> {
+        self.services.catch_up().await
+    }
+
+    /// The store, for those who want to see what was written.
+    pub(crate) const fn stores(&self) -> &Stores {
+        &self.stores
+    }
+
+    /// Stops: what is in flight is answered, what is queued is written.
+    pub(crate) async fn stop(self) {
+        info!("stopping");
+        self.shutdown.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(DRAIN, self.tasks.wait()).await.is_err() {
+            warn!("some requests were cut off");
+        }
+        self.stores.shutdown().await;
+        let pool = Arc::clone(&self.services.pool);
+        let _ = tokio::task::spawn_blocking(move || pool.shutdown()).await;
+        info!("stopped");
+    }
+
+    async fn listen(
+        &mut self,
+        settings: &Settings,
+        options: &StartOptions,
+        (clock, rng): (&dyn Clock, &Arc<dyn Rng>),
+    ) -> Result<(), StartError> {
+        let metrics = Arc::new(self.metrics());
+        let public = &settings.serve.public;
+        let admin = &settings.serve.admin.listener;
+        let proxies = TrustedProxies::new(settings.serve.trusted_proxies.clone());
+        let log = |listener, skip_health| {
+            let trusted_proxies = proxies.clone();
+            let traced = settings.tracing.otlp.is_some();
+            let options = RequestLogOptions { listener, skip_health, traced, trusted_proxies };
+            RequestLogLayer::new(options, metrics.http(), Arc::clone(rng))
+        };
+        // Both ports are bound before either is served: a node never starts by half.
+        let public_port = if options.listeners.has_public() {
+            let port = Port::bind(public, options.tls_self_signed, clock).await?;
+            Some(if settings.oauth2.mtls.listener_asks { port.asking_for_certificates() } else { port })
+        } else {
+            None
+        };
+        let admin_port = if options.listeners.has_admin() {
+            Some(Port::bind(admin, options.tls_self_signed, clock).await?)
+        } else {
+            None
+        };
+        let link_port = match &settings.link.token {
+            Some(_) if options.listeners.has_admin() => {
+                Some(Port::bind(&settings.link.listener, options.tls_self_signed, clock).await?)
+            }
+            _ => None,
+        };
+        self.gateway = self.start_gateway(settings, options, (&metrics, rng)).await?;
+        self.started.gateway = self.gateway.as_ref().map(|gateway| gateway.address.clone());
+        self.started.decisions = self.gateway.as_ref().and_then(|gateway| gateway.decisions.clone());
+        if let Some(port) = link_port {
+            self.started.link = Some(port.address());
+            let router = sluice_http::link(self.link_state(settings));
+            port.serve("link", router.layer(log("link", true)), &self.tasks, &self.shutdown);
+        }
+        if options.listeners == Listeners::Gateway {
+            let port = Port::bind(admin, options.tls_self_signed, clock).await?;
+            self.started.admin = Some(port.address());
+            let router = gateway::process::observe(Arc::clone(&metrics), self.health());
+            port.serve("health", router, &self.tasks, &self.shutdown);
+        }
+        if let Some(port) = public_port {
+            let router = sluice_http::public(self.public_state(settings, port.has_tls()));
+            self.started.public = Some(port.address());
+            port.serve(
+                "public",
+                router.layer(log("public", public.request_log_skips_health)),
+                &self.tasks,
+                &self.shutdown,
+            );
+        }
+        if let Some(port) = admin_port {
+            let mut own = exposition::routes(Arc::clone(&metrics));
+            if settings.serve.admin.profiling {
+                own = own.merge(profiles::routes());
+            }
+            let router = sluice_http::admin(self.admin_state(settings), own);
+            self.started.admin = Some(port.address());
+            port.serve(
+                "admin",
+                router.layer(log("admin", admin.request_log_skips_health)),
+                &self.tasks,
+                &self.shutdown,
+            );
+        }
+        Ok(())
+    }
+
+    fn work(&self) {
+        let background = Background { tasks: self.tasks.clone(), shutdown: self.shutdown.clone() };
+        let (services, clock) = (&self.services, &self.clock);
+        background.follow_feed(Arc::clone(&services.hearing));
+        background.tidy(self.stores.repositories(), Arc::clone(clock));
+        background.deliver_logouts(Arc::clone(&services.delivery));
+        if let Some(delivery) = &services.people.delivery {
+            background.deliver_mails(Arc::clone(delivery));
+        }
+        if services.people.hardening.config.enabled {
+            background.harden(Arc::clone(&services.people.hardening));
+        }
+        let rotation = Arc::new(KeyRotation::new(Arc::clone(&services.ring)));
+        background.rotate_keys(rotation, Arc::clone(clock));
+    }
+}

@@ -1,0 +1,98 @@
+//! What a node finds at its start.
+
+use sluice_crypto::Purpose;
+use sluice_identity::factor::{Factor, FactorKind, FactorRepository};
+use sluice_identity::mail::{MailRepository, QueuedMail};
+use sluice_identity::{Email, Identity, IdentityStatus};
+use sluice_primitives::{AttemptId, IdentityId, NetworkId, OsRng, Secret, SystemClock, Timestamp};
+
+use super::*;
+use crate::app::opening::open_store;
+use crate::app::stores::Stores;
+use crate::config::{DatabaseSettings, Dsn};
+
+fn at_rest(secret: &str) -> Arc<Sealer> {
+    let secrets = [Secret::new(secret.as_bytes().to_vec())];
+    Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets))
+}
+
+/// A database, and who looks at it.
+struct World {
+    stores: Stores,
+    clock: Arc<dyn Clock>,
+    rng: Arc<dyn Rng>,
+}
+
+impl World {
+    async fn new() -> Self {
+        let (clock, rng): (Arc<dyn Clock>, Arc<dyn Rng>) = (Arc::new(SystemClock), Arc::new(OsRng));
+        let database = DatabaseSettings { dsn: Dsn::Memory, max_connections: None };
+        let stores = open_store(&database, true, (&clock, &rng)).await.unwrap();
+        Self { stores, clock, rng }
+    }
+
+    fn required(&self) -> RequiredSecrets<'_> {
+        RequiredSecrets { store: self.stores.repositories(), clock: &self.clock, rng: &self.rng }
+    }
+
+    async fn person(&self) -> IdentityId {
+        let email: Email = "alice@example.com".parse().unwrap();
+        let now = Timestamp::from_secs(1_750_000_000);
+        let identity = Identity {
+            id: IdentityId::generate(now, &OsRng),
+            email: email.as_str().to_owned(),
+            login_name: email.login_name(),
+            username: String::new(),
+            credential: String::new(),
+            hardening: false,
+            status: IdentityStatus::Active,
+            email_verified_at: None,
+            created_at: now,
+            updated_at: now,
+            revision: 1,
+            attempt: AttemptId::generate(now, &OsRng),
+        };
+        self.stores.repositories().register(identity.clone()).await.unwrap();
+        identity.id
+    }
+
+    async fn factor(&self, sealer: &Sealer) {
+        let now = Timestamp::from_secs(1_750_000_000);
+        let factor = Factor {
+            identity: self.person().await,
+            id: IdentityId::generate(Timestamp::from_secs(1_750_000_000), &OsRng).as_uuid(),
+            kind: FactorKind::Totp,
+            name: "Phone".to_owned(),
+            sealed: sealer.seal(Purpose::TotpSecret, b"secret", &OsRng),
+            created_at: now,
+            last_used_at: None,
+            counter: 0,
+        };
+        FactorRepository::add(&*self.stores.repositories(), &factor, None).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_factor_that_no_secret_opens_keeps_a_node_from_starting() {
+    let world = World::new().await;
+    assert!(world.required().of_factors(&at_rest("new")).await.is_ok(), "there is none");
+    world.factor(&at_rest("old")).await;
+    assert!(world.required().of_factors(&at_rest("old")).await.is_ok());
+    let refusal = world.required().of_factors(&at_rest("new")).await.unwrap_err();
+    assert!(refusal.to_string().contains("second factors were sealed"), "{refusal}");
+    world.stores.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_mail_that_no_secret_opens_keeps_nobody_from_anything() {
+    let world = World::new().await;
+    let sealed = at_rest("old").seal(Purpose::Mail, b"mail", &OsRng);
+    let mail = QueuedMail {
+        id: IdentityId::generate(Timestamp::from_secs(1_750_000_000), &OsRng).as_uuid(),
+        sealed,
+        due_at: world.clock.now(),
+    };
+    MailRepository::queue(&*world.stores.repositories(), &mail).await.unwrap();
+    assert!(world.required().of_mails(&at_rest("new")).await.is_ok());
+    world.stores.shutdown().await;
+}

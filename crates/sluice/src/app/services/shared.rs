@@ -1,0 +1,195 @@
+//! What the services of a node share, and how that is made.
+
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
+use sluice_crypto::certificate::TrustAnchors;
+use sluice_crypto::hash_pool::HashPool;
+use sluice_crypto::secret_hash::FastHashKeys;
+use sluice_net::{FetchPolicy, Fetcher, UrlPattern};
+use sluice_oauth::access_token_reader::AccessTokenReader;
+use sluice_oauth::client::{ClientDirectory, MetadataDocuments, RegistrationRules};
+use sluice_oauth::client_auth::{Audiences, ClientAuthParts, ClientAuthenticator, ClientKeys};
+use sluice_oauth::device::UserCodeKeys;
+use sluice_oauth::issuing::TokenIssuer;
+use sluice_oauth::issuing::encrypt::ClientEncryption;
+use sluice_oauth::keys::{ID_TOKEN_SET, KeyRing, RingOptions};
+use sluice_oauth::login_session::LoginSessionService;
+use sluice_oauth::sender_constraint::{SenderConstraint, SenderConstraintParts};
+use sluice_oauth::{Config, OAuthMetrics};
+use sluice_token::{FeedFollower, RevocationSet};
+
+use super::Foundation;
+use crate::app::identity_config::PeopleConfig;
+use crate::app::people::{Around, People};
+use crate::app::secrets::SecretsError;
+use crate::app::stores::StartError;
+use crate::app::{identity_config, oauth_config, registration};
+use crate::config::Settings;
+
+/// How many clients are kept in memory.
+const CLIENTS_CACHED: usize = 10_000;
+
+/// What several services share.
+pub(super) struct Shared {
+    pub(super) config: Arc<Config>,
+    pub(super) sealer: Arc<Sealer>,
+    pub(super) at_rest: Arc<Sealer>,
+    pub(super) secret_keys: FastHashKeys,
+    pub(super) user_codes: UserCodeKeys,
+    pub(super) directory: Arc<ClientDirectory>,
+    pub(super) revocations: Arc<RevocationSet>,
+    pub(super) ring: Arc<KeyRing>,
+    pub(super) token_issuer: Arc<TokenIssuer>,
+    pub(super) pool: Arc<HashPool>,
+    pub(super) fetcher: Arc<Fetcher>,
+    pub(super) client_keys: Arc<ClientKeys>,
+    pub(super) encryption: Arc<ClientEncryption>,
+    pub(super) constraint: Arc<SenderConstraint>,
+    pub(super) authenticator: Arc<ClientAuthenticator>,
+    pub(super) reader: Arc<AccessTokenReader>,
+    pub(super) follower: Arc<FeedFollower>,
+    pub(super) metrics: Arc<OAuthMetrics>,
+    pub(super) rules: RegistrationRules,
+    pub(super) base: Foundation,
+}
+
+impl Shared {
+    pub(super) async fn new(settings: &Settings, base: Foundation) -> Result<Self, StartError> {
+        let config = Arc::new(oauth_config::oauth(settings)?);
+        let sealer = Arc::new(base.secrets.in_flight(base.network));
+        let at_rest = Arc::new(base.secrets.at_rest(base.network));
+        let secret_keys = base.secrets.client_secrets().ok_or(SecretsError::Missing)?;
+        let user_codes = base.secrets.user_codes().ok_or(SecretsError::Missing)?;
+        let revocations = Arc::new(RevocationSet::default());
+        let ring = ring(settings, &base, &at_rest).await?;
+        ring.ensure(ID_TOKEN_SET, config.policies.id_token_alg).await?;
+        let pool = Arc::new(
+            HashPool::start(&identity_config::hash_pool(&settings.identity)).map_err(StartError::HashPool)?,
+        );
+        let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
+        let rules = registration::rules(settings, &config);
+        let documents = registration::documents((&config, &rules), &fetcher, &ring, &base.clock);
+        let directory = Arc::new(directory(&base, documents));
+        let client_keys = Arc::new(ClientKeys::new(Arc::clone(&fetcher) as _));
+        let parts = ClientAuthParts {
+            directory: Arc::clone(&directory),
+            secret_keys: secret_keys.clone(),
+            pool: Arc::clone(&pool),
+            replay: Arc::clone(&base.store) as _,
+            keys: Arc::clone(&client_keys),
+            at_rest: Arc::clone(&at_rest),
+            audiences: Audiences::of(&config),
+            trust_anchors: trust_anchors(&config)?,
+            proxy_verifies: config.policies.mtls.proxy_verifies,
+        };
+        let encryption = Arc::new(ClientEncryption::new(Arc::clone(&client_keys), Arc::clone(&base.clock)));
+        let token_issuer = TokenIssuer::new(
+            Arc::clone(&config),
+            (Arc::clone(&ring), Arc::clone(&encryption)),
+            Arc::clone(&sealer),
+            Arc::clone(&base.rng),
+        );
+        let authenticator = Arc::new(ClientAuthenticator::new(parts, &*base.rng));
+        let feed = Arc::clone(&base.store) as _;
+        let follower = Arc::new(FeedFollower::new(feed, Arc::clone(&revocations), Arc::clone(&base.clock)));
+        let (sealed, known) = (Arc::clone(&sealer), Arc::clone(&revocations));
+        let reader = AccessTokenReader::new(sealed, Arc::clone(&ring), known, Arc::clone(&follower));
+        Ok(Self {
+            config: Arc::clone(&config),
+            sealer: Arc::clone(&sealer),
+            at_rest,
+            secret_keys,
+            user_codes,
+            directory,
+            revocations,
+            ring,
+            token_issuer: Arc::new(token_issuer),
+            pool,
+            fetcher,
+            client_keys,
+            encryption,
+            constraint: Arc::new(sender_constraint(&config, &sealer, &base)),
+            authenticator,
+            reader: Arc::new(reader),
+            follower,
+            metrics: Arc::default(),
+            rules,
+            base,
+        })
+    }
+
+    pub(super) fn people(
+        &self,
+        config: PeopleConfig,
+        login_sessions: &Arc<LoginSessionService>,
+    ) -> Result<People, StartError> {
+        let around = Around {
+            in_flight: &self.sealer,
+            at_rest: &self.at_rest,
+            pool: &self.pool,
+            fetcher: &self.fetcher,
+            revocations: &self.revocations,
+            follower: &self.follower,
+            login_sessions,
+        };
+        People::new(&self.base, config, &around)
+    }
+}
+
+/// The clients, with those that a document describes if there are any.
+fn directory(base: &Foundation, documents: Option<Arc<MetadataDocuments>>) -> ClientDirectory {
+    let directory = ClientDirectory::new(Arc::clone(&base.store) as _, CLIENTS_CACHED);
+    match documents {
+        Some(documents) => directory.with_documents(documents),
+        None => directory,
+    }
+}
+
+/// The signing keys; makes those that are missing.
+async fn ring(
+    settings: &Settings,
+    base: &Foundation,
+    at_rest: &Arc<Sealer>,
+) -> Result<Arc<KeyRing>, StartError> {
+    let (clock, rng) = (Arc::clone(&base.clock), Arc::clone(&base.rng));
+    let further = settings.webfinger.broadcast_keys.clone();
+    let repo = Arc::clone(&base.store) as _;
+    let options = RingOptions { further, rotation: oauth_config::key_rotation(settings)? };
+    let ring = KeyRing::start_with(repo, Arc::clone(at_rest), rng, clock, options).await?;
+    ring.ensure_request_object_keys().await?;
+    Ok(ring)
+}
+
+fn sender_constraint(config: &Arc<Config>, sealer: &Arc<Sealer>, base: &Foundation) -> SenderConstraint {
+    SenderConstraint::new(SenderConstraintParts {
+        config: Arc::clone(config),
+        sealer: Arc::clone(sealer),
+        replay: Arc::clone(&base.store) as _,
+        clock: Arc::clone(&base.clock),
+        rng: Arc::clone(&base.rng),
+    })
+}
+
+/// Who vouches for the certificates of clients.
+fn trust_anchors(config: &Config) -> Result<Option<Arc<TrustAnchors>>, StartError> {
+    let anchors = config.policies.mtls.trust_anchors.as_deref().map(TrustAnchors::from_pem).transpose();
+    let anchors = anchors.map_err(|error| StartError::Setting {
+        key: "oauth2.mtls.trust_anchors",
+        reason: error.to_string(),
+    })?;
+    Ok(anchors.map(Arc::new))
+}
+
+fn fetch_policy(settings: &Settings) -> FetchPolicy {
+    let exempt = settings.outbound.private_ip_exception_urls.iter();
+    FetchPolicy {
+        allow_private: !settings.outbound.disallow_private_ip_ranges,
+        exempt_urls: exempt.filter_map(|url| url.parse::<UrlPattern>().ok()).collect(),
+        extra_ca_file: settings.outbound.ca_file.clone(),
+        timeout: settings.outbound.timeout,
+        max_body_bytes: settings.outbound.max_bytes,
+        max_redirects: u8::try_from(settings.outbound.max_redirects).unwrap_or(u8::MAX),
+        ..FetchPolicy::default()
+    }
+}

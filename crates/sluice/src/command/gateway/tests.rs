@@ -1,0 +1,106 @@
+use std::fs;
+
+use clap::Parser;
+use sluice_primitives::{OsRng, SystemClock};
+
+use super::*;
+use crate::cli::{Cli, Commands};
+
+const FILE: &str = "
+upstreams: {shop: {servers: [http://127.0.0.1:8080]}}
+routes:
+  - {name: orders, match: {hosts: api.example.com, prefix: /orders, methods: [GET]}, scopes: [orders.read], upstream: shop, rewrite_prefix: /v1}
+  - {name: rest, match: {prefix: /}, auth: none, upstream: shop}
+  - {name: hidden, match: {prefix: /}, auth: none}
+";
+
+/// What a command line prints and says, and how it ends. `FILE` stands for a file with `text`.
+fn ran(text: &str, line: &str) -> (String, String, Exit) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("routes.yaml");
+    fs::write(&path, text).unwrap();
+    let words = line.split(' ').map(|word| if word == "FILE" { path.to_str().unwrap() } else { word });
+    let Commands::Gateway(command) =
+        Cli::try_parse_from(["sluice", "gateway"].into_iter().chain(words)).unwrap().command
+    else {
+        panic!("{line}");
+    };
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let variable = |_: &str| None;
+    let mut console =
+        Console { out: &mut out, err: &mut err, variable: &variable, clock: &SystemClock, rng: &OsRng };
+    let exit = run(&command, &mut console);
+    (String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap(), exit)
+}
+
+#[test]
+fn a_good_file_is_a_table_of_its_routes() {
+    let (out, err, exit) = ran(FILE, "check FILE");
+    assert_eq!(exit, Exit::Success);
+    let expected = "\
+ROUTE   HOSTS            PATH      METHODS  AUTH      SCOPES       UPSTREAMS  LIMITS
+orders  api.example.com  /orders…  GET      required  orders.read  shop       0
+rest    *                /…        all      none                   shop       0
+hidden  *                /…        all      none                              0
+";
+    assert_eq!(out, expected);
+    assert_eq!(
+        err,
+        "warning: routes[2]: no request comes to it: routes before it are for the same hosts, path and methods\n"
+    );
+}
+
+#[test]
+fn a_bad_file_is_all_of_its_mistakes() {
+    let text = "routes: [{name: a, match: {prefix: a}}, {name: a b}]";
+    let (out, _, exit) = ran(text, "check FILE");
+    assert_eq!(exit, Exit::Failure);
+    assert_eq!(out.lines().count(), 4, "{out}");
+    assert!(out.contains("routes[0].match.prefix  must begin with a slash"), "{out}");
+    let (out, _, exit) = ran(text, "check FILE --format json");
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((exit, &json["valid"]), (Exit::Failure, &Value::from(false)));
+    assert_eq!(
+        json["mistakes"][0],
+        json!({ "place": "routes[0].match.prefix", "message": "must begin with a slash" })
+    );
+}
+
+#[test]
+fn programs_read_the_routes_as_json() {
+    let (out, _, _) = ran(FILE, "check FILE --format json");
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["valid"], true);
+    assert_eq!(json["routes"][0]["upstreams"], json!({ "shop": 1 }));
+    assert_eq!(json["warnings"][0]["place"], "routes[2]");
+}
+
+#[test]
+fn a_request_is_told_its_route() {
+    let (out, _, exit) = ran(FILE, "match FILE GET https://API.example.com:8443/orders/7?x=1");
+    assert_eq!(exit, Exit::Success);
+    assert!(out.starts_with("ROUTE          orders\n"), "{out}");
+    assert!(out.ends_with("UPSTREAM PATH  /v1/7\n"), "{out}");
+    let (out, _, _) = ran(FILE, "match FILE GET https://other.example.com/orders/7 --quiet");
+    assert_eq!(out, "rest\n");
+}
+
+#[test]
+fn a_request_without_a_route_is_told_why() {
+    let refused = |line: &str| {
+        let (out, err, exit) = ran(FILE, line);
+        assert_eq!((out.as_str(), exit), ("", Exit::Failure), "{line}");
+        err.lines().last().unwrap().to_owned()
+    };
+    let other = refused("match FILE POST https://api.example.com/orders/7");
+    assert_eq!(other, "404: no route is for this method; there are routes for GET, HEAD");
+    let ambiguous = refused("match FILE GET https://api.example.com/a/../orders");
+    assert_eq!(ambiguous, "400: the path can be read in two ways");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_a_failure() {
+    let (out, err, exit) = ran(FILE, "check nowhere.yaml");
+    assert_eq!((out.as_str(), exit), ("", Exit::Failure));
+    assert!(err.starts_with("error: nowhere.yaml cannot be read: "), "{err}");
+}

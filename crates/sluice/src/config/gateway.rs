@@ -1,0 +1,250 @@
+//! `gateway`, `serve.gateway` and `serve.link`: the proxy, and what it needs where it is a process of its own.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use url::Url;
+
+use super::key::{Key, Kind};
+use super::listener::{self, ListenerSettings};
+use super::reader::Reader;
+use super::secret_string::SecretString;
+
+const ROUTES: &str = "gateway.routes";
+const LINK_URL: &str = "gateway.link.url";
+const LINK_TOKEN: &str = "gateway.link.token";
+const SERVED_TOKEN: &str = "serve.link.token";
+/// What a link's token must have at least, in bytes: it is compared, not hashed, and nobody types it.
+const SHORTEST_TOKEN: usize = 16;
+const PORT: Kind = Kind::Integer { min: 0, max: 65_535 };
+
+pub(super) const KEYS: &[Key] = &[
+    Key::own(
+        "routes",
+        Kind::Path,
+        "The file of the gateway's routes (docs/gateway/routes.md); with it `serve all` serves the gateway too. It is read \
+         again when it changes.",
+    ),
+    Key::own(
+        "threads",
+        Kind::Integer { min: 1, max: 1024 },
+        "The threads of the gateway, each with its own connections; one for each core by default.",
+    ),
+    Key::own(
+        "max_feed_age",
+        Kind::Duration,
+        "How old the gateway's knowledge of revocations may be before a route's `stale` policy is followed.",
+    )
+    .with_default("10s"),
+    Key::own(
+        "access_log",
+        Kind::Text,
+        "Where the gateway's access log goes, a JSON object a line: `stderr`, `off`, or a file that is appended to.",
+    )
+    .with_default("stderr"),
+    Key::own(
+        "phantom.key",
+        Kind::Path,
+        "The private key (PEM or JWK) that signs phantom tokens, ES256 best; made at each start by default, so set it where \
+         there is more than one gateway.",
+    ),
+    Key::own("phantom.issuer", Kind::Text, "`iss` of phantom tokens.").with_default("sluice-gateway"),
+    Key::own(
+        "phantom.jwks_path",
+        Kind::Text,
+        "The path under which the gateway serves the public keys of phantom tokens; empty: nowhere.",
+    )
+    .with_default("/.well-known/sluice-gateway-jwks.json"),
+    Key::own(
+        "link.url",
+        Kind::Url,
+        "Where a gateway in a process of its own (`serve gateway`) gets keys and revocations: the link of an authorization \
+         server (`serve.link`). Without it, it reads the database and needs its secrets.",
+    ),
+    Key::own("link.token", Kind::Secret, "The `serve.link.token` of that authorization server."),
+    Key::own(
+        "link.ca_file",
+        Kind::Path,
+        "A PEM file of certificates to trust there, besides those of the system.",
+    ),
+];
+
+pub(super) const GATEWAY_LISTENER: &[Key] = &[
+    Key::own(
+        "host",
+        Kind::Host,
+        "The address of the gateway, or `unix:<path>`; empty means every interface.",
+    )
+    .with_default("0.0.0.0"),
+    Key::own("port", PORT, "The port of the gateway; 0 takes any that is free.").with_default("4455"),
+    Key::own(
+        "max_connections",
+        Kind::Integer { min: 1, max: 1_048_576 },
+        "Connections that the gateway serves at once; more wait.",
+    )
+    .with_default("65536"),
+];
+
+pub(super) const DECISION_LISTENER: &[Key] = &[
+    Key::own(
+        "enabled",
+        Kind::Boolean,
+        "Whether other proxies may ask for verdicts (docs/gateway/other-proxies.md), beside the gateway or instead of it.",
+    )
+    .with_default("true"),
+    Key::own(
+        "host",
+        Kind::Host,
+        "The address of the decisions, or `unix:<path>`; empty means every interface. Only trusted proxies of the routes file \
+         and this machine are answered.",
+    )
+    .with_default("127.0.0.1"),
+    Key::own("port", PORT, "The port of the decisions; 0 takes any that is free.").with_default("4456"),
+];
+
+pub(super) const LINK_LISTENER: &[Key] = &[
+    Key::own("host", Kind::Host, "The address of the link, or `unix:<path>`; empty means every interface.")
+        .with_default("127.0.0.1"),
+    Key::own("port", PORT, "The port of the link; 0 takes any that is free.").with_default("4446"),
+    Key::own(
+        "token",
+        Kind::Secret,
+        "What gateways in other processes must bear; with it the link is served. It gives the key of access tokens away: \
+         share it with nobody else, and set `serve.link.tls` where it leaves the machine.",
+    ),
+    Key::own(
+        "sealing_key",
+        Kind::Boolean,
+        "Whether the link gives the key of sealed access tokens away. Who has it can make them; without it gateways ask about each \
+         sealed token, and check JWTs and PASETOs themselves.",
+    )
+    .with_default("true"),
+];
+
+/// The gateway.
+#[derive(Debug, Clone)]
+pub(crate) struct GatewaySettings {
+    /// `None`: there is none in `serve all`.
+    pub(crate) routes: Option<PathBuf>,
+    pub(crate) listener: ListenerSettings,
+    /// `None`: other proxies get no verdicts.
+    pub(crate) decisions: Option<ListenerSettings>,
+    pub(crate) access_log: AccessLogSetting,
+    pub(crate) phantom: PhantomSettings,
+    pub(crate) max_connections: usize,
+    /// `None`: one for each core.
+    pub(crate) threads: Option<usize>,
+    /// Default: 10 s.
+    pub(crate) max_feed_age: Duration,
+    /// `None`: from the database.
+    pub(crate) link: Option<LinkSettings>,
+}
+
+/// Where the access log goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AccessLogSetting {
+    Off,
+    StandardError,
+    File(PathBuf),
+}
+
+/// How phantom tokens are signed.
+#[derive(Debug, Clone)]
+pub(crate) struct PhantomSettings {
+    /// `None`: with one that is made at the start.
+    pub(crate) key: Option<PathBuf>,
+    pub(crate) issuer: String,
+    /// `None`: the public keys are served nowhere.
+    pub(crate) jwks_path: Option<String>,
+}
+
+/// Where a gateway gets its keys and revocations.
+#[derive(Debug, Clone)]
+pub(crate) struct LinkSettings {
+    pub(crate) url: Url,
+    pub(crate) token: SecretString,
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// The link of an authorization server.
+#[derive(Debug, Clone)]
+pub(crate) struct ServedLinkSettings {
+    pub(crate) listener: ListenerSettings,
+    /// `None`: no link is served.
+    pub(crate) token: Option<SecretString>,
+    /// Whether gateways open sealed tokens themselves. Default: yes.
+    pub(crate) gives_sealing_key: bool,
+}
+
+pub(super) fn read(reader: &mut Reader<'_>) -> GatewaySettings {
+    GatewaySettings {
+        routes: reader.path(ROUTES),
+        listener: listener::read_without_cors(reader, "serve.gateway"),
+        decisions: read_decisions(reader),
+        access_log: match reader.text("gateway.access_log").as_deref() {
+            Some("off") => AccessLogSetting::Off,
+            Some("stderr") | None => AccessLogSetting::StandardError,
+            Some(path) => AccessLogSetting::File(PathBuf::from(path)),
+        },
+        phantom: read_phantom(reader),
+        max_connections: reader.integer("serve.gateway.max_connections").unwrap_or(65_536),
+        threads: reader.integer("gateway.threads"),
+        max_feed_age: reader.duration("gateway.max_feed_age"),
+        link: read_link(reader),
+    }
+}
+
+fn read_decisions(reader: &mut Reader<'_>) -> Option<ListenerSettings> {
+    let enabled = reader.boolean("serve.decisions.enabled");
+    let listener = listener::read_without_cors(reader, "serve.decisions");
+    enabled.then_some(listener)
+}
+
+fn read_phantom(reader: &mut Reader<'_>) -> PhantomSettings {
+    let jwks_path = reader.text("gateway.phantom.jwks_path").filter(|path| !path.is_empty());
+    if jwks_path.as_ref().is_some_and(|path| !path.starts_with('/')) {
+        reader.refuse("gateway.phantom.jwks_path", "must begin with a slash");
+    }
+    PhantomSettings {
+        key: reader.path("gateway.phantom.key"),
+        issuer: reader.text("gateway.phantom.issuer").unwrap_or_default(),
+        jwks_path,
+    }
+}
+
+fn read_link(reader: &mut Reader<'_>) -> Option<LinkSettings> {
+    let (url, token) = (reader.url(LINK_URL), reader.secret(LINK_TOKEN));
+    let ca_file = reader.path("gateway.link.ca_file");
+    if reader.has(LINK_URL) && !reader.has(LINK_TOKEN) {
+        reader.refuse(LINK_TOKEN, format!("is required with {LINK_URL}"));
+    }
+    let is_plain = url.as_ref().is_some_and(|url| url.scheme() != "https" && !is_loopback(url));
+    if is_plain {
+        reader.refuse(LINK_URL, "must be https: keys come that way. Plain http is for loopback");
+    }
+    Some(LinkSettings { url: url?, token: token?, ca_file })
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+pub(super) fn read_served(reader: &mut Reader<'_>) -> ServedLinkSettings {
+    let listener = listener::read_without_cors(reader, "serve.link");
+    let token = reader.secret(SERVED_TOKEN);
+    if token.as_ref().is_some_and(|token| token.expose().len() < SHORTEST_TOKEN) {
+        reader.refuse(SERVED_TOKEN, format!("must have {SHORTEST_TOKEN} bytes or more"));
+    }
+    if token.is_some() && !listener.address.is_local() && listener.tls.certificate.is_none() {
+        reader.refuse(
+            "serve.link.tls",
+            "is required where other machines reach the link: keys go that way in clear otherwise",
+        );
+    }
+    ServedLinkSettings { listener, token, gives_sealing_key: reader.boolean("serve.link.sealing_key") }
+}
