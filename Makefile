@@ -20,6 +20,7 @@ help:
 	@echo "make interop   real OAuth software against the server, on both databases"
 	@echo "make contract  every operation of Hydra's OpenAPI document, on both databases, and generated requests"
 	@echo "make browser   Chromium on the pages"
+	@echo "make gateway   Varnish, nginx, HAProxy, Caddy and others in front of an application, with deploy/"
 	@echo "make soak      long runs: SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make load      measures the release build under wrk; what the numbers mean is in docs/benchmarks.md"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
@@ -32,6 +33,7 @@ test:
 	@$(MAKE) --no-print-directory interop
 	@$(MAKE) --no-print-directory contract
 	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory gateway
 
 .PHONY: demo
 demo: rust
@@ -80,6 +82,10 @@ $(CACHE)/go.stamp: tests/interop/go/go.mod tests/interop/go/go.sum
 	cd tests/interop/go && go mod download
 	@mkdir -p $(CACHE) && touch $@
 
+$(CACHE)/envoy.stamp: tests/gateway/envoy/go.mod tests/gateway/envoy/go.sum
+	cd tests/gateway/envoy && go mod download
+	@mkdir -p $(CACHE) && touch $@
+
 .PHONY: server
 server: rust
 	cargo build --package sluice --bin sluice
@@ -95,6 +101,10 @@ contract: server $(CACHE)/contract.stamp
 .PHONY: browser
 browser: server $(CACHE)/node.stamp
 	tests/browser/run
+
+.PHONY: gateway
+gateway: server $(CACHE)/node.stamp $(CACHE)/envoy.stamp
+	tests/gateway/run
 
 # The fault tests of `make unit`, on both databases at once, for as long as SOAK_SECONDS says instead of three rounds. Then
 # crowds that register, one after the other: 200,000 requests, and ten long trials in which something is killed.

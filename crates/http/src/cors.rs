@@ -20,9 +20,10 @@ use sluice_protocol::{ClientId, Parameters};
 
 use crate::extract::{MAX_FORM, access_token};
 
-/// What an application that proves a key sends and reads, whatever is configured (RFC 9449 §8, §9).
+/// What an application sends that proves a key, and reads, whatever is configured (RFC 9449 §8, §9): also when it may come
+/// again (RFC 9110 §10.2.3).
 const SENT: &[&str] = &["DPoP"];
-const READ: &[&str] = &["DPoP-Nonce", "WWW-Authenticate"];
+const READ: &[&str] = &["DPoP-Nonce", "Retry-After", "WWW-Authenticate"];
 
 /// What is allowed across origins (Hydra's `serve.public.cors`).
 #[derive(Debug, Clone)]

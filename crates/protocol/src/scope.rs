@@ -78,8 +78,19 @@ const fn is_scope_char(byte: u8) -> bool {
 impl FromStr for Scope {
     type Err = InvalidScope;
     fn from_str(raw: &str) -> Result<Self, InvalidScope> {
+        if is_normal(raw) {
+            return Ok(Self(raw.into()));
+        }
         Self::from_values(raw.split(' ').filter(|value| !value.is_empty()))
     }
+}
+
+/// Whether this is a scope as [`Scope`] keeps it: nothing is to be put together.
+fn is_normal(raw: &str) -> bool {
+    let is_first = |place: usize, value: &str| !raw.split(' ').take(place).any(|earlier| earlier == value);
+    raw.split(' ')
+        .enumerate()
+        .all(|(place, value)| !value.is_empty() && value.bytes().all(is_scope_char) && is_first(place, value))
 }
 
 impl fmt::Display for Scope {
@@ -97,6 +108,11 @@ mod tests {
         let scope: Scope = "openid  email openid".parse().unwrap();
         assert_eq!(scope.as_str(), "openid email");
         assert!(scope.contains("email") && !scope.contains("mail"));
-        assert!("a\"b".parse::<Scope>().is_err());
+        assert!("a\"b".parse::<Scope>().is_err() && "a b\\".parse::<Scope>().is_err());
+        for (raw, kept) in
+            [("", ""), (" ", ""), ("a b ab", "a b ab"), (" a", "a"), ("a b a", "a b"), ("a b ", "a b")]
+        {
+            assert_eq!(raw.parse::<Scope>().unwrap().as_str(), kept);
+        }
     }
 }

@@ -96,6 +96,13 @@ impl Failure {
         })
     }
 
+    /// Whether the server said that this unique constraint would be broken.
+    pub(crate) fn is_duplicate_in(&self, constraint: &str) -> bool {
+        let Self::Postgres(error) = self else { return false };
+        let said = error.as_db_error().filter(|said| *said.code() == SqlState::UNIQUE_VIOLATION);
+        said.is_some_and(|said| said.constraint() == Some(constraint))
+    }
+
     /// Whether the server said that there is no such table.
     pub(crate) fn is_unknown_table(&self) -> bool {
         matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE))

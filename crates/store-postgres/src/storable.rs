@@ -13,7 +13,7 @@ pub(crate) fn text(what: &str, text: &str) -> Result<(), StoreError> {
     if text.len() > LONGEST {
         return Err(StoreError::Invalid(format!("{what} is longer than {LONGEST} bytes")));
     }
-    if text.bytes().any(|byte| byte == 0) {
+    if text.as_bytes().contains(&0) {
         return Err(StoreError::Invalid(format!("{what} holds a NUL")));
     }
     Ok(())

@@ -35,6 +35,9 @@ const PING: &str = include_str!("ping.sql");
 const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(499);
 /// The connection that listens to the feed, and the one for writes that are not hot.
 const BESIDE_LANES_AND_READERS: usize = 2;
+/// So many lanes have one that registers people: the more rows share a statement, the less each costs, and one lane writes
+/// what two cores receive.
+const LANES_PER_REGISTRAR: usize = 2;
 /// More readers than this for each lane are of no use: statements are pipelined.
 const READERS_PER_LANE: usize = 2;
 
@@ -130,6 +133,7 @@ impl PostgresStore {
         };
         let lanes: Vec<Arc<Hot>> = (0..options.lanes.get()).map(lane).collect();
         let queues = Queues { lanes: &lanes, depth: options.depth, metrics: &metrics };
+        let registrars = lanes.get(..lanes.len().div_ceil(LANES_PER_REGISTRAR)).unwrap_or(&lanes);
         let (depth, patience) = (options.depth.get(), options.deadline);
         let store = Self {
             node: options.node,
@@ -141,7 +145,7 @@ impl PostgresStore {
             inserts: queues.start(InsertGrants),
             redemptions: queues.start(RedeemCodes),
             rotations: queues.start(RotateRefreshes),
-            registrations: queues.start(RegisterIdentities),
+            registrations: Queues { lanes: registrars, ..queues }.start(RegisterIdentities),
             grant_purge: Rounds::default(),
             session_purge: Rounds::default(),
             identity_session_purge: Rounds::default(),

@@ -35,6 +35,24 @@ async fn ops_that_arrive_during_a_commit_go_together_in_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn callers_that_are_ready_to_submit_share_the_commit_of_the_first() {
+    let store = Store::open();
+    let queue = queue(&store);
+    let first = submitted(&queue, op(0, 0));
+    // They are behind the lane, which the first one has woken.
+    let caller = |n: u64| {
+        let queue = queue.clone();
+        tokio::spawn(async move { queue.submit(op(n, n), in_one_minute()).await })
+    };
+    let others: Vec<_> = (1..5).map(caller).collect();
+    first.await.unwrap();
+    for answer in join_all(others).await {
+        answer.unwrap().unwrap();
+    }
+    assert_eq!(store.commits(), [[0, 1, 2, 3, 4]]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_batch_is_sorted_by_key() {
     let store = Store::held();
     let queue = queue(&store);

@@ -80,6 +80,7 @@ pub(super) async fn log_in(
         email: typed.email.required("email")?.to_owned(),
         password: typed.password.required("password")?,
         network,
+        // A program has no cookies of ours: here only networks are known.
         known_browser: false,
     };
     match state.login.log_in(attempt).await? {

@@ -3,8 +3,8 @@
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
-use jiff::Timestamp as Rfc3339;
-use serde::Serialize;
+use jiff::fmt::temporal::DateTimePrinter;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use sluice_identity::Identity;
 use sluice_identity::factor::{Enrolled, EnrolledFactor, RecoveryCode, TotpEnrolment};
@@ -217,5 +217,15 @@ impl From<&[RecoveryCode]> for RecoveryCodesBody {
 
 /// A time as the API tells it.
 pub(crate) fn rfc3339(time: Timestamp) -> Rfc3339 {
-    Rfc3339::from_millisecond(time.as_millis()).unwrap_or(Rfc3339::MAX)
+    Rfc3339(jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or(jiff::Timestamp::MAX))
+}
+
+/// A time of RFC 3339.
+pub(crate) struct Rfc3339(jiff::Timestamp);
+
+impl Serialize for Rfc3339 {
+    /// In one piece: piece by piece, each is searched for what is to be escaped.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&DateTimePrinter::new().timestamp_to_string(&self.0))
+    }
 }

@@ -2,15 +2,15 @@
 
 use axum::response::Response;
 use serde_json::{Value, json};
-use sluice_identity::Identity;
 use sluice_identity::factor::{Aal, FirstFactor, NextStep, TicketData};
+use sluice_identity::{Identity, IdentityError, IdentityStatus};
 use sluice_oauth::flow::{AcceptLogin, KnownSession, RejectFlow, Request as FlowRequest};
 use sluice_primitives::Lifetime;
 use sluice_protocol::{ClaimsRequest, ErrorCode};
 
 use super::UiState;
 use super::factor::{self, Step};
-use super::login::Place;
+use super::login::{self, Place};
 use super::page::onward;
 use super::problem::Problem;
 
@@ -71,13 +71,15 @@ pub(super) fn is_remembered(data: &TicketData) -> bool {
     data.as_bytes() == REMEMBERED
 }
 
-/// Accepts the flow for a person who has just proved who it is, and sends the browser on.
+/// Accepts the flow for a person who has just proved who it is, and sends the browser on. `identity` is the record that was
+/// looked at: whoever proved something of another password must not outlive its change.
 pub(super) async fn accept(
     ui: &UiState,
     place: &Place<'_>,
     identity: &Identity,
     proven: Proven,
 ) -> Result<Response, Problem> {
+    let Some(identity) = present(ui, identity).await? else { return login::again(ui, place).await };
     let Proven { amr, acr, remember } = proven;
     let accept = AcceptLogin {
         subject: identity.id.to_string(),
@@ -86,11 +88,19 @@ pub(super) async fn accept(
         amr,
         acr: Some(told(&place.answer.flow.request, acr)),
         context: Some(json!({ "email": identity.email })),
-        authenticated_anew: true,
+        // No later than anything that was looked at: what is revoked from now on covers this login, too.
+        authenticated_at: Some(place.visit.arrived_at),
         ..AcceptLogin::default()
     };
     let next = ui.flows.accept_login(place.challenge, accept).await?;
-    Ok(onward(&ui.config, &next))
+    Ok(place.visit.known.remember(ui, identity.login_name, onward(&ui.config, &next)))
+}
+
+/// The present record, if nobody changed meanwhile how the person gets in, or whether they may.
+async fn present(ui: &UiState, looked_at: &Identity) -> Result<Option<Identity>, Problem> {
+    let found = ui.identities.find(looked_at.id).await.map_err(IdentityError::from)?;
+    let holds = |now: &Identity| now.revision == looked_at.revision && now.status == IdentityStatus::Active;
+    Ok(found.filter(holds))
 }
 
 /// The person has not got what the client asks for (OpenID Connect Core Unmet Authentication Requirements 1.0 §2).

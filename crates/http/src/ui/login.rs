@@ -28,6 +28,7 @@ pub(super) const BUSY: Lifetime = Lifetime::secs(2);
 const WRONG: &str = "The email address or the password is wrong.";
 const WRONG_PASSKEY: &str = "This passkey did not work. Try again, or sign in with your password.";
 const TOO_MANY: &str = "There were too many failed attempts. Please wait a moment and try again.";
+const CHANGED: &str = "Something about this account was changed just now. Please sign in again.";
 /// What a form says when the server has too much to do.
 pub(super) const BUSY_SENTENCE: &str =
     "We have a lot to do at the moment. Please try again in a few seconds.";
@@ -107,7 +108,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     }
     let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
     let (email, network) = (typed.email.to_owned(), visit.network);
-    let attempt = Attempt { email, password, network, known_browser: false };
+    let attempt = Attempt { email, password, network, known_browser: visit.known.knows(typed.email) };
     match ui.login.log_in(attempt).await {
         Ok(LoginOutcome::LoggedIn(identity)) => {
             assurance::after_password(ui, &place, &identity, typed.remember).await
@@ -195,6 +196,13 @@ async fn busy(
     tracing::warn!(reason = %error, "login turned away");
     let typed = Typed { form_error: Some(BUSY_SENTENCE), ..typed };
     Ok(retry_after(form(ui, place, (StatusCode::SERVICE_UNAVAILABLE, &typed)).await?, BUSY))
+}
+
+/// The page once more, because the account was changed while its owner logged in.
+pub(super) async fn again(ui: &UiState, place: &Place<'_>) -> Result<Response, Problem> {
+    info!(reason = "account changed meanwhile", "login refused");
+    let typed = Typed { form_error: Some(CHANGED), ..Typed::default() };
+    form(ui, place, (StatusCode::UNPROCESSABLE_ENTITY, &typed)).await
 }
 
 /// The address of who is signed in, if it is one of our people.

@@ -4,7 +4,7 @@
 //! [`login`], [`factor`], [`registration`], [`recovery`], [`verification`], [`consent`], [`device`], [`logout`]: one file per page,
 //! showing it and taking its form. [`account`]: one's own record. [`error`], [`logged_out`]: pages without a form. [`assurance`]:
 //! how a login ends. [`puzzle`], [`standalone`], [`sentences`]: what forms share. [`visit`]: who asks, and the token that every
-//! form carries. [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
+//! form carries. [`known_browser`]: what a browser proves to have logged in to. [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
 //! show.
 
 mod account;
@@ -13,6 +13,7 @@ mod consent;
 mod device;
 mod error;
 mod factor;
+mod known_browser;
 mod logged_out;
 mod login;
 mod logout;

@@ -4,6 +4,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::{Claimant, Denied, MailProof};
+use sluice_identity::{Identity, InvalidField};
 use sluice_primitives::{Lifetime, Secret};
 use sluice_protocol::Parameters;
 
@@ -11,8 +12,9 @@ use super::login::{BUSY, BUSY_SENTENCE};
 use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
+use super::sentences::email_sentence;
 use super::standalone::{Done, Fresh, done, sign_in_url, waiting};
-use super::views::{SettledPage, VerificationPage, WayOut};
+use super::views::{LinkedAccount, Moment, SettledPage, VerificationPage, WayOut};
 use super::visit::Visit;
 use super::{UiState, VERIFICATION, stylesheet};
 
@@ -20,15 +22,23 @@ const NO_EMAIL: &str = "Enter your email address.";
 const WRONG_CODE: &str = "This code is not right, or too old.";
 const GONE: &str =
     "This link was used already, or is too old. If the mail has a code that you did not use, enter it.";
+const NO_MAIL: &str = "This server sends no mail, so that no other code can be sent.";
 const TOO_MANY: &str = "There were too many tries. Please wait a moment and try again.";
 
-/// What is wrong with the form.
+/// What is wrong with the form, or was done instead.
 #[derive(Default)]
 struct Mistake {
     email: Option<&'static str>,
     code: Option<&'static str>,
     form: Option<&'static str>,
     wait: Option<Lifetime>,
+    is_sent: bool,
+}
+
+impl Mistake {
+    fn of_form(sentence: &'static str, wait: Option<Lifetime>) -> Self {
+        Self { form: Some(sentence), wait, ..Self::default() }
+    }
 }
 
 /// Whether the page that mails lead to is ours.
@@ -39,7 +49,7 @@ pub(super) fn is_served(ui: &UiState) -> bool {
 /// `GET /ui/verification`: nothing is spent by looking, for programs that look through mail follow links.
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
-    look(&ui, &visit).unwrap_or_else(|problem| problem.answer(&ui))
+    look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/verification`
@@ -48,60 +58,86 @@ pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Respo
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
-fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    Ok(form(ui, (visit, &fields), fields.get("token"), (StatusCode::OK, Mistake::default())))
+    form(ui, (visit, &fields), fields.get("token"), (StatusCode::OK, Mistake::default())).await
 }
 
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     visit.check_token(VERIFICATION, &fields)?;
-    let (whence, token, unprocessable) =
-        ((visit, &fields), fields.get("token"), StatusCode::UNPROCESSABLE_ENTITY);
+    let (whence, token) = ((visit, &fields), fields.get("token"));
     let (email, code) = (fields.get("email").unwrap_or_default(), fields.get("code").unwrap_or_default());
     if token.is_none() && email.trim().is_empty() {
         let mistake = Mistake { email: Some(NO_EMAIL), ..Mistake::default() };
-        return Ok(form(ui, whence, None, (unprocessable, mistake)));
+        return form(ui, whence, None, (StatusCode::UNPROCESSABLE_ENTITY, mistake)).await;
+    }
+    if token.is_none() && fields.get("send").is_some() {
+        return send(ui, whence, email).await;
     }
     let code = Secret::new(code.to_owned());
     let proof = match token {
         Some(token) => MailProof::Link(Secret::new(token.to_owned())),
         None => MailProof::Code { who: Claimant::Email(email.to_owned()), code },
     };
-    Ok(match done(ui.accounts.verify_email(&proof, visit.network).await)? {
-        Done::Yes(_) => settled(ui, &fields),
-        Done::No(Denied::TooMany(wait)) => {
-            let mistake = Mistake { form: Some(TOO_MANY), wait: Some(wait), ..Mistake::default() };
-            form(ui, whence, token, (StatusCode::TOO_MANY_REQUESTS, mistake))
-        }
+    let (token, mistake) = match done(ui.accounts.verify_email(&proof, visit.network).await)? {
+        Done::Yes(_) => return Ok(settled(ui, &fields)),
+        Done::No(Denied::TooMany(wait)) => (token, too_many(wait)),
         Done::No(_) if token.is_some() => {
-            let mistake = Mistake { form: Some(GONE), ..Mistake::default() };
-            form(ui, whence, None, (unprocessable, mistake))
+            (None, (StatusCode::UNPROCESSABLE_ENTITY, Mistake::of_form(GONE, None)))
         }
         Done::No(_) => {
             let mistake = Mistake { code: Some(WRONG_CODE), ..Mistake::default() };
-            form(ui, whence, None, (unprocessable, mistake))
+            (None, (StatusCode::UNPROCESSABLE_ENTITY, mistake))
         }
-        Done::Busy => {
-            let mistake = Mistake { form: Some(BUSY_SENTENCE), wait: Some(BUSY), ..Mistake::default() };
-            form(ui, whence, token, (StatusCode::SERVICE_UNAVAILABLE, mistake))
-        }
-    })
+        Done::Busy => (token, busy()),
+    };
+    form(ui, whence, token, mistake).await
 }
 
-fn form(
+/// Sends another mail, if there is somebody to send it to.
+async fn send(ui: &UiState, whence: (&Visit, &Parameters<'_>), email: &str) -> Result<Response, Problem> {
+    let sent = done(ui.accounts.send_verification_to(email, whence.0.network).await)?;
+    let told = match sent {
+        Done::Yes(()) => (StatusCode::OK, Mistake { is_sent: true, ..Mistake::default() }),
+        Done::No(Denied::Invalid(InvalidField::Email(reason))) => {
+            let mistake = Mistake { email: Some(email_sentence(reason)), ..Mistake::default() };
+            (StatusCode::UNPROCESSABLE_ENTITY, mistake)
+        }
+        Done::No(Denied::TooMany(wait)) => too_many(wait),
+        Done::No(_) => (StatusCode::UNPROCESSABLE_ENTITY, Mistake::of_form(NO_MAIL, None)),
+        Done::Busy => busy(),
+    };
+    form(ui, whence, None, told).await
+}
+
+fn too_many(wait: Lifetime) -> (StatusCode, Mistake) {
+    (StatusCode::TOO_MANY_REQUESTS, Mistake::of_form(TOO_MANY, Some(wait)))
+}
+
+fn busy() -> (StatusCode, Mistake) {
+    (StatusCode::SERVICE_UNAVAILABLE, Mistake::of_form(BUSY_SENTENCE, Some(BUSY)))
+}
+
+async fn form(
     ui: &UiState,
     (visit, fields): (&Visit, &Parameters<'_>),
     token: Option<&str>,
     (status, mistake): (StatusCode, Mistake),
-) -> Response {
+) -> Result<Response, Problem> {
     let fresh = Fresh::new(ui, visit, VERIFICATION);
+    let account = match token {
+        Some(token) => ui.accounts.account_to_verify(&Secret::new(token.to_owned())).await?,
+        None => None,
+    };
     let view = VerificationPage {
         stylesheet: &stylesheet(&ui.config),
         action: &ui.path(VERIFICATION),
         csrf: &fresh.csrf,
         login_challenge: waiting(fields),
         token,
+        account: account.as_ref().map(linked),
+        is_sent: mistake.is_sent,
         email: fields.get("email").unwrap_or_default(),
         email_error: mistake.email,
         code_error: mistake.code,
@@ -112,7 +148,11 @@ fn form(
         Some(wait) => retry_after(page, wait),
         None => page,
     };
-    fresh.with_cookie(ui, page)
+    Ok(fresh.with_cookie(ui, page))
+}
+
+fn linked(account: &Identity) -> LinkedAccount<'_> {
+    LinkedAccount { username: &account.username, registered: Moment::new(account.created_at) }
 }
 
 fn settled(ui: &UiState, fields: &Parameters<'_>) -> Response {

@@ -2,12 +2,13 @@
 //!
 //! [`entry`]: the ways in. [`ConsentPage`], [`DevicePage`], [`DeviceConfirmPage`], [`LogoutPage`]: the forms. [`LoggedOutPage`],
 //! [`StillSignedInPage`], [`DeviceSuccessPage`], [`ErrorPage`], [`ExpiredPage`]: where a flow ends. [`OnwardPage`]: from one to the next.
-//! [`ScopeEntry`], [`WayOut`]: parts of them.
+//! [`ScopeEntry`], [`WayOut`], [`Moment`]: parts of them.
 //!
 //! Nothing here decides anything. Every value is escaped by the template; the pages work without script and have no inline style.
 //! URLs end up in `href` and `src`: pass only what was parsed as `http` or `https`.
 
 mod entry;
+mod moment;
 mod standalone;
 
 use askama::Template;
@@ -15,7 +16,10 @@ use askama::Template;
 pub(crate) use entry::{
     CheckMailPage, FactorPage, LoginPage, PasskeyButton, RegistrationClosedPage, RegistrationPage,
 };
-pub(crate) use standalone::{NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, VerificationPage};
+pub(crate) use moment::Moment;
+pub(crate) use standalone::{
+    LinkedAccount, NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, VerificationPage,
+};
 
 /// Asks whether a client may have what it requests. Posts `consent_challenge`, `csrf`, one `grant_scope` per granted
 /// scope, `remember=true` when ticked, and `decision=accept` or `decision=reject`. Enter on a checkbox rejects.

@@ -14,9 +14,11 @@ use sluice_identity::Network;
 use sluice_net::PeerAddress;
 use sluice_oauth::authorization::Browser;
 use sluice_oauth::flow::{BindingKey, FlowAnswer, FlowProblem, Request as FlowRequest};
+use sluice_primitives::Timestamp;
 use sluice_protocol::Parameters;
 
 use super::UiState;
+use super::known_browser::KnownBrowser;
 use super::problem::Problem;
 use crate::extract::{MAX_FORM, form_bytes};
 
@@ -24,6 +26,10 @@ use crate::extract::{MAX_FORM, form_bytes};
 pub(super) struct Visit {
     pub(super) browser: Browser,
     pub(super) network: Network,
+    /// Before anything was looked at.
+    pub(super) arrived_at: Timestamp,
+    /// Which accounts the browser logged in to.
+    pub(super) known: KnownBrowser,
     parameters: Bytes,
 }
 
@@ -33,6 +39,8 @@ impl Visit {
         Self {
             browser: ui.cookies.browser(request.headers()),
             network: network(ui, request.headers(), request.extensions()),
+            arrived_at: ui.accounts.clock.now(),
+            known: KnownBrowser::of(ui, request.headers()),
             parameters: Bytes::copy_from_slice(request.uri().query().unwrap_or_default().as_bytes()),
         }
     }
@@ -45,7 +53,13 @@ impl Visit {
         }
         let network = network(ui, request.headers(), request.extensions());
         let (headers, parameters) = form_bytes(request).await?;
-        Ok(Self { browser: ui.cookies.browser(&headers), network, parameters })
+        Ok(Self {
+            browser: ui.cookies.browser(&headers),
+            network,
+            arrived_at: ui.accounts.clock.now(),
+            known: KnownBrowser::of(ui, &headers),
+            parameters,
+        })
     }
 
     /// The parameters; each may stand once but `grant_scope`.

@@ -1,18 +1,18 @@
 //! E-mail addresses: the proof that somebody reads mail there, and another address. Whether an address is taken is told
 //! to nobody but who reads mail at it.
 
-use sluice_primitives::IdentityId;
+use sluice_primitives::{IdentityId, Secret};
 use tracing::info;
 
-use super::codes::{MailProof, NewCode};
+use super::codes::{MailProof, NewCode, nobody};
 use super::confirmation::Confirmation;
 use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
 use crate::error::IdentityError;
 use crate::identity::changing::change_latest;
-use crate::identity::{Changed, Email, Identity, IdentityChange, NewEmail};
+use crate::identity::{Changed, Email, Identity, IdentityChange, IdentityStatus, NewEmail};
 use crate::login::Network;
-use crate::mail::{CodePurpose, MessageKind};
+use crate::mail::{CodePurpose, MailLink, MessageKind};
 use crate::registration::InvalidField;
 
 impl AccountService {
@@ -26,6 +26,32 @@ impl AccountService {
         network: Network,
     ) -> Result<Outcome<()>, IdentityError> {
         Outcome::of(self.verification_sent(identity, network).await)
+    }
+
+    /// Sends another code to an address that waits to be verified. If none does, the same is done but for the mail.
+    ///
+    /// # Errors
+    /// [`IdentityError`] if the store cannot do it now.
+    pub async fn send_verification_to(
+        &self,
+        email: &str,
+        network: Network,
+    ) -> Result<Outcome<()>, IdentityError> {
+        Outcome::of(self.verification_sent_to(email, network).await)
+    }
+
+    /// The account whose address the `token` of a link verifies, if it does; so that whoever follows it sees whose account
+    /// they vouch for. Nothing is spent by looking.
+    ///
+    /// # Errors
+    /// [`IdentityError`] if the store cannot do it now.
+    pub async fn account_to_verify(&self, token: &Secret<String>) -> Result<Option<Identity>, IdentityError> {
+        let link = MailLink::open(token.expose(), &self.sealer);
+        let good =
+            |link: &MailLink| link.purpose == CodePurpose::VerifyEmail && self.clock.now() < link.expires_at;
+        let Some(link) = link.filter(good) else { return Ok(None) };
+        let found = self.identities.find(link.identity).await?;
+        Ok(found.filter(waits_for_verification))
     }
 
     /// The person reads mail at the address: whose it is.
@@ -79,6 +105,21 @@ impl AccountService {
             to: &identity.email,
         };
         self.send_code(mails, new, MessageKind::VerifyEmail).await
+    }
+
+    async fn verification_sent_to(&self, email: &str, network: Network) -> Result<(), Stop> {
+        let mails = self.mails.as_ref().ok_or(Denied::NoMail)?;
+        let email: Email = email.parse().map_err(InvalidField::from)?;
+        let account = email.login_name();
+        self.limits.check_mail(&account, network).map_err(Denied::TooMany)?;
+        let found = self.identities.find_by_login_name(&account).await?.filter(waits_for_verification);
+        let new = NewCode {
+            whose: found.as_ref().map_or((nobody(&account), 0), |identity| (identity.id, identity.revision)),
+            purpose: CodePurpose::VerifyEmail,
+            to: email.as_str(),
+        };
+        let kind = |code| if found.is_some() { MessageKind::VerifyEmail(code) } else { MessageKind::Decoy };
+        self.send_code(mails, new, kind).await
     }
 
     async fn email_verified(&self, proof: &MailProof, network: Network) -> Result<IdentityId, Stop> {
@@ -155,4 +196,8 @@ fn masked(email: &str) -> String {
     let (local, domain) = email.rsplit_once('@').unwrap_or((email, ""));
     let first: String = local.chars().take(1).collect();
     format!("{first}…@{domain}")
+}
+
+fn waits_for_verification(identity: &Identity) -> bool {
+    identity.email_verified_at.is_none() && identity.status == IdentityStatus::Active
 }

@@ -58,6 +58,12 @@ impl FromStr for Password {
         if raw.len() > MAX_BYTES {
             return Err(InvalidPassword::TooLong);
         }
+        if raw.is_ascii() {
+            // Each character is a byte, and normal as it is.
+            let fits = raw.len() <= MAX_CHARACTERS;
+            let normalised = fits.then(|| Secret::new(raw.to_owned())).ok_or(InvalidPassword::TooLong)?;
+            return Ok(Self { normalised, raw: None });
+        }
         // Normalisation may lengthen a text 18-fold. Room for the most there can be: growing would leave copies behind.
         let mut normalised = Zeroizing::new(String::with_capacity(MAX_BYTES));
         for (place, character) in raw.nfkc().enumerate() {

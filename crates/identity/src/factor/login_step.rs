@@ -15,7 +15,9 @@ use crate::identity::{Identity, IdentityStatus};
 use crate::login::Network;
 
 /// Somebody who has shown a first factor.
-#[derive(Debug, Clone)]
+///
+/// Prints neither what the login is for nor what comes back.
+#[derive(Clone)]
 pub struct FirstFactor<'a> {
     /// Who: the record that was looked at.
     pub identity: &'a Identity,
@@ -27,6 +29,16 @@ pub struct FirstFactor<'a> {
     pub context: &'a [u8],
     /// What the caller wants back in the end.
     pub data: TicketData,
+}
+
+impl fmt::Debug for FirstFactor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FirstFactor")
+            .field("identity", self.identity)
+            .field("amr", &self.amr)
+            .field("wanted", &self.wanted)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a person can show.

@@ -1,5 +1,7 @@
 //! What a factor is.
 
+use std::fmt;
+
 use sluice_primitives::{IdentityId, Timestamp};
 use uuid::Uuid;
 
@@ -31,7 +33,9 @@ impl FactorKind {
 }
 
 /// A factor of a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Prints neither its name nor what is sealed.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Factor {
     /// Whose.
     pub identity: IdentityId,
@@ -50,4 +54,17 @@ pub struct Factor {
     /// What only grows: the time step of the last one-time password, or a count of uses of a passkey. Whoever uses a
     /// factor raises it by compare-and-swap, so that nothing is used twice.
     pub counter: i64,
+}
+
+impl fmt::Debug for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Factor")
+            .field("identity", &self.identity)
+            .field("id", &self.id)
+            .field("kind", &self.kind)
+            .field("created_at", &self.created_at)
+            .field("last_used_at", &self.last_used_at)
+            .field("counter", &self.counter)
+            .finish_non_exhaustive()
+    }
 }

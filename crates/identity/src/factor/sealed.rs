@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::{Purpose, Sealer};
-use sluice_primitives::Rng;
+use sluice_primitives::{IdentityId, Rng, Timestamp};
+use uuid::Uuid;
 
-use super::model::FactorKind;
+use super::model::{Factor, FactorKind};
 use super::repository::FactorRepository;
-use crate::resealed::{self, Again, PAGE, ResealedRows, SealedCounts};
+use crate::resealed::{self, AT_EACH, Again, PAGE, ResealedRows, SealedCounts};
 
 /// The stored factors of everybody.
 pub struct SealedFactors {
@@ -32,10 +33,31 @@ impl SealedFactors {
             let page = self.factors.all_factors(after, PAGE).await?;
             let Some(last) = page.last() else { return Ok(counts) };
             after = Some((last.identity, last.id));
-            for factor in &page {
-                resealed::count(&mut counts, &self.at_rest, purpose(factor.kind), &factor.sealed);
-            }
+            self.look(&page, &mut counts);
         }
+    }
+
+    fn look(&self, factors: &[Factor], counts: &mut SealedCounts) {
+        for factor in factors {
+            resealed::count(counts, &self.at_rest, purpose(factor.kind), &factor.sealed);
+        }
+    }
+
+    /// The same of some five hundred factors, spread over the time since their people registered: what a server can afford
+    /// to do whenever it starts. A secret that sealed only few of them may go unnoticed.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn sample(&self, now: Timestamp) -> Result<SealedCounts, StoreError> {
+        let mut counts = SealedCounts::new();
+        let first = self.factors.all_factors(None, AT_EACH).await?;
+        self.look(&first, &mut counts);
+        let Some(oldest) = first.first() else { return Ok(counts) };
+        for place in resealed::places(*oldest.identity.as_bytes(), now) {
+            let after = Some((IdentityId::from_bytes(place), Uuid::nil()));
+            self.look(&self.factors.all_factors(after, AT_EACH).await?, &mut counts);
+        }
+        Ok(counts)
     }
 
     /// Seals with the first secret what another one sealed. A factor stays what it is, its counter too.

@@ -70,8 +70,7 @@ impl FromStr for Email {
         let domain = Uts46::new()
             .to_ascii(domain.as_bytes(), AsciiDenyList::STD3, Hyphens::CheckFirstLast, DnsLength::Verify)
             .map_err(|_| InvalidEmail::Malformed)?;
-        // Lowering may take a text out of NFC, so it is composed last.
-        let mut normalised: String = local.to_lowercase().nfc().collect();
+        let mut normalised = lowered(local);
         normalised.push('@');
         normalised.push_str(&domain);
         if normalised.len() > MAX_BYTES {
@@ -88,10 +87,24 @@ impl FromStr for Email {
     }
 }
 
+/// A local part in lower case, composed: in that order, as lowering may take a text out of NFC.
+fn lowered(local: &str) -> String {
+    // Room for the domain.
+    let mut lowered = String::with_capacity(MAX_BYTES);
+    if local.is_ascii() {
+        lowered.push_str(local);
+        lowered.make_ascii_lowercase();
+    } else {
+        lowered.extend(local.to_lowercase().nfc());
+    }
+    lowered
+}
+
 /// Whether it shows nothing by itself: format characters, zero-width ones, fillers, variation selectors.
 fn is_unseen(character: char) -> bool {
-    CodePointMapData::<GeneralCategory>::new().get(character) == GeneralCategory::Format
-        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
+    !character.is_ascii()
+        && (CodePointMapData::<GeneralCategory>::new().get(character) == GeneralCategory::Format
+            || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character))
 }
 
 impl fmt::Debug for Email {

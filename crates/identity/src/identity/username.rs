@@ -46,7 +46,7 @@ impl FromStr for Username {
         if raw.len() > MAX_RAW {
             return Err(InvalidUsername::TooLong);
         }
-        let normalised: String = raw.nfc().collect();
+        let normalised: String = if raw.is_ascii() { raw.to_owned() } else { raw.nfc().collect() };
         if normalised.chars().count() > MAX_CHARACTERS {
             return Err(InvalidUsername::TooLong);
         }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::{Purpose, Sealer};
-use sluice_primitives::Rng;
+use sluice_primitives::{Rng, Timestamp};
+use uuid::Uuid;
 
 use super::repository::MailRepository;
-use crate::resealed::{self, Again, PAGE, ResealedRows, SealedCounts};
+use crate::resealed::{self, AT_EACH, Again, PAGE, ResealedRows, SealedCounts};
 
 /// All that is in the outbox: what waits, and what was given up.
 pub struct SealedMails {
@@ -31,10 +32,31 @@ impl SealedMails {
             let page = self.outbox.sealed_mails(after, PAGE).await?;
             let Some((last, _)) = page.last() else { return Ok(counts) };
             after = Some(*last);
-            for (_, sealed) in &page {
-                resealed::count(&mut counts, &self.at_rest, Purpose::Mail, sealed);
-            }
+            self.look(&page, &mut counts);
         }
+    }
+
+    fn look(&self, mails: &[(Uuid, String)], counts: &mut SealedCounts) {
+        for (_, sealed) in mails {
+            resealed::count(counts, &self.at_rest, Purpose::Mail, sealed);
+        }
+    }
+
+    /// The same of some five hundred mails, spread over the time since the oldest was written: what a server can afford to
+    /// do whenever it starts.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn sample(&self, now: Timestamp) -> Result<SealedCounts, StoreError> {
+        let mut counts = SealedCounts::new();
+        let first = self.outbox.sealed_mails(None, AT_EACH).await?;
+        self.look(&first, &mut counts);
+        let Some((oldest, _)) = first.first() else { return Ok(counts) };
+        for place in resealed::places(*oldest.as_bytes(), now) {
+            let after = Some(Uuid::from_bytes(place));
+            self.look(&self.outbox.sealed_mails(after, AT_EACH).await?, &mut counts);
+        }
+        Ok(counts)
     }
 
     /// Seals with the first secret what another one sealed. A mail that is gone meanwhile was sent: nothing is wrong then.

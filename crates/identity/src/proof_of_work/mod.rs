@@ -2,7 +2,7 @@
 //! no more than that: who has many machines pays little.
 //!
 //! The program's own, because what there is does not fit: `altcha-lib-rs` reads clock and randomness by itself and compares
-//! its signatures with `==`, and ALTCHA's widget would be one more script to serve. The puzzle is that of hashcash: find a text
+//! its signatures with `!=`, and ALTCHA's widget would be one more script to serve. The puzzle is that of hashcash: find a text
 //! such that `SHA-256(challenge ‖ text)` begins with so many zero bits. The challenge is sealed and says everything, so that
 //! nothing is kept but which ones were used.
 

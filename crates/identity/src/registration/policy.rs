@@ -115,8 +115,9 @@ impl PasswordRules {
         if password.expose().parse::<Email>().is_ok_and(|typed| typed.as_str() == person.email) {
             return Err(WeakPassword::SameAsEmail);
         }
-        let same_name = |name: &str| password.expose().trim().to_lowercase() == name.to_lowercase();
-        if !person.username.is_empty() && same_name(person.username) {
+        // By characters, so that no copy of the password is left behind.
+        let is_name = |name: &str| lowered(password.expose().trim()).eq(lowered(name));
+        if !person.username.is_empty() && is_name(person.username) {
             return Err(WeakPassword::SameAsUsername);
         }
         Ok(password)
@@ -163,6 +164,10 @@ impl fmt::Debug for PasswordRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PasswordRules").field("min_characters", &self.min_characters).finish_non_exhaustive()
     }
+}
+
+fn lowered(text: &str) -> impl Iterator<Item = char> {
+    text.chars().flat_map(char::to_lowercase)
 }
 
 #[cfg(test)]

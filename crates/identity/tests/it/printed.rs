@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use sluice_identity::account::Claimant;
 use sluice_identity::administration::{IdentityEdit, NewIdentity, NewPassword};
-use sluice_identity::factor::{Aal, FactorChoices, FactorOutcome, NextStep, TicketData};
+use sluice_identity::factor::{Aal, Factor, FactorChoices, FactorOutcome, FirstFactor, NextStep, TicketData};
 use sluice_identity::hardening::{HardenedCredential, LeasedCredential};
 use sluice_identity::identity::{IdentityChange, IdentityFilter, IdentityPage, NewCredential, NewEmail};
 use sluice_identity::mail::{CodePurpose, TakenCode};
@@ -93,4 +93,28 @@ fn a_login_that_waits_prints_no_ticket() {
     let next = NextStep::Factor { ticket: "the secret ticket".to_owned(), kinds: FactorChoices::default() };
     assert_discreet(&[&next]);
     assert!(format!("{next:?}").contains("totp"), "{next:?}");
+}
+
+#[test]
+fn a_factor_prints_neither_its_name_nor_what_is_sealed() {
+    let (name, sealed) = (NAME.to_owned(), "the secret of an app".to_owned());
+    let factor = Factor { name, sealed, ..given::factor(alice().id, 0) };
+    assert_discreet(&[&factor]);
+    assert!(format!("{factor:?}").contains(&factor.id.to_string()), "{factor:?}");
+}
+
+#[test]
+fn a_first_factor_prints_neither_the_challenge_nor_what_comes_back() {
+    let alice = alice();
+    let first = FirstFactor {
+        identity: &alice,
+        amr: &["pwd"],
+        wanted: Aal::Aal2,
+        context: b"the secret challenge",
+        data: TicketData::new(*b"the secret data").unwrap_or_default(),
+    };
+    assert_discreet(&[&first]);
+    let printed = format!("{first:?}");
+    let bytes = format!("{:?}", b"the secret".as_slice());
+    assert!(printed.contains("pwd") && !printed.contains(bytes.trim_matches(['[', ']'])), "{printed}");
 }

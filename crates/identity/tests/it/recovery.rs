@@ -6,7 +6,7 @@ use sluice_identity::account::{Denied, MailProof, Outcome};
 use sluice_identity::factor::FactorRepository;
 use sluice_identity::identity::{IdentityChange, IdentityDirectory};
 use sluice_identity::mail::MailRepository;
-use sluice_identity::{IdentityStatus, InvalidField, LoginOutcome, Refusal, WeakPassword};
+use sluice_identity::{Attempt, IdentityStatus, InvalidField, LoginOutcome, Network, Refusal, WeakPassword};
 use sluice_primitives::{AttemptId, Lifetime, Secret};
 use sluice_store_contract::given;
 
@@ -165,4 +165,24 @@ async fn recovery_cannot_be_asked_for_without_end() {
         let last = begin(&services, email).await;
         assert!(matches!(last, Outcome::Denied(Denied::TooMany(_))), "{last:?}");
     }
+}
+
+#[tokio::test]
+async fn who_recovered_an_account_does_not_wait_there_for_those_who_guess_elsewhere() {
+    let (services, _, _) = Services::with_alice().await;
+    let far = |last: u8| Network::from(std::net::IpAddr::from([198, 51, 100, last]));
+    let guess = async |network: Network, password: &str| {
+        let (email, password) = (ALICE.to_owned(), secret(password));
+        let attempt = Attempt { email, password, network, known_browser: false };
+        services.login.log_in(attempt).await.unwrap()
+    };
+    begin(&services, ALICE).await;
+    let ticket = ticket(&services, &link(&services.mail().await)).await.unwrap();
+    let here = far(200);
+    services.account.finish_recovery(ticket.expose(), &secret(NEW), here).await.unwrap();
+    for last in 0..52 {
+        guess(far(last), "wrong horse").await;
+    }
+    assert!(matches!(guess(far(100), NEW).await, LoginOutcome::TooMany(_)));
+    assert!(matches!(guess(here, NEW).await, LoginOutcome::LoggedIn(_)));
 }

@@ -190,3 +190,25 @@ async fn mails_are_sealed_again_those_that_were_given_up_too() {
     assert_eq!(mails(&store, &["new"]).count().await.unwrap(), BTreeMap::from([(None, 1), (Some(0), 3)]));
     assert_eq!(MailRepository::depth(&*store).await.unwrap(), (3, 1));
 }
+
+#[tokio::test]
+async fn a_sample_finds_factors_and_mails_that_a_secret_sealed_for_a_while_years_ago() {
+    let store = Arc::new(MemoryStore::new());
+    let old = |day: i64| (900..1_000).contains(&day);
+    for day in 0..2_000 {
+        let secret = if old(day) { ["old"] } else { ["new"] };
+        let person = person(&store, day * 86_400, |_| String::new()).await.id;
+        let sealed = at_rest(&secret).seal(Purpose::TotpSecret, b"secret", &OsRng);
+        store.add(&Factor { sealed, ..factor(person, 0) }, None).await.unwrap();
+        let sealed = at_rest(&secret).seal(Purpose::Mail, b"mail", &OsRng);
+        store.queue(&QueuedMail { id: person.as_uuid(), sealed, ..mail(0) }).await.unwrap();
+    }
+    let (factors, mails) = (factors(&store, &["new"]), mails(&store, &["new"]));
+    for sample in [factors.sample(NOW).await.unwrap(), mails.sample(NOW).await.unwrap()] {
+        assert!(sample[&None] > 0 && sample[&Some(0)] > 0, "{sample:?}");
+        assert!(sample.values().sum::<u64>() < 600, "{sample:?}");
+    }
+    let nobody = Arc::new(MemoryStore::new());
+    assert!(self::factors(&nobody, &["new"]).sample(NOW).await.unwrap().is_empty());
+    assert!(self::mails(&nobody, &["new"]).sample(NOW).await.unwrap().is_empty());
+}

@@ -38,9 +38,9 @@ pub struct AcceptLogin {
     pub context: Option<Value>,
     pub force_subject_identifier: Option<String>,
     pub identity_provider_session_id: Option<String>,
-    /// Whether the user logged in although the browser has a session under which login may be skipped: then a new one begins,
-    /// of whoever it is.
-    pub authenticated_anew: bool,
+    /// When the user logged in, if the page knows better than "now": no later than what they proved was looked at. A session
+    /// under which login may be skipped is not gone on with then: another one begins, of whoever it is.
+    pub authenticated_at: Option<Timestamp>,
 }
 
 /// How a consent page accepts.
@@ -243,7 +243,7 @@ impl FlowService {
         let subject = accept.subject.parse().map_err(|_| {
             FlowProblem::Invalid("The field `subject` must have 1 to 255 bytes and no control characters.")
         })?;
-        let known = flow.known.as_ref().filter(|_| !accept.authenticated_anew);
+        let known = flow.known.as_ref().filter(|_| accept.authenticated_at.is_none());
         let begins_another = known.is_none() && flow.known.is_some();
         if known.is_some_and(|known| known.subject != subject) {
             return Err(FlowProblem::Invalid(
@@ -257,11 +257,12 @@ impl FlowService {
         if !texts.into_iter().flatten().chain(&accept.amr).all(short) || accept.amr.len() > 16 {
             return Err(FlowProblem::Invalid("One of `acr`, `amr` and the identifiers is too long."));
         }
+        let authenticated_at = known.map(|known| known.authenticated_at).or(accept.authenticated_at);
         let for_secs = span(accept.remember_for).unwrap_or(self.config.lifetimes.session);
         Ok(Login {
             subject,
             session: if begins_another { next_session(flow) } else { flow.session },
-            authenticated_at: known.map_or_else(|| self.clock.now(), |known| known.authenticated_at),
+            authenticated_at: authenticated_at.unwrap_or_else(|| self.clock.now()),
             skipped: known.is_some(),
             remember: accept.remember.then_some(for_secs),
             extend: accept.extend_session_lifespan,

@@ -43,7 +43,7 @@ async fn a_configured_origin_may_read_and_another_may_not() {
             assert!(allowed.is_some() && credentials, "{path} {origin}");
             assert_eq!(
                 answer.header("access-control-expose-headers"),
-                "Content-Type, DPoP-Nonce, WWW-Authenticate"
+                "Content-Type, DPoP-Nonce, Retry-After, WWW-Authenticate"
             );
             let (answer, allowed, _) = read_by(preflight(&sluice, path), origin).await;
             assert_eq!(

@@ -1,6 +1,6 @@
 //! Registering identities: one statement for a batch, two rows each.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use sluice_commit::{CommitFailure, Writer};
@@ -11,12 +11,13 @@ use uuid::Uuid;
 
 use super::stored_status;
 use crate::connection::Params;
-use crate::error::{Failure, column};
+use crate::error::{Failure, Unreadable, column};
 use crate::grant::Hot;
 use crate::statistics::Kind;
 
 const REGISTER: &str = include_str!("register.sql");
-const ATTEMPTS: &str = include_str!("attempts.sql");
+/// The constraint that lets a name be taken once.
+const NAMES: &str = "login_name_pkey";
 
 /// Registers batches of identities.
 pub(crate) struct RegisterIdentities(pub(crate) Arc<Hot>);
@@ -31,13 +32,16 @@ impl Writer for RegisterIdentities {
     }
 
     async fn commit(&mut self, batch: &[Identity]) -> Result<Vec<Registration>, CommitFailure> {
-        let registered = self.register(batch).await.map_err(Failure::into_commit_failure)?;
+        let found = match self.register(batch).await {
+            Ok(found) => found,
+            Err(failure) if failure.is_duplicate_in(NAMES) => {
+                return Err(CommitFailure::Busy(Box::new(failure)));
+            }
+            Err(failure) => return Err(failure.into_commit_failure()),
+        };
         self.0.counters.count(Kind::Registration, 1, batch.len());
-        if registered.len() == batch.len() {
-            return Ok(vec![Registration::Registered; batch.len()]);
-        }
-        let registered = registered.iter().filter_map(|row| column(row, 0).ok()).collect();
-        self.outcomes(batch, &registered).await.map_err(Failure::into_commit_failure)
+        // It is written: whoever cannot read what else was said sends it again.
+        outcomes(batch, &found).map_err(|unreadable| CommitFailure::Lost(Box::new(unreadable)))
     }
 
     async fn reconnect(&mut self) -> Result<(), sluice_commit::BoxError> {
@@ -46,7 +50,7 @@ impl Writer for RegisterIdentities {
 }
 
 impl RegisterIdentities {
-    /// A row for each of the batch whose name was free: its id.
+    /// A row for each of the batch whose name was not free: its id, and the attempt that got the name.
     async fn register(&self, batch: &[Identity]) -> Result<Vec<Row>, Failure> {
         let ids: Vec<Uuid> = batch.iter().map(|op| op.id.as_uuid()).collect();
         let attempts: Vec<Uuid> = batch.iter().map(|op| op.attempt.as_uuid()).collect();
@@ -74,27 +78,15 @@ impl RegisterIdentities {
         ];
         self.0.link.query(REGISTER, params).await
     }
+}
 
-    /// Who has the names: this attempt, now or before its answer was lost, or another.
-    async fn outcomes(
-        &self,
-        batch: &[Identity],
-        registered: &HashSet<Uuid>,
-    ) -> Result<Vec<Registration>, Failure> {
-        let left = batch.iter().filter(|op| !registered.contains(&op.id.as_uuid()));
-        let names: Vec<&[u8]> = left.map(|op| op.login_name.as_slice()).collect();
-        let params: Params<'_> = &[&names];
-        let rows = self.0.link.query(ATTEMPTS, params).await?;
-        let attempts: HashMap<Vec<u8>, Uuid> =
-            rows.iter().filter_map(|row| Some((column(row, 0).ok()?, column(row, 1).ok()?))).collect();
-        let outcome = |op: &Identity| {
-            let own = attempts.get(op.login_name.as_slice()) == Some(&op.attempt.as_uuid());
-            if own || registered.contains(&op.id.as_uuid()) {
-                Registration::Registered
-            } else {
-                Registration::Taken
-            }
-        };
-        Ok(batch.iter().map(outcome).collect())
-    }
+/// Whoever has the name: this attempt, now or before its answer was lost, or another.
+fn outcomes(batch: &[Identity], found: &[Row]) -> Result<Vec<Registration>, Unreadable> {
+    let read = |row: &Row| Ok((column(row, 0)?, column(row, 1)?));
+    let found: HashMap<Uuid, Option<Uuid>> = found.iter().map(read).collect::<Result<_, Unreadable>>()?;
+    let outcome = |op: &Identity| match found.get(&op.id.as_uuid()) {
+        Some(attempt) if *attempt != Some(op.attempt.as_uuid()) => Registration::Taken,
+        _ => Registration::Registered,
+    };
+    Ok(batch.iter().map(outcome).collect())
 }

@@ -134,7 +134,7 @@ impl From<AcceptLoginBody> for AcceptLogin {
             context: body.context,
             force_subject_identifier: body.force_subject_identifier,
             identity_provider_session_id: body.identity_provider_session_id,
-            authenticated_anew: false,
+            authenticated_at: None,
         }
     }
 }

@@ -2,14 +2,13 @@
 
 #![expect(clippy::option_option, reason = "a merge patch tells null from what is not there (RFC 7396)")]
 
-use jiff::Timestamp as Rfc3339;
 use serde::{Deserialize, Serialize};
 use sluice_identity::administration::{IdentityEdit, NewIdentity, NewPassword};
 use sluice_identity::{Identity, IdentityStatus};
 use sluice_primitives::Secret;
 use uuid::Uuid;
 
-use crate::identity::wire::rfc3339;
+use crate::identity::wire::{Rfc3339, rfc3339};
 
 /// A record.
 #[derive(Serialize)]

@@ -72,6 +72,11 @@ async fn the_log_of_a_whole_life_tells_no_secret_and_no_address() {
     {
         assert!(said.contains(sentence), "{sentence}: {said}");
     }
+    let registered = said.lines().find(|line| line.contains("person registered")).unwrap();
+    assert!(
+        registered.contains("client.network=192.0.2.1") && registered.contains("identity.id="),
+        "{registered}"
+    );
     for secret in secrets {
         assert!(!said.contains(&secret), "{secret}: {said}");
     }

@@ -23,7 +23,11 @@ const MENU: [(Place, &str); 4] = [
 
 /// What stands around the page `here`; `csrf` is the token of the session.
 pub(super) fn frame<'a>(ui: &UiState, member: &'a Member, here: Place, csrf: &'a str) -> Frame<'a> {
-    let entry = |(place, label): (Place, _)| Entry { label, url: place.url(ui), is_here: place == here };
+    let current = |place| match place {
+        place if place == here => Some("page"),
+        place => (place == here.section()).then_some("true"),
+    };
+    let entry = |(place, label)| Entry { label, url: Place::url(place, ui), current: current(place) };
     let notice = member.visit.parameters().ok().and_then(|fields| Notice::of(&fields, &member.cookie));
     Frame {
         name: member.name(),

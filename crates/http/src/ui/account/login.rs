@@ -4,7 +4,8 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::factor::{Aal, FactorOutcome, FirstFactor, NextStep, TicketData};
-use sluice_identity::{Attempt, Identity, LoginOutcome};
+use sluice_identity::proof_of_work::PuzzlePurpose;
+use sluice_identity::{Attempt, Identity, IdentityError, LoginOutcome};
 use sluice_oauth::authorization::CookieChanges;
 use sluice_primitives::Secret;
 use sluice_protocol::Parameters;
@@ -19,7 +20,7 @@ use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::problem::Problem;
 use crate::ui::visit::Visit;
-use crate::ui::{UiState, script, stylesheet};
+use crate::ui::{UiState, puzzle, script, stylesheet};
 
 /// What the forms, tickets and passkeys of this page are bound to, beside the browser's key.
 const FORMS: &str = "account login";
@@ -92,11 +93,14 @@ async fn take(ui: &UiState, arrival: &Arrival) -> Result<Response, Refused> {
     let Some(password) = fields.get("password") else {
         return again(ui, arrival, typed, Mistake::at("password", NO_PASSWORD)).await;
     };
+    if !puzzle::is_solved(ui, PuzzlePurpose::Login, &fields) {
+        return again(ui, arrival, typed, Mistake::at("", puzzle::UNSOLVED)).await;
+    }
     let attempt = Attempt {
         email: typed.email.to_owned(),
         password: Secret::new(password.to_owned()),
         network: arrival.visit.network,
-        known_browser: false,
+        known_browser: arrival.visit.known.knows(typed.email),
     };
     let mistake = match ui.login.log_in(attempt).await {
         Ok(LoginOutcome::LoggedIn(identity)) => return after_password(ui, arrival, typed, &identity).await,
@@ -160,11 +164,23 @@ pub(super) async fn begin(
     let network = arrival.visit.network;
     match ui.accounts.sessions.begin(identity, amr, &arrival.device, network).await {
         Ok(pair) => {
+            end_former(ui, arrival).await?;
             let response = redirect(StatusCode::SEE_OTHER, &typed.then.url(ui));
-            Ok(with_cookie(ui, response, &begun(ui, &pair)))
+            let response = with_cookie(ui, response, &begun(ui, &pair));
+            Ok(arrival.visit.known.remember(ui, identity.login_name, response))
         }
         Err(error) => again(ui, arrival, typed, Mistake::busy(error)?).await,
     }
+}
+
+/// Ends the session that the browser has, of whoever it is: its cookie is about to be replaced.
+async fn end_former(ui: &UiState, arrival: &Arrival) -> Result<(), IdentityError> {
+    let Some(cookie) = &arrival.cookie else { return Ok(()) };
+    let sessions = &ui.accounts.sessions;
+    if let Some((session, identity)) = sessions.visit(cookie.session).await? {
+        sessions.end(identity.id, session.id).await?;
+    }
+    Ok(())
 }
 
 /// The page once more, because what was begun cannot be finished.
@@ -217,11 +233,9 @@ async fn form(
         action: &ui.path(LOGIN),
         csrf: &csrf(visit)?,
         hidden: vec![("then", typed.then.slug())],
-        fields: vec![
-            email(typed, passkey.is_some(), mistake),
-            Field::password("Password").with_error(Mistake::of(mistake, "password")),
-        ],
+        fields: vec![email(typed, passkey.is_some(), mistake), password(typed, mistake)],
         passkey,
+        puzzle: ui.proof_of_work.issue(PuzzlePurpose::Login),
         submit: "Sign in",
         asides: recover.iter().map(|url| Link { url, label: "Forgot your password?" }).collect(),
         form_error: Mistake::of(mistake, ""),
@@ -237,6 +251,13 @@ fn email<'a>(typed: Typed<'a>, has_passkeys: bool, mistake: Option<&'a Mistake>)
         ..Field::email("email", "Email address", typed.email)
     };
     field.with_error(Mistake::of(mistake, "email"))
+}
+
+/// Where one goes on typing when the address is there.
+fn password<'a>(typed: Typed<'_>, mistake: Option<&'a Mistake>) -> Field<'a> {
+    let focused = !typed.email.is_empty() && Mistake::of(mistake, "email").is_none();
+    let field = Field { focused, ..Field::password("Password") };
+    field.with_error(Mistake::of(mistake, "password"))
 }
 
 /// A form of somebody who is not signed in.

@@ -103,6 +103,8 @@ fn form(
     mistake: Option<&Mistake>,
 ) -> Result<Response, Refused> {
     let back = Place::Overview.url(ui);
+    // Where the address is to be typed once more, and maybe another one.
+    let again = (here == Place::EmailCode).then(|| Place::Email.url(ui));
     let code = Field {
         focused: true,
         hint: Some("It is in the mail that we have sent you."),
@@ -115,7 +117,9 @@ fn form(
         lead: Some("If the address can be used, a mail with a code is under way."),
         fields: vec![code.with_error(error)],
         submit: "Confirm",
+        resend: (here == Place::Verification).then_some("Send another code"),
         back: Some(Link { url: &back, label: "Later" }),
+        asides: again.iter().map(|url| Link { url, label: "Send another code" }).collect(),
         ..FormPage::default()
     };
     form_page(ui, (member, here), mistake, page)

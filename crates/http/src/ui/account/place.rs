@@ -47,6 +47,22 @@ impl Place {
         Self::Applications,
     ];
 
+    /// The page of the menu from which one comes to it.
+    pub(super) const fn section(self) -> Self {
+        match self {
+            Self::Overview
+            | Self::Username
+            | Self::Email
+            | Self::EmailCode
+            | Self::Verification
+            | Self::Password
+            | Self::Deletion => Self::Overview,
+            Self::Factors | Self::Totp | Self::Passkey | Self::RecoveryCodes => Self::Factors,
+            Self::Sessions => Self::Sessions,
+            Self::Applications => Self::Applications,
+        }
+    }
+
     /// Its path.
     pub(super) const fn path(self) -> &'static str {
         match self {

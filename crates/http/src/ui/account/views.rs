@@ -5,7 +5,9 @@
 //! [`Frame`], [`Field`], [`Moment`], [`Passkey`]: parts of them.
 
 use askama::Template;
-use sluice_primitives::Timestamp;
+use sluice_identity::proof_of_work::Puzzle;
+
+pub(super) use crate::ui::views::Moment;
 
 /// What stands around a page of somebody who is signed in.
 pub(super) struct Frame<'a> {
@@ -23,7 +25,8 @@ pub(super) struct Frame<'a> {
 pub(super) struct Entry {
     pub(super) label: &'static str,
     pub(super) url: String,
-    pub(super) is_here: bool,
+    /// What it is to the page that is shown (WAI-ARIA 1.2 `aria-current`).
+    pub(super) current: Option<&'static str>,
 }
 
 /// A form with a title and some fields. Posts `csrf`, what is hidden, and the fields.
@@ -47,8 +50,12 @@ pub(super) struct FormPage<'a> {
     /// Another way, folded away under a summary.
     pub(super) other: Option<(&'a str, Vec<Field<'a>>)>,
     pub(super) passkey: Option<Passkey<'a>>,
+    /// For a browser to solve before the form is sent.
+    pub(super) puzzle: Option<Puzzle>,
     /// What the button says; none if empty.
     pub(super) submit: &'a str,
+    /// What a button says that posts `send=true` instead of what was typed.
+    pub(super) resend: Option<&'static str>,
     /// Whether what it does cannot be undone.
     pub(super) is_grave: bool,
     /// Where it leads if the person does not want it.
@@ -169,25 +176,6 @@ impl<'a> Passkey<'a> {
     /// A passkey that is there is shown.
     pub(super) const fn get(options: &'a str, state: &'a str, label: &'static str) -> Self {
         Self { ceremony: "get", options, state, label, is_quiet: false }
-    }
-}
-
-/// A moment, for people and for programs.
-pub(super) struct Moment {
-    pub(super) at: Timestamp,
-    pub(super) iso: String,
-    pub(super) text: String,
-}
-
-impl Moment {
-    /// A moment in UTC: the pages do not know the person's own time.
-    pub(super) fn new(at: Timestamp) -> Self {
-        let utc = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
-        Self {
-            at,
-            iso: utc.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            text: utc.strftime("%-d %B %Y, %H:%M UTC").to_string(),
-        }
     }
 }
 
@@ -323,12 +311,5 @@ mod tests {
         assert!(page.contains(r#"aria-invalid="true" aria-describedby="password-error""#), "{page}");
         assert!(page.contains(r#"id="password-error" role="alert">It is another one."#), "{page}");
         assert!(page.contains("<title>Error: Title"), "{page}");
-    }
-
-    #[test]
-    fn a_moment_is_said_in_utc() {
-        let moment = Moment::new(Timestamp::from_secs(1_750_000_000));
-        assert_eq!(moment.text, "15 June 2025, 15:06 UTC");
-        assert_eq!(moment.iso, "2025-06-15T15:06:40Z");
     }
 }

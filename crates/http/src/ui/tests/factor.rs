@@ -10,14 +10,14 @@ use super::people::app_code;
 use super::world::{ALICE, Answer, PASSWORD, World};
 
 /// Alice, her app and one of her recovery codes.
-struct App {
-    alice: IdentityId,
-    secret: String,
+pub(super) struct App {
+    pub(super) alice: IdentityId,
+    pub(super) secret: String,
     recovery_code: String,
 }
 
 impl World {
-    async fn alice_with_app(&self) -> App {
+    pub(super) async fn alice_with_app(&self) -> App {
         let alice = self.verified_alice().await;
         let identity = self.identity(alice).await;
         let begun = self.ui.factors.begin_totp(&identity);
@@ -30,14 +30,14 @@ impl World {
         App { alice, secret: begun.secret_base32, recovery_code }
     }
 
-    async fn after_password(&self, page: &str, more: &[(&str, &str)]) -> Answer {
+    pub(super) async fn after_password(&self, page: &str, more: &[(&str, &str)]) -> Answer {
         let asked = self.fill_in(page, &[&[("email", ALICE), ("password", PASSWORD)], more].concat()).await;
         assert_eq!(asked.status, StatusCode::OK, "{}", asked.body);
         asked
     }
 
     /// Fills in the second page.
-    async fn show(&self, asked: &Answer, fields: &[(&str, &str)]) -> Answer {
+    pub(super) async fn show(&self, asked: &Answer, fields: &[(&str, &str)]) -> Answer {
         let hidden: Vec<(&str, String)> = ["login_challenge", "csrf", "ticket", "offered"]
             .iter()
             .map(|name| (*name, asked.field(name)))

@@ -2,9 +2,11 @@
 
 mod account;
 pub(in crate::ui) mod authenticator;
+mod changed_meanwhile;
 mod consent;
 mod device;
 mod factor;
+mod known_browser;
 mod login;
 mod logout;
 mod passkey;

@@ -64,6 +64,24 @@ async fn an_unsolved_late_or_foreign_puzzle_is_told_and_set_anew() {
 }
 
 #[tokio::test]
+async fn the_account_pages_ask_for_a_puzzle_too() {
+    let world = World::with_puzzles().await;
+    world.register_alice().await;
+    let shown = world.get("/ui/account/login").await;
+    let csrf = shown.field("csrf");
+    let fields = [&FIELDS[..], &[("csrf", csrf.as_str())]].concat();
+    let unsolved = world.post("/ui/account/login", &fields).await;
+    assert_eq!(unsolved.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(unsolved.body.contains(crate::ui::puzzle::UNSOLVED), "{}", unsolved.body);
+    let challenge = unsolved.after("data-puzzle=\"");
+    let bits = unsolved.after("data-bits=\"").parse().unwrap();
+    let solution = Puzzle { challenge: challenge.clone(), bits }.solve();
+    let solved = [("puzzle", challenge.as_str()), ("solution", solution.as_str())];
+    let signed_in = world.post("/ui/account/login", &[&fields[..], &solved].concat()).await;
+    assert_eq!(signed_in.status, StatusCode::SEE_OTHER, "{}", signed_in.body);
+}
+
+#[tokio::test]
 async fn where_nothing_is_asked_for_there_is_no_puzzle() {
     let world = World::new().await;
     let shown = world.get(&world.at("/ui/registration").await).await;

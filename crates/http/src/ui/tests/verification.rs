@@ -3,9 +3,16 @@
 use axum::http::StatusCode;
 
 use super::people::{mailed_code, mailed_link};
-use super::world::{ALICE, World};
+use super::world::{ALICE, Answer, World};
 
 impl World {
+    /// Asks for another mail to this address.
+    async fn ask_again(&self, email: &str) -> Answer {
+        let csrf = self.get("/ui/verification").await.field("csrf");
+        let fields = [("csrf", csrf.as_str()), ("email", email), ("code", ""), ("send", "true")];
+        self.post("/ui/verification", &fields).await
+    }
+
     async fn is_verified(&self, alice: sluice_primitives::IdentityId) -> bool {
         self.identity(alice).await.email_verified_at.is_some()
     }
@@ -46,4 +53,72 @@ async fn a_code_verifies_if_it_is_that_of_the_address() {
     let fields = [("csrf", csrf.as_str()), ("email", ALICE), ("code", &code)];
     assert_eq!(world.post("/ui/verification", &fields).await.status, StatusCode::OK);
     assert!(world.is_verified(alice).await);
+}
+
+#[tokio::test]
+async fn the_page_of_a_link_says_whose_account_it_is_and_what_to_do_if_it_is_not_ones_own() {
+    let world = World::new().await;
+    let mallory = world.register(ALICE, "Mallory <b>").await;
+    let link = mailed_link(world.mail.read().await.first().unwrap());
+    let shown = world.get(&link).await;
+    assert!(shown.body.contains("<bdi>Mallory &#60;b&#62;</bdi>"), "{}", shown.body);
+    assert!(shown.body.contains("<time datetime=\"2025-06-15T15:06:40Z\">15 June 2025, 15:06 UTC</time>"));
+    assert!(shown.body.contains("If it was not you who gave us this address, do nothing"));
+    assert!(!world.is_verified(mallory).await, "looking spends nothing");
+    let (csrf, token) = (shown.field("csrf"), shown.field("token"));
+    world.post("/ui/verification", &[("csrf", &csrf), ("token", &token)]).await;
+    let spent = world.get(&link).await;
+    assert!(world.is_verified(mallory).await && !spent.body.contains("Mallory"), "{}", spent.body);
+}
+
+#[tokio::test]
+async fn a_link_of_another_kind_names_nobody() {
+    let world = World::new().await;
+    world.register(ALICE, "Mallory").await;
+    world.mail.read().await;
+    let network = std::net::IpAddr::from([192, 0, 2, 1]).into();
+    world.ui.accounts.begin_recovery(ALICE, network).await.unwrap();
+    let link = mailed_link(world.mail.read().await.first().unwrap());
+    let shown = world.get(&link.replace("/ui/recovery", "/ui/verification")).await;
+    assert!(shown.status == StatusCode::OK && !shown.body.contains("Mallory"), "{}", shown.body);
+}
+
+#[tokio::test]
+async fn another_code_is_sent_to_whom_it_helps_and_nobody_learns_to_whom() {
+    let world = World::new().await;
+    let alice = world.register_alice().await;
+    let first = mailed_code(world.mail.read().await.first().unwrap());
+    let (known, unknown) = (world.ask_again(ALICE).await, world.ask_again("bob@example.com").await);
+    assert_eq!((known.status, unknown.status), (StatusCode::OK, StatusCode::OK));
+    assert!(
+        known.body.contains("another mail is under way")
+            && unknown.body.contains("another mail is under way")
+    );
+    let mails = world.mail.read().await;
+    assert_eq!(mails.iter().map(|mail| mail.to.as_str()).collect::<Vec<_>>(), [ALICE]);
+    let csrf = known.field("csrf");
+    let type_in = async |code: &str| {
+        let fields = [("csrf", csrf.as_str()), ("email", ALICE), ("code", code)];
+        world.post("/ui/verification", &fields).await.status
+    };
+    assert_eq!(type_in(&first).await, StatusCode::UNPROCESSABLE_ENTITY, "the latest is good");
+    assert_eq!(type_in(&mailed_code(mails.first().unwrap())).await, StatusCode::OK);
+    assert!(world.is_verified(alice).await);
+    world.ask_again(ALICE).await;
+    assert!(world.mail.read().await.is_empty(), "there is nothing left to verify");
+}
+
+#[tokio::test]
+async fn other_codes_are_not_sent_without_end() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let mut last = world.ask_again(ALICE).await;
+    for _ in 0..20 {
+        last = world.ask_again(ALICE).await;
+    }
+    assert_eq!(last.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(!last.header("retry-after").is_empty());
+    assert!(world.mail.read().await.len() < 20);
+    let malformed = world.ask_again("alice").await;
+    assert!(malformed.body.contains("id=\"email-error\" role=\"alert\""), "{}", malformed.body);
 }

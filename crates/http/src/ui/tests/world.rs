@@ -255,10 +255,14 @@ impl World {
     }
 
     /// Sends a request with the cookie that binds flows, and another.
-    pub(super) async fn get_with(&self, target: &str, cookie: &str) -> Answer {
+    pub(super) async fn send_with(&self, mut request: Request<Body>, cookie: &str) -> Answer {
         let binding = format!("__Host-sluice_binding={}", URL_SAFE_NO_PAD.encode(self.key.expose()));
-        let request = Request::get(target).header(COOKIE, format!("{binding}; {cookie}"));
-        self.send_without_cookie(request.body(Body::empty()).unwrap()).await
+        request.headers_mut().insert(COOKIE, format!("{binding}; {cookie}").parse().unwrap());
+        self.send_without_cookie(request).await
+    }
+
+    pub(super) async fn get_with(&self, target: &str, cookie: &str) -> Answer {
+        self.send_with(Request::get(target).body(Body::empty()).unwrap(), cookie).await
     }
 
     pub(super) async fn send_without_cookie(&self, request: Request<Body>) -> Answer {

@@ -3,7 +3,7 @@
 
 use askama::Template;
 
-use super::WayOut;
+use super::{Moment, WayOut};
 
 /// Asks for the address of somebody who has no password any more. Posts `csrf`, `email` and maybe `login_challenge`.
 #[derive(Template)]
@@ -61,7 +61,8 @@ pub(crate) struct NewPasswordPage<'a> {
     pub(crate) form_error: Option<&'a str>,
 }
 
-/// Confirms an address: with a button, if a link led here, or by a code. Posts `csrf`, and `token` or `email` and `code`.
+/// Confirms an address: with a button, if a link led here, or by a code. Posts `csrf`, and `token`, or `email` and
+/// `code`, or `email` and `send=true` for another mail.
 #[derive(Template)]
 #[template(path = "verification.html")]
 pub(crate) struct VerificationPage<'a> {
@@ -72,12 +73,23 @@ pub(crate) struct VerificationPage<'a> {
     pub(crate) login_challenge: Option<&'a str>,
     /// Of the link; `None` asks for address and code.
     pub(crate) token: Option<&'a str>,
+    /// What the link is about, if it is still good.
+    pub(crate) account: Option<LinkedAccount<'a>>,
+    /// Whether another mail was asked for a moment ago.
+    pub(crate) is_sent: bool,
     /// What the user typed before; may be empty.
     pub(crate) email: &'a str,
     pub(crate) email_error: Option<&'a str>,
     pub(crate) code_error: Option<&'a str>,
     /// A failure that belongs to no field.
     pub(crate) form_error: Option<&'a str>,
+}
+
+/// The account that a link is about, as whoever registered it wants it called.
+pub(crate) struct LinkedAccount<'a> {
+    /// May be empty. Anybody's text.
+    pub(crate) username: &'a str,
+    pub(crate) registered: Moment,
 }
 
 impl VerificationPage<'_> {

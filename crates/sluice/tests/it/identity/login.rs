@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Backend, TestSluice};
 
-use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, Tokens, node};
+use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, Tokens, node, shows};
+use super::records::Records;
 use crate::both_stores::on_both_stores;
 
 on_both_stores! {
@@ -14,6 +15,7 @@ on_both_stores! {
     whoever_is_disabled_is_out_at_once_and_back_when_enabled,
     another_password_ends_what_the_old_one_opened,
     whoever_deletes_the_account_is_gone,
+    a_password_that_cannot_be_read_is_refused_like_a_wrong_one_and_counted,
 }
 
 /// Sets the status of somebody.
@@ -133,5 +135,19 @@ async fn whoever_deletes_the_account_is_gone(backend: Backend) {
     assert_ne!(api.register(ALICE).await, id, "an id is never given again");
     let sessions = api.ask(Method::GET, "/auth/sessions", Some(&present), Value::Null).await;
     sessions.is_problem(401, "invalid_token");
+    sluice.node.stop().await;
+}
+
+async fn a_password_that_cannot_be_read_is_refused_like_a_wrong_one_and_counted(backend: Backend) {
+    let sluice = node(backend, &[("identity.hardening.enabled", "false")]).await;
+    let api = Api::of(&sluice);
+    let id = api.register(ALICE).await;
+    let wrong = api.log_in(ALICE, ANOTHER).await;
+    shows(&sluice, "sluice_credentials_unreadable_total", 0).await;
+    let records = Records::of(&sluice).await;
+    records.spoil(&id).await;
+    records.close().await;
+    assert_eq!(api.log_in(ALICE, PASSWORD).await.essence(), wrong.essence());
+    shows(&sluice, "sluice_credentials_unreadable_total", 1).await;
     sluice.node.stop().await;
 }

@@ -1,11 +1,15 @@
 //! Mail that cannot be sent now: it is kept, tried again, and in the end seen by an operator.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::json;
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Backend, SmtpServer, SmtpStep, TestSluice};
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
-use super::people::{ALICE, Api, BOB, node, node_after, shows};
+use super::people::{ALICE, Api, BOB, node, node_after, node_on, shows};
 use super::postbox::{self, sends_to, to, token};
 use crate::both_stores::on_both_stores;
 
@@ -14,11 +18,14 @@ on_both_stores! {
     a_server_that_has_a_bad_day_is_asked_again,
     a_mail_that_is_refused_for_good_is_a_dead_letter_and_delays_nobody,
     a_mail_whose_code_is_too_old_is_not_sent_any_more,
+    a_mail_server_that_says_nothing_holds_up_no_node_that_stops_and_the_mail_goes_out_later,
 }
 
 const WAITING: &str = r#"sluice_mail_outbox{state="waiting"}"#;
 const DEAD: &str = r#"sluice_mail_outbox{state="dead"}"#;
 const SENT: &str = r#"sluice_mail_deliveries_total{outcome="sent"}"#;
+/// What stopping takes at most: half a second of grace, and the rest of it on a busy machine. The mail server has 30.
+const HELD_UP: Duration = Duration::from_secs(5);
 const FAILED: &str = r#"sluice_mail_deliveries_total{outcome="failed"}"#;
 
 async fn shows_all(sluice: &TestSluice, expected: [(&str, u32); 4]) {
@@ -102,5 +109,27 @@ async fn a_mail_whose_code_is_too_old_is_not_sent_any_more(backend: Backend) {
     }
     shows_all(&sluice, [(DEAD, 1), (WAITING, 0), (SENT, 0), (FAILED, 5)]).await;
     assert!(smtp.received().is_empty());
+    sluice.node.stop().await;
+}
+
+async fn a_mail_server_that_says_nothing_holds_up_no_node_that_stops_and_the_mail_goes_out_later(
+    backend: Backend,
+) {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("smtp://{}?starttls=never", silent.local_addr().unwrap());
+    let sluice = node(backend, &sends_to(&url)).await;
+    Api::of(&sluice).register(ALICE).await;
+    let (_connection, _) = silent.accept().await.unwrap();
+    let (site, told) = ((Arc::clone(&sluice.database), Arc::clone(&sluice.clock)), Instant::now());
+    sluice.node.stop().await;
+    let took = told.elapsed();
+    assert!(took < HELD_UP, "{took:?}");
+    let smtp = SmtpServer::start().await;
+    let sluice = node_on(site, &sends_to(&smtp.url())).await;
+    shows(&sluice, WAITING, 1).await;
+    assert!(smtp.received().is_empty(), "the node that stopped may still have it in hand");
+    sluice.advance(Lifetime::secs(121));
+    smtp.wait_for_mail_to(ALICE).await;
+    shows_all(&sluice, [(SENT, 1), (WAITING, 0), (FAILED, 0), (DEAD, 0)]).await;
     sluice.node.stop().await;
 }

@@ -28,13 +28,23 @@ impl Records {
         Self::Postgres(Box::new(PostgresStore::connect(dsn, options.with_connections(4)).await.unwrap()))
     }
 
-    /// The record with this id.
-    pub(super) async fn find(&self, id: &str) -> Identity {
-        let repository: &dyn IdentityRepository = match self {
+    fn people(&self) -> &dyn IdentityRepository {
+        match self {
             Self::Sqlite(store) => &**store,
             Self::Postgres(store) => &**store,
-        };
-        repository.find(id.parse().unwrap()).await.unwrap().expect("a record")
+        }
+    }
+
+    /// Puts something that is no credential in the place of somebody's.
+    pub(super) async fn spoil(&self, id: &str) {
+        let identity = self.find(id).await;
+        let replaced = self.people().replace_credential(identity.id, &identity.credential, "nonsense").await;
+        assert!(replaced.unwrap());
+    }
+
+    /// The record with this id.
+    pub(super) async fn find(&self, id: &str) -> Identity {
+        self.people().find(id.parse().unwrap()).await.unwrap().expect("a record")
     }
 
     pub(super) async fn network(&self) -> NetworkId {

@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 
 use rustix::process::{Pid, Signal, kill_process};
+use sluice_testkit::Backend;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Child;
 use tokio::time::timeout;
@@ -84,4 +85,19 @@ impl Counted {
         };
         Self { hardened: count("hardened"), superseded: count("superseded"), given_up: count("given_up") }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_shows_its_numbers_at_its_own_path_and_at_that_of_a_server() {
+    let site = Site::fresh(Backend::Sqlite).await;
+    let server = site.start().await;
+    let worker = Hardener::start(&site).await;
+    for path in ["/metrics", "/admin/metrics/prometheus"] {
+        let answer = worker.http.get(worker.metrics.join(path).unwrap()).send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+        assert!(answer.text().await.unwrap().contains("sluice_hardening_backlog"), "{path}");
+    }
+    worker.stop().await;
+    server.tell_to_stop();
+    assert_eq!(server.ended().await.code(), Some(0));
 }

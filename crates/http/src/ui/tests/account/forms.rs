@@ -60,7 +60,7 @@ async fn a_login_form_of_another_browser_is_refused() {
 #[tokio::test]
 async fn what_changes_how_one_signs_in_asks_again_after_ten_minutes() {
     let world = World::new().await;
-    world.register_alice().await;
+    let alice_id = world.register_alice().await;
     let alice = Visitor::signed_in(&world).await;
     assert_eq!(alice.get("/ui/account/factors/totp").await.status, StatusCode::OK);
     world.clock.advance(Lifetime::minutes(10));
@@ -73,6 +73,7 @@ async fn what_changes_how_one_signs_in_asks_again_after_ten_minutes() {
     let right = alice.fill_in(asked.header("location"), &[("password", PASSWORD)]).await;
     assert_eq!(right.header("location"), "/ui/account/factors/totp");
     assert_eq!(alice.get("/ui/account/factors/totp").await.status, StatusCode::OK);
+    assert_eq!(world.ui.accounts.sessions.list(alice_id).await.unwrap().len(), 1, "the former row is gone");
     let stale = Visitor::of(&world);
     *stale.jar.borrow_mut() = before;
     assert!(!stale.is_in().await, "the session goes on under another id");
@@ -89,4 +90,19 @@ async fn a_link_cannot_make_a_page_say_that_something_was_done() {
     for link in ["/ui/account?notice=username-changed", done.header("location")] {
         assert!(!other.get(link).await.body.contains("Your name is changed."), "{link}");
     }
+}
+
+#[tokio::test]
+async fn whoever_signs_in_anew_in_a_browser_leaves_no_session_behind() {
+    let world = World::new().await;
+    let alice_id = world.register_alice().await;
+    let alice = Visitor::of(&world);
+    let form = alice.get("/ui/account/login").await;
+    let fields = [("email", ALICE), ("password", PASSWORD)];
+    for _ in 0..2 {
+        let answer = alice.answer(&form, "", &fields).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
+    }
+    assert!(alice.is_in().await);
+    assert_eq!(world.ui.accounts.sessions.list(alice_id).await.unwrap().len(), 1);
 }

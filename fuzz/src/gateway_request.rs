@@ -1,0 +1,92 @@
+//! The head of a request to the gateway: `METHOD target VERSION`, then headers, a line each.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderName, HeaderValue, Request, Version};
+use sluice_gateway::proxy::prepare;
+use sluice_gateway::route::{RouteTable, file};
+
+const ROUTES: &str = "
+upstreams:
+  backend: {servers: [http://127.0.0.1:9]}
+routes:
+  - {name: guarded, match: {prefix: /admin/}, upstream: backend, rewrite_prefix: /inner/}
+  - {name: open, match: {prefix: /}, upstream: backend, auth: none}
+";
+
+/// Reads the head as the gateway does. What goes on can be read in one way only, and no spelling of a guarded path leads to
+/// the open route.
+pub fn run(input: &[u8]) {
+    let Some(mut parts) = head(input) else { return };
+    let Ok(host) = prepare(&mut parts) else { return };
+    for gone in [CONNECTION, TRANSFER_ENCODING, TE, UPGRADE, EXPECT] {
+        assert!(!parts.headers.contains_key(&gone), "{gone} goes on");
+    }
+    assert!(parts.headers.get_all(CONTENT_LENGTH).iter().count() <= 1);
+    assert!(parts.headers.get_all(HOST).iter().all(|said| *said == host));
+    assert!(parts.uri.authority().is_none());
+    let path = parts.uri.path();
+    let host = host.to_str().expect("a host is text");
+    if let Ok(route) = table().find(&parts.method, host, path) {
+        let target = route.upstream_path(path);
+        assert!(target.starts_with('/') && PathAndQuery::try_from(&*target).is_ok(), "{target}");
+        assert!(&*route.name == "guarded" || !is_guarded(path), "{path} is open");
+    }
+    let (uri, headers) = (parts.uri.clone(), parts.headers.clone());
+    assert!(prepare(&mut parts).is_ok() && parts.uri == uri && parts.headers == headers, "twice is not once");
+}
+
+fn table() -> &'static RouteTable {
+    static TABLE: OnceLock<RouteTable> = OnceLock::new();
+    TABLE.get_or_init(|| file::read(ROUTES, Path::new(".")).expect("the routes are right").table)
+}
+
+fn head(input: &[u8]) -> Option<Parts> {
+    let mut lines = input.split(|byte| *byte == b'\n');
+    let mut first = lines.next()?.splitn(3, |byte| *byte == b' ');
+    let (method, target) = (first.next()?, first.next()?);
+    let version = match first.next()? {
+        b"0" => Version::HTTP_10,
+        b"2" => Version::HTTP_2,
+        _ => Version::HTTP_11,
+    };
+    let mut request = Request::builder().method(method).uri(target).version(version);
+    for line in lines {
+        let at = line.iter().position(|byte| *byte == b':')?;
+        let name = HeaderName::from_bytes(line.get(..at)?).ok()?;
+        request = request.header(name, HeaderValue::from_bytes(line.get(at + 1..)?.trim_ascii()).ok()?);
+    }
+    Some(request.body(()).ok()?.into_parts().0)
+}
+
+/// Whether a server that unescapes, merges slashes, cuts parameters off and resolves dots finds the guarded path.
+fn is_guarded(path: &str) -> bool {
+    let unescaped = unescape(path.as_bytes());
+    let mut segments: Vec<&[u8]> = Vec::new();
+    for segment in unescaped.split(|byte| matches!(byte, b'/' | b'\\')) {
+        match segment.split(|byte| *byte == b';').next().unwrap_or_default() {
+            b"" | b"." => {}
+            b".." => drop(segments.pop()),
+            segment => segments.push(segment),
+        }
+    }
+    segments.first() == Some(&&b"admin"[..])
+}
+
+fn unescape(text: &[u8]) -> Vec<u8> {
+    let mut unescaped = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, after @ ..] = rest {
+        let escaped = (*first == b'%')
+            .then(|| after.get(..2))
+            .flatten()
+            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        rest = if escaped.is_some() { after.get(2..).unwrap_or_default() } else { after };
+        unescaped.push(escaped.unwrap_or(*first));
+    }
+    unescaped
+}

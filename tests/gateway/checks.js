@@ -1,0 +1,186 @@
+// What every proxy must do with the configuration that is shipped for it, whichever it is.
+//
+// SLUICE_DECISIONS_PORT is the port of Sluice's decisions, SLUICE_TOKENS the tokens to try (JSON; see run).
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import { after, test } from 'node:test'
+import { startEcho } from '../support/echo.js'
+import { lastLines } from '../support/process.js'
+import { startRelay } from '../support/relay.js'
+
+const TOKENS = JSON.parse(process.env.SLUICE_TOKENS ?? '{}')
+const DECISIONS = Number(process.env.SLUICE_DECISIONS_PORT)
+
+/**
+ * Tests the proxy that `start({ sluice, app })` starts. `byRoute`: each request is judged under its route, not its token alone.
+ * `spare`: the name of the token that these tests may revoke.
+ */
+export async function checks(name, start, { byRoute = true, spare = name } = {}) {
+  const echo = await startEcho()
+  const relay = await startRelay(DECISIONS)
+  const proxy = await start({ sluice: relay.port, app: echo.port })
+  // Kept-alive connections, as everybody's: some proxies treat bodies otherwise on others.
+  const agent = new http.Agent({ keepAlive: true })
+
+  after(async () => {
+    agent.destroy()
+    await proxy.stop()
+    await relay.stop()
+    await echo.stop()
+  })
+
+  /** One request; what the application saw is `seen`, if it was asked. */
+  async function ask(path, { token, headers = {}, method = 'GET', body, chunked = false } = {}) {
+    const request = http.request(proxy.url + path, {
+      method,
+      headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers },
+      agent,
+    })
+    if (body && !chunked) request.setHeader('content-length', body.length)
+    const answered = once(request, 'response')
+    if (body) request.write(body)
+    request.end()
+    const [response] = await answered
+    let text = ''
+    for await (const part of response.setEncoding('utf8')) text += part
+    const seen = response.statusCode === 200 && text ? JSON.parse(text) : undefined
+    return { status: response.statusCode, headers: response.headers, text, seen }
+  }
+
+  /** The values of what the application saw under names that it may take for `header`. */
+  function told(seen, header) {
+    return seen.headers.filter(([name]) => name.replaceAll('_', '-') === header).map(([, value]) => value)
+  }
+
+  /** A test whose failure shows what the proxy said. */
+  function check(what, body) {
+    test(`${name}: ${what}`, async () => {
+      try {
+        await body()
+      } catch (error) {
+        console.log(`the last lines of ${name}:\n${lastLines(proxy.log(), 20)}`)
+        throw error
+      }
+    })
+  }
+
+  check('a good token passes, and the application is told who calls', async () => {
+    const { status, text, seen } = await ask('/orders/7?page=2&page=3', { token: TOKENS.good.token })
+    assert.equal(status, 200, text)
+    assert.equal(seen.method, 'GET')
+    assert.equal(seen.url, '/orders/7?page=2&page=3')
+    assert.deepEqual(told(seen, 'oauth-user-id'), [TOKENS.good.user])
+    assert.deepEqual(told(seen, 'oauth-client-id'), [TOKENS.good.client])
+    const [scope, ...more] = told(seen, 'oauth-user-scope')
+    assert.deepEqual(scope.split(' ').sort(), TOKENS.good.scope.split(' ').sort())
+    assert.deepEqual(more, [])
+  })
+
+  check('a token that is a JWT passes too', async () => {
+    const { status, seen } = await ask('/orders/7', { token: TOKENS.jwt.token })
+    assert.equal(status, 200)
+    assert.deepEqual(told(seen, 'oauth-user-id'), [TOKENS.jwt.user])
+  })
+
+  check('without a token it is 401, with a challenge and no error code', async () => {
+    const { status, headers } = await ask('/orders/7')
+    assert.equal(status, 401)
+    assert.match(headers['www-authenticate'], /^Bearer/)
+    assert.doesNotMatch(headers['www-authenticate'], /error=/)
+  })
+
+  for (const kind of ['forged', 'expired', 'revoked']) {
+    check(`a token that is ${kind} is 401 invalid_token`, async () => {
+      const { status, headers } = await ask('/orders/7', { token: TOKENS[kind].token })
+      assert.equal(status, 401)
+      assert.match(headers['www-authenticate'], /error="invalid_token"/)
+    })
+  }
+
+  check('a token without the scope is 403 insufficient_scope, and passes where none is asked for', async () => {
+    const { status, headers } = await ask('/orders/7', { token: TOKENS.narrow.token })
+    assert.equal(status, 403)
+    assert.match(headers['www-authenticate'], /error="insufficient_scope"/)
+    assert.equal((await ask('/basket', { token: TOKENS.narrow.token })).status, 200)
+  })
+
+  check('what a client says about itself does not arrive, however it is spelled', async () => {
+    const forged = {
+      'OAuth-User-Id': 'mallory',
+      OAUTH_USER_ID: 'mallory',
+      'OAuth-User_Id': 'mallory',
+      'oauth-user-scope': 'everything',
+      oauth_user_scope: 'everything',
+      'OAuth-Client-Id': 'mallory',
+      OAuth_Client_Id: 'mallory',
+      'OAuth-Country': 'XX',
+      OAuth_Country: 'XX',
+    }
+    const { seen, text } = await ask('/orders/7', { token: TOKENS.good.token, headers: forged })
+    assert.ok(seen, text)
+    assert.deepEqual(told(seen, 'oauth-user-id'), [TOKENS.good.user])
+    assert.deepEqual(told(seen, 'oauth-client-id'), [TOKENS.good.client])
+    // A client that acts for itself is nobody: nothing must stand there.
+    const machine = await ask('/basket', { token: TOKENS.narrow.token, headers: forged })
+    assert.ok(machine.seen, machine.text)
+    assert.deepEqual(told(machine.seen, 'oauth-user-id').filter((value) => value !== ''), [])
+    assert.deepEqual(told(machine.seen, 'oauth-client-id'), [TOKENS.narrow.client])
+    for (const { headers } of [seen, machine.seen]) {
+      assert.deepEqual(headers.filter(([, value]) => /mallory|everything|^XX$/.test(value)), [])
+    }
+  })
+
+  for (const chunked of [false, true]) {
+    check(`the body of a POST arrives${chunked ? ', in chunks too' : ''}`, async () => {
+      const body = randomBytes(200_000)
+      const { seen, text } = await ask('/orders', { token: TOKENS.good.token, method: 'POST', body, chunked })
+      assert.ok(seen, text)
+      assert.equal(seen.method, 'POST')
+      assert.deepEqual(seen.body, { length: body.length, sha256: createHash('sha256').update(body).digest('hex') })
+    })
+  }
+
+  check('many at once are told each about their own caller', async () => {
+    const turns = Array.from({ length: 60 }, (_, turn) => (turn % 2 === 0 ? TOKENS.good : TOKENS.other))
+    const answers = await Promise.all(turns.map((caller) => ask('/orders/7', { token: caller.token })))
+    for (const [turn, { seen, status }] of answers.entries()) {
+      assert.equal(status, 200)
+      assert.deepEqual(told(seen, 'oauth-user-id'), [turns[turn].user])
+    }
+  })
+
+  check('a token that is revoked between two requests is refused', async () => {
+    const { token, revoke } = TOKENS.spare[spare]
+    assert.equal((await ask('/orders/7', { token })).status, 200)
+    const response = await fetch(revoke.url, { method: 'POST', body: new URLSearchParams(revoke.form) })
+    assert.equal(response.status, 200)
+    assert.equal((await ask('/orders/7', { token })).status, 401)
+  })
+
+  if (byRoute) {
+    check('a path that can be read in two ways is 400', async () => {
+      assert.equal((await ask('/basket/..%2forders', { token: TOKENS.narrow.token })).status, 400)
+    })
+
+    check('too many requests are 429, with the time to wait', async () => {
+      await ask('/rare', { token: TOKENS.good.token })
+      const { status, headers } = await ask('/rare', { token: TOKENS.good.token })
+      assert.equal(status, 429)
+      assert.ok(Number(headers['retry-after']) > 0)
+    })
+  }
+
+  check('while Sluice cannot be asked it is 502, and afterwards as before', async () => {
+    await relay.cut()
+    assert.equal((await ask('/orders/7', { token: TOKENS.good.token })).status, 502)
+    await relay.mend()
+    const deadline = Date.now() + 10_000
+    let status
+    do {
+      ;({ status } = await ask('/orders/7', { token: TOKENS.good.token }))
+    } while (status !== 200 && Date.now() < deadline)
+    assert.equal(status, 200)
+  })
+}

@@ -1,0 +1,99 @@
+// Stands in for Envoy, which Debian does not have: holds a file of deploy/envoy to Envoy's own schema, and does what Envoy does with it.
+//
+//	proxy FILE
+//
+// It understands what the shipped files use: one listener, one route to one cluster, ext_authz over gRPC or HTTP. What goes over the
+// wire is Envoy's own types (go-control-plane); which attributes are sent, and what becomes of the answers, follows
+// source/extensions/filters/{common,http}/ext_authz of Envoy.
+package main
+
+import (
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// verdict is what became of a question.
+type verdict struct {
+	passes bool
+	// change is applied to the headers of a request that passes.
+	change func(http.Header)
+	// The answer to one that does not.
+	status  int
+	headers http.Header
+	body    string
+}
+
+// authority can be asked about requests.
+type authority interface {
+	ask(request *http.Request) (verdict, error)
+}
+
+func main() {
+	settings, err := read(os.Args[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	sluice, err := settings.authority()
+	if err != nil {
+		log.Fatal(err)
+	}
+	onward := &httputil.ReverseProxy{
+		Rewrite: func(request *httputil.ProxyRequest) {
+			request.Out.URL.Scheme, request.Out.URL.Host = "http", settings.app
+			request.Out.URL.RawQuery = request.In.URL.RawQuery
+			request.Out.Header["X-Forwarded-For"] = request.In.Header["X-Forwarded-For"]
+		},
+		ErrorHandler: func(answer http.ResponseWriter, _ *http.Request, err error) {
+			log.Print(err)
+			answer.WriteHeader(http.StatusServiceUnavailable)
+		},
+	}
+	handler := http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
+		settings.prepare(request)
+		said, err := sluice.ask(request)
+		switch {
+		case err != nil:
+			log.Print(err)
+			answer.WriteHeader(settings.statusOnError())
+		case !said.passes:
+			for name, values := range said.headers {
+				answer.Header()[name] = values
+			}
+			answer.WriteHeader(said.status)
+			_, _ = io.WriteString(answer, said.body)
+		default:
+			said.change(request.Header)
+			onward.ServeHTTP(answer, request)
+		}
+	})
+	log.Fatal(http.ListenAndServe(settings.listen, handler))
+}
+
+// prepare does to a request what the connection manager does before any filter.
+func (settings *settings) prepare(request *http.Request) {
+	if settings.dropsUnderscores() {
+		for name := range request.Header {
+			if strings.Contains(name, "_") {
+				delete(request.Header, name)
+			}
+		}
+	}
+	remote, _, _ := net.SplitHostPort(request.RemoteAddr)
+	before := request.Header["X-Forwarded-For"]
+	request.Header["X-Forwarded-For"] = []string{strings.Join(append(before, remote), ",")}
+	request.Header["X-Forwarded-Proto"] = []string{"http"}
+}
+
+// target is the request's path and query as they came.
+func target(request *http.Request) string {
+	if parsed, err := url.ParseRequestURI(request.RequestURI); err == nil && parsed.IsAbs() {
+		return parsed.RequestURI()
+	}
+	return request.RequestURI
+}

@@ -1,0 +1,5 @@
+// Debian's HAProxy with deploy/haproxy.
+import { startHaproxy } from '../support/proxies.js'
+import { checks } from './checks.js'
+
+await checks('haproxy', startHaproxy)

@@ -1,0 +1,5 @@
+// Debian's nginx with deploy/nginx.
+import { startNginx } from '../support/proxies.js'
+import { checks } from './checks.js'
+
+await checks('nginx', startNginx)

@@ -1,0 +1,5 @@
+// deploy/traefik, by what stands in for Traefik.
+import { startTraefik } from '../support/proxies.js'
+import { checks } from './checks.js'
+
+await checks('traefik', startTraefik)

@@ -1,0 +1,129 @@
+#!/usr/bin/env node
+// Stands in for Traefik, which Debian does not have: reads deploy/traefik and does what Traefik 3 does with it.
+//
+//   proxy.js FOLDER      the folder with traefik.yml and dynamic.yml
+//
+// It knows the keys that the shipped files use, and no others: one that it does not know ends it. What forwardAuth sends, takes over and
+// passes on follows pkg/middlewares/auth/forward.go of Traefik 3.
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import http from 'node:http'
+import path from 'node:path'
+import { parse } from 'yaml'
+
+const HOP_BY_HOP = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-connection']
+const FORWARDED = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-method', 'x-forwarded-uri']
+
+const read = (name) => parse(fs.readFileSync(path.join(process.argv[2], name), 'utf8'))
+const { entryPoints, ...rest } = read('traefik.yml')
+assert.deepEqual(Object.keys(rest), ['providers'])
+assert.deepEqual(Object.keys(rest.providers.file), ['filename'])
+const { routers, middlewares, services } = read('dynamic.yml').http
+
+for (const [name, entryPoint] of Object.entries(entryPoints)) {
+  onlyKeys(entryPoint, ['address', 'forwardedHeaders'])
+  const [, host, port] = entryPoint.address.match(/^(.*):(\d+)$/)
+  const trusted = (entryPoint.forwardedHeaders?.trustedIPs ?? []).map((network) => network.replace(/\/32$/, ''))
+  const mine = Object.values(routers).filter((router) => router.entryPoints.includes(name))
+  http.createServer((request, response) => serve({ trusted, routers: mine }, request, response)).listen(Number(port), host || '127.0.0.1')
+}
+
+async function serve({ trusted, routers }, request, response) {
+  const address = request.socket.remoteAddress.replace(/^::ffff:/, '')
+  const headers = pairs(request.rawHeaders)
+  const given = trusted.includes(address) ? headers : without(headers, FORWARDED)
+  const router = routers.find(({ rule }) => matches(rule, request.url))
+  if (!router) return answer(response, 404, [], '404 page not found')
+  onlyKeys(router, ['entryPoints', 'rule', 'middlewares', 'service'])
+  let passed = given
+  for (const name of router.middlewares ?? []) {
+    const { status, ...outcome } = await forwardAuth(middlewares[name], request, passed, address)
+    if (status) return answer(response, status, outcome.headers, outcome.body)
+    passed = outcome.headers
+  }
+  await forward(services[router.service], request, response, withForwarded(passed, request, address))
+}
+
+function matches(rule, url) {
+  const [, kind, wanted] = rule.match(/^(Path|PathPrefix)\(`([^`]*)`\)$/)
+  const at = url.split('?')[0]
+  return kind === 'Path' ? at === wanted : at.startsWith(wanted)
+}
+
+/** Asks; gives the headers of the request that passes, or the answer to one that does not. */
+async function forwardAuth(middleware, request, headers, address) {
+  const { forwardAuth: settings, ...others } = middleware
+  assert.deepEqual(others, {})
+  onlyKeys(settings, ['address', 'trustForwardHeader', 'authResponseHeadersRegex'])
+  assert.equal(settings.trustForwardHeader, false)
+  const question = [
+    ...without(headers, [...FORWARDED, ...HOP_BY_HOP, 'content-length', 'host']),
+    ['x-forwarded-for', address],
+    ['x-forwarded-method', request.method],
+    ['x-forwarded-proto', 'http'],
+    ['x-forwarded-host', request.headers.host],
+    ['x-forwarded-uri', request.url],
+  ]
+  const asked = await exchange(settings.address, 'GET', question).catch(() => undefined)
+  if (!asked) return { status: 500, headers: [], body: '' }
+  if (asked.status < 200 || asked.status > 299) return { status: asked.status, headers: without(asked.headers, HOP_BY_HOP), body: asked.body }
+  const [, flags, pattern] = settings.authResponseHeadersRegex.match(/^(?:\(\?(i)\))?(.*)$/)
+  const regex = new RegExp(pattern, flags)
+  const own = asked.headers.filter(([name]) => regex.test(name))
+  return { headers: [...headers.filter(([name]) => !regex.test(name)), ...own] }
+}
+
+/** Sends the request on to the service, body and all. */
+async function forward({ loadBalancer }, request, response, headers) {
+  onlyKeys(loadBalancer, ['servers', 'passHostHeader'])
+  const { url } = loadBalancer.servers[0]
+  const onward = http.request(url + request.url, { method: request.method, headers: headers.flat(), agent: false })
+  onward.once('response', (answered) => {
+    response.writeHead(answered.statusCode, without(pairs(answered.rawHeaders), HOP_BY_HOP).flat())
+    answered.pipe(response)
+  })
+  onward.once('error', () => answer(response, 502, [], 'Bad Gateway'))
+  request.pipe(onward)
+}
+
+function withForwarded(headers, request, address) {
+  const [before] = headers.filter(([name]) => name === 'x-forwarded-for').map(([, value]) => value)
+  const missing = [['x-forwarded-proto', 'http'], ['x-forwarded-host', request.headers.host]]
+  return [
+    ...without(headers, ['x-forwarded-for', ...HOP_BY_HOP]),
+    ['x-forwarded-for', before ? `${before}, ${address}` : address],
+    ...missing.filter(([name]) => !headers.some(([other]) => other === name)),
+    ...headers.filter(([name]) => name === 'transfer-encoding'),
+  ]
+}
+
+async function exchange(url, method, headers) {
+  return new Promise((resolve, reject) => {
+    const host = headers.some(([name]) => name === 'host') ? [] : ['host', new URL(url).host]
+    const request = http.request(url, { method, headers: [...host, ...headers.flat()], agent: false })
+    request.once('error', reject)
+    request.once('response', async (response) => {
+      let body = ''
+      for await (const part of response.setEncoding('utf8')) body += part
+      resolve({ status: response.statusCode, headers: pairs(response.rawHeaders), body })
+    })
+    request.end()
+  })
+}
+
+function answer(response, status, headers, body) {
+  response.writeHead(status, headers.flat())
+  response.end(body)
+}
+
+function pairs(flat) {
+  return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index].toLowerCase(), flat[2 * index + 1]])
+}
+
+function without(headers, names) {
+  return headers.filter(([name]) => !names.includes(name))
+}
+
+function onlyKeys(value, known) {
+  for (const key of Object.keys(value)) assert.ok(known.includes(key), `${key} is unknown here`)
+}

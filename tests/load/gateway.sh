@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# Measures gateways that do one job (check a token, tell the application who calls, pass the request on), one after the other on this machine, the
+# load generator and the backend beside them. CPU is user and system time of each program per request.
+#
+#   tests/load/gateway.sh [nginx] [auth_request] [haproxy] [varnish] [caddy] [sluice] [distinct=TOKENS] [validation] [blocking]
+#
+# SECONDS_EACH (10) and CONNECTIONS ("64 256") say how long and how many. SLUICE_BIN and EXAMPLES name what was built. What the numbers
+# mean is in docs/benchmarks.md.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export CONNECTIONS=${CONNECTIONS:-64 256}
+source tests/load/machine.sh
+
+BACKEND='' PROXY=''
+end_proxies() {
+  [ -z "$PROXY" ] || { kill "$PROXY" 2>/dev/null && wait "$PROXY"; } 2>/dev/null || true
+  [ -z "$BACKEND" ] || { kill "$BACKEND" 2>/dev/null && wait "$BACKEND"; } 2>/dev/null || true
+  PROXY='' BACKEND=''
+}
+trap 'end_proxies; clean_up' EXIT
+
+# Ticks of a process and all below it.
+tree_ticks() {
+  local pid child total
+  total=$(ticks "$1" 2>/dev/null || echo 0)
+  for pid in /proc/"$1"/task/*/children; do
+    for child in $(cat "$pid" 2>/dev/null); do total=$((total + $(tree_ticks "$child"))); done
+  done
+  echo "$total"
+}
+
+answers() { # answers <port>: once something listens there
+  local try
+  for try in $(seq 100); do
+    ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null || return 0
+    sleep 0.1
+  done
+  echo "nothing listens on port $1" >&2
+  tail -n 20 "$FOLDER"/*.log >&2
+  exit 1
+}
+
+nginx_with() { # nginx_with <file with servers> <access log>: its main file
+  sed -e "s#@FOLDER@#$FOLDER#; s#@SERVER@#$1#; s#@LOG@#$2#" tests/load/gateway/nginx.conf
+  [ "$(id -u)" -ne 0 ] || echo 'user root;'
+}
+
+start_backend() {
+  APP=$(free_port)
+  echo "server { listen 127.0.0.1:$APP reuseport; location / { default_type text/plain; return 200 'a small answer'; } }" >"$FOLDER/backend.inc"
+  nginx_with backend.inc off >"$FOLDER/backend.conf"
+  nginx -p "$FOLDER" -c "$FOLDER/backend.conf" -e stderr 2>>"$FOLDER/backend.log" &
+  BACKEND=$!
+  answers "$APP"
+}
+
+# A shipped file with the ports of this run.
+shipped() { sed -e "s/\b8000\b/$LISTEN/; s/\b4456\b/$DECISIONS/g; s/\b8080\b/$APP/; s/0\.0\.0\.0:/127.0.0.1:/" "$1"; }
+
+start_proxy() { # start_proxy <command…>: as $PROXY, on $LISTEN
+  "$@" >>"$FOLDER/proxy.log" 2>&1 &
+  PROXY=$!
+  answers "$LISTEN"
+}
+
+stop_proxy() {
+  kill "$PROXY" && wait "$PROXY" || true
+  PROXY=''
+  LISTEN=$(free_port)
+}
+
+# One row for each number of connections. What is counted: `<name>=<process>…`.
+measure() { # measure <label> <url> <file of tokens> <name=pid>…
+  local label=$1 url=$2 tokens=$3 connections output requests counted one
+  shift 3
+  for connections in $CONNECTIONS; do
+    run_wrk "$connections" 2 bearer.lua "$url" $tokens >/dev/null
+    local -A before=()
+    for one in "$@"; do before[$one]=$(tree_ticks "${one#*=}"); done
+    output=$(run_wrk "$connections" "$SECONDS_EACH" bearer.lua "$url" $tokens)
+    requests=$(number requests "$output") counted=''
+    for one in "$@"; do
+      counted+="  ${one%%=*} $(micros $(($(tree_ticks "${one#*=}") - before[$one])) "$requests") µs"
+    done
+    printf '%-34s %4d  %8.0f/s  p50 %6.2f ms  p99 %7.2f ms  refused %s, broken %s %s\n' "$label" "$connections" \
+      "$(divided "$requests" "$(number seconds "$output")" %.0f)" "$(number p50_ms "$output")" "$(number p99_ms "$output")" \
+      "$(number refused "$output")" "$(number broken "$output")" "$counted"
+  done
+}
+
+start_sluice() {
+  GATEWAY=$(free_port) DECISIONS=$(free_port) LISTEN=$(free_port)
+  cat >"$FOLDER/routes.yaml" <<YAML
+upstreams:
+  app: {servers: ["http://127.0.0.1:$APP"]}
+routes:
+  - {name: orders, match: {prefix: /orders}, upstream: app, scopes: [orders.read]}
+  - {name: open, match: {prefix: /open}, upstream: app, auth: none}
+YAML
+  DSN="sqlite:$FOLDER/sluice.db"
+  start_server "gateway.routes=$FOLDER/routes.yaml" "gateway.access_log=$FOLDER/access.log" serve.gateway.host=127.0.0.1 \
+    "serve.gateway.port=$GATEWAY" "serve.decisions.port=$DECISIONS"
+  for kind in opaque jwt; do
+    node tests/load/gateway/tokens.js sluice "http://127.0.0.1:$PORT/" "http://127.0.0.1:$ADMIN_PORT" 1 "$kind" >"$FOLDER/$kind.token"
+  done
+  : >"$FOLDER/no.token"
+}
+
+measure_nginx() {
+  printf 'upstream app { server 127.0.0.1:%s; keepalive 256; keepalive_requests 1000000000; }\nserver { listen 127.0.0.1:%s reuseport; location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://app; } }\n' \
+    "$APP" "$LISTEN" >"$FOLDER/plain.inc"
+  nginx_with plain.inc "$FOLDER/plain.access.log" | sed "s#nginx.pid#plain.pid#" >"$FOLDER/plain.conf"
+  start_proxy nginx -p "$FOLDER" -c "$FOLDER/plain.conf" -e stderr
+  measure 'nginx proxy_pass, no check' "http://127.0.0.1:$LISTEN/orders" '' "nginx=$PROXY" "backend=$BACKEND"
+  stop_proxy
+}
+
+measure_auth_request() {
+  shipped deploy/nginx/sluice.conf | sed "s/listen $LISTEN;/listen 127.0.0.1:$LISTEN reuseport;/; s/keepalive 64;/keepalive 256; keepalive_requests 1000000000;/" >"$FOLDER/auth.inc"
+  nginx_with auth.inc "$FOLDER/auth.access.log" | sed "s#nginx.pid#auth.pid#" >"$FOLDER/auth.conf"
+  start_proxy nginx -p "$FOLDER" -c "$FOLDER/auth.conf" -e stderr
+  measure 'nginx auth_request' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "nginx=$PROXY" "sluice=$SERVER"
+  stop_proxy
+}
+
+measure_haproxy() {
+  local name key
+  node tests/load/gateway/tokens.js haproxy "$FOLDER"
+  for name in hs256 rs256 es256; do
+    key="$FOLDER/$name.pem"
+    [ "$name" != hs256 ] || key=$(cat "$FOLDER/hs256.secret")
+    shipped tests/load/gateway/haproxy-jwt.cfg | sed "s#@KEY@#$key#; s#@ALG@#${name^^}#" >"$FOLDER/$name.cfg"
+    start_proxy haproxy -db -f "$FOLDER/$name.cfg"
+    measure "HAProxy jwt_verify ${name^^}" "http://127.0.0.1:$LISTEN/orders" "$FOLDER/$name.token" "haproxy=$PROXY"
+    stop_proxy
+  done
+  shipped deploy/haproxy/haproxy.cfg | sed "s#/etc/haproxy/#$PWD/deploy/haproxy/#" >"$FOLDER/lua.cfg"
+  start_proxy haproxy -db -f "$FOLDER/lua.cfg"
+  measure 'HAProxy asks Sluice (Lua)' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "haproxy=$PROXY" "sluice=$SERVER"
+  stop_proxy
+}
+
+varnish_with() { # varnish_with <file> <argument…>
+  local file=$1
+  shift
+  start_proxy varnishd -F -n "$FOLDER/varnish" -j none -a "127.0.0.1:$LISTEN" -s malloc,64m -f "$file" "$@"
+}
+
+measure_varnish() {
+  local url="http://127.0.0.1"
+  shipped deploy/varnish/sluice.vcl >"$FOLDER/restarts.vcl"
+  # The shipped file remembers nothing: the first of the two lines is how long a yes is remembered.
+  awk '/set beresp.ttl = 0s;/ && !done { sub("0s", "10s"); done = 1 } { print }' "$FOLDER/restarts.vcl" >"$FOLDER/cached.vcl"
+  varnish_with "$FOLDER/restarts.vcl"
+  measure 'Varnish restarts, asked each time' "$url:$LISTEN/orders" "$FOLDER/opaque.token" "varnish=$PROXY" "sluice=$SERVER"
+  stop_proxy
+  varnish_with "$FOLDER/cached.vcl"
+  measure 'Varnish restarts, verdict cached' "$url:$LISTEN/orders" "$FOLDER/opaque.token" "varnish=$PROXY" "sluice=$SERVER"
+  stop_proxy
+  varnish_with tests/load/gateway/synthetic.vcl
+  measure 'Varnish, synthetic answer only' "$url:$LISTEN/orders" '' "varnish=$PROXY"
+  stop_proxy
+}
+
+measure_blocking() {
+  shipped tests/load/gateway/blocking.vcl >"$FOLDER/blocking.vcl"
+  varnish_with "$FOLDER/blocking.vcl" -p vcc_allow_inline_c=on
+  measure 'Varnish, worker waits 15 ms' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "varnish=$PROXY"
+  stop_proxy
+}
+
+measure_caddy() {
+  { printf '{\n\tadmin off\n}\n\n' && shipped deploy/caddy/Caddyfile; } >"$FOLDER/Caddyfile"
+  start_proxy env "XDG_DATA_HOME=$FOLDER" "XDG_CONFIG_HOME=$FOLDER" caddy run --config "$FOLDER/Caddyfile" --adapter caddyfile
+  measure 'Caddy asks Sluice' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "caddy=$PROXY" "sluice=$SERVER"
+  stop_proxy
+}
+
+measure_sluice() {
+  local url="http://127.0.0.1:$GATEWAY"
+  measure 'Sluice, no check' "$url/open" '' "sluice=$SERVER" "backend=$BACKEND"
+  measure 'Sluice, sealed token' "$url/orders" "$FOLDER/opaque.token" "sluice=$SERVER" "backend=$BACKEND"
+  measure 'Sluice, JWT' "$url/orders" "$FOLDER/jwt.token" "sluice=$SERVER" "backend=$BACKEND"
+}
+
+measure_distinct() { # measure_distinct <tokens>
+  node tests/load/gateway/tokens.js sluice "http://127.0.0.1:$PORT/" "http://127.0.0.1:$ADMIN_PORT" "$1" opaque >"$FOLDER/many.token"
+  measure "Sluice, $1 sealed tokens" "http://127.0.0.1:$GATEWAY/orders" "$FOLDER/many.token" "sluice=$SERVER"
+}
+
+measure_validation() {
+  start_floor
+  measure 'floor: an empty handler' "http://127.0.0.1:$FLOOR_PORT/" "$FOLDER/opaque.token" "floor=$FLOOR"
+  measure 'Sluice, /oauth/token_validation' "http://127.0.0.1:$DECISIONS/oauth/token_validation" "$FOLDER/opaque.token" "sluice=$SERVER"
+  kill "$FLOOR" && wait "$FLOOR" 2>/dev/null || true
+  FLOOR=''
+}
+
+start_backend
+start_sluice
+for part in "${@:-nginx sluice validation auth_request haproxy varnish caddy blocking}"; do
+  for one in $part; do
+    case $one in
+      nginx | auth_request | haproxy | varnish | caddy | sluice | validation | blocking) "measure_$one" ;;
+      distinct=*) measure_distinct "${one#distinct=}" ;;
+      *) echo "there is no part $one" >&2; exit 2 ;;
+    esac
+  done
+done
