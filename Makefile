@@ -23,6 +23,7 @@ help:
 	@echo "make gateway   Varnish, nginx, HAProxy, Caddy and others in front of an application, with deploy/"
 	@echo "make soak      long runs: SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make load      measures the release build under wrk; what the numbers mean is in docs/benchmarks.md"
+	@echo "make load-gateway   measures the gateway beside nginx, HAProxy, Varnish and Caddy"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
 
 .PHONY: test
@@ -120,6 +121,14 @@ load: rust wrk
 	cargo build --release --package sluice --bin sluice
 	cargo build --release --package sluice-testkit --examples
 	tests/load/identity.sh $(LOAD)
+
+# The same for gateways, side by side. GATEWAYS picks parts: nginx, sluice, distinct=TOKENS, validation, auth_request, haproxy, varnish, caddy, blocking.
+GATEWAYS ?= nginx sluice validation auth_request haproxy varnish caddy blocking
+.PHONY: load-gateway
+load-gateway: rust wrk
+	cargo build --release --package sluice --bin sluice
+	cargo build --release --package sluice-testkit --examples
+	tests/load/gateway.sh $(GATEWAYS)
 
 .PHONY: wrk
 wrk:

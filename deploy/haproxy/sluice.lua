@@ -29,16 +29,20 @@ local LEFT_OUT = {
 local PASSED_ON = { "www-authenticate", "dpop-nonce", "retry-after", "ratelimit", "ratelimit-policy", "content-type", "cache-control" }
 local REFUSALS = { [400] = true, [401] = true, [403] = true, [404] = true, [429] = true }
 
--- Headers come from zero, those of an answer as well.
+-- The lines of one header, which HAProxy counts from zero.
+local function values(lines)
+    local found = {}
+    for index = 0, #lines do
+        found[#found + 1] = lines[index]
+    end
+    return found
+end
+
 local function question(txn)
     local headers = {}
     for name, lines in pairs(txn.http:req_get_headers()) do
         if not LEFT_OUT[name] then
-            local values = {}
-            for index = 0, #lines do
-                values[#values + 1] = lines[index]
-            end
-            headers[name] = values
+            headers[name] = values(lines)
         end
     end
     local host = headers["host"] and headers["host"][1] or ""
@@ -52,7 +56,7 @@ local function refuse(txn, status, answer)
     local reply = txn:reply({ status = status })
     if answer then
         for _, name in ipairs(PASSED_ON) do
-            for _, value in pairs(answer.headers[name] or {}) do
+            for _, value in ipairs(values(answer.headers[name] or {})) do
                 reply:add_header(name, value)
             end
         end
@@ -71,9 +75,7 @@ core.register_action("sluice", { "http-req" }, function(txn, address)
     if status == 200 then
         for name, lines in pairs(answer.headers) do
             if name:sub(1, 6) == "oauth-" then
-                for _, value in pairs(lines) do
-                    txn.http:req_set_header(name, value)
-                end
+                txn.http:req_set_header(name, values(lines)[1])
             end
         end
     elseif REFUSALS[status] then

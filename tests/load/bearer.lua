@@ -8,14 +8,9 @@ function init(args)
   for line in io.lines(args[1]) do tokens[#tokens + 1] = "Bearer " .. line end
   math.randomseed(tonumber(tostring(tokens):match("0x(%x+)"), 16) % 2147483647)
   wrk.headers["Authorization"] = tokens[1]
-  -- One request for all, made once, unless there is a choice.
-  if #tokens == 1 then
-    local only = wrk.format("GET")
-    request = function() return only end
-  else
-    local before, after = wrk.format("GET"):match("^(.*Authorization: ).-(\r\n.*)$")
-    request = function() return before .. tokens[math.random(#tokens)] .. after end
-  end
+  if #tokens == 1 then return end -- one request for all, made once
+  local before, after = wrk.format("GET"):match("^(.*Authorization: )[^\r]*(\r\n.*)$")
+  request = function() return before .. tokens[math.random(#tokens)] .. after end
 end
 
 function done(summary, latency, _)

@@ -36,7 +36,7 @@ answers() { # answers <port>: once something listens there
     sleep 0.1
   done
   echo "nothing listens on port $1" >&2
-  tail -n 20 "$FOLDER"/*.log >&2
+  tail -n 5 "$FOLDER/proxy.log" "$FOLDER/backend.log" >&2
   exit 1
 }
 
@@ -103,7 +103,7 @@ YAML
   for kind in opaque jwt; do
     node tests/load/gateway/tokens.js sluice "http://127.0.0.1:$PORT/" "http://127.0.0.1:$ADMIN_PORT" 1 "$kind" >"$FOLDER/$kind.token"
   done
-  : >"$FOLDER/no.token"
+  
 }
 
 measure_nginx() {
@@ -157,7 +157,7 @@ measure_varnish() {
   varnish_with "$FOLDER/cached.vcl"
   measure 'Varnish restarts, verdict cached' "$url:$LISTEN/orders" "$FOLDER/opaque.token" "varnish=$PROXY" "sluice=$SERVER"
   stop_proxy
-  varnish_with tests/load/gateway/synthetic.vcl
+  varnish_with "$PWD/tests/load/gateway/synthetic.vcl"
   measure 'Varnish, synthetic answer only' "$url:$LISTEN/orders" '' "varnish=$PROXY"
   stop_proxy
 }

@@ -14,7 +14,7 @@ export async function mintTokens(names) {
   const opaque = await application()
   const good = await tokenOf(opaque, 'alice')
   const revoked = await tokenOf(opaque, 'alice')
-  await post(revoked.revoke.url, revoked.revoke.form)
+  await post(revoked.revoke.url, revoked.revoke.form, revoked.revoke.headers)
   const spare = {}
   for (const name of names) spare[name] = await tokenOf(opaque, 'alice')
   return {
@@ -37,14 +37,14 @@ async function application(metadata = {}) {
 async function tokenOf({ configuration, id, secret }, subject) {
   const tokens = await signIn(configuration, { decisions: { login: { subject } }, parameters: { scope: SCOPE } })
   const url = configuration.serverMetadata().revocation_endpoint
-  const form = { token: tokens.access_token, client_id: id, client_secret: secret }
-  return { token: tokens.access_token, user: subject, client: id, scope: tokens.scope ?? SCOPE, revoke: { url, form } }
+  const revoke = { url, form: { token: tokens.access_token }, headers: basic(id, secret) }
+  return { token: tokens.access_token, user: subject, client: id, scope: tokens.scope ?? SCOPE, revoke }
 }
 
 async function machineToken(scope, metadata = {}) {
-  const registered = await createClient({ grant_types: ['client_credentials'], response_types: [], redirect_uris: [], scope, ...metadata })
-  const basic = Buffer.from(`${registered.client_id}:${registered.client_secret}`).toString('base64')
-  const answer = await post(new URL('oauth2/token', process.env.SLUICE_ISSUER), { grant_type: 'client_credentials', scope }, { authorization: `Basic ${basic}` })
+  const registered = await createClient({ grant_types: ['client_credentials'], scope, ...metadata })
+  const url = new URL('oauth2/token', process.env.SLUICE_ISSUER)
+  const answer = await post(url, { grant_type: 'client_credentials', scope }, basic(registered.client_id, registered.client_secret))
   return { token: (await answer.json()).access_token, client: registered.client_id, scope }
 }
 
@@ -53,6 +53,10 @@ async function expiredToken() {
   const expired = await machineToken('orders.read', { client_credentials_grant_access_token_lifespan: '1s' })
   while ((await introspect(expired.token)).active) await sleep(100)
   return expired
+}
+
+function basic(id, secret) {
+  return { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` }
 }
 
 /** The same length, the same alphabet, another content. */

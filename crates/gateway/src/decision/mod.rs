@@ -7,7 +7,7 @@
 //! | path | who asks | what is asked about |
 //! |---|---|---|
 //! | `/oauth/token_validation` | Varnish | the token in `OAuth-Token` or `Authorization`, under [`DecisionConfig::validation`]; `OAuth-Ip` is the client, words in `OAuth-Scope` must have been granted |
-//! | `/oauth/auth_request` | nginx, HAProxy | the request in `X-Original-Method`, `-URI`, `-Host`, under its route |
+//! | `/oauth/auth_request` | nginx, haproxy | the request in `X-Original-Method`, `-URI`, `-Host`, under its route |
 //! | `/oauth/forward_auth` | Caddy, Traefik | the request in `X-Forwarded-Method`, `-Uri`, `-Host`, under its route |
 //! | `/oauth/ext_authz/…` | Envoy | the request itself, under its route |
 //! | `/envoy.service.auth.v3.Authorization/Check` | Envoy, gRPC | the request in the message, under its route |

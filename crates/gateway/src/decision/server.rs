@@ -5,7 +5,11 @@ use std::sync::Arc;
 use std::thread;
 
 use futures_util::future::join_all;
-use sluice_net::{DetachedListener, Drained, Limits, Listener, LocalAddress, TlsAcceptorHandle, serve};
+use hyper::service::service_fn;
+use sluice_net::{
+    ConnectionFacts, DetachedListener, Drained, Limits, Listener, LocalAddress, PeerAddress,
+    TlsAcceptorHandle, serve_each,
+};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -87,7 +91,15 @@ impl<J: Judge> Serving<J> {
 
     async fn run(self) -> Drained {
         match self.listener.attach() {
-            Ok(listener) => serve(listener, self.tls, self.service, self.shutdown, self.limits).await,
+            Ok(listener) => {
+                let service = self.service;
+                // Of one connection: the peer is known once, not told with each request.
+                let make = move |facts: ConnectionFacts| {
+                    let (service, PeerAddress(peer)) = (service.clone(), facts.peer);
+                    service_fn(move |request| service.answer(peer.ip(), request))
+                };
+                serve_each(listener, self.tls, make, self.shutdown, self.limits).await
+            }
             Err(failure) => {
                 error!(error = %failure, "a core of the decisions cannot listen");
                 Drained { cut: 0 }

@@ -46,8 +46,8 @@ impl<J: Judge> DecisionService<J> {
         self.decisions.endpoint(path).is_some()
     }
 
-    /// The answer to `request`.
-    pub fn answer<B>(&self, request: Request<B>) -> DecisionFuture
+    /// The answer to what the proxy at `peer` asks.
+    pub fn answer<B>(&self, peer: IpAddr, request: Request<B>) -> DecisionFuture
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
@@ -56,7 +56,7 @@ impl<J: Judge> DecisionService<J> {
         let Some(endpoint) = self.decisions.endpoint(question.uri.path()) else {
             return DecisionFuture::ready(Malformed::NoSuchDecision.response());
         };
-        let peer = question.extensions.get().map_or(NOWHERE, |PeerAddress(peer)| peer.ip().to_canonical());
+        let peer = peer.to_canonical();
         if endpoint == Endpoint::EnvoyGrpc {
             let decisions = self.decisions.clone();
             return DecisionFuture::later(
@@ -115,7 +115,8 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> DecisionFuture {
-        self.answer(request)
+        let peer = request.extensions().get().map_or(NOWHERE, |PeerAddress(peer)| peer.ip());
+        self.answer(peer, request)
     }
 }
 
@@ -124,6 +125,10 @@ type Waiting = Pin<Box<dyn Future<Output = Response<DecisionBody>> + Send>>;
 /// An answer that is there in most cases, and waited for if an issuer has to be asked.
 pub struct DecisionFuture(State);
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is the ordinary one: a box would be made for each request"
+)]
 enum State {
     Ready(Option<Response<DecisionBody>>),
     Waiting(Waiting),

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use sluice_net::{CertificateHeader, ForwardedCertificatePolicy, PeerAddress};
 use sluice_primitives::Timestamp;
 use tokio::sync::mpsc;
+use tower::Service;
 
 use super::*;
 use crate::authn::{Asked, Caller, ForeignClaims, Refusal, Verdict};
@@ -173,7 +174,7 @@ async fn ask(
     target: &str,
     headers: &[(&'static str, &str)],
 ) -> Response<DecisionBody> {
-    service.answer(question(LOCAL, target, headers)).await.unwrap()
+    service.clone().call(question(LOCAL, target, headers)).await.unwrap()
 }
 
 fn header<'a>(response: &'a Response<DecisionBody>, name: &str) -> Option<&'a str> {
@@ -317,7 +318,7 @@ async fn only_trusted_proxies_and_this_machine_may_ask() {
         let (service, judge) = service(false);
         for path in ["/oauth/token_validation", "/oauth/auth_request", "/oauth/ext_authz/orders"] {
             let headers = [&ORDER[..], &[BEARER, ("host", "a")]].concat();
-            let response = service.answer(question(peer, path, &headers)).await.unwrap();
+            let response = service.clone().call(question(peer, path, &headers)).await.unwrap();
             assert_eq!(response.status(), status, "{peer} {path}");
         }
         assert_eq!(judge.seen.lock().is_empty(), status == 403);
@@ -333,7 +334,7 @@ async fn a_body_that_a_proxy_cannot_keep_back_is_read_before_the_answer() {
         Some((Ok::<_, Infallible>(Frame::data(part)), receiver))
     });
     let question = question(LOCAL, "/oauth/token_validation", &[BEARER]).map(|_| StreamBody::new(parts));
-    let answering = tokio::spawn(service.answer(question));
+    let answering = tokio::spawn(service.answer(LOCAL.parse().unwrap(), question));
     for _ in 0..3 {
         sender.send(Bytes::from_static(b"a part of it")).await.unwrap();
         assert!(!answering.is_finished());
@@ -363,11 +364,11 @@ async fn a_certificate_counts_from_a_proxy_that_may_pass_it_on() {
     let line = format!(":{}:", pem.lines().filter(|line| !line.starts_with('-')).collect::<String>());
     for (peer, counts) in [(PROXY, true), (LOCAL, false)] {
         let headers = [&ORDER[..], &[BEARER, ("client-cert", &line)]].concat();
-        service.answer(question(peer, "/oauth/auth_request", &headers)).await.unwrap();
+        service.clone().call(question(peer, "/oauth/auth_request", &headers)).await.unwrap();
         assert_eq!(judge.seen.lock().pop().unwrap().certificate, counts, "{peer}");
     }
     let headers = [&ORDER[..], &[BEARER, ("client-cert", ":AAAA:")]].concat();
-    let response = service.answer(question(PROXY, "/oauth/auth_request", &headers)).await.unwrap();
+    let response = service.clone().call(question(PROXY, "/oauth/auth_request", &headers)).await.unwrap();
     assert_eq!(response.status(), StatusCode::BAD_REQUEST);
 }
 

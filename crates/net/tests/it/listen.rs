@@ -1,5 +1,7 @@
 //! What a listener gives requests, and what it refuses.
 
+use std::convert::Infallible;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,10 +10,15 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::routing::get;
 use axum::{Extension, Router};
-use http::Version;
+use http::{Response, Version};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use sluice_net::{Limits, PeerAddress, Transport};
+use sluice_net::{
+    BindAddress, ConnectionFacts, Limits, Listener, LocalAddress, PeerAddress, Transport, serve_each,
+};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use crate::given::*;
 
@@ -116,6 +123,33 @@ async fn a_request_that_is_long_in_the_answering_is_not_idle() {
     assert!(is_closed(&mut idle).await, "by now the slow one has waited longer");
     let_go.notify_one();
     assert!(answer_until(&mut stream, "at last").await.ends_with("at last"));
+}
+
+#[tokio::test]
+async fn each_core_has_a_socket_of_its_own_and_each_connection_a_service() {
+    let address = BindAddress::Tcp { host: "127.0.0.1".into(), port: 0 };
+    let cores = NonZeroUsize::new(3).unwrap();
+    let detached = Listener::bind_per_core(&address, cores).await.unwrap();
+    let LocalAddress::Tcp(address) = *detached[0].local_address() else { panic!("not TCP") };
+    let shutdown = CancellationToken::new();
+    let mut serving = Vec::new();
+    for listener in detached {
+        let make = |facts: ConnectionFacts| {
+            service_fn(move |_| async move { Ok::<_, Infallible>(Response::new(facts.peer.0.to_string())) })
+        };
+        let listener = listener.attach().unwrap();
+        serving.push(tokio::spawn(serve_each(listener, None, make, shutdown.clone(), Limits::default())));
+    }
+    for _ in 0..12 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let expected = stream.local_addr().unwrap().to_string();
+        say(&mut stream, GET).await;
+        assert!(answer_until(&mut stream, &expected).await.ends_with(&expected));
+    }
+    shutdown.cancel();
+    for core in serving {
+        assert_eq!(in_time(core).await.unwrap().cut, 0);
+    }
 }
 
 #[tokio::test]

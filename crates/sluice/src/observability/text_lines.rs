@@ -174,12 +174,10 @@ impl<'a> Visitor<'a> {
     fn leave(&mut self, record: impl FnOnce(&mut DefaultVisitor<'_>)) {
         let mut written = FormattedFields::<DefaultFields>::new(String::new());
         record(&mut DefaultVisitor::new(written.as_writer(), true));
-        if !written.fields.is_empty() {
-            if std::mem::replace(&mut self.begun, true) {
-                self.text.push(' ');
-            }
-            self.text.push_str(&written.fields);
+        if std::mem::replace(&mut self.begun, true) {
+            self.text.push(' ');
         }
+        self.text.push_str(&written.fields);
     }
 }
 

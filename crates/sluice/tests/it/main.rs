@@ -27,6 +27,7 @@ mod flaws;
 mod flaws_without_number;
 mod flow;
 mod form_post;
+mod gateway;
 mod hooks;
 mod identity;
 mod identity_crash;

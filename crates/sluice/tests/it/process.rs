@@ -2,7 +2,7 @@
 //!
 //! [`Site`]: what outlives a process: the database and the directory of the development secret. [`Process`]: one run.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,24 +128,32 @@ pub(crate) struct Process {
     child: Child,
     /// The public listener.
     pub(crate) public: Url,
-    /// The admin listener.
+    /// The admin listener; of a gateway by itself, that of its health.
     pub(crate) admin: Url,
+    /// All that it said to listen on before it listened there.
+    pub(crate) listeners: HashMap<String, Url>,
     log: Arc<Mutex<VecDeque<String>>>,
     http: reqwest::Client,
 }
 
 impl Process {
     /// Reads from the log where it listens.
-    async fn listening(mut child: Child) -> Self {
+    async fn listening(child: Child) -> Self {
+        Self::listening_as(child, ["public", "admin"]).await
+    }
+
+    /// Reads from the log where it listens, under these two names.
+    pub(crate) async fn listening_as(mut child: Child, [public, admin]: [&str; 2]) -> Self {
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
         let log = Arc::new(Mutex::new(VecDeque::new()));
-        let (public, admin) = match timeout(DEADLINE, addresses(&mut lines, &log)).await {
+        let listeners = match timeout(DEADLINE, addresses(&mut lines, &log, [public, admin])).await {
             Ok(Some(addresses)) => addresses,
             ended => panic!("the server does not listen ({:?}): {:#?}", ended.is_ok(), log.lock()),
         };
         let kept = Arc::clone(&log);
         tokio::spawn(async move { while next_line(&mut lines, &kept).await.is_some() {} });
-        Self { child, public, admin, log, http: http_client() }
+        let (public, admin) = (listeners[public].clone(), listeners[admin].clone());
+        Self { child, public, admin, listeners, log, http: http_client() }
     }
 
     /// What `/health/ready` says; nothing if nobody answers.
@@ -203,21 +211,23 @@ async fn next_line(lines: &mut LogLines, log: &Mutex<VecDeque<String>>) -> Optio
     Some(line)
 }
 
-async fn addresses(lines: &mut LogLines, log: &Mutex<VecDeque<String>>) -> Option<(Url, Url)> {
-    let (mut public, mut admin) = (None, None);
-    loop {
+async fn addresses(
+    lines: &mut LogLines,
+    log: &Mutex<VecDeque<String>>,
+    wanted: [&str; 2],
+) -> Option<HashMap<String, Url>> {
+    let mut found = HashMap::new();
+    while !wanted.iter().all(|name| found.contains_key(*name)) {
         let line = next_line(lines, log).await?;
         let event: Value = serde_json::from_str(&line).unwrap_or_default();
         if event["message"] != "listening" {
             continue;
         }
-        let url: Option<Url> = format!("http://{}/", event["address"].as_str()?).parse().ok();
-        match event["listener"].as_str()? {
-            "public" => public = url,
-            _ => admin = url,
-        }
-        if let (Some(public), Some(admin)) = (&public, &admin) {
-            return Some((public.clone(), admin.clone()));
+        let url = |name: &str| format!("http://{}/", event[name].as_str()?).parse().ok();
+        found.insert(event["listener"].as_str()?.to_owned(), url("address")?);
+        if let Some(decisions) = url("decisions") {
+            found.insert("decisions".to_owned(), decisions);
         }
     }
+    Some(found)
 }

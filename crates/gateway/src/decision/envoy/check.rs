@@ -8,7 +8,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use http_body::Body;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 use sluice_crypto::certificate::ClientCertificate;
 use sluice_net::listen::BoxError;
@@ -73,9 +73,10 @@ where
 async fn answer<J: Judge>(decisions: &Decisions<J>, question: Question) -> CheckResponse {
     let started = Instant::now();
     let judge = decisions.judge();
-    let client = match judge.trusts(question.source) {
-        true => judge.client_address(question.source, &question.headers),
-        false => question.source,
+    let client = if judge.trusts(question.source) {
+        judge.client_address(question.source, &question.headers)
+    } else {
+        question.source
     };
     let original = question.original(client);
     // The future of a judgement owns all it needs; what is asked about must not be borrowed while it is awaited.
@@ -110,7 +111,7 @@ async fn denied<J: Judge>(judge: &J, admitted: &Admitted) -> (StatusCode, CheckR
     let mut answer = judge.refuse(admitted);
     answer.headers_mut().remove(CONTENT_LENGTH);
     let (head, body) = answer.into_parts();
-    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
     let denied = DeniedHttpResponse {
         status: Some(HttpStatus { code: head.status.as_u16().into() }),
         headers: options(&head.headers),

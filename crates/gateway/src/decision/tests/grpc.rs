@@ -7,6 +7,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use prost::Message;
 use sluice_net::PeerAddress;
+use tower::Service;
 
 use super::{BEARER, ByToken, LOCAL, STRANGER, Seen, ask, header, service};
 use crate::decision::{DecisionBody, DecisionService};
@@ -132,7 +133,7 @@ async fn call(service: &DecisionService<ByToken>, peer: &str, body: Vec<u8>) -> 
         .body(Full::new(Bytes::from(body)))
         .unwrap();
     request.extensions_mut().insert(PeerAddress(SocketAddr::new(peer.parse().unwrap(), 4711)));
-    service.answer(request).await.unwrap()
+    service.clone().call(request).await.unwrap()
 }
 
 async fn answer(response: Response<DecisionBody>) -> Answer {

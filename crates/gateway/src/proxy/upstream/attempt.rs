@@ -62,7 +62,7 @@ impl Upstream {
             let place = if on == On::New { ticket.server } else { self.choose(tried) };
             let Some(server) = self.server(place) else { return Err(Fault::NoUpstream) };
             ticket.server = place;
-            course.server = Some(server.label.clone());
+            course.server = self.label(place);
             let spare = self.spare(&request, course);
             let failed = match self.attempt(&ticket, server, request, (on, &*course)).await {
                 Ok((response, carrier)) => {
@@ -102,7 +102,7 @@ impl Upstream {
         mut request: Request<RequestBody>,
         (on, course): (On, &Course),
     ) -> Result<(Response<Incoming>, Carrier), Failed> {
-        self.address(&mut request, server, course);
+        self.address(&mut request, (ticket.server, server), course);
         let waiting =
             || Waiting::new(&self.shared.config.timeouts, course.progress.as_ref(), course.deadline);
         if self.shared.config.protocol == UpstreamProtocol::Http2 {
@@ -134,9 +134,16 @@ impl Upstream {
     }
 
     /// Gives a request what depends on the server.
-    fn address(&self, request: &mut Request<RequestBody>, server: &Server, course: &Course) {
-        if !course.preserve_host || request.headers().get(HOST).is_none_or(HeaderValue::is_empty) {
-            request.headers_mut().insert(HOST, server.host.clone());
+    fn address(
+        &self,
+        request: &mut Request<RequestBody>,
+        (place, server): (usize, &Server),
+        course: &Course,
+    ) {
+        let is_replaced =
+            !course.preserve_host || request.headers().get(HOST).is_none_or(HeaderValue::is_empty);
+        if let Some(host) = is_replaced.then(|| self.host(place)).flatten() {
+            request.headers_mut().insert(HOST, host);
         }
         match self.shared.config.protocol {
             UpstreamProtocol::Http1 => {

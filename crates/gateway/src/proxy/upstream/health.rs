@@ -19,7 +19,7 @@ pub(in crate::proxy) struct Server {
     /// What is configured.
     pub(super) config: ServerConfig,
     /// `host:port`, IPv6 in brackets.
-    pub(in crate::proxy) label: Arc<str>,
+    pub(super) label: Arc<str>,
     /// `Host`, where the client's is not kept.
     pub(super) host: HeaderValue,
     /// Failures of requests in a row.

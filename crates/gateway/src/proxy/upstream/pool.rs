@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Waker};
 
+use http::HeaderValue;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -23,9 +24,11 @@ pub(in crate::proxy) struct Upstream {
     pools: Vec<Pool>,
 }
 
-/// Connections to one server. Only this core's requests use them, so that the locks are never fought for.
-#[derive(Default)]
+/// Connections to one server, and what is said of it in every request. Only this core's requests use them, so that neither
+/// locks nor counts of references are fought for.
 struct Pool {
+    label: Arc<str>,
+    host: HeaderValue,
     /// Last in, first out: those that are not needed grow old.
     idle: Mutex<Vec<Link>>,
     multiplexed: Mutex<Vec<Multiplexed>>,
@@ -35,7 +38,7 @@ struct Pool {
 
 impl Upstream {
     pub(super) fn new(shared: Arc<SharedUpstream>, core: usize) -> Self {
-        let pools = shared.servers.iter().map(|_| Pool::default()).collect();
+        let pools = shared.servers.iter().map(|server| Pool::new(server)).collect();
         Self { shared, core, turn: AtomicU64::new(0), pools }
     }
 
@@ -72,6 +75,16 @@ impl Upstream {
             .enumerate()
             .map(|(place, server)| u64::from(server.config.weight.get()) * u64::from(untried(place)));
         by_weight(turn, well).or_else(|| by_weight(turn, any)).unwrap_or_default()
+    }
+
+    /// `host:port` of `server`.
+    pub(super) fn label(&self, server: usize) -> Option<Arc<str>> {
+        self.pools.get(server).map(|pool| pool.label.clone())
+    }
+
+    /// The `Host` of requests to `server`, where the client's is not kept.
+    pub(super) fn host(&self, server: usize) -> Option<HeaderValue> {
+        self.pools.get(server).map(|pool| pool.host.clone())
     }
 
     /// An idle connection to `server`.
@@ -122,6 +135,19 @@ impl Upstream {
             };
             pool.idle.lock().retain_mut(|link| is_young(link) && link.is_usable(&mut context));
             pool.multiplexed.lock().retain_mut(|connection| connection.is_kept(now, keep_alive));
+        }
+    }
+}
+
+impl Pool {
+    /// Of `server`, with copies of what requests need.
+    fn new(server: &Server) -> Self {
+        Self {
+            label: Arc::from(&*server.label),
+            host: HeaderValue::from_bytes(server.host.as_bytes()).unwrap_or_else(|_| server.host.clone()),
+            idle: Mutex::default(),
+            multiplexed: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
         }
     }
 }

@@ -15,7 +15,7 @@ use sluice_gateway::proxy::upstream::{
 use sluice_gateway::proxy::{ProxyConfig, RunningProxy, Traffic};
 use sluice_gateway::route::{AuthMode, BalancedUpstream, Enrichment, RoutePolicy};
 use sluice_gateway::{Admitted, Asked, Judging, Observer, Refusal, RequestRecord, Route, Verdict};
-use sluice_net::{BindAddress, Drained, Limits, LocalAddress, TlsAcceptorHandle};
+use sluice_net::{BindAddress, Drained, ForwardedCertificatePolicy, Limits, LocalAddress, TlsAcceptorHandle};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -176,7 +176,7 @@ impl Setup {
             cores: NonZeroUsize::new(self.cores).unwrap(),
             tls: self.tls,
             limits: self.limits,
-            certificates: Default::default(),
+            certificates: ForwardedCertificatePolicy::default(),
         };
         let running = RunningProxy::start(config, traffic.clone(), shutdown.clone()).await.unwrap();
         let LocalAddress::Tcp(address) = *running.local_address() else { panic!("not TCP") };
@@ -203,6 +203,14 @@ impl World {
         let mut client = Peer::new(self.connect().await);
         client.say(request).await;
         client.answer().await.expect("no answer")
+    }
+
+    /// Puts another file in force, in which the upstream has this server.
+    pub(crate) fn move_to(&self, address: SocketAddr) {
+        let mut current = self.traffic.upstreams.lock();
+        let mut config = (*current.1[0]).clone();
+        config.servers = vec![server(address)];
+        *current = (current.0 + 1, vec![Arc::new(config)]);
     }
 
     pub(crate) async fn told(&mut self) -> Told {
@@ -262,7 +270,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Peer<S> {
 
     /// Reads more; false at the end.
     async fn more(&mut self) -> bool {
-        let mut chunk = [0; 64 * 1024];
+        let mut chunk = vec![0; 64 * 1024];
         let read = in_time(self.stream.read(&mut chunk)).await.unwrap_or(0);
         self.buffer.extend(&chunk[..read]);
         read > 0

@@ -65,7 +65,7 @@ async fn say_what_came(request: Request<Incoming>) -> Result<Response<Chunks>, I
         format!("{} {:?}", parts.uri, parts.headers.get("te").map(|te| te.to_str().unwrap().to_owned()));
     headers.insert("x-told", told.parse().unwrap());
     let trailers: Vec<_> =
-        body.trailers().into_iter().flat_map(HeaderMap::keys).map(|name| name.as_str()).collect();
+        body.trailers().into_iter().flat_map(HeaderMap::keys).map(http::HeaderName::as_str).collect();
     headers.insert("x-trailers", trailers.join(",").parse().unwrap());
     headers.insert("x-body", body.to_bytes().len().into());
     Ok(response)

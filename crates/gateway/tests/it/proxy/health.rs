@@ -34,7 +34,7 @@ async fn a_server_that_fails_again_and_again_is_left_alone() {
     let (sound, _requests) = Backend::bind().await.recording();
     let mut setup = Setup::to(&[nowhere().await, sound]);
     let failures = NonZeroU32::new(3).unwrap();
-    setup.upstream.passive_health = Some(PassiveHealth { failures, eject_for: Duration::from_secs(600) });
+    setup.upstream.passive_health = Some(PassiveHealth { failures, eject_for: Duration::from_mins(10) });
     let mut world = setup.start().await;
     let mut retries = 0;
     for _ in 0..40 {
@@ -48,7 +48,7 @@ async fn a_server_that_fails_again_and_again_is_left_alone() {
 async fn the_last_server_is_never_left_alone() {
     let mut setup = Setup::to(&[nowhere().await]);
     setup.upstream.passive_health =
-        Some(PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_secs(600) });
+        Some(PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_mins(10) });
     setup.upstream.retries = 0;
     let mut world = setup.start().await;
     for _ in 0..5 {

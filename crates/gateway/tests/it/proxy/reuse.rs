@@ -175,11 +175,7 @@ async fn upstreams_follow_the_file_without_losing_a_request() {
     let world = Setup::to(&[one]).start().await;
     assert_eq!(world.ask(GET).await.status(), 200);
     assert!(at_one.recv().await.is_some());
-    let mut current = world.traffic.upstreams.lock();
-    let mut config = (*current.1[0]).clone();
-    config.servers = vec![server(two)];
-    *current = (2, vec![Arc::new(config)]);
-    drop(current);
+    world.move_to(two);
     assert_eq!(world.ask(GET).await.status(), 200);
     assert!(at_two.recv().await.is_some() && at_one.try_recv().is_err());
 }

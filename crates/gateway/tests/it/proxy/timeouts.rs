@@ -73,14 +73,14 @@ async fn a_client_that_stops_sending_gets_408_and_an_upstream_that_stops_reading
 async fn progress_moves_the_deadline() {
     let address = Backend::bind().await.serve(|mut peer, _| async move {
         peer.request().await;
-        peer.say("HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n").await;
-        for _ in 0..20 {
+        peer.say("HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\n").await;
+        for _ in 0..40 {
             tokio::time::sleep(SOON / 6).await;
             peer.say("x").await;
         }
     });
     let mut setup = Setup::to(&[address]);
-    setup.upstream.timeouts.idle = SOON * 2;
+    setup.upstream.timeouts.idle = SOON * 5;
     let world = setup.start().await;
-    assert_eq!(world.ask(GET).await.text().len(), 20);
+    assert_eq!(world.ask(GET).await.text().len(), 40);
 }

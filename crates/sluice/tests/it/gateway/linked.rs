@@ -1,0 +1,100 @@
+//! A gateway in a process of its own, which has a link and nothing else.
+
+use std::process::Stdio;
+
+use reqwest::StatusCode;
+use sluice_testkit::Backend;
+use tokio::process::Command;
+use tokio::time::Instant;
+
+use super::{LINK_TOKEN, Routes, Seen, site};
+use crate::application::{Application, http_client};
+use crate::process::{Process, until};
+
+/// Starts `serve gateway` with a link to this server.
+async fn gateway_of(server: &Process, routes: &Routes, more: &[(&str, &str)]) -> Process {
+    let link = server.listeners["link"].to_string();
+    let path = routes.path();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
+    command.args(["serve", "gateway"]);
+    let settings = [
+        ("gateway.routes", path.as_str()),
+        ("gateway.access_log", "off"),
+        ("gateway.link.url", link.as_str()),
+        ("gateway.link.token", LINK_TOKEN),
+        ("serve.gateway.host", "127.0.0.1"),
+        ("serve.gateway.port", "0"),
+        ("serve.decisions.port", "0"),
+        ("serve.admin.port", "0"),
+        ("log.format", "json"),
+    ];
+    for (key, value) in settings.iter().chain(more) {
+        command.args(["--set", &format!("{key}={value}")]);
+    }
+    command.env_clear().env("SLUICE_LOG", "warn,sluice::app=info");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+    Process::listening_as(command.spawn().unwrap(), ["gateway", "health"]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_with_nothing_but_a_link_knows_tokens_and_hears_revocations() {
+    let routes = Routes::fresh().await;
+    let site = site(Backend::Postgres, &routes).await;
+    let server = site.start().await;
+    let process = gateway_of(&server, &routes, &[]).await;
+    until("ready", async || process.readiness().await == Some(StatusCode::OK)).await;
+    let (gateway, application) = (Seen::of(&process), Application::register(&[&server]).await);
+    let mut took = Vec::new();
+    for _ in 0..5 {
+        let tokens = application.redeem(&application.log_in("alice").await.unwrap()).await.unwrap();
+        let (status, seen) = gateway.ask("/orders/7", &tokens.access).await;
+        assert_eq!((status, &seen["oauth-user-id"]), (StatusCode::OK, &"alice".into()));
+        application.revoke(&tokens).await.unwrap();
+        let revoked = Instant::now();
+        gateway.until("/orders/7", &tokens.access, StatusCode::UNAUTHORIZED).await;
+        took.push(revoked.elapsed());
+    }
+    println!("a gateway with a link refused after {took:.1?}");
+    let admin = process.admin.join("/admin/clients").unwrap();
+    assert_eq!(http_client().get(admin).send().await.unwrap().status(), StatusCode::NOT_FOUND);
+    process.tell_to_stop();
+    assert!(process.ended().await.success());
+    server.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_server_a_gateway_refuses_once_its_knowledge_is_too_old() {
+    let routes = Routes::fresh().await;
+    let site = site(Backend::Sqlite, &routes).await;
+    let server = site.start().await;
+    let process = gateway_of(&server, &routes, &[("gateway.max_feed_age", "4s")]).await;
+    let (gateway, application) = (Seen::of(&process), Application::register(&[&server]).await);
+    let tokens = application.redeem(&application.log_in("alice").await.unwrap()).await.unwrap();
+    assert_eq!(gateway.status("/orders/7", &tokens.access).await, StatusCode::OK);
+    server.kill().await;
+    // For a while it goes on with what it knows; then nobody can be asked, and nothing is guessed.
+    gateway.until("/orders/7", &tokens.access, StatusCode::BAD_GATEWAY).await;
+    assert_eq!(gateway.status("/refusing/7", &tokens.access).await, StatusCode::BAD_GATEWAY);
+    assert_eq!(gateway.status("/orders/7", "nobody's").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(process.readiness().await, Some(StatusCode::SERVICE_UNAVAILABLE));
+    process.tell_to_stop();
+    assert!(process.ended().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_without_the_sealing_key_asks_about_sealed_tokens() {
+    let routes = Routes::fresh().await;
+    let mut site = site(Backend::Sqlite, &routes).await;
+    site.set(&[("serve.link.sealing_key", "false")]);
+    let server = site.start().await;
+    let process = gateway_of(&server, &routes, &[]).await;
+    let (gateway, application) = (Seen::of(&process), Application::register(&[&server]).await);
+    let tokens = application.redeem(&application.log_in("alice").await.unwrap()).await.unwrap();
+    let (status, seen) = gateway.ask("/orders/7", &tokens.access).await;
+    assert_eq!((status, &seen["oauth-user-id"]), (StatusCode::OK, &"alice".into()));
+    application.revoke(&tokens).await.unwrap();
+    gateway.until("/orders/7", &tokens.access, StatusCode::UNAUTHORIZED).await;
+    assert_eq!(gateway.status("/orders/7", "nobody's").await, StatusCode::UNAUTHORIZED);
+    process.kill().await;
+    server.kill().await;
+}

@@ -1,0 +1,90 @@
+//! The gateway as part of the server and as a process of its own, with real upstreams and tokens of every kind.
+
+mod linked;
+mod nodes;
+mod upstream;
+
+use reqwest::{Client, StatusCode};
+use serde_json::Value;
+use sluice_testkit::Backend;
+use tempfile::TempDir;
+use url::Url;
+
+use crate::application::http_client;
+use crate::process::{Process, Site, until};
+use upstream::Upstream;
+
+/// What the link asks for in these tests.
+const LINK_TOKEN: &str = "the link of these tests";
+
+/// Routes to an upstream, in a file.
+struct Routes {
+    directory: TempDir,
+    upstream: Upstream,
+}
+
+impl Routes {
+    /// `/orders/` asks for a token, `/refusing/` also refuses it when revocations were not heard of.
+    async fn fresh() -> Self {
+        let routes = Self { directory: tempfile::tempdir().unwrap(), upstream: Upstream::start().await };
+        routes.write("required");
+        routes
+    }
+
+    fn write(&self, auth: &str) {
+        let text = format!(
+            "upstreams:\n  echo: {{servers: [{:?}]}}\nroutes:\n  \
+             - {{name: orders, match: {{prefix: /orders/}}, upstream: echo, auth: {auth}}}\n  \
+             - {{name: refusing, match: {{prefix: /refusing/}}, upstream: echo, stale: refuse}}\n",
+            self.upstream.url.as_str().trim_end_matches('/')
+        );
+        std::fs::write(self.path(), text).unwrap();
+    }
+
+    fn path(&self) -> String {
+        self.directory.path().join("routes.yaml").display().to_string()
+    }
+}
+
+/// A site whose servers have a gateway, and a link for others.
+async fn site(backend: Backend, routes: &Routes) -> Site {
+    let mut site = Site::fresh(backend).await;
+    site.set(&[
+        ("gateway.routes", &routes.path()),
+        ("gateway.access_log", "off"),
+        ("serve.gateway.host", "127.0.0.1"),
+        ("serve.gateway.port", "0"),
+        ("serve.decisions.port", "0"),
+        ("serve.link.port", "0"),
+        ("serve.link.token", LINK_TOKEN),
+    ]);
+    site
+}
+
+/// A gateway seen by its clients.
+struct Seen {
+    url: Url,
+    http: Client,
+}
+
+impl Seen {
+    fn of(process: &Process) -> Self {
+        Self { url: process.listeners["gateway"].clone(), http: http_client() }
+    }
+
+    /// The status and what the upstream saw.
+    async fn ask(&self, path: &str, token: &str) -> (StatusCode, Value) {
+        let request = self.http.get(self.url.join(path).unwrap()).bearer_auth(token);
+        let answer = request.header("OAuth-User-Id", "mallory").send().await.unwrap();
+        (answer.status(), answer.json().await.unwrap_or_default())
+    }
+
+    async fn status(&self, path: &str, token: &str) -> StatusCode {
+        self.ask(path, token).await.0
+    }
+
+    /// Waits until a token is answered so.
+    async fn until(&self, path: &str, token: &str, status: StatusCode) {
+        until("answered otherwise", async || self.status(path, token).await == status).await;
+    }
+}
