@@ -15,9 +15,22 @@ const DECISIONS = Number(process.env.SLUICE_DECISIONS_PORT)
 
 /**
  * Tests the proxy that `start({ sluice, app })` starts. `byRoute`: each request is judged under its route, not its token alone.
- * `spare`: the name of the token that these tests may revoke.
+ * `asksEachTime`: nothing is remembered. `spare`: the name of the token that these tests may revoke.
  */
-export async function checks(name, start, { byRoute = true, spare = name } = {}) {
+export async function checks(name, start, { byRoute = true, asksEachTime = true, spare = name } = {}) {
+  const setup = await setUp(name, start)
+  goodTokens(setup)
+  refusals(setup)
+  forgedHeaders(setup)
+  bodies(setup)
+  manyCallers(setup)
+  if (asksEachTime) revocation(setup, spare)
+  if (byRoute) routes(setup)
+  if (asksEachTime) outage(setup)
+}
+
+/** The proxy between a client (`ask`) and an application, with a wire to Sluice that can be cut. */
+async function setUp(name, start) {
   const echo = await startEcho()
   const relay = await startRelay(DECISIONS)
   const proxy = await start({ sluice: relay.port, app: echo.port })
@@ -31,29 +44,6 @@ export async function checks(name, start, { byRoute = true, spare = name } = {})
     await echo.stop()
   })
 
-  /** One request; what the application saw is `seen`, if it was asked. */
-  async function ask(path, { token, headers = {}, method = 'GET', body, chunked = false } = {}) {
-    const request = http.request(proxy.url + path, {
-      method,
-      headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers },
-      agent,
-    })
-    if (body && !chunked) request.setHeader('content-length', body.length)
-    const answered = once(request, 'response')
-    if (body) request.write(body)
-    request.end()
-    const [response] = await answered
-    let text = ''
-    for await (const part of response.setEncoding('utf8')) text += part
-    const seen = response.statusCode === 200 && text ? JSON.parse(text) : undefined
-    return { status: response.statusCode, headers: response.headers, text, seen }
-  }
-
-  /** The values of what the application saw under names that it may take for `header`. */
-  function told(seen, header) {
-    return seen.headers.filter(([name]) => name.replaceAll('_', '-') === header).map(([, value]) => value)
-  }
-
   /** A test whose failure shows what the proxy said. */
   function check(what, body) {
     test(`${name}: ${what}`, async () => {
@@ -66,6 +56,30 @@ export async function checks(name, start, { byRoute = true, spare = name } = {})
     })
   }
 
+  return { relay, check, ask: (path, what) => ask(agent, proxy.url + path, what) }
+}
+
+/** One request; what the application saw is `seen`, if it was asked. */
+async function ask(agent, url, { token, headers = {}, method = 'GET', body, chunked = false } = {}) {
+  const bearer = token ? { authorization: `Bearer ${token}` } : {}
+  const request = http.request(url, { method, headers: { ...bearer, ...headers }, agent })
+  if (body && !chunked) request.setHeader('content-length', body.length)
+  const answered = once(request, 'response')
+  if (body) request.write(body)
+  request.end()
+  const [response] = await answered
+  let text = ''
+  for await (const part of response.setEncoding('utf8')) text += part
+  const seen = response.statusCode === 200 && text ? JSON.parse(text) : undefined
+  return { status: response.statusCode, headers: response.headers, text, seen }
+}
+
+/** The values of what the application saw under names that it may take for `header`. */
+function told(seen, header) {
+  return seen.headers.filter(([name]) => name.replaceAll('_', '-') === header).map(([, value]) => value)
+}
+
+function goodTokens({ check, ask }) {
   check('a good token passes, and the application is told who calls', async () => {
     const { status, text, seen } = await ask('/orders/7?page=2&page=3', { token: TOKENS.good.token })
     assert.equal(status, 200, text)
@@ -83,7 +97,9 @@ export async function checks(name, start, { byRoute = true, spare = name } = {})
     assert.equal(status, 200)
     assert.deepEqual(told(seen, 'oauth-user-id'), [TOKENS.jwt.user])
   })
+}
 
+function refusals({ check, ask }) {
   check('without a token it is 401, with a challenge and no error code', async () => {
     const { status, headers } = await ask('/orders/7')
     assert.equal(status, 401)
@@ -105,33 +121,43 @@ export async function checks(name, start, { byRoute = true, spare = name } = {})
     assert.match(headers['www-authenticate'], /error="insufficient_scope"/)
     assert.equal((await ask('/basket', { token: TOKENS.narrow.token })).status, 200)
   })
+}
+
+function forgedHeaders({ check, ask }) {
+  const forged = {
+    'OAuth-User-Id': 'mallory',
+    OAUTH_USER_ID: 'mallory',
+    'OAuth-User_Id': 'mallory',
+    'oauth-user-scope': 'everything',
+    oauth_user_scope: 'everything',
+    'OAuth-Client-Id': 'mallory',
+    OAuth_Client_Id: 'mallory',
+    'OAuth-Country': 'XX',
+    OAuth_Country: 'XX',
+  }
+
+  function assertNothingForged(seen) {
+    assert.deepEqual(seen.headers.filter(([, value]) => /mallory|everything|^XX$/.test(value)), [])
+  }
 
   check('what a client says about itself does not arrive, however it is spelled', async () => {
-    const forged = {
-      'OAuth-User-Id': 'mallory',
-      OAUTH_USER_ID: 'mallory',
-      'OAuth-User_Id': 'mallory',
-      'oauth-user-scope': 'everything',
-      oauth_user_scope: 'everything',
-      'OAuth-Client-Id': 'mallory',
-      OAuth_Client_Id: 'mallory',
-      'OAuth-Country': 'XX',
-      OAuth_Country: 'XX',
-    }
     const { seen, text } = await ask('/orders/7', { token: TOKENS.good.token, headers: forged })
     assert.ok(seen, text)
     assert.deepEqual(told(seen, 'oauth-user-id'), [TOKENS.good.user])
     assert.deepEqual(told(seen, 'oauth-client-id'), [TOKENS.good.client])
-    // A client that acts for itself is nobody: nothing must stand there.
-    const machine = await ask('/basket', { token: TOKENS.narrow.token, headers: forged })
-    assert.ok(machine.seen, machine.text)
-    assert.deepEqual(told(machine.seen, 'oauth-user-id').filter((value) => value !== ''), [])
-    assert.deepEqual(told(machine.seen, 'oauth-client-id'), [TOKENS.narrow.client])
-    for (const { headers } of [seen, machine.seen]) {
-      assert.deepEqual(headers.filter(([, value]) => /mallory|everything|^XX$/.test(value)), [])
-    }
+    assertNothingForged(seen)
   })
 
+  check('a client that acts for itself is nobody, whatever it says', async () => {
+    const { seen, text } = await ask('/basket', { token: TOKENS.narrow.token, headers: forged })
+    assert.ok(seen, text)
+    assert.deepEqual(told(seen, 'oauth-user-id'), [])
+    assert.deepEqual(told(seen, 'oauth-client-id'), [TOKENS.narrow.client])
+    assertNothingForged(seen)
+  })
+}
+
+function bodies({ check, ask }) {
   for (const chunked of [false, true]) {
     check(`the body of a POST arrives${chunked ? ', in chunks too' : ''}`, async () => {
       const body = randomBytes(200_000)
@@ -141,7 +167,9 @@ export async function checks(name, start, { byRoute = true, spare = name } = {})
       assert.deepEqual(seen.body, { length: body.length, sha256: createHash('sha256').update(body).digest('hex') })
     })
   }
+}
 
+function manyCallers({ check, ask }) {
   check('many at once are told each about their own caller', async () => {
     const turns = Array.from({ length: 60 }, (_, turn) => (turn % 2 === 0 ? TOKENS.good : TOKENS.other))
     const answers = await Promise.all(turns.map((caller) => ask('/orders/7', { token: caller.token })))
@@ -150,7 +178,9 @@ export async function checks(name, start, { byRoute = true, spare = name } = {})
       assert.deepEqual(told(seen, 'oauth-user-id'), [turns[turn].user])
     }
   })
+}
 
+function revocation({ check, ask }, spare) {
   check('a token that is revoked between two requests is refused', async () => {
     const { token, revoke } = TOKENS.spare[spare]
     assert.equal((await ask('/orders/7', { token })).status, 200)
@@ -158,20 +188,22 @@ export async function checks(name, start, { byRoute = true, spare = name } = {})
     assert.equal(response.status, 200)
     assert.equal((await ask('/orders/7', { token })).status, 401)
   })
+}
 
-  if (byRoute) {
-    check('a path that can be read in two ways is 400', async () => {
-      assert.equal((await ask('/basket/..%2forders', { token: TOKENS.narrow.token })).status, 400)
-    })
+function routes({ check, ask }) {
+  check('a path that can be read in two ways is 400', async () => {
+    assert.equal((await ask('/basket/..%2forders', { token: TOKENS.narrow.token })).status, 400)
+  })
 
-    check('too many requests are 429, with the time to wait', async () => {
-      await ask('/rare', { token: TOKENS.good.token })
-      const { status, headers } = await ask('/rare', { token: TOKENS.good.token })
-      assert.equal(status, 429)
-      assert.ok(Number(headers['retry-after']) > 0)
-    })
-  }
+  check('too many requests are 429, with the time to wait', async () => {
+    await ask('/rare', { token: TOKENS.good.token })
+    const { status, headers } = await ask('/rare', { token: TOKENS.good.token })
+    assert.equal(status, 429)
+    assert.ok(Number(headers['retry-after']) > 0)
+  })
+}
 
+function outage({ check, ask, relay }) {
   check('while Sluice cannot be asked it is 502, and afterwards as before', async () => {
     await relay.cut()
     assert.equal((await ask('/orders/7', { token: TOKENS.good.token })).status, 502)

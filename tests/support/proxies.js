@@ -59,9 +59,11 @@ function found(name, variable) {
   return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file)) ?? name
 }
 
-export async function startVarnish({ sluice, app }) {
+/** `remember` is how long a yes counts, instead of not at all. */
+export async function startVarnish({ sluice, app, remember = '0s' }) {
   const [listen] = await freePorts(1)
-  const folder = folderWith('varnish', { 'sluice.vcl': shipped('varnish/sluice.vcl', { sluice, app }) })
+  const vcl = shipped('varnish/sluice.vcl', { sluice, app }).replace('set beresp.ttl = 0s;', `set beresp.ttl = ${remember};`)
+  const folder = folderWith('varnish', { 'sluice.vcl': vcl })
   const args = ['-F', '-n', `${folder}/state`, '-f', `${folder}/sluice.vcl`, '-a', `127.0.0.1:${listen}`, '-s', 'malloc,32m']
   // Its sandbox needs a user that not every machine has.
   return running('Varnish', listen, folder, [found('varnishd', 'VARNISHD'), ...args, '-j', 'none'])

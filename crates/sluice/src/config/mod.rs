@@ -200,7 +200,6 @@ pub(crate) fn load_database(sources: &Sources) -> Result<DatabaseSettings, Confi
 /// What a gateway in a process of its own needs: no database, no secrets, no issuer.
 #[derive(Debug, Clone)]
 pub(crate) struct GatewayProcessSettings {
-    pub(crate) mode: Mode,
     pub(crate) gateway: GatewaySettings,
     /// The port of health and metrics.
     pub(crate) admin: ListenerSettings,
@@ -219,13 +218,12 @@ pub(crate) fn load_gateway(sources: &Sources) -> Result<Option<GatewayProcessSet
     layers.environment(&sources.environment);
     layers.overrides(&sources.overrides);
     let Layers { mut values, findings, .. } = layers;
-    let mode = derived::fill(&mut values, sources);
+    derived::fill(&mut values, sources);
     let mut reader = Reader::new(&table, &values, findings);
     if !reader.has("gateway.link.url") {
         return Ok(None);
     }
     let settings = GatewayProcessSettings {
-        mode,
         gateway: gateway::read(&mut reader),
         admin: listener::read(&mut reader, "serve.admin"),
         log: log::read(&mut reader),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::header::{CONNECTION, HOST, TE};
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
+use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use hyper::body::Incoming;
 use tokio::time::Instant;
 
@@ -12,6 +12,7 @@ use super::config::UpstreamProtocol;
 use super::health::Server;
 use super::link::Failure;
 use super::pool::{Ticket, Upstream};
+use super::spare::Spare;
 use super::waiting::Waiting;
 use crate::proxy::body::{Carrier, Progress, RequestBody};
 use crate::proxy::fault::Fault;
@@ -67,6 +68,7 @@ impl Upstream {
             let failed = match self.attempt(&ticket, server, request, (on, &*course)).await {
                 Ok((response, carrier)) => {
                     self.judge_answer(server, response.status());
+                    self.spares.give_back(spare);
                     return Ok(Answered { response, carrier, ticket });
                 }
                 Err(failed) => failed,
@@ -169,13 +171,7 @@ impl Upstream {
     /// What a request is made of, kept where it may have to be sent anew although all of it was sent.
     fn spare(&self, request: &Request<RequestBody>, course: &Course) -> Option<Spare> {
         let is_harmless = course.progress.is_none() && request.method().is_idempotent();
-        (is_harmless && course.retries <= self.shared.config.retries && self.shared.config.retries > 0).then(
-            || Spare {
-                method: request.method().clone(),
-                uri: request.uri().clone(),
-                headers: request.headers().clone(),
-            },
-        )
+        (is_harmless && self.shared.config.retries > 0).then(|| Spare::of(request, self.spares.take()))
     }
 
     fn judge_answer(&self, server: &Server, status: StatusCode) {
@@ -198,23 +194,6 @@ struct Failed {
 impl Failed {
     fn unsent(fault: Fault, request: Request<RequestBody>) -> Self {
         Self { failure: Failure { fault, unsent: Some(Box::new(request)) }, reused: false }
-    }
-}
-
-/// The head of a request without a body.
-struct Spare {
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-}
-
-impl Spare {
-    fn revive(self) -> Request<RequestBody> {
-        let mut request = Request::new(RequestBody::Empty);
-        *request.method_mut() = self.method;
-        *request.uri_mut() = self.uri;
-        *request.headers_mut() = self.headers;
-        request
     }
 }
 

@@ -1,8 +1,8 @@
 //! Servers behind the gateway: what is configured, their connections, and how they are doing.
 //!
-//! [`config`]: what is configured. `shared`: an upstream as all cores see it: `health` of its servers, how busy it is.
+//! `config`: what is configured. `shared`: an upstream as all cores see it: `health` of its servers, how busy it is.
 //! `pool`: an upstream as one core sees it, with connections of its own: `link` (HTTP/1.1), `multiplexed` (HTTP/2), both
-//! made by `connect`. `attempt`: a request is sent, and sent anew if need be. `registry`: which upstreams there are.
+//! made by `connect`. `attempt`: a request is sent, and sent anew if need be, from a `spare`. `waiting`: for how long. `registry`: which upstreams there are.
 //! `probe`: servers are asked how they are.
 
 mod attempt;
@@ -15,6 +15,7 @@ mod pool;
 mod probe;
 mod registry;
 mod shared;
+mod spare;
 mod waiting;
 
 pub use config::{

@@ -14,6 +14,7 @@ use super::health::Server;
 use super::link::Link;
 use super::multiplexed::{Multiplexed, Stream};
 use super::shared::SharedUpstream;
+use super::spare::Spares;
 use crate::proxy::fault::Fault;
 
 /// An upstream, with the connections of one core.
@@ -22,6 +23,7 @@ pub(in crate::proxy) struct Upstream {
     core: usize,
     turn: AtomicU64,
     pools: Vec<Pool>,
+    pub(super) spares: Spares,
 }
 
 /// Connections to one server, and what is said of it in every request. Only this core's requests use them, so that neither
@@ -39,7 +41,7 @@ struct Pool {
 impl Upstream {
     pub(super) fn new(shared: Arc<SharedUpstream>, core: usize) -> Self {
         let pools = shared.servers.iter().map(|server| Pool::new(server)).collect();
-        Self { shared, core, turn: AtomicU64::new(0), pools }
+        Self { shared, core, turn: AtomicU64::new(0), pools, spares: Spares::default() }
     }
 
     /// Whether HTTP/1.1 is spoken with it.

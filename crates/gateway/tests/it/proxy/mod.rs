@@ -10,3 +10,4 @@ mod reuse;
 mod smuggling;
 mod timeouts;
 mod upgrades;
+mod whole;

@@ -45,6 +45,8 @@ pub(crate) use served_link::{Link, ServedKeys};
 
 /// The most verdicts on signed tokens that are remembered, about 1 KiB each.
 const CACHED_VERDICTS: usize = 131_072;
+/// Connections kept open to an issuer that is asked about tokens.
+const ISSUER_CONNECTIONS: usize = 64;
 /// How old a DPoP proof may be, and how long a nonce is good (RFC 9449 §11.1, §8).
 const PROOF_LIFETIME: Lifetime = Lifetime::minutes(5);
 const NONCE_LIFETIME: Lifetime = Lifetime::minutes(5);
@@ -139,7 +141,8 @@ impl GatewayStart<'_> {
         let table = file.routes().load();
         let issuers: Vec<_> = table.settings().issuers.iter().map(|issuer| (**issuer).clone()).collect();
         // Other issuers are configured: they may be inside.
-        let policy = FetchPolicy { allow_private: true, ..FetchPolicy::default() };
+        let policy =
+            FetchPolicy { allow_private: true, idle_per_host: ISSUER_CONNECTIONS, ..FetchPolicy::default() };
         let validation = Arc::new(Validation::new(
             ValidationParts {
                 local: Some(self.local.clone()),
