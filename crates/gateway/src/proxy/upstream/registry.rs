@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -13,6 +14,8 @@ use super::pool::Upstream;
 use super::probe;
 use super::shared::SharedUpstream;
 
+/// How long an upstream is still known that left the file: longer than a verdict may take.
+const FORGOTTEN_AFTER: Duration = Duration::from_mins(2);
 /// Not the number of any generation.
 const NEVER: u64 = u64::MAX;
 
@@ -36,7 +39,14 @@ pub(in crate::proxy) struct CoreUpstreams {
 #[derive(Clone)]
 struct Held {
     upstream: Arc<Upstream>,
-    retired: bool,
+    /// Since when it has left.
+    retired: Option<Instant>,
+}
+
+impl Held {
+    fn is_forgotten(&self, now: Instant) -> bool {
+        self.retired.is_some_and(|since| now.saturating_duration_since(since) >= FORGOTTEN_AFTER)
+    }
 }
 
 impl Registry {
@@ -99,11 +109,11 @@ impl CoreUpstreams {
                 Some(held) => held.upstream.clone(),
                 None => Arc::new(Upstream::new(shared, self.core)),
             };
-            new.insert(name, Held { upstream, retired: false });
+            new.insert(name, Held { upstream, retired: None });
         }
-        for (name, held) in old.iter().filter(|(_, held)| !held.retired) {
-            let retired = || Held { retired: true, ..held.clone() };
-            new.entry(name.clone()).or_insert_with(retired);
+        for (name, held) in &**old {
+            let retired = Some(held.retired.unwrap_or_else(Instant::now));
+            new.entry(name.clone()).or_insert_with(|| Held { retired, ..held.clone() });
         }
         self.by_name.store(Arc::new(new));
         self.generation.store(generation, Ordering::Release);
@@ -114,8 +124,55 @@ impl CoreUpstreams {
         self.by_name.load().get(name).map(|held| held.upstream.clone())
     }
 
-    /// Closes connections that are no longer needed.
+    /// Closes connections that are no longer needed, and forgets upstreams that left the file long ago.
     pub(in crate::proxy) fn sweep(&self, now: Instant) {
-        self.by_name.load().values().for_each(|held| held.upstream.sweep(now));
+        let held = self.by_name.load();
+        held.values().for_each(|held| held.upstream.sweep(now));
+        if held.values().any(|held| held.is_forgotten(now)) {
+            let _renewing = self.renewing.lock();
+            let mut left = HashMap::clone(&self.by_name.load());
+            left.retain(|_, held| !held.is_forgotten(now));
+            self.by_name.store(Arc::new(left));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::{NonZeroU32, NonZeroUsize};
+
+    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamProtocol, UpstreamTls};
+    use super::*;
+
+    fn config(name: &str, port: u16) -> Arc<UpstreamConfig> {
+        let server = ServerConfig { host: "127.0.0.1".into(), port, tls: false, weight: NonZeroU32::MIN };
+        Arc::new(UpstreamConfig {
+            name: name.into(),
+            servers: vec![server],
+            protocol: UpstreamProtocol::Http1,
+            tls: UpstreamTls::default(),
+            timeouts: Timeouts::default(),
+            retries: 0,
+            idle_connections: NonZeroUsize::MIN,
+            breaker: Breaker::default(),
+            passive_health: None,
+            active_health: None,
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upstream_that_did_not_change_is_kept_and_one_that_left_is_forgotten_in_time() {
+        let upstreams = CoreUpstreams::new(0, Arc::new(Registry::new(1)));
+        upstreams.follow(1, || vec![config("kept", 1), config("changed", 2), config("gone", 3)]);
+        let before = ["kept", "changed", "gone"].map(|name| upstreams.find(name).unwrap());
+        upstreams.follow(1, || panic!("the same file"));
+        upstreams.follow(2, || vec![config("kept", 1), config("changed", 4)]);
+        assert!(Arc::ptr_eq(&upstreams.find("kept").unwrap(), &before[0]));
+        assert!(!Arc::ptr_eq(&upstreams.find("changed").unwrap(), &before[1]));
+        upstreams.sweep(Instant::now());
+        assert!(Arc::ptr_eq(&upstreams.find("gone").unwrap(), &before[2]), "for requests judged before");
+        tokio::time::advance(FORGOTTEN_AFTER).await;
+        upstreams.sweep(Instant::now());
+        assert!(upstreams.find("gone").is_none() && upstreams.find("kept").is_some());
     }
 }
