@@ -82,7 +82,7 @@ measure() { # measure <label> <url> <file of tokens> <name=pid>…
     for one in "$@"; do
       counted+="  ${one%%=*} $(micros $(($(tree_ticks "${one#*=}") - before[$one])) "$requests") µs"
     done
-    printf '%-34s %4d  %8.0f/s  p50 %6.2f ms  p99 %7.2f ms  refused %s, broken %s %s\n' "$label" "$connections" \
+    printf '%-36s %4d  %8.0f/s  p50 %6.2f ms  p99 %7.2f ms  refused %s, broken %s %s\n' "$label" "$connections" \
       "$(divided "$requests" "$(number seconds "$output")" %.0f)" "$(number p50_ms "$output")" "$(number p99_ms "$output")" \
       "$(number refused "$output")" "$(number broken "$output")" "$counted"
   done
@@ -111,7 +111,8 @@ measure_nginx() {
     "$APP" "$LISTEN" >"$FOLDER/plain.inc"
   nginx_with plain.inc "$FOLDER/plain.access.log" | sed "s#nginx.pid#plain.pid#" >"$FOLDER/plain.conf"
   start_proxy nginx -p "$FOLDER" -c "$FOLDER/plain.conf" -e stderr
-  measure 'nginx proxy_pass, no check' "http://127.0.0.1:$LISTEN/orders" '' "nginx=$PROXY" "backend=$BACKEND"
+  measure 'nginx proxy_pass, no token' "http://127.0.0.1:$LISTEN/orders" '' "nginx=$PROXY" "backend=$BACKEND"
+  measure 'nginx proxy_pass, a token, no check' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "nginx=$PROXY" "backend=$BACKEND"
   stop_proxy
 }
 
@@ -178,7 +179,8 @@ measure_caddy() {
 
 measure_sluice() {
   local url="http://127.0.0.1:$GATEWAY"
-  measure 'Sluice, no check' "$url/open" '' "sluice=$SERVER" "backend=$BACKEND"
+  measure 'Sluice, no token, no check' "$url/open" '' "sluice=$SERVER" "backend=$BACKEND"
+  measure 'Sluice, a token, no check' "$url/open" "$FOLDER/opaque.token" "sluice=$SERVER" "backend=$BACKEND"
   measure 'Sluice, sealed token' "$url/orders" "$FOLDER/opaque.token" "sluice=$SERVER" "backend=$BACKEND"
   measure 'Sluice, JWT' "$url/orders" "$FOLDER/jwt.token" "sluice=$SERVER" "backend=$BACKEND"
 }
