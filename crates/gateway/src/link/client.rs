@@ -20,7 +20,7 @@ const MAX_ANSWER: usize = 256 << 20;
 /// The time for an answer that nobody waits for on purpose.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The time for the first feed, which may be large.
-const FEED_PATIENCE: Duration = Duration::from_secs(60);
+const FEED_PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where the link is.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use tracing::warn;
 use crate::command::chain;
 
 /// How often keys are asked for, whether or not the feed spoke of them.
-const KEYS_EVERY: Duration = Duration::from_secs(60);
+const KEYS_EVERY: Duration = Duration::from_mins(1);
 /// The pause after a feed or keys that could not be had.
 const BACK_OFF: Duration = Duration::from_millis(500);
 /// The most tokens that are asked about at once.
