@@ -41,7 +41,7 @@ async fn run(command: Commands) -> Exit {
         Console { out: &mut out, err: &mut err, variable: &variable, clock: &SystemClock, rng: &OsRng };
     let environment = || std::env::vars_os().collect::<Vec<_>>();
     match command {
-        Commands::Serve(serve) => command::serve::run(serve, environment()).await,
+        Commands::Serve(serve) => Box::pin(command::serve::run(serve, environment())).await,
         Commands::Demo(demo) => command::demo::run(demo, environment()).await,
         Commands::Migrate(migrate) => command::migrate::run(migrate, environment(), &mut console).await,
         Commands::Config(config) => config.run(environment(), &mut console),

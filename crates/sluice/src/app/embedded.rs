@@ -59,7 +59,8 @@ impl EmbeddedNode {
         let loaded = load(&sources)?;
         let options =
             StartOptions { listeners: Listeners::All, tls_self_signed: false, auto_migrate: true, data_dir };
-        let node = Node::start(&loaded.settings, &options, World { clock: Arc::clone(&clock), rng }).await?;
+        let world = World { clock: Arc::clone(&clock), rng };
+        let node = Box::pin(Node::start(&loaded.settings, &options, world)).await?;
         let address = |of: &Option<String>| of.clone().unwrap_or_default();
         let (public, admin) = (address(&node.started.public), address(&node.started.admin));
         Ok(Self { node, clock, public, admin })

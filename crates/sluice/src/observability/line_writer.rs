@@ -277,7 +277,7 @@ mod tests {
         assert!(!is_due(&shared));
         shared.put(b"an error", true);
         assert!(is_due(&shared));
-        let far = Instant::now() + Duration::from_secs(3600);
+        let far = Instant::now() + Duration::from_hours(1);
         let mut taken = Vec::new();
         assert_eq!(shared.take(&mut taken, far), Some(0));
         assert_eq!(taken, b"a linean error");

@@ -217,8 +217,7 @@ fn is_visible(text: &[u8]) -> bool {
 
 /// Whether nothing in it is escaped in quotes.
 fn is_quotable(text: &str) -> bool {
-    is_visible(text.as_bytes())
-        && text.bytes().fold(true, |quotable, byte| quotable & (byte != b'"') & (byte != b'\\'))
+    is_visible(text.as_bytes()) && !text.bytes().any(|byte| matches!(byte, b'"' | b'\\'))
 }
 
 #[cfg(test)]

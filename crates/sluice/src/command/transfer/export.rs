@@ -25,7 +25,7 @@ pub(crate) async fn export(
     console: &mut Console<'_>,
 ) -> Exit {
     let ExportCommand { output, noun: Export::Identities(args) } = command;
-    let exported = match exported(&args, environment, (output.is_quiet, console)).await {
+    let exported = match Box::pin(exported(&args, environment, (output.is_quiet, console))).await {
         Ok(Some(exported)) => exported,
         Ok(None) => return Exit::Failure,
         Err(error) => return fail(console, &*error),

@@ -23,7 +23,7 @@ pub(crate) async fn import(
     console: &mut Console<'_>,
 ) -> Exit {
     let LocalImport { import, output } = command;
-    match imported(&import, environment, (output.is_quiet, console)).await {
+    match Box::pin(imported(&import, environment, (output.is_quiet, console))).await {
         Err(error) => fail(console, &*error),
         Ok(None) => Exit::Failure,
         Ok(Some((counts, is_finished))) => {
