@@ -1,7 +1,7 @@
 //! The token of a request, and the verdict on it.
 //!
-//! [`asked`]: the request, as far as a verdict needs it. [`extract`]: where the token is. [`caller`]: what a valid token
-//! says. [`policy`]: whether that is enough for a route. [`verdict`]: the answer. [`challenge`]: how a refusal is put.
+//! `asked`: the request, as far as a verdict needs it. [`extract`]: where the token is. `caller`: what a valid token
+//! says. [`policy`]: whether that is enough for a route. `verdict`: the answer. `challenge`: how a refusal is put.
 
 mod asked;
 mod caller;

@@ -1,6 +1,6 @@
 //! How often routes may be called: leaky buckets by client, subject, address or route, in this process's memory.
 //!
-//! [`RateLimits`]: all of them. `counts`: one rule's buckets. [`headers`]: what a client is told (`RateLimit`, `RateLimit-Policy`).
+//! [`RateLimits`]: all of them. `counts`: one rule's buckets. `headers`: what a client is told (`RateLimit`, `RateLimit-Policy`).
 //!
 //! Limits are of one process: two gateways let through twice as much.
 

@@ -1,6 +1,6 @@
 //! Which rule a request falls under.
 //!
-//! [`file`]: the YAML file, as it is written. [`Route`]: a rule, checked and ready for use. [`RouteTable`]: all of them, found by host
+//! [`file`](mod@file): the YAML file, as it is written. [`Route`]: a rule, checked and ready for use. [`RouteTable`]: all of them, found by host
 //! ([`host`]), path ([`path`], [`pattern`]) and method. [`LiveRoutes`]: the table in force, replaced as a whole. [`RoutesFile`]: what
 //! replaces it when the file changes.
 

@@ -11,7 +11,7 @@ use sluice_primitives::{Lifetime, Timestamp};
 const CAPACITY: usize = 131_072;
 
 /// Seen proofs, by hash of key and `jti`, in two halves: the older is forgotten when the newer is full or old. Bound: twice
-/// [`CAPACITY`]. Staleness: none; under a flood a proof is forgotten early. Nobody empties it.
+/// `CAPACITY`. Staleness: none; under a flood a proof is forgotten early. Nobody empties it.
 #[derive(Debug)]
 pub struct ProofMemory {
     /// A proof may be presented for no longer than this.

@@ -1,6 +1,6 @@
 //! The routes file as it is written (YAML): read as a whole, and every mistake in it is told with its place, not the first only.
 //!
-//! [`mistake`]: what is wrong, and where. `section`: a part of the file, read key by key. `value`: durations, sizes, names.
+//! `mistake`: what is wrong, and where. `section`: a part of the file, read key by key. `value`: durations, sizes, names.
 //! `issuer`, `upstream`, `route`, `matching`, `policy`, `enrichment`, `resource`: a file for each part. What the keys mean is in
 //! `docs/gateway/routes.md`; what is not said there has the default of the struct that it is read into.
 
