@@ -17,11 +17,12 @@ const DECISIONS = Number(process.env.SLUICE_DECISIONS_PORT)
  * Tests the proxy that `start({ sluice, app })` starts. `byRoute`: each request is judged under its route, not its token alone.
  * `asksEachTime`: nothing is remembered. `spare`: the name of the token that these tests may revoke.
  */
-export async function checks(name, start, { byRoute = true, asksEachTime = true, spare = name } = {}) {
+export async function checks(name, start, { byRoute = true, asksEachTime = true, spare = name, upgrades = ['upgrade', 'http2-settings'] } = {}) {
   const setup = await setUp(name, start)
   goodTokens(setup)
   refusals(setup)
   forgedHeaders(setup)
+  if (upgrades.length) otherProtocols(setup, upgrades)
   bodies(setup)
   manyCallers(setup)
   if (asksEachTime) revocation(setup, spare)
@@ -154,6 +155,15 @@ function forgedHeaders({ check, ask }) {
     assert.deepEqual(told(seen, 'oauth-user-id'), [])
     assert.deepEqual(told(seen, 'oauth-client-id'), [TOKENS.narrow.client])
     assertNothingForged(seen)
+  })
+}
+
+function otherProtocols({ check, ask }, upgrades) {
+  check('inside another protocol nothing could be asked about: only WebSocket is upgraded to', async () => {
+    const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' }
+    const { status, seen } = await ask('/orders/7', { token: TOKENS.good.token, headers })
+    assert.equal(status, 200)
+    for (const header of upgrades) assert.deepEqual(told(seen, header), [])
   })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Never part of the admin API: who has the admin port can do anything, who has the link can check tokens.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use axum::{Json, Router};
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
 use sluice_commit::StoreError;
-use sluice_primitives::Secret;
+use sluice_primitives::{NodeId, Secret};
 use sluice_token::link::{FeedAnswer, FeedQuestion, TokenAnswer, TokenQuestion};
 use sluice_token::{Feed, FeedBatch, FeedFollower, FeedPosition};
 use tokio::time::{Instant, timeout_at};
@@ -97,7 +98,7 @@ impl LinkState {
         let mut advanced = self.follower.subscribe();
         advanced.mark_unchanged();
         let until = Instant::now() + wait;
-        if self.follower.position() == *from {
+        if covers(from, &self.follower.position()) {
             let heard = timeout_at(until, advanced.changed()).await;
             if heard.is_err() && !self.follower.is_stale() {
                 let age = self.follower.age();
@@ -108,9 +109,37 @@ impl LinkState {
     }
 }
 
+/// Whether who is at `from` has heard everything that this node has. It may have heard of nodes whose rows are gone by now.
+fn covers(from: &FeedPosition, own: &FeedPosition) -> bool {
+    let each = |from: &BTreeMap<NodeId, i64>, own: &BTreeMap<NodeId, i64>| {
+        own.iter().all(|(node, counter)| from.get(node).is_some_and(|heard| heard >= counter))
+    };
+    each(&from.revocations, &own.revocations) && each(&from.changes, &own.changes)
+}
+
 async fn check(State(state): State<LinkState>, Json(question): Json<TokenQuestion>) -> Response {
     match state.source.check(&question.token) {
         Ok(answer) => ([(CACHE_CONTROL, "no-store")], Json(answer)).into_response(),
         Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn position(markers: &[(u8, i64)]) -> FeedPosition {
+        let node = |(node, counter): &(u8, i64)| (NodeId::from_bytes([*node; 16]), *counter);
+        FeedPosition { revocations: markers.iter().map(node).collect(), changes: BTreeMap::new() }
+    }
+
+    #[test]
+    fn who_has_heard_as_much_as_this_node_waits_even_if_it_knows_of_nodes_that_are_gone() {
+        let own = position(&[(1, 5), (2, 7)]);
+        assert!(covers(&own, &own));
+        assert!(covers(&position(&[(1, 5), (2, 8), (3, 1)]), &own));
+        assert!(!covers(&position(&[(1, 5), (2, 6)]), &own));
+        assert!(!covers(&position(&[(1, 9)]), &own));
+        assert!(covers(&position(&[(1, 9)]), &FeedPosition::default()));
     }
 }

@@ -37,6 +37,10 @@ async function serve({ trusted, routers }, request, response) {
   onlyKeys(router, ['entryPoints', 'rule', 'middlewares', 'service'])
   let passed = given
   for (const name of router.middlewares ?? []) {
+    if (middlewares[name].headers) {
+      passed = withoutEmptied(middlewares[name], passed)
+      continue
+    }
     const { status, ...outcome } = await forwardAuth(middlewares[name], request, passed, address)
     if (status) return answer(response, status, outcome.headers, outcome.body)
     passed = outcome.headers
@@ -48,6 +52,14 @@ function matches(rule, url) {
   const [, kind, wanted] = rule.match(/^(Path|PathPrefix)\(`([^`]*)`\)$/)
   const at = url.split('?')[0]
   return kind === 'Path' ? at === wanted : at.startsWith(wanted)
+}
+
+/** What customRequestHeaders with empty values takes away. */
+function withoutEmptied({ headers: settings, ...others }, passed) {
+  assert.deepEqual(others, {})
+  onlyKeys(settings, ['customRequestHeaders'])
+  for (const value of Object.values(settings.customRequestHeaders)) assert.equal(value, '')
+  return without(passed, Object.keys(settings.customRequestHeaders).map((name) => name.toLowerCase()))
 }
 
 /** Asks; gives the headers of the request that passes, or the answer to one that does not. */

@@ -98,6 +98,14 @@ impl Caller {
         }
     }
 
+    /// The issuer, if it is not this installation.
+    pub fn foreign_issuer(&self) -> Option<&str> {
+        match self {
+            Self::Own(_) | Self::Person(_) => None,
+            Self::Foreign(claims) => Some(&claims.issuer),
+        }
+    }
+
     /// The client that the token was issued to.
     pub fn client(&self) -> Option<&str> {
         match self {

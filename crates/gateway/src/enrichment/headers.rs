@@ -19,6 +19,8 @@ pub static USER_ID: HeaderName = HeaderName::from_static("oauth-user-id");
 pub static USER_SCOPE: HeaderName = HeaderName::from_static("oauth-user-scope");
 /// The client that the token was issued to.
 pub static CLIENT_ID: HeaderName = HeaderName::from_static("oauth-client-id");
+/// Who issued the token, where that was another issuer: its subjects are not this installation's, whatever they are called.
+pub static ISSUER: HeaderName = HeaderName::from_static("oauth-issuer");
 /// Where the client's address is (ISO 3166-1 alpha-2).
 pub static COUNTRY: HeaderName = HeaderName::from_static("oauth-country");
 
@@ -109,6 +111,9 @@ pub(crate) fn set_identity(headers: &mut HeaderMap, caller: &Caller) {
         if let Some(value) = fact.and_then(header_value) {
             headers.insert(name, value);
         }
+    }
+    if let Some(value) = caller.foreign_issuer().and_then(header_value) {
+        headers.insert(&ISSUER, value);
     }
 }
 

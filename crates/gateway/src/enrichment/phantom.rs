@@ -54,6 +54,9 @@ struct Payload<'a> {
     aud: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_id: Option<&'a str>,
+    /// Who issued the client's token, where that was another issuer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idp: Option<&'a str>,
     #[serde(skip_serializing_if = "str::is_empty")]
     scope: &'a str,
     exp: i64,
@@ -137,6 +140,7 @@ impl PhantomSigner {
             sub: caller.subject().or_else(|| caller.client()).unwrap_or_default(),
             aud: &phantom.audience,
             client_id: caller.client(),
+            idp: caller.foreign_issuer(),
             scope: caller.scope(),
             exp: expires_at.as_secs(),
             iat: now.as_secs(),
@@ -186,7 +190,10 @@ fn configured(route: &Route, caller: &Caller) -> Map<String, Value> {
 
 /// Whether the gateway says this claim itself, or must not seem to: a bound token would need a proof that its upstream never sees.
 fn is_own(name: &str) -> bool {
-    matches!(name, "iss" | "sub" | "aud" | "client_id" | "scope" | "exp" | "iat" | "nbf" | "jti" | "cnf")
+    matches!(
+        name,
+        "iss" | "sub" | "aud" | "client_id" | "scope" | "exp" | "iat" | "nbf" | "jti" | "cnf" | "idp"
+    )
 }
 
 #[cfg(test)]

@@ -76,8 +76,16 @@ impl Feed for LinkFeed {
 
     async fn wait(&self) {
         let from = self.heard.lock().position.clone();
+        let asked_at = Instant::now();
         match self.ask(&from, LONG_POLL).await {
-            Ok(batch) => self.heard.lock().next = Some((batch, Instant::now())),
+            Ok(batch) => {
+                let is_empty = batch.position == from;
+                self.heard.lock().next = Some((batch, Instant::now()));
+                // A server that does not wait is not asked without a pause.
+                if is_empty && asked_at.elapsed() < BACK_OFF {
+                    tokio::time::sleep(BACK_OFF).await;
+                }
+            }
             Err(error) => {
                 debug!(error = %error, "the feed was not heard");
                 tokio::time::sleep(BACK_OFF).await;

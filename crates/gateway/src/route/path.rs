@@ -40,11 +40,15 @@ pub fn check(path: &str) -> Result<(), AmbiguousPath> {
 /// All readings of a path. Ordinary paths are not copied.
 ///
 /// # Errors
-/// [`AmbiguousPath`]: it has dot segments (also with parameters, `..;x`), a backslash, a control character, an escape that is none or
+/// [`AmbiguousPath`]: it has dot segments (also with parameters, `..;x`), a bare `#` or `?`, a backslash, a control character, an escape that is none or
 /// text that is not UTF-8; or an escaped slash, unless `encoded_slash` allows it.
 pub fn readings(path: &str, encoded_slash: bool) -> Result<Readings<'_>, AmbiguousPath> {
     if is_plain(path) {
         return Ok(Readings { literal: Cow::Borrowed(path), others: Vec::new() });
+    }
+    // Whoever takes it for the beginning of a fragment or a query reads another path.
+    if path.contains(['#', '?']) {
+        return Err(AmbiguousPath);
     }
     let literal = decoded(path)?;
     let has_escaped_slash = literal.contains(ESCAPED_SLASH);
@@ -65,7 +69,7 @@ fn is_plain(path: &str) -> bool {
         let after_slash = std::mem::replace(&mut previous, byte) == b'/';
         match byte {
             b'/' | b'.' => !after_slash,
-            b'%' | b'\\' | b';' | 0x7f.. => false,
+            b'%' | b'\\' | b';' | b'#' | b'?' | 0x7f.. => false,
             _ => byte >= b' ',
         }
     })

@@ -175,8 +175,8 @@ impl SessionService {
         revision: i64,
         revoked_at: Timestamp,
     ) -> Result<TokenPair, IdentityError> {
-        // Revoked is what is not later.
-        let now = self.clock.now().max(revoked_at + Lifetime::millis(1));
+        // Revoked is what is not later, also by what was revoked in this millisecond.
+        let now = self.clock.now().max(revoked_at) + Lifetime::millis(1);
         let session = IdentitySession {
             id: SessionId::generate(now, &*self.rng),
             authenticated_at: now,

@@ -36,7 +36,7 @@ const DEAD_MAILS: Lifetime = Lifetime::hours(7 * 24);
 /// How often it is looked whether a signing key has to be made or deleted.
 const KEYS_EVERY: Duration = Duration::from_mins(1);
 /// How long work that is under way may take once the node stops. Whom it asks may never answer.
-const GRACE: Duration = Duration::from_millis(500);
+const GRACE: Duration = Duration::from_secs(3);
 /// How long the feed is left alone after it could not be read.
 const FEED_BACK_OFF: Duration = Duration::from_millis(500);
 

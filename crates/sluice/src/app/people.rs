@@ -61,7 +61,8 @@ impl People {
         around: &Around<'_>,
     ) -> Result<Self, StartError> {
         let (store, sessions) = (Arc::clone(&base.store), Arc::clone(around.login_sessions));
-        let directory: Arc<dyn IdentityDirectory> = Arc::new(SigningOut { store, sessions });
+        let directory: Arc<dyn IdentityDirectory> =
+            Arc::new(SigningOut { store, sessions, clock: Arc::clone(&base.clock) });
         let makes = Makes { base, around, config: &config.identity, directory };
         let keys = makes.credential_keys()?;
         let hasher = Arc::new(makes.hasher(&keys));

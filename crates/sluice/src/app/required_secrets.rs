@@ -39,15 +39,25 @@ impl RequiredSecrets<'_> {
     /// Of second factors.
     ///
     /// # Errors
-    /// [`StartError::SealedFactors`] if one is missing: nobody who has such a factor could log in.
+    /// [`StartError::SealedFactors`] if none of those looked at opens: nobody who has a factor could log in. Where some do, it is said in
+    /// the log: a row that is broken keeps one person out, not all.
     pub(super) async fn of_factors(&self, at_rest: &Arc<Sealer>) -> Result<(), StartError> {
         let factors = SealedFactors {
             factors: Arc::clone(&self.store) as _,
             at_rest: Arc::clone(at_rest),
             rng: Arc::clone(self.rng),
         };
-        let unopened = factors.sample(self.clock.now()).await?.contains_key(&None);
-        if unopened { Err(StartError::SealedFactors) } else { Ok(()) }
+        let sampled = factors.sample(self.clock.now()).await?;
+        if !sampled.contains_key(&None) {
+            return Ok(());
+        }
+        if sampled.len() == 1 {
+            return Err(StartError::SealedFactors);
+        }
+        error!(
+            "some second factors cannot be opened with the secrets at rest that are configured; `sluice secrets status` counts"
+        );
+        Ok(())
     }
 
     /// Of mails. One that is missing keeps nobody out, and cannot be had back by waiting: the mails are lost, and it is said.

@@ -9,7 +9,7 @@ use sluice_identity::identity::{
     LoginNameHash, Registration,
 };
 use sluice_oauth::login_session::{EndSessions, LoginSessionService};
-use sluice_primitives::{IdentityId, Timestamp};
+use sluice_primitives::{Clock, IdentityId, Timestamp};
 
 use super::stores::Repositories;
 
@@ -21,6 +21,7 @@ use super::stores::Repositories;
 pub(super) struct SigningOut {
     pub(super) store: Arc<dyn Repositories>,
     pub(super) sessions: Arc<LoginSessionService>,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 impl SigningOut {
@@ -64,7 +65,8 @@ impl IdentityDirectory for SigningOut {
         self.sign_out(change.id, change.now).await?;
         let changed = self.store.change(change).await?;
         if changed == Changed::Done {
-            self.sign_out(change.id, change.now).await?;
+            // Who logged in while it was written did so with what was before it.
+            self.sign_out(change.id, self.clock.now()).await?;
         }
         Ok(changed)
     }
@@ -77,7 +79,7 @@ impl IdentityDirectory for SigningOut {
     ) -> Result<bool, StoreError> {
         self.sign_out(id, now).await?;
         let deleted = IdentityDirectory::delete(&*self.store, id, now, marker_expires_at).await?;
-        self.sign_out(id, now).await?;
+        self.sign_out(id, self.clock.now()).await?;
         Ok(deleted)
     }
 }

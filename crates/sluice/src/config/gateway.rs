@@ -15,7 +15,7 @@ const LINK_URL: &str = "gateway.link.url";
 const LINK_TOKEN: &str = "gateway.link.token";
 const SERVED_TOKEN: &str = "serve.link.token";
 /// What a link's token must have at least, in bytes: it is compared, not hashed, and nobody types it.
-const SHORTEST_TOKEN: usize = 16;
+const SHORTEST_TOKEN: usize = 32;
 const PORT: Kind = Kind::Integer { min: 0, max: 65_535 };
 
 pub(super) const KEYS: &[Key] = &[

@@ -72,6 +72,17 @@ fn the_caller_is_told() {
 }
 
 #[test]
+fn a_subject_of_another_issuer_is_told_from_ours() {
+    let told = |caller: &Caller| {
+        let mut headers = HeaderMap::new();
+        set_identity(&mut headers, caller);
+        headers.get("oauth-issuer").map(|issuer| issuer.to_str().unwrap().to_owned())
+    };
+    assert_eq!(told(&given::bob(serde_json::json!({}))).as_deref(), Some("https://login.partner.example"));
+    assert_eq!(told(&given::alice(None)), None);
+}
+
+#[test]
 fn what_is_not_known_of_a_caller_is_not_told() {
     let mut of_robot = HeaderMap::new();
     set_identity(&mut of_robot, &given::robot());

@@ -52,7 +52,8 @@ fn a_service_verifies_what_the_gateway_says_of_the_caller() {
         claims,
         json!({
             "iss": "https://gateway.example", "sub": "bob", "aud": "orders", "client_id": "partner-app",
-            "scope": "orders.read", "exp": 1060, "iat": 1000, "jti": jti, "email": "bob@partner.example", "name": "gold"
+            "scope": "orders.read", "exp": 1060, "iat": 1000, "jti": jti, "email": "bob@partner.example", "name": "gold",
+            "idp": "https://login.partner.example"
         })
     );
 }

@@ -5,12 +5,18 @@ use std::net::IpAddr;
 
 use http::header::FORWARDED;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use smallvec::SmallVec;
 
 use super::Visitor;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+const X_FORWARDED: &str = "x-forwarded-";
+const X_REAL_IP: &str = "x-real-ip";
+const CLIENT_CERT: &str = "client-cert";
+const CLIENT_CERT_CHAIN: &str = "client-cert-chain";
 
 /// What a request was for, and who brought it.
 #[derive(Debug)]
@@ -31,11 +37,47 @@ pub(in crate::proxy) fn tell_origin(headers: &mut HeaderMap, visitor: &Visitor, 
         continue_origin(headers, visitor, origin);
         headers.entry(X_FORWARDED_HOST).or_insert_with(|| origin.host.clone());
     } else {
+        drop_claims(headers);
         headers.insert(X_FORWARDED_FOR, visitor.address.clone());
         headers.insert(FORWARDED, remembered_element(visitor, origin));
         headers.insert(X_FORWARDED_HOST, origin.host.clone());
     }
     headers.insert(X_FORWARDED_PROTO, proto);
+}
+
+/// Drops what a client says about where it comes from and which certificate it has, in every spelling that an upstream may take for it;
+/// the headers that are replaced anyway stay.
+fn drop_claims(headers: &mut HeaderMap) {
+    let is_replaced = |name: &HeaderName| {
+        *name == X_FORWARDED_FOR || *name == X_FORWARDED_HOST || *name == X_FORWARDED_PROTO
+    };
+    let is_claim = |name: &&HeaderName| is_about_origin(name.as_str()) && !is_replaced(name);
+    let doomed: SmallVec<[HeaderName; 2]> = headers.keys().filter(is_claim).cloned().collect();
+    for name in doomed {
+        headers.remove(name);
+    }
+}
+
+/// Whether a name is one of those that proxies write, or what CGI and its heirs make the same of.
+fn is_about_origin(name: &str) -> bool {
+    let is = |known: &str, name: &[u8]| {
+        name.iter().zip(known.bytes()).all(|(byte, known)| match known {
+            b'-' => !byte.is_ascii_alphanumeric(),
+            known => *byte == known,
+        })
+    };
+    let name = name.as_bytes();
+    match name.first() {
+        Some(b'x') => {
+            let is_forwarded = name.len() > X_FORWARDED.len() && is(X_FORWARDED, name);
+            is_forwarded || (name.len() == X_REAL_IP.len() && is(X_REAL_IP, name))
+        }
+        // RFC 9440 §2.4.
+        Some(b'c') => {
+            [CLIENT_CERT, CLIENT_CERT_CHAIN].iter().any(|known| name.len() == known.len() && is(known, name))
+        }
+        _ => false,
+    }
 }
 
 /// A header that the proxy does not use is not begun: it would name the proxy as the client.
@@ -128,6 +170,12 @@ mod tests {
             ("x-forwarded-proto", "https"),
             ("x-forwarded-host", "admin"),
             ("forwarded", "for=127.0.0.1"),
+            ("x_forwarded_for", "127.0.0.1"),
+            ("x.forwarded.proto", "https"),
+            ("x-forwarded-prefix", "/admin"),
+            ("x-real-ip", "127.0.0.1"),
+            ("client-cert", ":AA==:"),
+            ("client_cert_chain", ":AA==:"),
         ];
         assert_eq!(
             told("[2001:db8::7]:9", &lies),

@@ -142,8 +142,10 @@ impl Upstream {
         (place, server): (usize, &Server),
         course: &Course,
     ) {
-        let is_replaced =
-            !course.preserve_host || request.headers().get(HOST).is_none_or(HeaderValue::is_empty);
+        // A request that an earlier attempt has addressed over HTTP/2 carries its host in the target.
+        let is_unnamed = request.headers().get(HOST).is_none_or(HeaderValue::is_empty)
+            && (request.headers().contains_key(HOST) || request.uri().authority().is_none());
+        let is_replaced = !course.preserve_host || is_unnamed;
         if let Some(host) = is_replaced.then(|| self.host(place)).flatten() {
             request.headers_mut().insert(HOST, host);
         }

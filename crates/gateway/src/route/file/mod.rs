@@ -20,9 +20,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use http::HeaderName;
+use http::header::AUTHORIZATION;
 use serde_json::Value;
 use sluice_net::TrustedProxies;
 
+use super::pattern::Match;
+use super::rule::{Enrichment, Route};
 use super::table::{RouteTable, Settings};
 use crate::validation::OWN_ISSUER;
 pub use mistake::{Mistake, Mistakes};
@@ -90,14 +94,32 @@ fn read_file(mut file: Section<'_>, directory: &Path) -> Option<RouteTable> {
     file.finish();
     let (issuers, routes): (Option<Vec<_>>, Option<Vec<_>>) =
         (issuers.into_iter().collect(), routes.into_iter().collect());
+    let routes = routes?;
     let settings = Settings {
         trusted_proxies: TrustedProxies::new(trusted),
-        strip_headers,
+        strip_headers: with_set_headers(strip_headers, &routes),
         country_database,
         encoded_slash,
         issuers: issuers?.into_iter().map(Arc::new).collect(),
     };
-    Some(RouteTable::new(routes?, upstreams, settings))
+    Some(RouteTable::new(routes, upstreams, settings))
+}
+
+/// What one route sets, an upstream may believe on another that does not set it: so it is stripped on all. `Authorization` is the
+/// client's own on routes without a phantom token.
+fn with_set_headers(mut stripped: Vec<HeaderName>, routes: &[(Match, Route)]) -> Vec<HeaderName> {
+    for (_, route) in routes {
+        let Enrichment { fixed, claims, phantom, .. } = &route.enrichment;
+        let fixed = fixed.iter().map(|(name, _)| name);
+        let claims = claims.iter().map(|claim| &claim.header);
+        let phantom = phantom.iter().map(|phantom| &phantom.header);
+        for name in fixed.chain(claims).chain(phantom) {
+            if *name != AUTHORIZATION && !stripped.contains(name) {
+                stripped.push(name.clone());
+            }
+        }
+    }
+    stripped
 }
 
 fn warnings(table: &RouteTable) -> Vec<Mistake> {

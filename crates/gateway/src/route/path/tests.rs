@@ -53,6 +53,8 @@ fn what_programs_are_known_to_read_differently_is_refused() {
         "/%c0%ae%c0%ae/admin",
         "/a%ff",
         "/a%c2%85b",
+        "/orders#/x",
+        "/a?b",
     ];
     for path in paths {
         assert_eq!(readings(path, false), Err(AmbiguousPath), "{path}");

@@ -9,6 +9,7 @@ use sluice_identity::{Attempt, Identity, IdentityError, LoginOutcome};
 use sluice_oauth::authorization::CookieChanges;
 use sluice_primitives::Secret;
 use sluice_protocol::Parameters;
+use tracing::warn;
 
 use super::login_factor;
 use super::member::{Arrival, Refused, answer, begun, with_cookie, without_cookie};
@@ -164,7 +165,10 @@ pub(super) async fn begin(
     let network = arrival.visit.network;
     match ui.accounts.sessions.begin(identity, amr, &arrival.device, network).await {
         Ok(pair) => {
-            end_former(ui, arrival).await?;
+            // The person is in: what is left of the former session ends by itself.
+            if let Err(failed) = end_former(ui, arrival).await {
+                warn!(identity.id = %identity.id, error = %failed, "a former session was not ended");
+            }
             let response = redirect(StatusCode::SEE_OTHER, &typed.then.url(ui));
             let response = with_cookie(ui, response, &begun(ui, &pair));
             Ok(arrival.visit.known.remember(ui, identity.login_name, response))

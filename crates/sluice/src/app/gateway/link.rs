@@ -15,13 +15,17 @@ use sluice_gateway::{Caller, TokenFault};
 use sluice_primitives::NetworkId;
 use sluice_token::link::{LinkKeys, TokenAnswer};
 use sluice_token::{Change, FeedFollower, paseto, sealed};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tracing::warn;
 
 use crate::command::chain;
 
 /// How often keys are asked for, whether or not the feed spoke of them.
 const KEYS_EVERY: Duration = Duration::from_mins(1);
+/// When they are asked for once more after the feed spoke of them, last pause first.
+const AFTER_A_CHANGE: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(1)];
+/// When they are asked for again after they were not to be had.
+const AFTER_A_FAILURE: Duration = Duration::from_secs(2);
 /// The pause after a feed or keys that could not be had.
 const BACK_OFF: Duration = Duration::from_millis(500);
 /// The most tokens that are asked about at once.
@@ -126,23 +130,43 @@ pub(super) async fn first_keys(client: &LinkClient) -> LinkedKeys {
 
 /// Follows feed and keys, for ever.
 pub(super) async fn follow(client: Arc<LinkClient>, follower: Arc<FeedFollower>, keys: Arc<LinkedKeys>) {
-    let mut asked_at = tokio::time::Instant::now();
-    loop {
-        let mut ask_for_keys = asked_at.elapsed() >= KEYS_EVERY;
-        match follower.catch_up().await {
-            Ok(changes) => {
-                ask_for_keys |= changes.iter().any(|change| matches!(change, Change::Keys(_)));
-                if !ask_for_keys {
+    let (changed, wanted) = watch::channel(0_u64);
+    let hearing = async {
+        loop {
+            match follower.catch_up().await {
+                Ok(changes) => {
+                    if changes.iter().any(|change| matches!(change, Change::Keys(_))) {
+                        changed.send_modify(|times| *times += 1);
+                    }
                     follower.wait().await;
                 }
-            }
-            Err(error) => {
-                warn!(error = %chain(&error), "revocations were not heard");
-                tokio::time::sleep(BACK_OFF).await;
+                Err(error) => {
+                    warn!(error = %chain(&error), "revocations were not heard");
+                    tokio::time::sleep(BACK_OFF).await;
+                }
             }
         }
-        if ask_for_keys && renew(&client, &keys).await.is_ok() {
-            asked_at = tokio::time::Instant::now();
+    };
+    tokio::join!(hearing, renew_when_due(&client, &keys, wanted));
+}
+
+/// Asks for keys when the feed says that they changed, and each minute. The server may tell of a change before it has read the keys
+/// again, so after a change it is asked several times; a failure is made up for soon.
+async fn renew_when_due(client: &LinkClient, keys: &LinkedKeys, mut wanted: watch::Receiver<u64>) {
+    let mut pauses = Vec::new();
+    loop {
+        let pause = pauses.pop().unwrap_or(KEYS_EVERY);
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            told = wanted.changed() => {
+                if told.is_err() {
+                    return;
+                }
+                pauses = AFTER_A_CHANGE.to_vec();
+            }
+        }
+        if renew(client, keys).await.is_err() {
+            pauses.push(AFTER_A_FAILURE);
         }
     }
 }

@@ -13,6 +13,7 @@ use sluice_gateway::validation::LocalParts;
 use sluice_http::{Health, Ready, health_routes};
 use sluice_primitives::{NetworkId, Secret};
 use sluice_token::{FeedFollower, RevocationSet};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -36,6 +37,8 @@ pub(crate) async fn run(
     world: World,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), StartError> {
+    // SIGHUP means the routes: while there are none yet it must not end the process.
+    let _hangups = signal(SignalKind::hangup());
     let process = Process::start(settings, tls_self_signed, world).await?;
     let (tasks, stop) = (process.tasks.clone(), process.shutdown.clone());
     let told = async {

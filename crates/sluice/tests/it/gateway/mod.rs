@@ -15,7 +15,7 @@ use crate::process::{Process, Site, until};
 use upstream::Upstream;
 
 /// What the link asks for in these tests.
-const LINK_TOKEN: &str = "the link of these tests";
+const LINK_TOKEN: &str = "the link of these tests, which is long";
 
 /// Routes to an upstream, in a file.
 struct Routes {

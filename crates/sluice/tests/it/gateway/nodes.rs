@@ -101,7 +101,7 @@ async fn the_link_answers_those_who_bear_its_token_and_gives_no_other_key() {
     let server = site.start().await;
     let url = server.listeners["link"].join("/link/v1/keys").unwrap();
     let ask = |token: &str| http_client().post(url.clone()).bearer_auth(token).json(&()).send();
-    for token in ["", "the link of these test", "the link of these tests."] {
+    for token in ["", "the link of these tests, which is lon", "the link of these tests, which is long."] {
         assert_eq!(ask(token).await.unwrap().status(), StatusCode::UNAUTHORIZED);
     }
     let keys: serde_json::Value = ask(LINK_TOKEN).await.unwrap().json().await.unwrap();

@@ -64,7 +64,9 @@ fn the_documented_settings_are_read() {
     let settings = table.settings();
     assert!(settings.trusted_proxies.trusts("10.1.2.3".parse().unwrap()));
     assert!(!settings.trusted_proxies.trusts("192.0.2.1".parse().unwrap()));
-    assert_eq!(settings.strip_headers, ["x-user", "x-roles"]);
+    assert_eq!(settings.strip_headers[..2], ["x-user", "x-roles"]);
+    let of_routes = &settings.strip_headers[2..];
+    assert_eq!(of_routes, ["x-gateway", "oauth-email", "x-tenant"], "what one route sets is stripped on all");
     assert!(settings.country_database.as_ref().unwrap().ends_with("GeoLite2-Country.mmdb"));
     assert!(!settings.encoded_slash);
 }
