@@ -17,6 +17,7 @@ pub mod proxy;
 pub mod route;
 pub mod validation;
 
+mod cores;
 mod gateway;
 
 pub use authn::{Asked, Caller, Refusal, Verdict};

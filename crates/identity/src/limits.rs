@@ -46,6 +46,7 @@ pub struct Limits {
     logins: Networks,
     mails_to: Limit<LoginNameHash>,
     recoveries_to: Limit<LoginNameHash>,
+    verifications_to: Limit<LoginNameHash>,
     notices_to: Limit<LoginNameHash>,
     mails_from: Networks,
     codes_of: Limit<(LoginNameHash, Network)>,
@@ -63,6 +64,7 @@ impl Limits {
             logins: Networks::new(config.logins_per_network, clock),
             mails_to: Limit::new(config.mails_per_address, clock),
             recoveries_to: Limit::new(config.mails_per_address, clock),
+            verifications_to: Limit::new(config.mails_per_address, clock),
             notices_to: Limit::new(config.mails_per_address, clock),
             mails_from: Networks::new(config.mails_per_network, clock),
             codes_of: Limit::new(config.codes_per_account, clock),
@@ -114,6 +116,16 @@ impl Limits {
     pub fn check_recovery_mail(&self, address: &LoginNameHash, network: Network) -> Result<(), Lifetime> {
         self.check_network(&self.mails_from, network)?;
         self.recoveries_to.check(address)
+    }
+
+    /// Counts a mail by which an address is verified, asked for by somebody who is not signed in. Apart from the others: strangers do
+    /// not keep the owner, who is, from asking.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn check_verification_mail(&self, address: &LoginNameHash, network: Network) -> Result<(), Lifetime> {
+        self.check_network(&self.mails_from, network)?;
+        self.verifications_to.check(address)
     }
 
     /// Counts a notice of what was done to an account. Apart from the others: strangers do not keep its owner from being

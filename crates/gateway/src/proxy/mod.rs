@@ -24,8 +24,9 @@ mod traffic;
 mod tunnel;
 pub mod upstream;
 
+pub use crate::cores::{ProxyConfig, StartError};
 pub use body::{BodyError, ProxyBody};
 pub use fault::Fault;
 pub use headers::{Malformed, prepare};
-pub use server::{ProxyConfig, RunningProxy, StartError};
+pub use server::RunningProxy;
 pub use traffic::Traffic;

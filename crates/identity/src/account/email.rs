@@ -111,7 +111,7 @@ impl AccountService {
         let mails = self.mails.as_ref().ok_or(Denied::NoMail)?;
         let email: Email = email.parse().map_err(InvalidField::from)?;
         let account = email.login_name();
-        self.limits.check_mail(&account, network).map_err(Denied::TooMany)?;
+        self.limits.check_verification_mail(&account, network).map_err(Denied::TooMany)?;
         let found = self.identities.find_by_login_name(&account).await?.filter(waits_for_verification);
         let new = NewCode {
             whose: found.as_ref().map_or((nobody(&account), 0), |identity| (identity.id, identity.revision)),

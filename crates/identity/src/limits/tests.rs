@@ -53,6 +53,15 @@ fn an_address_gets_so_many_mails_whoever_asks() {
 }
 
 #[test]
+fn strangers_who_ask_for_a_verification_do_not_keep_the_owner_from_it() {
+    let (limits, _) = limits(|config| config.mails_per_address = Some(Rate::per_hour(1)));
+    assert_eq!(limits.check_verification_mail(&ALICE, network(1)), Ok(()));
+    assert!(limits.check_verification_mail(&ALICE, network(1)).is_err());
+    assert_eq!(limits.check_mail(&ALICE, network(2)), Ok(()), "who is signed in");
+    assert_eq!(limits.check_recovery_mail(&ALICE, network(2)), Ok(()));
+}
+
+#[test]
 fn strangers_who_type_codes_do_not_keep_the_owner_from_it() {
     let (limits, _) = limits(|config| config.codes_per_account = Some(Rate::per_hour(1)));
     assert_eq!(limits.check_code(&ALICE, network(1)), Ok(()));

@@ -134,6 +134,14 @@ pub(super) struct Guesser {
     pub(super) known_browser: bool,
 }
 
+impl Guesser {
+    /// With whom it counts. Known browsers of an account count together wherever they are: a cookie that was taken along to many networks
+    /// does not begin anew in each.
+    fn paired(self) -> Self {
+        Self { network: self.network.filter(|_| !self.known_browser), ..self }
+    }
+}
+
 /// The three counts.
 pub(super) struct Lockout {
     pair: Failures<Guesser>,
@@ -175,7 +183,7 @@ impl Lockout {
             wide: !guesser.known_browser && !guesser.network.is_some_and(is_familiar),
         };
         if guess.of_pair {
-            self.pair.count(&guesser, now)?;
+            self.pair.count(&guesser.paired(), now)?;
         }
         if guess.wide {
             self.count_wide(&guesser, now).inspect_err(|_| self.give_back_pair(&guess))?;
@@ -192,7 +200,7 @@ impl Lockout {
 
     /// The guess was right: the pair starts anew, the wide counts get back what this one cost.
     pub(super) fn was_right(&self, guess: &Guess) {
-        self.pair.forget(&guess.guesser);
+        self.pair.forget(&guess.guesser.paired());
         self.give_back_wide(guess);
         if let Some(network) = guess.guesser.network {
             self.is_familiar(&guess.guesser.account, network);
@@ -212,7 +220,7 @@ impl Lockout {
 
     fn give_back_pair(&self, guess: &Guess) {
         if guess.of_pair {
-            self.pair.give_back(&guess.guesser);
+            self.pair.give_back(&guess.guesser.paired());
         }
     }
 

@@ -182,13 +182,7 @@ pub(crate) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
 /// [`ConfigError`] if none is, or it cannot be read.
 pub(crate) fn load_database(sources: &Sources) -> Result<DatabaseSettings, ConfigError> {
     let table = Table::new();
-    let mut layers = Layers { table: &table, values: Values::default(), findings: Findings::default() };
-    layers.defaults();
-    sources.files.iter().for_each(|file| layers.file(file));
-    layers.environment(&sources.environment);
-    layers.overrides(&sources.overrides);
-    let Layers { mut values, findings, .. } = layers;
-    derived::fill(&mut values, sources);
+    let (values, findings) = gathered(&table, sources);
     let mut reader = Reader::new(&table, &values, findings);
     let database = database::read(&mut reader);
     match database {
@@ -212,13 +206,7 @@ pub(crate) struct GatewayProcessSettings {
 /// [`ConfigError`] with every problem of these sections.
 pub(crate) fn load_gateway(sources: &Sources) -> Result<Option<GatewayProcessSettings>, ConfigError> {
     let table = Table::new();
-    let mut layers = Layers { table: &table, values: Values::default(), findings: Findings::default() };
-    layers.defaults();
-    sources.files.iter().for_each(|file| layers.file(file));
-    layers.environment(&sources.environment);
-    layers.overrides(&sources.overrides);
-    let Layers { mut values, findings, .. } = layers;
-    derived::fill(&mut values, sources);
+    let (values, findings) = gathered(&table, sources);
     let mut reader = Reader::new(&table, &values, findings);
     if !reader.has("gateway.link.url") {
         return Ok(None);
@@ -230,6 +218,18 @@ pub(crate) fn load_gateway(sources: &Sources) -> Result<Option<GatewayProcessSet
     };
     let findings = reader.into_findings();
     findings.into_warnings().map(|_| Some(settings))
+}
+
+/// The values of all layers, for those who read a few sections: what has no effect is left to who reads all.
+fn gathered(table: &Table, sources: &Sources) -> (Values, Findings) {
+    let mut layers = Layers { table, values: Values::default(), findings: Findings::default() };
+    layers.defaults();
+    sources.files.iter().for_each(|file| layers.file(file));
+    layers.environment(&sources.environment);
+    layers.overrides(&sources.overrides);
+    let Layers { mut values, findings, .. } = layers;
+    derived::fill(&mut values, sources);
+    (values, findings)
 }
 
 /// Reads the configuration; `files` writes the layer of the files.

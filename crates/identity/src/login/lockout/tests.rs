@@ -87,6 +87,13 @@ fn a_known_browser_may_not_guess_for_ever_either() {
 }
 
 #[test]
+fn a_cookie_that_is_taken_to_many_networks_gives_no_more_guesses() {
+    let lockout = lockout();
+    let thief = |n| Guesser { known_browser: true, ..from(ALICE, network(n)) };
+    assert_eq!((0..100).filter(|n| lockout.guess(thief(*n), START).is_ok()).count(), 6);
+}
+
+#[test]
 fn where_everybody_is_one_network_strangers_do_not_keep_the_owner_out_and_still_do_not_guess_for_ever() {
     let lockout = lockout();
     let anywhere = |account| Guesser { account, network: None, known_browser: false };

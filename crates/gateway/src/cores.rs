@@ -1,0 +1,121 @@
+//! A listener with a thread for each core: each has a runtime, a socket and connections of its own.
+
+use std::future::Future;
+use std::io;
+use std::num::NonZeroUsize;
+use std::thread;
+
+use futures_util::future::join_all;
+use sluice_net::{
+    BindAddress, DetachedListener, Drained, ForwardedCertificatePolicy, Limits, ListenError, Listener,
+    LocalAddress, TlsAcceptorHandle,
+};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+/// How the gateway listens.
+#[derive(Debug, Clone)]
+pub struct ProxyConfig {
+    /// Where.
+    pub address: BindAddress,
+    /// Threads, each with a listener and connections of its own.
+    pub cores: NonZeroUsize,
+    /// TLS, with HTTP/2 by ALPN. `None`: plain HTTP/1.1, and HTTP/2 with prior knowledge.
+    pub tls: Option<TlsAcceptorHandle>,
+    /// What clients are granted, all cores together.
+    pub limits: Limits,
+    /// Whose word about certificates of clients counts.
+    pub certificates: ForwardedCertificatePolicy,
+}
+
+/// Why the gateway cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// It cannot listen.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// A thread or its runtime cannot be made.
+    #[error("a thread of the gateway cannot be started")]
+    Thread(#[source] io::Error),
+}
+
+/// What one core serves with.
+pub(crate) struct OneCore {
+    pub(crate) number: usize,
+    pub(crate) listener: Listener,
+    pub(crate) tls: Option<TlsAcceptorHandle>,
+    /// Its share.
+    pub(crate) limits: Limits,
+    pub(crate) shutdown: CancellationToken,
+}
+
+/// Threads that serve.
+#[derive(Debug)]
+pub(crate) struct Cores {
+    address: LocalAddress,
+    threads: Vec<oneshot::Receiver<Drained>>,
+}
+
+impl Cores {
+    /// Starts a thread for each core, which serves until `shutdown`.
+    pub(crate) async fn start<W, F>(
+        config: &ProxyConfig,
+        name: &str,
+        shutdown: &CancellationToken,
+        work: W,
+    ) -> Result<Self, StartError>
+    where
+        W: Fn(OneCore) -> F + Clone + Send + 'static,
+        F: Future<Output = Drained>,
+    {
+        let listeners = Listener::bind_per_core(&config.address, config.cores).await?;
+        let address = listeners
+            .first()
+            .map_or_else(|| LocalAddress::Unix("".into()), |listener| listener.local_address().clone());
+        let mut limits = config.limits.clone();
+        limits.max_connections = limits.max_connections.div_ceil(config.cores.get());
+        let mut threads = Vec::with_capacity(config.cores.get());
+        for (number, listener) in listeners.into_iter().enumerate() {
+            let (work, tls, limits, shutdown) =
+                (work.clone(), config.tls.clone(), limits.clone(), shutdown.clone());
+            let serve = move |listener| work(OneCore { number, listener, tls, limits, shutdown });
+            threads.push(spawn(format!("{name}-{number}"), listener, serve).map_err(StartError::Thread)?);
+        }
+        Ok(Self { address, threads })
+    }
+
+    /// What it listens on.
+    pub(crate) const fn local_address(&self) -> &LocalAddress {
+        &self.address
+    }
+
+    /// Ends when, after the shutdown, the last request has: connections that outlasted [`Limits::drain_grace`] were cut.
+    pub(crate) async fn drained(self) -> Drained {
+        let drained = join_all(self.threads).await;
+        Drained { cut: drained.into_iter().flatten().map(|drained| drained.cut).sum() }
+    }
+}
+
+fn spawn<F: Future<Output = Drained>>(
+    name: String,
+    listener: DetachedListener,
+    serve: impl FnOnce(Listener) -> F + Send + 'static,
+) -> io::Result<oneshot::Receiver<Drained>> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let (tell, told) = oneshot::channel();
+    thread::Builder::new().name(name).spawn(move || {
+        let drained = runtime.block_on(async {
+            match listener.attach() {
+                Ok(listener) => serve(listener).await,
+                Err(failure) => {
+                    error!(error = %failure, "a core of the gateway cannot listen");
+                    Drained { cut: 0 }
+                }
+            }
+        });
+        let _ = tell.send(drained);
+    })?;
+    Ok(told)
+}
