@@ -20,10 +20,11 @@ help:
 	@echo "make interop   real OAuth software against the server, on both databases"
 	@echo "make contract  every operation of Hydra's OpenAPI document, on both databases, and generated requests"
 	@echo "make browser   Chromium on the pages"
-	@echo "make gateway   Varnish, nginx, HAProxy, Caddy and others in front of an application, with deploy/"
+	@echo "make gateway   Varnish, nginx, HAProxy, Caddy and others in front of an application, with deploy/; real clients and bad days"
 	@echo "make soak      long runs: SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make load      measures the release build under wrk; what the numbers mean is in docs/benchmarks.md"
 	@echo "make load-gateway   measures the gateway beside nginx, HAProxy, Varnish and Caddy"
+	@echo "make compare   Sluice, Keycloak, npm's oidc-provider and gateways side by side"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
 
 .PHONY: test
@@ -87,6 +88,10 @@ $(CACHE)/envoy.stamp: tests/gateway/envoy/go.mod tests/gateway/envoy/go.sum
 	cd tests/gateway/envoy && go mod download
 	@mkdir -p $(CACHE) && touch $@
 
+$(CACHE)/clients.stamp: tests/gateway/clients/go.mod tests/gateway/clients/go.sum
+	cd tests/gateway/clients && go mod download
+	@mkdir -p $(CACHE) && touch $@
+
 .PHONY: server
 server: rust
 	cargo build --package sluice --bin sluice
@@ -104,7 +109,7 @@ browser: server $(CACHE)/node.stamp
 	tests/browser/run
 
 .PHONY: gateway
-gateway: server $(CACHE)/node.stamp $(CACHE)/envoy.stamp
+gateway: server $(CACHE)/node.stamp $(CACHE)/envoy.stamp $(CACHE)/clients.stamp
 	tests/gateway/run
 
 # The fault tests of `make unit`, on both databases at once, for as long as SOAK_SECONDS says instead of three rounds. Then
@@ -129,6 +134,15 @@ load-gateway: rust wrk
 	cargo build --release --package sluice --bin sluice
 	cargo build --release --package sluice-testkit --examples
 	tests/load/gateway.sh $(GATEWAYS)
+
+# Other people's servers and Sluice in turns, under one driver. Downloads Keycloak (180 MB). COMPARE picks parts: keycloak, oidc-provider, gateway;
+# COMPARE=--check only shows that the servers do what is measured.
+COMPARE ?= keycloak oidc-provider gateway
+.PHONY: compare
+compare: deps wrk
+	cargo build --release --package sluice --bin sluice
+	cargo build --release --package sluice-testkit --examples
+	bench/compare.sh $(COMPARE)
 
 .PHONY: wrk
 wrk:

@@ -1,7 +1,7 @@
 //! Sluice: an authorization server for the minute when everybody arrives at once.
 //!
 //! `cli`: what can be asked for. `config`: files and environment. `app`: the composition root. `command`: what
-//! `serve`, `worker`, `migrate`, `janitor`, `secrets`, `calibrate`, `gateway`, `import identities` and `export` do. `demo`: the example application. `observability`: logs, metrics,
+//! `serve`, `worker`, `migrate`, `janitor`, `secrets`, `calibrate`, `bench`, `gateway`, `import identities` and `export` do. `demo`: the example application. `observability`: logs, metrics,
 //! traces, profiles.
 
 pub mod app;
@@ -56,6 +56,7 @@ async fn run(command: Commands) -> Exit {
         },
         Commands::Worker(worker) => Box::pin(command::worker::run(worker, environment())).await,
         Commands::Calibrate(calibrate) => command::calibrate::run(calibrate, &mut console).await,
+        Commands::Bench(bench) => command::bench::run(*bench, &mut console).await,
         Commands::Gateway(gateway) => command::gateway::run(&gateway, &mut console),
         Commands::Export(export) => {
             Box::pin(command::transfer::export(export, environment(), &mut console)).await

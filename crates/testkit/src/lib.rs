@@ -2,7 +2,8 @@
 //!
 //! [`postgres`]: a private PostgreSQL cluster for one test process. With the feature `node`: `node`, a server within the
 //! process; `browser`, a browser without windows; `client`, the application behind a registered client. With the feature
-//! `smtp`: `smtp`, a mail server.
+//! `smtp`: `smtp`, a mail server. With `factors`: `authenticator`, which holds a passkey; `app_code`, an
+//! authenticator app.
 
 #![cfg_attr(
     feature = "node",
@@ -14,22 +15,30 @@
     )
 )]
 
+#[cfg(feature = "factors")]
+mod app_code;
+#[cfg(feature = "factors")]
+pub mod authenticator;
 #[cfg(feature = "node")]
 pub mod browser;
 #[cfg(feature = "node")]
 pub mod client;
 #[cfg(feature = "node")]
 pub mod node;
-pub mod postgres;
 #[cfg(feature = "smtp")]
 pub mod smtp;
 
+#[cfg(feature = "factors")]
+pub use app_code::app_code;
+#[cfg(feature = "factors")]
+pub use authenticator::Authenticator;
 #[cfg(feature = "node")]
 pub use browser::{Browser, Page, accept_consent, accept_login, redirect_to};
 #[cfg(feature = "node")]
 pub use client::{Authorize, TestClient, TokenAnswer, VERIFIER};
 #[cfg(feature = "node")]
 pub use node::{Backend, Database, ISSUER, TestSluice};
-pub use postgres::{ClusterError, PrivateCluster, Stop};
+pub use sluice_private_postgres as postgres;
+pub use sluice_private_postgres::{ClusterError, PrivateCluster, Stop};
 #[cfg(feature = "smtp")]
 pub use smtp::{Delivery, ReceivedMail, SmtpOptions, SmtpServer, SmtpStep, SmtpTls};

@@ -45,6 +45,7 @@ const ALL_BUT_TESTS: &[&str] = &[
 ];
 const ANYTHING: &[&str] = &[
     "sluice",
+    "private-postgres",
     "store-contract",
     "store-postgres",
     "store-sqlite",
@@ -87,12 +88,12 @@ fn forbidden(arrow: &Arrow) -> Option<String> {
 /// The crates that this one may use, or `None` for a crate without a row.
 fn allowed(name: &str) -> Option<&'static [&'static str]> {
     match name {
-        "primitives" | "xtask" => Some(&[]),
+        "primitives" | "private-postgres" | "xtask" => Some(&[]),
         "protocol" | "crypto" | "commit" | "net" => Some(PRIMITIVES),
         "token" => Some(PROTOCOL_AND_BELOW),
         "oauth" | "gateway" | "identity" => Some(TOKEN_AND_BELOW),
         "store-postgres" | "store-sqlite" | "http" | "store-contract" => Some(DOMAIN_AND_BELOW),
-        "bench" => Some(&["protocol"]),
+        "bench" => Some(&["protocol", "private-postgres"]),
         "sluice" => Some(ALL_BUT_TESTS),
         "testkit" => Some(ANYTHING),
         _ => None,

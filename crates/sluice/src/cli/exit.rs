@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     Failure,
     /// 2: the command was not understood; also what `clap` ends with.
     Usage,
+    /// 130: as a shell says of what Ctrl-C ended.
+    Interrupted,
 }
 
 impl From<Exit> for ExitCode {
@@ -19,6 +21,7 @@ impl From<Exit> for ExitCode {
             Exit::Success => Self::SUCCESS,
             Exit::Failure => Self::FAILURE,
             Exit::Usage => Self::from(2),
+            Exit::Interrupted => Self::from(130),
         }
     }
 }

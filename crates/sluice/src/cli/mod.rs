@@ -4,7 +4,7 @@
 //! by the composition root. [`remote`]: the verbs that talk to a running server. [`output`]: tables, JSON, YAML.
 //! [`console`]: what a command may touch. [`exit`]: what it ends with.
 //!
-//! Not here: what `serve`, `demo`, `migrate`, `janitor`, `secrets`, `worker`, `calibrate`, `gateway`, `import identities` and `export` do.
+//! Not here: what `serve`, `demo`, `migrate`, `janitor`, `secrets`, `worker`, `calibrate`, `bench`, `gateway`, `import identities` and `export` do.
 
 mod calibrate;
 mod completion;
@@ -29,6 +29,7 @@ mod version;
 mod worker;
 
 use clap::{Parser, Subcommand};
+use sluice_bench::BenchCommand;
 
 pub(crate) use calibrate::CalibrateCommand;
 pub(crate) use completion::CompletionCommand;
@@ -77,6 +78,8 @@ pub(crate) enum Commands {
     Worker(WorkerCommand),
     /// Measure this machine and propose what a password hash should cost
     Calibrate(CalibrateCommand),
+    /// Measure a server under load, and what each operation costs
+    Bench(Box<BenchCommand>),
     /// Look at a routes file of the gateway
     #[command(subcommand)]
     Gateway(GatewayCommand),

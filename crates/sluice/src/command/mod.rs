@@ -1,5 +1,6 @@
 //! What the commands that start or tend a server do.
 
+pub(crate) mod bench;
 pub(crate) mod calibrate;
 pub(crate) mod demo;
 pub(crate) mod gateway;

@@ -12,6 +12,7 @@ mod answer;
 mod application;
 mod attacks;
 mod authorization_errors;
+mod bench;
 mod both_stores;
 mod cli;
 mod client_authentication;

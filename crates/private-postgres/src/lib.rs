@@ -1,5 +1,7 @@
-//! A private PostgreSQL: a cluster of the installed server for one test process, with fsync on and a fresh database for
-//! whoever asks. It ends with the process, however that ends.
+//! A private PostgreSQL: a cluster of the installed server for one process, with fsync on and a fresh database for whoever
+//! asks. It ends with the process, however that ends.
+
+mod options;
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -10,14 +12,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use thiserror::Error;
 
-/// Starts the server and waits until nobody holds the other end of its standard input any more: then the test process is
-/// gone, even by SIGKILL, and the server goes too. Arguments: directory of the programs, port.
+pub use options::{ClusterOptions, is_installed};
+
+/// Starts the server and waits until nobody holds the other end of its standard input any more: then the process that asked
+/// for it is gone, even by SIGKILL, and the server goes too. Arguments: directory of the programs, port, where its folder is
+/// made, options of the server.
 const WATCHDOG: &str = r#"
 trap '' INT TERM HUP
 bin=$1 port=$2
-dir=$(mktemp -d "${TMPDIR:-/tmp}/sluice-postgres.XXXXXX") || exit 1
+dir=$(mktemp -d "$3/sluice-postgres.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
-options="-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories=$dir -c max_connections=200 -c fsync=on"
+options="-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories=$dir $4"
 {
     "$bin/initdb" -D "$dir/data" -U sluice -A trust -E UTF8 --no-locale --no-sync &&
     "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 -o "$options" start
@@ -59,6 +64,7 @@ pub enum Stop {
 pub struct PrivateCluster {
     programs: PathBuf,
     directory: PathBuf,
+    options: ClusterOptions,
     port: u16,
     databases: AtomicU32,
     watchdog: Child,
@@ -78,17 +84,25 @@ impl PrivateCluster {
         tokio::task::spawn_blocking(start).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Starts a cluster of its own. Blocks for a second or two.
+    /// Starts a cluster of its own, for tests. Blocks for a second or two.
     ///
     /// # Errors
     /// [`ClusterError`] with what the programs said.
     pub fn start() -> Result<Self, ClusterError> {
+        Self::start_with(&ClusterOptions::of_tests())
+    }
+
+    /// The same with other options.
+    ///
+    /// # Errors
+    /// [`ClusterError`] with what the programs said.
+    pub fn start_with(options: &ClusterOptions) -> Result<Self, ClusterError> {
         let programs = programs()?;
         let mut last = ClusterError::NotInstalled;
         for _ in 0..ATTEMPTS {
             // The port is free now and may be taken the next moment: then another is tried.
             let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
-            match Self::start_on(&programs, port) {
+            match Self::start_on(&programs, port, options) {
                 Ok(cluster) => return Ok(cluster),
                 Err(error) => last = error,
             }
@@ -96,11 +110,13 @@ impl PrivateCluster {
         Err(last)
     }
 
-    fn start_on(programs: &Path, port: u16) -> Result<Self, ClusterError> {
+    fn start_on(programs: &Path, port: u16, options: &ClusterOptions) -> Result<Self, ClusterError> {
         let mut watchdog = as_server_user("sh")
             .args(["-c", WATCHDOG, "sh"])
             .arg(programs)
             .arg(port.to_string())
+            .arg(&options.below)
+            .arg(options.arguments())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -120,6 +136,7 @@ impl PrivateCluster {
         Ok(Self {
             programs: programs.to_owned(),
             directory,
+            options: options.clone(),
             port,
             databases: AtomicU32::new(0),
             watchdog,
@@ -145,6 +162,17 @@ impl PrivateCluster {
     /// The port on 127.0.0.1.
     pub const fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The process id of the postmaster, if it runs.
+    pub fn postmaster(&self) -> Option<u32> {
+        let file = std::fs::read_to_string(self.directory.join("data/postmaster.pid")).ok()?;
+        file.lines().next()?.trim().parse().ok()
+    }
+
+    /// The settings that it was started with, over those that PostgreSQL ships with.
+    pub fn settings(&self) -> &[(String, String)] {
+        &self.options.settings
     }
 
     /// The directory of the Unix socket.
@@ -200,9 +228,10 @@ impl PrivateCluster {
     /// [`ClusterError`] with what `pg_ctl` said.
     pub fn start_again(&self) -> Result<(), ClusterError> {
         let options = format!(
-            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} -c max_connections=200 -c fsync=on",
+            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} {}",
             self.port,
-            self.directory.display()
+            self.directory.display(),
+            self.options.arguments()
         );
         let log = self.directory.join("log").display().to_string();
         self.control(&["-l", &log, "-o", &options, "start"])

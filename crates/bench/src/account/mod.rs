@@ -1,0 +1,163 @@
+//! CPU of processes and work of the database, before and after a run.
+//!
+//! [`Accountant::snapshot`] before and after, [`Accountant::costs`] between the two. [`processes`]: `/proc`. [`postgres`]:
+//! PostgreSQL's own views. [`storage`]: rows and bytes. [`machine`]: what it all ran on.
+
+pub mod machine;
+mod postgres;
+pub(crate) mod processes;
+mod storage;
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::target::{Target, TargetError};
+pub(crate) use postgres::Postgres;
+
+pub use postgres::Work;
+pub use storage::Storage;
+
+/// What a run cost, from one [`Accountant::snapshot`] to a later one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// Of the server with its children, user and system. `None` if it is not on this machine.
+    pub server_cpu: Option<Duration>,
+    /// Of every process of the cluster, those that have ended too.
+    pub postgres_cpu: Option<Duration>,
+    /// Of this process.
+    pub driver_cpu: Duration,
+    /// From `pg_stat_statements`, where it is loaded.
+    pub statements: Option<u64>,
+    /// Transactions that wrote.
+    pub commits: Option<u64>,
+    /// Rows inserted, updated and deleted.
+    pub rows_written: Option<u64>,
+    /// Bytes of write-ahead log.
+    pub wal_bytes: Option<u64>,
+}
+
+/// Why something is not accounted for.
+#[derive(Debug, Error)]
+pub enum AccountError {
+    /// The database that was named does not answer.
+    #[error("the database cannot be accounted for: {}", crate::target::told(.0))]
+    Database(#[from] tokio_postgres::Error),
+    /// `/proc` does not say.
+    #[error("CPU cannot be accounted for: {0}")]
+    Processes(#[from] procfs::ProcError),
+}
+
+impl From<AccountError> for TargetError {
+    fn from(error: AccountError) -> Self {
+        Self::Account(error.to_string())
+    }
+}
+
+/// What was counted so far, by everything that counts.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    server_cpu: Option<Duration>,
+    postgres_cpu: Option<Duration>,
+    driver_cpu: Duration,
+    work: Option<Work>,
+}
+
+/// Reads the counters of a target. Its own connection to PostgreSQL, its CPU and its statements are left out.
+pub struct Accountant {
+    server_pids: Vec<u32>,
+    database_pid: Option<u32>,
+    postgres: Option<Postgres>,
+}
+
+impl Accountant {
+    /// Of this target.
+    ///
+    /// # Errors
+    /// [`AccountError`] if its database cannot be asked.
+    pub async fn new(target: &Target) -> Result<Self, AccountError> {
+        let postgres = match &target.postgres {
+            Some(dsn) => Some(Postgres::connect(dsn).await?),
+            None => None,
+        };
+        Ok(Self { server_pids: target.server_pids.clone(), database_pid: target.database_pid, postgres })
+    }
+
+    /// All counters, now.
+    ///
+    /// # Errors
+    /// [`AccountError`] if one of them cannot be read that could be before.
+    pub async fn snapshot(&self) -> Result<Snapshot, AccountError> {
+        // CPU first: what follows costs some.
+        let server_cpu = processes::trees(&self.server_pids);
+        let driver_cpu = processes::own()?;
+        let postgres_cpu = self.postgres.as_ref().and_then(Postgres::cpu);
+        let postgres_cpu = postgres_cpu.or_else(|| processes::trees(self.database_pid.as_slice()));
+        let work = match &self.postgres {
+            Some(postgres) => Some(postgres.work().await?),
+            None => None,
+        };
+        Ok(Snapshot { server_cpu, postgres_cpu, driver_cpu, work })
+    }
+
+    /// What happened between two snapshots. Reads the write-ahead log of the time between for the rows.
+    ///
+    /// # Errors
+    /// [`AccountError`] if the database cannot be asked any more.
+    pub async fn costs(&self, before: &Snapshot, after: &Snapshot) -> Result<Costs, AccountError> {
+        let mut costs = after.since(before);
+        if let (Some(postgres), Some(from), Some(to)) = (&self.postgres, &before.work, &after.work) {
+            costs.rows_written = postgres.rows_between(from, to).await?.or(costs.rows_written);
+        }
+        Ok(costs)
+    }
+
+    /// Writes all that is dirty, so that the next change of each page logs all of it.
+    ///
+    /// # Errors
+    /// [`AccountError`] if the database refuses.
+    pub async fn checkpoint(&self) -> Result<(), AccountError> {
+        match &self.postgres {
+            Some(postgres) => postgres.execute("CHECKPOINT").await,
+            None => Ok(()),
+        }
+    }
+
+    /// PostgreSQL's version and the settings that matter: name and value.
+    ///
+    /// # Errors
+    /// [`AccountError`] if the database cannot be asked.
+    pub async fn database(&self) -> Result<Vec<(String, String)>, AccountError> {
+        match &self.postgres {
+            Some(postgres) => postgres.describe().await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The connection, for what only PostgreSQL knows.
+    pub(crate) const fn postgres(&self) -> Option<&Postgres> {
+        self.postgres.as_ref()
+    }
+}
+
+impl Snapshot {
+    /// What happened since an earlier one. Rows are those that PostgreSQL's statistics know already, which may be a second
+    /// late; [`Accountant::costs`] is exact.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Costs {
+        let more = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        let took = |now: Option<Duration>, then: Option<Duration>| Some(now?.saturating_sub(then?));
+        let work = |of: fn(&Work) -> Option<u64>| {
+            more(self.work.as_ref().and_then(of), earlier.work.as_ref().and_then(of))
+        };
+        Costs {
+            server_cpu: took(self.server_cpu, earlier.server_cpu),
+            postgres_cpu: took(self.postgres_cpu, earlier.postgres_cpu),
+            driver_cpu: self.driver_cpu.saturating_sub(earlier.driver_cpu),
+            statements: work(|work| work.statements),
+            commits: work(|work| Some(work.transactions)),
+            rows_written: work(|work| Some(work.rows)),
+            wal_bytes: work(|work| Some(work.wal)),
+        }
+    }
+}

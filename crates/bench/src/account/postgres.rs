@@ -1,0 +1,164 @@
+//! What PostgreSQL says about itself.
+
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio_postgres::types::PgLsn;
+use tokio_postgres::{Client, NoTls, Row};
+
+use super::{AccountError, processes};
+
+/// Every statement of the accountant has this in it, so that it can leave them out.
+macro_rules! own {
+    ($sql:literal) => {
+        concat!("/* sluice bench */ ", $sql)
+    };
+}
+pub(super) use own;
+
+/// The next transaction id is one that no transaction has asked for: only those that write do.
+const COUNTERS: &str = own!(
+    "SELECT pg_backend_pid(), pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_current_wal_insert_lsn(), \
+     LEAST(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()), \
+     (SELECT (tup_inserted + tup_updated + tup_deleted)::bigint FROM pg_stat_database WHERE datname = current_database())"
+);
+const STATEMENTS: &str = own!(
+    "SELECT COALESCE(sum(calls), 0)::bigint FROM pg_stat_statements AS s \
+     JOIN pg_database AS d ON d.oid = s.dbid WHERE d.datname = current_database() AND s.query NOT LIKE '%/* sluice bench */%'"
+);
+const ROWS: &str = own!(
+    "SELECT COALESCE(sum(count), 0)::bigint FROM pg_get_wal_stats($1, $2, true) \
+     WHERE \"resource_manager/record_type\" ~ '^Heap/(INSERT|UPDATE|HOT_UPDATE|DELETE)'"
+);
+const EXTENSION: &str = own!("SELECT 1 FROM pg_extension WHERE extname = $1");
+const SETTINGS: &str = own!(
+    "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('server_version', 'fsync', 'synchronous_commit', \
+     'full_page_writes', 'shared_buffers', 'max_wal_size', 'wal_level', 'autovacuum', 'shared_preload_libraries') ORDER BY name"
+);
+const PROGRAM: &str = "postgres";
+
+/// What the database has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Statements, where `pg_stat_statements` is loaded.
+    pub(super) statements: Option<u64>,
+    /// Transactions that wrote, of the whole cluster.
+    pub(super) transactions: u64,
+    /// Rows written, as far as the statistics know.
+    pub(super) rows: u64,
+    /// Bytes of write-ahead log, written or not.
+    pub(super) wal: u64,
+    /// Up to here the log is on disk.
+    flushed: u64,
+}
+
+/// A connection that asks.
+pub(crate) struct Postgres {
+    client: Client,
+    connection: JoinHandle<()>,
+    /// The process of this connection, and the one above it, if they are on this machine.
+    processes: Option<(i32, u32)>,
+    counts_statements: bool,
+    /// Reads the log record by record.
+    reads_log: bool,
+}
+
+impl Postgres {
+    pub(super) async fn connect(dsn: &str) -> Result<Self, AccountError> {
+        let (client, connection) = tokio_postgres::connect(dsn, NoTls).await?;
+        let connection = tokio::spawn(async move { drop(connection.await) });
+        let mut postgres =
+            Self { client, connection, processes: None, counts_statements: false, reads_log: false };
+        let pid: i32 = postgres.counters().await?.get(0);
+        postgres.processes = processes::parent_named(pid, PROGRAM).map(|postmaster| (pid, postmaster));
+        postgres.counts_statements =
+            postgres.has("pg_stat_statements").await && postgres.statements().await.is_ok();
+        postgres.reads_log = postgres.has("pg_walinspect").await;
+        Ok(postgres)
+    }
+
+    /// Whether an extension is there, now if not before.
+    async fn has(&self, extension: &str) -> bool {
+        // Who may not make it may find it made.
+        let make = format!("/* sluice bench */ CREATE EXTENSION IF NOT EXISTS {extension}");
+        drop(self.client.batch_execute(&make).await);
+        self.client.query_opt(EXTENSION, &[&extension]).await.is_ok_and(|row| row.is_some())
+    }
+
+    async fn counters(&self) -> Result<Row, tokio_postgres::Error> {
+        self.client.query_one(COUNTERS, &[]).await
+    }
+
+    async fn statements(&self) -> Result<u64, tokio_postgres::Error> {
+        Ok(self.client.query_one(STATEMENTS, &[]).await?.get::<_, i64>(0).unsigned_abs())
+    }
+
+    /// Of all processes of the cluster but the one of this connection.
+    pub(super) fn cpu(&self) -> Option<Duration> {
+        let (own, postmaster) = self.processes?;
+        Some(processes::trees(&[postmaster])?.saturating_sub(processes::one(own)?))
+    }
+
+    pub(super) async fn work(&self) -> Result<Work, AccountError> {
+        let counters = self.counters().await?;
+        let number = |column: usize| counters.get::<_, i64>(column).unsigned_abs();
+        let position = |column: usize| u64::from(counters.get::<_, PgLsn>(column));
+        Ok(Work {
+            statements: if self.counts_statements { Some(self.statements().await?) } else { None },
+            transactions: number(1),
+            rows: number(4),
+            wal: position(2),
+            flushed: position(3),
+        })
+    }
+
+    /// Rows written between two moments, from the log itself; `None` if it cannot be read, or not so far back.
+    pub(super) async fn rows_between(&self, from: &Work, to: &Work) -> Result<Option<u64>, AccountError> {
+        if !self.reads_log || self.client.is_closed() {
+            return Ok(None);
+        }
+        if from.flushed >= to.flushed {
+            return Ok(Some(0));
+        }
+        let (from, to) = (PgLsn::from(from.flushed), PgLsn::from(to.flushed));
+        let counted = self.client.query_one(ROWS, &[&from, &to]).await;
+        Ok(counted.ok().map(|row| row.get::<_, i64>(0).unsigned_abs()))
+    }
+
+    pub(super) async fn execute(&self, sql: &str) -> Result<(), AccountError> {
+        Ok(self.client.batch_execute(&format!("/* sluice bench */ {sql}")).await?)
+    }
+
+    /// The connection itself.
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) async fn describe(&self) -> Result<Vec<(String, String)>, AccountError> {
+        let rows = self.client.query(SETTINGS, &[]).await?;
+        let settings: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+        let version = settings.iter().find(|(name, _)| name == "server_version");
+        let version = version.map_or("unknown", |(_, version)| version.as_str()).to_owned();
+        let told: Vec<_> = settings
+            .iter()
+            .filter(|(name, value)| name != "server_version" && !value.is_empty())
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let unknown = [(self.counts_statements, "statements"), (self.processes.is_some(), "CPU")];
+        let unknown = unknown.into_iter().filter(|(known, _)| !known);
+        let unknown = unknown.map(|(_, what)| ("PostgreSQL does not say".to_owned(), what.to_owned()));
+        let rows =
+            if self.reads_log { "counted in the log" } else { "from the statistics, up to a second late" };
+        Ok([("PostgreSQL".to_owned(), version), ("settings of PostgreSQL".to_owned(), told.join(", "))]
+            .into_iter()
+            .chain([("rows written".to_owned(), rows.to_owned())])
+            .chain(unknown)
+            .collect())
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.connection.abort();
+    }
+}

@@ -1,0 +1,131 @@
+//! The command line: one verb for each scenario, and what is more than a run of one.
+
+mod args;
+#[cfg(test)]
+mod tests;
+
+use clap::{Args, Subcommand};
+
+pub(crate) use args::positive;
+pub use args::{Dialects, RunArgs, ServerArgs};
+
+use crate::compare::CompareArgs;
+use crate::crash::CrashArgs;
+use crate::endurance::EnduranceArgs;
+use crate::floor::FloorArgs;
+use crate::growth::GrowthArgs;
+use crate::scenario::{
+    ClientCredentialsOptions, GatewayOptions, IntrospectOptions, Kind, ListClientsOptions, LoginOptions,
+    LoginPasswordOptions, RefreshOptions, RegisterHardenOptions,
+};
+
+/// Measures a server: one that is started for it on a private database, or one that runs.
+#[derive(Debug, Clone, Args)]
+pub struct BenchCommand {
+    /// What is measured.
+    #[command(subcommand)]
+    pub measurement: Measurement,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Measurement {
+    /// Authorization code with PKCE, login and consent accepted through the admin API: eight requests
+    Login(Of<LoginOptions>),
+    /// The same through the server's own pages, with a password
+    LoginPassword(Of<LoginPasswordOptions>),
+    /// A refresh token is exchanged for the next
+    Refresh(Of<RefreshOptions>),
+    /// A token for a client
+    ClientCredentials(Of<ClientCredentialsOptions>),
+    /// What a token says
+    Introspect(Of<IntrospectOptions>),
+    /// Who a token is about
+    Userinfo(Of<IntrospectOptions>),
+    /// One client is read
+    GetClient(Of<Nothing>),
+    /// A page of clients is read
+    ListClients(Of<ListClientsOptions>),
+    /// A client is made
+    CreateClient(Of<Nothing>),
+    /// A token is issued to a client and revoked: two requests
+    Revoke(Of<ClientCredentialsOptions>),
+    /// Somebody registers; passwords are not hardened meanwhile
+    Register(Of<Nothing>),
+    /// Somebody registers, and passwords are hardened until none is left
+    #[command(name = "register+harden")]
+    RegisterHarden(Of<RegisterHardenOptions>),
+    /// A request through the gateway
+    Gateway(Of<GatewayOptions>),
+    /// A day: a quiet while, then everybody before the match; needs --rate
+    Mix(Of<Nothing>),
+    /// What an operation costs with ever more in the database
+    Growth(GrowthArgs),
+    /// Logins at a pace for a long time, with lifetimes so short that rows die as fast as they are born
+    Endurance(EnduranceArgs),
+    /// Kills server or database under load, and compares what was answered with what is left
+    Crash(CrashArgs),
+    /// Runs of several systems side by side
+    Compare(CompareArgs),
+    /// Answers every request with "ok": what the floor is measured with
+    #[command(hide = true)]
+    Floor(FloorArgs),
+}
+
+/// A scenario with its own options, and those of every run.
+#[derive(Debug, Clone, Args)]
+pub struct Of<O: Args> {
+    /// Of the scenario.
+    #[command(flatten)]
+    pub options: O,
+    /// Of every run.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// A scenario that has no options of its own.
+#[derive(Debug, Clone, Args)]
+pub struct Nothing {}
+
+/// What is to be done.
+pub(crate) enum Task {
+    /// A scenario is run.
+    Run(Kind, Box<RunArgs>),
+    /// Runs are compared.
+    Compare(CompareArgs),
+    /// The database grows.
+    Growth(Box<GrowthArgs>),
+    /// It goes on for long.
+    Endurance(Box<EnduranceArgs>),
+    /// Something is killed.
+    Crash(Box<CrashArgs>),
+    /// The floor is served.
+    Floor(FloorArgs),
+}
+
+impl From<Measurement> for Task {
+    fn from(measurement: Measurement) -> Self {
+        let (kind, run) = match measurement {
+            Measurement::Login(of) => (Kind::Login(of.options), of.run),
+            Measurement::LoginPassword(of) => (Kind::LoginPassword(of.options), of.run),
+            Measurement::Refresh(of) => (Kind::Refresh(of.options), of.run),
+            Measurement::ClientCredentials(of) => (Kind::ClientCredentials(of.options), of.run),
+            Measurement::Introspect(of) => (Kind::Introspect(of.options), of.run),
+            Measurement::Userinfo(of) => (Kind::Userinfo(of.options), of.run),
+            Measurement::GetClient(of) => (Kind::GetClient, of.run),
+            Measurement::ListClients(of) => (Kind::ListClients(of.options), of.run),
+            Measurement::CreateClient(of) => (Kind::CreateClient, of.run),
+            Measurement::Revoke(of) => (Kind::Revoke(of.options), of.run),
+            Measurement::Register(of) => (Kind::Register, of.run),
+            Measurement::RegisterHarden(of) => (Kind::RegisterHarden(of.options), of.run),
+            Measurement::Gateway(of) => (Kind::Gateway(of.options), of.run),
+            Measurement::Mix(of) => (Kind::Mix, of.run),
+            Measurement::Compare(args) => return Self::Compare(args),
+            Measurement::Growth(args) => return Self::Growth(Box::new(args)),
+            Measurement::Endurance(args) => return Self::Endurance(Box::new(args)),
+            Measurement::Crash(args) => return Self::Crash(Box::new(args)),
+            Measurement::Floor(floor) => return Self::Floor(floor),
+        };
+        Self::Run(kind, Box::new(run))
+    }
+}

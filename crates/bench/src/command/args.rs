@@ -1,0 +1,172 @@
+//! What every run can be told.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use url::Url;
+
+use crate::driver::{Failure, Length, Load, Pace};
+use crate::scenario::{Dialect, StandardServer};
+
+/// How a scenario is run.
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are flags")]
+pub struct RunArgs {
+    /// Users at the same time, each with connections of its own
+    #[arg(short, long, default_value = "256")]
+    pub connections: NonZeroUsize,
+    /// End after so many operations
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration")]
+    pub operations: Option<NonZeroU64>,
+    /// End after so much time
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub duration: Duration,
+    /// For how long the same is done before anything is measured
+    #[arg(long, default_value = "2s", value_parser = humantime::parse_duration)]
+    pub warm_up: Duration,
+    /// Begin so many operations a second, answered or not (open loop); without it each user begins when its last has ended
+    #[arg(long, value_parser = positive)]
+    pub rate: Option<f64>,
+    /// Raise the rate until the server does not keep up
+    #[arg(long, conflicts_with_all = ["rate", "runs"])]
+    pub find_knee: bool,
+    /// With --find-knee: the 99th percentile of the latency at which it does not keep up
+    #[arg(long, default_value = "50ms", value_parser = humantime::parse_duration)]
+    pub p99_below: Duration,
+    /// Threads of the driver [default: one for each core]
+    #[arg(long)]
+    pub threads: Option<NonZeroUsize>,
+    /// Measure so many times, and report the median
+    #[arg(long, default_value = "1")]
+    pub runs: NonZeroUsize,
+    /// Do not measure what a bare request costs
+    #[arg(long)]
+    pub no_floor: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Write index.html and run.json into this folder
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+    /// Make a CPU profile of the server meanwhile; it goes into the report
+    #[arg(long, requires = "report")]
+    pub profile: bool,
+    /// Which server
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// Which server is measured: without a URL one that is started here.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ServerArgs {
+    /// The database of the server that is started: postgres://… or sqlite:… [default: a private PostgreSQL]
+    #[arg(long, conflicts_with_all = ["public_url", "issuer"])]
+    pub dsn: Option<String>,
+    /// A setting of the server that is started, instead of its default
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = ["public_url", "issuer"])]
+    pub set: Vec<String>,
+    /// A server that runs: where browsers and applications see it
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<Url>,
+    /// The same: its admin listener
+    #[arg(long, value_name = "URL", requires = "public_url")]
+    pub admin_url: Option<Url>,
+    /// The same: its gateway
+    #[arg(long, value_name = "URL", requires = "public_url")]
+    pub gateway_url: Option<Url>,
+    /// The same: a process of it, which counts with its children
+    #[arg(long, value_name = "PID")]
+    pub server_pid: Vec<u32>,
+    /// The same: a process of its database, which counts with its children
+    #[arg(long, value_name = "PID")]
+    pub database_pid: Option<u32>,
+    /// The same: its PostgreSQL, for the account of statements and rows
+    #[arg(long, value_name = "DSN", conflicts_with = "dsn")]
+    pub database_dsn: Option<String>,
+    /// How a server that runs is spoken to
+    #[arg(long, value_enum, default_value_t)]
+    pub server: Dialects,
+    /// Of --server standard: the issuer, below which its discovery document is
+    #[arg(long, value_name = "URL", required_if_eq("server", "standard"))]
+    pub issuer: Option<Url>,
+    /// Of --server standard: a client that may do what the scenario does
+    #[arg(long, required_if_eq("server", "standard"))]
+    pub client_id: Option<String>,
+    /// Of --server standard: its secret; without one it is public
+    #[arg(long)]
+    pub client_secret: Option<String>,
+    /// Of --server standard: a redirect URI of the client; nothing has to listen there
+    #[arg(long, default_value = "http://127.0.0.1:5555/callback")]
+    pub redirect_uri: String,
+    /// Of --server standard: who logs in
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Of --server standard: the password of that user
+    #[arg(long)]
+    pub password: Option<String>,
+}
+
+/// How a server is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Dialects {
+    /// Hydra's API
+    #[default]
+    Hydra,
+    /// OAuth 2.0 and OpenID Connect alone, with a client that is there already
+    Standard,
+}
+
+impl RunArgs {
+    /// The load of the run that is measured.
+    ///
+    /// # Errors
+    /// [`Failure::Setup`], if the machine does not say how many cores it has.
+    pub fn load(&self) -> Result<Load, Failure> {
+        let length = self.operations.map_or(Length::Duration(self.duration), |n| Length::Operations(n.get()));
+        Ok(Load {
+            users: self.connections,
+            threads: self.threads()?.min(self.connections),
+            pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open { rate }),
+            length,
+            first_turn: 0,
+        })
+    }
+
+    fn threads(&self) -> Result<NonZeroUsize, Failure> {
+        let cores = || {
+            std::thread::available_parallelism().map_err(|error| {
+                Failure::Setup(format!("the machine does not say how many cores it has: {error}"))
+            })
+        };
+        self.threads.map_or_else(cores, Ok)
+    }
+}
+
+impl ServerArgs {
+    /// How the server is spoken to.
+    pub fn dialect(&self) -> Dialect {
+        match (self.server, &self.issuer, &self.client_id) {
+            (Dialects::Standard, Some(issuer), Some(client_id)) => Dialect::Standard(StandardServer {
+                issuer: issuer.to_string(),
+                client_id: client_id.clone(),
+                client_secret: self.client_secret.clone(),
+                redirect_uri: self.redirect_uri.clone(),
+                user: self.user.clone(),
+                password: self.password.clone(),
+            }),
+            _ => Dialect::Hydra,
+        }
+    }
+
+    /// Whether the server runs already.
+    pub const fn is_found(&self) -> bool {
+        self.public_url.is_some() || self.issuer.is_some()
+    }
+}
+
+pub(crate) fn positive(said: &str) -> Result<f64, String> {
+    let number: f64 = said.parse().map_err(|_| "not a number".to_owned())?;
+    if number.is_finite() && number > 0.0 { Ok(number) } else { Err("not more than nothing".to_owned()) }
+}

@@ -1,0 +1,108 @@
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use super::*;
+use crate::driver::{Length, Pace};
+use crate::scenario::{Dialect, TokenFormat};
+
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    command: BenchCommand,
+}
+
+fn said(line: &str) -> Result<Task, clap::Error> {
+    let cli = Cli::try_parse_from(std::iter::once("bench").chain(line.split(' ')))?;
+    Ok(Task::from(cli.command.measurement))
+}
+
+fn run_of(line: &str) -> (Kind, RunArgs) {
+    match said(line).unwrap() {
+        Task::Run(kind, args) => (kind, *args),
+        _ => panic!("{line} is no scenario"),
+    }
+}
+
+fn refusal(line: &str) -> ErrorKind {
+    said(line).err().unwrap().kind()
+}
+
+#[test]
+fn the_command_line_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_scenario_is_called_as_it_calls_itself() {
+    for name in [
+        "login",
+        "login-password",
+        "refresh",
+        "client-credentials",
+        "introspect",
+        "userinfo",
+        "get-client",
+        "list-clients",
+        "create-client",
+        "revoke",
+        "register",
+        "register+harden",
+        "gateway",
+        "mix",
+    ] {
+        assert_eq!(run_of(name).0.name(), name);
+    }
+}
+
+#[test]
+fn a_run_is_a_closed_loop_of_ten_seconds_unless_it_is_told_otherwise() {
+    let (_, args) = run_of("login");
+    let load = args.load().unwrap();
+    assert_eq!(load.users.get(), 256);
+    assert_eq!((load.pace, load.length), (Pace::Closed, Length::Duration(Duration::from_secs(10))));
+    assert!(!args.server.is_found());
+}
+
+#[test]
+fn a_run_ends_after_operations_or_after_a_time() {
+    let (kind, args) = run_of("client-credentials --token jwt -n 500 -c 8 --json");
+    assert!(matches!(kind, Kind::ClientCredentials(options) if options.token == TokenFormat::Jwt));
+    assert_eq!(args.load().unwrap().length, Length::Operations(500));
+    let (_, args) = run_of("introspect --rate 12.5 --duration 1m30s");
+    let load = args.load().unwrap();
+    assert_eq!(
+        (load.pace, load.length),
+        (Pace::Open { rate: 12.5 }, Length::Duration(Duration::from_secs(90)))
+    );
+    assert_eq!(refusal("login -n 5 --duration 1s"), ErrorKind::ArgumentConflict);
+}
+
+#[test]
+fn there_are_no_more_threads_than_users() {
+    assert_eq!(run_of("login -c 1 --threads 4").1.load().unwrap().threads.get(), 1);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    assert_eq!(refusal("login --rate 0"), ErrorKind::ValueValidation);
+    assert_eq!(refusal("login -c 0"), ErrorKind::ValueValidation);
+    assert_eq!(refusal("login --find-knee --rate 5"), ErrorKind::ArgumentConflict);
+    assert_eq!(refusal("login --public-url http://127.0.0.1:4444 --set a=b"), ErrorKind::ArgumentConflict);
+    assert_eq!(refusal("login --admin-url http://127.0.0.1:4445"), ErrorKind::MissingRequiredArgument);
+    assert_eq!(refusal("userinfo --server standard"), ErrorKind::MissingRequiredArgument);
+}
+
+#[test]
+fn a_standard_server_is_known_by_issuer_and_client() {
+    let (_, args) =
+        run_of("userinfo --server standard --issuer http://localhost:8080/realms/bench --client-id app");
+    assert!(args.server.is_found());
+    let Dialect::Standard(server) = args.server.dialect() else { panic!("it is Hydra's") };
+    assert_eq!(
+        (server.issuer.as_str(), server.client_id.as_str()),
+        ("http://localhost:8080/realms/bench", "app")
+    );
+    assert_eq!(server.client_secret, None);
+}

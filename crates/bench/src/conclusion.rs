@@ -1,0 +1,64 @@
+//! What a measurement of its own kind prints, and where it is written.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::report;
+
+/// A page about a report.
+type Page<R> = fn(&R) -> Result<String, askama::Error>;
+
+/// How it is told.
+pub(crate) struct Outcome<'a, R> {
+    pub(crate) report: &'a R,
+    /// For the terminal.
+    pub(crate) text: String,
+    /// JSON instead of the text.
+    pub(crate) json: bool,
+    /// A folder for `run.json` and the page.
+    pub(crate) folder: Option<&'a Path>,
+    /// The page about it, if there is one.
+    pub(crate) page: Option<Page<R>>,
+}
+
+impl<R: Serialize> Outcome<'_, R> {
+    /// Prints it, and writes it.
+    ///
+    /// # Errors
+    /// If the folder cannot be written to.
+    pub(crate) fn tell(self) -> io::Result<()> {
+        let json = serde_json::to_string_pretty(self.report)? + "\n";
+        if let Some(folder) = self.folder {
+            let page = self.page.map(|page| page(self.report)).transpose().map_err(io::Error::other)?;
+            report::write(folder, page.as_deref(), &json)?;
+        }
+        let said = if self.json { json } else { self.text };
+        io::stdout().lock().write_all(said.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_not_there_is_made() {
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = temporary.path().join("a/b");
+        let outcome = Outcome {
+            report: &[1, 2],
+            text: String::new(),
+            json: false,
+            folder: Some(&folder),
+            page: Some(|numbers| Ok(format!("{numbers:?}"))),
+        };
+        outcome.tell().unwrap();
+        let written: Vec<u8> = serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap();
+        assert_eq!(written, [1, 2]);
+        assert_eq!(fs::read_to_string(folder.join("index.html")).unwrap(), "[1, 2]");
+    }
+}

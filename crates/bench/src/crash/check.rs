@@ -1,0 +1,240 @@
+//! Whether the server keeps what it promised: it is asked through its API.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::try_join_all;
+use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
+
+use super::promises::{Chain, Promises, Redeemed};
+use crate::driver::{Agent, Ask, Failure, Origin};
+use crate::error::BenchError;
+use crate::scenario::{Again, Scenario};
+use crate::target::Target;
+
+/// How many are asked about at a time.
+const LANES: usize = 16;
+/// A revocation is heard of by other nodes, and after a start, within this time.
+const HEARD_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A kind of promise, and how many of them were kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// What was promised.
+    pub what: String,
+    /// How many.
+    pub promised: usize,
+    /// Of those, how many the server does not know of any more.
+    pub lost: usize,
+    /// Of those, how many worked twice that work once.
+    pub twice: usize,
+    /// How many of the lost and doubled are there to be looked into, by a beginning that names them.
+    pub examples: Vec<String>,
+}
+
+impl Kept {
+    /// Whether all were.
+    pub const fn holds(&self) -> bool {
+        self.lost == 0 && self.twice == 0
+    }
+
+    pub(super) fn line(&self) -> String {
+        let holds = if self.holds() { "ok" } else { "BROKEN" };
+        let Self { what, promised, lost, twice, .. } = self;
+        let mut line = format!("{holds:>8}  {what}: {promised} promised, {lost} lost, {twice} twice\n");
+        line.extend(self.examples.iter().map(|example| format!("            {example}…\n")));
+        line
+    }
+}
+
+/// What is the matter with a promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    Kept,
+    Lost,
+    Twice,
+}
+
+const EXAMPLES: usize = 5;
+/// A token is not told whole.
+const BEGINNING: usize = 24;
+
+/// Asks about all of them.
+pub(super) async fn all(
+    target: &Target,
+    scenario: &dyn Scenario,
+    promises: Promises,
+) -> Result<Vec<Kept>, BenchError> {
+    let asker = Asker { target };
+    let name = |text: &String| text.clone();
+    let mut kept = vec![
+        asker
+            .about("people registered", &promises.registered, name, async |a, email| person(a, email).await)
+            .await?,
+        asker.about("clients made", &promises.clients, name, async |a, id| client(a, id).await).await?,
+        asker
+            .about("tokens revoked", &promises.revoked, name, async |a, token| revoked(a, token).await)
+            .await?,
+        asker
+            .about(
+                "codes redeemed",
+                &promises.redeemed,
+                |one| one.code.clone(),
+                async |agent, one| redeemed(agent, scenario, one).await,
+            )
+            .await?,
+        asker
+            .about("chains of rotated refresh tokens", &promises.chains, Chain::name, async |agent, chain| {
+                rotated(agent, scenario, chain).await
+            })
+            .await?,
+    ];
+    for (kept, twice) in kept.iter_mut().skip(3).zip([&promises.redeemed_twice, &promises.rotated_twice]) {
+        kept.twice += twice.len();
+    }
+    kept.retain(|kept| kept.promised > 0);
+    Ok(kept)
+}
+
+struct Asker<'a> {
+    target: &'a Target,
+}
+
+impl Asker<'_> {
+    async fn about<T>(
+        &self,
+        what: &str,
+        promised: &[T],
+        name: impl Fn(&T) -> String,
+        ask: impl AsyncFn(&mut Agent, &T) -> Result<Finding, Failure>,
+    ) -> Result<Kept, Failure> {
+        let ask = &ask;
+        let lanes = (0..LANES).map(async |lane| {
+            let mut found = Vec::new();
+            let mut agent = Agent::new(lane, Arc::clone(&self.target.endpoints), None);
+            for one in promised.iter().skip(lane).step_by(LANES) {
+                found.push((one, ask(&mut agent, one).await?));
+            }
+            Ok::<_, Failure>(found)
+        });
+        let mut kept = Kept { what: what.to_owned(), promised: promised.len(), ..Kept::default() };
+        for (one, finding) in try_join_all(lanes).await?.into_iter().flatten() {
+            let said = match finding {
+                Finding::Kept => continue,
+                Finding::Lost => "lost",
+                Finding::Twice => "twice",
+            };
+            kept.lost += usize::from(finding == Finding::Lost);
+            kept.twice += usize::from(finding == Finding::Twice);
+            if kept.examples.len() < EXAMPLES {
+                let beginning: String = name(one).chars().take(BEGINNING).collect();
+                kept.examples.push(format!("{said}: {beginning}"));
+            }
+        }
+        Ok(kept)
+    }
+}
+
+impl Chain {
+    fn name(&self) -> String {
+        self.tokens.last().cloned().unwrap_or_default()
+    }
+}
+
+/// Somebody is found by address, once.
+async fn person(agent: &mut Agent, email: &str) -> Result<Finding, Failure> {
+    const STEP: &str = "identities";
+    let path = format!("/admin/identities?email={}", encoded(email));
+    let found: Vec<serde_json::Value> =
+        agent.send(&Ask::get(Origin::Admin, &path)).await?.expect(200, STEP)?.json(STEP)?;
+    Ok(match found.len() {
+        0 => Finding::Lost,
+        1 => Finding::Kept,
+        _ => Finding::Twice,
+    })
+}
+
+async fn client(agent: &mut Agent, id: &str) -> Result<Finding, Failure> {
+    match agent.send(&Ask::get(Origin::Admin, &format!("/admin/clients/{}", encoded(id)))).await?.status() {
+        200 => Ok(Finding::Kept),
+        404 => Ok(Finding::Lost),
+        status => Err(Failure::Status { step: "client", status }),
+    }
+}
+
+async fn revoked(agent: &mut Agent, token: &str) -> Result<Finding, Failure> {
+    let began = Instant::now();
+    while is_active(agent, token).await? {
+        if began.elapsed() > HEARD_WITHIN {
+            return Ok(Finding::Lost);
+        }
+        sleep(LOOK_EVERY).await;
+    }
+    Ok(Finding::Kept)
+}
+
+/// Its tokens hold, its refresh token is exchanged, and the code gets nothing any more. The last of these costs the tokens (RFC 6749
+/// section 4.1.2), so that it comes last.
+async fn redeemed(agent: &mut Agent, scenario: &dyn Scenario, one: &Redeemed) -> Result<Finding, Failure> {
+    agent.user = one.user;
+    if !is_active(agent, &one.access_token).await? {
+        return Ok(Finding::Lost);
+    }
+    if let Some(token) = &one.refresh_token
+        && (!is_active(agent, token).await?
+            || scenario.again(agent, Again::RefreshToken(token)).await? == Some(false))
+    {
+        return Ok(Finding::Lost);
+    }
+    let again = scenario.again(agent, Again::Code(&one.code)).await?;
+    Ok(if again == Some(true) { Finding::Twice } else { Finding::Kept })
+}
+
+/// The newest is exchanged; those before its predecessor are not active. The predecessor is answered with the same pair for a while.
+async fn rotated(agent: &mut Agent, scenario: &dyn Scenario, chain: &Chain) -> Result<Finding, Failure> {
+    agent.user = chain.user;
+    let Some((newest, spent)) = chain.tokens.split_last() else { return Ok(Finding::Kept) };
+    if !is_active(agent, newest).await? {
+        return Ok(Finding::Lost);
+    }
+    for token in spent.iter().rev().skip(1) {
+        if is_active(agent, token).await? {
+            return Ok(Finding::Twice);
+        }
+    }
+    let works = scenario.again(agent, Again::RefreshToken(newest)).await?;
+    Ok(if works == Some(false) { Finding::Lost } else { Finding::Kept })
+}
+
+async fn is_active(agent: &mut Agent, token: &str) -> Result<bool, Failure> {
+    #[derive(Deserialize)]
+    struct Said {
+        active: bool,
+    }
+    const STEP: &str = "introspection";
+    let form = format!("token={}", encoded(token));
+    let answer =
+        agent.send(&Ask::form(Origin::Admin, "/admin/oauth2/introspect", &form)).await?.expect(200, STEP)?;
+    Ok(answer.json::<Said>(STEP)?.active)
+}
+
+fn encoded(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_promise_that_is_broken_breaks_the_line() {
+        let kept = Kept { what: "codes redeemed".to_owned(), promised: 3, ..Kept::default() };
+        assert_eq!(kept.line(), "      ok  codes redeemed: 3 promised, 0 lost, 0 twice\n");
+        let broken = Kept { twice: 1, examples: vec!["twice: abc".to_owned()], ..kept };
+        assert!(!broken.holds());
+        assert!(broken.line().starts_with("  BROKEN  codes redeemed: 3 promised, 0 lost, 1 twice\n"));
+        assert!(broken.line().ends_with("twice: abc…\n"));
+    }
+}

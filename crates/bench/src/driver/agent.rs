@@ -1,0 +1,250 @@
+//! A user: connections that are kept, cookies that are not.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use url::Url;
+
+use super::answer::Answer;
+use super::connection::Connection;
+use super::patience::Patience;
+use super::{Failure, Ledger, Receipt};
+
+/// No answer takes longer.
+const LIMIT: Duration = Duration::from_secs(30);
+const ORIGINS: usize = 3;
+
+/// Where a request goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// What browsers and applications see.
+    Public = 0,
+    /// The admin listener.
+    Admin = 1,
+    /// The gateway.
+    Gateway = 2,
+}
+
+/// A listener.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// Host and port, as the `Host` header has them.
+    pub host: String,
+    /// The first address of that host.
+    pub address: SocketAddr,
+}
+
+impl Endpoint {
+    /// Of a URL without TLS.
+    ///
+    /// # Errors
+    /// [`Failure::Setup`] for another scheme, or a host without address.
+    pub fn of(url: &Url) -> Result<Self, Failure> {
+        let unusable = |why: &str| Failure::Setup(format!("{url}: {why}"));
+        if url.scheme() != "http" {
+            return Err(unusable("only http:// is measured, TLS belongs to what is in front"));
+        }
+        let address = url.socket_addrs(|| None).map_err(|_| unusable("the host has no address"))?;
+        let address = *address.first().ok_or_else(|| unusable("the host has no address"))?;
+        let host = url.host_str().ok_or_else(|| unusable("no host"))?;
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        Ok(Self { host, address })
+    }
+}
+
+/// What is measured, by address.
+#[derive(Debug, Clone)]
+pub struct Endpoints {
+    /// What browsers and applications see.
+    pub public: Endpoint,
+    /// The admin listener, where there is one.
+    pub admin: Option<Endpoint>,
+    /// The gateway, where there is one.
+    pub gateway: Option<Endpoint>,
+}
+
+impl Endpoints {
+    fn at(&self, origin: Origin) -> Option<&Endpoint> {
+        match origin {
+            Origin::Public => Some(&self.public),
+            Origin::Admin => self.admin.as_ref(),
+            Origin::Gateway => self.gateway.as_ref(),
+        }
+    }
+}
+
+/// The body of a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Body<'a> {
+    /// None.
+    #[default]
+    Empty,
+    /// `application/x-www-form-urlencoded`.
+    Form(&'a str),
+    /// `application/json`.
+    Json(&'a str),
+}
+
+/// A request.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The method.
+    pub method: &'static str,
+    /// Where it goes.
+    pub to: Origin,
+    /// Path and query.
+    pub path: &'a str,
+    /// Headers beside `Host`, `Content-Type`, `Content-Length` and `Cookie`.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// The body.
+    pub body: Body<'a>,
+    /// Whether cookies are sent and kept.
+    pub as_browser: bool,
+}
+
+impl<'a> Ask<'a> {
+    /// `GET`.
+    pub const fn get(to: Origin, path: &'a str) -> Self {
+        Self { method: "GET", to, path, headers: &[], body: Body::Empty, as_browser: false }
+    }
+
+    /// `POST` of a form.
+    pub const fn form(to: Origin, path: &'a str, body: &'a str) -> Self {
+        Self { method: "POST", to, path, headers: &[], body: Body::Form(body), as_browser: false }
+    }
+
+    /// Something else, of JSON.
+    pub const fn json(method: &'static str, to: Origin, path: &'a str, body: &'a str) -> Self {
+        Self { method, to, path, headers: &[], body: Body::Json(body), as_browser: false }
+    }
+
+    /// With these headers.
+    #[must_use]
+    pub const fn with(mut self, headers: &'a [(&'a str, &'a str)]) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// With the cookies of the user's browser.
+    #[must_use]
+    pub const fn as_browser(mut self) -> Self {
+        self.as_browser = true;
+        self
+    }
+}
+
+/// A user.
+pub struct Agent {
+    /// Which of them, from 0.
+    pub user: usize,
+    endpoints: Arc<Endpoints>,
+    connections: [Option<Box<Connection>>; ORIGINS],
+    patience: Patience,
+    cookies: Vec<(String, String)>,
+    request: Vec<u8>,
+    ledger: Option<Arc<Ledger>>,
+}
+
+impl Agent {
+    /// A user who has no connection yet.
+    pub fn new(user: usize, endpoints: Arc<Endpoints>, ledger: Option<Arc<Ledger>>) -> Self {
+        Self {
+            user,
+            endpoints,
+            connections: [const { None }; ORIGINS],
+            patience: Patience::new(LIMIT),
+            cookies: Vec::new(),
+            request: Vec::with_capacity(2048),
+            ledger,
+        }
+    }
+
+    /// A browser that has never been anywhere: no cookies. Connections are kept, as a proxy in front would.
+    pub fn forget_cookies(&mut self) {
+        self.cookies.clear();
+    }
+
+    /// Writes down what an answer promised, if somebody keeps the ledger.
+    pub fn record(&self, receipt: impl FnOnce() -> Receipt) {
+        if let Some(ledger) = &self.ledger {
+            ledger.record(self.user, receipt());
+        }
+    }
+
+    /// Asks, on the connection of before if it is still there.
+    ///
+    /// # Errors
+    /// [`Failure::Connection`], [`Failure::Malformed`], [`Failure::TimedOut`]; the next request opens another connection.
+    pub async fn send(&mut self, ask: &Ask<'_>) -> Result<Answer<'_>, Failure> {
+        let endpoints = Arc::clone(&self.endpoints);
+        let endpoint =
+            endpoints.at(ask.to).ok_or_else(|| Failure::Setup(format!("no URL of {:?}", ask.to)))?;
+        self.write_request(ask, &endpoint.host);
+        let slot = self
+            .connections
+            .get_mut(ask.to as usize)
+            .ok_or_else(|| Failure::Setup("no such origin".to_owned()))?;
+        let now = Instant::now();
+        let kept = slot.take().filter(|connection| connection.is_open(now));
+        let exchange = async {
+            let mut connection = match kept {
+                Some(open) => open,
+                None => Box::new(Connection::open(endpoint.address).await?),
+            };
+            connection.exchange(&self.request, now).await?;
+            Ok::<_, Failure>(connection)
+        };
+        let exchanged = self.patience.with(now, exchange).await;
+        let connection = exchanged.ok_or(Failure::TimedOut(LIMIT.as_secs()))??;
+        if ask.as_browser {
+            for cookie in &connection.head.cookies {
+                keep_cookie(&mut self.cookies, cookie);
+            }
+        }
+        let connection = slot.insert(connection);
+        Ok(Answer { head: &connection.head, body: connection.body() })
+    }
+
+    fn write_request(&mut self, ask: &Ask<'_>, host: &str) {
+        let request = &mut self.request;
+        request.clear();
+        let mut line =
+            |parts: &[&str]| parts.iter().for_each(|part| request.extend_from_slice(part.as_bytes()));
+        line(&[ask.method, " ", ask.path, " HTTP/1.1\r\nhost: ", host, "\r\n"]);
+        for (name, value) in ask.headers {
+            line(&[name, ": ", value, "\r\n"]);
+        }
+        if ask.as_browser && !self.cookies.is_empty() {
+            line(&["cookie: "]);
+            for (number, (name, value)) in self.cookies.iter().enumerate() {
+                line(&[if number == 0 { "" } else { "; " }, name, "=", value]);
+            }
+            line(&["\r\n"]);
+        }
+        let (kind, body) = match ask.body {
+            Body::Empty => ("", ""),
+            Body::Form(body) => ("application/x-www-form-urlencoded", body),
+            Body::Json(body) => ("application/json", body),
+        };
+        if !kind.is_empty() {
+            line(&["content-type: ", kind, "\r\ncontent-length: ", &body.len().to_string(), "\r\n"]);
+        } else if ask.method != "GET" {
+            line(&["content-length: 0\r\n"]);
+        }
+        line(&["\r\n", body]);
+    }
+}
+
+/// Name and value of a `Set-Cookie` header (RFC 6265 section 5.2); its attributes say nothing to a browser that visits one
+/// server once.
+fn keep_cookie(cookies: &mut Vec<(String, String)>, header: &str) {
+    let pair = header.split(';').next().unwrap_or_default();
+    let Some((name, value)) = pair.split_once('=') else { return };
+    let (name, value) = (name.trim(), value.trim());
+    cookies.retain(|(known, _)| known != name);
+    if !value.is_empty() {
+        cookies.push((name.to_owned(), value.to_owned()));
+    }
+}

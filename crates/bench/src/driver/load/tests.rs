@@ -1,0 +1,184 @@
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+
+use super::*;
+use crate::driver::{Agent, Endpoint, Nobody};
+use crate::scenario::Shape;
+use crate::target::Target;
+
+/// An operation that needs no server.
+#[derive(Default)]
+struct Work {
+    /// How long one takes.
+    takes: Duration,
+    /// Each so many fails; none if 0.
+    fails_each: u64,
+    /// How long the server answers nobody, from the first operation on.
+    stalls: Duration,
+    stalled: AtomicUsize,
+    turns: Mutex<Vec<u64>>,
+    began: AtomicU64,
+    shape: Option<Shape>,
+}
+
+#[async_trait(?Send)]
+impl Scenario for Work {
+    async fn prepare(&mut self, _: &Target, _: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn operate(&self, _: &mut Agent, turn: u64) -> Result<(), Failure> {
+        self.turns.lock().unwrap().push(turn);
+        let number = self.began.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.stalled.fetch_add(1, Ordering::Relaxed) == 0 {
+            // Nobody on this thread gets any further.
+            std::thread::sleep(self.stalls);
+        }
+        sleep(self.takes).await;
+        if self.fails_each > 0 && number.is_multiple_of(self.fails_each) {
+            return Err(Failure::Status { step: "token", status: 500 });
+        }
+        Ok(())
+    }
+
+    fn shape(&self) -> Option<Shape> {
+        self.shape.clone()
+    }
+}
+
+fn load(users: usize, threads: usize, pace: Pace, length: Length) -> Load {
+    let [users, threads] = [users, threads].map(|number| NonZeroUsize::new(number).unwrap());
+    Load { users, threads, pace, length, first_turn: 0 }
+}
+
+fn nowhere() -> Arc<Endpoints> {
+    let public = Endpoint { host: "nowhere".to_owned(), address: "127.0.0.1:9".parse().unwrap() };
+    Arc::new(Endpoints { public, admin: None, gateway: None })
+}
+
+async fn run_work(load: &Load, work: Work) -> (Measured, Arc<Work>) {
+    let work = Arc::new(work);
+    let scenario: Arc<dyn Scenario> = Arc::<Work>::clone(&work);
+    (run(load, nowhere(), scenario, None, &Nobody).await.unwrap(), work)
+}
+
+#[tokio::test]
+async fn a_closed_loop_does_as_many_operations_as_it_was_told() {
+    let load = Load { first_turn: 7, ..load(8, 3, Pace::Closed, Length::Operations(500)) };
+    let (measured, work) = run_work(&load, Work::default()).await;
+    assert_eq!((measured.operations, measured.failed(), measured.latency.len()), (500, 0, 500));
+    let mut turns = work.turns.lock().unwrap().clone();
+    turns.sort_unstable();
+    assert_eq!(turns, (7..507).collect::<Vec<_>>(), "each turn once, from the first");
+    assert_eq!(measured.next_turn, 507);
+}
+
+#[tokio::test]
+async fn errors_are_counted_by_what_went_wrong() {
+    let load = load(2, 1, Pace::Closed, Length::Operations(40));
+    let (measured, _) = run_work(&load, Work { fails_each: 4, ..Work::default() }).await;
+    assert_eq!(measured.errors, BTreeMap::from([("token: status 500".to_owned(), 10)]));
+    assert_eq!((measured.operations, measured.latency.len()), (30, 30));
+}
+
+#[tokio::test]
+async fn a_user_waits_longer_after_each_error() {
+    let load = load(1, 1, Pace::Closed, Length::Duration(Duration::from_millis(300)));
+    let (measured, _) = run_work(&load, Work { fails_each: 1, ..Work::default() }).await;
+    // 1 + 2 + 4 + … + 64 ms are over before the 8th, and 100 ms go by from then on.
+    assert!((5..=10).contains(&measured.failed()), "{}", measured.failed());
+}
+
+#[tokio::test]
+async fn an_open_loop_begins_what_is_due_and_no_more() {
+    let load = load(64, 2, Pace::Open { rate: 1000.0 }, Length::Duration(Duration::from_millis(500)));
+    let (measured, _) = run_work(&load, Work::default()).await;
+    assert_eq!(measured.operations + measured.failed(), 500);
+    assert!(measured.operations >= 490, "{measured:?}");
+    assert!(measured.elapsed >= Duration::from_millis(480), "{:?}", measured.elapsed);
+}
+
+#[tokio::test]
+async fn an_open_loop_has_as_many_operations_as_it_was_told() {
+    let load = load(16, 2, Pace::Open { rate: 2000.0 }, Length::Operations(300));
+    let (measured, _) = run_work(&load, Work::default()).await;
+    assert_eq!(measured.operations + measured.failed(), 300);
+}
+
+#[tokio::test]
+async fn latency_counts_from_the_moment_when_an_operation_was_due() {
+    let load = load(1, 1, Pace::Open { rate: 100.0 }, Length::Duration(Duration::from_secs(1)));
+    let (measured, _) = run_work(&load, Work { stalls: Duration::from_millis(500), ..Work::default() }).await;
+    // The stall meets 50 operations: the first waits 500 ms, the second, due 10 ms later, 490 ms, and so on.
+    let quarter = measured.latency.value_at_quantile(0.75);
+    assert!((150_000..400_000).contains(&quarter), "{quarter} µs");
+    assert!(measured.latency.max() >= 490_000, "{} µs", measured.latency.max());
+    assert!(measured.operations >= 95, "those that were late are made up for: {}", measured.operations);
+}
+
+#[tokio::test]
+async fn operations_that_nobody_was_free_for_are_errors() {
+    let load = load(2, 1, Pace::Open { rate: 1000.0 }, Length::Duration(Duration::from_millis(400)));
+    let (measured, _) = run_work(&load, Work { takes: Duration::from_millis(40), ..Work::default() }).await;
+    let not_begun = measured.errors[NOT_BEGUN];
+    assert_eq!(measured.operations + not_begun, 400, "none is forgotten");
+    assert!(not_begun > 350, "{not_begun}");
+}
+
+#[tokio::test]
+async fn a_shape_says_how_many_are_due() {
+    let shape = Shape::through(&[(0.0, 0.0), (1.0, 1.0)]);
+    let load = load(64, 1, Pace::Open { rate: 1000.0 }, Length::Duration(Duration::from_millis(400)));
+    let (measured, _) = run_work(&load, Work { shape: Some(shape), ..Work::default() }).await;
+    assert!(measured.operations.abs_diff(200) <= 5, "{}", measured.operations);
+}
+
+#[tokio::test]
+async fn every_full_second_is_told() {
+    #[derive(Default)]
+    struct Told(std::cell::RefCell<Vec<Second>>);
+    impl Observer for Told {
+        fn second(&self, second: &Second) {
+            self.0.borrow_mut().push(*second);
+        }
+    }
+    let load = load(4, 2, Pace::Open { rate: 200.0 }, Length::Duration(Duration::from_millis(2300)));
+    let told = Told::default();
+    let measured = run(&load, nowhere(), Arc::new(Work::default()), None, &told).await.unwrap();
+    assert_eq!(measured.seconds.len(), 2);
+    assert_eq!(told.0.borrow().get(..2), measured.seconds.get(..2));
+    for second in &measured.seconds {
+        assert!(second.operations.abs_diff(200) <= 20 && second.errors == 0, "{second:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_ends_when_its_observer_has_enough() {
+    struct Impatient;
+    impl Observer for Impatient {
+        fn has_enough(&self) -> bool {
+            true
+        }
+    }
+    let load = load(4, 2, Pace::Open { rate: 1.0 }, Length::Duration(Duration::from_mins(10)));
+    let measured = run(&load, nowhere(), Arc::new(Work::default()), None, &Impatient).await.unwrap();
+    assert!(measured.elapsed < Duration::from_mins(1), "{:?}", measured.elapsed);
+    assert_eq!(measured.failed(), 0, "what was not waited for is no error");
+}
+
+#[tokio::test]
+async fn more_threads_than_users_are_not_started() {
+    let load = load(1, 4, Pace::Closed, Length::Operations(10));
+    let (measured, _) = run_work(&load, Work::default()).await;
+    assert_eq!((measured.operations, measured.seconds.len()), (10, 1));
+}
+
+#[tokio::test]
+async fn a_rate_that_is_none_is_refused() {
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let load = load(1, 1, Pace::Open { rate }, Length::Operations(1));
+        assert!(run(&load, nowhere(), Arc::new(Work::default()), None, &Nobody).await.is_err(), "{rate}");
+    }
+}

@@ -1,0 +1,217 @@
+//! A long run: logins at a pace, with lifetimes so short that what is born first has died long before the end. Latency,
+//! memory, storage and write-ahead log over time; at last, rows and bytes must be back at what is alive.
+//!
+//! [`sample`]: what is looked at every few seconds. [`verdict`]: what must hold of all samples.
+
+mod sample;
+mod verdict;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde::Serialize;
+use tokio::time::sleep;
+
+use crate::account::{Accountant, machine};
+use crate::conclusion::Outcome;
+use crate::driver::{self, Length, Load, Pace};
+use crate::error::BenchError;
+use crate::interrupt::Interrupt;
+use crate::scenario::{Dialect, Kind, LoginOptions};
+use crate::target::{Start, Target};
+
+pub use sample::Sample;
+use sample::Sampler;
+use verdict::Run;
+pub use verdict::Verdict;
+
+/// Twice what passes between two rounds of the janitor, and some more for its work.
+const UPKEEP: Duration = Duration::from_secs(150);
+/// Nothing that a login makes may live longer than the lifetime of the run.
+const LIFETIMES: &[&str] = &[
+    "ttl.access_token",
+    "ttl.refresh_token",
+    "ttl.id_token",
+    "ttl.auth_code",
+    "ttl.device_user_code",
+    "ttl.login_consent_request",
+];
+
+/// What a long run is told.
+#[derive(Debug, Clone, Args)]
+pub struct EnduranceArgs {
+    /// Logins a second, in an open loop: 772 are two billion a month
+    #[arg(long, default_value = "772", value_parser = crate::command::positive)]
+    pub rate: f64,
+    /// For how long
+    #[arg(long, default_value = "30m", value_parser = humantime::parse_duration)]
+    pub duration: Duration,
+    /// How long tokens and flows live; what is older is deleted by the server
+    #[arg(long, default_value = "2m", value_parser = humantime::parse_duration)]
+    pub lifetime: Duration,
+    /// How often it is looked at
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub every: Duration,
+    /// Users at the same time, each with connections of its own
+    #[arg(short, long, default_value = "256")]
+    pub connections: NonZeroUsize,
+    /// Threads of the driver
+    #[arg(long, default_value = "2")]
+    pub threads: NonZeroUsize,
+    /// The database of the server: postgres://… or sqlite:… [default: a private PostgreSQL]
+    #[arg(long)]
+    pub dsn: Option<String>,
+    /// A setting of the server, instead of its default
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Write run.json into this folder
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+}
+
+/// What a long run has shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct EnduranceReport {
+    /// Logins that ended well.
+    pub operations: u64,
+    /// Logins that did not.
+    pub errors: u64,
+    /// The same by what went wrong.
+    pub errors_by_kind: std::collections::BTreeMap<String, u64>,
+    /// Logins a second that were asked for.
+    pub rate: f64,
+    /// Over time, to the end of the last row.
+    pub samples: Vec<Sample>,
+    /// What must hold, and whether it does.
+    pub verdicts: Vec<Verdict>,
+    /// How it was run.
+    pub settings: Vec<(String, String)>,
+    /// What it ran on.
+    pub machine: Vec<(String, String)>,
+}
+
+impl EnduranceArgs {
+    fn start(&self) -> Start {
+        let lifetime = format!("{}s", self.lifetime.as_secs());
+        let short = LIFETIMES.iter().map(|key| format!("{key}={lifetime}"));
+        Start { dsn: self.dsn.clone(), set: short.chain(self.set.iter().cloned()).collect(), gateway: false }
+    }
+
+    fn load(&self) -> Load {
+        Load {
+            users: self.connections,
+            threads: self.threads.min(self.connections),
+            pace: Pace::Open { rate: self.rate },
+            length: Length::Duration(self.duration),
+            first_turn: 0,
+        }
+    }
+}
+
+/// Runs it, and tells.
+pub(crate) async fn perform(
+    args: &EnduranceArgs,
+    program: &Path,
+    interrupt: &Interrupt,
+) -> Result<(), BenchError> {
+    let report = Box::pin(run(args, program, interrupt)).await?;
+    Outcome {
+        report: &report,
+        text: report.text(),
+        json: args.json,
+        folder: args.report.as_deref(),
+        page: Some(crate::report::endurance_html),
+    }
+    .tell()?;
+    if report.holds() {
+        Ok(())
+    } else {
+        Err(BenchError::Verdict("the run does not show what it must: see the verdicts"))
+    }
+}
+
+/// Runs it to the end of its last row.
+async fn run(
+    args: &EnduranceArgs,
+    program: &Path,
+    interrupt: &Interrupt,
+) -> Result<EnduranceReport, BenchError> {
+    let target = Target::started(&args.start(), program).await?;
+    let mut scenario = Kind::Login(LoginOptions::default()).scenario(&Dialect::Hydra)?;
+    scenario.prepare(&target, args.connections.get()).await.map_err(BenchError::Prepare)?;
+    let accountant = Accountant::new(&target).await?;
+    let mut sampler = Sampler::new(&target, &accountant, interrupt).await?;
+    let measuring = interrupt.measuring();
+    let measured = {
+        let (load, endpoints) = (args.load(), Arc::clone(&target.endpoints));
+        let watch = sampler.watch();
+        let load = driver::run(&load, endpoints, Arc::from(scenario), None, &*watch);
+        tokio::pin!(load);
+        loop {
+            tokio::select! {
+                measured = &mut load => break measured?,
+                () = sleep(args.every) => sampler.look().await?,
+            }
+        }
+    };
+    sampler.look().await?;
+    let loaded = sampler.elapsed();
+    until_dead(&mut sampler, args).await?;
+    drop(measuring);
+    let run = Run {
+        samples: sampler.samples(),
+        loaded,
+        lifetime: args.lifetime,
+        upkeep: UPKEEP,
+        before: sampler.before(),
+    };
+    let mut on = machine::describe();
+    on.extend(machine::program(program));
+    on.extend(accountant.database().await?);
+    Ok(EnduranceReport {
+        operations: measured.operations,
+        errors: measured.failed(),
+        verdicts: run.verdicts(measured.failed()),
+        errors_by_kind: measured.errors,
+        rate: args.rate,
+        samples: sampler.samples().to_vec(),
+        settings: target.settings(),
+        machine: on,
+    })
+}
+
+/// Until all that was made is gone, or should be.
+async fn until_dead(sampler: &mut Sampler<'_>, args: &EnduranceArgs) -> Result<(), BenchError> {
+    let began = Instant::now();
+    while began.elapsed() < args.lifetime + UPKEEP && !sampler.is_back() && !sampler.is_interrupted() {
+        sleep(args.every).await;
+        sampler.look().await?;
+    }
+    Ok(())
+}
+
+impl EnduranceReport {
+    /// Whether everything holds that must.
+    pub fn holds(&self) -> bool {
+        self.verdicts.iter().all(|verdict| verdict.holds != Some(false))
+    }
+
+    /// For the terminal: a line for every sample, then the verdicts.
+    pub fn text(&self) -> String {
+        let mut text = Sample::heading();
+        self.samples.iter().for_each(|sample| text.push_str(&sample.line()));
+        let errors = self.errors_by_kind.iter().map(|(kind, count)| format!("  {count} × {kind}\n"));
+        let Self { operations, rate, errors: failed, .. } = self;
+        text.extend(
+            [format!("\n{operations} logins at {rate}/s, {failed} errors\n")].into_iter().chain(errors),
+        );
+        text.extend(self.verdicts.iter().map(Verdict::line));
+        text
+    }
+}

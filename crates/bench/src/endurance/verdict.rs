@@ -1,0 +1,154 @@
+//! What must hold of a long run.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::Sample;
+use crate::account::Storage;
+
+/// How much more memory there may be at the end than when the first rows had died.
+const MEMORY: f64 = 1.1;
+/// The same of the disk: what is deleted is free only after the next vacuum.
+const DISK: f64 = 1.25;
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// Something that must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// What must hold.
+    pub claim: String,
+    /// Whether it does; `None` if this run cannot tell.
+    pub holds: Option<bool>,
+    /// What was seen.
+    pub seen: String,
+}
+
+impl Verdict {
+    fn of(claim: &str, holds: Option<bool>, seen: String) -> Self {
+        Self { claim: claim.to_owned(), holds, seen }
+    }
+
+    pub(super) fn line(&self) -> String {
+        let holds = match self.holds {
+            Some(true) => "yes",
+            Some(false) => "NO",
+            None => "–",
+        };
+        format!("{holds:>4}  {}: {}\n", self.claim, self.seen)
+    }
+}
+
+/// What is judged.
+pub(super) struct Run<'a> {
+    pub(super) samples: &'a [Sample],
+    /// When the load ended.
+    pub(super) loaded: Duration,
+    /// How long a row may live.
+    pub(super) lifetime: Duration,
+    /// How long after that it is gone.
+    pub(super) upkeep: Duration,
+    /// What was stored before the first login.
+    pub(super) before: Storage,
+}
+
+impl Run<'_> {
+    pub(super) fn verdicts(&self, errors: u64) -> Vec<Verdict> {
+        vec![
+            Verdict::of("no login failed", Some(errors == 0), format!("{errors} errors")),
+            self.rows(),
+            self.level("disk does not grow while as much dies as is born", DISK, |sample| sample.bytes),
+            self.level("memory does not grow", MEMORY, |sample| sample.resident),
+        ]
+    }
+
+    /// All that was made is gone when its time is over.
+    fn rows(&self) -> Verdict {
+        const CLAIM: &str = "rows are back at what is alive";
+        let most = self.samples.iter().filter_map(|sample| sample.rows).max();
+        let last = self.samples.last().and_then(|sample| sample.rows);
+        let (Some(before), Some(most), Some(last)) = (self.before.rows, most, last) else {
+            return Verdict::of(CLAIM, None, "rows are not counted on this database".to_owned());
+        };
+        let ended = self.samples.last().map_or(0.0, |sample| sample.at_s);
+        let is_over = ended >= (self.loaded + self.lifetime).as_secs_f64() || last <= before;
+        let seen = format!("{before} before the first login, {most} at most, {last} at the end");
+        Verdict::of(CLAIM, is_over.then_some(last <= before), seen)
+    }
+
+    /// The most of the last quarter of the steady time against the most of its first.
+    fn level(&self, claim: &str, at_most: f64, of: fn(&Sample) -> Option<u64>) -> Verdict {
+        let (from, to) = ((self.lifetime + self.upkeep).as_secs_f64(), self.loaded.as_secs_f64());
+        let quarter = (to - from) / 4.0;
+        let most = |from: f64, to: f64| {
+            self.samples.iter().filter(|sample| (from..=to).contains(&sample.at_s)).filter_map(of).max()
+        };
+        let (Some(first), Some(last)) = (most(from, from + quarter), most(to - quarter, to)) else {
+            let needed = (self.lifetime + self.upkeep).as_secs();
+            return Verdict::of(
+                claim,
+                None,
+                format!("the run would have to last longer than {needed} s, or this is not known"),
+            );
+        };
+        let ratio = as_f64(last) / as_f64(first);
+        let seen =
+            format!("{:.1} MiB, then {:.1} MiB: {ratio:.2} ×", as_f64(first) / MIB, as_f64(last) / MIB);
+        Verdict::of(claim, Some(ratio <= at_most), seen)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio of two large numbers")]
+const fn as_f64(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: fn(u64) -> Duration = Duration::from_secs;
+
+    fn samples(rows: &[u64], bytes: &[u64]) -> Vec<Sample> {
+        let sample = |(number, (rows, bytes)): (u32, (&u64, &u64))| Sample {
+            at_s: f64::from(number) * 10.0,
+            rows: Some(*rows),
+            bytes: Some(*bytes),
+            ..Sample::default()
+        };
+        (0..).zip(rows.iter().zip(bytes)).map(sample).collect()
+    }
+
+    fn run(samples: &[Sample]) -> Run<'_> {
+        let before = Storage { rows: Some(5), bytes: Some(100) };
+        Run { samples, loaded: S(80), lifetime: S(20), upkeep: S(20), before }
+    }
+
+    #[test]
+    fn rows_that_stay_are_told() {
+        let gone = samples(&[5, 90, 90, 90, 90, 90, 90, 90, 90, 40, 5], &[0; 11]);
+        assert_eq!(run(&gone).rows().holds, Some(true));
+        let stay = samples(&[5, 90, 90, 90, 90, 90, 90, 90, 90, 40, 6], &[0; 11]);
+        assert_eq!(run(&stay).rows().holds, Some(false));
+    }
+
+    #[test]
+    fn a_run_that_ended_early_says_nothing_about_rows() {
+        assert_eq!(run(&samples(&[5, 90, 90], &[0; 3])).rows().holds, None);
+    }
+
+    #[test]
+    fn growth_is_seen_only_when_rows_die() {
+        let grows = samples(&[0; 9], &[10, 20, 30, 40, 40, 50, 60, 70, 80]);
+        assert_eq!(run(&grows).verdicts(0)[2].holds, Some(false));
+        let level = samples(&[0; 9], &[10, 20, 30, 40, 40, 41, 40, 42, 41]);
+        assert_eq!(run(&level).verdicts(0)[2].holds, Some(true));
+        let short = samples(&[0; 3], &[10, 20, 30]);
+        assert_eq!(run(&short).verdicts(0)[2].holds, None);
+    }
+
+    #[test]
+    fn one_failed_login_fails_the_run() {
+        assert_eq!(run(&[]).verdicts(1)[0].holds, Some(false));
+    }
+}

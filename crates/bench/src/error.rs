@@ -1,0 +1,44 @@
+//! Why there is no result.
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::account::AccountError;
+use crate::driver::Failure;
+use crate::target::TargetError;
+
+/// A sentence for the terminal.
+#[derive(Debug, Error)]
+pub enum BenchError {
+    /// There is nothing to measure.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// What it costs cannot be found out.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// Something failed that is no operation of the run.
+    #[error(transparent)]
+    Driver(#[from] Failure),
+    /// What the operations need could not be made.
+    #[error("the scenario could not be prepared: {0}")]
+    Prepare(#[source] Failure),
+    /// After the run.
+    #[error("the run could not be ended: {0}")]
+    Finish(#[source] Failure),
+    /// Every operation failed.
+    #[error("no operation ended well: {0}")]
+    Nothing(String),
+    /// Options that do not go together.
+    #[error("{0}")]
+    Usage(String),
+    /// What a run must show, and did not.
+    #[error("{0}")]
+    Verdict(&'static str),
+    /// A file, or a signal.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}

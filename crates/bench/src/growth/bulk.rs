@@ -1,0 +1,194 @@
+//! Rows by the million: those that the server made by its API are cloned with other ids and names. This is the only place where the
+//! benchmark knows tables, and only some columns of them: the others are copied whatever they are called.
+
+use crate::account::{AccountError, Postgres};
+use crate::driver::{Agent, Ask, Failure, Origin};
+use crate::error::BenchError;
+use crate::target::{Target, disk};
+
+/// An id whose order is that of the time (RFC 9562 section 5.7), as the server's own.
+const ORDERED_ID: &str = "(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0') || '7' \
+                          || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid";
+const COLUMNS: &str = "/* sluice bench */ SELECT quote_ident(column_name) FROM information_schema.columns \
+                       WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position";
+/// A grant and a person take so many bytes with indexes and what is left free in their pages, and the log beside them.
+const BYTES_EACH: u64 = 2_000;
+
+/// A table, and what differs from row to row: `made` has `id`, `other` (another id), `name` (32 bytes), `number`.
+struct Table {
+    name: &'static str,
+    differs: &'static [(&'static str, &'static str)],
+}
+
+const GRANT: Table = Table {
+    name: "oauth_grant",
+    differs: &[
+        ("grant_id", "made.id"),
+        ("attempt", "made.other"),
+        ("subject", "'person-' || made.number::text"),
+    ],
+};
+/// Hardened, as most are.
+const IDENTITY: Table = Table {
+    name: "identity",
+    differs: &[
+        ("identity_id", "made.id"),
+        ("attempt", "made.other"),
+        ("login_name", "made.name"),
+        ("email", "'bulk-' || made.number::text || '@bulk.example'"),
+        ("hardening_due", "NULL"),
+    ],
+};
+const LOGIN_NAME: Table =
+    Table { name: "login_name", differs: &[("identity_id", "made.id"), ("name_hash", "made.name")] };
+
+/// What loads.
+pub(super) struct Bulk<'a> {
+    postgres: &'a Postgres,
+    /// The statements, once there is a row of each table to clone.
+    statements: Option<[String; 2]>,
+}
+
+impl<'a> Bulk<'a> {
+    pub(super) const fn new(postgres: &'a Postgres) -> Self {
+        Self { postgres, statements: None }
+    }
+
+    /// So many grants and people more.
+    pub(super) async fn load(&mut self, target: &Target, rows: u64) -> Result<(), BenchError> {
+        if rows == 0 {
+            return Ok(());
+        }
+        let (rows, client) = (i64::try_from(rows).unwrap_or(i64::MAX), self.postgres.client());
+        for statement in self.statements(target).await? {
+            client.execute(statement, &[&rows]).await.map_err(AccountError::from)?;
+        }
+        Ok(())
+    }
+
+    async fn statements(&mut self, target: &Target) -> Result<&[String; 2], BenchError> {
+        if self.statements.is_none() {
+            somebody(target).await?;
+            let grants = format!("{} {}", made(), self.insert(&GRANT).await?);
+            let (person, name) = (self.insert(&IDENTITY).await?, self.insert(&LOGIN_NAME).await?);
+            let people = format!("{}, person AS ({person}) {name}", made());
+            self.statements = Some([grants, people]);
+        }
+        self.statements.as_ref().ok_or_else(|| BenchError::Usage("nothing to load".to_owned()))
+    }
+
+    /// An insert of clones of the table's first row.
+    async fn insert(&self, table: &Table) -> Result<String, BenchError> {
+        let rows = self.postgres.client().query(COLUMNS, &[&table.name]).await.map_err(AccountError::from)?;
+        let columns: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        insert(table, &columns).map_err(BenchError::Usage)
+    }
+
+    /// What autovacuum would do sooner or later is done now, and not while something is measured.
+    pub(super) async fn tidy(&self) -> Result<(), BenchError> {
+        for Table { name, .. } in [GRANT, IDENTITY, LOGIN_NAME] {
+            let vacuum = format!("/* sluice bench */ VACUUM (ANALYZE) {name}");
+            self.postgres.client().batch_execute(&vacuum).await.map_err(AccountError::from)?;
+        }
+        Ok(())
+    }
+}
+
+fn made() -> String {
+    format!(
+        "/* sluice bench */ WITH drawn AS MATERIALIZED (SELECT {ORDERED_ID} AS id, gen_random_uuid() AS other, \
+         (random() * 1e7)::bigint AS number FROM generate_series(1, $1::bigint)), \
+         made AS (SELECT *, sha256(uuid_send(other)) AS name FROM drawn)"
+    )
+}
+
+fn insert(table: &Table, columns: &[String]) -> Result<String, String> {
+    let Table { name, differs } = table;
+    if let Some((missing, _)) =
+        differs.iter().find(|(column, _)| !columns.iter().any(|known| known == column))
+    {
+        return Err(format!(
+            "this database has no column {missing} in a table {name}: rows cannot be cloned"
+        ));
+    }
+    let values: Vec<_> = columns
+        .iter()
+        .map(|column| match differs.iter().find(|(known, _)| known == column) {
+            Some((_, value)) => (*value).to_owned(),
+            None => format!("template.{column}"),
+        })
+        .collect();
+    let (columns, values) = (columns.join(", "), values.join(", "));
+    Ok(format!(
+        "INSERT INTO {name} ({columns}) SELECT {values} FROM made CROSS JOIN (SELECT * FROM {name} LIMIT 1) AS template"
+    ))
+}
+
+/// A person to clone.
+async fn somebody(target: &Target) -> Result<(), Failure> {
+    let mut agent = Agent::new(0, std::sync::Arc::clone(&target.endpoints), None);
+    let body =
+        r#"{"email":"template@bulk.example","username":"Somebody","password":"pass phrase of a template"}"#;
+    agent
+        .send(&Ask::json("POST", Origin::Public, "/auth/register", body))
+        .await?
+        .expect(201, "registration")
+        .map(drop)
+}
+
+/// Whether the disk has room for so many; a database elsewhere looks after itself.
+pub(super) fn check_disk(grants: u64, is_private: bool) -> Result<(), BenchError> {
+    const GIB: u64 = 1024 * 1024 * 1024;
+    if !is_private {
+        return Ok(());
+    }
+    let folder = disk();
+    let found = rustix::fs::statvfs(&folder).map_err(std::io::Error::from)?;
+    let (free, needed) =
+        (found.f_bavail.saturating_mul(found.f_frsize), grants.saturating_mul(BYTES_EACH) + GIB);
+    if free >= needed {
+        return Ok(());
+    }
+    Err(BenchError::Usage(format!(
+        "{grants} grants and people take about {} GiB, and {} has {} GiB left: name another folder with TMPDIR, or fewer with --grants",
+        needed.div_ceil(GIB),
+        folder.display(),
+        free / GIB
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_does_not_differ_is_copied_whatever_it_is_called() {
+        let sql = insert(&LOGIN_NAME, &columns(&["name_hash", "added_later", "identity_id"])).unwrap();
+        assert_eq!(
+            sql,
+            "INSERT INTO login_name (name_hash, added_later, identity_id) SELECT made.name, template.added_later, made.id \
+             FROM made CROSS JOIN (SELECT * FROM login_name LIMIT 1) AS template"
+        );
+    }
+
+    #[test]
+    fn a_database_of_another_shape_is_refused_in_a_sentence() {
+        let refused = insert(&LOGIN_NAME, &columns(&["id"])).unwrap_err();
+        assert_eq!(
+            refused,
+            "this database has no column identity_id in a table login_name: rows cannot be cloned"
+        );
+    }
+
+    #[test]
+    fn a_disk_that_is_too_small_is_refused_before_anything_is_loaded() {
+        assert!(check_disk(0, true).is_ok());
+        let refused = check_disk(u64::MAX / BYTES_EACH / 2, true).unwrap_err().to_string();
+        assert!(refused.contains("TMPDIR"), "{refused}");
+        assert!(check_disk(u64::MAX, false).is_ok());
+    }
+}

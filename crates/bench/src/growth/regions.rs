@@ -1,0 +1,95 @@
+//! Real grants, spread among those that were loaded.
+
+use std::sync::{Arc, Mutex};
+
+use super::bulk::Bulk;
+use super::work::{Grant, Logins};
+use crate::error::BenchError;
+use crate::scenario::each;
+use crate::target::Target;
+
+/// Between two slices of a load, people log in.
+const SLICES: u64 = 40;
+
+/// What was loaded in one go.
+struct Region {
+    loaded: u64,
+    /// In the order in which they were made.
+    real: Vec<Grant>,
+}
+
+/// All that was loaded so far.
+#[derive(Default)]
+pub(super) struct Regions(Vec<Region>);
+
+impl Regions {
+    /// Loads up to so many, with so many real grants spread among them.
+    pub(super) async fn grow(
+        &mut self,
+        target: &Target,
+        logins: &Arc<Logins>,
+        bulk: &mut Bulk<'_>,
+        (grants, sample): (u64, usize),
+    ) -> Result<(), BenchError> {
+        let loaded: u64 = self.0.iter().map(|region| region.loaded).sum();
+        let rows = grants.saturating_sub(loaded);
+        let mut region = Region { loaded: rows, real: Vec::with_capacity(sample) };
+        for slice in 0..SLICES {
+            let until = usize::try_from((slice + 1) * sample as u64 / SLICES).unwrap_or(sample);
+            let made =
+                each(target, until - region.real.len(), async |agent, _| logins.one(agent).await).await?;
+            region.real.extend(made.into_iter().map(|token| Arc::new(Mutex::new(token))));
+            let slice_rows = (slice + 1) * rows / SLICES - slice * rows / SLICES;
+            bulk.load(target, slice_rows).await?;
+            if slice_rows > 0 {
+                eprintln!("loaded {} of {grants} grants and people", loaded + (slice + 1) * rows / SLICES);
+            }
+        }
+        self.0.push(region);
+        Ok(())
+    }
+
+    /// As many real grants as there are with the same number among so many that were loaded, wherever.
+    pub(super) fn even(&self) -> Vec<Grant> {
+        let loaded: u64 = self.0.iter().map(|region| region.loaded).sum();
+        if loaded == 0 {
+            return self.0.iter().flat_map(|region| region.real.iter().cloned()).collect();
+        }
+        let parts: Vec<_> = self.0.iter().map(|region| (region.loaded, region.real.len())).collect();
+        let shares = shares(&parts);
+        self.0.iter().zip(shares).flat_map(|(region, share)| spread(&region.real, share)).collect()
+    }
+}
+
+/// How many of the real ones of each region, so that they are as many among so many loaded in each.
+fn shares(regions: &[(u64, usize)]) -> Vec<usize> {
+    let loaded: u128 = regions.iter().map(|(loaded, _)| u128::from(*loaded)).sum();
+    let all = regions.iter().filter(|(loaded, _)| *loaded > 0);
+    let all = all.map(|(own, real)| *real as u128 * loaded / u128::from(*own)).min().unwrap_or_default();
+    let share = |own: u64| usize::try_from((all * u128::from(own)).checked_div(loaded).unwrap_or_default());
+    regions.iter().map(|(own, real)| share(*own).unwrap_or(*real).min(*real)).collect()
+}
+
+/// So many, as far from each other as they can be.
+fn spread(grants: &[Grant], count: usize) -> Vec<Grant> {
+    (0..count).filter_map(|number| grants.get(number * grants.len() / count)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_is_drawn_from_as_it_is_large() {
+        assert_eq!(shares(&[(0, 20_000), (1_000_000, 20_000)]), [0, 20_000]);
+        assert_eq!(shares(&[(0, 20_000), (1_000_000, 20_000), (9_000_000, 20_000)]), [0, 2_222, 19_999]);
+        assert_eq!(shares(&[(0, 5)]), [0]);
+    }
+
+    #[test]
+    fn what_is_drawn_is_spread() {
+        let grants: Vec<Grant> = (0..10).map(|number| Arc::new(Mutex::new(number.to_string()))).collect();
+        let drawn: Vec<_> = spread(&grants, 4).iter().map(|grant| grant.lock().unwrap().clone()).collect();
+        assert_eq!(drawn, ["0", "2", "5", "7"]);
+    }
+}

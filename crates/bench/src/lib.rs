@@ -1,0 +1,94 @@
+//! The benchmark: drives a server over HTTP, and says what an operation costs it, its database and the driver itself.
+//!
+//! [`command`]: what can be asked for. `run`: one scenario, measured. [`driver`]: connections, users, load in closed and open
+//! loop. [`scenario`]: what users do. [`target`]: the server that is measured, found or started. [`floor`]: what a bare request
+//! costs. [`growth`], [`endurance`], [`crash`]: what is more than a run. [`compare`]: several systems side by side. [`account`]: CPU and database work, before and after.
+//! [`report`]: JSON, terminal, HTML.
+//!
+//! Knows the server by its HTTP interface and its processes alone: another that speaks the same is measured the same way.
+
+pub mod account;
+pub mod command;
+pub mod compare;
+mod conclusion;
+pub mod crash;
+pub mod driver;
+pub mod endurance;
+mod error;
+pub mod floor;
+pub mod growth;
+mod interrupt;
+mod outcome;
+mod progress;
+pub mod report;
+mod run;
+pub mod scenario;
+pub mod target;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+pub use command::BenchCommand;
+use command::{RunArgs, Task};
+pub use error::BenchError;
+use interrupt::Interrupt;
+use scenario::Kind;
+
+/// What a shell says of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+/// Does what the command says; results go to standard output, everything else to standard error. `program` is the server that is
+/// started where none is named. Blocks, on a runtime of its own.
+pub fn run(command: BenchCommand, program: &Path) -> ExitCode {
+    let task = Task::from(command.measurement);
+    match begin(&task, program) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(BenchError::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn begin(task: &Task, program: &Path) -> Result<(), BenchError> {
+    // The floor is a server like any other; what drives it works on threads of its own, and needs no more than one beside.
+    let mut builder = match task {
+        Task::Floor(_) => tokio::runtime::Builder::new_multi_thread(),
+        Task::Run(..) | Task::Compare(_) | Task::Growth(_) | Task::Endurance(_) | Task::Crash(_) => {
+            tokio::runtime::Builder::new_current_thread()
+        }
+    };
+    builder.enable_all().build()?.block_on(async {
+        let interrupt = Interrupt::default();
+        tokio::select! {
+            done = perform(task, program, &interrupt) => done,
+            ended = interrupt.everything() => ended.map_err(BenchError::from).and(Err(BenchError::Interrupted)),
+        }
+    })
+}
+
+async fn perform(task: &Task, program: &Path, interrupt: &Interrupt) -> Result<(), BenchError> {
+    match task {
+        Task::Floor(args) => match floor::serve(args).await {
+            Ok(never) => match never {},
+            Err(error) => Err(error.into()),
+        },
+        Task::Compare(args) => compare::perform(args),
+        Task::Growth(args) => growth::perform(args, program, interrupt).await,
+        Task::Endurance(args) => endurance::perform(args, program, interrupt).await,
+        Task::Crash(args) => crash::perform(args, program, interrupt).await,
+        Task::Run(kind, args) => run_scenario(kind, args, program, interrupt).await,
+    }
+}
+
+async fn run_scenario(
+    kind: &Kind,
+    args: &RunArgs,
+    program: &Path,
+    interrupt: &Interrupt,
+) -> Result<(), BenchError> {
+    let reports = Box::pin(run::run(kind, args, program, interrupt)).await?;
+    outcome::tell(args, &reports)?;
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! What one run says.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A run of a scenario, as `--json` prints it. What is "per operation" is divided by the operations that ended well.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunReport {
+    /// The scenario, with its variant: `client-credentials (jwt)`.
+    pub scenario: String,
+    /// Operations that ended well.
+    pub operations: u64,
+    /// Operations that did not.
+    pub errors: u64,
+    /// The same by what went wrong.
+    pub errors_by_kind: BTreeMap<String, u64>,
+    /// Operations a second.
+    pub ops_per_second: f64,
+    /// Seconds from the first operation to the end of the last.
+    pub elapsed_s: f64,
+    /// Of the operations that ended well, in milliseconds.
+    pub latency_ms: Latency,
+    /// CPU of the server in µs per operation, user and system, with its children. `None` if it is not on this machine.
+    pub server_cpu_us: Option<f64>,
+    /// CPU of every process of the PostgreSQL cluster in µs per operation.
+    pub postgres_cpu_us: Option<f64>,
+    /// CPU of the driver in µs per operation.
+    pub driver_cpu_us: f64,
+    /// CPU of one keep-alive request to a bare hyper service, in µs, driven by the same driver in the same run. `None` if it was
+    /// not to be measured.
+    pub floor_cpu_us: Option<f64>,
+    /// The same of nginx `return 200`, where nginx is installed. The smaller of both is the floor.
+    pub nginx_floor_cpu_us: Option<f64>,
+    /// Server and PostgreSQL together, in floors.
+    pub floors: Option<f64>,
+    /// Statements per operation (`pg_stat_statements`, where it is loaded).
+    pub statements: Option<f64>,
+    /// Transactions that wrote, per operation.
+    pub commits: Option<f64>,
+    /// Rows inserted, updated or deleted, per operation.
+    pub rows_written: Option<f64>,
+    /// Bytes of write-ahead log per operation.
+    pub wal_bytes: Option<f64>,
+    /// Second by second.
+    pub seconds: Vec<SecondReport>,
+    /// Response times: the end of a range in milliseconds, and how many operations lie within. Ten ranges from the fastest to the
+    /// slowest, equally wide.
+    #[serde(default)]
+    pub histogram: Vec<(f64, u64)>,
+    /// Percentile and latency in milliseconds, for a plot.
+    pub percentiles: Vec<(f64, f64)>,
+    /// How it was run, in words: option and value.
+    pub settings: Vec<(String, String)>,
+    /// What it ran on: name and value.
+    pub machine: Vec<(String, String)>,
+    /// Memory of the server after the run, in bytes, and the most it had.
+    pub server_memory: Option<Memory>,
+    /// What the run was limited by, in a sentence.
+    pub limited_by: String,
+    /// The flame graph (SVG), if one was asked for.
+    #[serde(skip)]
+    pub profile: Option<String>,
+}
+
+/// In milliseconds.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Latency {
+    /// The fastest.
+    pub min: f64,
+    /// The mean.
+    pub mean: f64,
+    /// 10th percentile.
+    pub p10: f64,
+    /// 25th percentile.
+    pub p25: f64,
+    /// The median.
+    pub p50: f64,
+    /// 75th percentile.
+    pub p75: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// The slowest.
+    pub max: f64,
+}
+
+/// A second of the run.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct SecondReport {
+    /// Operations that ended well.
+    pub operations: u64,
+    /// Operations that did not.
+    pub errors: u64,
+    /// Median latency in milliseconds.
+    pub p50_ms: f64,
+    /// 99th percentile in milliseconds.
+    pub p99_ms: f64,
+}
+
+/// Resident memory in bytes.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Memory {
+    /// Now.
+    pub resident: u64,
+    /// At most (`VmHWM`).
+    pub peak: u64,
+}

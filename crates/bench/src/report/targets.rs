@@ -1,0 +1,153 @@
+//! What an operation may cost, and whether it does.
+//!
+//! Absolute rates swing with the machine, so a target is a cost in floors, at 256 connections in a closed loop: a run with
+//! other settings is not judged.
+
+use super::RunReport;
+use super::number;
+use crate::endurance::Verdict;
+
+const CONNECTIONS: &str = "256";
+/// What the server's own upkeep does meanwhile is less than this.
+const NO_SQL: f64 = 0.01;
+/// Rows of the upkeep beside the one of the operation.
+const ONE_ROW: f64 = 1.05;
+const WAL_OF_A_LOGIN: f64 = 1536.0;
+
+/// What one operation may cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Target {
+    floors: f64,
+    statements: Option<f64>,
+    rows: Option<f64>,
+    wal: Option<f64>,
+}
+
+impl Target {
+    const fn floors(floors: f64) -> Self {
+        Self { floors, statements: None, rows: None, wal: None }
+    }
+
+    const fn without_sql(self) -> Self {
+        Self { statements: Some(NO_SQL), ..self }
+    }
+
+    /// On PostgreSQL.
+    fn on_postgres(scenario: &str) -> Option<Self> {
+        let one_row = Some(ONE_ROW);
+        let login =
+            |floors| Self { statements: Some(2.0), wal: Some(WAL_OF_A_LOGIN), ..Self::floors(floors) };
+        Some(match scenario {
+            "introspect (opaque)" => Self::floors(1.5).without_sql(),
+            "client-credentials (opaque)" => Self::floors(2.0).without_sql(),
+            "client-credentials (jwt)" => Self::floors(4.0).without_sql(),
+            "userinfo (opaque)" => Self::floors(1.6).without_sql(),
+            "login (ES256)" => login(20.0),
+            "login (RS256)" => login(50.0),
+            "refresh (without openid)" => Self { rows: one_row, ..Self::floors(4.0) },
+            "refresh (ES256)" => Self { rows: one_row, ..Self::floors(6.0) },
+            "get-client" => Self::floors(1.6),
+            "list-clients (page of 1)" => Self::floors(2.0),
+            "create-client" => Self::floors(5.0),
+            "register" => Self::floors(4.5),
+            _ => return None,
+        })
+    }
+
+    fn on_sqlite(scenario: &str) -> Option<Self> {
+        (scenario == "login (ES256)").then(|| Self::floors(25.0))
+    }
+
+    /// Of this run, if its settings are those of the target.
+    fn of(report: &RunReport) -> Option<Self> {
+        let setting = |name| find(&report.settings, name);
+        if setting("connections") != Some(CONNECTIONS) || !setting("pace")?.starts_with("closed loop") {
+            return None;
+        }
+        if find(&report.machine, "PostgreSQL").is_some() {
+            Self::on_postgres(&report.scenario)
+        } else if setting("database")?.starts_with("SQLite") {
+            Self::on_sqlite(&report.scenario)
+        } else {
+            None
+        }
+    }
+}
+
+/// What must hold of a run, and whether it does. Empty, if there is no target for its settings.
+pub fn verdicts(report: &RunReport) -> Vec<Verdict> {
+    let Some(target) = Target::of(report) else { return Vec::new() };
+    let judged = |what: String, bound: f64, seen: Option<f64>| Verdict {
+        claim: what,
+        holds: seen.map(|seen| seen <= bound),
+        seen: seen.map_or_else(|| "not measured".to_owned(), number::shown),
+    };
+    let errors = number::count(report.errors);
+    let floors = target.floors;
+    let mut verdicts =
+        vec![judged(format!("CPU of server and database ≤ {floors} floors"), floors, report.floors)];
+    verdicts.extend(target.statements.map(|bound| {
+        let claim = if bound < 1.0 { "no SQL".to_owned() } else { format!("statements ≤ {bound}") };
+        judged(claim, bound, report.statements)
+    }));
+    verdicts
+        .extend(target.rows.map(|bound| judged("one row written".to_owned(), bound, report.rows_written)));
+    verdicts.extend(target.wal.map(|bound| {
+        judged(format!("bytes of write-ahead log ≤ {}", number::shown(bound)), bound, report.wal_bytes)
+    }));
+    verdicts.push(Verdict {
+        claim: "every operation ended well".to_owned(),
+        holds: Some(report.errors == 0),
+        seen: if report.errors == 1 { "one error".to_owned() } else { format!("{errors} errors") },
+    });
+    verdicts
+}
+
+/// The bound in floors, if there is one for this run.
+pub(super) fn floors(report: &RunReport) -> Option<f64> {
+    Target::of(report).map(|target| target.floors)
+}
+
+fn find<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    pairs.iter().find(|(is, _)| is == name).map(|(_, value)| value.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::report;
+    use super::*;
+
+    fn told(report: &RunReport) -> Vec<(String, Option<bool>)> {
+        verdicts(report).into_iter().map(|verdict| (verdict.claim, verdict.holds)).collect()
+    }
+
+    #[test]
+    fn a_login_is_judged_by_cost_statements_and_log() {
+        let said = told(&report());
+        let holds: Vec<_> = said.iter().map(|(_, holds)| *holds).collect();
+        assert_eq!(said[0].0, "CPU of server and database ≤ 20 floors");
+        assert_eq!(holds, [Some(true), Some(true), Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn what_costs_more_or_was_not_measured_does_not_hold() {
+        let dear = RunReport { floors: Some(20.5), statements: None, ..report() };
+        let holds: Vec<_> = told(&dear).into_iter().map(|(_, holds)| holds).collect();
+        assert_eq!(holds[..2], [Some(false), None]);
+    }
+
+    #[test]
+    fn a_run_with_other_settings_is_not_judged() {
+        let mut other = report();
+        other.settings[0].1 = "16".to_owned();
+        assert_eq!(told(&other), []);
+        assert_eq!(told(&RunReport { scenario: "mix".to_owned(), ..report() }), []);
+    }
+
+    #[test]
+    fn sqlite_has_a_target_of_its_own() {
+        let mut sqlite = RunReport { machine: Vec::new(), ..report() };
+        sqlite.settings.push(("database".to_owned(), "SQLite, a file of this run".to_owned()));
+        assert_eq!(floors(&sqlite), Some(25.0));
+    }
+}

@@ -1,0 +1,128 @@
+use super::samples::report;
+use super::*;
+use crate::endurance::{Sample, Verdict};
+use crate::growth::GrowthPoint;
+
+fn several() -> Vec<RunReport> {
+    vec![report(), RunReport { floors: Some(19.1), ..report() }, RunReport { floors: Some(17.0), ..report() }]
+}
+
+#[test]
+fn a_run_on_the_terminal() {
+    insta::assert_snapshot!(terminal(&report(), 3));
+}
+
+#[test]
+fn a_run_as_json() {
+    insta::assert_json_snapshot!(report());
+    let json = serde_json::to_string(&report()).unwrap();
+    let read: RunReport = serde_json::from_str(&json).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), json);
+}
+
+#[test]
+fn what_was_not_measured_is_a_dash() {
+    let unknown =
+        RunReport { postgres_cpu_us: None, floor_cpu_us: None, nginx_floor_cpu_us: None, ..report() };
+    let said = terminal(&unknown, 1);
+    assert!(said.contains("PostgreSQL               –"), "{said}");
+    assert!(said.contains("hyper –, nginx –"), "{said}");
+    assert!(html(&unknown, &[]).unwrap().contains("The floor was not measured."));
+}
+
+#[test]
+fn the_page_needs_nothing_from_elsewhere() {
+    let svg = "<svg height=\"300\" xmlns=\"http://www.w3.org/2000/svg\"></svg>".to_owned();
+    let page = html(&RunReport { profile: Some(svg), ..report() }, &several()).unwrap();
+    let found = |what: &str| page.match_indices(what).count();
+    assert_eq!(["http:", "https:", "@import", "url(", "<script", "href="].map(found), [0; 6]);
+    assert_eq!(found("src="), 1, "the flame graph alone");
+    assert!(page.contains("src=\"data:image/svg+xml;base64,"));
+    assert!(page.contains("height:300px"));
+}
+
+#[test]
+fn the_page_shows_what_the_run_has_shown() {
+    let page = html(&report(), &several()).unwrap();
+    let dom = tl::parse(&page, tl::ParserOptions::default()).unwrap();
+    let count = |what: &str| dom.query_selector(what).unwrap().count();
+    assert_eq!(count("figure"), 4, "throughput, latency twice, response times");
+    assert_eq!(count("table"), 2, "all runs, and errors");
+    assert_eq!(count("li"), 4, "what must hold");
+    for told in
+        ["71,800 operations in 10 s", "18.3", "run 3", "All 3 runs", "token: status 500", "Limited by"]
+    {
+        assert!(page.contains(told), "{told}");
+    }
+}
+
+#[test]
+fn names_are_escaped() {
+    let page = html(&RunReport { scenario: "<b>&\"".to_owned(), ..report() }, &[]).unwrap();
+    assert!(!page.contains("<b>&\"") && !page.contains("<any>"));
+    assert!(page.contains("2 × &#60;any&#62;"));
+}
+
+#[test]
+fn a_run_without_a_second_has_a_page() {
+    let empty = RunReport {
+        seconds: Vec::new(),
+        percentiles: Vec::new(),
+        histogram: Vec::new(),
+        server_cpu_us: None,
+        statements: None,
+        commits: None,
+        rows_written: None,
+        floors: None,
+        ..report()
+    };
+    let page = html(&empty, &[]).unwrap();
+    assert!(!page.contains("<figure") && !page.contains("NaN"));
+}
+
+#[test]
+fn a_growing_database_has_a_curve_for_each_scenario() {
+    let point = |scenario: &str, grants, cpu| GrowthPoint {
+        scenario: scenario.to_owned(),
+        grants,
+        operations: 10,
+        errors: 0,
+        ops_per_second: 5.0,
+        p50_ms: 1.0,
+        p99_ms: 2.0,
+        server_cpu_us: Some(cpu),
+        postgres_cpu_us: Some(cpu),
+        statements: None,
+        rows_written: Some(2.0),
+        wal_bytes: Some(900.0),
+    };
+    let points = vec![point("login", 0, 10.0), point("refresh", 0, 2.0), point("login", 1_000_000, 12.5)];
+    let page = growth_html(&GrowthReport { points, settings: Vec::new(), machine: Vec::new() }).unwrap();
+    let dom = tl::parse(&page, tl::ParserOptions::default()).unwrap();
+    assert_eq!(dom.query_selector("figure").unwrap().count(), 4);
+    assert!(page.contains("1.25<span> ×</span>") && page.contains("login: 20 µs, then 25 µs"));
+    assert!(page.contains("up to 1,000,000 grants"));
+}
+
+#[test]
+fn a_long_run_has_its_verdicts_and_what_was_seen_over_time() {
+    let sample = |at_s, rows| Sample { at_s, rows: Some(rows), p50_ms: Some(1.0), ..Sample::default() };
+    let report = EnduranceReport {
+        operations: 100,
+        errors: 0,
+        errors_by_kind: std::collections::BTreeMap::new(),
+        rate: 772.0,
+        samples: vec![sample(10.0, 500), sample(20.0, 20)],
+        verdicts: vec![Verdict {
+            claim: "rows are back".to_owned(),
+            holds: Some(true),
+            seen: "20 rows".to_owned(),
+        }],
+        settings: Vec::new(),
+        machine: Vec::new(),
+    };
+    let page = endurance_html(&report).unwrap();
+    let dom = tl::parse(&page, tl::ParserOptions::default()).unwrap();
+    assert_eq!(dom.query_selector("figure").unwrap().count(), 2, "latency and rows: the rest is not known");
+    assert!(page.contains("rows are back") && page.contains("20 s: rows 20"), "{page}");
+}

@@ -1,0 +1,222 @@
+//! One scenario, measured: target, preparation, floor, warm-up, load between two looks at every counter, floor.
+
+mod knee;
+mod limits;
+mod profile;
+mod tell;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::account::{Accountant, Costs, machine};
+use crate::command::RunArgs;
+use crate::driver::{Length, Load, Measured, Pace, run as drive};
+use crate::error::BenchError;
+use crate::floor::{Floor, Floors};
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::report::RunReport;
+use crate::scenario::{Kind, Scenario};
+use crate::target::{Found, Start, Target};
+
+/// Runs it as often as it is said, or up to the knee; one report for each run.
+///
+/// # Errors
+/// [`BenchError`] with a sentence for the terminal.
+pub(crate) async fn run(
+    kind: &Kind,
+    args: &RunArgs,
+    program: &Path,
+    interrupt: &Interrupt,
+) -> Result<Vec<RunReport>, BenchError> {
+    if kind.needs_rate() && args.rate.is_none() {
+        return Err(BenchError::Usage(format!("{} is an open loop: say how fast with --rate", kind.name())));
+    }
+    if args.profile {
+        profile::seconds(args.load()?.length)?;
+    }
+    let mut bench = Bench::prepare(kind, args, program, interrupt).await?;
+    let mut reports = Vec::new();
+    let mut before = bench.floor().await?;
+    bench.warm_up().await?;
+    if args.profile {
+        bench.warm_up_profiler().await;
+    }
+    if args.find_knee {
+        reports.push(bench.find_knee(before).await?);
+        return Ok(reports);
+    }
+    for number in 1..=args.runs.get() {
+        let load = bench.load.clone();
+        let ran = bench.once(&load, &named(&bench.label, number, args.runs.get())).await?;
+        let after = if interrupt.is_requested() { before } else { bench.floor().await? };
+        let floor = before.zip(after).map(|(before, after)| Floor::between(before, after));
+        reports.push(bench.report(&load, &ran, floor).await?);
+        if interrupt.is_requested() {
+            break;
+        }
+        before = after;
+    }
+    Ok(reports)
+}
+
+/// Everything that a run needs.
+struct Bench<'a> {
+    label: String,
+    args: &'a RunArgs,
+    program: &'a Path,
+    interrupt: &'a Interrupt,
+    load: Load,
+    target: Target,
+    accountant: Accountant,
+    scenario: Arc<dyn Scenario>,
+    floors: Option<Floors>,
+    next_turn: u64,
+}
+
+/// What a run has shown.
+struct Ran {
+    measured: Measured,
+    costs: Costs,
+    /// The flame graph, if one was asked for.
+    profile: Option<String>,
+}
+
+impl<'a> Bench<'a> {
+    async fn prepare(
+        kind: &Kind,
+        args: &'a RunArgs,
+        program: &'a Path,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, BenchError> {
+        let load = args.load()?;
+        let target = target(args, kind, program).await?;
+        let mut scenario = kind.scenario(&args.server.dialect())?;
+        scenario.prepare(&target, load.users.get()).await.map_err(BenchError::Prepare)?;
+        let accountant = Accountant::new(&target).await?;
+        let own_program = std::env::current_exe()?;
+        let floors = if args.no_floor { None } else { Some(Floors::start(&own_program).await?) };
+        Ok(Self {
+            label: kind.label(),
+            args,
+            program,
+            interrupt,
+            load,
+            target,
+            accountant,
+            scenario: Arc::from(scenario),
+            floors,
+            next_turn: 0,
+        })
+    }
+
+    async fn floor(&self) -> Result<Option<Floor>, BenchError> {
+        match &self.floors {
+            Some(floors) => Ok(Some(floors.measure(&self.load).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// As fast as the users can, whatever the pace of the run: it opens caches, plans and connections. Returns operations a second.
+    async fn warm_up(&mut self) -> Result<f64, BenchError> {
+        if self.args.warm_up.is_zero() {
+            return Ok(0.0);
+        }
+        let length = Length::Duration(self.args.warm_up);
+        let load = Load { pace: Pace::Closed, length, ..self.load.clone() };
+        let measured = self.drive(&load, "warming up").await?;
+        Ok(measured.rate())
+    }
+
+    /// The first profile makes the tables of the profiler, which is no work of the server.
+    async fn warm_up_profiler(&self) {
+        // Of a server that does nothing there is no graph.
+        let _ = profile::flame_graph(Arc::clone(&self.target.endpoints), 1).await;
+    }
+
+    async fn drive(&mut self, load: &Load, what: &str) -> Result<Measured, BenchError> {
+        let load = Load { first_turn: self.next_turn, ..load.clone() };
+        let progress = Progress::new(what, load.length, self.interrupt);
+        let (endpoints, scenario) = (Arc::clone(&self.target.endpoints), Arc::clone(&self.scenario));
+        let measured = drive(&load, endpoints, scenario, None, &progress).await?;
+        self.next_turn = measured.next_turn;
+        Ok(measured)
+    }
+
+    /// A load, and what it costs.
+    async fn once(&mut self, load: &Load, what: &str) -> Result<Ran, BenchError> {
+        let interrupt = self.interrupt;
+        let _measuring = interrupt.measuring();
+        let before = self.accountant.snapshot().await?;
+        let (endpoints, is_profiled) = (Arc::clone(&self.target.endpoints), self.args.profile);
+        let profile = async {
+            if !is_profiled {
+                return Ok(None);
+            }
+            let graph = profile::flame_graph(endpoints, profile::seconds(load.length)?).await;
+            // What was measured is worth telling without it.
+            graph.map(Some).or_else(|failure| {
+                eprintln!("there is no profile: {failure}");
+                Ok::<_, BenchError>(None)
+            })
+        };
+        let measured = async {
+            let measured = self.drive(load, what).await?;
+            // A profile that is written only now is no cost of the run.
+            Ok::<_, BenchError>((measured, self.accountant.snapshot().await?))
+        };
+        let (measured, profile) = tokio::join!(measured, profile);
+        let (measured, after) = measured?;
+        if measured.operations == 0 {
+            let why = measured.errors.keys().next().map_or("there was none", String::as_str);
+            return Err(BenchError::Nothing(why.to_owned()));
+        }
+        let costs = self.accountant.costs(&before, &after).await?;
+        Ok(Ran { measured, costs, profile: profile? })
+    }
+
+    async fn report(&self, load: &Load, ran: &Ran, floor: Option<Floor>) -> Result<RunReport, BenchError> {
+        let mut settings = tell::settings(load, self.args);
+        settings.extend(self.target.settings());
+        settings.extend(self.scenario.finish(&self.target).await.map_err(BenchError::Finish)?);
+        let mut on = machine::describe();
+        if self.target.is_own() {
+            on.extend(machine::program(self.program));
+        }
+        on.extend(self.accountant.database().await?);
+        let mut report = tell::report(&self.label, ran, floor);
+        (report.settings, report.machine) = (settings, on);
+        report.server_memory = self.target.memory();
+        let cores = std::thread::available_parallelism()?.get();
+        report.limited_by = limits::limited_by(&ran.costs, ran.measured.elapsed, cores, load.pace);
+        Ok(report)
+    }
+}
+
+fn named(label: &str, number: usize, runs: usize) -> String {
+    if runs == 1 { label.to_owned() } else { format!("{label}, run {number} of {runs}") }
+}
+
+/// The server that the options name; without one, it is started.
+async fn target(run: &RunArgs, kind: &Kind, program: &Path) -> Result<Target, BenchError> {
+    let args = &run.server;
+    if let Some(public) = args.public_url.as_ref().or(args.issuer.as_ref()) {
+        return Ok(Target::found(&Found {
+            public: public.clone(),
+            admin: args.admin_url.clone(),
+            gateway: args.gateway_url.clone(),
+            pids: args.server_pid.clone(),
+            dsn: args.database_dsn.clone(),
+            database_pid: args.database_pid,
+        })?);
+    }
+    let own = kind.settings().iter().map(|(key, value)| format!("{key}={value}"));
+    let profiling = run.profile.then(|| profile::SETTING.to_owned());
+    let set = own.chain(profiling).chain(args.set.iter().cloned()).collect();
+    let start = Start { dsn: args.dsn.clone(), set, gateway: kind.needs_gateway() };
+    Ok(Target::started(&start, program).await?)
+}
+
+/// Between two loads of different rates: what is on its way ends.
+const CALM: Duration = Duration::from_secs(1);

@@ -1,0 +1,158 @@
+//! The knee: the highest rate that a server keeps up with.
+
+use super::{Bench, CALM, Ran};
+use crate::driver::{Load, Measured, Pace};
+use crate::error::BenchError;
+use crate::floor::Floor;
+use crate::report::RunReport;
+
+/// Of the rate that was asked for, what must be reached.
+const REACHED: f64 = 0.98;
+/// Halvings of the gap between a rate that is kept up with and one that is not: what is left of it is 3 %.
+const BISECTIONS: usize = 5;
+/// The first rate, as a share of what users reach in a closed loop.
+const FIRST: f64 = 0.25;
+/// Doublings and halvings until a rate is found that is kept up with, and one that is not.
+const MOST_STEPS: usize = 16;
+/// Shares of the knee at which is looked again.
+const SHARES: [f64; 2] = [0.5, 0.8];
+
+/// Rates that were tried.
+struct Search {
+    good: Option<f64>,
+    bad: Option<f64>,
+}
+
+impl Search {
+    /// The next rate, after the one before was kept up with or not. Doubles while nothing is too much, halves while everything is,
+    /// and then goes between.
+    fn next(&self) -> Option<f64> {
+        match (self.good, self.bad) {
+            (Some(good), Some(bad)) => Some(f64::midpoint(good, bad)),
+            (Some(good), None) => Some(good * 2.0),
+            (None, Some(bad)) => Some(bad / 2.0),
+            (None, None) => None,
+        }
+    }
+
+    const fn is_between(&self) -> bool {
+        self.good.is_some() && self.bad.is_some()
+    }
+
+    fn learn(&mut self, rate: f64, keeps_up: bool) {
+        if keeps_up { self.good = Some(rate) } else { self.bad = Some(rate) }
+    }
+}
+
+impl Bench<'_> {
+    /// Raises the rate until it is too much. The report is of the last rate that was not.
+    pub(super) async fn find_knee(&mut self, before: Option<Floor>) -> Result<RunReport, BenchError> {
+        let (load, ran) = self.search().await?;
+        let mut lines = vec![("knee".to_owned(), told(&load, &ran.measured))];
+        for share in SHARES {
+            if self.interrupt.is_requested() {
+                break;
+            }
+            let slower = at_rate(&self.load, rate_of(&load) * share);
+            let ran = self.step(&slower).await?;
+            lines.push((format!("at {:.0} % of the knee", share * 100.0), told(&slower, &ran.measured)));
+        }
+        let after = if self.interrupt.is_requested() { before } else { self.floor().await? };
+        let floor = before.zip(after).map(|(before, after)| Floor::between(before, after));
+        let mut report = self.report(&load, &ran, floor).await?;
+        lines.append(&mut report.settings);
+        report.settings = lines;
+        Ok(report)
+    }
+
+    async fn search(&mut self) -> Result<(Load, Ran), BenchError> {
+        let mut search = Search { good: None, bad: None };
+        let mut best = None;
+        let mut rate = self.capacity().await? * FIRST;
+        let (mut steps, mut bisections) = (0, 0);
+        while steps < MOST_STEPS && bisections < BISECTIONS && !self.interrupt.is_requested() {
+            let load = at_rate(&self.load, rate);
+            let ran = self.step(&load).await?;
+            let keeps_up = self.keeps_up(rate, &ran.measured);
+            search.learn(rate, keeps_up);
+            if keeps_up {
+                best = Some((load, ran));
+            }
+            steps += 1;
+            bisections += usize::from(search.is_between());
+            rate = search.next().unwrap_or(rate);
+        }
+        best.ok_or_else(|| {
+            BenchError::Usage(format!("the server keeps up with no rate, not even {rate:.1}/s"))
+        })
+    }
+
+    /// What users reach if each begins when its last operation has ended.
+    async fn capacity(&mut self) -> Result<f64, BenchError> {
+        let rate = self.warm_up().await?;
+        if rate > 0.0 { Ok(rate) } else { Err(BenchError::Usage("--find-knee needs a --warm-up".to_owned())) }
+    }
+
+    async fn step(&mut self, load: &Load) -> Result<Ran, BenchError> {
+        tokio::time::sleep(CALM).await;
+        let ran = self.once(load, &format!("{} at {:.0}/s", self.label, rate_of(load))).await?;
+        let verdict = if self.keeps_up(rate_of(load), &ran.measured) { "kept up" } else { "too much" };
+        eprintln!("{}: {verdict}", told(load, &ran.measured));
+        Ok(ran)
+    }
+
+    fn keeps_up(&self, rate: f64, measured: &Measured) -> bool {
+        let p99 = u128::from(measured.latency.value_at_quantile(0.99));
+        p99 <= self.args.p99_below.as_micros() && measured.rate() >= rate * REACHED
+    }
+}
+
+fn at_rate(load: &Load, rate: f64) -> Load {
+    Load { pace: Pace::Open { rate }, ..load.clone() }
+}
+
+const fn rate_of(load: &Load) -> f64 {
+    match load.pace {
+        Pace::Open { rate } => rate,
+        Pace::Closed => 0.0,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
+fn told(load: &Load, measured: &Measured) -> String {
+    let at = |quantile| measured.latency.value_at_quantile(quantile) as f64 / 1e3;
+    format!(
+        "{:.0}/s asked for, {:.0}/s reached, p50 {:.2} ms, p99 {:.2} ms, {} errors",
+        rate_of(load),
+        measured.rate(),
+        at(0.5),
+        at(0.99),
+        measured.failed()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_doubles_until_it_is_too_much_and_then_goes_between() {
+        let mut search = Search { good: None, bad: None };
+        search.learn(100.0, true);
+        assert_eq!(search.next(), Some(200.0));
+        search.learn(200.0, true);
+        assert_eq!(search.next(), Some(400.0));
+        search.learn(400.0, false);
+        assert_eq!(search.next(), Some(300.0));
+        search.learn(300.0, true);
+        assert_eq!(search.next(), Some(350.0));
+    }
+
+    #[test]
+    fn a_first_rate_that_is_too_much_is_halved() {
+        let mut search = Search { good: None, bad: None };
+        search.learn(100.0, false);
+        assert_eq!(search.next(), Some(50.0));
+        assert!(!search.is_between());
+    }
+}

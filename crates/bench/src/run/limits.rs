@@ -1,0 +1,68 @@
+//! What a run was limited by.
+
+use std::time::Duration;
+
+use crate::account::Costs;
+use crate::driver::Pace;
+
+/// Of the cores, in use: so much is all of them.
+const ALL: f64 = 0.9;
+
+/// In a sentence. What else runs on the machine is not in it.
+pub(super) fn limited_by(costs: &Costs, elapsed: Duration, cores: usize, pace: Pace) -> String {
+    let share = |spent: Duration| spent.as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+    let driver = share(costs.driver_cpu);
+    let Some(server) = costs.server_cpu.map(share) else {
+        return format!(
+            "unknown: the server is not on this machine, or no --server-pid was given; driver {driver:.2} cores"
+        );
+    };
+    let postgres = costs.postgres_cpu.map(share);
+    let used = server + postgres.unwrap_or_default() + driver;
+    let told = postgres.map_or_else(String::new, |postgres| format!(", PostgreSQL {postgres:.2}"));
+    let told = format!("{used:.2} of {cores} cores in use: server {server:.2}{told}, driver {driver:.2}");
+    let what = match pace {
+        _ if used >= ALL * as_f64(cores) => "CPU",
+        Pace::Open { .. } => "the pace that was asked for",
+        Pace::Closed => "waiting: for commits, for locks, for other programs, or for more users",
+    };
+    format!("{what}; {told}")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no machine has so many")]
+const fn as_f64(cores: usize) -> f64 {
+    cores as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn costs(server: u64, postgres: u64, driver: u64) -> Costs {
+        let spent = Duration::from_millis;
+        let (server_cpu, postgres_cpu) = (Some(spent(server)), Some(spent(postgres)));
+        Costs { server_cpu, postgres_cpu, driver_cpu: spent(driver), ..Costs::default() }
+    }
+
+    #[test]
+    fn cores_that_are_all_in_use_are_the_limit() {
+        let said = limited_by(&costs(1100, 200, 600), SECOND, 2, Pace::Closed);
+        assert_eq!(said, "CPU; 1.90 of 2 cores in use: server 1.10, PostgreSQL 0.20, driver 0.60");
+    }
+
+    #[test]
+    fn idle_cores_wait_for_something_or_for_the_next_turn() {
+        let idle = costs(300, 100, 100);
+        assert!(limited_by(&idle, SECOND, 2, Pace::Closed).starts_with("waiting: for commits"));
+        let said = limited_by(&idle, SECOND, 2, Pace::Open { rate: 100.0 });
+        assert!(said.starts_with("the pace that was asked for; 0.50 of 2 cores"), "{said}");
+    }
+
+    #[test]
+    fn a_server_elsewhere_leaves_it_unknown() {
+        let costs = Costs { driver_cpu: SECOND, ..Costs::default() };
+        assert!(limited_by(&costs, SECOND, 2, Pace::Closed).starts_with("unknown"));
+    }
+}

@@ -1,0 +1,167 @@
+//! A run as a report.
+
+use std::ops::Range;
+
+use hdrhistogram::Histogram;
+
+use super::Ran;
+use crate::command::RunArgs;
+use crate::driver::{Length, Load, Pace, Second};
+use crate::floor::Floor;
+use crate::report::{Latency, RunReport, SecondReport};
+
+/// Steps of the plot of percentiles for each halving of what is left to 100.
+const STEPS: u32 = 5;
+/// Ranges of response times.
+const RANGES: u64 = 10;
+
+/// How it was run, in words.
+pub(super) fn settings(load: &Load, args: &RunArgs) -> Vec<(String, String)> {
+    let pace = match load.pace {
+        Pace::Closed => "closed loop: a user begins when its last operation has ended".to_owned(),
+        Pace::Open { rate } => {
+            format!("open loop: {rate:.0} operations a second, latency from the moment they are due")
+        }
+    };
+    let length = match load.length {
+        Length::Operations(operations) => format!("{operations} operations"),
+        Length::Duration(duration) => humantime::format_duration(duration).to_string(),
+    };
+    let said = [
+        ("connections", load.users.to_string()),
+        ("threads of the driver", load.threads.to_string()),
+        ("pace", pace),
+        ("length", length),
+        ("warm-up", humantime::format_duration(args.warm_up).to_string()),
+    ];
+    said.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// What was counted. Settings, machine and memory are whoever's knows them.
+pub(super) fn report(label: &str, ran: &Ran, floor: Option<Floor>) -> RunReport {
+    let (measured, costs) = (&ran.measured, &ran.costs);
+    let operations = measured.operations;
+    let micros = |spent: std::time::Duration| each(spent.as_secs_f64() * 1e6, operations);
+    let count = |counted: Option<u64>| counted.map(|counted| each(as_f64(counted), operations));
+    let (server, postgres) = (costs.server_cpu.map(micros), costs.postgres_cpu.map(micros));
+    let both = server.map(|server| server + postgres.unwrap_or_default());
+    RunReport {
+        scenario: label.to_owned(),
+        operations,
+        errors: measured.failed(),
+        errors_by_kind: measured.errors.clone(),
+        ops_per_second: measured.rate(),
+        elapsed_s: measured.elapsed.as_secs_f64(),
+        latency_ms: latency(&measured.latency),
+        server_cpu_us: server,
+        postgres_cpu_us: postgres,
+        driver_cpu_us: micros(costs.driver_cpu),
+        floor_cpu_us: floor.map(|floor| floor.hyper),
+        nginx_floor_cpu_us: floor.and_then(|floor| floor.nginx),
+        floors: both.zip(floor).map(|(both, floor)| both / floor.lowest()),
+        statements: count(costs.statements),
+        commits: count(costs.commits),
+        rows_written: count(costs.rows_written),
+        wal_bytes: count(costs.wal_bytes),
+        seconds: measured.seconds.iter().map(second).collect(),
+        histogram: histogram(&measured.latency),
+        percentiles: percentiles(&measured.latency),
+        settings: Vec::new(),
+        machine: Vec::new(),
+        server_memory: None,
+        limited_by: String::new(),
+        profile: ran.profile.clone(),
+    }
+}
+
+fn latency(counted: &Histogram<u64>) -> Latency {
+    let at = |quantile| milliseconds(counted.value_at_quantile(quantile));
+    Latency {
+        min: milliseconds(counted.min()),
+        mean: counted.mean() / 1e3,
+        p10: at(0.1),
+        p25: at(0.25),
+        p50: at(0.5),
+        p75: at(0.75),
+        p90: at(0.9),
+        p95: at(0.95),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: milliseconds(counted.max()),
+    }
+}
+
+fn percentiles(counted: &Histogram<u64>) -> Vec<(f64, f64)> {
+    let steps = counted.iter_quantiles(STEPS);
+    steps.map(|step| (step.quantile_iterated_to() * 100.0, milliseconds(step.value_iterated_to()))).collect()
+}
+
+/// How many lie in each of some ranges between the fastest and the slowest.
+fn histogram(counted: &Histogram<u64>) -> Vec<(f64, u64)> {
+    if counted.is_empty() {
+        return Vec::new();
+    }
+    let step = (counted.max() - counted.min() + 1).div_ceil(RANGES);
+    let (mut ranges, mut from) = (Vec::new(), counted.min());
+    while from <= counted.max() {
+        let to = from + step;
+        ranges.push((milliseconds(to.min(counted.max())), within(counted, from..to)));
+        from = to;
+    }
+    ranges
+}
+
+/// What is recorded stands for a bucket, which belongs where its lowest value lies.
+fn within(counted: &Histogram<u64>, range: Range<u64>) -> u64 {
+    let recorded = counted.iter_recorded();
+    let inside = recorded.filter(|step| {
+        let lowest = counted.lowest_equivalent(step.value_iterated_to()).max(counted.min());
+        range.contains(&lowest)
+    });
+    inside.map(|step| step.count_at_value()).sum()
+}
+
+fn second(second: &Second) -> SecondReport {
+    SecondReport {
+        operations: second.operations,
+        errors: second.errors,
+        p50_ms: milliseconds(second.p50_us),
+        p99_ms: milliseconds(second.p99_us),
+    }
+}
+
+fn milliseconds(micros: u64) -> f64 {
+    as_f64(micros) / 1e3
+}
+
+fn each(sum: f64, operations: u64) -> f64 {
+    if operations == 0 { 0.0 } else { sum / as_f64(operations) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nothing here is counted beyond 2^53")]
+const fn as_f64(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_lies_in_one_range_of_the_histogram() {
+        let mut counted = Histogram::new(3).unwrap();
+        (1..=5_000).for_each(|micros| counted.record(micros * 7).unwrap());
+        let ranges = histogram(&counted);
+        assert_eq!(ranges.len(), 10);
+        assert_eq!(ranges.iter().map(|(_, count)| count).sum::<u64>(), 5_000);
+        assert!(ranges.is_sorted_by(|one, next| one.0 < next.0), "{ranges:?}");
+        assert_eq!(histogram(&Histogram::new(3).unwrap()), []);
+    }
+
+    #[test]
+    fn operations_that_all_took_as_long_lie_in_one_range() {
+        let mut counted = Histogram::new(3).unwrap();
+        counted.record_n(250, 9).unwrap();
+        assert_eq!(histogram(&counted), [(0.25, 9)]);
+    }
+}

@@ -1,0 +1,236 @@
+//! The scenarios by name.
+
+use super::client_credentials::ClientCredentials;
+use super::clients::{CreateClient, GetClient, ListClients};
+use super::gateway::Gateway;
+use super::introspect::Introspect;
+use super::login::{Login, LoginPassword};
+use super::mix::Mix;
+use super::refresh::Refresh;
+use super::register::{Register, RegisterHarden};
+use super::revoke::Revoke;
+use super::userinfo::Userinfo;
+use super::{
+    ClientCredentialsOptions, Dialect, GatewayOptions, IntrospectOptions, ListClientsOptions, LoginOptions,
+    LoginPasswordOptions, RefreshOptions, RegisterHardenOptions, Scenario,
+};
+use crate::driver::Failure;
+
+/// A scenario with what was said about it.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// Authorization code with PKCE, login and consent accepted through the admin API: eight requests.
+    Login(LoginOptions),
+    /// The same through the pages of the server, with a password.
+    LoginPassword(LoginPasswordOptions),
+    /// A refresh token for the next.
+    Refresh(RefreshOptions),
+    /// A token for a client.
+    ClientCredentials(ClientCredentialsOptions),
+    /// What a token says.
+    Introspect(IntrospectOptions),
+    /// Who a token is about.
+    Userinfo(IntrospectOptions),
+    /// One client.
+    GetClient,
+    /// A page of clients.
+    ListClients(ListClientsOptions),
+    /// A client is made.
+    CreateClient,
+    /// A token is issued by client credentials and revoked: two requests.
+    Revoke(ClientCredentialsOptions),
+    /// Somebody registers; hardening is off.
+    Register,
+    /// Somebody registers, and is hardened.
+    RegisterHarden(RegisterHardenOptions),
+    /// A request through the gateway.
+    Gateway(GatewayOptions),
+    /// A day: a quiet while, then everybody before the match. Open loop.
+    Mix,
+}
+
+impl Kind {
+    /// As the command line names it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Login(_) => "login",
+            Self::LoginPassword(_) => "login-password",
+            Self::Refresh(_) => "refresh",
+            Self::ClientCredentials(_) => "client-credentials",
+            Self::Introspect(_) => "introspect",
+            Self::Userinfo(_) => "userinfo",
+            Self::GetClient => "get-client",
+            Self::ListClients(_) => "list-clients",
+            Self::CreateClient => "create-client",
+            Self::Revoke(_) => "revoke",
+            Self::Register => "register",
+            Self::RegisterHarden(_) => "register+harden",
+            Self::Gateway(_) => "gateway",
+            Self::Mix => "mix",
+        }
+    }
+
+    /// The name with its variant, as reports have it: `client-credentials (jwt)`.
+    pub fn label(&self) -> String {
+        let variant = match self {
+            Self::Login(options) => login_variant(options),
+            Self::LoginPassword(options) => login_variant(&options.login),
+            Self::Refresh(options) if has_openid(&options.scope.scope) => options.id_token.name().to_owned(),
+            Self::Refresh(_) => "without openid".to_owned(),
+            Self::ClientCredentials(options) => options.token.name().to_owned(),
+            Self::Revoke(options) => format!("{}, issued and revoked", options.token.name()),
+            Self::Introspect(options) | Self::Userinfo(options) => options.token.name().to_owned(),
+            Self::Gateway(options) => options.token.name().to_owned(),
+            Self::ListClients(options) => format!("page of {}", options.page),
+            Self::GetClient | Self::CreateClient | Self::Register | Self::RegisterHarden(_) | Self::Mix => {
+                return self.name().to_owned();
+            }
+        };
+        format!("{} ({variant})", self.name())
+    }
+
+    /// What a server that is started for it is told beside its defaults: keys and values of its configuration.
+    pub const fn settings(&self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Register => &[("identity.hardening.enabled", "false")],
+            _ => &[],
+        }
+    }
+
+    /// Whether it needs a gateway, with something behind it.
+    pub const fn needs_gateway(&self) -> bool {
+        matches!(self, Self::Gateway(_))
+    }
+
+    /// Whether it is an open loop always.
+    pub const fn needs_rate(&self) -> bool {
+        matches!(self, Self::Mix)
+    }
+
+    /// The scenario, for a server of this kind.
+    ///
+    /// # Errors
+    /// [`Failure::Setup`], if a server of this kind cannot be asked for that.
+    pub fn scenario(&self, dialect: &Dialect) -> Result<Box<dyn Scenario>, Failure> {
+        if let Dialect::Standard(_) = dialect
+            && !self.is_standard()
+        {
+            let why = "needs Hydra's API, which is not spoken to --server standard";
+            return Err(Failure::Setup(format!("{} {why}", self.name())));
+        }
+        let dialect = dialect.clone();
+        Ok(match self.clone() {
+            Self::Login(options) => Box::new(Login::new(dialect, options)),
+            Self::LoginPassword(options) => match dialect {
+                Dialect::Hydra => Box::new(LoginPassword::new(options)),
+                Dialect::Standard(_) => Box::new(Login::new(dialect, options.login)),
+            },
+            Self::Refresh(options) => Box::new(Refresh::new(dialect, options)),
+            Self::ClientCredentials(options) => Box::new(ClientCredentials::new(dialect, options)),
+            Self::Introspect(options) => Box::new(Introspect::new(dialect, options)),
+            Self::Userinfo(options) => Box::new(Userinfo::new(dialect, options)),
+            Self::Revoke(options) => Box::new(Revoke::new(dialect, options)),
+            Self::GetClient => Box::new(GetClient::default()),
+            Self::ListClients(options) => Box::new(ListClients::new(options)),
+            Self::CreateClient => Box::new(CreateClient),
+            Self::Register => Box::new(Register::default()),
+            Self::RegisterHarden(options) => Box::new(RegisterHarden::new(options)),
+            Self::Gateway(options) => Box::new(Gateway::new(options)),
+            Self::Mix => Box::new(Mix::new()?),
+        })
+    }
+
+    /// Whether it can be done at a server of which nothing but standards is known.
+    const fn is_standard(&self) -> bool {
+        matches!(
+            self,
+            Self::Login(_)
+                | Self::LoginPassword(_)
+                | Self::Refresh(_)
+                | Self::ClientCredentials(_)
+                | Self::Introspect(_)
+                | Self::Userinfo(_)
+                | Self::Revoke(_)
+        )
+    }
+}
+
+fn login_variant(options: &LoginOptions) -> String {
+    let client = if options.public_client { ", public client" } else { "" };
+    if has_openid(&options.scope.scope) {
+        format!("{}{client}", options.id_token.name())
+    } else {
+        format!("without openid{client}")
+    }
+}
+
+/// Whether a scope asks for an ID token.
+pub(super) fn has_openid(scope: &str) -> bool {
+    scope.split(' ').any(|value| value == "openid")
+}
+
+/// Whether a scope asks for a refresh token; Hydra takes `offline` as well.
+pub(super) fn is_offline(scope: &str) -> bool {
+    scope.split(' ').any(|value| matches!(value, "offline_access" | "offline"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ScopeOptions, StandardServer, TokenFormat};
+    use super::*;
+
+    fn standard() -> Dialect {
+        Dialect::Standard(StandardServer {
+            issuer: "http://127.0.0.1:1/".to_owned(),
+            client_id: "c".to_owned(),
+            client_secret: None,
+            redirect_uri: "http://127.0.0.1:4446/callback".to_owned(),
+            user: None,
+            password: None,
+        })
+    }
+
+    #[test]
+    fn a_label_says_the_variant() {
+        let jwt = ClientCredentialsOptions { token: TokenFormat::Jwt };
+        assert_eq!(Kind::ClientCredentials(jwt.clone()).label(), "client-credentials (jwt)");
+        assert_eq!(Kind::Revoke(jwt).label(), "revoke (jwt, issued and revoked)");
+        assert_eq!(Kind::Login(LoginOptions::default()).label(), "login (ES256)");
+        assert_eq!(Kind::ListClients(ListClientsOptions::default()).label(), "list-clients (page of 250)");
+        let scope = ScopeOptions { scope: "offline_access".to_owned() };
+        let plain = RefreshOptions { scope, ..RefreshOptions::default() };
+        assert_eq!(Kind::Refresh(plain).label(), "refresh (without openid)");
+        assert_eq!(Kind::Mix.label(), "mix");
+    }
+
+    #[test]
+    fn what_needs_hydras_api_is_refused_for_other_servers_in_a_sentence() {
+        let refused = Kind::GetClient.scenario(&standard()).err().unwrap();
+        assert!(refused.to_string().starts_with("get-client needs Hydra's API"), "{refused}");
+        assert!(Kind::Userinfo(IntrospectOptions::default()).scenario(&standard()).is_ok());
+    }
+
+    #[test]
+    fn everything_can_be_done_at_a_server_with_hydras_api() {
+        let kinds = [
+            Kind::Login(LoginOptions::default()),
+            Kind::LoginPassword(LoginPasswordOptions::default()),
+            Kind::Refresh(RefreshOptions::default()),
+            Kind::GetClient,
+            Kind::CreateClient,
+            Kind::Register,
+            Kind::RegisterHarden(RegisterHardenOptions::default()),
+            Kind::Gateway(GatewayOptions::default()),
+            Kind::Mix,
+        ];
+        for kind in kinds {
+            assert!(kind.scenario(&Dialect::Hydra).is_ok(), "{}", kind.name());
+        }
+    }
+
+    #[test]
+    fn a_refresh_token_is_asked_for_by_either_name() {
+        assert!(is_offline("openid offline") && is_offline("offline_access"));
+        assert!(!is_offline("openid") && !has_openid("openids offline"));
+    }
+}

@@ -1,0 +1,78 @@
+//! What users do. One file per scenario.
+
+mod client_credentials;
+mod clients;
+mod gateway;
+mod introspect;
+mod kind;
+mod login;
+mod mix;
+mod options;
+mod refresh;
+mod register;
+mod revoke;
+mod shape;
+mod support;
+mod userinfo;
+
+use async_trait::async_trait;
+
+pub use kind::Kind;
+pub use options::{
+    ClientCredentialsOptions, Dialect, GatewayOptions, IdTokenAlgorithm, IntrospectOptions,
+    ListClientsOptions, LoginOptions, LoginPasswordOptions, RefreshOptions, RegisterHardenOptions,
+    ScopeOptions, StandardServer, TokenFormat,
+};
+pub use shape::Shape;
+pub(crate) use support::code_flow::{CodeFlow, wanted};
+pub(crate) use support::crowd::each;
+
+use crate::driver::{Agent, Failure};
+use crate::target::Target;
+
+/// What a user was given and may try once more.
+#[derive(Debug, Clone, Copy)]
+pub enum Again<'a> {
+    /// A code that was redeemed, as it stood in the callback.
+    Code(&'a str),
+    /// A refresh token.
+    RefreshToken(&'a str),
+}
+
+/// Something that can be done again and again.
+#[async_trait(?Send)]
+pub trait Scenario: Send + Sync {
+    /// Makes what the operations need – clients, tokens, people – by the target's own API. Called once, before anything is
+    /// measured; `users` is how many agents there will be, with numbers from 0.
+    ///
+    /// # Errors
+    /// [`Failure`] of a request, or [`Failure::Setup`] with a sentence for the terminal.
+    async fn prepare(&mut self, target: &Target, users: usize) -> Result<(), Failure>;
+
+    /// One operation of one user. `turn` counts the operations of the run from 0, over all users.
+    ///
+    /// # Errors
+    /// [`Failure`], counted by its text.
+    async fn operate(&self, agent: &mut Agent, turn: u64) -> Result<(), Failure>;
+
+    /// After the last operation: waits for what the operations have left to do, and says what it found, as lines for the report.
+    ///
+    /// # Errors
+    /// [`Failure`] of a request.
+    async fn finish(&self, _target: &Target) -> Result<Vec<(String, String)>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Uses something once more that an answer gave the agent's user: whether that works. `None` where there is nothing of the kind.
+    ///
+    /// # Errors
+    /// [`Failure`] of a request.
+    async fn again(&self, _agent: &mut Agent, _what: Again<'_>) -> Result<Option<bool>, Failure> {
+        Ok(None)
+    }
+
+    /// How the rate of an open loop changes during the run, if it does: the rate that was asked for is the highest.
+    fn shape(&self) -> Option<Shape> {
+        None
+    }
+}

@@ -1,0 +1,197 @@
+//! What can be said about a scenario on the command line.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::target::{GATEWAY_PATH, GATEWAY_SCOPE};
+
+/// How the server is spoken to.
+#[derive(Debug, Clone, Default)]
+pub enum Dialect {
+    /// Hydra's API: what a scenario needs is made through the admin listener.
+    #[default]
+    Hydra,
+    /// Standards alone: endpoints by discovery, a client and a user that are there already.
+    Standard(StandardServer),
+}
+
+/// A server that is known by its issuer alone.
+#[derive(Debug, Clone)]
+pub struct StandardServer {
+    /// `issuer`, below which its discovery document is.
+    pub issuer: String,
+    /// A client that may do what the scenario does; it authenticates with `client_secret_basic`.
+    pub client_id: String,
+    /// Its secret; without one it is public.
+    pub client_secret: Option<String>,
+    /// A redirect URI of the client, where nothing has to listen.
+    pub redirect_uri: String,
+    /// Who logs in through the pages of the server.
+    pub user: Option<String>,
+    /// The password of that user.
+    pub password: Option<String>,
+}
+
+/// How an ID token is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum IdTokenAlgorithm {
+    /// ECDSA with P-256.
+    #[default]
+    #[value(name = "ES256")]
+    Es256,
+    /// RSA.
+    #[value(name = "RS256")]
+    Rs256,
+}
+
+impl IdTokenAlgorithm {
+    /// Its name in JOSE.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Es256 => "ES256",
+            Self::Rs256 => "RS256",
+        }
+    }
+}
+
+/// What access tokens look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum TokenFormat {
+    /// The server's own.
+    #[default]
+    Opaque,
+    /// Signed (RFC 9068).
+    Jwt,
+}
+
+impl TokenFormat {
+    /// Its name in `access_token_strategy`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Opaque => "opaque",
+            Self::Jwt => "jwt",
+        }
+    }
+}
+
+/// Of logins.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LoginOptions {
+    /// How the ID token is signed
+    #[arg(long, value_enum, default_value_t)]
+    pub id_token: IdTokenAlgorithm,
+    /// A client without a secret, with PKCE alone
+    #[arg(long)]
+    pub public_client: bool,
+    /// What is asked for
+    #[command(flatten)]
+    pub scope: ScopeOptions,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Args)]
+pub struct ScopeOptions {
+    /// The scope of the request
+    #[arg(long, default_value = "openid offline_access")]
+    pub scope: String,
+}
+
+impl Default for ScopeOptions {
+    fn default() -> Self {
+        Self { scope: "openid offline_access".to_owned() }
+    }
+}
+
+/// Of logins through the pages of the server.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LoginPasswordOptions {
+    /// What every login has
+    #[command(flatten)]
+    pub login: LoginOptions,
+    /// People who log in, made before the run; by default one for each user
+    #[arg(long)]
+    pub people: Option<usize>,
+}
+
+/// Of refreshes.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RefreshOptions {
+    /// How the ID token is signed, if the scope has openid
+    #[arg(long, value_enum, default_value_t)]
+    pub id_token: IdTokenAlgorithm,
+    /// With openid an ID token is issued each time, without it none
+    #[command(flatten)]
+    pub scope: ScopeOptions,
+}
+
+/// Of client credentials.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ClientCredentialsOptions {
+    /// What the access token looks like
+    #[arg(long, value_enum, default_value_t)]
+    pub token: TokenFormat,
+}
+
+/// Of introspection and userinfo.
+#[derive(Debug, Clone, Default, Args)]
+pub struct IntrospectOptions {
+    /// What the access tokens look like
+    #[arg(long, value_enum, default_value_t)]
+    pub token: TokenFormat,
+    /// How many different ones; by default one for each user
+    #[arg(long)]
+    pub tokens: Option<usize>,
+}
+
+/// Of a list of clients.
+#[derive(Debug, Clone, Args)]
+pub struct ListClientsOptions {
+    /// Clients on the page; so many are made before the run
+    #[arg(long, default_value_t = 250)]
+    pub page: usize,
+}
+
+impl Default for ListClientsOptions {
+    fn default() -> Self {
+        Self { page: 250 }
+    }
+}
+
+/// Of registrations that are hardened.
+#[derive(Debug, Clone, Args)]
+pub struct RegisterHardenOptions {
+    /// How long to wait, after the last registration, until all are hardened
+    #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
+    pub drain: Duration,
+}
+
+impl Default for RegisterHardenOptions {
+    fn default() -> Self {
+        Self { drain: Duration::from_mins(1) }
+    }
+}
+
+/// Of requests through the gateway.
+#[derive(Debug, Clone, Args)]
+pub struct GatewayOptions {
+    /// What the access token looks like
+    #[arg(long, value_enum, default_value_t)]
+    pub token: TokenFormat,
+    /// How many different ones; by default one for each user
+    #[arg(long)]
+    pub tokens: Option<usize>,
+    /// What is asked for
+    #[arg(long, default_value = GATEWAY_PATH)]
+    pub path: String,
+    /// The scope of the access token, as the route takes it
+    #[arg(long, default_value = GATEWAY_SCOPE)]
+    pub scope: String,
+}
+
+impl Default for GatewayOptions {
+    fn default() -> Self {
+        let (path, scope) = (GATEWAY_PATH.to_owned(), GATEWAY_SCOPE.to_owned());
+        Self { token: TokenFormat::Opaque, tokens: None, path, scope }
+    }
+}

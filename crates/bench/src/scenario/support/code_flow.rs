@@ -1,0 +1,277 @@
+//! Logins: authorization code with PKCE, in a browser that is new each time.
+
+use std::borrow::Cow;
+
+use super::application::{Application, Wanted};
+use super::crowd;
+use super::field;
+use super::id_token::{self, Expected};
+use super::legs::{Accepting, accepted, raw_query_value};
+use super::pages::{self, Credentials};
+use super::proof::Proof;
+use crate::driver::{Agent, Failure, Receipt};
+use crate::scenario::kind::{has_openid, is_offline};
+use crate::scenario::{Again, Dialect, IdTokenAlgorithm, LoginOptions};
+use crate::target::Target;
+
+/// How somebody gets from the authorization endpoint back to the application.
+enum Way {
+    /// Login and consent are accepted through the admin API, as an application for logins does.
+    Admin {
+        /// The body that accepts a login, for each person.
+        logins: Vec<String>,
+        /// The body that accepts a consent.
+        consent: String,
+    },
+    /// The pages of the server are filled in.
+    Pages(Vec<Credentials>),
+}
+
+/// What a login gave.
+pub(crate) struct Tokens {
+    pub(crate) code: String,
+    pub(crate) access_token: String,
+    pub(crate) refresh_token: Option<String>,
+    pub(crate) id_token: Option<String>,
+}
+
+/// Logins of one application.
+pub(crate) struct CodeFlow {
+    pub(crate) application: Application,
+    /// Path and query of the authorization request, up to what differs.
+    begin: String,
+    /// The token request, up to what differs.
+    redeem: String,
+    proofs: Vec<Proof>,
+    way: Way,
+    has_id_token: bool,
+    is_offline: bool,
+}
+
+impl CodeFlow {
+    /// Of so many people, who exist as soon as they are accepted, or who the server knows under one name.
+    pub(crate) async fn prepared(
+        target: &Target,
+        dialect: &Dialect,
+        options: &LoginOptions,
+        wanted: Wanted<'_>,
+        people: usize,
+    ) -> Result<Self, Failure> {
+        let mut agent = crowd::alone(target);
+        match dialect {
+            Dialect::Hydra => {
+                let application = Application::registered(&mut agent, &wanted).await?;
+                Self::of(application, options, Way::by_admin(options, people), people)
+            }
+            Dialect::Standard(server) => {
+                let application = Application::known(&mut agent, server).await?;
+                let (Some(name), Some(password)) = (&server.user, &server.password) else {
+                    return Err(Failure::Setup(
+                        "logins at this server need --user and --password".to_owned(),
+                    ));
+                };
+                let credentials = Credentials { name: name.clone(), password: password.clone() };
+                Self::of(application, options, Way::Pages(vec![credentials]), people)
+            }
+        }
+    }
+
+    /// Of these people, through the pages of the server.
+    pub(crate) async fn through_pages(
+        target: &Target,
+        options: &LoginOptions,
+        people: Vec<Credentials>,
+    ) -> Result<Self, Failure> {
+        let application = Application::registered(&mut crowd::alone(target), &wanted(options)).await?;
+        let count = people.len();
+        Self::of(application, options, Way::Pages(people), count)
+    }
+
+    /// The same, after somebody has logged in and the ID token was verified.
+    pub(crate) async fn verified(
+        self,
+        target: &Target,
+        algorithm: IdTokenAlgorithm,
+    ) -> Result<Self, Failure> {
+        let mut agent = crowd::alone(target);
+        let tokens = self.log_in(&mut agent, 0, 0).await?;
+        if let Some(token) = &tokens.id_token {
+            let Application { id, places, .. } = &self.application;
+            let expected = Expected { client_id: id, nonce: &nonce(0), algorithm, jwks: &places.jwks };
+            id_token::verify(&mut agent, token, &expected).await?;
+        }
+        Ok(self)
+    }
+
+    fn of(
+        application: Application,
+        options: &LoginOptions,
+        way: Way,
+        people: usize,
+    ) -> Result<Self, Failure> {
+        let scope = options.scope.scope.as_str();
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &application.id)
+            .append_pair("redirect_uri", &application.redirect_uri)
+            .append_pair("scope", scope)
+            .append_pair("code_challenge_method", "S256")
+            .finish();
+        let separator = if application.places.authorization.contains('?') { '&' } else { '?' };
+        let begin = format!("{}{separator}{query}", application.places.authorization);
+        let redeem = application
+            .form(&[("grant_type", "authorization_code"), ("redirect_uri", &application.redirect_uri)]);
+        let proofs = (0..people.max(1)).map(|_| Proof::fresh()).collect::<Result<_, _>>()?;
+        let (has_id_token, is_offline) = (has_openid(scope), is_offline(scope));
+        Ok(Self { application, begin, redeem, proofs, way, has_id_token, is_offline })
+    }
+
+    /// Logs somebody in, in a new browser.
+    pub(crate) async fn log_in(&self, agent: &mut Agent, who: usize, turn: u64) -> Result<Tokens, Failure> {
+        let proof = of(&self.proofs, who)?;
+        agent.forget_cookies();
+        let (state, nonce) = (state(turn), nonce(turn));
+        let start = format!("{}&state={state}&nonce={nonce}&code_challenge={}", self.begin, proof.challenge);
+        let callback = match &self.way {
+            Way::Admin { logins, consent } => {
+                accepted(agent, &start, Accepting { login: of(logins, who)?, consent }).await?
+            }
+            Way::Pages(people) => {
+                pages::walk(agent, start, &self.application.redirect_uri, of(people, who)?).await?
+            }
+        };
+        if raw_query_value(&callback, "state") != Some(&state) {
+            return Err(Failure::Incomplete { step: "callback", missing: "the state of the request" });
+        }
+        let code = raw_query_value(&callback, "code");
+        let code = code.ok_or_else(|| no_code(&callback))?;
+        self.tokens_for(agent, code, proof, &nonce).await
+    }
+
+    /// A refresh token for another.
+    pub(crate) async fn refresh(&self, agent: &mut Agent, token: &str) -> Result<String, Failure> {
+        const STEP: &str = "refresh";
+        let form = self.application.form(&[("grant_type", "refresh_token"), ("refresh_token", token)]);
+        let answer =
+            self.application.post(agent, &self.application.places.token, &form).await?.expect(200, STEP)?;
+        Ok(field::REFRESH_TOKEN.required(&answer, STEP)?.into_owned())
+    }
+
+    /// Whether somebody gets tokens for a code, or for a refresh token.
+    pub(crate) async fn again(&self, agent: &mut Agent, what: Again<'_>) -> Result<bool, Failure> {
+        let form = match what {
+            Again::Code(code) => {
+                let verifier = &of(&self.proofs, agent.user)?.verifier;
+                format!("{}&code={code}&code_verifier={verifier}", self.redeem)
+            }
+            Again::RefreshToken(token) => {
+                self.application.form(&[("grant_type", "refresh_token"), ("refresh_token", token)])
+            }
+        };
+        match self.application.post(agent, &self.application.places.token, &form).await?.status() {
+            200 => Ok(true),
+            400 => Ok(false),
+            status => Err(Failure::Status { step: "token", status }),
+        }
+    }
+
+    async fn tokens_for(
+        &self,
+        agent: &mut Agent,
+        code: &str,
+        proof: &Proof,
+        nonce: &str,
+    ) -> Result<Tokens, Failure> {
+        const STEP: &str = "token";
+        let form = format!("{}&code={code}&code_verifier={}", self.redeem, proof.verifier);
+        let answer =
+            self.application.post(agent, &self.application.places.token, &form).await?.expect(200, STEP)?;
+        let access_token = field::ACCESS_TOKEN.required(&answer, STEP)?.into_owned();
+        // Some servers give a refresh token unasked.
+        let refresh_token = field::REFRESH_TOKEN.of(answer.body()).map(Cow::into_owned);
+        if self.is_offline && refresh_token.is_none() {
+            return Err(Failure::Incomplete { step: STEP, missing: "refresh_token" });
+        }
+        let id_token = field::ID_TOKEN.of(answer.body()).map(Cow::into_owned);
+        if self.has_id_token && !id_token.as_ref().is_some_and(|token| id_token::has_nonce(token, nonce)) {
+            return Err(Failure::Incomplete {
+                step: STEP,
+                missing: "an ID token with the nonce of the request",
+            });
+        }
+        let tokens = Tokens { code: code.to_owned(), access_token, refresh_token, id_token };
+        agent.record(|| tokens.receipt());
+        Ok(tokens)
+    }
+}
+
+impl Way {
+    fn by_admin(options: &LoginOptions, people: usize) -> Self {
+        let logins =
+            (0..people.max(1)).map(|number| format!(r#"{{"subject":"person-{number}","remember":false}}"#));
+        let scopes: Vec<_> = options.scope.scope.split_ascii_whitespace().collect();
+        let consent = serde_json::json!({
+            "grant_scope": scopes, "grant_access_token_audience": [], "remember": false,
+        });
+        Self::Admin { logins: logins.collect(), consent: consent.to_string() }
+    }
+}
+
+impl Tokens {
+    fn receipt(&self) -> Receipt {
+        Receipt::Issued {
+            code: self.code.clone(),
+            access_token: self.access_token.clone(),
+            refresh_token: self.refresh_token.clone(),
+        }
+    }
+}
+
+/// What a client for such logins is registered with.
+pub(crate) fn wanted(options: &LoginOptions) -> Wanted<'_> {
+    Wanted {
+        scope: &options.scope.scope,
+        id_token: options.id_token,
+        is_public: options.public_client,
+        ..Wanted::default()
+    }
+}
+
+/// Why the application got none.
+fn no_code(callback: &str) -> Failure {
+    let is_refused = raw_query_value(callback, "error").is_some();
+    let missing = if is_refused { "code (there is an error instead)" } else { "code" };
+    Failure::Incomplete { step: "callback", missing }
+}
+
+fn of<T>(people: &[T], who: usize) -> Result<&T, Failure> {
+    let found = who.checked_rem(people.len()).and_then(|index| people.get(index));
+    found.ok_or_else(|| Failure::Setup("there is nobody to log in".to_owned()))
+}
+
+fn state(turn: u64) -> String {
+    format!("state-{turn:016x}")
+}
+
+fn nonce(turn: u64) -> String {
+    format!("nonce-{turn:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_logins_than_people_begin_with_the_first_again() {
+        assert_eq!(of(&["a", "b"], 3).unwrap(), &"b");
+        assert!(of::<u8>(&[], 3).is_err());
+    }
+
+    #[test]
+    fn consent_is_given_to_what_is_asked_for() {
+        let Way::Admin { logins, consent } = Way::by_admin(&LoginOptions::default(), 2) else { panic!() };
+        assert_eq!(logins[1], r#"{"subject":"person-1","remember":false}"#);
+        let consent: serde_json::Value = serde_json::from_str(&consent).unwrap();
+        assert_eq!(consent["grant_scope"], serde_json::json!(["openid", "offline_access"]));
+    }
+}

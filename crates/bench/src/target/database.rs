@@ -1,0 +1,111 @@
+//! The database under the server: a private PostgreSQL, or what a DSN names.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sluice_private_postgres::{ClusterOptions, PrivateCluster};
+use tokio_postgres::NoTls;
+
+use super::TargetError;
+use super::process::{is_there, kill_now};
+use crate::account::processes::tree;
+
+/// `statfs(2)`: this is memory.
+const TMPFS: i64 = 0x0102_1994;
+/// A new postmaster does not start while the old one has an entry in the table of processes.
+const GONE_WITHIN: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+const NAME: &str = "sluice";
+
+/// What the server stores into.
+pub(super) struct Database {
+    dsn: String,
+    cluster: Option<PrivateCluster>,
+    told: String,
+}
+
+impl Database {
+    /// What the DSN names; a private PostgreSQL without one.
+    pub(super) async fn of(dsn: Option<&str>, folder: &Path) -> Result<Self, TargetError> {
+        let Some(dsn) = dsn else { return Self::private().await };
+        let given = |dsn: String, told: &str| Ok(Self { dsn, cluster: None, told: told.to_owned() });
+        if is_postgres(dsn) {
+            return given(dsn.to_owned(), "PostgreSQL, as given");
+        }
+        match dsn.split_once(':') {
+            Some(("sqlite", "" | "//")) => {
+                let file = folder.join("sluice.db");
+                given(format!("sqlite:{}", file.display()), "SQLite, a file of this run")
+            }
+            Some(("sqlite", _)) => given(dsn.to_owned(), "SQLite, as given"),
+            _ => Err(TargetError::UnknownDsn(dsn.to_owned())),
+        }
+    }
+
+    async fn private() -> Result<Self, TargetError> {
+        let mut options = ClusterOptions::stock().with_statements();
+        options.below = disk();
+        for durable in ["fsync", "synchronous_commit", "full_page_writes"] {
+            options = options.with(durable, "on");
+        }
+        let started = tokio::task::spawn_blocking(move || PrivateCluster::start_with(&options));
+        let cluster = started.await.map_err(std::io::Error::other)??;
+        let (client, connection) = tokio_postgres::connect(&cluster.dsn("postgres"), NoTls).await?;
+        let connection = tokio::spawn(connection);
+        let made = client.batch_execute(&format!("CREATE DATABASE {NAME}")).await;
+        connection.abort();
+        made?;
+        let set: Vec<_> = cluster.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let told = format!("private PostgreSQL as it ships, with {}", set.join(", "));
+        Ok(Self { dsn: cluster.dsn(NAME), cluster: Some(cluster), told })
+    }
+
+    pub(super) fn dsn(&self) -> &str {
+        &self.dsn
+    }
+
+    /// Whether it was started here.
+    pub(super) const fn is_own(&self) -> bool {
+        self.cluster.is_some()
+    }
+
+    /// The DSN, if it is one of PostgreSQL.
+    pub(super) fn postgres(&self) -> Option<&str> {
+        Some(self.dsn.as_str()).filter(|dsn| is_postgres(dsn))
+    }
+
+    pub(super) fn settings(&self) -> Vec<(String, String)> {
+        vec![("database".to_owned(), self.told.clone())]
+    }
+
+    /// SIGKILL of the postmaster and all its children; returns when they are gone.
+    pub(super) fn kill(&self) -> Result<(), TargetError> {
+        let cluster = self.cluster.as_ref().ok_or(TargetError::Foreign)?;
+        let postmaster = cluster.postmaster().ok_or(TargetError::Foreign)?;
+        // The root first: what it would start meanwhile is started no more.
+        let members: Vec<_> =
+            tree(postmaster).into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
+        members.iter().copied().for_each(kill_now);
+        let began = Instant::now();
+        while members.iter().any(|pid| is_there(*pid)) && began.elapsed() < GONE_WITHIN {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+
+    pub(super) fn start_again(&self) -> Result<(), TargetError> {
+        Ok(self.cluster.as_ref().ok_or(TargetError::Foreign)?.start_again()?)
+    }
+}
+
+/// Whether a DSN is one of PostgreSQL.
+pub(super) fn is_postgres(dsn: &str) -> bool {
+    dsn.starts_with("postgres://") || dsn.starts_with("postgresql://")
+}
+
+/// A folder for data that is on a disk, not in memory: `$TMPDIR`, `/tmp` or `/var/tmp`.
+pub(crate) fn disk() -> PathBuf {
+    let temporary = std::env::temp_dir();
+    let in_memory = rustix::fs::statfs(&temporary).is_ok_and(|found| found.f_type == TMPFS);
+    if in_memory { PathBuf::from("/var/tmp") } else { temporary }
+}

@@ -1,0 +1,248 @@
+//! What is measured: a server that runs already, or one that is started here on a private database.
+//!
+//! [`Target::found`], [`Target::started`]. [`database`]: the private PostgreSQL, or what a DSN names. [`server`]: the program as
+//! a process. [`backend`]: what is behind the gateway. [`idle`]: what it takes while nobody asks.
+//!
+//! Everything that was started here ends with the target, and with this process however that ends.
+
+mod backend;
+mod database;
+mod error;
+mod idle;
+pub(crate) mod nginx;
+pub(crate) mod process;
+pub(crate) mod server;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use url::Url;
+
+use crate::driver::{Endpoint, Endpoints};
+use crate::report::Memory;
+
+use backend::Backend;
+use database::Database;
+use server::Server;
+
+pub(crate) use database::disk;
+pub use error::TargetError;
+pub(crate) use error::told;
+pub use idle::Idle;
+
+/// A path behind the gateway of a started target. It takes a token with [`GATEWAY_SCOPE`].
+pub const GATEWAY_PATH: &str = "/orders";
+/// The scope that [`GATEWAY_PATH`] takes.
+pub const GATEWAY_SCOPE: &str = "orders.read";
+
+/// A server that runs already.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// What browsers and applications see.
+    pub public: Url,
+    /// The admin listener, where there is one.
+    pub admin: Option<Url>,
+    /// The gateway, where there is one.
+    pub gateway: Option<Url>,
+    /// Its processes, if they are on this machine.
+    pub pids: Vec<u32>,
+    /// The PostgreSQL that it works on, to account for.
+    pub dsn: Option<String>,
+    /// A process of its database, which counts with all below it; for a PostgreSQL on this machine the DSN is enough.
+    pub database_pid: Option<u32>,
+}
+
+/// How a server is started.
+#[derive(Debug, Clone, Default)]
+pub struct Start {
+    /// `postgres://…`, `sqlite:FILE`, or `sqlite:` for a file that is thrown away. A private PostgreSQL by default.
+    pub dsn: Option<String>,
+    /// Settings over the defaults that the server ships with, `key=value`.
+    pub set: Vec<String>,
+    /// With the gateway, and something behind it.
+    pub gateway: bool,
+}
+
+/// A server under measurement.
+pub struct Target {
+    /// Where it listens.
+    pub endpoints: Arc<Endpoints>,
+    /// The processes of the server, if they are on this machine: each with all its children counts.
+    pub server_pids: Vec<u32>,
+    /// The database that is accounted for, if it is PostgreSQL.
+    pub postgres: Option<String>,
+    /// A process of the database with all below it, where it is known and [`Self::postgres`] does not tell.
+    pub database_pid: Option<u32>,
+    /// From the start of the process to the first `200` of `/health/ready`, the schema's migrations included.
+    pub started_in: Option<Duration>,
+    /// What the process took while nobody asked, if it was started here.
+    pub idle: Option<Idle>,
+    // In the order in which they end.
+    _backend: Option<Backend>,
+    server: Option<Server>,
+    database: Option<Database>,
+    folder: Option<TempDir>,
+    settings: Vec<(String, String)>,
+}
+
+impl Target {
+    /// A server that runs already.
+    ///
+    /// # Errors
+    /// [`TargetError`] if a URL cannot be used.
+    pub fn found(found: &Found) -> Result<Self, TargetError> {
+        let endpoint = |url: &Option<Url>| url.as_ref().map(Endpoint::of).transpose();
+        let endpoints = Endpoints {
+            public: Endpoint::of(&found.public)?,
+            admin: endpoint(&found.admin)?,
+            gateway: endpoint(&found.gateway)?,
+        };
+        let postgres = found.dsn.clone().filter(|dsn| database::is_postgres(dsn));
+        let mut settings = vec![("server".to_owned(), format!("found at {}", found.public))];
+        if found.pids.is_empty() {
+            settings.push(("CPU of the server".to_owned(), "unknown: no --server-pid was given".to_owned()));
+        }
+        Ok(Self {
+            endpoints: Arc::new(endpoints),
+            server_pids: found.pids.clone(),
+            postgres,
+            database_pid: found.database_pid,
+            started_in: None,
+            idle: None,
+            _backend: None,
+            server: None,
+            database: None,
+            folder: None,
+            settings,
+        })
+    }
+
+    /// Starts `program` with the settings it ships with: request log and audit to a file, metrics on. Development mode only
+    /// because there is no TLS here.
+    ///
+    /// # Errors
+    /// [`TargetError`] with what the programs said. Nothing is left running.
+    pub async fn started(start: &Start, program: &Path) -> Result<Self, TargetError> {
+        let folder = tempfile::Builder::new().prefix("sluice-bench.").tempdir_in(database::disk())?;
+        let database = Database::of(start.dsn.as_deref(), folder.path()).await?;
+        let backend = if start.gateway { Some(Backend::start(folder.path()).await?) } else { None };
+        let mut server = Server::of(program, folder.path(), database.dsn())?;
+        if let Some(backend) = &backend {
+            server.with_gateway(&backend.routes(folder.path())?)?;
+        }
+        server.set(&start.set);
+        let took = server.start().await?;
+        let idle = Idle::of(server.pid()).await;
+        let mut settings = server.settings();
+        settings.extend(database.settings());
+        settings.extend(
+            backend.iter().map(|backend| ("behind the gateway".to_owned(), backend.name().to_owned())),
+        );
+        Ok(Self {
+            endpoints: Arc::new(server.endpoints().clone()),
+            server_pids: vec![server.pid()],
+            postgres: database.postgres().map(str::to_owned),
+            database_pid: None,
+            started_in: Some(took),
+            idle,
+            _backend: backend,
+            server: Some(server),
+            database: Some(database),
+            folder: Some(folder),
+            settings,
+        })
+    }
+
+    /// How it was started, in words: name and value, for the report.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let mut settings = self.settings.clone();
+        if let Some(took) = self.started_in {
+            settings.push((
+                "start".to_owned(),
+                format!("{:.0} ms to ready, schema included", took.as_secs_f64() * 1e3),
+            ));
+        }
+        if let Some(idle) = self.idle {
+            settings.push(("idle".to_owned(), idle.to_string()));
+        }
+        settings
+    }
+
+    /// Resident memory of the server's processes; `None` if they are not on this machine.
+    pub fn memory(&self) -> Option<Memory> {
+        idle::memory(&self.server_pids)
+    }
+
+    /// The DSN as the server has it, whatever the store.
+    pub fn dsn(&self) -> Option<&str> {
+        self.database.as_ref().map(Database::dsn).or(self.postgres.as_deref())
+    }
+
+    /// Where what was started keeps its files.
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.path().to_owned())
+    }
+
+    /// Forgets what the server logged so far, so that a long run does not fill the disk.
+    pub fn empty_log(&self) {
+        if let Some(server) = &self.server {
+            server.empty_log();
+        }
+    }
+
+    /// Whether it was started here, and so may be killed.
+    pub const fn is_own(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Kills the server (SIGKILL).
+    ///
+    /// # Errors
+    /// [`TargetError::Foreign`] if it was not started here.
+    pub fn kill_server(&mut self) -> Result<(), TargetError> {
+        self.server.as_mut().ok_or(TargetError::Foreign)?.kill();
+        Ok(())
+    }
+
+    /// Starts the server again where it listened before.
+    ///
+    /// # Errors
+    /// [`TargetError`] with what it said.
+    pub async fn start_server_again(&mut self) -> Result<Duration, TargetError> {
+        let server = self.server.as_mut().ok_or(TargetError::Foreign)?;
+        let took = server.start().await?;
+        self.server_pids = vec![server.pid()];
+        Ok(took)
+    }
+
+    /// Waits until the server says that it is ready, which it is not while its database is away.
+    ///
+    /// # Errors
+    /// [`TargetError`] with what it said last.
+    pub async fn until_ready(&self) -> Result<(), TargetError> {
+        self.server.as_ref().ok_or(TargetError::Foreign)?.until_ready().await
+    }
+
+    /// Whether a PostgreSQL was started for it.
+    pub fn has_own_postgres(&self) -> bool {
+        self.database.as_ref().is_some_and(Database::is_own)
+    }
+
+    /// Kills every process of the private PostgreSQL (SIGKILL).
+    ///
+    /// # Errors
+    /// [`TargetError::Foreign`] if it was not started here.
+    pub fn kill_postgres(&mut self) -> Result<(), TargetError> {
+        self.database.as_mut().ok_or(TargetError::Foreign)?.kill()
+    }
+
+    /// Starts it again; blocks until it has recovered.
+    ///
+    /// # Errors
+    /// [`TargetError`] with what it said.
+    pub fn start_postgres_again(&mut self) -> Result<(), TargetError> {
+        self.database.as_mut().ok_or(TargetError::Foreign)?.start_again()
+    }
+}

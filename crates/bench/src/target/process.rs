@@ -1,0 +1,98 @@
+//! A process of the harness: it ends when this is dropped, and when the harness ends, even by SIGKILL.
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Waits until nobody holds the other end of its standard input any more, and ends the process then. Arguments: file of its
+/// log, seconds that it has for its end, the command.
+const WATCHDOG: &str = r#"
+log=$1 patience=$2
+shift 2
+"$@" </dev/null >>"$log" 2>&1 &
+process=$!
+echo "$process"
+cat >/dev/null
+kill "$process" 2>/dev/null
+(sleep "$patience"; kill -9 "$process") >/dev/null 2>&1 </dev/null &
+guard=$!
+wait "$process" 2>/dev/null
+kill "$guard" 2>/dev/null
+exit 0
+"#;
+const PATIENCE_SECONDS: &str = "15";
+/// What a process may know of the environment: nothing that configures it.
+const ENVIRONMENT: &[&str] = &["PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR"];
+
+/// A process with its watchdog.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pid: u32,
+    watchdog: Child,
+    /// Whose end is what the watchdog waits for.
+    alive: Option<ChildStdin>,
+}
+
+impl Process {
+    /// Starts a program; what it says is appended to `log`.
+    pub(crate) fn start<S: AsRef<OsStr>>(program: &Path, arguments: &[S], log: &Path) -> io::Result<Self> {
+        let kept = ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        let mut command = Command::new("sh");
+        command.args(["-c", WATCHDOG, "sh"]).arg(log).arg(PATIENCE_SECONDS).arg(program).args(arguments);
+        command.env_clear().envs(kept).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // Ctrl-C is for the harness, which still has something to ask the server.
+        let mut watchdog = command.process_group(0).spawn()?;
+        let alive = watchdog.stdin.take();
+        let mut said = String::new();
+        if let Some(stdout) = watchdog.stdout.take() {
+            BufReader::new(stdout).read_line(&mut said)?;
+        }
+        let pid = said.trim().parse().map_err(|_| io::Error::other("a process did not say its id"))?;
+        Ok(Self { pid, watchdog, alive })
+    }
+
+    pub(crate) const fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Whether it runs.
+    pub(crate) fn is_running(&self) -> bool {
+        is_running(self.pid)
+    }
+
+    /// SIGKILL.
+    pub(crate) fn kill(&self) {
+        kill_now(self.pid);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.alive.take());
+        // Gone or not, nobody waits for it.
+        drop(self.watchdog.wait());
+    }
+}
+
+/// Whether a process runs: one that has ended and whose end nobody asked for does not.
+pub(crate) fn is_running(pid: u32) -> bool {
+    let stat = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok()?.stat().ok());
+    stat.is_some_and(|stat| !matches!(stat.state, 'Z' | 'X'))
+}
+
+/// Whether there is such a process, even one that has ended and whose end nobody asked for.
+pub(crate) fn is_there(pid: u32) -> bool {
+    i32::try_from(pid).is_ok_and(|pid| procfs::process::Process::new(pid).is_ok())
+}
+
+/// SIGKILL, if the process is there.
+pub(crate) fn kill_now(pid: u32) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // It may have ended by itself.
+        let _ended_before = kill_process(pid, Signal::KILL);
+    }
+}

@@ -1,0 +1,169 @@
+//! The server as a process.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
+use super::TargetError;
+use super::process::Process;
+use crate::driver::{Agent, Ask, Endpoint, Endpoints, Origin};
+
+/// The pause between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Of the end of the log, when the server did not start.
+const TAIL: u64 = 2000;
+const TAIL_LINES: usize = 5;
+
+/// The program, where it listens, and the process once it is started.
+pub(super) struct Server {
+    program: PathBuf,
+    log: PathBuf,
+    endpoints: Endpoints,
+    arguments: Vec<String>,
+    /// What was set over the defaults by whoever runs the benchmark.
+    set: Vec<String>,
+    process: Option<Process>,
+}
+
+impl Server {
+    /// Not started yet.
+    pub(super) fn of(program: &Path, folder: &Path, dsn: &str) -> Result<Self, TargetError> {
+        let (public, admin) = (free_endpoint()?, free_endpoint()?);
+        let arguments = ["serve", "all", "--dev", "--auto-migrate", "--data-dir"].map(str::to_owned);
+        let mut server = Self {
+            program: program.to_owned(),
+            log: folder.join("server.log"),
+            arguments: arguments.to_vec(),
+            set: Vec::new(),
+            process: None,
+            endpoints: Endpoints { public, admin: Some(admin.clone()), gateway: None },
+        };
+        server.arguments.push(folder.display().to_string());
+        server.option("dsn", dsn);
+        server.option("urls.self.issuer", &format!("http://{}/", server.endpoints.public.host));
+        server.listen("public", server.endpoints.public.address);
+        server.listen("admin", admin.address);
+        Ok(server)
+    }
+
+    /// With the gateway beside it.
+    pub(super) fn with_gateway(&mut self, routes: &Path) -> Result<(), TargetError> {
+        let gateway = free_endpoint()?;
+        self.listen("gateway", gateway.address);
+        self.option("serve.decisions.enabled", "false");
+        self.option("gateway.routes", &routes.display().to_string());
+        let log = self.log.with_file_name("gateway.log").display().to_string();
+        self.option("gateway.access_log", &log);
+        self.endpoints.gateway = Some(gateway);
+        Ok(())
+    }
+
+    /// Settings over the defaults.
+    pub(super) fn set(&mut self, settings: &[String]) {
+        self.set.extend_from_slice(settings);
+    }
+
+    fn listen(&mut self, listener: &str, address: SocketAddr) {
+        self.option(&format!("serve.{listener}.host"), &address.ip().to_string());
+        self.option(&format!("serve.{listener}.port"), &address.port().to_string());
+    }
+
+    fn option(&mut self, key: &str, value: &str) {
+        self.arguments.extend(["--set".to_owned(), format!("{key}={value}")]);
+    }
+
+    /// Starts it, and waits until it is ready; how long that took. A process that is still there is ended before.
+    pub(super) async fn start(&mut self) -> Result<Duration, TargetError> {
+        drop(self.process.take());
+        let mut arguments = self.arguments.clone();
+        arguments.extend(self.set.iter().flat_map(|pair| ["--set".to_owned(), pair.clone()]));
+        let began = Instant::now();
+        let process = Process::start(&self.program, &arguments, &self.log)?;
+        self.process = Some(process);
+        self.until_ready().await?;
+        Ok(began.elapsed())
+    }
+
+    /// Until `/health/ready` says so.
+    pub(super) async fn until_ready(&self) -> Result<(), TargetError> {
+        let began = Instant::now();
+        let mut agent = Agent::new(0, Arc::new(self.endpoints.clone()), None);
+        loop {
+            let answer = agent.send(&Ask::get(Origin::Admin, "/health/ready")).await;
+            if answer.is_ok_and(|answer| answer.status() == 200) {
+                return Ok(());
+            }
+            if !self.process.as_ref().is_some_and(Process::is_running) {
+                return Err(TargetError::Ended(self.last_words()));
+            }
+            if began.elapsed() > PATIENCE {
+                return Err(TargetError::NotReady(PATIENCE.as_secs(), self.last_words()));
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// The process, or 0 before the start.
+    pub(super) fn pid(&self) -> u32 {
+        self.process.as_ref().map_or(0, Process::pid)
+    }
+
+    pub(super) fn kill(&mut self) {
+        if let Some(process) = self.process.take() {
+            process.kill();
+        }
+    }
+
+    pub(super) const fn endpoints(&self) -> &Endpoints {
+        &self.endpoints
+    }
+
+    /// How it runs, for the report.
+    pub(super) fn settings(&self) -> Vec<(String, String)> {
+        let set = if self.set.is_empty() {
+            "none: the defaults that the server ships with".to_owned()
+        } else {
+            self.set.join(", ")
+        };
+        vec![
+            ("server".to_owned(), "started here: serve all --dev, for plain http".to_owned()),
+            ("settings of the server".to_owned(), set),
+            ("logs".to_owned(), "request log and audit on, to a file; metrics on".to_owned()),
+        ]
+    }
+
+    /// The server appends, so that what it writes next is at the beginning again.
+    pub(super) fn empty_log(&self) {
+        let opened = OpenOptions::new().write(true).open(&self.log);
+        // A log that cannot be emptied is a larger log.
+        drop(opened.and_then(|log| log.set_len(0)));
+    }
+
+    fn last_words(&self) -> String {
+        let said = tail(&self.log).unwrap_or_default();
+        let lines: Vec<_> = said.lines().rev().take(TAIL_LINES).collect();
+        let lines: Vec<_> = lines.into_iter().rev().collect();
+        if lines.is_empty() { "it said nothing".to_owned() } else { lines.join("\n") }
+    }
+}
+
+fn tail(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A port that is free now; the issuer's name has it, so the server cannot choose.
+pub(crate) fn free_endpoint() -> std::io::Result<Endpoint> {
+    let address = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
+    Ok(Endpoint { host: address.to_string(), address })
+}

@@ -1,0 +1,23 @@
+//! `sluice bench`: the benchmark, which starts this program once more as the server that it measures.
+
+use std::process::ExitCode;
+
+use sluice_bench::BenchCommand;
+
+use super::fail;
+use crate::cli::{Console, Exit};
+
+/// Measures, and prints what was measured.
+pub(crate) async fn run(command: BenchCommand, console: &mut Console<'_>) -> Exit {
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return fail(console, &error),
+    };
+    // It has a runtime and threads of its own.
+    match tokio::task::spawn_blocking(move || sluice_bench::run(command, &program)).await {
+        Ok(ExitCode::SUCCESS) => Exit::Success,
+        Ok(code) if code == ExitCode::from(130) => Exit::Interrupted,
+        Ok(_) => Exit::Failure,
+        Err(error) => fail(console, &error),
+    }
+}

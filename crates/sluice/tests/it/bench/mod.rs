@@ -1,0 +1,67 @@
+//! `sluice bench`: the program measures another process of itself.
+//!
+//! [`crash`], [`growth`]: what is more than a run.
+
+mod crash;
+mod growth;
+
+use serde_json::Value;
+
+use crate::program::{Ended, run};
+
+/// The benchmark with these arguments. It starts programs, so that it has to find them.
+fn bench(arguments: &[&str]) -> Ended {
+    let path = std::env::var("PATH").expect("a PATH");
+    let temporary = std::env::temp_dir().display().to_string();
+    run(&[&["bench"], arguments].concat(), &[("PATH", &path), ("TMPDIR", &temporary)])
+}
+
+/// The JSON object that it prints when all is well.
+fn report(arguments: &[&str]) -> Value {
+    let ended = bench(&[arguments, &["--json"]].concat());
+    assert!(ended.success, "{}\n{}", ended.stdout, ended.stderr);
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.stdout))
+}
+
+const INTROSPECT: &[&str] = &["introspect", "-n", "500", "-c", "8", "--warm-up", "100ms"];
+
+#[test]
+fn a_run_on_a_private_postgres_says_what_an_operation_costs() {
+    let report = report(INTROSPECT);
+    assert_eq!(report["scenario"], "introspect (opaque)");
+    assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(500), Some(0)));
+    for known in ["ops_per_second", "server_cpu_us", "driver_cpu_us", "floor_cpu_us", "floors"] {
+        assert!(report[known].as_f64().is_some_and(|number| number > 0.0), "{known}: {}", report[known]);
+    }
+    for percentile in ["p50", "p95", "p99", "max"] {
+        assert!(report["latency_ms"][percentile].as_f64().is_some_and(|number| number > 0.0), "{percentile}");
+    }
+    // A token is answered from memory: what PostgreSQL does meanwhile does not grow with the operations.
+    assert!(report["statements"].as_f64().is_some_and(|each| each < 0.1), "{}", report["statements"]);
+    assert!(report["commits"].as_f64().is_some_and(|each| each < 0.1), "{}", report["commits"]);
+    assert!(report["wal_bytes"].is_number() && report["rows_written"].is_number());
+}
+
+#[test]
+fn a_run_on_sqlite_makes_no_number_up_that_only_postgres_knows() {
+    let report = report(&[INTROSPECT, &["--dsn", "sqlite:", "--no-floor"]].concat());
+    assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(500), Some(0)));
+    for unknown in ["postgres_cpu_us", "statements", "commits", "rows_written", "wal_bytes"] {
+        assert_eq!(report[unknown], Value::Null, "{unknown}");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_start_is_told_in_its_own_words_and_nothing_is_left() {
+    let ended = bench(&["introspect", "--dsn", "sqlite:", "--set", "serve.public.port=many"]);
+    assert!(!ended.success);
+    assert!(ended.stderr.contains("the server did not start"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("serve.public.port"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_dsn_of_another_kind_is_refused_in_a_sentence() {
+    let ended = bench(&["introspect", "--dsn", "mysql://localhost/x"]);
+    assert!(!ended.success);
+    assert!(ended.stderr.contains("begins with postgres:// or sqlite:"), "{}", ended.stderr);
+}
