@@ -1,7 +1,7 @@
 -- Asks Sluice about each request: `http-request lua.sluice http://ADDRESS:PORT`.
 --
 -- The question carries the headers of the request (token, DPoP proof), the method, the path and the host, no body. A 200 lets the
--- request pass with the OAuth-* headers of the answer; 400, 401, 403, 404 and 429 go to the client as they are; everything else,
+-- request pass with the OAuth-* headers of the answer; 400, 401, 403, 404, 405, 429 and 503 go to the client as they are; everything else,
 -- also a Sluice that cannot be reached, is 502.
 
 local PATH = "/oauth/auth_request"
@@ -26,8 +26,8 @@ local LEFT_OUT = {
 }
 
 -- What of a refusal goes to the client.
-local PASSED_ON = { "www-authenticate", "dpop-nonce", "retry-after", "ratelimit", "ratelimit-policy", "content-type", "cache-control" }
-local REFUSALS = { [400] = true, [401] = true, [403] = true, [404] = true, [429] = true }
+local PASSED_ON = { "www-authenticate", "dpop-nonce", "retry-after", "allow", "ratelimit", "ratelimit-policy", "content-type", "cache-control" }
+local REFUSALS = { [400] = true, [401] = true, [403] = true, [404] = true, [405] = true, [429] = true, [503] = true }
 
 -- The lines of one header, which HAProxy counts from zero.
 local function values(lines)
@@ -78,7 +78,8 @@ core.register_action("sluice", { "http-req" }, function(txn, address)
                 txn.http:req_set_header(name, values(lines)[1])
             end
         end
-    elseif REFUSALS[status] then
+    elseif REFUSALS[status] and (status ~= 503 or answer.headers["retry-after"]) then
+        -- HAProxy makes a 503 itself of a Sluice that cannot be reached; Sluice's own says when to come again.
         refuse(txn, status, answer)
     else
         refuse(txn, 502)

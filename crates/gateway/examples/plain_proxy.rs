@@ -13,23 +13,24 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use sluice_crypto::{Sealer, SystemSecret};
 use sluice_gateway::enrichment::CountryLookup;
 use sluice_gateway::limit::RateLimits;
 use sluice_gateway::observer::Silent;
 use sluice_gateway::proxy::{ProxyConfig, RunningProxy};
-use sluice_gateway::route::{LiveRoutes, RoutePolicy, file};
+use sluice_gateway::route::{LiveRoutes, file};
 use sluice_gateway::validation::{HolderCheck, HolderParts};
-use sluice_gateway::{Gateway, GatewayParts, PolicyValidator, TokenFault, Validated};
+use sluice_gateway::{Gateway, GatewayParts, PolicyValidator, Question, TokenFault, Validated};
 use sluice_net::{BindAddress, Limits};
-use sluice_primitives::{Lifetime, NetworkId, OsRng, SystemClock, Timestamp};
+use sluice_primitives::{Lifetime, NetworkId, OsRng, SystemClock};
 use tokio_util::sync::CancellationToken;
 
 /// No token is any good: none is asked for.
 struct NoTokens;
 
 impl PolicyValidator for NoTokens {
-    fn validate(&self, _: &RoutePolicy, _: &str, _: Timestamp) -> Validated {
+    fn validate(&self, _: Question<'_>) -> Validated {
         Validated::Now(Err(TokenFault::NotAuthentic))
     }
 }
@@ -72,8 +73,9 @@ fn gateway(upstream: &str) -> Result<Gateway, Box<dyn Error>> {
     );
     let checked = file::read(&routes, Path::new(".")).map_err(|mistakes| format!("{mistakes:?}"))?;
     let clock = Arc::new(SystemClock);
+    let sealer = Sealer::new(NetworkId::from_bytes([0; 16]), &[SystemSecret::new(vec![0; 32])]);
     let holder = HolderParts {
-        sealer: Arc::new(Sealer::new(NetworkId::from_bytes([0; 16]), &[SystemSecret::new(vec![0; 32])])),
+        sealer: Arc::new(ArcSwap::from_pointee(sealer)),
         rng: Arc::new(OsRng),
         proof_lifetime: Lifetime::secs(60),
         nonce_lifetime: Lifetime::secs(60),

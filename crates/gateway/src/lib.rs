@@ -24,4 +24,4 @@ pub use authn::{Asked, Caller, Refusal, Verdict};
 pub use gateway::{Admitted, Gateway, GatewayParts, Judging, PhantomParts, PolicyValidator};
 pub use observer::{Observer, RequestRecord};
 pub use route::{Route, RouteTable};
-pub use validation::{TokenFault, Validated, Validator};
+pub use validation::{Question, TokenFault, Validated};

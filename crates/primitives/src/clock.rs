@@ -33,6 +33,11 @@ impl ManualClock {
         Self(AtomicI64::new(start.as_millis()))
     }
 
+    /// Sets the clock, forward or back.
+    pub fn set(&self, now: Timestamp) {
+        self.0.store(now.as_millis(), Ordering::SeqCst);
+    }
+
     /// Moves the clock forward.
     pub fn advance(&self, span: Lifetime) {
         self.0.fetch_add(span.as_millis(), Ordering::SeqCst);

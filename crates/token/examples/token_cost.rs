@@ -38,7 +38,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             sealed::read(token, &sealer).is_ok_and(|claims| set.holds(&claims))
         });
         let began = Instant::now();
-        set.forget_expired(NOW + Lifetime::minutes(1));
+        set.forget_expired(
+            NOW + Lifetime::minutes(1),
+            std::time::Instant::now() + std::time::Duration::from_hours(1),
+        );
         println!("  {:>9.3?} to forget what has expired, {} left", began.elapsed(), set.len());
     }
     Ok(())

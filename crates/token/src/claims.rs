@@ -43,18 +43,8 @@ impl TokenId {
 
 impl std::fmt::Display for TokenId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        uuid_text(&self.0, f)
+        uuid::Uuid::from_bytes(self.0).hyphenated().fmt(f)
     }
-}
-
-fn uuid_text(bytes: &[u8; 16], f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-    for (place, byte) in bytes.iter().enumerate() {
-        if matches!(place, 4 | 6 | 8 | 10) {
-            f.write_str("-")?;
-        }
-        write!(f, "{byte:02x}")?;
-    }
-    Ok(())
 }
 
 /// What an access token says.

@@ -40,6 +40,9 @@ pub struct TokenQuestion {
 pub struct TokenAnswer {
     /// Whether it holds.
     pub active: bool,
+    /// Whether it is one of the server's, though it may hold no longer: then nobody else need be asked.
+    #[serde(default)]
+    pub known: bool,
     /// What a token of the authorization server says, as it is sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<Vec<u8>>,

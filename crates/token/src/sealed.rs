@@ -14,6 +14,9 @@ const PREFIX: &str = "ory_at_";
 /// A token that is no longer is opened without memory from the heap, in characters.
 const SHORT: usize = 640;
 
+/// So many bytes hold most claims.
+const COMMON: usize = 256;
+
 /// Why a text is no access token of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NotAToken {
@@ -25,11 +28,9 @@ pub enum NotAToken {
     Content,
 }
 
-/// The compact form; times are relative to `issued_at` where that is shorter.
+/// The compact form, after the ids of token and grant as they are; times are relative to `issued_at` where that is shorter.
 #[derive(Serialize, Deserialize)]
 struct Wire<'a> {
-    id: [u8; 16],
-    grant: [u8; 16],
     client: &'a str,
     subject: Option<&'a str>,
     session: Option<[u8; 16]>,
@@ -124,6 +125,11 @@ pub fn read(token: &str, sealer: &Sealer) -> Result<AccessTokenClaims, NotAToken
     decode(sealer.open_in(Purpose::AccessToken, sealed, &mut [0; SHORT])?)
 }
 
+/// Whether a text has the form of an opaque token of an installation like this. Nothing is opened.
+pub fn is_of_form(token: &str) -> bool {
+    Sealer::is_of_form(token.strip_prefix(PREFIX).unwrap_or(token))
+}
+
 /// The compact binary form of claims; also what a JWT carries sealed beside its public claims.
 pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
     let (extra, inline) = match &claims.extra {
@@ -132,8 +138,6 @@ pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
         Extra::InGrant => (2, None),
     };
     let wire = Wire {
-        id: *claims.id.as_bytes(),
-        grant: *claims.grant.as_bytes(),
         client: claims.client.as_str(),
         subject: claims.subject.as_ref().map(sluice_protocol::Subject::as_str),
         session: claims.session.map(|session| *session.as_bytes()),
@@ -147,7 +151,10 @@ pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
         inline,
         rare: (claims.rare != RareClaims::default()).then(|| WireRare::of(&claims.rare)),
     };
-    postcard::to_stdvec(&wire).unwrap_or_default()
+    let mut bytes = Vec::with_capacity(COMMON);
+    bytes.extend_from_slice(claims.id.as_bytes());
+    bytes.extend_from_slice(claims.grant.as_bytes());
+    postcard::to_extend(&wire, bytes).unwrap_or_default()
 }
 
 /// Reads the compact binary form.
@@ -155,10 +162,12 @@ pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
 /// # Errors
 /// [`NotAToken::Content`] if it is not understood.
 pub fn decode(bytes: &[u8]) -> Result<AccessTokenClaims, NotAToken> {
-    let wire: Wire<'_> = postcard::from_bytes(bytes).map_err(|_| NotAToken::Content)?;
+    let (id, rest) = bytes.split_first_chunk().ok_or(NotAToken::Content)?;
+    let (grant, rest) = rest.split_first_chunk().ok_or(NotAToken::Content)?;
+    let wire: Wire<'_> = postcard::from_bytes(rest).map_err(|_| NotAToken::Content)?;
     Ok(AccessTokenClaims {
-        id: TokenId::from_bytes(wire.id),
-        grant: GrantId::from_bytes(wire.grant),
+        id: TokenId::from_bytes(*id),
+        grant: GrantId::from_bytes(*grant),
         client: wire.client.parse().map_err(|_| NotAToken::Content)?,
         subject: wire.subject.map(str::parse).transpose().map_err(|_| NotAToken::Content)?,
         session: wire.session.map(SessionId::from_bytes),
@@ -175,4 +184,56 @@ pub fn decode(bytes: &[u8]) -> Result<AccessTokenClaims, NotAToken> {
         },
         rare: wire.rare.map(RareClaims::try_from).transpose()?.unwrap_or_default(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claims() -> AccessTokenClaims {
+        AccessTokenClaims {
+            id: TokenId::from_bytes([1; 16]),
+            grant: GrantId::from_bytes([2; 16]),
+            client: "app".parse().unwrap(),
+            subject: Some("alice".parse().unwrap()),
+            session: Some(SessionId::from_bytes([3; 16])),
+            scope: "a b".parse().unwrap(),
+            audience: vec!["shop".to_owned()],
+            issued_at: Timestamp::from_secs(1_000),
+            expires_at: Timestamp::from_secs(4_600),
+            authenticated_at: Timestamp::from_millis(999_123),
+            consented_at: Timestamp::from_millis(999_456),
+            extra: Extra::Inline("{}".to_owned()),
+            rare: RareClaims { acr: Some("2".to_owned()), ..RareClaims::default() },
+        }
+    }
+
+    #[test]
+    fn the_form_is_the_one_that_tokens_in_the_world_have() {
+        let common =
+            ([1_u8; 16], [2_u8; 16], "app", Some("alice"), Some([3_u8; 16]), "a b", ["shop"].as_slice());
+        let times = (1_000_i64, 3_600_i64, 999_123_i64, 999_456_i64);
+        let nothing: [&str; 0] = [];
+        let rare = (
+            None::<()>,
+            None::<&str>,
+            None::<&str>,
+            None::<&str>,
+            Some("2"),
+            nothing.as_slice(),
+            nothing.as_slice(),
+            false,
+        );
+        let form = postcard::to_stdvec(&(common, times, 1_u8, Some("{}"), Some(rare))).unwrap();
+        assert_eq!(encode(&claims()), form);
+        assert_eq!(decode(&form), Ok(claims()));
+    }
+
+    #[test]
+    fn what_is_cut_short_anywhere_is_not_understood() {
+        let form = encode(&claims());
+        for length in 0..form.len() {
+            assert_eq!(decode(&form[..length]), Err(NotAToken::Content), "{length}");
+        }
+    }
 }

@@ -29,6 +29,8 @@ const VERSION: u8 = 1;
 /// Version, key id and nonce.
 const HEADER: usize = 2 + NONCE_LEN;
 const TAG: usize = 16;
+/// Of nothing at all, in characters.
+const SHORTEST: usize = (HEADER + TAG).div_ceil(3) * 4;
 /// Longer input is refused before it is decoded, in characters.
 const MAX_SEALED: usize = 512 * 1024;
 
@@ -99,6 +101,16 @@ impl Sealer {
     /// Whether there is a key for this purpose.
     pub fn knows(&self, purpose: Purpose) -> bool {
         !self.keys(purpose).is_empty()
+    }
+
+    /// Whether a text has the form of a sealed value. For who has no key and may ask somebody: what has not need not be asked about.
+    pub fn is_of_form(sealed: &str) -> bool {
+        // Four characters are three bytes.
+        let version = sealed.get(..4).and_then(|first| URL_SAFE_NO_PAD.decode(first).ok());
+        let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        version.is_some_and(|bytes| bytes.first() == Some(&VERSION))
+            && (SHORTEST..=MAX_SEALED).contains(&sealed.len())
+            && sealed.bytes().all(is_base64url)
     }
 
     /// Seals `plaintext`; the result is URL-safe.

@@ -57,6 +57,12 @@ impl SealedSubkeys {
         self.purpose
     }
 
+    /// Secrets that keys for another purpose may follow from, one for each key: whoever has these keys has the others too, and no key
+    /// tells anything about those that it was made from.
+    pub fn as_secrets(&self) -> Vec<SystemSecret> {
+        self.keys.iter().map(|(_, bytes)| SystemSecret::new(bytes.expose().to_vec())).collect()
+    }
+
     /// The keys, ready for use.
     pub(super) fn ready(&self) -> impl Iterator<Item = Subkey> {
         self.keys.iter().filter_map(|(id, bytes)| Subkey::new(*id, Zeroizing::new(*bytes.expose())))

@@ -138,3 +138,27 @@ proptest::proptest! {
         let _ = sealer(1, &["first"]).open(Purpose::LoginChallenge, &garbage);
     }
 }
+
+#[test]
+fn what_is_sealed_has_the_form_of_it_and_hardly_anything_else_has() {
+    let sealer = sealer(1, &["first"]);
+    for length in 0..100 {
+        let sealed = sealer.seal(Purpose::AccessToken, &vec![0; length], &OsRng);
+        assert!(Sealer::is_of_form(&sealed), "{sealed}");
+        let (head, rest) = sealed.split_at(4);
+        for other in
+            [format!("B{sealed}"), format!("{head}.{rest}"), format!("{head}\u{e9}{rest}"), sealed + "="]
+        {
+            assert!(!Sealer::is_of_form(&other), "{other}");
+        }
+    }
+    for other in [
+        "",
+        "AQ",
+        "AQAA",
+        &format!("AQ{}", "A".repeat(37)),
+        "\u{1f600}AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    ] {
+        assert!(!Sealer::is_of_form(other), "{other}");
+    }
+}

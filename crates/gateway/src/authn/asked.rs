@@ -22,6 +22,8 @@ pub struct Asked<'a> {
     pub query: Option<&'a str>,
     /// The headers.
     pub headers: &'a HeaderMap,
+    /// Whether a body follows, as far as it is known: over HTTP/2 no header need say so.
+    pub has_body: bool,
     /// The address of the client, behind trusted proxies.
     pub client: IpAddr,
     /// SHA-256 of the certificate (DER) whose key the client proved to hold (RFC 8705 §3.1).
@@ -32,7 +34,8 @@ impl Asked<'_> {
     /// Whether this is a CORS preflight: an `OPTIONS` without a body that says where it comes from and what is to follow it.
     pub fn is_preflight(&self) -> bool {
         let has_body = || {
-            self.headers.contains_key(TRANSFER_ENCODING)
+            self.has_body
+                || self.headers.contains_key(TRANSFER_ENCODING)
                 || self.headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0")
         };
         *self.method == Method::OPTIONS
@@ -77,6 +80,7 @@ impl AskedLater {
             path: &self.path,
             query: None,
             headers: &self.proofs,
+            has_body: false,
             client: self.client,
             certificate: self.certificate,
         }

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use sluice_primitives::Lifetime;
@@ -19,6 +19,9 @@ use crate::validation::holder::is_about_proof;
 
 /// The algorithms that proofs may be signed with (RFC 9449 §5.1): [`sluice_token::dpop::ALGORITHMS`].
 const ALGORITHMS: &str = "ES256 EdDSA PS256 ES384 ES512 PS384 PS512";
+
+/// When to come again if too many questions are under way: each takes a fraction of it.
+const SOON: HeaderValue = HeaderValue::from_static("1");
 
 static DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
@@ -48,6 +51,12 @@ pub(crate) fn refuse(admitted: &Admitted) -> Response<Full<Bytes>> {
     match refusal {
         Refusal::TooMany(wait) => {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds(*wait)));
+        }
+        Refusal::Busy => {
+            headers.insert(RETRY_AFTER, SOON);
+        }
+        Refusal::OtherMethods(allow) => {
+            headers.insert(ALLOW, allow.clone());
         }
         Refusal::NonceWanted(nonce) => {
             if let Ok(nonce) = HeaderValue::from_str(nonce) {
@@ -86,6 +95,9 @@ macro_rules! problem {
 fn answer(refusal: &Refusal) -> Answer {
     match refusal {
         Refusal::NoRoute => problem!(NOT_FOUND 404, "no_route", "Nothing is served here."),
+        Refusal::OtherMethods(_) => {
+            problem!(METHOD_NOT_ALLOWED 405, "method_not_allowed", "Nothing is served here with this method.")
+        }
         Refusal::AmbiguousPath => {
             problem!(BAD_REQUEST 400, "ambiguous_path", "The path can be read in more than one way.")
         }
@@ -111,6 +123,9 @@ fn answer(refusal: &Refusal) -> Answer {
             problem!(FORBIDDEN 403, "wrong_subject_kind", "This is for another kind of caller.")
         }
         Refusal::TooMany(_) => problem!(TOO_MANY_REQUESTS 429, "too_many_requests", "Too many requests."),
+        Refusal::Busy => {
+            problem!(SERVICE_UNAVAILABLE 503, "authority_busy", "Too many access tokens are being checked now.")
+        }
         Refusal::Unavailable(_) => {
             problem!(BAD_GATEWAY 502, "authority_unavailable", "The access token cannot be checked now.")
         }

@@ -117,16 +117,26 @@ pub(crate) fn value_of<'a>(pair: &'a [u8], name: &str) -> Option<&'a [u8]> {
 
 /// `token68 = 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"="` (RFC 9110 §11.2).
 fn token68(bytes: &[u8]) -> Result<&str, Unreadable> {
-    let body = bytes.iter().position(|byte| !is_token68(*byte)).unwrap_or(bytes.len());
-    let padding = bytes.get(body..).unwrap_or_default();
-    if body == 0 || padding.iter().any(|byte| *byte != b'=') {
+    let end = bytes.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+    let body = bytes.get(..end).unwrap_or_default();
+    // All of it is looked at: without a way out, many signs are at once.
+    let others = body.iter().fold(0_u8, |others, byte| others | u8::from(!is_token68(*byte)));
+    if body.is_empty() || others != 0 {
         return Err(Unreadable);
     }
     str::from_utf8(bytes).map_err(|_| Unreadable)
 }
 
+/// Whether a text has the form of a token.
+pub(crate) fn is_token(text: &str) -> bool {
+    token68(text.as_bytes()).is_ok()
+}
+
+/// One sign of a token. `-`, `.`, `/` and the digits are neighbours, and a letter differs from its capital in one bit.
 const fn is_token68(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/')
+    let is_letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+    let is_digit_or_near = byte.wrapping_sub(b'-') <= b'9' - b'-';
+    is_letter || is_digit_or_near || byte == b'_' || byte == b'~' || byte == b'+'
 }
 
 /// What a scheme's name is made of (RFC 9110 §5.6.2).

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::HeaderValue;
 use sluice_primitives::Lifetime;
 
 use super::caller::Caller;
@@ -22,6 +23,8 @@ pub enum Verdict {
 pub enum Refusal {
     /// No route is for it: 404.
     NoRoute,
+    /// Routes are for its host and path, but only with these methods (`Allow`, RFC 9110 §10.2.1): 405.
+    OtherMethods(HeaderValue),
     /// Its path could be read in two ways (`..`, escaped slashes, NUL): 400.
     AmbiguousPath,
     /// There is no token: 401 without an error code (RFC 6750 §3).
@@ -42,6 +45,8 @@ pub enum Refusal {
     WrongSubjectKind,
     /// Too many requests: 429.
     TooMany(Lifetime),
+    /// As many questions about tokens are under way as may be: 503.
+    Busy,
     /// The authority cannot be asked, or what is known is too old, and policy forbids guessing: 502.
     Unavailable(&'static str),
 }
@@ -51,6 +56,7 @@ impl Refusal {
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::NoRoute => "no_route",
+            Self::OtherMethods(_) => "other_methods",
             Self::AmbiguousPath => "ambiguous_path",
             Self::TokenMissing => "token_missing",
             Self::TokenUnreadable => "token_unreadable",
@@ -61,6 +67,7 @@ impl Refusal {
             Self::InsufficientScope => "insufficient_scope",
             Self::WrongSubjectKind => "wrong_subject_kind",
             Self::TooMany(_) => "too_many",
+            Self::Busy => "issuer_busy",
             Self::Unavailable(_) => "unavailable",
         }
     }

@@ -30,6 +30,7 @@ impl Original<'_> {
             path: self.path,
             query: self.query,
             headers,
+            has_body: false,
             client: self.client,
             certificate,
         }

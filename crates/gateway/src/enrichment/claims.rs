@@ -28,6 +28,11 @@ impl<'a> Claims<'a> {
         Self { caller, extra }
     }
 
+    /// Whether the token has all that is said of the caller.
+    pub(super) fn are_all_in_token(&self) -> bool {
+        !matches!(self.caller, Caller::Own(claims) if matches!(claims.extra, Extra::InGrant))
+    }
+
     /// The claim of this name; else, of names separated by dots, that below `ext`. Null is nothing.
     pub(super) fn find(&self, name: &str) -> Option<Value> {
         let found = match self.caller {

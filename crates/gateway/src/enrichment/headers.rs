@@ -29,6 +29,7 @@ static DPOP: HeaderName = HeaderName::from_static("dpop");
 /// Takes away what clients may not say: every name that begins with `OAuth-`, the names in `configured`, and those that
 /// `enrichment` sets, all of them also with another sign in the place of a dash. For trailers too.
 pub fn strip(headers: &mut HeaderMap, configured: &[HeaderName], enrichment: Option<&Enrichment>) {
+    let enrichment = enrichment.filter(|enrichment| sets_any(enrichment));
     let is_doomed = |name: &&HeaderName| {
         let name = name.as_str();
         is_reserved(name)
@@ -44,7 +45,15 @@ pub fn strip(headers: &mut HeaderMap, configured: &[HeaderName], enrichment: Opt
 /// Whether a name begins with `OAuth-`, or with what an upstream may take for it.
 pub fn is_reserved(name: &str) -> bool {
     let Some((prefix, rest)) = name.as_bytes().split_first_chunk::<5>() else { return false };
-    prefix.eq_ignore_ascii_case(b"oauth") && rest.first().is_some_and(|next| !next.is_ascii_alphanumeric())
+    let [first, ..] = prefix;
+    (first | 0x20) == b'o'
+        && prefix.eq_ignore_ascii_case(b"oauth")
+        && rest.first().is_some_and(|next| !next.is_ascii_alphanumeric())
+}
+
+/// Whether it sets headers by names of its own.
+fn sets_any(enrichment: &Enrichment) -> bool {
+    !enrichment.fixed.is_empty() || !enrichment.claims.is_empty() || enrichment.phantom.is_some()
 }
 
 fn is_set_by(enrichment: &Enrichment, name: &str) -> bool {
@@ -118,17 +127,21 @@ pub(crate) fn set_identity(headers: &mut HeaderMap, caller: &Caller) {
 }
 
 /// Sets headers from claims: strings as they are, everything else as JSON, escaped where a header demands it. What the token does not
-/// say, and what is longer than 4096 bytes, is not set.
-pub(crate) fn set_claims(headers: &mut HeaderMap, enrichment: &Enrichment, caller: &Caller) {
+/// say, and what is longer than 4096 bytes, is not set. `false`: a claim is missing that may have been too large to be in the token.
+pub(crate) fn set_claims(headers: &mut HeaderMap, enrichment: &Enrichment, caller: &Caller) -> bool {
     if enrichment.claims.is_empty() {
-        return;
+        return true;
     }
     let claims = Claims::of(caller);
+    let mut are_all_known = true;
     for from in &enrichment.claims {
-        if let Some(value) = claims.find(&from.claim).and_then(|claim| header_value(&text(claim))) {
+        let claim = claims.find(&from.claim);
+        are_all_known &= claim.is_some() || claims.are_all_in_token();
+        if let Some(value) = claim.and_then(|claim| header_value(&text(claim))) {
             headers.insert(&from.header, value);
         }
     }
+    are_all_known
 }
 
 /// Sets the headers with a fixed value.

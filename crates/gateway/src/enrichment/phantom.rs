@@ -44,6 +44,7 @@ struct Signed {
     /// Whose address is the key's: while this is kept, no other route has it.
     route: Weak<Route>,
     value: HeaderValue,
+    made_at: Timestamp,
     fresh_until: Timestamp,
 }
 
@@ -115,7 +116,8 @@ impl PhantomSigner {
         let phantom = route.enrichment.phantom.as_ref()?;
         let key = (token, Arc::as_ptr(route).addr());
         if let Some(kept) = self.signed.get(&key)
-            && now < kept.fresh_until
+            // One of before the clock was set back would end too late.
+            && (kept.made_at..kept.fresh_until).contains(&now)
             && std::ptr::eq(kept.route.as_ptr(), Arc::as_ptr(route))
         {
             return Some(kept.value);
@@ -123,7 +125,8 @@ impl PhantomSigner {
         let expires_at = caller.expires_at().min(now + Lifetime::from(phantom.lifetime));
         let value = self.sign(route, phantom, caller, (now, expires_at))?;
         let half = Lifetime::from(expires_at.since(now).as_duration() / 2);
-        let signed = Signed { route: Arc::downgrade(route), value: value.clone(), fresh_until: now + half };
+        let route = Arc::downgrade(route);
+        let signed = Signed { route, value: value.clone(), made_at: now, fresh_until: now + half };
         self.signed.insert(key, signed);
         Some(value)
     }

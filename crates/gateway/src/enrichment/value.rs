@@ -16,10 +16,10 @@ pub(super) fn header_value(text: &str) -> Option<HeaderValue> {
     if text.is_empty() || text.len() > MAX_LENGTH {
         return None;
     }
-    if text.bytes().all(|byte| matches!(byte, b'!'..=b'~') && byte != b'%') {
+    let padded = text.starts_with(' ') || text.ends_with(' ');
+    if !padded && text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'%') {
         return HeaderValue::from_str(text).ok();
     }
-    let padded = text.starts_with(' ') || text.ends_with(' ');
     let escaped = utf8_percent_encode(text, if padded { ESCAPED_AND_SPACE } else { ESCAPED });
     let value = HeaderValue::from_maybe_shared(bytes::Bytes::from(escaped.to_string())).ok()?;
     (value.len() <= MAX_LENGTH).then_some(value)

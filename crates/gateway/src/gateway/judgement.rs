@@ -9,15 +9,22 @@ use sluice_primitives::Timestamp;
 use super::{Admitted, GatewayParts, Judging};
 use crate::authn::extract::{self, Presented, Scheme};
 use crate::authn::{Asked, AskedLater, Caller, Refusal, Verdict, policy};
-use crate::limit::{LimitOutcome, Who};
+use crate::limit::{Counted, LimitOutcome, Who};
 use crate::route::{AuthMode, Preflight, Route};
-use crate::validation::{BoxedValidation, TokenFault, Validated};
+use crate::validation::{BoxedValidation, Question, TokenFault, Validated};
 
 /// A request with a token, under a route.
 struct Case<'a> {
     route: &'a Arc<Route>,
     presented: Presented<'a>,
     asked: Asked<'a>,
+}
+
+impl Case<'_> {
+    fn refused(&self, refusal: Refusal) -> Admitted {
+        let scheme = Some(self.presented.scheme);
+        Admitted { scheme, ..Admitted::refused(Some(self.route.clone()), refusal) }
+    }
 }
 
 /// Judges a request under `route`.
@@ -36,21 +43,31 @@ pub(super) fn judge(parts: &Arc<GatewayParts>, route: &Arc<Route>, asked: &Asked
     };
     let now = parts.clock.now();
     let case = Case { route, presented, asked: *asked };
-    match parts.validation.validate(policy, presented.token, now) {
-        Validated::Now(outcome) => Judging::Now(conclude(parts, &case, outcome, now)),
-        Validated::Later(validation) => later(parts, &case, validation),
+    let question = Question { token: presented.token, policy, now, client: asked.client };
+    match parts.validation.validate(question) {
+        Validated::Now(outcome) => Judging::Now(conclude(parts, &case, outcome, (now, Counted::default()))),
+        // Before anybody is asked: what is asked for a stranger's sake costs others.
+        Validated::Later(validation) => match parts.limits.check_address(route, asked.client) {
+            Ok(counted) => later(parts, &case, validation, counted),
+            Err(outcome) => Judging::Now(limited(case.refused(Refusal::TokenMissing), outcome)),
+        },
     }
 }
 
 /// The same once an issuer has answered. The time is asked anew: it may have taken a while.
-fn later(parts: &Arc<GatewayParts>, case: &Case<'_>, validation: BoxedValidation) -> Judging {
+fn later(
+    parts: &Arc<GatewayParts>,
+    case: &Case<'_>,
+    validation: BoxedValidation,
+    counted: Counted,
+) -> Judging {
     let (parts, route, asked) = (parts.clone(), case.route.clone(), AskedLater::of(&case.asked));
     let (token, scheme): (Box<str>, Scheme) = (case.presented.token.into(), case.presented.scheme);
     Judging::Later(Box::pin(async move {
         let outcome = validation.await;
         let presented = Presented { token: &token, scheme };
         let case = Case { route: &route, presented, asked: asked.as_asked() };
-        conclude(&parts, &case, outcome, parts.clock.now())
+        conclude(&parts, &case, outcome, (parts.clock.now(), counted))
     }))
 }
 
@@ -58,12 +75,9 @@ fn conclude(
     parts: &GatewayParts,
     case: &Case<'_>,
     outcome: Result<Arc<Caller>, TokenFault>,
-    now: Timestamp,
+    (now, counted): (Timestamp, Counted),
 ) -> Admitted {
-    let refused = |refusal| Admitted {
-        scheme: Some(case.presented.scheme),
-        ..Admitted::refused(Some(case.route.clone()), refusal)
-    };
+    let refused = |refusal| case.refused(refusal);
     let caller = match outcome {
         Ok(caller) => caller,
         Err(fault) => return refused(fault.into()),
@@ -74,7 +88,7 @@ fn conclude(
         return refused(refusal);
     }
     let who = Who { subject: caller.subject(), client: caller.client(), address: case.asked.client };
-    let outcome = parts.limits.check(case.route, &who);
+    let outcome = parts.limits.check_rest(case.route, &who, counted);
     let token = case.route.enrichment.phantom.is_some().then(|| sha256(case.presented.token.as_bytes()));
     limited(Admitted { verdict: Verdict::Caller(caller), token, ..refused(Refusal::TokenMissing) }, outcome)
 }
@@ -102,6 +116,7 @@ impl From<TokenFault> for Refusal {
     fn from(fault: TokenFault) -> Self {
         match fault {
             TokenFault::Unreachable | TokenFault::Stale => Self::Unavailable(fault.reason()),
+            TokenFault::Busy => Self::Busy,
             TokenFault::NotAuthentic | TokenFault::Expired | TokenFault::NotYet | TokenFault::Revoked => {
                 Self::TokenInvalid(fault.reason())
             }

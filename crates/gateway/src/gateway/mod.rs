@@ -9,29 +9,31 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use http_body_util::Full;
-use sluice_primitives::{Clock, Timestamp};
+use sluice_primitives::Clock;
+use tracing::warn;
 
 use crate::authn::extract::Scheme;
 use crate::authn::{Asked, Refusal, Verdict, challenge};
 use crate::enrichment::{CountryLookup, PhantomSigner, headers};
 use crate::limit::{RateLimitHeaders, RateLimits};
 use crate::observer::Observer;
-use crate::route::{AuthMode, LiveRoutes, Route, RoutePolicy};
-use crate::validation::{HolderCheck, Validated, Validation};
+use crate::route::{AuthMode, LiveRoutes, Route};
+use crate::validation::{HolderCheck, Question, Validated, Validation};
 
 /// Tells whether tokens hold under the policy of a route: those of its issuers, from memory where it can be.
 pub trait PolicyValidator: Send + Sync {
-    /// Whether `token` holds at `now`. Who presents it, and what the route demands of it, is asked elsewhere.
-    fn validate(&self, policy: &RoutePolicy, token: &str, now: Timestamp) -> Validated;
+    /// Whether a token holds. Who presents it, and what the route demands of it, is asked elsewhere.
+    fn validate(&self, question: Question<'_>) -> Validated;
 }
 
 impl PolicyValidator for Validation {
-    fn validate(&self, policy: &RoutePolicy, token: &str, now: Timestamp) -> Validated {
-        self.validate(policy, token, now)
+    fn validate(&self, question: Question<'_>) -> Validated {
+        self.validate(question)
     }
 }
 
@@ -126,9 +128,9 @@ impl Gateway {
 
     /// Finds the route of a request and judges it.
     pub fn judge(&self, asked: &Asked<'_>) -> Judging {
-        match self.parts.routes.load().find(asked.method, asked.host, asked.path) {
+        match self.parts.routes.load().route(asked) {
             Ok(route) => self.judge_under(route, asked),
-            Err(unrouted) => Judging::Now(Admitted::refused(None, unrouted.into())),
+            Err(refusal) => Judging::Now(Admitted::refused(None, refusal)),
         }
     }
 
@@ -146,7 +148,11 @@ impl Gateway {
         let told = &route.enrichment;
         headers::set_fixed(headers, told);
         if let Verdict::Caller(caller) = &admitted.verdict {
-            headers::set_claims(headers, told, caller);
+            if !headers::set_claims(headers, told, caller)
+                && !told.told_of_missing.swap(true, Ordering::Relaxed)
+            {
+                warn!(route = %route.name, "claims for headers were too large to be in a token: see docs/gateway/headers.md");
+            }
             if told.identity_headers {
                 headers::set_identity(headers, caller);
             }

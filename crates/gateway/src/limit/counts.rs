@@ -2,18 +2,18 @@
 
 use std::convert::Infallible;
 use std::hash::{BuildHasher, RandomState};
-use std::ops::Add;
 use std::sync::Arc;
 use std::time::Duration;
 
-use governor::clock::{Clock as GovernorClock, Reference};
+use governor::clock::Clock as _;
 use governor::middleware::StateInformationMiddleware;
 use governor::nanos::Nanos;
 use governor::state::{InMemoryState, NotKeyed, StateStore};
 use governor::{Quota, RateLimiter};
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
-use sluice_primitives::{Clock, Lifetime, Timestamp};
+use sluice_net::LimitClock;
+use sluice_primitives::{Clock, Lifetime};
 
 use super::Whose;
 use crate::route::Limit;
@@ -25,7 +25,7 @@ const AT_FIRST: usize = 1024;
 
 /// What one rule counts.
 pub(super) struct Counts {
-    limiter: RateLimiter<Key, Buckets, Told, StateInformationMiddleware>,
+    limiter: RateLimiter<Key, Buckets, LimitClock, StateInformationMiddleware>,
     keys: (RandomState, RandomState),
     /// The time in which one request is given back.
     each: Duration,
@@ -50,8 +50,11 @@ impl Counts {
     pub(super) fn new(limit: &Limit, clock: &Arc<dyn Clock>) -> Self {
         let each = (limit.period / limit.requests.get()).max(Duration::from_nanos(1));
         let quota = Quota::with_period(each).unwrap_or_else(|| Quota::per_second(limit.requests));
-        let limiter =
-            RateLimiter::new(quota.allow_burst(limit.burst), Buckets::new(), Told(Arc::clone(clock)));
+        let limiter = RateLimiter::new(
+            quota.allow_burst(limit.burst),
+            Buckets::new(),
+            LimitClock::new(Arc::clone(clock)),
+        );
         Self { limiter, keys: (RandomState::new(), RandomState::new()), each, burst: limit.burst.get() }
     }
 
@@ -113,40 +116,5 @@ impl StateStore for Buckets {
             Err(never) => match never {},
         };
         bucket.measure_and_replace(&NotKeyed::NonKey, f)
-    }
-}
-
-/// The clock that the gateway is given.
-struct Told(Arc<dyn Clock>);
-
-/// A moment as the clock tells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Moment(Timestamp);
-
-impl GovernorClock for Told {
-    type Instant = Moment;
-
-    fn now(&self) -> Moment {
-        Moment(self.0.now())
-    }
-}
-
-impl Add<Nanos> for Moment {
-    type Output = Self;
-
-    /// Rounded up: whoever waits so long does not come too early.
-    fn add(self, span: Nanos) -> Self {
-        let millis = span.as_u64().div_ceil(1_000_000);
-        Self(self.0 + Lifetime::from(Duration::from_millis(millis)))
-    }
-}
-
-impl Reference for Moment {
-    fn duration_since(&self, earlier: Self) -> Nanos {
-        Nanos::from(self.0.since(earlier.0).as_duration())
-    }
-
-    fn saturating_sub(&self, span: Nanos) -> Self {
-        Self(self.0 - Lifetime::from(Duration::from_nanos(span.as_u64())))
     }
 }

@@ -44,6 +44,10 @@ pub struct Who<'a> {
     pub address: IpAddr,
 }
 
+/// What a request was counted by before it was known who calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counted(Option<Standing>);
+
 /// Whether a request may pass.
 #[derive(Debug, Clone)]
 pub enum LimitOutcome {
@@ -63,14 +67,32 @@ impl RateLimits {
 
     /// Counts a request. All limits of the route are asked in the order of the file, up to the first that refuses.
     pub fn check(&self, route: &Route, who: &Who<'_>) -> LimitOutcome {
+        self.check_rest(route, who, Counted::default())
+    }
+
+    /// Counts a request by its address, if the route has such a limit: before anybody is asked who calls.
+    ///
+    /// # Errors
+    /// [`LimitOutcome::TooMany`].
+    pub fn check_address(&self, route: &Route, address: IpAddr) -> Result<Counted, LimitOutcome> {
+        if !route.limits.iter().any(|limit| limit.by == LimitBy::Address) {
+            return Ok(Counted::default());
+        }
+        self.of(route).check_address(&Who { subject: None, client: None, address })
+    }
+
+    /// Counts a request by what it was not counted by before.
+    pub fn check_rest(&self, route: &Route, who: &Who<'_>, before: Counted) -> LimitOutcome {
         if route.limits.is_empty() {
             return LimitOutcome::Unlimited;
         }
+        self.of(route).check(who, before)
+    }
+
+    fn of(&self, route: &Route) -> Arc<RouteLimits> {
         let routes = self.routes.load();
-        match routes.get(&route.name).filter(|known| known.are(&route.limits)) {
-            Some(known) => known.check(who),
-            None => self.learn(route).check(who),
-        }
+        let known = routes.get(&route.name).filter(|known| known.are(&route.limits));
+        known.map_or_else(|| self.learn(route), Arc::clone)
     }
 
     /// Forgets routes that are not in the table.
@@ -118,9 +140,28 @@ impl RouteLimits {
         self.limits.iter().find(|(known, _)| known == limit).map(|(_, counts)| counts.clone())
     }
 
-    fn check(&self, who: &Who<'_>) -> LimitOutcome {
+    fn check_address(&self, who: &Who<'_>) -> Result<Counted, LimitOutcome> {
+        let Some((limit, counts)) = self.limits.iter().find(|(limit, _)| limit.by == LimitBy::Address) else {
+            return Ok(Counted::default());
+        };
+        let count = counts.check(whose(limit.by, who));
+        let standing = Standing { by: limit.by, remaining: count.remaining, restored_in: count.restored_in };
+        match count.wait {
+            None => Ok(Counted(Some(standing))),
+            Some(wait) => {
+                let headers = RateLimitHeaders::new(&self.policy, SmallVec::from_iter([standing]));
+                Err(LimitOutcome::TooMany(wait, headers))
+            }
+        }
+    }
+
+    fn check(&self, who: &Who<'_>, before: Counted) -> LimitOutcome {
         let mut standings: SmallVec<[Standing; 2]> = SmallVec::new();
         for (limit, counts) in &self.limits {
+            if let Some(standing) = before.0.filter(|standing| standing.by == limit.by) {
+                standings.push(standing);
+                continue;
+            }
             let count = counts.check(whose(limit.by, who));
             standings.push(Standing {
                 by: limit.by,
@@ -162,7 +203,7 @@ fn whose<'a>(by: LimitBy, who: &Who<'a>) -> Whose<'a> {
 }
 
 /// The address; of an IPv6 address the /64, which is one customer's.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
         v4 @ IpAddr::V4(_) => v4,

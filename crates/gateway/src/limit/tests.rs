@@ -159,6 +159,32 @@ fn counts_survive_a_reload_that_leaves_their_rule_alone() {
 }
 
 #[test]
+fn what_was_counted_by_its_address_before_is_not_counted_so_again() {
+    let world = World::new();
+    let rules = vec![limit(LimitBy::Subject, 9, 60, 9), limit(LimitBy::Address, 2, 60, 2)];
+    let route = route("orders", rules);
+    for remaining in [1, 0] {
+        let counted = world.limits.check_address(&route, ADA.address).unwrap();
+        let LimitOutcome::Allowed(headers) = world.limits.check_rest(&route, &ADA, counted) else {
+            panic!("too many")
+        };
+        let mut told = HeaderMap::new();
+        headers.write(&mut told);
+        let told = told["ratelimit"].to_str().unwrap().to_owned();
+        assert!(told.contains(&format!("\"address\";r={remaining};")), "{told}");
+    }
+    let third = world.limits.check_address(&route, ADA.address);
+    assert!(matches!(third, Err(LimitOutcome::TooMany(..))), "{third:?}");
+    let by_subject = self::route("people", vec![limit(LimitBy::Subject, 1, 60, 1)]);
+    for _ in 0..3 {
+        assert!(
+            world.limits.check_address(&by_subject, ADA.address).is_ok(),
+            "nothing is counted by address"
+        );
+    }
+}
+
+#[test]
 fn counts_of_routes_that_are_gone_are_forgotten() {
     let world = World::new();
     let route = route("orders", vec![limit(LimitBy::Subject, 1, 60, 1)]);

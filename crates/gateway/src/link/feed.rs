@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
-use sluice_primitives::Lifetime;
+use sluice_primitives::{Clock, Lifetime};
 use sluice_token::link::FeedQuestion;
-use sluice_token::{Feed, FeedBatch, FeedPosition};
+use sluice_token::{Feed, FeedBatch, FeedPosition, Moment};
 use tracing::debug;
 
 use super::client::{LinkClient, LinkError};
@@ -21,6 +21,7 @@ const BACK_OFF: Duration = Duration::from_millis(250);
 /// Hears the feed by long poll: [`Feed::wait`] asks for what comes next, [`Feed::read`] hands it out.
 pub struct LinkFeed {
     client: Arc<LinkClient>,
+    clock: Arc<dyn Clock>,
     heard: Mutex<Heard>,
 }
 
@@ -28,14 +29,14 @@ pub struct LinkFeed {
 struct Heard {
     /// Where the reader is.
     position: FeedPosition,
-    /// What came while it waited, with the time it was asked for.
-    next: Option<(FeedBatch, Instant)>,
+    /// What came while it waited, and when.
+    next: Option<(FeedBatch, Moment)>,
 }
 
 impl LinkFeed {
     /// A feed that has heard nothing yet.
-    pub fn new(client: Arc<LinkClient>) -> Self {
-        Self { client, heard: Mutex::default() }
+    pub fn new(client: Arc<LinkClient>, clock: Arc<dyn Clock>) -> Self {
+        Self { client, clock, heard: Mutex::default() }
     }
 
     async fn ask(&self, from: &FeedPosition, wait: Duration) -> Result<FeedBatch, LinkError> {
@@ -47,20 +48,19 @@ impl LinkFeed {
     /// What came while the reader waited, if it still is where it was then.
     fn prefetched(&self, from: &FeedPosition) -> Option<FeedBatch> {
         let mut heard = self.heard.lock();
-        let (mut batch, asked_at) = heard.next.take()?;
+        let (mut batch, came_at) = heard.next.take()?;
         if heard.position != *from {
             return None;
         }
         heard.position.clone_from(&batch.position);
         // The answer is as old as the server said, and since then as much older as it has lain here.
-        let lain = Lifetime::from(asked_at.elapsed());
-        batch.age = Lifetime::millis(millis(batch.age).saturating_add(millis(lain)));
+        batch.age = sum(batch.age, came_at.age(&*self.clock));
         Some(batch)
     }
 }
 
-fn millis(lifetime: Lifetime) -> u32 {
-    u32::try_from(lifetime.as_millis()).unwrap_or(u32::MAX)
+fn sum(one: Lifetime, other: Lifetime) -> Lifetime {
+    one.as_duration().saturating_add(other.as_duration()).into()
 }
 
 #[async_trait]
@@ -76,11 +76,13 @@ impl Feed for LinkFeed {
 
     async fn wait(&self) {
         let from = self.heard.lock().position.clone();
-        let asked_at = Instant::now();
+        let (asked_at, began) = (Instant::now(), Moment::now(&*self.clock));
         match self.ask(&from, LONG_POLL).await {
-            Ok(batch) => {
+            Ok(mut batch) => {
                 let is_empty = batch.position == from;
-                self.heard.lock().next = Some((batch, Instant::now()));
+                // It may have come before the machine was suspended, and been read after.
+                batch.age = sum(batch.age, began.lost(&*self.clock));
+                self.heard.lock().next = Some((batch, Moment::now(&*self.clock)));
                 // A server that does not wait is not asked without a pause.
                 if is_empty && asked_at.elapsed() < BACK_OFF {
                     tokio::time::sleep(BACK_OFF).await;
@@ -91,5 +93,33 @@ impl Feed for LinkFeed {
                 tokio::time::sleep(BACK_OFF).await;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_primitives::{ManualClock, Secret, Timestamp};
+
+    use super::*;
+    use crate::link::LinkConfig;
+
+    #[tokio::test]
+    async fn what_lay_here_while_the_machine_was_suspended_is_as_old_as_that() {
+        let config = LinkConfig {
+            url: "http://127.0.0.1:1".parse().unwrap(),
+            token: Secret::new("a token".to_owned()),
+            ca_file: None,
+        };
+        let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)));
+        let feed = LinkFeed::new(Arc::new(LinkClient::new(&config).unwrap()), clock.clone());
+        let heard = async |suspended: Lifetime| {
+            let batch = FeedBatch { age: Lifetime::secs(1), ..FeedBatch::default() };
+            feed.heard.lock().next = Some((batch, Moment::now(&*clock)));
+            clock.advance(suspended);
+            feed.read(&FeedPosition::default()).await.unwrap().age
+        };
+        let at_once = heard(Lifetime::ZERO).await;
+        assert!(at_once >= Lifetime::secs(1) && at_once < Lifetime::minutes(1));
+        assert!(heard(Lifetime::hours(8)).await > Lifetime::hours(8));
     }
 }

@@ -17,6 +17,7 @@ pub(super) struct Account<'a> {
     observer: &'a dyn Observer,
     started: Instant,
     method: Method,
+    /// Once its target was read.
     pub(super) uri: Uri,
     pub(super) host: Option<HeaderValue>,
     pub(super) client: IpAddr,
@@ -37,7 +38,7 @@ impl<'a> Account<'a> {
             observer,
             started: Instant::now(),
             method: parts.method.clone(),
-            uri: parts.uri.clone(),
+            uri: Uri::default(),
             host: None,
             client: peer,
             admitted: None,
@@ -55,7 +56,7 @@ impl<'a> Account<'a> {
     }
 
     /// The answer begins with `status`.
-    pub(super) fn close(mut self, status: StatusCode) {
+    pub(super) fn close(&mut self, status: StatusCode) {
         self.closed = true;
         self.tell(Some(status));
     }

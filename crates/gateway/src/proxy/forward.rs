@@ -1,10 +1,12 @@
 //! A request from its head to the head of its answer.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode};
+use http_body::Body;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
@@ -49,12 +51,12 @@ pub(super) async fn answer<T: Traffic>(
     core: Arc<Core<T>>,
     visitor: Arc<Visitor>,
     request: Request<Incoming>,
-) -> Response<ProxyBody> {
-    let (parts, body) = request.into_parts();
+) -> Result<Response<ProxyBody>, Infallible> {
+    let (mut parts, body) = request.into_parts();
     let account = Account::open(core.traffic.observer(), &parts, visitor.peer);
     let mut passage = Passage { core: &core, visitor: &visitor, account };
-    let answered = passage.forward(parts, body).await;
-    let mut account = passage.account;
+    let answered = passage.forward(&mut parts, body).await;
+    let account = &mut passage.account;
     let response = answered.unwrap_or_else(|why| match why {
         NoAnswer::Own(response) => (*response).map(ProxyBody::Own),
         NoAnswer::Malformed(why) => {
@@ -67,7 +69,7 @@ pub(super) async fn answer<T: Traffic>(
         }
     });
     account.close(response.status());
-    response
+    Ok(response)
 }
 
 /// A request on its way.
@@ -78,8 +80,10 @@ struct Passage<'a, T> {
 }
 
 impl<T: Traffic> Passage<'_, T> {
-    async fn forward(&mut self, mut parts: Parts, body: Incoming) -> Result<Response<ProxyBody>, NoAnswer> {
-        let host = read_target(&mut parts)?;
+    async fn forward(&mut self, parts: &mut Parts, body: Incoming) -> Result<Response<ProxyBody>, NoAnswer> {
+        let host = read_target(parts);
+        self.account.uri = parts.uri.clone();
+        let host = host?;
         let traffic = &self.core.traffic;
         let trusted = traffic.trusts(self.visitor.peer);
         let https = self.visitor.is_https(trusted, &parts.headers);
@@ -87,8 +91,7 @@ impl<T: Traffic> Passage<'_, T> {
             self.account.client = traffic.client_address(self.visitor.peer, &parts.headers);
         }
         self.account.host = Some(host.clone());
-        self.account.uri = parts.uri.clone();
-        let admitted = match self.judge(&parts, &host, https)? {
+        let admitted = match self.judge(parts, &host, (https, !body.is_end_stream()))? {
             Judging::Now(admitted) => admitted,
             Judging::Later(judging) => judging.await,
         };
@@ -100,7 +103,12 @@ impl<T: Traffic> Passage<'_, T> {
     }
 
     /// The verdict, or the way to it.
-    fn judge(&mut self, parts: &Parts, host: &HeaderValue, https: bool) -> Result<Judging, NoAnswer> {
+    fn judge(
+        &mut self,
+        parts: &Parts,
+        host: &HeaderValue,
+        (https, has_body): (bool, bool),
+    ) -> Result<Judging, NoAnswer> {
         let asked = Asked {
             method: &parts.method,
             https,
@@ -108,6 +116,7 @@ impl<T: Traffic> Passage<'_, T> {
             path: parts.uri.path(),
             query: parts.uri.query(),
             headers: &parts.headers,
+            has_body,
             client: self.account.client,
             certificate: self.visitor.certificate(&self.core.certificates, &parts.headers)?,
         };
@@ -121,7 +130,7 @@ impl<T: Traffic> Passage<'_, T> {
     /// Sends a request that may pass, and takes its answer.
     async fn pass(
         &mut self,
-        mut parts: Parts,
+        parts: &mut Parts,
         body: Incoming,
         origin: &Origin,
     ) -> Result<Response<ProxyBody>, NoAnswer> {

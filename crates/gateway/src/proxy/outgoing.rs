@@ -1,6 +1,7 @@
 //! A request as the upstream gets it.
 
 use std::borrow::Cow;
+use std::mem::take;
 use std::sync::Arc;
 
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
@@ -36,19 +37,18 @@ impl<T: Traffic> Outgoing<'_, T> {
     /// The request, its headers as they go out but for what depends on the server.
     pub(super) fn request(
         &self,
-        parts: Parts,
+        parts: &mut Parts,
         body: Incoming,
         course: &mut Course,
-    ) -> Result<Request<RequestBody>, Fault> {
+    ) -> Result<Box<Request<RequestBody>>, Fault> {
         course.deadline = self.route.total_timeout.map(|total| self.started + total);
         course.preserve_host = self.route.preserve_host;
         course.trailers = self.handover.trailers;
-        let mut headers = parts.headers;
-        let body = self.body(body, &mut headers, course)?;
-        let mut request = Request::new(body);
-        *request.method_mut() = parts.method;
-        *request.uri_mut() = self.uri(parts.uri)?;
-        *request.headers_mut() = headers;
+        let body = self.body(body, &mut parts.headers, course)?;
+        let mut request = Box::new(Request::new(body));
+        *request.method_mut() = take(&mut parts.method);
+        *request.uri_mut() = self.uri(take(&mut parts.uri))?;
+        *request.headers_mut() = take(&mut parts.headers);
         if let Some(progress) = course.progress.as_ref().filter(|progress| progress.is_held()) {
             let progress = progress.clone();
             on_informational(&mut request, move |response| {

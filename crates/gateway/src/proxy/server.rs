@@ -1,6 +1,5 @@
 //! The listener of the gateway.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,10 +56,7 @@ async fn serve<T: Traffic>(core: Arc<Core<T>>, one: OneCore) -> Drained {
     let handler = core.clone();
     let make = move |facts| {
         let (core, visitor) = (handler.clone(), Arc::new(Visitor::new(facts)));
-        service_fn(move |request| {
-            let answering = answer(core.clone(), visitor.clone(), request);
-            async move { Ok::<_, Infallible>(answering.await) }
-        })
+        service_fn(move |request| answer(core.clone(), visitor.clone(), request))
     };
     let grace = limits.drain_grace;
     let ended = shutdown.clone();

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 
 use crate::authn::SubjectKind;
+use crate::validation::IssuerConfig;
 
 /// One route.
 #[derive(Debug)]
@@ -120,6 +122,9 @@ pub struct RoutePolicy {
     pub sources: TokenSources,
     /// Names of the issuers whose tokens count; empty: this installation's only. `sluice` names this installation among others.
     pub issuers: Vec<Arc<str>>,
+    /// The other ones among them, as the file describes them: found by [`RouteTable::new`](super::RouteTable::new), so that a route goes with
+    /// the issuers of its own table whatever table is in force meanwhile.
+    pub foreign_issuers: Vec<Arc<IssuerConfig>>,
     /// Every one of these must have been granted.
     pub scopes: Vec<String>,
     /// At least one of these must have been granted, if there are any.
@@ -164,6 +169,8 @@ pub struct Enrichment {
     pub claims: Vec<HeaderFrom>,
     /// A token of the gateway's own in place of the client's.
     pub phantom: Option<Phantom>,
+    /// Whether it was logged that claims for these headers were too large to be in a token: once is enough.
+    pub told_of_missing: Arc<AtomicBool>,
     /// Whether the client's `Authorization` (or cookie) with the token goes on to the upstream. Default: yes; no with a phantom token.
     pub forward_token: bool,
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use http::{HeaderName, Method};
+use http::{HeaderName, HeaderValue, Method};
 use sluice_net::TrustedProxies;
 
 use super::host::ByHost;
@@ -11,7 +11,7 @@ use super::path::{AmbiguousPath, readings};
 use super::pattern::Match;
 use super::rule::{Preflight, Route};
 use super::tree::{Leaf, PathTree};
-use crate::authn::Refusal;
+use crate::authn::{Asked, Refusal};
 use crate::proxy::upstream::UpstreamConfig;
 use crate::validation::IssuerConfig;
 
@@ -41,6 +41,13 @@ pub struct Settings {
     pub issuers: Vec<Arc<IssuerConfig>>,
 }
 
+impl Settings {
+    fn named_issuers(&self, names: &[Arc<str>]) -> Vec<Arc<IssuerConfig>> {
+        let named = |name: &Arc<str>| self.issuers.iter().find(|issuer| issuer.name == *name);
+        names.iter().filter_map(named).cloned().collect()
+    }
+}
+
 /// Why a request falls under no route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unrouted {
@@ -55,15 +62,6 @@ pub enum Unrouted {
     OtherMethods,
 }
 
-impl From<Unrouted> for Refusal {
-    fn from(unrouted: Unrouted) -> Self {
-        match unrouted {
-            Unrouted::AmbiguousPath => Self::AmbiguousPath,
-            Unrouted::NoRoute | Unrouted::OtherMethods => Self::NoRoute,
-        }
-    }
-}
-
 impl From<AmbiguousPath> for Unrouted {
     fn from(AmbiguousPath: AmbiguousPath) -> Self {
         Self::AmbiguousPath
@@ -75,7 +73,8 @@ impl RouteTable {
     pub fn new(rules: Vec<(Match, Route)>, upstreams: Vec<UpstreamConfig>, settings: Settings) -> Self {
         let upstreams = upstreams.into_iter().map(Arc::new).collect();
         let mut table = Self { upstreams, settings, ..Self::default() };
-        for (matched, route) in rules {
+        for (matched, mut route) in rules {
+            route.policy.foreign_issuers = table.settings.named_issuers(&route.policy.issuers);
             let route = Arc::new(route);
             for host in &matched.hosts {
                 table.tree.entry(host).entry(&matched.path).add(methods(&matched, &route), route.clone());
@@ -129,6 +128,18 @@ impl RouteTable {
         if readings.others.iter().all(agrees) { found } else { Err(Unrouted::AmbiguousPath) }
     }
 
+    /// The route of a request, or what is said to one that falls under none.
+    ///
+    /// # Errors
+    /// [`Refusal`] before any token is read.
+    pub fn route(&self, asked: &Asked<'_>) -> Result<&Arc<Route>, Refusal> {
+        self.find(asked.method, asked.host, asked.path).map_err(|unrouted| match unrouted {
+            Unrouted::AmbiguousPath => Refusal::AmbiguousPath,
+            Unrouted::NoRoute => Refusal::NoRoute,
+            Unrouted::OtherMethods => self.allow(asked).map_or(Refusal::NoRoute, Refusal::OtherMethods),
+        })
+    }
+
     /// The methods that routes name for this host and path: for `Allow` (RFC 9110 §15.5.6).
     pub fn methods(&self, host: &str, path: &str) -> Vec<&Method> {
         let Ok(readings) = readings(path, self.settings.encoded_slash) else { return Vec::new() };
@@ -156,6 +167,11 @@ impl RouteTable {
 
     pub(super) fn with_generation(self, generation: u64) -> Self {
         Self { generation, ..self }
+    }
+
+    fn allow(&self, asked: &Asked<'_>) -> Option<HeaderValue> {
+        let methods: Vec<_> = self.methods(asked.host, asked.path).into_iter().map(Method::as_str).collect();
+        HeaderValue::from_str(&methods.join(", ")).ok()
     }
 
     fn choose(&self, method: &Method, host: &str, path: &str) -> Result<&Arc<Route>, Unrouted> {

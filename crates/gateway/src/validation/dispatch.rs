@@ -1,6 +1,5 @@
 //! Which issuer a token is checked by, told from its form; what it says of itself is believed only for choosing.
 
-use std::future::ready;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,17 +9,18 @@ use serde::Deserialize;
 use sluice_crypto::digest::sha256;
 use sluice_crypto::jws::unverified_parts;
 use sluice_net::Fetcher;
-use sluice_primitives::{Clock, Timestamp};
+use sluice_primitives::Clock;
 use sluice_token::paseto;
 use smallvec::SmallVec;
 use tokio::runtime::Handle;
 
 use super::cache::{TokenDigest, VerdictCache, Verified};
+use super::chain::{ask_after, ask_each};
 use super::config::{IssuerConfig, OWN_ISSUER};
 use super::introspection::{IntrospectionStats, Introspector};
 use super::jwks::{AuthenticJwt, JwtIssuer, Verification};
 use super::local::{LocalParts, LocalValidator};
-use super::validator::{BoxedValidation, TokenFault, Validated};
+use super::validator::{Question, TokenFault, Validated};
 use crate::authn::Caller;
 use crate::route::RoutePolicy;
 
@@ -45,7 +45,8 @@ pub struct ValidationParts {
 pub struct Validation {
     local: Option<Arc<LocalValidator>>,
     cache: Arc<VerdictCache>,
-    issuers: ArcSwap<Vec<Arc<ForeignIssuer>>>,
+    /// By what the table says of them. Those of a table that has just come into force are learned with their first token.
+    issuers: ArcSwap<Vec<(Arc<IssuerConfig>, Arc<ForeignIssuer>)>>,
     /// Of the next issuer.
     next_number: AtomicU64,
     fetcher: Arc<Fetcher>,
@@ -57,24 +58,18 @@ pub struct Validation {
 struct ForeignIssuer {
     /// No other ever had it.
     number: u64,
-    config: IssuerConfig,
+    config: Arc<IssuerConfig>,
     jwt: Option<JwtIssuer>,
     introspector: Option<Arc<Introspector>>,
 }
 
-/// A token to be checked, and for what.
-#[derive(Clone, Copy)]
-struct Question<'a> {
-    token: &'a str,
-    policy: &'a RoutePolicy,
-    now: Timestamp,
-}
-
 impl Validation {
     /// Validation with these other issuers.
-    pub fn new(parts: ValidationParts, issuers: &[IssuerConfig]) -> Self {
+    pub fn new(parts: ValidationParts, issuers: &[Arc<IssuerConfig>]) -> Self {
+        let local =
+            |local| Arc::new(LocalValidator::new(local, Arc::clone(&parts.clock), parts.runtime.clone()));
         let this = Self {
-            local: parts.local.map(|parts| Arc::new(LocalValidator::new(parts))),
+            local: parts.local.map(local),
             cache: Arc::new(VerdictCache::new(parts.cache_entries)),
             issuers: ArcSwap::default(),
             next_number: AtomicU64::new(OWN + 1),
@@ -82,24 +77,21 @@ impl Validation {
             runtime: parts.runtime,
             clock: parts.clock,
         };
-        this.reload(issuers);
+        this.keep_only(issuers);
         this
     }
 
-    /// Replaces the other issuers. Those that have not changed keep their keys and answers.
-    pub fn reload(&self, issuers: &[IssuerConfig]) {
-        let old = self.issuers.load();
-        let issuer = |config: &IssuerConfig| {
-            let kept = old.iter().find(|issuer| issuer.config == *config);
-            kept.map_or_else(|| Arc::new(self.issuer(config)), Arc::clone)
-        };
-        self.issuers.store(Arc::new(issuers.iter().map(issuer).collect()));
+    /// Forgets other issuers than these, which keep their keys and answers if they have not changed. A route is judged by the issuers of
+    /// its own table, whenever this is called.
+    pub fn keep_only(&self, issuers: &[Arc<IssuerConfig>]) {
+        let known: Vec<_> = issuers.iter().map(|config| (Arc::clone(config), self.known(config))).collect();
+        self.issuers.store(Arc::new(known));
     }
 
-    /// Whether a token holds at `now`, for a route with this policy: of one of its issuers, authentic, in its time, not revoked.
-    /// What the policy demands beyond that is not asked here.
-    pub fn validate(&self, policy: &RoutePolicy, token: &str, now: Timestamp) -> Validated {
-        let question = Question { token, policy, now };
+    /// Whether a token holds, for a route with this policy: of one of its issuers, authentic, in its time, not revoked. What the policy
+    /// demands beyond that is not asked here.
+    pub fn validate(&self, question: Question<'_>) -> Validated {
+        let token = question.token;
         if !token.contains('.') {
             self.opaque(question)
         } else if token.starts_with(paseto::PREFIX) {
@@ -119,7 +111,7 @@ impl Validation {
     /// How often other issuers were asked about tokens.
     pub fn introspection_stats(&self) -> Vec<IntrospectionStats> {
         let issuers = self.issuers.load();
-        issuers.iter().filter_map(|issuer| Some(issuer.introspector.as_ref()?.stats())).collect()
+        issuers.iter().filter_map(|(_, issuer)| Some(issuer.introspector.as_ref()?.stats())).collect()
     }
 
     /// What checks tokens of this installation, where they count.
@@ -130,26 +122,45 @@ impl Validation {
 
     /// The other issuers whose tokens count, in the order of the policy.
     fn foreign(&self, policy: &RoutePolicy) -> SmallVec<[Arc<ForeignIssuer>; 4]> {
-        if policy.issuers.is_empty() {
-            return SmallVec::new();
-        }
+        policy.foreign_issuers.iter().map(|config| self.known(config)).collect()
+    }
+
+    /// The issuer that a table speaks of.
+    fn known(&self, config: &Arc<IssuerConfig>) -> Arc<ForeignIssuer> {
         let issuers = self.issuers.load();
-        let named = |name: &Arc<str>| issuers.iter().find(|issuer| issuer.config.name == *name);
-        policy.issuers.iter().filter_map(named).cloned().collect()
+        let known = issuers.iter().find(|(known, _)| Arc::ptr_eq(known, config));
+        known.map_or_else(|| self.learn(config), |(_, issuer)| Arc::clone(issuer))
+    }
+
+    /// Takes up an issuer of a table that is new. If nothing has changed but the table it stays the same.
+    fn learn(&self, config: &Arc<IssuerConfig>) -> Arc<ForeignIssuer> {
+        let fresh = Arc::new(self.issuer(config));
+        let same_in = |issuers: &[(_, Arc<ForeignIssuer>)]| {
+            let same = issuers.iter().map(|(_, issuer)| issuer).find(|issuer| issuer.config == *config);
+            Arc::clone(same.unwrap_or(&fresh))
+        };
+        self.issuers.rcu(|issuers| {
+            let mut more = Vec::clone(issuers);
+            if !more.iter().any(|(known, _)| Arc::ptr_eq(known, config)) {
+                more.push((Arc::clone(config), same_in(issuers)));
+            }
+            more
+        });
+        same_in(&self.issuers.load())
     }
 
     fn opaque(&self, question: Question<'_>) -> Validated {
-        if let Some(local) = self.local(question.policy) {
-            let outcome = local.validate_sealed(question.token, question.policy.stale, question.now);
-            if question.policy.issuers.is_empty()
-                || !matches!(outcome, Validated::Now(Err(TokenFault::NotAuthentic)))
-            {
-                return outcome;
-            }
+        let own = self.local(question.policy).map(|local| local.validate_sealed(question));
+        if question.policy.foreign_issuers.is_empty() {
+            return own.unwrap_or(Validated::Now(Err(TokenFault::NotAuthentic)));
         }
-        let issuers = self.foreign(question.policy);
-        let introspectors = issuers.iter().filter_map(|issuer| issuer.introspector.clone());
-        ask_each(introspectors.collect(), TokenFault::NotAuthentic, question)
+        let foreign = self.foreign(question.policy);
+        let introspectors = foreign.iter().filter_map(|issuer| issuer.introspector.clone()).collect();
+        match own {
+            None | Some(Validated::Now(Err(TokenFault::NotAuthentic))) => ask_each(introspectors, &question),
+            Some(Validated::Later(answer)) => ask_after(answer, introspectors, &question),
+            Some(known) => known,
+        }
     }
 
     fn paseto(&self, question: Question<'_>) -> Validated {
@@ -195,8 +206,7 @@ impl Validation {
                 return None;
             }
             self.cache.count_hit();
-            let how = (question.policy.stale, question.now);
-            return Some(local.still_holds(known.caller, question.token, how));
+            return Some(local.still_holds(known.caller, question));
         }
         let issuer = foreign.iter().find(|issuer| issuer.number == known.issuer)?;
         if issuer.jwt.as_ref()?.generation() != known.generation {
@@ -225,7 +235,7 @@ impl Validation {
         if question.now < until {
             self.cache.keep(digest, Verified { caller: Arc::clone(&caller), until, issuer: OWN, generation });
         }
-        local.still_holds(caller, question.token, (question.policy.stale, question.now))
+        local.still_holds(caller, question)
     }
 
     fn foreign_jwt(
@@ -236,7 +246,7 @@ impl Validation {
     ) -> Validated {
         let Some(jwt) = &issuer.jwt else {
             let introspectors = issuer.introspector.iter().cloned().collect();
-            return ask_each(introspectors, TokenFault::NotAuthentic, question);
+            return ask_each(introspectors, &question);
         };
         self.cache.count_miss();
         let (cache, number) = (Arc::clone(&self.cache), issuer.number);
@@ -257,7 +267,7 @@ impl Validation {
         }))
     }
 
-    fn issuer(&self, config: &IssuerConfig) -> ForeignIssuer {
+    fn issuer(&self, config: &Arc<IssuerConfig>) -> ForeignIssuer {
         let parts = || (Arc::clone(&self.clock), self.runtime.clone());
         let jwt = config.jwt.as_ref();
         let introspection = config.introspection.as_ref();
@@ -266,55 +276,9 @@ impl Validation {
             jwt: jwt.map(|jwt| JwtIssuer::new(config, jwt, &self.fetcher, parts())),
             introspector: introspection
                 .map(|introspection| Introspector::new(config, introspection, &self.fetcher, parts())),
-            config: config.clone(),
+            config: Arc::clone(config),
         }
     }
-}
-
-/// Asks one issuer after the other until one calls the token active. If none does, what is said of it is `fault`, unless one could
-/// not be asked.
-fn ask_each(
-    introspectors: SmallVec<[Arc<Introspector>; 4]>,
-    mut fault: TokenFault,
-    question: Question<'_>,
-) -> Validated {
-    let Question { token, now, .. } = question;
-    let mut rest = introspectors.into_iter();
-    while let Some(introspector) = rest.next() {
-        match introspector.introspect(token, now) {
-            Validated::Now(Ok(caller)) => return Validated::Now(Ok(caller)),
-            Validated::Now(Err(said)) => fault = graver(fault, said),
-            Validated::Later(answer) => {
-                let token = token.to_owned();
-                return Validated::Later(Box::pin(ask_rest(answer, rest, fault, (token, now))));
-            }
-        }
-    }
-    Validated::Now(Err(fault))
-}
-
-async fn ask_rest(
-    mut answer: BoxedValidation,
-    mut rest: impl Iterator<Item = Arc<Introspector>>,
-    mut fault: TokenFault,
-    (token, now): (String, Timestamp),
-) -> Result<Arc<Caller>, TokenFault> {
-    loop {
-        match answer.await {
-            Ok(caller) => return Ok(caller),
-            Err(said) => fault = graver(fault, said),
-        }
-        let Some(introspector) = rest.next() else { return Err(fault) };
-        answer = match introspector.introspect(&token, now) {
-            Validated::Now(outcome) => Box::pin(ready(outcome)),
-            Validated::Later(answer) => answer,
-        };
-    }
-}
-
-/// An issuer that could not be asked might have called the token active.
-fn graver(one: TokenFault, other: TokenFault) -> TokenFault {
-    if one == TokenFault::Unreachable { one } else { other }
 }
 
 /// Three parts, the first of which may be a JSON object: its brace is an `e` in base64.

@@ -1,6 +1,7 @@
 //! Issuers for tests: this installation, and another one that answers on loopback.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -33,6 +34,8 @@ use super::*;
 use crate::authn::Caller;
 use crate::route::{RoutePolicy, StalePolicy};
 
+/// Who calls, where it does not matter.
+pub(super) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 pub(super) const START: Timestamp = Timestamp::from_secs(1_800_000_000);
 
 /// A signing key, the same for each name.
@@ -266,6 +269,8 @@ pub(super) fn claims() -> AccessTokenClaims {
 /// This installation with a gateway, and the issuers it is told about.
 pub(super) struct World {
     pub(super) validation: Validation,
+    /// The issuers of the table in force.
+    issuers: Mutex<Vec<Arc<IssuerConfig>>>,
     pub(super) clock: Arc<ManualClock>,
     pub(super) sealer: Arc<ArcSwap<Sealer>>,
     pub(super) keys: Arc<Keys>,
@@ -305,13 +310,15 @@ impl World {
             clock: clock.clone(),
             cache_entries: NonZeroUsize::new(100).unwrap(),
         };
-        let validation = Validation::new(parts, issuers);
-        Self { validation, clock, sealer, keys, revocations, age, authority }
+        let issuers = shared(issuers);
+        let validation = Validation::new(parts, &issuers);
+        let issuers = Mutex::new(issuers);
+        Self { validation, issuers, clock, sealer, keys, revocations, age, authority }
     }
 
     /// Whether a token holds now, for a route with these issuers.
     pub(super) async fn validate(&self, issuers: &[&str], token: &str) -> Result<Arc<Caller>, TokenFault> {
-        self.validate_for(&policy(issuers), token).await
+        self.validate_for(&self.policy(issuers), token).await
     }
 
     pub(super) async fn validate_for(
@@ -319,12 +326,39 @@ impl World {
         policy: &RoutePolicy,
         token: &str,
     ) -> Result<Arc<Caller>, TokenFault> {
-        settled(self.validation.validate(policy, token, self.clock.now())).await
+        settled(self.asked(policy, token, CLIENT)).await
+    }
+
+    /// Whether a token holds now that comes from this client.
+    pub(super) fn asked(&self, policy: &RoutePolicy, token: &str, client: IpAddr) -> Validated {
+        self.validation.validate(Question { token, policy, now: self.clock.now(), client })
+    }
+
+    /// The policy of a route with these issuers, of the table in force.
+    pub(super) fn policy(&self, issuers: &[&str]) -> RoutePolicy {
+        let known = self.issuers.lock();
+        let named = |name: &&str| known.iter().find(|issuer| *issuer.name == **name).cloned();
+        RoutePolicy {
+            issuers: issuers.iter().map(|name| Arc::from(*name)).collect(),
+            foreign_issuers: issuers.iter().filter_map(named).collect(),
+            ..RoutePolicy::default()
+        }
+    }
+
+    /// Puts a table with these issuers in force; validation has not heard of it yet.
+    pub(super) fn replace(&self, issuers: &[IssuerConfig]) {
+        *self.issuers.lock() = shared(issuers);
+    }
+
+    /// The same, and validation has.
+    pub(super) fn reload(&self, issuers: &[IssuerConfig]) {
+        self.replace(issuers);
+        self.validation.keep_only(&self.issuers.lock());
     }
 
     /// What is said at once, without waiting for anybody.
     pub(super) fn at_once(&self, issuers: &[&str], token: &str) -> Option<Result<Arc<Caller>, TokenFault>> {
-        match self.validation.validate(&policy(issuers), token, self.clock.now()) {
+        match self.asked(&self.policy(issuers), token, CLIENT) {
             Validated::Now(outcome) => Some(outcome),
             Validated::Later(_) => None,
         }
@@ -367,8 +401,8 @@ impl World {
     }
 }
 
-pub(super) fn policy(issuers: &[&str]) -> RoutePolicy {
-    RoutePolicy { issuers: issuers.iter().map(|name| Arc::from(*name)).collect(), ..RoutePolicy::default() }
+fn shared(issuers: &[IssuerConfig]) -> Vec<Arc<IssuerConfig>> {
+    issuers.iter().cloned().map(Arc::new).collect()
 }
 
 pub(super) fn policy_when_stale(stale: StalePolicy) -> RoutePolicy {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arc_swap::{ArcSwap, Guard};
 use http::HeaderName;
 use sluice_crypto::Sealer;
 use sluice_primitives::secret::same_bytes;
@@ -32,8 +33,8 @@ static DPOP: HeaderName = HeaderName::from_static("dpop");
 
 /// What holders are checked with.
 pub struct HolderParts {
-    /// Seals nonces: gateways that share it take each other's.
-    pub sealer: Arc<Sealer>,
+    /// Seals nonces: gateways that share its keys take each other's. Replaced as a whole when they change.
+    pub sealer: Arc<ArcSwap<Sealer>>,
     /// Randomness.
     pub rng: Arc<dyn Rng>,
     /// How old a proof may be.
@@ -44,8 +45,15 @@ pub struct HolderParts {
 
 /// Checks who presents a token. Proofs that were seen are kept in memory, a bounded number of them; nothing is stored.
 pub struct HolderCheck {
-    proofs: ProofVerifier,
+    parts: HolderParts,
+    verifier: ArcSwap<Verifier>,
     seen: ProofMemory,
+}
+
+/// A verifier, and the sealer that it was made with.
+struct Verifier {
+    proofs: ProofVerifier,
+    sealer: Arc<Sealer>,
 }
 
 /// Whether a refusal of [`HolderCheck::check`] is about the proof (`invalid_dpop_proof`), not about the token.
@@ -56,13 +64,8 @@ pub fn is_about_proof(reason: &str) -> bool {
 impl HolderCheck {
     /// A check that has seen nothing yet.
     pub fn new(parts: HolderParts) -> Self {
-        let proofs = ProofVerifier::new(ProofVerifierParts {
-            sealer: parts.sealer,
-            rng: parts.rng,
-            proof_lifetime: parts.proof_lifetime,
-            nonce_lifetime: parts.nonce_lifetime,
-        });
-        Self { seen: proofs.memory(), proofs }
+        let verifier = Verifier::new(&parts);
+        Self { seen: verifier.proofs.memory(), verifier: ArcSwap::from_pointee(verifier), parts }
     }
 
     /// Whether who presents the token of `caller` so holds the key that it is bound to, if any.
@@ -93,7 +96,17 @@ impl HolderCheck {
 
     /// A nonce for the next proof (RFC 9449 §9).
     pub fn nonce(&self, now: Timestamp) -> String {
-        self.proofs.nonce(now)
+        self.verifier().proofs.nonce(now)
+    }
+
+    /// The verifier with the keys that are in force.
+    fn verifier(&self) -> Guard<Arc<Verifier>> {
+        let verifier = self.verifier.load();
+        if Arc::ptr_eq(&verifier.sealer, &self.parts.sealer.load()) {
+            return verifier;
+        }
+        self.verifier.store(Arc::new(Verifier::new(&self.parts)));
+        self.verifier.load()
     }
 
     /// The key that was proven, with a proof that this process does not take a second time.
@@ -112,11 +125,25 @@ impl HolderCheck {
             nonce: if nonce { NonceRule::Required } else { NonceRule::Ignored },
             now,
         };
-        let proven = self.proofs.verify(proof(asked)?, &occasion).map_err(|error| match error {
-            ProofError::Nonce => Refusal::NonceWanted(self.nonce(now)),
-            _ => Refusal::NotHolder(PROOF_INVALID),
-        })?;
+        let proven =
+            self.verifier().proofs.verify(proof(asked)?, &occasion).map_err(|error| match error {
+                ProofError::Nonce => Refusal::NonceWanted(self.nonce(now)),
+                _ => Refusal::NotHolder(PROOF_INVALID),
+            })?;
         if self.seen.add(proven.id, now) { Ok(proven.key) } else { Err(Refusal::NotHolder(PROOF_REPLAYED)) }
+    }
+}
+
+impl Verifier {
+    fn new(parts: &HolderParts) -> Self {
+        let sealer = parts.sealer.load_full();
+        let proofs = ProofVerifier::new(ProofVerifierParts {
+            sealer: Arc::clone(&sealer),
+            rng: Arc::clone(&parts.rng),
+            proof_lifetime: parts.proof_lifetime,
+            nonce_lifetime: parts.nonce_lifetime,
+        });
+        Self { proofs, sealer }
     }
 }
 

@@ -1,14 +1,17 @@
 //! Tokens of this installation: opened or verified with its keys, then held against the revocations.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use sluice_crypto::jws::VerifiedJws;
 use sluice_crypto::{Purpose, Sealer};
-use sluice_primitives::{Lifetime, Timestamp};
+use sluice_primitives::{Clock, Lifetime, Secret, Timestamp};
 use sluice_token::{AccessTokenClaims, FeedFollower, RevocationSet, jwt, paseto, sealed};
+use tokio::runtime::Handle;
 
-use super::validator::{BoxedValidation, TokenFault, Validated};
+use super::asking::{Asking, Outcome, Terms};
+use super::validator::{BoxedValidation, Question, TokenFault, Validated};
 use crate::authn::{Caller, PersonClaims};
 use crate::route::StalePolicy;
 
@@ -38,9 +41,15 @@ impl Freshness for FeedFollower {
 
 /// The authorization server itself, to be asked about a token of its own.
 pub trait Authority: Send + Sync {
-    /// Asks. Bounded in time and in number.
+    /// Asks. Bounded in time; how many questions there are at once is for who asks. [`TokenFault::NotAuthentic`]: it is none of its own.
     fn introspect(&self, token: &str) -> BoxedValidation;
 }
+
+/// The most questions to the authority at once; further ones are refused.
+const MAX_QUESTIONS: usize = 256;
+/// How long is believed that a token does not hold, and of how many. That one does is asked each time: it may have been revoked.
+const NEGATIVE: Lifetime = Lifetime::secs(10);
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(16_384).unwrap();
 
 /// What tokens of this installation are checked with.
 #[derive(Clone)]
@@ -64,11 +73,20 @@ pub struct LocalParts {
 /// Checks tokens of this installation.
 pub(super) struct LocalValidator {
     parts: LocalParts,
+    clock: Arc<dyn Clock>,
+    asking: Arc<Asking>,
 }
 
 impl LocalValidator {
-    pub(super) const fn new(parts: LocalParts) -> Self {
-        Self { parts }
+    /// Questions to the authority run where `runtime` says.
+    pub(super) fn new(parts: LocalParts, clock: Arc<dyn Clock>, runtime: Handle) -> Self {
+        let terms = Terms {
+            positive: Lifetime::ZERO,
+            negative: NEGATIVE,
+            entries: REMEMBERED,
+            at_once: MAX_QUESTIONS,
+        };
+        Self { parts, clock, asking: Arc::new(Asking::new(terms, runtime)) }
     }
 
     /// The keys of signed tokens that are in force.
@@ -76,27 +94,24 @@ impl LocalValidator {
         self.parts.keys.generation()
     }
 
-    /// Whether a sealed token holds.
-    pub(super) fn validate_sealed(
-        self: &Arc<Self>,
-        token: &str,
-        stale: StalePolicy,
-        now: Timestamp,
-    ) -> Validated {
+    /// Whether a sealed token holds. Where no key opens it its authority is asked, if it has the form of one.
+    pub(super) fn validate_sealed(self: &Arc<Self>, question: Question<'_>) -> Validated {
         let claims = {
             let sealer = self.parts.sealer.load();
-            match (sealed::read(token, &sealer), &self.parts.authority) {
+            match (sealed::read(question.token, &sealer), &self.parts.authority) {
                 (Ok(claims), _) => claims,
-                (Err(_), Some(authority)) if !sealer.knows(Purpose::AccessToken) => {
-                    return self.later(authority.introspect(token), now);
+                (Err(_), Some(authority))
+                    if !sealer.knows(Purpose::AccessToken) && sealed::is_of_form(question.token) =>
+                {
+                    return self.unopened(authority, question);
                 }
                 (Err(_), _) => return Validated::Now(Err(TokenFault::NotAuthentic)),
             }
         };
-        if let Err(fault) = self.check_claims(&claims, now) {
+        if let Err(fault) = self.check_claims(&claims, question.now) {
             return Validated::Now(Err(fault));
         }
-        self.unless_stale(Arc::new(Caller::Own(Box::new(claims))), token, (stale, now))
+        self.unless_stale(Arc::new(Caller::Own(Box::new(claims))), question)
     }
 
     /// What an authentic JWT says; whether it still holds is not asked.
@@ -125,14 +140,9 @@ impl LocalValidator {
     }
 
     /// Whether an authentic token still holds.
-    pub(super) fn still_holds(
-        self: &Arc<Self>,
-        caller: Arc<Caller>,
-        token: &str,
-        (stale, now): (StalePolicy, Timestamp),
-    ) -> Validated {
-        match self.check(&caller, now) {
-            Ok(()) => self.unless_stale(caller, token, (stale, now)),
+    pub(super) fn still_holds(self: &Arc<Self>, caller: Arc<Caller>, question: Question<'_>) -> Validated {
+        match self.check(&caller, question.now) {
+            Ok(()) => self.unless_stale(caller, question),
             Err(fault) => Validated::Now(Err(fault)),
         }
     }
@@ -163,37 +173,58 @@ impl LocalValidator {
     }
 
     /// The caller, if revocations are known well enough for the route.
-    fn unless_stale(
-        self: &Arc<Self>,
-        caller: Arc<Caller>,
-        token: &str,
-        (stale, now): (StalePolicy, Timestamp),
-    ) -> Validated {
+    fn unless_stale(self: &Arc<Self>, caller: Arc<Caller>, question: Question<'_>) -> Validated {
+        let stale = question.policy.stale;
         if stale == StalePolicy::Trust || self.parts.freshness.age() <= self.parts.max_age {
             return Validated::Now(Ok(caller));
         }
         let Some(authority) = self.parts.authority.as_ref().filter(|_| stale == StalePolicy::Ask) else {
             return Validated::Now(Err(TokenFault::Stale));
         };
-        let (answer, local) = (authority.introspect(token), Arc::clone(self));
+        let (answer, local) = (self.asked(authority, question), Arc::clone(self));
         Validated::Later(Box::pin(async move {
-            answer.await?;
+            match answer.await {
+                Ok(_) => {}
+                // Its authority does not know it any more.
+                Err(TokenFault::NotAuthentic) => return Err(TokenFault::Revoked),
+                Err(fault) => return Err(fault),
+            }
             // What was heard while the answer was on its way counts more than the answer.
-            local.check(&caller, now).map(|()| caller)
+            local.check(&caller, local.clock.now()).map(|()| caller)
         }))
     }
 
-    /// What the authority says of a token that cannot be read here; here too, what was heard meanwhile counts more.
-    fn later(self: &Arc<Self>, answer: BoxedValidation, now: Timestamp) -> Validated {
-        let local = Arc::clone(self);
+    /// What the authority says of a token that cannot be opened here; here too, what was heard meanwhile counts more.
+    fn unopened(self: &Arc<Self>, authority: &Arc<dyn Authority>, question: Question<'_>) -> Validated {
+        if let Some(Err(fault)) = self.asking.known(question.token, question.now) {
+            return Validated::Now(Err(fault));
+        }
+        let (answer, local) = (self.asked(authority, question), Arc::clone(self));
         Validated::Later(Box::pin(async move {
             let caller = answer.await?;
             match &*caller {
                 Caller::Foreign(_) => {}
-                Caller::Own(_) | Caller::Person(_) => local.check(&caller, now)?,
+                Caller::Own(_) | Caller::Person(_) => local.check(&caller, local.clock.now())?,
             }
             Ok(caller)
         }))
+    }
+
+    fn asked(
+        &self,
+        authority: &Arc<dyn Authority>,
+        question: Question<'_>,
+    ) -> impl Future<Output = Outcome> + Send + use<> {
+        let (asking, clock, authority) =
+            (Arc::clone(&self.asking), Arc::clone(&self.clock), Arc::clone(authority));
+        let (token, client) = (Secret::new(question.token.to_owned()), question.client);
+        async move {
+            let now = clock.now();
+            if let Some(Err(fault)) = asking.known(token.expose(), now) {
+                return Err(fault);
+            }
+            asking.ask(token.expose(), (client, now), || authority.introspect(token.expose())).await
+        }
     }
 }
 

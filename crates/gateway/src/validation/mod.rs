@@ -1,10 +1,12 @@
 //! Whether a token holds: from memory where it can be, by asking its authority where it must be.
 //!
 //! [`Validation`]: which issuer a token is checked by. `local`: tokens of this installation. `cache`: what was verified once is not
-//! verified again. `jwks`: JWTs of other issuers. `introspection`: opaque tokens of others (RFC 7662). `flights`: questions that
-//! requests share. [`holder`]: tokens bound to a key. [`config`]: what is configured about other issuers. [`Validator`]: the trait.
+//! verified again. `jwks`: JWTs of other issuers. `introspection`: opaque tokens of others (RFC 7662). `asking`, `flights`, `places`: questions that
+//! requests share, and how many there are. [`holder`]: tokens bound to a key. [`config`]: what is configured about other issuers.
 
+mod asking;
 mod cache;
+mod chain;
 pub mod config;
 mod dispatch;
 #[cfg(test)]
@@ -14,6 +16,7 @@ pub mod holder;
 mod introspection;
 mod jwks;
 mod local;
+mod places;
 mod validator;
 
 pub use cache::VerdictCache;
@@ -22,4 +25,4 @@ pub use dispatch::{Validation, ValidationParts};
 pub use holder::{HolderCheck, HolderParts};
 pub use introspection::IntrospectionStats;
 pub use local::{Authority, Freshness, LocalParts, OwnKeys};
-pub use validator::{BoxedValidation, TokenFault, Validated, Validator};
+pub use validator::{BoxedValidation, Question, TokenFault, Validated};

@@ -1,12 +1,14 @@
 //! What can tell whether a token holds.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use sluice_primitives::Timestamp;
 
 use crate::authn::Caller;
+use crate::route::RoutePolicy;
 
 /// Why a token does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub enum TokenFault {
     Revoked,
     /// Its issuer cannot be asked now.
     Unreachable,
+    /// As many questions are under way as may be, or as may be of this client.
+    Busy,
     /// Revocations may have been missed for longer than the route allows.
     Stale,
 }
@@ -34,6 +38,7 @@ impl TokenFault {
             Self::NotYet => "token_not_yet_valid",
             Self::Revoked => "token_revoked",
             Self::Unreachable => "issuer_unreachable",
+            Self::Busy => "issuer_busy",
             Self::Stale => "revocations_stale",
         }
     }
@@ -46,12 +51,19 @@ pub type BoxedValidation = Pin<Box<dyn Future<Output = Result<Arc<Caller>, Token
 pub enum Validated {
     /// Known from memory.
     Now(Result<Arc<Caller>, TokenFault>),
-    /// To be waited for; nothing blocks meanwhile.
+    /// To be waited for; nothing blocks meanwhile, and nobody is asked before it is polled.
     Later(BoxedValidation),
 }
 
-/// Tells whether tokens hold. Implementations answer from memory whenever they can.
-pub trait Validator: Send + Sync {
-    /// Whether `token` holds at `now`: authentic, in its time, not revoked. What a route demands beyond that is not asked here.
-    fn validate(&self, token: &str, now: Timestamp) -> Validated;
+/// A token to be checked. It prints nothing: tokens are secrets.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+    /// The token.
+    pub token: &'a str,
+    /// What the route demands: whose tokens count, and what to do when knowledge is old.
+    pub policy: &'a RoutePolicy,
+    /// When.
+    pub now: Timestamp,
+    /// Whose request it came with: nobody's questions to issuers take the places of all others.
+    pub client: IpAddr,
 }

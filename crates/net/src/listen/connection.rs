@@ -27,6 +27,11 @@ use crate::tls::{ALPN_HTTP_2, TlsAcceptorHandle};
 
 /// The least buffer that hyper takes.
 const LEAST_HEADER_BYTES: u32 = 8 * 1024;
+/// How much of a body is taken over HTTP/2 before it is wanted. A connection takes as much for all of its streams together:
+/// one that nobody reads does not hold up the others.
+const STREAM_WINDOW: u32 = 64 * 1024;
+/// The most that HTTP/2 knows (RFC 9113 §6.9.1).
+const MOST_WINDOW: u32 = (1 << 31) - 1;
 /// The first byte of a TLS connection: a handshake record (RFC 8446 §5.1). No HTTP request begins with it.
 const TLS_HANDSHAKE: u8 = 22;
 
@@ -182,6 +187,12 @@ fn http_builder(limits: &Limits) -> HttpBuilder {
         .header_read_timeout(None)
         .title_case_headers(true)
         .max_buf_size(usize::try_from(header_bytes).unwrap_or(usize::MAX));
-    builder.http2().max_header_list_size(header_bytes).max_concurrent_streams(limits.max_concurrent_streams);
+    let all_streams = STREAM_WINDOW.saturating_mul(limits.max_concurrent_streams).min(MOST_WINDOW);
+    builder
+        .http2()
+        .max_header_list_size(header_bytes)
+        .max_concurrent_streams(limits.max_concurrent_streams)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(all_streams);
     builder
 }

@@ -64,6 +64,9 @@ pub enum SmtpError {
     /// Not done within the configured time.
     #[error("the mail server took too long")]
     TimedOut,
+    /// Given up before the server was told of the mail ([`SmtpTransport::stop`](super::SmtpTransport::stop)).
+    #[error("no mails are sent any more")]
+    Stopped,
 }
 
 /// What the server replied: the code, and the status code if it gave one (RFC 3463).
@@ -84,7 +87,7 @@ impl SmtpError {
             Self::Unsendable(_) | Self::NeedsSmtpUtf8 | Self::Refused(_) => false,
             Self::Deferred(_) | Self::LoginRefused(_) | Self::NoLogin => true,
             Self::NoStartTls | Self::PlainPassword => true,
-            Self::Unreachable(_) | Self::NoAnswer | Self::TimedOut => true,
+            Self::Unreachable(_) | Self::NoAnswer | Self::TimedOut | Self::Stopped => true,
         }
     }
 

@@ -55,6 +55,17 @@ impl SmtpTransport {
         self.connections
     }
 
+    /// How long one mail takes at most.
+    pub const fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Gives up the mails that wait for a connection, and all that come from now on: [`SmtpError::Stopped`]. Of those that the
+    /// server is being told of the answer is waited for: nobody else would hear it, and send them again.
+    pub fn stop(&self) {
+        self.pool.stop();
+    }
+
     /// Hands over one mail. It is the server's once this succeeds; after an error that is temporary it may be, too,
     /// which is why a repeated mail carries the same `Message-ID`.
     ///

@@ -13,8 +13,9 @@ use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::server_url::{Encryption, SmtpUrl};
 use super::{SmtpConfig, SmtpError, StartTls};
@@ -29,6 +30,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 pub(super) struct Pool {
     server: Server,
     connections: Semaphore,
+    stopped: CancellationToken,
     /// The longest without work first, so that none is forgotten.
     idle: Mutex<VecDeque<Idle>>,
 }
@@ -74,19 +76,31 @@ impl Pool {
         Ok(Self {
             server: Server { url, tls, hello, allow_plain_password },
             connections: Semaphore::new(config.pool_size.get()),
+            stopped: CancellationToken::new(),
             idle: Mutex::default(),
         })
     }
 
     /// Sends on a connection of its own. A connection is kept only when all that was said on it was answered.
     pub(super) async fn send(&self, envelope: &Envelope, mail: &[u8]) -> Result<(), SmtpError> {
-        let _one_of_them = self.connections.acquire().await.map_err(|_| SmtpError::NoAnswer)?;
-        let mut connection = self.connection().await?;
+        let ready = self.stopped.run_until_cancelled(self.ready()).await;
+        let (_one_of_them, mut connection) = ready.unwrap_or(Err(SmtpError::Stopped))?;
         let sent = connection.send(envelope, mail).await;
         if !connection.has_broken() {
             self.idle.lock().push_back(Idle { connection, since: Instant::now() });
         }
         sent.map(drop).map_err(SmtpError::sending)
+    }
+
+    /// Gives up those mails that wait for a connection, and all that come.
+    pub(super) fn stop(&self) {
+        self.stopped.cancel();
+    }
+
+    /// A connection on which nothing was said of a mail yet.
+    async fn ready(&self) -> Result<(SemaphorePermit<'_>, AsyncSmtpConnection), SmtpError> {
+        let one_of_them = self.connections.acquire().await.map_err(|_| SmtpError::NoAnswer)?;
+        Ok((one_of_them, self.connection().await?))
     }
 
     async fn connection(&self) -> Result<AsyncSmtpConnection, SmtpError> {

@@ -13,6 +13,7 @@ mod listen_drain;
 mod listen_unix;
 mod smtp;
 mod smtp_failures;
+mod smtp_stop;
 mod tls;
 mod tls_client_certificates;
 mod tls_termination;

@@ -68,9 +68,7 @@ pub(crate) use cors::CorsSettings;
 pub(crate) use database::DatabaseSettings;
 pub(crate) use dsn::Dsn;
 pub(crate) use error::{ConfigError, Finding};
-pub(crate) use gateway::{
-    AccessLogSetting, GatewaySettings, LinkSettings, PhantomSettings, ServedLinkSettings,
-};
+pub(crate) use gateway::{AccessLogSetting, GatewaySettings, PhantomSettings, ServedLinkSettings};
 pub(crate) use listener::{ListenAddress, ListenerSettings};
 pub(crate) use mode::Mode;
 pub(crate) use oauth2::{OAuth2Settings, PkcePolicy};

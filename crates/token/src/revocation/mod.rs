@@ -5,9 +5,11 @@ mod fingerprint;
 mod follower;
 mod marker;
 mod markers;
+mod moment;
 mod set;
 
 pub use feed::{Change, Feed, FeedBatch, FeedPosition};
 pub use follower::FeedFollower;
 pub use marker::{Marker, Target, UnknownTarget};
+pub use moment::Moment;
 pub use set::{Facts, RevocationSet};

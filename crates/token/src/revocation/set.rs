@@ -3,24 +3,25 @@
 use std::cell::LazyCell;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
-use sluice_primitives::{GrantId, SessionId, Timestamp};
+use sluice_primitives::{GrantId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 
 use super::fingerprint::Fingerprints;
 use super::marker::{Marker, Target};
-use super::markers::{Markers, PARTS};
+use super::markers::{Markers, Needed, PARTS};
 use crate::claims::{AccessTokenClaims, TokenId};
 
 /// So many parts of each table are searched for what has expired at a time; fewer entries than [`FEW`] are no work at all.
 const PARTS_AT_A_TIME: usize = 8;
 const FEW: usize = 4_096;
 
-/// The live markers. Key: the target, as 128 bits. Bound: what is revoked within one longest token lifetime. Staleness: the
-/// feed's. Asked about each request: nothing is allocated, kinds without markers are not looked at, and readers wait only for
+/// The live markers. Key: the target, as 128 bits. Bound: what is revoked within one longest token lifetime, and what was when
+/// this process began for one more. Staleness: the feed's. Asked about each request: nothing is allocated, kinds without markers are not looked at, and readers wait only for
 /// a writer in the same part of the same kind.
-#[derive(Default)]
 pub struct RevocationSet {
+    began_at: Instant,
     /// Of all kinds.
     count: AtomicUsize,
     fingerprints: Fingerprints,
@@ -32,6 +33,24 @@ pub struct RevocationSet {
     subject_consents: Markers,
     /// The part where the search for what has expired goes on.
     next_part: AtomicUsize,
+}
+
+impl Default for RevocationSet {
+    /// Nothing is revoked.
+    fn default() -> Self {
+        Self {
+            began_at: Instant::now(),
+            count: AtomicUsize::default(),
+            fingerprints: Fingerprints::default(),
+            grants: Markers::default(),
+            sessions: Markers::default(),
+            subjects: Markers::default(),
+            subject_clients: Markers::default(),
+            clients: Markers::default(),
+            subject_consents: Markers::default(),
+            next_part: AtomicUsize::default(),
+        }
+    }
 }
 
 impl fmt::Debug for RevocationSet {
@@ -72,7 +91,10 @@ impl RevocationSet {
             Target::Client(client) => (&self.clients, prints.client(client)),
             Target::SubjectConsents(subject) => (&self.subject_consents, prints.subject(subject)),
         };
-        if markers.apply(key, marker.at, marker.expires_at) {
+        // As long as its tokens have from when it was written: whatever this machine's clock says, it was written before it came.
+        let needed =
+            Needed::of(marker.expires_at, self.run(Instant::now()), marker.expires_at.since(marker.at));
+        if markers.apply(key, marker.at, needed) {
             self.count.fetch_add(1, Ordering::Release);
         }
     }
@@ -133,18 +155,19 @@ impl RevocationSet {
         self.session_is_over(session) || self.is_signed_out(subject, authenticated_at)
     }
 
-    /// Forgets markers whose tokens have all expired.
-    pub fn forget_expired(&self, now: Timestamp) {
-        self.forget_expired_of(0..PARTS, now);
+    /// Forgets markers whose tokens have all expired: at `now` by the time of day, and at `moment` by the monotonic clock, which does
+    /// not jump.
+    pub fn forget_expired(&self, now: Timestamp, moment: Instant) {
+        self.forget_expired_of(0..PARTS, Needed::at(now, self.run(moment)));
     }
 
     /// Forgets some of them, others at the next call, so that a million markers are not searched at once. Of a few, all.
-    pub(super) fn forget_some_expired(&self, now: Timestamp) {
+    pub(super) fn forget_some_expired(&self, now: Timestamp, moment: Instant) {
         if self.len() < FEW {
-            return self.forget_expired(now);
+            return self.forget_expired(now, moment);
         }
         let next = self.next_part.fetch_add(PARTS_AT_A_TIME, Ordering::Relaxed) % PARTS;
-        self.forget_expired_of(next..next + PARTS_AT_A_TIME, now);
+        self.forget_expired_of(next..next + PARTS_AT_A_TIME, Needed::at(now, self.run(moment)));
     }
 
     /// How many markers are live.
@@ -183,7 +206,12 @@ impl RevocationSet {
             })
     }
 
-    fn forget_expired_of(&self, parts: std::ops::Range<usize>, now: Timestamp) {
+    /// How long this process has run.
+    fn run(&self, moment: Instant) -> Lifetime {
+        moment.saturating_duration_since(self.began_at).into()
+    }
+
+    fn forget_expired_of(&self, parts: std::ops::Range<usize>, now: Needed) {
         for part in parts {
             for kind in self.kinds() {
                 self.count.fetch_sub(kind.forget_expired_of(part, now), Ordering::Release);

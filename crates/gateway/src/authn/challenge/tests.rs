@@ -46,6 +46,7 @@ fn with_error(scheme: &str, code: ErrorCode) -> String {
 async fn every_refusal_has_its_status_its_code_and_is_never_stored() {
     for (refusal, status, code, challenges) in [
         (Refusal::NoRoute, 404, "no_route", 0),
+        (Refusal::OtherMethods(HeaderValue::from_static("GET")), 405, "method_not_allowed", 0),
         (Refusal::AmbiguousPath, 400, "ambiguous_path", 0),
         (Refusal::TokenMissing, 401, "token_missing", 2),
         (Refusal::TokenUnreadable, 400, "invalid_request", 2),
@@ -57,6 +58,7 @@ async fn every_refusal_has_its_status_its_code_and_is_never_stored() {
         (Refusal::InsufficientScope, 403, "insufficient_scope", 2),
         (Refusal::WrongSubjectKind, 403, "wrong_subject_kind", 0),
         (Refusal::TooMany(Lifetime::secs(3)), 429, "too_many_requests", 0),
+        (Refusal::Busy, 503, "authority_busy", 0),
         (Refusal::Unavailable("issuer_unreachable"), 502, "authority_unavailable", 0),
     ] {
         let answered = answered(refusal, None, RoutePolicy::default()).await;
@@ -67,6 +69,16 @@ async fn every_refusal_has_its_status_its_code_and_is_never_stored() {
         assert_eq!(answered.headers[CACHE_CONTROL], "no-store");
         assert_eq!(answered.challenges.len(), challenges, "{code}");
     }
+}
+
+#[tokio::test]
+async fn who_uses_another_method_is_told_which_there_are_and_who_comes_in_a_crowd_when_to_come_again() {
+    let allowed = HeaderValue::from_static("GET, HEAD");
+    let other = answered(Refusal::OtherMethods(allowed), None, RoutePolicy::default()).await;
+    assert_eq!(other.headers[ALLOW], "GET, HEAD");
+    let busy = answered(Refusal::Busy, None, RoutePolicy::default()).await;
+    assert_eq!(busy.headers[RETRY_AFTER], "1");
+    assert!(!busy.headers.contains_key(ALLOW));
 }
 
 #[tokio::test]

@@ -77,6 +77,15 @@ fn what_might_be_a_token_and_is_none_is_unreadable() {
 }
 
 #[test]
+fn a_token_is_made_of_the_signs_that_the_grammar_names() {
+    let named = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain("-._~+/".chars());
+    let named: Vec<u8> = named.map(|sign| u8::try_from(sign).unwrap()).collect();
+    for byte in 0..=u8::MAX {
+        assert_eq!(is_token68(byte), named.contains(&byte), "{byte:#x}");
+    }
+}
+
+#[test]
 fn two_authorizations_are_unreadable_even_if_they_are_equal() {
     for second in ["Bearer abc", "Basic abc"] {
         let headers = headers(&[("authorization", "Bearer abc"), ("authorization", second)]);

@@ -200,3 +200,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_claim_that_was_too_large_for_the_token_is_missed_and_one_that_is_not_said_is_not() {
+    let with = |claim| Enrichment { claims: vec![from("x-claim", claim)], ..Enrichment::default() };
+    let Caller::Own(mut elsewhere) = given::alice(None) else {
+        unreachable!("alice's is one of the server's")
+    };
+    elsewhere.extra = sluice_token::claims::Extra::InGrant;
+    let elsewhere = Caller::Own(elsewhere);
+    for (claim, caller, are_all_known) in [
+        ("email", &elsewhere, false),
+        ("sub", &elsewhere, true),
+        ("email", &given::alice(None), true),
+        ("nothing", &given::bob(given::bobs_claims()), true),
+    ] {
+        assert_eq!(set_claims(&mut HeaderMap::new(), &with(claim), caller), are_all_known, "{claim}");
+    }
+}

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use http::{HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
 use sluice_crypto::{Sealer, SystemSecret};
-use sluice_primitives::{ManualClock, NetworkId, OsRng};
+use sluice_primitives::{ManualClock, NetworkId, OsRng, Timestamp};
 use sluice_token::Confirmation;
 
 use super::*;
@@ -14,7 +14,7 @@ use crate::authn::{Caller, given};
 use crate::observer::Silent;
 use crate::route::host::HostPattern;
 use crate::route::pattern::{Match, PathPattern};
-use crate::route::{Enrichment, Limit, RouteTable, Settings};
+use crate::route::{Enrichment, Limit, RoutePolicy, RouteTable, Settings};
 use crate::validation::{HolderParts, TokenFault};
 
 pub(super) const NOW: Timestamp = Timestamp::from_secs(1_000);
@@ -33,7 +33,8 @@ struct Words {
 }
 
 impl PolicyValidator for Words {
-    fn validate(&self, _: &RoutePolicy, token: &str, now: Timestamp) -> Validated {
+    fn validate(&self, question: Question<'_>) -> Validated {
+        let Question { token, now, .. } = question;
         assert_eq!(now, NOW.max(now));
         match token.strip_prefix("later.") {
             Some(word) => Validated::Later(Box::pin(ready(self.meaning(word)))),
@@ -55,6 +56,7 @@ impl Words {
             "early" => return Err(TokenFault::NotYet),
             "revoked" => return Err(TokenFault::Revoked),
             "unreachable" => return Err(TokenFault::Unreachable),
+            "busy" => return Err(TokenFault::Busy),
             "stale" => return Err(TokenFault::Stale),
             _ => return Err(TokenFault::NotAuthentic),
         }))
@@ -108,7 +110,7 @@ impl GivenGateway {
             routes: Arc::new(LiveRoutes::new(table)),
             validation,
             holder: Arc::new(HolderCheck::new(HolderParts {
-                sealer: Arc::new(sealer),
+                sealer: Arc::new(arc_swap::ArcSwap::from_pointee(sealer)),
                 rng: Arc::new(OsRng),
                 proof_lifetime: sluice_primitives::Lifetime::secs(60),
                 nonce_lifetime: sluice_primitives::Lifetime::secs(60),
@@ -165,6 +167,7 @@ pub(super) struct Ask {
     path: String,
     query: Option<&'static str>,
     headers: HeaderMap,
+    has_body: bool,
     client: IpAddr,
     certificate: Option<[u8; 32]>,
 }
@@ -177,6 +180,7 @@ impl Ask {
             path: path.to_owned(),
             query: None,
             headers: HeaderMap::new(),
+            has_body: false,
             client: Ipv4Addr::new(192, 0, 2, 1).into(),
             certificate: None,
         }
@@ -184,6 +188,11 @@ impl Ask {
 
     pub(super) fn method(self, method: Method) -> Self {
         Self { method, ..self }
+    }
+
+    /// With a body that no header tells of.
+    pub(super) fn with_body(self) -> Self {
+        Self { has_body: true, ..self }
     }
 
     pub(super) fn host(self, host: &'static str) -> Self {
@@ -224,6 +233,7 @@ impl Ask {
             path: &self.path,
             query: self.query,
             headers: &self.headers,
+            has_body: self.has_body,
             client: self.client,
             certificate: self.certificate,
         }

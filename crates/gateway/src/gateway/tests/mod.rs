@@ -12,7 +12,7 @@ use sluice_primitives::Lifetime;
 
 use super::*;
 use crate::authn::SubjectKind;
-use crate::route::{Limit, LimitBy, Preflight, Resource};
+use crate::route::{Limit, LimitBy, Preflight, Resource, RoutePolicy};
 use given::{Ask, GivenGateway, anonymous, caller, refusal};
 
 #[tokio::test]
@@ -51,6 +51,7 @@ async fn every_fault_of_a_token_has_its_refusal_at_once_and_later() {
         ("early", Refusal::TokenInvalid("token_not_yet_valid")),
         ("revoked", Refusal::TokenInvalid("token_revoked")),
         ("unreachable", Refusal::Unavailable("issuer_unreachable")),
+        ("busy", Refusal::Busy),
         ("stale", Refusal::Unavailable("revocations_stale")),
     ] {
         for token in [token.to_owned(), format!("later.{token}")] {
@@ -124,6 +125,7 @@ async fn a_preflight_passes_where_the_route_says_so_and_nothing_else_does() {
     let others = [
         preflight("/judge"),
         preflight("/pass").method(Method::GET),
+        preflight("/pass").with_body(),
         preflight("/pass").header("content-length", "1"),
         preflight("/pass").header("transfer-encoding", "chunked"),
         Ask::to("/pass").method(Method::OPTIONS).header(ORIGIN.as_str(), "https://app.example"),
@@ -169,6 +171,26 @@ async fn who_calls_too_often_is_refused_and_told_how_things_stand() {
     assert_eq!(gateway.gateway.refuse(&judged("forged").await).status(), 401, "the token comes first");
     gateway.clock.advance(Lifetime::secs(60));
     assert!(matches!(judged("alice").await.verdict, Verdict::Caller(_)));
+}
+
+#[tokio::test]
+async fn who_calls_too_often_from_one_address_makes_nobody_be_asked() {
+    let once = Limit {
+        by: LimitBy::Address,
+        requests: NonZeroU32::MIN,
+        period: Duration::from_mins(1),
+        burst: NonZeroU32::MIN,
+    };
+    let gateway = GivenGateway::limited("/orders", once);
+    let judging = |token, client| gateway.judging(&Ask::to("/orders").bearer(token).from(client));
+    let Judging::Later(first) = judging("later.forged", "192.0.2.1") else { panic!("nobody was asked") };
+    assert_eq!(refusal(&first.await), Refusal::TokenInvalid("token_not_authentic"));
+    let Judging::Now(second) = judging("later.alice", "192.0.2.1") else { panic!("somebody was asked") };
+    assert!(matches!(refusal(&second), Refusal::TooMany(_)) && second.limits.is_some());
+    let Judging::Later(other) = judging("later.alice", "192.0.2.2") else { panic!("nobody was asked") };
+    let other = other.await;
+    assert_eq!(caller(&other).subject(), Some("alice"), "counted once");
+    assert!(other.limits.is_some());
 }
 
 #[tokio::test]

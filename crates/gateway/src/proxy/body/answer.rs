@@ -78,16 +78,11 @@ type Polled = Poll<Option<Result<Frame<Bytes>, BodyError>>>;
 
 impl AnswerBody {
     fn poll(&mut self, context: &mut Context<'_>) -> Polled {
-        if self.carrier.is_none() {
-            return Poll::Ready(self.failed.take().map(Err));
-        }
-        let mut frame = Pin::new(&mut self.incoming).poll_frame(context);
-        if frame.is_pending()
-            && let Some(Carrier::Http1(link)) = &mut self.carrier
-        {
-            link.drive(context);
-            frame = Pin::new(&mut self.incoming).poll_frame(context);
-        }
+        let frame = match &mut self.carrier {
+            None => return Poll::Ready(self.failed.take().map(Err)),
+            Some(Carrier::Http1(link)) => link.poll_body(&mut self.incoming, context),
+            Some(Carrier::Http2 { .. }) => Pin::new(&mut self.incoming).poll_frame(context),
+        };
         match frame {
             Poll::Ready(Some(Ok(frame))) => {
                 self.waiting_since = None;

@@ -8,10 +8,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, Version};
 use smallvec::SmallVec;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
-const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
-/// CGI programs would take it for the setting `HTTP_PROXY`.
-const PROXY: HeaderName = HeaderName::from_static("proxy");
-const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 
 /// What the dropped headers asked of the gateway.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,39 +25,67 @@ pub(in crate::proxy) struct Handover {
 /// Drops the headers of a request that are for the gateway only.
 pub(in crate::proxy) fn strip_request(headers: &mut HeaderMap, version: Version) -> Handover {
     let is_http1 = version < Version::HTTP_2;
-    let connection = strip_connection(headers);
-    let upgrade = headers.remove(UPGRADE).filter(|protocol| {
-        connection.upgrade && version == Version::HTTP_11 && is_foreign_protocol(protocol)
-    });
-    let expects_continue = headers
-        .remove(EXPECT)
-        .is_some_and(|expected| is_http1 && expected.as_bytes().eq_ignore_ascii_case(b"100-continue"));
-    let trailers = headers.remove(TE).is_some_and(|te| has_token(&te, "trailers"));
-    headers.remove(TRANSFER_ENCODING);
     let grpc = headers
         .get(CONTENT_TYPE)
         .is_some_and(|content_type| content_type.as_bytes().starts_with(b"application/grpc"));
-    if !grpc {
-        headers.remove(TRAILER);
+    let doomed = named(headers, |name| is_for_gateway(name) || (name == "trailer" && !grpc));
+    let mut handover = Handover { grpc, ..Handover::default() };
+    if doomed.is_empty() {
+        return handover;
     }
-    for name in [KEEP_ALIVE, PROXY_CONNECTION, PROXY_AUTHORIZATION, PROXY, HTTP2_SETTINGS] {
-        headers.remove(name);
+    let connection = strip_connection(headers);
+    for name in doomed.into_iter().filter(|name| *name != CONNECTION) {
+        let Some(value) = headers.remove(&name) else { continue };
+        if name == UPGRADE {
+            let is_wanted = connection.upgrade && version == Version::HTTP_11 && is_foreign_protocol(&value);
+            handover.upgrade = is_wanted.then_some(value);
+        } else if name == EXPECT {
+            handover.expects_continue = is_http1 && value.as_bytes().eq_ignore_ascii_case(b"100-continue");
+        } else if name == TE {
+            handover.trailers = has_token(&value, "trailers");
+        }
     }
-    Handover { upgrade, expects_continue, trailers, grpc }
+    handover
 }
 
 /// Drops the headers of an answer that are for the gateway only. `Upgrade` stays with 426, which means it for the client.
 pub(in crate::proxy) fn strip_answer(headers: &mut HeaderMap, keep_upgrade: bool) {
+    let doomed = named(headers, |name| {
+        matches!(name, "connection" | "transfer-encoding" | "keep-alive" | "proxy-connection")
+            || (name == "upgrade" && !keep_upgrade)
+    });
+    if doomed.is_empty() {
+        return;
+    }
     strip_connection(headers);
-    if headers.remove(TRANSFER_ENCODING).is_some() {
-        headers.remove(CONTENT_LENGTH);
+    for name in doomed.into_iter().filter(|name| *name != CONNECTION) {
+        let was_there = headers.remove(&name).is_some();
+        if was_there && name == TRANSFER_ENCODING {
+            headers.remove(CONTENT_LENGTH);
+        }
     }
-    for name in [KEEP_ALIVE, PROXY_CONNECTION] {
-        headers.remove(name);
-    }
-    if !keep_upgrade {
-        headers.remove(UPGRADE);
-    }
+}
+
+/// The names that are there and are `wanted`: to look at each name once costs less than to search for each that might be there.
+fn named(headers: &HeaderMap, wanted: impl Fn(&str) -> bool) -> SmallVec<[HeaderName; 4]> {
+    headers.keys().filter(|name| wanted(name.as_str())).cloned().collect()
+}
+
+/// Whether a header of a request goes no further. CGI programs would take `Proxy` for the setting `HTTP_PROXY`.
+fn is_for_gateway(name: &str) -> bool {
+    matches!(
+        name,
+        "connection"
+            | "upgrade"
+            | "expect"
+            | "te"
+            | "transfer-encoding"
+            | "keep-alive"
+            | "proxy-connection"
+            | "proxy-authorization"
+            | "proxy"
+            | "http2-settings"
+    )
 }
 
 /// Says that this hop is to change its protocol.

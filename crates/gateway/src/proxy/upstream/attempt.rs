@@ -54,7 +54,7 @@ impl Upstream {
     /// Sends a request and waits for the head of its answer.
     pub(in crate::proxy) async fn send(
         self: &Arc<Self>,
-        mut request: Request<RequestBody>,
+        mut request: Box<Request<RequestBody>>,
         course: &mut Course,
     ) -> Result<Answered, Fault> {
         let mut ticket = Ticket::enter(self)?;
@@ -79,7 +79,7 @@ impl Upstream {
             if fault.blames_server() && !was_dead {
                 self.shared.note_failure(server);
             }
-            let again = failed.failure.unsent.map(|unsent| *unsent).or_else(|| spare.map(Spare::revive));
+            let again = failed.failure.unsent.or_else(|| spare.map(|spare| Box::new(spare.revive())));
             let Some(again) = again.filter(|_| is_worth_another(fault) && is_in_time(course)) else {
                 return Err(fault);
             };
@@ -101,7 +101,7 @@ impl Upstream {
         &self,
         ticket: &Ticket,
         server: &Server,
-        mut request: Request<RequestBody>,
+        mut request: Box<Request<RequestBody>>,
         (on, course): (On, &Course),
     ) -> Result<(Response<Incoming>, Carrier), Failed> {
         self.address(&mut request, (ticket.server, server), course);
@@ -129,7 +129,7 @@ impl Upstream {
             };
             match link.exchange(request, waiting()).await {
                 Ok(response) => return Ok((response, Carrier::Http1(link))),
-                Err(Failure { unsent: Some(unsent), .. }) if reused => request = *unsent,
+                Err(Failure { unsent: Some(unsent), .. }) if reused => request = unsent,
                 Err(failure) => return Err(Failed { failure, reused }),
             }
         }
@@ -194,8 +194,8 @@ struct Failed {
 }
 
 impl Failed {
-    fn unsent(fault: Fault, request: Request<RequestBody>) -> Self {
-        Self { failure: Failure { fault, unsent: Some(Box::new(request)) }, reused: false }
+    fn unsent(fault: Fault, request: Box<Request<RequestBody>>) -> Self {
+        Self { failure: Failure { fault, unsent: Some(request) }, reused: false }
     }
 }
 

@@ -92,9 +92,11 @@ impl AsyncWrite for Wire {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_write_vectored(context, parts),
-            Self::Tls(tls) => Pin::new(tls).poll_write_vectored(context, parts),
+        match (self.get_mut(), parts) {
+            // A head without a body: the system has less to do for one part.
+            (Self::Plain(tcp), [only]) => Pin::new(tcp).poll_write(context, only),
+            (Self::Plain(tcp), parts) => Pin::new(tcp).poll_write_vectored(context, parts),
+            (Self::Tls(tls), parts) => Pin::new(tls).poll_write_vectored(context, parts),
         }
     }
 

@@ -5,13 +5,16 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use http::{Request, Response};
+use http_body::{Body, Frame};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::time::Instant;
 
+use super::bell::Bell;
 use super::connect::Wire;
 use super::waiting::Waiting;
 use crate::proxy::alarm::Alarm;
@@ -21,14 +24,25 @@ use crate::proxy::fault::Fault;
 /// hyper's side of a connection, whose type has no name.
 type Driver = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 
+/// A part of a body, or what became of it.
+type Part = Option<Result<Frame<Bytes>, hyper::Error>>;
+
 /// A connection to a server, for one request at a time.
-pub(in crate::proxy) struct Link {
+pub(in crate::proxy) struct Link(Box<Parts>);
+
+struct Parts {
     sender: SendRequest<RequestBody>,
-    /// `None` once the connection has ended or became something else.
-    driver: Option<Driver>,
+    side: DrivenSide,
     alarm: Alarm,
     /// Since when it is in the pool. `None`: it never was.
-    pub(super) idle_since: Option<Instant>,
+    idle_since: Option<Instant>,
+}
+
+/// What has to be polled for anything to happen.
+struct DrivenSide {
+    /// `None` once the connection has ended or became something else.
+    driver: Option<Driver>,
+    bell: Bell,
 }
 
 /// Why a request got no answer, and the request itself where nothing of it was sent.
@@ -42,35 +56,50 @@ impl Link {
     pub(super) async fn open(wire: Wire) -> Result<Self, Fault> {
         let opened = Builder::new().handshake::<_, RequestBody>(TokioIo::new(wire)).await;
         let (sender, connection) = opened.map_err(|_| Fault::Connect)?;
-        let driver: Driver = Box::pin(connection.with_upgrades());
-        Ok(Self { sender, driver: Some(driver), alarm: Alarm::default(), idle_since: None })
-    }
-
-    /// Lets the connection do what it can.
-    pub(in crate::proxy) fn drive(&mut self, context: &mut Context<'_>) {
-        if let Some(driver) = &mut self.driver
-            && driver.as_mut().poll(context).is_ready()
-        {
-            self.driver = None;
-        }
+        let side = DrivenSide { driver: Some(Box::pin(connection.with_upgrades())), bell: Bell::default() };
+        Ok(Self(Box::new(Parts { sender, side, alarm: Alarm::default(), idle_since: None })))
     }
 
     /// Whether it can take a request; what the server sent unasked, or its end, is noticed here.
     pub(super) fn is_usable(&mut self, context: &mut Context<'_>) -> bool {
-        self.drive(context);
-        self.driver.is_some() && self.sender.is_ready()
+        self.0.side.drive(context);
+        self.is_free()
+    }
+
+    /// Whether it can take a request. Nothing is noticed here: what happened since it was last driven is seen when it is used.
+    pub(super) fn is_free(&self) -> bool {
+        self.0.side.driver.is_some() && self.0.sender.is_ready()
+    }
+
+    /// Notes that it is in the pool since `now`.
+    pub(super) fn rest(&mut self, now: Instant) {
+        self.0.idle_since = Some(now);
+    }
+
+    /// Since when it is in the pool.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        self.0.idle_since
     }
 
     /// For waits on this connection.
     pub(in crate::proxy) fn alarm(&mut self) -> &mut Alarm {
-        &mut self.alarm
+        &mut self.0.alarm
+    }
+
+    /// The next part of a body that comes on this connection, which is driven if the part is not there.
+    pub(in crate::proxy) fn poll_body(
+        &mut self,
+        body: &mut Incoming,
+        context: &mut Context<'_>,
+    ) -> Poll<Part> {
+        self.0.side.poll(context, |context| Pin::new(&mut *body).poll_frame(context))
     }
 
     /// Drives the connection until it has handed its wire over to another protocol, or ended.
     pub(in crate::proxy) async fn hand_over(mut self) {
         poll_fn(|context| {
-            self.drive(context);
-            if self.driver.is_none() { Poll::Ready(()) } else { Poll::Pending }
+            self.0.side.drive(context);
+            if self.0.side.driver.is_none() { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }
@@ -78,23 +107,39 @@ impl Link {
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn exchange(
         &mut self,
-        request: Request<RequestBody>,
+        request: Box<Request<RequestBody>>,
         mut waiting: Waiting<'_>,
     ) -> Result<Response<Incoming>, Failure> {
-        let mut answer = pin!(self.sender.try_send_request(request));
-        let (driver, alarm) = (&mut self.driver, &mut self.alarm);
-        poll_fn(|context| {
+        let Parts { sender, side, alarm, .. } = &mut *self.0;
+        let mut answer = pin!(async { sender.try_send_request(*request).await });
+        poll_fn(|context| match side.poll(context, |context| answer.as_mut().poll(context)) {
+            Poll::Ready(answered) => Poll::Ready(answered.map_err(Failure::from)),
+            Poll::Pending => waiting.poll(context, alarm).map(|fault| Err(Failure { fault, unsent: None })),
+        })
+        .await
+    }
+}
+
+impl DrivenSide {
+    /// Polls what the other side hands over; drives it if nothing is there yet.
+    fn poll<T>(
+        &mut self,
+        context: &Context<'_>,
+        handed_over: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        let Self { driver, bell } = self;
+        bell.poll(context, handed_over, |context| {
             if let Some(running) = driver
                 && running.as_mut().poll(context).is_ready()
             {
                 *driver = None;
             }
-            if let Poll::Ready(answered) = answer.as_mut().poll(context) {
-                return Poll::Ready(answered.map_err(Failure::from));
-            }
-            waiting.poll(context, alarm).map(|fault| Err(Failure { fault, unsent: None }))
         })
-        .await
+    }
+
+    /// Lets the connection do what it can.
+    fn drive(&mut self, context: &Context<'_>) {
+        let _ = self.poll(context, |_| Poll::<()>::Pending);
     }
 }
 

@@ -1,11 +1,12 @@
 //! Servers behind the gateway: what is configured, their connections, and how they are doing.
 //!
 //! `config`: what is configured. `shared`: an upstream as all cores see it: `health` of its servers, how busy it is.
-//! `pool`: an upstream as one core sees it, with connections of its own: `link` (HTTP/1.1), `multiplexed` (HTTP/2), both
-//! made by `connect`. `attempt`: a request is sent, and sent anew if need be, from a `spare`. `waiting`: for how long. `registry`: which upstreams there are.
+//! `pool`: an upstream as one core sees it, with connections of its own: `link` (HTTP/1.1, which wakes by a `bell`), `multiplexed`
+//! (HTTP/2), both made by `connect`. `attempt`: a request is sent, and sent anew if need be, from a `spare`. `waiting`: for how long. `registry`: which upstreams there are.
 //! `probe`: servers are asked how they are.
 
 mod attempt;
+mod bell;
 mod config;
 mod connect;
 mod health;

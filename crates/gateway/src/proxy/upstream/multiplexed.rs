@@ -28,9 +28,9 @@ const PING_AFTER: Duration = Duration::from_secs(20);
 /// How long it may take to say so.
 const PONG_WITHIN: Duration = Duration::from_secs(10);
 /// Received and not yet handed on, for one stream.
-const STREAM_WINDOW: u32 = 1 << 20;
-/// The same for a connection.
-const CONNECTION_WINDOW: u32 = 4 << 20;
+const STREAM_WINDOW: u32 = 256 << 10;
+/// The same for a connection: as much as all of its streams together, or some whose clients do not read would hold up the others.
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * 100;
 
 /// A connection to a server.
 pub(super) struct Multiplexed {
@@ -86,11 +86,11 @@ impl Stream {
     /// Sends a request and waits for the head of its answer; says where its body comes from.
     pub(super) async fn exchange(
         mut self,
-        request: Request<RequestBody>,
+        request: Box<Request<RequestBody>>,
         mut waiting: Waiting<'_>,
     ) -> Result<(Response<Incoming>, StreamSlot, Alarm), Failure> {
         let mut alarm = Alarm::default();
-        let mut answer = pin!(self.sender.try_send_request(request));
+        let mut answer = pin!(self.sender.try_send_request(*request));
         let answered = poll_fn(|context| {
             if let Poll::Ready(answered) = answer.as_mut().poll(context) {
                 return Poll::Ready(answered.map_err(Failure::from));

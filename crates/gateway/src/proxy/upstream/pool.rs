@@ -133,7 +133,7 @@ impl Upstream {
         let mut context = Context::from_waker(Waker::noop());
         for pool in &self.pools {
             let is_young = |link: &Link| {
-                link.idle_since.is_some_and(|since| now.saturating_duration_since(since) < keep_alive)
+                link.idle_since().is_some_and(|since| now.saturating_duration_since(since) < keep_alive)
             };
             pool.idle.lock().retain_mut(|link| is_young(link) && link.is_usable(&mut context));
             pool.multiplexed.lock().retain_mut(|connection| connection.is_kept(now, keep_alive));
@@ -170,10 +170,10 @@ impl Ticket {
     /// Puts a connection whose answer was read to its end back into the pool, if it is still good.
     pub(in crate::proxy) fn give_back(&self, mut link: Link, context: &mut Context<'_>) {
         let Some(pool) = self.upstream.pools.get(self.server) else { return };
-        if !link.is_usable(context) {
+        if !link.is_free() && !link.is_usable(context) {
             return;
         }
-        link.idle_since = Some(Instant::now());
+        link.rest(Instant::now());
         let mut idle = pool.idle.lock();
         if idle.len() < self.upstream.shared.config.idle_connections.get() {
             idle.push(link);

@@ -1,11 +1,11 @@
 //! Which upstreams there are: the same for all cores, and for each core its connections to them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -101,7 +101,7 @@ impl CoreUpstreams {
         }
         let _renewing = self.renewing.lock();
         let old = self.by_name.load();
-        let mut new: HashMap<Arc<str>, Held> = HashMap::new();
+        let mut new: HashMap<Arc<str>, Held> = HashMap::default();
         for shared in self.registry.at(generation, configs) {
             let name = shared.config.name.clone();
             let same = old.get(&name).filter(|held| Arc::ptr_eq(&held.upstream.shared, &shared));

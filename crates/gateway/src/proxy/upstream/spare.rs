@@ -21,8 +21,10 @@ pub(super) struct Spare {
 impl Spare {
     /// A copy of the head of `request`, in a list that is empty.
     pub(super) fn of(request: &Request<RequestBody>, mut headers: Headers) -> Self {
-        let lines = request.headers().iter();
-        headers.extend(lines.map(|(name, value)| (name.clone(), value.clone())));
+        headers.reserve(request.headers().len());
+        for (name, value) in request.headers() {
+            headers.push((name.clone(), value.clone()));
+        }
         Self { method: request.method().clone(), uri: request.uri().clone(), headers }
     }
 

@@ -31,6 +31,7 @@ pub(super) fn read(section: &mut Section<'_>, issuers: &BTreeSet<Arc<str>>) -> O
         auth,
         sources,
         issuers: section.list("issuers", known),
+        foreign_issuers: Vec::new(),
         scopes: section.list("scopes", value::scope),
         any_scope: section.list("any_scope", value::scope),
         audience: section.list("audience", value::text),

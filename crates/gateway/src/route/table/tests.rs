@@ -1,5 +1,7 @@
+use std::net::Ipv4Addr;
 use std::path::Path;
 
+use http::HeaderMap;
 use percent_encoding::percent_decode_str;
 use proptest::prelude::*;
 
@@ -143,6 +145,30 @@ fn methods_choose_among_routes_of_a_path_and_never_lead_to_another_path() {
     let table = table(&matches);
     let allowed: Vec<&str> = table.methods("h", "/orders/1").into_iter().map(Method::as_str).collect();
     assert_eq!(allowed, ["GET", "HEAD", "POST", "PUT"]);
+}
+
+#[test]
+fn a_path_that_routes_know_with_other_methods_is_refused_with_those_that_they_have() {
+    let table = table(&["prefix: /orders, methods: [GET]", "prefix: /orders, methods: [POST]", "path: /all"]);
+    let refusal = |method: &Method, path| {
+        let asked = Asked {
+            method,
+            https: true,
+            host: "h",
+            path,
+            query: None,
+            headers: &HeaderMap::new(),
+            has_body: false,
+            client: Ipv4Addr::LOCALHOST.into(),
+            certificate: None,
+        };
+        table.route(&asked).err()
+    };
+    let allowed = HeaderValue::from_static("GET, HEAD, POST");
+    assert_eq!(refusal(&Method::DELETE, "/orders/1"), Some(Refusal::OtherMethods(allowed)));
+    assert_eq!(refusal(&Method::DELETE, "/elsewhere"), Some(Refusal::NoRoute));
+    assert_eq!(refusal(&Method::DELETE, "/orders/../x"), Some(Refusal::AmbiguousPath));
+    assert_eq!(refusal(&Method::HEAD, "/orders/1").or_else(|| refusal(&Method::DELETE, "/all")), None);
 }
 
 #[test]

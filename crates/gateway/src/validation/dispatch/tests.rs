@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 use serde_json::json;
 use sluice_crypto::jwk::SigningAlgorithm;
-use sluice_crypto::{Sealer, SystemSecret};
+use sluice_crypto::{Purpose, Sealer, SystemSecret};
 use sluice_primitives::Lifetime;
 use sluice_token::AccessTokenClaims;
 use tokio::runtime::Runtime;
@@ -107,15 +107,62 @@ async fn issuers_that_have_not_changed_keep_what_they_know() {
     let world = World::new(&[one.of_jwts("one")]);
     let token = one.token(&json!({}));
     assert!(world.validate(&["one"], &token).await.is_ok());
-    world.validation.reload(&[two.of_opaque("two"), one.of_jwts("one")]);
+    world.reload(&[two.of_opaque("two"), one.of_jwts("one")]);
     assert!(world.at_once(&["one"], &token).unwrap().is_ok());
     assert_eq!(one.keys_asked(), 1);
     let changed = IssuerConfig { audience: vec!["else".to_owned()], ..one.of_jwts("one") };
-    world.validation.reload(&[changed]);
+    world.reload(&[changed]);
     assert_eq!(world.validate(&["one"], &token).await, Err(TokenFault::NotAuthentic), "not from memory");
     assert_eq!(one.keys_asked(), 2);
-    world.validation.reload(&[]);
+    world.reload(&[]);
     assert_eq!(world.validate(&["one"], &token).await, Err(TokenFault::NotAuthentic));
+}
+
+#[tokio::test]
+async fn a_route_goes_with_the_issuers_of_its_own_table_whichever_is_in_force() {
+    let (one, two) = (FakeIssuer::start().await, FakeIssuer::start().await);
+    let world = World::new(&[one.of_opaque("partner")]);
+    one.tokens.lock().insert("of-one".to_owned(), json!({ "active": true }));
+    two.tokens.lock().insert("of-two".to_owned(), json!({ "active": true }));
+    let before = world.policy(&["partner"]);
+    let holds = async |policy, token| world.validate_for(policy, token).await.is_ok();
+    world.replace(&[two.of_opaque("partner")]);
+    let after = world.policy(&["partner"]);
+    for _ in 0..2 {
+        assert!(holds(&before, "of-one").await && !holds(&before, "of-two").await);
+        assert!(holds(&after, "of-two").await && !holds(&after, "of-one").await);
+        world.reload(&[two.of_opaque("partner")]);
+    }
+    let asked = two.tokens_asked();
+    assert!(world.validate(&["partner"], "of-two").await.is_ok());
+    assert_eq!(two.tokens_asked(), asked, "what was learned of an issuer that has not changed is kept");
+}
+
+#[tokio::test]
+async fn tokens_of_others_are_asked_about_elsewhere_when_the_own_authority_does_not_know_them() {
+    let one = FakeIssuer::start().await;
+    let world = World::new(&[one.of_opaque("one")]);
+    let facts = [world.sealer.load().subkeys(Purpose::TokenFacts)];
+    let (own, alike) = (world.sealed(&claims()), world.sealed(&claims()));
+    world.sealer.store(Arc::new(Sealer::from_subkeys(NETWORK, &facts)));
+    for token in ["of-one", &alike] {
+        one.tokens.lock().insert(token.to_owned(), json!({ "active": true, "sub": "bob" }));
+    }
+    let issuers = ["sluice", "one"];
+    let own_asked = || world.authority.asked.load(Ordering::SeqCst);
+    assert_eq!(world.validate(&issuers, "of-one").await.unwrap().subject(), Some("bob"));
+    assert_eq!((own_asked(), one.tokens_asked()), (0, 1), "it has not the form of our own");
+    assert_eq!(world.validate(&issuers, &own).await.unwrap().subject(), Some("alice"));
+    assert_eq!((own_asked(), one.tokens_asked()), (1, 1), "our own is shown to nobody");
+    *world.authority.fault.lock() = Some(TokenFault::NotAuthentic);
+    assert_eq!(world.validate(&issuers, &alike).await.unwrap().subject(), Some("bob"));
+    assert_eq!((own_asked(), one.tokens_asked()), (2, 2), "it has, and is another's");
+    for fault in [TokenFault::Revoked, TokenFault::Unreachable] {
+        *world.authority.fault.lock() = Some(fault);
+        world.clock.advance(Lifetime::secs(10));
+        assert_eq!(world.validate(&issuers, &own).await, Err(fault));
+    }
+    assert_eq!(one.tokens_asked(), 2);
 }
 
 #[tokio::test]

@@ -4,19 +4,24 @@ use http::{HeaderMap, HeaderValue, Method};
 use jsonwebtoken::EncodingKey;
 use jsonwebtoken::crypto::sign;
 use serde_json::{Value, json};
+use sluice_crypto::SystemSecret;
 use sluice_crypto::digest::sha256;
 use sluice_crypto::jwk::{Jwk, SigningAlgorithm};
 use sluice_primitives::OsRng;
 use sluice_token::claims::RareClaims;
 
 use super::*;
-use crate::validation::fake::{START, changed, claims, key, sealer};
+use crate::validation::fake::{NETWORK, START, changed, claims, key, sealer};
 
 const TOKEN: &str = "a.token";
 
 fn check() -> HolderCheck {
+    check_with(Arc::new(ArcSwap::from_pointee(sealer())))
+}
+
+fn check_with(sealer: Arc<ArcSwap<Sealer>>) -> HolderCheck {
     HolderCheck::new(HolderParts {
-        sealer: Arc::new(sealer()),
+        sealer,
         rng: Arc::new(OsRng),
         proof_lifetime: Lifetime::secs(60),
         nonce_lifetime: Lifetime::minutes(5),
@@ -76,6 +81,7 @@ impl HolderCheck {
             headers.append("dpop", HeaderValue::from_str(proof).unwrap());
         }
         let asked = Asked {
+            has_body: false,
             method: &Method::GET,
             https: true,
             host: "api.example",
@@ -180,4 +186,30 @@ fn refusals_say_whether_they_are_about_the_proof() {
     for about_token in [OTHER_KEY, UNPROVEN, NOT_BOUND] {
         assert!(!is_about_proof(about_token));
     }
+}
+
+#[test]
+fn nonces_are_of_the_keys_that_are_in_force() {
+    let sealer = |secrets: &[&[u8]]| {
+        let secrets: Vec<_> = secrets.iter().map(|secret| SystemSecret::new(secret.to_vec())).collect();
+        Arc::new(Sealer::new(NETWORK, &secrets))
+    };
+    let (here, elsewhere) = (ArcSwap::new(sealer(&[b"old"])), ArcSwap::new(sealer(&[b"old"])));
+    let (here, elsewhere) = (Arc::new(here), Arc::new(elsewhere));
+    let (one, other) = (check_with(here.clone()), check_with(elsewhere.clone()));
+    let takes = |check: &HolderCheck, nonce: &str| {
+        let proof = proof(&json!({ "nonce": nonce, "jti": nonce }));
+        check.judge(&bound(), &Request { proofs: &[&proof], nonce: true, ..DPOP }) == Ok(())
+    };
+    assert!(takes(&one, &other.nonce(START)), "of another gateway with the same keys");
+    let before = other.nonce(START);
+    elsewhere.store(sealer(&[b"new", b"old"]));
+    assert!(takes(&other, &before) && !takes(&one, &other.nonce(START)), "the keys are not known here yet");
+    here.store(sealer(&[b"new", b"old"]));
+    assert!(takes(&one, &other.nonce(START)));
+    let seen = other.nonce(START);
+    assert!(takes(&one, &seen));
+    here.store(sealer(&[b"newer", b"new"]));
+    assert!(!takes(&one, &seen), "a proof that was seen is remembered though the keys have changed");
+    assert!(!takes(&one, &check_with(Arc::new(ArcSwap::new(sealer(&[b"old"])))).nonce(START)));
 }

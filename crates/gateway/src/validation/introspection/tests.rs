@@ -1,12 +1,14 @@
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use futures_util::FutureExt;
+use futures_util::future::{join, join_all};
 use http::header::AUTHORIZATION;
 use serde_json::json;
 use sluice_primitives::{Lifetime, Secret};
 
-use crate::validation::fake::{FakeIssuer, Mood, START, World, policy, settled};
+use crate::validation::fake::{CLIENT, FakeIssuer, Mood, START, World, settled};
 use crate::validation::{IntrospectionClient, IntrospectionConfig, IssuerConfig, TokenFault};
 
 const ONE: &[&str] = &["one"];
@@ -80,10 +82,9 @@ async fn who_asks_about_the_same_token_at_once_shares_one_question() {
     for token in ["a", "b"] {
         issuer.tokens.lock().insert(token.to_owned(), json!({ "active": true, "sub": token }));
     }
-    let policy = policy(ONE);
+    let policy = world.policy(ONE);
     let asked = (0..40).map(|number| if number % 2 == 0 { "a" } else { "b" });
-    let waiting: Vec<_> =
-        asked.clone().map(|token| settled(world.validation.validate(&policy, token, START))).collect();
+    let waiting: Vec<_> = asked.clone().map(|token| settled(world.asked(&policy, token, CLIENT))).collect();
     issuer.gate.add_permits(2);
     for (token, outcome) in asked.zip(join_all(waiting).await) {
         assert_eq!(outcome.unwrap().subject(), Some(token), "nobody gets the answer about another token");
@@ -114,15 +115,67 @@ async fn questions_do_not_pile_up_at_an_issuer_that_does_not_answer() {
     *issuer.mood.lock() = Mood::Silent;
     let two = |config| IntrospectionConfig { concurrency: NonZeroU32::new(2).unwrap(), ..config };
     let world = World::new(&[with(&issuer, two)]);
-    let policy = policy(ONE);
-    let asked = ["a", "b", "a", "c"].map(|token| world.validation.validate(&policy, token, START));
-    assert_eq!(world.at_once(ONE, "d"), Some(Err(TokenFault::Unreachable)), "refused at once");
-    for outcome in join_all(asked.into_iter().map(settled)).await {
-        assert_eq!(outcome, Err(TokenFault::Unreachable));
-    }
+    let policy = world.policy(ONE);
+    let asked = [("a", 1), ("b", 2), ("a", 1), ("c", 3), ("d", 1)];
+    let asking = asked.map(|(token, client)| settled(world.asked(&policy, token, address(client))));
+    let busy = Err(TokenFault::Busy);
+    let lost = Err(TokenFault::Unreachable);
+    assert_eq!(join_all(asking).await, [lost.clone(), lost.clone(), lost, busy.clone(), busy]);
     assert!(issuer.tokens_asked() <= 2);
     *issuer.mood.lock() = Mood::Well;
     assert_eq!(world.validate(ONE, "d").await, Err(TokenFault::Revoked), "there is room again");
+}
+
+fn address(last: u8) -> IpAddr {
+    [192, 0, 2, last].into()
+}
+
+#[tokio::test]
+async fn a_flood_of_made_up_tokens_from_one_address_keeps_nobody_elses_from_being_asked_about() {
+    let issuer = FakeIssuer::start().await;
+    *issuer.mood.lock() = Mood::Waiting;
+    let some = |config| IntrospectionConfig {
+        concurrency: NonZeroU32::new(32).unwrap(),
+        timeout: Duration::from_secs(20),
+        ..config
+    };
+    let world = World::new(&[with(&issuer, some)]);
+    issuer.tokens.lock().insert("good".to_owned(), json!({ "active": true, "sub": "alice" }));
+    let policy = world.policy(ONE);
+    let flood: Vec<_> = (0..1_000).map(|number| format!("made-up-{number}")).collect();
+    let flood = flood.iter().map(|token| settled(world.asked(&policy, token, address(1))));
+    let good = async {
+        let asked = settled(world.asked(&policy, "good", address(2)));
+        issuer.gate.add_permits(1_001);
+        asked.await
+    };
+    let (flood, good) = join(join_all(flood), good).await;
+    assert_eq!(good.unwrap().subject(), Some("alice"));
+    let refused = flood.iter().filter(|outcome| **outcome == Err(TokenFault::Busy)).count();
+    assert_eq!((refused, issuer.tokens_asked()), (1_000 - 16, 17), "half of the places, and one");
+}
+
+#[tokio::test]
+async fn what_no_issuer_can_have_issued_is_not_asked_about() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    for token in ["", "a b", "a\u{e9}", "=", "a=b", &"x".repeat(20_000)] {
+        assert_eq!(world.at_once(ONE, token), Some(Err(TokenFault::NotAuthentic)), "{token}");
+    }
+    assert_eq!(issuer.tokens_asked(), 0);
+}
+
+#[tokio::test]
+async fn an_answer_of_a_time_that_is_yet_to_come_is_not_believed() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    issuer.tokens.lock().insert("good".to_owned(), json!({ "active": true }));
+    world.clock.advance(Lifetime::hours(5));
+    assert!(world.validate(ONE, "good").await.is_ok());
+    issuer.tokens.lock().remove("good");
+    world.clock.set(START);
+    assert_eq!(world.validate(ONE, "good").await, Err(TokenFault::Revoked));
+    assert_eq!(issuer.tokens_asked(), 2);
 }
 
 #[tokio::test]
@@ -130,9 +183,11 @@ async fn a_question_is_answered_though_who_asked_has_gone() {
     let issuer = FakeIssuer::start().await;
     let world = World::new(&[issuer.of_opaque("one")]);
     issuer.tokens.lock().insert("good".to_owned(), json!({ "active": true }));
-    drop(world.validation.validate(&policy(ONE), "good", START));
+    drop(world.asked(&world.policy(ONE), "good", CLIENT));
+    let asked = settled(world.asked(&world.policy(ONE), "good", CLIENT));
+    assert!(asked.now_or_never().is_none(), "asked, and gone");
     assert!(world.validate(ONE, "good").await.is_ok());
-    assert_eq!(issuer.tokens_asked(), 1);
+    assert_eq!(issuer.tokens_asked(), 1, "nobody is asked before somebody waits");
 }
 
 #[tokio::test]

@@ -90,7 +90,7 @@ impl RemoteKeys {
         if self.is_too_old(set, now) {
             return self.ask(now).map_or(Next::Unreachable, Next::Wait);
         }
-        if now < set.renew_at {
+        if now < set.renew_at && now >= set.fetched_at {
             return Next::Use(Arc::clone(&known));
         }
         match self.ask(now) {
@@ -110,7 +110,8 @@ impl RemoteKeys {
     pub(super) fn ask(self: &Arc<Self>, now: Timestamp) -> Option<Flight<()>> {
         self.flights.join((), || {
             let tried_at = self.known.load().tried_at;
-            if tried_at.is_some_and(|tried_at| now < tried_at + PAUSE) {
+            // A time that is yet to come is one of before the clock was set back.
+            if tried_at.is_some_and(|tried_at| (tried_at..tried_at + PAUSE).contains(&now)) {
                 return None;
             }
             let keys = Arc::clone(self);

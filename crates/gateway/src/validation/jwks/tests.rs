@@ -7,7 +7,7 @@ use sluice_crypto::jwk::{MacAlgorithm, SigningAlgorithm};
 use sluice_crypto::jws::sign_hmac;
 use sluice_primitives::Lifetime;
 
-use crate::validation::fake::{FakeIssuer, Mood, World, changed, key, policy, settled, signed};
+use crate::validation::fake::{CLIENT, FakeIssuer, Mood, START, World, changed, key, settled, signed};
 use crate::validation::{IssuerConfig, JwtConfig, KeySource, TokenFault};
 
 const ONE: &[&str] = &["one"];
@@ -85,15 +85,29 @@ async fn who_needs_the_keys_at_once_shares_one_question() {
     let issuer = FakeIssuer::start().await;
     *issuer.mood.lock() = Mood::Waiting;
     let world = World::new(&[issuer.of_jwts("one")]);
-    let (policy, now) = (policy(ONE), crate::validation::fake::START);
+    let policy = world.policy(ONE);
     let tokens: Vec<_> = (0..20).map(|n| issuer.token(&json!({ "sub": format!("user-{n}") }))).collect();
-    let waiting: Vec<_> =
-        tokens.iter().map(|token| settled(world.validation.validate(&policy, token, now))).collect();
+    let waiting: Vec<_> = tokens.iter().map(|token| settled(world.asked(&policy, token, CLIENT))).collect();
     issuer.gate.add_permits(2);
     for (number, outcome) in join_all(waiting).await.into_iter().enumerate() {
         assert_eq!(outcome.unwrap().subject(), Some(format!("user-{number}").as_str()));
     }
     assert_eq!(issuer.keys_asked(), 1);
+}
+
+#[tokio::test]
+async fn keys_of_before_the_clock_was_set_back_are_renewed_and_new_ones_asked_for() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_jwts("one")]);
+    let lasting = json!({ "exp": START.as_secs() + 100_000 });
+    world.clock.advance(Lifetime::hours(5));
+    assert!(world.validate(ONE, &issuer.token(&lasting)).await.is_ok());
+    world.clock.set(START);
+    let two = key("two", SigningAlgorithm::ES256);
+    *issuer.keys.lock() = vec![two.clone()];
+    let new = signed(&two, Some("at+jwt"), &issuer.claims());
+    assert!(world.validate(ONE, &new).await.is_ok());
+    assert_eq!(issuer.keys_asked(), 2);
 }
 
 #[tokio::test]

@@ -40,9 +40,10 @@ async fn requests_that_go_nowhere_are_told_of_too() {
         (told.verdict, told.upstream, told.client.to_string()),
         ("insufficient_scope", None, "203.0.113.9".into())
     );
-    world.ask("GET / HTTP/1.1\r\nhost: a b\r\n\r\n").await;
+    world.ask("GET /lost?x HTTP/1.1\r\nhost: a b\r\n\r\n").await;
     let told = world.told().await;
     assert_eq!((told.verdict, told.status.map(|status| status.as_u16())), ("bad_host", Some(400)));
+    assert_eq!(told.path, "/lost");
     world.ask("GET /document HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert_eq!(world.told().await.verdict, "document");
 }

@@ -62,6 +62,20 @@ async fn a_connection_that_the_upstream_ends_is_not_used_again() {
 }
 
 #[tokio::test]
+async fn what_a_server_says_unasked_is_nobodys_answer() {
+    let address = Backend::bind().await.serve(move |mut peer, _| async move {
+        while peer.request().await.is_some() {
+            peer.say(&format!("{OK}HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nother")).await;
+        }
+    });
+    let world = Setup::to(&[address]).start().await;
+    for _ in 0..10 {
+        let answer = world.ask(GET).await;
+        assert_eq!((answer.status(), answer.text()), (200, "ok"));
+    }
+}
+
+#[tokio::test]
 async fn requests_survive_a_restart_of_the_upstream() {
     let (first, _requests) = Backend::bind().await.recording();
     let mut world = Setup::to(&[first]).start().await;

@@ -64,6 +64,62 @@ const REFUSED: &[(&str, &str)] = &[
     ("no version", "GET /\r\nhost: a\r\n\r\n"),
     ("another version", "GET / HTTP/1.2\r\nhost: a\r\n\r\n"),
     ("a method with a colon", "GET: / HTTP/1.1\r\nhost: a\r\n\r\n"),
+    ("two spaces before the target", "GET  / HTTP/1.1\r\nhost: a\r\n\r\n"),
+    ("something after the version", "GET / HTTP/1.1 x\r\nhost: a\r\n\r\n"),
+    ("a version in small letters", "GET / http/1.1\r\nhost: a\r\n\r\n"),
+    ("a target with a NUL", "GET /\0 HTTP/1.1\r\nhost: a\r\n\r\n"),
+    ("a target with a bare CR", "GET /\rx HTTP/1.1\r\nhost: a\r\n\r\n"),
+    ("a method with a bare CR", "GET\r / HTTP/1.1\r\nhost: a\r\n\r\n"),
+    ("a line that ends with two CRs", "GET / HTTP/1.1\r\nhost: a\r\r\n\r\n"),
+    ("a head that ends with a bare CR", "GET / HTTP/1.1\r\nhost: a\r\n\rx\r\n\r\n"),
+    (
+        "a length that a CR hides",
+        "POST / HTTP/1.1\r\nhost: a\r\nx: y\rcontent-length: 40\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    ),
+    ("a length in a folded line", "POST / HTTP/1.1\r\nhost: a\r\nx: y\r\n content-length: 5\r\n\r\nhello"),
+    ("a length that is folded", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length:\r\n\t5\r\n\r\nhello"),
+    ("a length with a tab in it", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\t0\r\n\r\nhello"),
+    ("a length with a vertical tab", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: \x0b5\r\n\r\nhello"),
+    ("a length in quotes", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: \"5\"\r\n\r\nhello"),
+    ("a length with a fraction", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5.0\r\n\r\nhello"),
+    ("a length and nothing", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5,\r\n\r\nhello"),
+    (
+        "an empty length beside a good one",
+        "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\ncontent-length:\r\n\r\nhello",
+    ),
+    (
+        "a coding and a space before its colon",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding : chunked\r\n\r\n0\r\n\r\n",
+    ),
+    (
+        "a coding and a tab before its colon",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding\t: chunked\r\n\r\n0\r\n\r\n",
+    ),
+    ("a coding in quotes", "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: \"chunked\"\r\n\r\n0\r\n\r\n"),
+    (
+        "a coding with a parameter",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked;q=1\r\n\r\n0\r\n\r\n",
+    ),
+    ("a coding with a NUL", "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\0\r\n\r\n0\r\n\r\n"),
+    ("no coding", "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding:\r\n\r\n0\r\n\r\n"),
+    ("identity alone", "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: identity\r\n\r\nhello"),
+    (
+        "identity beside a length",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: identity\r\ncontent-length: 5\r\n\r\nhello",
+    ),
+    (
+        "chunked, and then something unknown in a line of its own",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\ntransfer-encoding: cow\r\n\r\n0\r\n\r\n",
+    ),
+    (
+        "something unknown, and then chunked in a line of its own",
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: cow\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    ),
+    (
+        "a coding for a tunnel",
+        "CONNECT a:80 HTTP/1.1\r\nhost: a:80\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    ),
+    ("a tunnel", "CONNECT a:80 HTTP/1.1\r\nhost: a:80\r\n\r\n"),
 ];
 
 #[tokio::test]
@@ -89,6 +145,14 @@ const BROKEN: &[(&str, &str)] = &[
     ("a size ended by LF", "5\nhello\r\n0\r\n\r\n"),
     ("a chunk ended by LF", "5\r\nhello\n0\r\n\r\n"),
     ("an extension with a LF", "5;a=\nb\r\nhello\r\n0\r\n\r\n"),
+    ("an extension in quotes with a line break", "5;a=\"\r\nhello\"\r\n0\r\n\r\n"),
+    ("an extension with a bare CR", "5;a=\rb\r\nhello\r\n0\r\n\r\n"),
+    ("a size with an underscore", "0_5\r\nhello\r\n0\r\n\r\n"),
+    ("a size with a NUL", "5\0\r\nhello\r\n0\r\n\r\n"),
+    ("two sizes", "5 5\r\nhello\r\n0\r\n\r\n"),
+    ("a negative size", "-5\r\nhello\r\n0\r\n\r\n"),
+    ("a chunk without its end", "5\r\nhello0\r\n\r\n"),
+    ("a chunk ended by something else", "5\r\nhelloXX0\r\n\r\n"),
 ];
 
 #[tokio::test]
@@ -196,5 +260,68 @@ async fn what_an_upstream_says_unasked_is_never_taken_for_an_answer() {
     for _ in 0..5 {
         client.say(GET).await;
         assert_eq!(client.answer().await.unwrap().text(), "ok");
+    }
+}
+
+#[tokio::test]
+async fn lines_that_end_with_lf_alone_go_on_with_crlf() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let world = Setup::to(&[address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say("POST /x HTTP/1.1\nhost: a\nx: y\ncontent-length: 5\n\nhello").await;
+    assert_eq!(client.answer().await.unwrap().status(), 200);
+    let seen = requests.recv().await.unwrap();
+    assert_eq!(seen.head.matches('\n').count(), seen.head.matches("\r\n").count());
+    assert_eq!((seen.line(), seen.all("x"), seen.text()), ("POST /x HTTP/1.1", vec!["y"], "hello"));
+}
+
+#[tokio::test]
+async fn what_follows_a_body_is_a_request_of_its_own_and_judged_as_one() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let mut world = Setup::to(&[address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    let next = "GET /next HTTP/1.1\r\nhost: a\r\n\r\n";
+    for framing in [
+        "content-length: 0\r\n\r\n",
+        "content-length: 3\r\n\r\nabc",
+        "transfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    ] {
+        client.say(format!("POST /first HTTP/1.1\r\nhost: a\r\n{framing}{next}")).await;
+        for path in ["/first", "/next"] {
+            assert_eq!(client.answer().await.unwrap().status(), 200);
+            assert_eq!(world.told().await.path, path);
+            assert!(in_time(requests.recv()).await.unwrap().line().contains(path));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_never_has_two_lengths() {
+    for (answered, lengths, codings, text) in [
+        (
+            "content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            vec![],
+            vec!["chunked"],
+            "2\r\nok\r\n0\r\n\r\n",
+        ),
+        (
+            "transfer-encoding: chunked\r\ncontent-length: 50\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            vec![],
+            vec!["chunked"],
+            "2\r\nok\r\n0\r\n\r\n",
+        ),
+        ("content-length: 2\r\ncontent-length: 2\r\n\r\nok", vec!["2"], vec![], "ok"),
+    ] {
+        let address = Backend::bind().await.serve(move |mut peer, _| async move {
+            peer.request().await;
+            peer.say(format!("HTTP/1.1 200 OK\r\n{answered}")).await;
+        });
+        let answer = Setup::to(&[address]).start().await.ask(GET).await;
+        assert_eq!(
+            (answer.all("content-length"), answer.all("transfer-encoding")),
+            (lengths, codings),
+            "{answered}"
+        );
+        assert_eq!(answer.text(), text, "{answered}");
     }
 }

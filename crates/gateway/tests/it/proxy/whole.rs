@@ -1,19 +1,29 @@
 //! The data path behind the real gateway, led by a routes file.
 
+use std::convert::Infallible;
+use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http::Request;
+use http_body::Frame;
+use http_body_util::{Either, Empty, StreamBody};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use sluice_crypto::{Sealer, SystemSecret};
+use sluice_gateway::decision::{DecisionConfig, DecisionService};
 use sluice_gateway::enrichment::CountryLookup;
 use sluice_gateway::limit::RateLimits;
 use sluice_gateway::observer::Silent;
 use sluice_gateway::proxy::{ProxyConfig, RunningProxy};
-use sluice_gateway::route::{LiveRoutes, RoutePolicy, file};
+use sluice_gateway::route::{LiveRoutes, file};
 use sluice_gateway::validation::{HolderCheck, HolderParts};
-use sluice_gateway::{Gateway, GatewayParts, PolicyValidator, TokenFault, Validated};
+use sluice_gateway::{Gateway, GatewayParts, PolicyValidator, Question, TokenFault, Validated};
 use sluice_net::{BindAddress, ForwardedCertificatePolicy, Limits, LocalAddress};
-use sluice_primitives::{Lifetime, NetworkId, OsRng, SystemClock, Timestamp};
+use sluice_primitives::{Lifetime, NetworkId, OsRng, SystemClock};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
@@ -22,9 +32,9 @@ use super::given::*;
 struct NoTokens;
 
 impl PolicyValidator for NoTokens {
-    fn validate(&self, _: &RoutePolicy, token: &str, _: Timestamp) -> Validated {
+    fn validate(&self, question: Question<'_>) -> Validated {
         let fault = TokenFault::NotAuthentic;
-        if token == "later" {
+        if question.token == "later" {
             return Validated::Later(Box::pin(async move {
                 tokio::task::yield_now().await;
                 Err(fault)
@@ -36,8 +46,9 @@ impl PolicyValidator for NoTokens {
 
 fn gateway(routes: Arc<LiveRoutes>) -> Gateway {
     let clock = Arc::new(SystemClock);
+    let sealer = Sealer::new(NetworkId::from_bytes([0; 16]), &[SystemSecret::new(vec![0; 32])]);
     let holder = HolderParts {
-        sealer: Arc::new(Sealer::new(NetworkId::from_bytes([0; 16]), &[SystemSecret::new(vec![0; 32])])),
+        sealer: Arc::new(ArcSwap::from_pointee(sealer)),
         rng: Arc::new(OsRng),
         proof_lifetime: Lifetime::secs(60),
         nonce_lifetime: Lifetime::secs(60),
@@ -56,6 +67,16 @@ fn gateway(routes: Arc<LiveRoutes>) -> Gateway {
 
 fn routes(text: &str) -> sluice_gateway::RouteTable {
     file::read(text, Path::new(".")).unwrap().table
+}
+
+fn config() -> ProxyConfig {
+    ProxyConfig {
+        address: BindAddress::Tcp { host: "127.0.0.1".into(), port: 0 },
+        cores: NonZeroUsize::new(2).unwrap(),
+        tls: None,
+        limits: Limits::default(),
+        certificates: ForwardedCertificatePolicy::default(),
+    }
 }
 
 /// The answer to one request.
@@ -78,16 +99,9 @@ async fn a_routes_file_leads_requests_and_a_new_one_leads_them_elsewhere() {
         )
     };
     let live = Arc::new(LiveRoutes::new(routes(&text(one))));
-    let config = ProxyConfig {
-        address: BindAddress::Tcp { host: "127.0.0.1".into(), port: 0 },
-        cores: NonZeroUsize::new(2).unwrap(),
-        tls: None,
-        limits: Limits::default(),
-        certificates: ForwardedCertificatePolicy::default(),
-    };
     let shutdown = CancellationToken::new();
     let traffic = Arc::new(gateway(live.clone()));
-    let running = RunningProxy::start(config, traffic, shutdown.clone()).await.unwrap();
+    let running = RunningProxy::start(config(), traffic, shutdown.clone()).await.unwrap();
     for (path, token, status) in [
         ("/nothing", None, 404),
         ("/open/../guarded/x", None, 400),
@@ -114,4 +128,66 @@ async fn a_routes_file_leads_requests_and_a_new_one_leads_them_elsewhere() {
     assert!(at_one.try_recv().is_err());
     shutdown.cancel();
     assert_eq!(in_time(running.drained()).await.cut, 0);
+}
+
+const READ_ONLY: &str = "routes:\n  - {name: read, match: {prefix: /read, methods: [GET]}, auth: none}\n";
+
+#[tokio::test]
+async fn another_method_than_those_of_a_path_is_answered_with_these_by_the_gateway_and_to_other_proxies() {
+    let gateway = Arc::new(gateway(Arc::new(LiveRoutes::new(routes(READ_ONLY)))));
+    let shutdown = CancellationToken::new();
+    let running = RunningProxy::start(config(), gateway.clone(), shutdown.clone()).await.unwrap();
+    let answer = ask(&running, "DELETE /read/1 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!((answer.status(), answer.header("allow")), (405, Some("GET, HEAD")));
+    shutdown.cancel();
+    let decisions = DecisionService::new(gateway, DecisionConfig::default());
+    for (path, method, target) in [
+        ("/oauth/auth_request", "x-original-method", "x-original-uri"),
+        ("/oauth/forward_auth", "x-forwarded-method", "x-forwarded-uri"),
+        ("/oauth/ext_authz/read/1", "x-unused", "x-unused-too"),
+    ] {
+        let question =
+            Request::delete(path).header("host", "a").header(method, "DELETE").header(target, "/read/1");
+        let question = question.body(Empty::<Bytes>::new()).unwrap();
+        let answer = decisions.answer(Ipv4Addr::LOCALHOST.into(), question).await.unwrap();
+        assert_eq!(
+            (answer.status().as_u16(), &answer.headers()["allow"]),
+            (405, &"GET, HEAD".parse().unwrap())
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_preflight_over_http_2_passes_without_a_token_and_one_with_a_body_does_not() {
+    let (backend, mut seen) = Backend::bind().await.recording();
+    let text = format!(
+        "upstreams:\n  backend: {{servers: [http://{backend}]}}\nroutes:\n  \
+         - {{name: all, match: {{prefix: /}}, upstream: backend, preflight: pass}}\n"
+    );
+    let traffic = Arc::new(gateway(Arc::new(LiveRoutes::new(routes(&text)))));
+    let shutdown = CancellationToken::new();
+    let running = RunningProxy::start(config(), traffic, shutdown.clone()).await.unwrap();
+    let LocalAddress::Tcp(address) = *running.local_address() else { panic!("not TCP") };
+    let stream = TcpStream::connect(address).await.unwrap();
+    let (mut client, connection) =
+        http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let mut preflight = async |body: &'static [u8]| {
+        // Without a length: nothing in the head tells of a body.
+        let frames = (!body.is_empty()).then(|| Ok::<_, Infallible>(Frame::data(Bytes::from_static(body))));
+        let body = match frames {
+            Some(frame) => Either::Left(StreamBody::new(futures_util::stream::iter([frame]))),
+            None => Either::Right(Empty::new()),
+        };
+        let request = Request::options("http://a/x")
+            .header("origin", "https://app.example")
+            .header("access-control-request-method", "PUT");
+        in_time(client.send_request(request.body(body).unwrap())).await.unwrap().status().as_u16()
+    };
+    assert_eq!(preflight(b"").await, 200);
+    assert!(seen.recv().await.unwrap().line().starts_with("OPTIONS /x"));
+    assert_eq!(preflight(b"do something").await, 401);
+    assert_eq!(preflight(b"").await, 200, "the connection goes on");
+    assert!(seen.recv().await.unwrap().body.is_empty() && seen.try_recv().is_err());
+    shutdown.cancel();
 }

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use sluice_crypto::Sealer;
 use sluice_crypto::jwk::{JwkSet, SigningAlgorithm};
 use sluice_crypto::jws::{VerifiedJws, VerifyingKey, verify};
 use sluice_crypto::paseto::PasetoPublicKey;
+use sluice_crypto::{Purpose, SealedSubkeys, Sealer};
 use sluice_gateway::link::{LinkClient, LinkError};
 use sluice_gateway::validation::{Authority, BoxedValidation, OwnKeys};
 use sluice_gateway::{Caller, TokenFault};
-use sluice_primitives::NetworkId;
+use sluice_primitives::{NetworkId, Secret};
 use sluice_token::link::{LinkKeys, TokenAnswer};
 use sluice_token::{Change, FeedFollower, paseto, sealed};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tracing::warn;
 
 use crate::command::chain;
@@ -28,13 +28,11 @@ const AFTER_A_CHANGE: [Duration; 2] = [Duration::from_secs(5), Duration::from_se
 const AFTER_A_FAILURE: Duration = Duration::from_secs(2);
 /// The pause after a feed or keys that could not be had.
 const BACK_OFF: Duration = Duration::from_millis(500);
-/// The most tokens that are asked about at once.
-const MAX_QUESTIONS: usize = 64;
 
 /// The keys as they came last.
 pub(super) struct LinkedKeys {
     current: ArcSwap<Keys>,
-    /// Opens sealed tokens, and the facts in JWTs.
+    /// Opens sealed tokens, and the facts in JWTs; seals the nonces of DPoP proofs.
     pub(super) sealer: Arc<ArcSwap<Sealer>>,
     generation: AtomicU64,
 }
@@ -69,8 +67,16 @@ impl Keys {
             network,
             issuer: document.issuer.clone(),
         };
-        Ok((keys, Sealer::from_subkeys(network, &document.sealed)))
+        Ok((keys, sealer(network, &document.sealed)))
     }
+}
+
+/// Opens what the server seals. The keys of nonces for DPoP proofs follow from those of the facts in JWTs, which every gateway of a server
+/// has and nobody else: so gateways take each other's nonces, and a nonce, which any client may have, tells nothing of the link's token.
+fn sealer(network: NetworkId, given: &[SealedSubkeys]) -> Sealer {
+    let facts = given.iter().filter(|keys| keys.purpose() == Purpose::TokenFacts);
+    let secrets: Vec<_> = facts.flat_map(SealedSubkeys::as_secrets).collect();
+    Sealer::from_subkeys(network, given).with_own_secrets(Purpose::DpopNonce, &secrets)
 }
 
 impl LinkedKeys {
@@ -181,25 +187,16 @@ async fn renew(client: &LinkClient, keys: &LinkedKeys) -> Result<(), LinkError> 
     Ok(())
 }
 
-/// The authorization server at the other end, asked about tokens when revocations were not heard of for long.
-pub(super) struct LinkAuthority {
-    client: Arc<LinkClient>,
-    questions: Arc<Semaphore>,
-}
-
-impl LinkAuthority {
-    pub(super) fn new(client: Arc<LinkClient>) -> Self {
-        Self { client, questions: Arc::new(Semaphore::new(MAX_QUESTIONS)) }
-    }
-}
+/// The authorization server at the other end, asked about tokens when revocations were not heard of for long, and about those that no
+/// key here opens.
+pub(super) struct LinkAuthority(pub(super) Arc<LinkClient>);
 
 impl Authority for LinkAuthority {
     fn introspect(&self, token: &str) -> BoxedValidation {
-        let (client, questions) = (Arc::clone(&self.client), Arc::clone(&self.questions));
-        let token = token.to_owned();
+        let (client, token) = (Arc::clone(&self.0), Secret::new(token.to_owned()));
         Box::pin(async move {
-            let _permit = questions.try_acquire_owned().map_err(|_| TokenFault::Unreachable)?;
-            match client.check(&token).await {
+            match client.check(token.expose()).await {
+                Ok(answer) if !answer.known && !answer.active => Err(TokenFault::NotAuthentic),
                 Ok(answer) if !answer.active => Err(TokenFault::Revoked),
                 Ok(answer) => told(&answer).ok_or(TokenFault::Unreachable),
                 Err(error) => {
@@ -220,4 +217,58 @@ fn told(answer: &TokenAnswer) -> Option<Arc<Caller>> {
         )))
     };
     of_client().or_else(of_person).map(Arc::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::to_raw_value;
+    use sluice_crypto::SystemSecret;
+    use sluice_primitives::OsRng;
+
+    use super::*;
+
+    const NETWORK: NetworkId = NetworkId::from_bytes([7; 16]);
+
+    fn server(secrets: &[&[u8]]) -> Sealer {
+        let secrets: Vec<_> = secrets.iter().map(|secret| SystemSecret::new(secret.to_vec())).collect();
+        Sealer::new(NETWORK, &secrets)
+    }
+
+    /// What a server with these secrets gives away.
+    fn document(secrets: &[&[u8]]) -> LinkKeys {
+        LinkKeys {
+            network: NETWORK.to_string(),
+            issuer: "https://id.example".to_owned(),
+            sealed: vec![server(secrets).subkeys(Purpose::TokenFacts)],
+            jwks: to_raw_value(&serde_json::json!({ "keys": [] })).unwrap(),
+            persons: Vec::new(),
+        }
+    }
+
+    fn opens(keys: &LinkedKeys, nonce: &str) -> bool {
+        keys.sealer.load().open(Purpose::DpopNonce, nonce).is_ok()
+    }
+
+    fn nonce(keys: &LinkedKeys) -> String {
+        keys.sealer.load().seal(Purpose::DpopNonce, b"now", &OsRng)
+    }
+
+    #[test]
+    fn gateways_of_one_server_take_each_others_nonces_also_while_its_secret_changes() {
+        let keys = |secrets: &[&[u8]]| LinkedKeys::of(&document(secrets)).unwrap();
+        let (one, other, stranger) = (keys(&[b"old"]), keys(&[b"old"]), keys(&[b"another"]));
+        assert!(opens(&one, &nonce(&other)) && !opens(&one, &nonce(&stranger)));
+        one.replace(&document(&[b"new", b"old"])).unwrap();
+        assert!(opens(&one, &nonce(&other)));
+        other.replace(&document(&[b"new", b"old"])).unwrap();
+        assert!(opens(&other, &nonce(&one)));
+    }
+
+    #[test]
+    fn the_keys_of_nonces_are_gateways_own_and_the_server_has_others() {
+        let keys = LinkedKeys::of(&document(&[b"old"])).unwrap();
+        let sealer = keys.sealer.load();
+        assert!(server(&[b"old"]).open(Purpose::DpopNonce, &nonce(&keys)).is_err());
+        assert!(!sealer.knows(Purpose::AccessToken) && !sealer.knows(Purpose::RefreshToken));
+    }
 }

@@ -14,8 +14,8 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::available_parallelism;
-use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use sluice_crypto::Sealer;
 use sluice_crypto::jwk::Jwk;
 use sluice_gateway::decision::{DecisionConfig, RunningDecisions};
@@ -50,8 +50,6 @@ const ISSUER_CONNECTIONS: usize = 64;
 /// How old a DPoP proof may be, and how long a nonce is good (RFC 9449 §11.1, §8).
 const PROOF_LIFETIME: Lifetime = Lifetime::minutes(5);
 const NONCE_LIFETIME: Lifetime = Lifetime::minutes(5);
-/// How often the country database is looked at.
-const LOOK_AT_COUNTRIES: Duration = Duration::from_secs(10);
 
 /// What a gateway is started with.
 pub(crate) struct GatewayStart<'a> {
@@ -61,7 +59,7 @@ pub(crate) struct GatewayStart<'a> {
     /// Tokens of this installation.
     pub(crate) local: LocalParts,
     /// Seals the nonces of DPoP proofs.
-    pub(crate) nonces: Arc<Sealer>,
+    pub(crate) nonces: Arc<ArcSwap<Sealer>>,
     pub(crate) metrics: &'a Metrics,
     pub(crate) world: &'a World,
     pub(crate) tasks: &'a TaskTracker,
@@ -139,7 +137,6 @@ impl GatewayStart<'_> {
     fn parts(&self, file: &RoutesFile) -> Result<Made, StartError> {
         let World { clock, rng } = self.world;
         let table = file.routes().load();
-        let issuers: Vec<_> = table.settings().issuers.iter().map(|issuer| (**issuer).clone()).collect();
         // Other issuers are configured: they may be inside.
         let policy =
             FetchPolicy { allow_private: true, idle_per_host: ISSUER_CONNECTIONS, ..FetchPolicy::default() };
@@ -151,7 +148,7 @@ impl GatewayStart<'_> {
                 clock: Arc::clone(clock),
                 cache_entries: NonZeroUsize::new(CACHED_VERDICTS).unwrap_or(NonZeroUsize::MIN),
             },
-            &issuers,
+            &table.settings().issuers,
         ));
         let country = Arc::new(CountryLookup::default());
         if let Some(path) = &table.settings().country_database {
@@ -245,31 +242,22 @@ impl Follower {
     fn spawn(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
         tasks.spawn(Arc::clone(&self.file).follow(shutdown.clone()));
         tasks.spawn(reload_when_told(Arc::clone(&self.file), shutdown.clone()));
+        let file = Arc::clone(&self.file);
+        let wanted = move || file.routes().load().settings().country_database.clone();
+        tasks.spawn(Arc::clone(&self.country).run(wanted, shutdown.clone()));
         let shutdown = shutdown.clone();
         tasks.spawn(async move {
             shutdown.run_until_cancelled(self.run()).await;
         });
     }
 
+    /// What is not needed any more is forgotten; what a new table needs comes with its first request.
     async fn run(self) {
         let mut replaced = self.file.routes().subscribe();
-        let mut looks = tokio::time::interval(LOOK_AT_COUNTRIES);
-        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                _ = replaced.changed() => {
-                    let table = Arc::clone(&self.file.routes().load());
-                    let issuers: Vec<_> =
-                        table.settings().issuers.iter().map(|issuer| (**issuer).clone()).collect();
-                    self.validation.reload(&issuers);
-                    self.limits.keep_only(&table);
-                }
-                _ = looks.tick() => {
-                    let wanted = self.file.routes().load().settings().country_database.clone();
-                    let country = Arc::clone(&self.country);
-                    let _ = tokio::task::spawn_blocking(move || country.sweep(wanted.as_deref())).await;
-                }
-            }
+        while replaced.changed().await.is_ok() {
+            let table = Arc::clone(&self.file.routes().load());
+            self.validation.keep_only(&table.settings().issuers);
+            self.limits.keep_only(&table);
         }
     }
 }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
-use sluice_crypto::{Sealer, SystemSecret};
 use sluice_gateway::link::{LinkClient, LinkConfig, LinkFeed};
 use sluice_gateway::route::RoutesFile;
 use sluice_gateway::validation::LocalParts;
 use sluice_http::{Health, Ready, health_routes};
-use sluice_primitives::{NetworkId, Secret};
+use sluice_primitives::Secret;
 use sluice_token::{FeedFollower, RevocationSet};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::OnceCell;
@@ -24,7 +23,7 @@ use super::{GatewayStart, RunningGateway, numbers};
 use crate::app::listeners::Port;
 use crate::app::node::{BUILD, DRAIN, World};
 use crate::app::stores::StartError;
-use crate::config::{GatewayProcessSettings, LinkSettings};
+use crate::config::GatewayProcessSettings;
 use crate::observability::{Metrics, metrics};
 
 /// Serves until `shutdown`, and then what is in flight.
@@ -66,7 +65,6 @@ async fn told_or_failed(told: impl Future<Output = ()> + Send, stop: &Cancellati
 
 struct Process<'a> {
     settings: &'a GatewayProcessSettings,
-    link: &'a LinkSettings,
     routes: PathBuf,
     tls_self_signed: bool,
     world: World,
@@ -95,7 +93,7 @@ impl<'a> Process<'a> {
             ca_file: link.ca_file.clone(),
         })?);
         let revocations = Arc::new(RevocationSet::default());
-        let feed = Arc::new(LinkFeed::new(Arc::clone(&client)));
+        let feed = Arc::new(LinkFeed::new(Arc::clone(&client), Arc::clone(&world.clock)));
         let follower = Arc::new(FeedFollower::new(feed, Arc::clone(&revocations), Arc::clone(&world.clock)));
         let health = Arc::new(GatewayHealth {
             follower: Arc::clone(&follower),
@@ -107,10 +105,9 @@ impl<'a> Process<'a> {
         let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
         let port = Port::bind(&settings.admin, false, &*world.clock).await?;
         let router = observe(Arc::clone(&metrics), Arc::clone(&health) as _);
-        port.serve("health", router, &tasks, &shutdown);
+        port.serve("health", (router, None), &tasks, &shutdown);
         Ok(Self {
             settings,
-            link,
             routes,
             tls_self_signed,
             world,
@@ -154,7 +151,7 @@ impl<'a> Process<'a> {
             settings: &self.settings.gateway,
             tls_self_signed: self.tls_self_signed,
             local: self.local_parts(&keys),
-            nonces: Arc::new(self.nonce_sealer()),
+            nonces: Arc::clone(&keys.sealer),
             metrics: &self.metrics,
             world: &self.world,
             tasks: &self.tasks,
@@ -172,15 +169,9 @@ impl<'a> Process<'a> {
             revocations: Arc::clone(&self.revocations),
             freshness: Arc::clone(&self.follower) as _,
             max_age: self.settings.gateway.max_feed_age.into(),
-            authority: Some(Arc::new(LinkAuthority::new(Arc::clone(&self.client)))),
+            authority: Some(Arc::new(LinkAuthority(Arc::clone(&self.client)))),
             person_issuer: Some(keys.issuer()),
         }
-    }
-
-    /// Gateways that share a link's token take each other's nonces.
-    fn nonce_sealer(&self) -> Sealer {
-        let secret: SystemSecret = Secret::new(self.link.token.expose().as_bytes().to_vec());
-        Sealer::new(NetworkId::from_bytes([0; 16]), &[secret])
     }
 }
 

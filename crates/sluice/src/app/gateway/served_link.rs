@@ -7,7 +7,7 @@ use sluice_commit::StoreError;
 use sluice_crypto::{Purpose, Sealer};
 use sluice_http::LinkSource;
 use sluice_identity::session::{AccessTokenKeys, SessionService};
-use sluice_oauth::access_token_reader::AccessTokenReader;
+use sluice_oauth::access_token_reader::{AccessTokenReader, NotActive};
 use sluice_oauth::keys::KeyRing;
 use sluice_primitives::{Clock, NetworkId};
 use sluice_token::link::{LinkKeys, TokenAnswer};
@@ -62,12 +62,16 @@ impl LinkSource for Link {
         self.reader.check_knowledge()?;
         if token.starts_with(paseto::PREFIX) {
             let active = self.sessions.authenticate(token).is_ok();
-            let payload = self.keys.persons.verify(token).filter(|_| active);
-            let person = payload.and_then(|payload| String::from_utf8(payload).ok());
-            return Ok(TokenAnswer { active, person, claims: None });
+            let payload = self.keys.persons.verify(token);
+            let known = payload.is_some();
+            let person = payload.filter(|_| active).and_then(|payload| String::from_utf8(payload).ok());
+            return Ok(TokenAnswer { active, known, person, claims: None });
         }
-        let claims = self.reader.active(token, self.clock.now()).ok();
-        let claims = claims.map(|claims| sealed::encode(&claims));
-        Ok(TokenAnswer { active: claims.is_some(), claims, person: None })
+        Ok(match self.reader.active(token, self.clock.now()) {
+            Ok(claims) => {
+                TokenAnswer { active: true, known: true, claims: Some(sealed::encode(&claims)), person: None }
+            }
+            Err(why) => TokenAnswer { known: why != NotActive::NotOurs, ..TokenAnswer::default() },
+        })
     }
 }

@@ -3,20 +3,17 @@
 //!
 //! Neither queries nor headers are written: both carry secrets.
 
+mod line;
+
 use std::cell::RefCell;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::net::IpAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use serde::Serialize;
-use serde::ser::SerializeStruct;
 use sluice_gateway::RequestRecord;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::super::line_writer::{self, LineWriter, LineWriterGuard};
-use super::super::text_lines;
 
 /// Where the lines go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,76 +55,18 @@ impl AccessLog {
     pub(super) fn write(&self, record: &RequestRecord<'_>) {
         LINE.with_borrow_mut(|line| {
             line.clear();
-            if serde_json::to_writer(&mut *line, &Line(record)).is_ok() {
-                line.push(b'\n');
-                // There is no better place to report that the log cannot be written.
-                let _ = self.writer.make_writer().write_all(line);
-            }
+            line::write(line, record);
+            // There is no better place to report that the log cannot be written.
+            let _ = self.writer.make_writer().write_all(line);
         });
-    }
-}
-
-/// A record as it is written: members without a value are left out.
-struct Line<'a>(&'a RequestRecord<'a>);
-
-impl Serialize for Line<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let record = self.0;
-        let mut line = serializer.serialize_struct("request", 14)?;
-        line.serialize_field("time", &Now)?;
-        line.serialize_field("route", record.route)?;
-        line.serialize_field("method", record.method.as_str())?;
-        line.serialize_field("host", record.host)?;
-        line.serialize_field("path", record.path)?;
-        line.serialize_field("client", &Address(record.client))?;
-        if let Some(status) = record.status {
-            line.serialize_field("status", &status.as_u16())?;
-        }
-        line.serialize_field("verdict", record.verdict)?;
-        let texts = [
-            ("subject", record.subject),
-            ("client_id", record.client_id),
-            ("upstream", record.upstream),
-            ("fault", record.fault),
-        ];
-        for (name, text) in texts {
-            if let Some(text) = text {
-                line.serialize_field(name, text)?;
-            }
-        }
-        line.serialize_field("duration_us", &micros(record.duration))?;
-        if let Some(duration) = record.upstream_duration {
-            line.serialize_field("upstream_us", &micros(duration))?;
-        }
-        if record.retries > 0 {
-            line.serialize_field("retries", &record.retries)?;
-        }
-        line.end()
-    }
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
-}
-
-struct Now;
-
-impl Serialize for Now {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(text_lines::now().as_str())
-    }
-}
-
-struct Address(IpAddr);
-
-impl Serialize for Address {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+    use std::time::Duration;
+
     use http::{Method, StatusCode};
 
     use super::*;

@@ -1,9 +1,15 @@
 use std::collections::HashMap;
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::claims::{Extra, Origin, RareClaims};
+
+/// When this process will have run for longer than any token holds here.
+fn much_later() -> Instant {
+    Instant::now() + Duration::from_hours(24)
+}
 
 #[test]
 fn consents_of_a_subject_are_told_apart_by_when_they_were_accepted() {
@@ -26,7 +32,7 @@ fn consents_of_a_subject_are_told_apart_by_when_they_were_accepted() {
     assert!(covers(Some(&alice), 49) && covers(Some(&alice), 50));
     assert!(!covers(Some(&alice), 51), "a consent after the revocation holds");
     assert!(!covers(Some(&bob), 49) && !covers(None, 49));
-    set.forget_expired(Timestamp::from_secs(90));
+    set.forget_expired(Timestamp::from_secs(90), much_later());
     assert!(!covers(Some(&alice), 49));
 }
 
@@ -160,7 +166,7 @@ proptest! {
         }
         for forgotten in [false, true] {
             if forgotten {
-                set.forget_expired(Timestamp::from_secs(now));
+                set.forget_expired(Timestamp::from_secs(now), much_later());
                 model.0.retain(|_, (_, expires_at)| *expires_at > now * 1000);
             }
             prop_assert_eq!((set.len(), set.is_empty()), (model.0.len(), model.0.is_empty()));
@@ -200,12 +206,34 @@ fn many_markers_take_little_memory_and_are_forgotten_bit_by_bit() {
     }
     assert_eq!(set.len(), MANY as usize);
     assert!(set.memory() <= MANY as usize * 80, "{} bytes", set.memory());
-    set.forget_some_expired(Timestamp::from_secs(4));
+    set.forget_some_expired(Timestamp::from_secs(4), much_later());
     assert!(set.len() > MANY as usize * 9 / 10, "a part of it: {}", set.len());
     for _ in 1..PARTS / PARTS_AT_A_TIME {
-        set.forget_some_expired(Timestamp::from_secs(4));
+        set.forget_some_expired(Timestamp::from_secs(4), much_later());
     }
     assert_eq!(set.len(), MANY as usize / 2);
-    set.forget_expired(Timestamp::from_secs(9));
+    set.forget_expired(Timestamp::from_secs(9), much_later());
     assert!(set.is_empty() && set.memory() < 100_000, "{} bytes", set.memory());
+}
+
+#[test]
+fn a_marker_is_forgotten_when_its_time_has_come_by_both_clocks() {
+    let grant = GrantId::from_bytes([7; 16]);
+    let at = |secs: i64| Timestamp::from_secs(1_000_000 + secs);
+    let in_process = |secs| Instant::now() + Duration::from_secs(secs);
+    for (now, moment, holds) in [
+        (at(59), in_process(0), true),
+        (at(18_000), in_process(30), true),
+        (at(-18_000), in_process(18_000), true),
+        (at(60), in_process(62), false),
+    ] {
+        let set = RevocationSet::default();
+        set.apply(&Marker { target: Target::Grant(grant), at: at(0), expires_at: at(60) });
+        set.forget_expired(now, moment);
+        assert_eq!(set.holds_grant(grant), holds, "{now} {moment:?}");
+    }
+    let set = RevocationSet::default();
+    set.apply(&Marker { target: Target::Grant(grant), at: at(0), expires_at: Timestamp::NEVER });
+    set.forget_expired(Timestamp::NEVER, in_process(1 << 33));
+    assert!(set.holds_grant(grant), "what never expires is never forgotten");
 }

@@ -1,0 +1,265 @@
+package clients
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	slowReaders = 100
+	// eachReader is the most that somebody who does not read may cost the gateway.
+	eachReader = mib
+)
+
+// Clients that read a large body at 1 KB a second hold up nobody but themselves, and nothing piles up for them.
+func TestSlowReaders(t *testing.T) {
+	var sent atomic.Int64
+	backend := upstream(t, func(answer http.ResponseWriter, request *http.Request) {
+		if request.URL.Path != "/large" {
+			fmt.Fprint(answer, "hello")
+			return
+		}
+		body := newContent(large)
+		for part := make([]byte, 64*kib); ; {
+			read, err := body.Read(part)
+			if err != nil {
+				return
+			}
+			written, err := answer.Write(part[:read])
+			sent.Add(int64(written))
+			if err != nil {
+				return
+			}
+		}
+	})
+	for _, protocol := range []string{"http1", "http2"} {
+		t.Run("from an upstream over "+protocol, func(t *testing.T) {
+			gateway := startGateway(t, routesTo(backend, ", protocol: "+protocol))
+			quick := http1(t)
+			ask := func() time.Duration {
+				began := time.Now()
+				answer, err := quick.Get(gateway.url("/small"))
+				must(t, err)
+				defer answer.Body.Close()
+				if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "hello" {
+					t.Fatalf("%s: %v", body, err)
+				}
+				return time.Since(began)
+			}
+			for range 100 {
+				ask()
+			}
+			var slowest time.Duration
+			grown := gateway.grown(t, func() {
+				reading, stop := context.WithCancel(t.Context())
+				defer stop()
+				for range slowReaders {
+					go readSlowly(reading, t, gateway)
+				}
+				// What the kernel keeps for each of them is filled first, at the pace of this machine.
+				for before := int64(-1); sent.Load() > before; time.Sleep(300 * time.Millisecond) {
+					before = sent.Load()
+				}
+				for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+					slowest = max(slowest, ask())
+				}
+			})
+			t.Logf("%d readers at 1 KB/s: %.0f KiB each, and %d MiB were taken from the upstream; others waited %v at most", slowReaders, float64(grown)/kib/slowReaders, sent.Load()/mib, slowest)
+			if grown > slowReaders*eachReader {
+				t.Errorf("%d MiB more memory", grown/mib)
+			}
+			if slowest > time.Second {
+				t.Errorf("others waited %v", slowest)
+			}
+		})
+	}
+}
+
+func readSlowly(reading context.Context, t *testing.T, gateway *gateway) {
+	connection, err := net.Dial("tcp", gateway.address)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer connection.Close()
+	_ = connection.(*net.TCPConn).SetReadBuffer(4 * kib)
+	fmt.Fprintf(connection, "GET /large HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\n\r\n", bearer)
+	for part := make([]byte, 100); ; {
+		select {
+		case <-reading.Done():
+			return
+		case <-time.After(100 * time.Millisecond):
+			if _, err := connection.Read(part); err != nil {
+				t.Errorf("a slow reader was cut: %v", err)
+				return
+			}
+		}
+	}
+}
+
+// A stream that nobody reads does not hold up the others of its connection.
+func TestSlowStreams(t *testing.T) {
+	backend := upstream(t, func(answer http.ResponseWriter, request *http.Request) {
+		if request.URL.Path == "/large" {
+			_, _ = io.Copy(answer, newContent(large))
+			return
+		}
+		fmt.Fprint(answer, "hello")
+	})
+	gateway := startGateway(t, routesTo(backend, ", protocol: http2"))
+	client := http2(t)
+	for range 5 {
+		unread, err := client.Get(gateway.url("/large"))
+		must(t, err)
+		defer unread.Body.Close()
+	}
+	for range 50 {
+		soon, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		request, err := http.NewRequestWithContext(soon, http.MethodGet, gateway.url("/small"), nil)
+		must(t, err)
+		answer, err := client.Do(request)
+		must(t, err)
+		_, err = io.ReadAll(answer.Body)
+		must(t, err)
+		answer.Body.Close()
+		cancel()
+	}
+}
+
+// An upload that its upstream does not read does not hold up the others of its connection.
+func TestSlowUploads(t *testing.T) {
+	stuck := make(chan struct{})
+	backend := upstream(t, func(answer http.ResponseWriter, request *http.Request) {
+		if request.URL.Path == "/stuck" {
+			<-stuck
+			return
+		}
+		takeAndGive(answer, request)
+	})
+	gateway := startGateway(t, routesTo(backend, ""))
+	client := http2(t)
+	defer close(stuck)
+	for range 3 {
+		go func() {
+			answer, err := client.Post(gateway.url("/stuck"), "text/plain", newContent(large))
+			if err == nil {
+				answer.Body.Close()
+			}
+		}()
+	}
+	time.Sleep(time.Second)
+	for range 5 {
+		began := time.Now()
+		up(t, client, gateway.url("/"), 100_000, false)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Fatalf("another upload took %v", took)
+		}
+	}
+}
+
+// A head must come in time, whatever its pace: the first of a connection, and each after it.
+func TestSlowHeads(t *testing.T) {
+	t.Parallel()
+	backend := upstream(t, func(answer http.ResponseWriter, _ *http.Request) { fmt.Fprint(answer, "hello") })
+	gateway := startGateway(t, routesTo(backend, ""))
+	const head = "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: "
+	for _, one := range []struct {
+		name, begins string
+		bound        time.Duration
+	}{
+		{"nothing at all", "", firstWithin},
+		{"byte by byte", head, firstWithin},
+		{"the preface of HTTP/2 and no request", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", firstWithin},
+		{"byte by byte after another request", "GET / HTTP/1.1\r\nHost: a\r\n\r\n" + head, idleFor},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			connection, err := net.Dial("tcp", gateway.address)
+			must(t, err)
+			defer connection.Close()
+			began := time.Now()
+			if _, err := io.WriteString(connection, one.begins); err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(one.begins, head) {
+				go func() {
+					for {
+						time.Sleep(200 * time.Millisecond)
+						if _, err := io.WriteString(connection, "x"); err != nil {
+							return
+						}
+					}
+				}()
+			}
+			must(t, connection.SetReadDeadline(began.Add(one.bound+sweeping)))
+			said, err := io.ReadAll(connection)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatalf("still open after %v", time.Since(began))
+			}
+			if took := time.Since(began); took < one.bound-5*time.Second {
+				t.Fatalf("ended after %v: %q", took, said)
+			}
+		})
+	}
+}
+
+// A body must come in time: no longer without a byte than the upstream waits, and all of it before the route's end.
+func TestSlowBodies(t *testing.T) {
+	t.Parallel()
+	backend := upstream(t, takeAndGive)
+	routes := fmt.Sprintf(`
+upstreams:
+  backend: {servers: ["%s"], timeouts: {idle: 1s}}
+routes:
+  - {name: endless, match: {prefix: /endless}, upstream: backend}
+  - {name: bounded, match: {prefix: /bounded}, upstream: backend, timeout: 2s}
+`, backend)
+	gateway := startGateway(t, routes)
+	for _, one := range []struct {
+		name, path, framing, part string
+		pause                     time.Duration
+		status                    int
+		least, most               time.Duration
+	}{
+		{"that stops is 408", "/endless", "Content-Length: 1000", "x", time.Hour, http.StatusRequestTimeout, time.Second, 3 * time.Second},
+		{"in chunks that stops is 408", "/endless", "Transfer-Encoding: chunked", "1\r\nx\r\n", time.Hour, http.StatusRequestTimeout, time.Second, 3 * time.Second},
+		{"that drips is ended by the route", "/bounded", "Content-Length: 1000", "x", 200 * time.Millisecond, http.StatusRequestTimeout, 2 * time.Second, 4 * time.Second},
+		{"that drips on is waited for", "/endless", "Content-Length: 20", "x", 200 * time.Millisecond, http.StatusOK, 3 * time.Second, 6 * time.Second},
+	} {
+		t.Run("a body "+one.name, func(t *testing.T) {
+			connection := dial(t, gateway)
+			began := time.Now()
+			fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\n%s\r\n\r\n", one.path, bearer, one.framing)
+			done := make(chan struct{})
+			defer close(done)
+			go func() {
+				for {
+					if _, err := io.WriteString(connection, one.part); err != nil {
+						return
+					}
+					select {
+					case <-done:
+						return
+					case <-time.After(one.pause):
+					}
+				}
+			}()
+			answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
+			must(t, err)
+			took := time.Since(began)
+			if answer.StatusCode != one.status || took < one.least || took > one.most {
+				t.Fatalf("%d after %v", answer.StatusCode, took)
+			}
+		})
+	}
+}
