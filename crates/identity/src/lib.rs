@@ -28,10 +28,10 @@ pub use credential::{Password, PasswordHasher};
 pub use error::IdentityError;
 pub use identity::{
     Email, Identity, IdentityRepository, IdentityStatus, InvalidEmail, InvalidUsername, LoginNameHash,
-    Registration, Username,
+    NewIdentity, Registration, RegistrationLetters, Username,
 };
 pub use limits::Limits;
-pub use login::{Attempt, Backoff, LockoutConfig, LoginOutcome, LoginService, Network, Refusal};
+pub use login::{Attempt, Backoff, KnownAs, LockoutConfig, LoginOutcome, LoginService, Network, Refusal};
 pub use registration::{
     BreachedPasswords, InvalidField, PasswordRules, Person, RegistrationMails, RegistrationOutcome,
     RegistrationParts, RegistrationService, SignUp, WeakPassword,

@@ -10,11 +10,10 @@ use std::convert::Infallible;
 use std::fmt;
 use std::hash::Hash;
 use std::num::NonZeroU32;
-use std::ops::Add;
 use std::sync::Arc;
 use std::time::Duration;
 
-use governor::clock::{Clock as GovernorClock, Reference};
+use governor::clock::Clock as _;
 use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::StateStore;
@@ -22,7 +21,8 @@ use governor::{Quota, RateLimiter};
 use ipnet::IpNet;
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
-use sluice_primitives::{Clock, IdentityId, Lifetime, Timestamp};
+use sluice_net::{LimitClock, LimitMoment};
+use sluice_primitives::{Clock, IdentityId, Lifetime};
 
 use crate::config::{LimitsConfig, Rate};
 use crate::identity::LoginNameHash;
@@ -45,6 +45,7 @@ pub struct Limits {
     registrations: Networks,
     logins: Networks,
     mails_to: Limit<LoginNameHash>,
+    registrations_to: Limit<LoginNameHash>,
     recoveries_to: Limit<LoginNameHash>,
     verifications_to: Limit<LoginNameHash>,
     notices_to: Limit<LoginNameHash>,
@@ -63,6 +64,7 @@ impl Limits {
             registrations: Networks::new(config.registrations_per_network, clock),
             logins: Networks::new(config.logins_per_network, clock),
             mails_to: Limit::new(config.mails_per_address, clock),
+            registrations_to: Limit::new(config.mails_per_address, clock),
             recoveries_to: Limit::new(config.mails_per_address, clock),
             verifications_to: Limit::new(config.mails_per_address, clock),
             notices_to: Limit::new(config.mails_per_address, clock),
@@ -100,12 +102,13 @@ impl Limits {
         self.mails_to.check(address)
     }
 
-    /// Counts a mail to an address that comes of something else that is counted.
+    /// Counts a mail that comes of a registration with an address; the registration is counted, too. Apart from the others:
+    /// strangers who register with an address do not keep its owner from asking for mail.
     ///
     /// # Errors
     /// How long to wait.
-    pub fn check_mail_to(&self, address: &LoginNameHash) -> Result<(), Lifetime> {
-        self.mails_to.check(address)
+    pub fn check_registration_mail(&self, address: &LoginNameHash) -> Result<(), Lifetime> {
+        self.registrations_to.check(address)
     }
 
     /// Counts a mail by which an account is recovered. Apart from the others: strangers who register with an address, or ask
@@ -197,7 +200,7 @@ impl Networks {
     }
 }
 
-type Limiter<K> = RateLimiter<K, Counts<K>, Told, NoOpMiddleware<Moment>>;
+type Limiter<K> = RateLimiter<K, Counts<K>, LimitClock, NoOpMiddleware<LimitMoment>>;
 
 /// One limit; none if it is turned off.
 struct Limit<K: Hash + Eq + Clone>(Option<Limiter<K>>);
@@ -207,7 +210,7 @@ impl<K: Hash + Eq + Clone> Limit<K> {
         let limiter = |rate: Rate| {
             let each = (rate.per.as_duration() / rate.burst.get()).max(Duration::from_nanos(1));
             let quota = Quota::with_period(each)?.allow_burst(rate.burst);
-            Some(RateLimiter::new(quota, Counts::new(), Told(Arc::clone(clock))))
+            Some(RateLimiter::new(quota, Counts::new(), LimitClock::new(Arc::clone(clock))))
         };
         Self(rate.and_then(limiter))
     }
@@ -246,41 +249,6 @@ impl<K: Hash + Eq + Clone> StateStore for Counts<K> {
         let (outcome, now) = f(*counted)?;
         *counted = Some(now);
         Ok(outcome)
-    }
-}
-
-/// The clock that services are given.
-struct Told(Arc<dyn Clock>);
-
-/// A moment as the clock tells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Moment(Timestamp);
-
-impl GovernorClock for Told {
-    type Instant = Moment;
-
-    fn now(&self) -> Moment {
-        Moment(self.0.now())
-    }
-}
-
-impl Add<Nanos> for Moment {
-    type Output = Self;
-
-    /// Rounded up: whoever waits so long does not come too early.
-    fn add(self, span: Nanos) -> Self {
-        let millis = span.as_u64().div_ceil(1_000_000);
-        Self(self.0 + Lifetime::from(Duration::from_millis(millis)))
-    }
-}
-
-impl Reference for Moment {
-    fn duration_since(&self, earlier: Self) -> Nanos {
-        Nanos::from(self.0.since(earlier.0).as_duration())
-    }
-
-    fn saturating_sub(&self, span: Nanos) -> Self {
-        Self(self.0 - Lifetime::from(Duration::from_nanos(span.as_u64())))
     }
 }
 

@@ -22,7 +22,7 @@ pub async fn an_identity_is_found_as_it_was_registered(fixture: &impl Fixture) {
         email_verified_at: Some(given::at(3)),
         ..given::identity("alice@example.org")
     };
-    assert_eq!(fixture.store().register(identity.clone()).await.unwrap(), Registration::Registered);
+    assert_eq!(fixture.store().register(identity.clone().into()).await.unwrap(), Registration::Registered);
     let reader = fixture.second_node().await;
     let by_name = reader.find_by_login_name(&identity.login_name).await.unwrap();
     assert_eq!(by_name.as_ref(), Some(&identity));
@@ -34,8 +34,11 @@ pub async fn an_identity_is_found_as_it_was_registered(fixture: &impl Fixture) {
 pub async fn a_login_name_is_given_once(fixture: &impl Fixture) {
     let store = fixture.store();
     let (first, second) = (given::identity("alice"), given::identity("alice"));
-    assert_eq!(store.register(first.clone()).await.unwrap(), Registration::Registered);
-    assert_eq!(fixture.second_node().await.register(second.clone()).await.unwrap(), Registration::Taken);
+    assert_eq!(store.register(first.clone().into()).await.unwrap(), Registration::Registered);
+    assert_eq!(
+        fixture.second_node().await.register(second.clone().into()).await.unwrap(),
+        Registration::Taken
+    );
     assert_eq!(store.find_by_login_name(&first.login_name).await.unwrap().unwrap().id, first.id);
     assert_eq!(IdentityRepository::find(&*store, second.id).await.unwrap(), None);
 }
@@ -43,14 +46,18 @@ pub async fn a_login_name_is_given_once(fixture: &impl Fixture) {
 /// A retry after a lost answer is not a conflict with oneself.
 pub async fn a_registration_retried_by_its_own_attempt_is_a_success(fixture: &impl Fixture) {
     let identity = given::identity("alice");
-    assert_eq!(fixture.store().register(identity.clone()).await.unwrap(), Registration::Registered);
-    assert_eq!(fixture.second_node().await.register(identity).await.unwrap(), Registration::Registered);
+    assert_eq!(fixture.store().register(identity.clone().into()).await.unwrap(), Registration::Registered);
+    assert_eq!(
+        fixture.second_node().await.register(identity.into()).await.unwrap(),
+        Registration::Registered
+    );
 }
 
 /// Of 64 registrations of one name on two nodes exactly one wins.
 pub async fn concurrent_registrations_of_one_name_have_one_winner(fixture: &impl Fixture) {
     let nodes = [fixture.store(), fixture.second_node().await];
-    let outcomes = join_all((0..64).map(|place| nodes[place % 2].register(given::identity("alice")))).await;
+    let outcomes =
+        join_all((0..64).map(|place| nodes[place % 2].register(given::identity("alice").into()))).await;
     let won = outcomes.into_iter().filter(|outcome| matches!(outcome, Ok(Registration::Registered)));
     assert_eq!(won.count(), 1);
 }
@@ -59,8 +66,8 @@ pub async fn concurrent_registrations_of_one_name_have_one_winner(fixture: &impl
 pub async fn duplicates_in_opposite_order_from_two_nodes_each_get_an_outcome(fixture: &impl Fixture) {
     let nodes = [fixture.store(), fixture.second_node().await];
     let names: Vec<String> = (0..50).map(|number| format!("user-{number}")).collect();
-    let forwards = names.iter().map(|name| nodes[0].register(given::identity(name)));
-    let backwards = names.iter().rev().map(|name| nodes[1].register(given::identity(name)));
+    let forwards = names.iter().map(|name| nodes[0].register(given::identity(name).into()));
+    let backwards = names.iter().rev().map(|name| nodes[1].register(given::identity(name).into()));
     let (first, mut second) = tokio::join!(join_all(forwards), join_all(backwards));
     second.reverse();
     for (one, other) in first.into_iter().zip(second) {
@@ -80,8 +87,8 @@ pub async fn an_identity_with_text_that_cannot_be_stored_fails_alone(fixture: &i
             Identity { credential, ..given::identity("bad") },
         ]
     });
-    let bad = bad.map(|identity| store.register(identity));
-    let good = (0..20).map(|number| store.register(given::identity(&format!("good-{number}"))));
+    let bad = bad.map(|identity| store.register(identity.into()));
+    let good = (0..20).map(|number| store.register(given::identity(&format!("good-{number}")).into()));
     let (bad, good) = tokio::join!(join_all(bad), join_all(good));
     assert!(bad.iter().all(|outcome| matches!(outcome, Err(StoreError::Invalid(_)))), "{bad:?}");
     assert!(good.iter().all(|outcome| matches!(outcome, Ok(Registration::Registered))), "{good:?}");
@@ -92,7 +99,7 @@ pub async fn an_identity_with_text_that_cannot_be_stored_fails_alone(fixture: &i
 pub async fn a_credential_is_replaced_only_if_it_is_still_the_old_one(fixture: &impl Fixture) {
     let store = fixture.store();
     let alice = given::identity("alice");
-    store.register(alice.clone()).await.unwrap();
+    store.register(alice.clone().into()).await.unwrap();
     assert!(store.replace_credential(alice.id, "$argon2id$first", "$argon2id$second").await.unwrap());
     assert!(!store.replace_credential(alice.id, "$argon2id$first", "$argon2id$third").await.unwrap());
     let stored = IdentityRepository::find(&*store, alice.id).await.unwrap().unwrap();

@@ -60,7 +60,7 @@ pub async fn an_address_that_many_want_at_once_is_given_once(fixture: &impl Fixt
         changes.push(IdentityChange { email: given::new_email("wanted"), ..given::change(&person, 20) });
     }
     let change = join_all(changes.iter().enumerate().map(|(place, change)| nodes[place % 2].change(change)));
-    let register = join_all((0..8).map(|place| nodes[place % 2].register(given::identity("wanted"))));
+    let register = join_all((0..8).map(|place| nodes[place % 2].register(given::identity("wanted").into())));
     let (changed, registered) = tokio::join!(change, register);
     let changed: Vec<_> = changed.into_iter().map(Result::unwrap).collect();
     assert!(!changed.contains(&Changed::Stale), "{changed:?}");

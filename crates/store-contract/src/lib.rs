@@ -1,8 +1,8 @@
 //! What every store promises: one function per promise, each named as a sentence, run on PostgreSQL, SQLite and the
 //! memory fake by [`store_contract!`].
 //!
-//! [`Fixture`]: what a store hands in. [`given`]: values to store. [`memory`]: the fake. All other modules: promises, one
-//! module per aggregate; `refresh` is the table of DESIGN §3, `revocation` the markers, `overload` the group commit.
+//! [`Fixture`]: what a store hands in. [`given`]: values to store. [`memory`]: the fake; [`people`]: the services of people on
+//! it. All other modules: promises, one module per aggregate; `refresh` is the table of DESIGN §3, `revocation` the markers, `overload` the group commit.
 
 #![expect(clippy::missing_panics_doc, reason = "a promise that is broken panics: that is what it is for")]
 
@@ -18,6 +18,7 @@ pub mod identity;
 pub mod identity_change;
 pub mod identity_contention;
 pub mod identity_delete;
+pub mod identity_letters;
 pub mod identity_list;
 pub mod identity_revision;
 pub mod identity_session;
@@ -30,6 +31,7 @@ pub mod memory;
 pub mod outbox;
 pub mod overload;
 pub mod parked_flow;
+pub mod people;
 pub mod refresh;
 pub mod replay;
 pub mod revocation;

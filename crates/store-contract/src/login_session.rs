@@ -48,6 +48,65 @@ pub async fn a_session_is_inserted_once_and_keeps_its_subject(fixture: &impl Fix
     assert_eq!(find(&*store, &first, 1).await, Some(first));
 }
 
+/// As of a login at second `now`.
+fn renewed(session: &LoginSession, now: i64) -> LoginSession {
+    LoginSession {
+        authenticated_at: given::at(now),
+        last_seen_at: given::at(now),
+        expires_at: given::at(now + 7200),
+        idle: Lifetime::FOREVER,
+        acr: Some("aal2".to_owned()),
+        amr: vec!["pwd".to_owned(), "otp".to_owned()],
+        provider_session: Some("another".to_owned()),
+        ..session.clone()
+    }
+}
+
+/// Who proves once more who it is goes on in the same session, in which the same clients take part.
+pub async fn a_session_goes_on_as_of_a_later_login(fixture: &impl Fixture) {
+    let (store, session) = (fixture.store(), given::session());
+    insert(&*store, &session).await;
+    take_part(&*store, session.id, "shop", true).await;
+    let stronger = renewed(&session, 20);
+    assert!(fixture.second_node().await.renew(&stronger).await.unwrap());
+    assert_eq!(find(&*store, &session, 21).await, Some(stronger.clone()));
+    let ended = store.participants(&EndSessions::One(session.id)).await.unwrap();
+    assert_eq!(ended[0].clients.len(), 1);
+    assert_eq!(store.of_subject(&session.subject, given::at(21)).await.unwrap(), [stronger.clone()]);
+    assert!(store.renew(&LoginSession { remembered: false, ..renewed(&session, 30) }).await.unwrap());
+    assert_eq!(find(&*store, &session, 31).await, None, "it is not remembered any more");
+}
+
+/// A verifier of an earlier login changes nothing, and is no failure.
+pub async fn a_session_does_not_go_back_to_an_earlier_login(fixture: &impl Fixture) {
+    let (store, session) = (fixture.store(), given::session());
+    insert(&*store, &session).await;
+    let stronger = renewed(&session, 20);
+    for earlier in [&stronger, &stronger, &LoginSession { acr: None, ..renewed(&session, 19) }, &session] {
+        assert!(store.renew(earlier).await.unwrap());
+    }
+    assert!(insert(&*store, &session).await);
+    assert_eq!(find(&*store, &session, 21).await, Some(stronger));
+}
+
+/// What is over, or somebody else's, or was never there, does not go on.
+pub async fn a_session_that_is_over_or_anothers_is_not_renewed(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    assert!(!store.renew(&renewed(&given::session(), 20)).await.unwrap());
+    let (one, all) = (given::session(), given::session());
+    for session in [&one, &all] {
+        insert(&*store, session).await;
+        let mallorys = LoginSession { subject: given::subject("mallory"), ..renewed(session, 20) };
+        assert!(!other.renew(&mallorys).await.unwrap());
+        assert_eq!(find(&*store, session, 21).await.as_ref(), Some(session));
+    }
+    end(&*store, EndSessions::One(one.id), 30, Vec::new()).await;
+    assert!(!other.renew(&renewed(&one, 31)).await.unwrap());
+    end(&*store, EndSessions::Subject(all.subject.clone()), 40, Vec::new()).await;
+    assert!(!other.renew(&renewed(&all, 41)).await.unwrap());
+    assert_eq!((find(&*store, &one, 42).await, find(&*store, &all, 42).await), (None, None));
+}
+
 /// A session that is kept for logout only does not let the login page be skipped.
 pub async fn a_session_that_is_not_remembered_is_not_found(fixture: &impl Fixture) {
     let store = fixture.store();
@@ -230,8 +289,10 @@ pub async fn a_session_that_authenticated_before_its_subjects_end_is_not_inserte
 /// What PostgreSQL cannot hold, no store takes.
 pub async fn a_session_with_text_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
     let session = LoginSession { provider_session: Some("with \0 inside".into()), ..given::session() };
-    let refused = LoginSessionRepository::insert(&*fixture.store(), session).await;
-    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    let store = fixture.store();
+    let renewed = LoginSessionRepository::renew(&*store, &session).await;
+    let refused = [renewed, LoginSessionRepository::insert(&*store, session).await];
+    assert!(refused.iter().all(|refused| matches!(refused, Err(StoreError::Invalid(_)))), "{refused:?}");
 }
 
 /// Expired sessions go with their participants, a bounded number at a time.

@@ -137,6 +137,13 @@ macro_rules! store_contract {
                 a_deleted_name_may_be_registered_anew,
                 nothing_is_added_to_a_deleted_identity,
             }
+            identity_letters {
+                a_registration_brings_its_code_and_its_mail,
+                a_registration_of_a_taken_name_writes_its_other_letter,
+                a_registration_retried_by_its_own_attempt_writes_once,
+                registrations_with_letters_and_without_share_commits,
+                a_registration_whose_letter_cannot_be_stored_fails_alone,
+            }
             identity_list {
                 identities_are_listed_by_id_in_pages,
                 identities_are_searched_by_text,
@@ -188,6 +195,9 @@ macro_rules! store_contract {
             login_session {
                 a_session_is_found_as_it_was_inserted,
                 a_session_is_inserted_once_and_keeps_its_subject,
+                a_session_goes_on_as_of_a_later_login,
+                a_session_does_not_go_back_to_an_earlier_login,
+                a_session_that_is_over_or_anothers_is_not_renewed,
                 a_session_that_is_not_remembered_is_not_found,
                 a_session_ends_at_its_time_however_often_it_is_used,
                 an_idle_session_is_not_found,

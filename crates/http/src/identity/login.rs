@@ -81,7 +81,7 @@ pub(super) async fn log_in(
         password: typed.password.required("password")?,
         network,
         // A program has no cookies of ours: here only networks are known.
-        known_browser: false,
+        known_as: None,
     };
     match state.login.log_in(attempt).await? {
         LoginOutcome::LoggedIn(identity) => {

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
+use axum::http::Method;
 use axum::routing::{any, delete, get, patch, post};
 use sluice_identity::account::{AccountService, Outcome};
 use sluice_identity::factor::FactorService;
@@ -32,6 +33,7 @@ use sluice_identity::proof_of_work::ProofOfWork;
 use sluice_identity::session::{Caller, SessionService};
 use sluice_identity::{Identity, IdentityError, LoginService, RegistrationService};
 
+use crate::busy::{self, BusyRoute};
 use crate::proxies::Proxies;
 use crate::respond::{Problem, ProblemKind};
 
@@ -65,6 +67,15 @@ fn went_through<T>(outcome: Outcome<T>) -> Result<T, Problem> {
         Outcome::Done(done) => Ok(done),
         Outcome::Denied(denied) => Err(denied.into()),
     }
+}
+
+/// What of them goes around the router.
+pub(crate) fn busy(issuer: &str, state: &Arc<IdentityState>) -> [BusyRoute; 3] {
+    [
+        busy::public(Method::POST, format!("{issuer}/auth/register"), registration::register, state),
+        busy::public(Method::POST, format!("{issuer}/auth/login"), login::log_in, state),
+        busy::public(Method::POST, format!("{issuer}/auth/refresh"), sessions::refresh, state),
+    ]
 }
 
 /// The routes below `/auth`.

@@ -93,7 +93,7 @@ pub(super) async fn accept(
         ..AcceptLogin::default()
     };
     let next = ui.flows.accept_login(place.challenge, accept).await?;
-    Ok(place.visit.known.remember(ui, identity.login_name, onward(&ui.config, &next)))
+    Ok(place.visit.known.remember(ui, &identity, onward(&ui.config, &next)))
 }
 
 /// The present record, if nobody changed meanwhile how the person gets in, or whether they may.

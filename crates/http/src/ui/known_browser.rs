@@ -1,14 +1,15 @@
-//! The cookie that says which accounts a browser logged in to. It opens nothing: it only keeps those who guess at an account,
-//! even from the same network, from making its owner wait.
+//! The cookie that says whose accounts a browser logged in to. It opens nothing: it only keeps those who guess at an account,
+//! even from the same network, from making its owner wait. It says who had the account and at which revision of their record,
+//! so that it is worth nothing any more after another password, a recovery, or when they were signed out everywhere.
 
 use axum::http::header::{COOKIE, HeaderValue, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
 use cookie::{Cookie, SameSite};
 use sluice_crypto::{Purpose, Sealer};
-use sluice_identity::Email;
 use sluice_identity::identity::LoginNameHash;
-use sluice_primitives::{Lifetime, Rng, Timestamp};
+use sluice_identity::{Email, Identity, KnownAs};
+use sluice_primitives::{IdentityId, Lifetime, Rng, Timestamp};
 
 use super::UiState;
 
@@ -16,8 +17,8 @@ use super::UiState;
 const KNOWN: Lifetime = Lifetime::hours(365 * 24);
 /// Of how many accounts: of a family's browser, say.
 const MOST: usize = 4;
-/// An account and a time, in bytes.
-const ENTRY: usize = 32 + 8;
+/// An account, whose it was, a revision and a time, in bytes.
+const ENTRY: usize = 32 + 16 + 8 + 8;
 
 /// What a browser proves to have logged in to, the latest first.
 #[derive(Default)]
@@ -26,6 +27,7 @@ pub(super) struct KnownBrowser(Vec<Known>);
 #[derive(Clone, Copy)]
 struct Known {
     account: LoginNameHash,
+    by: KnownAs,
     at: Timestamp,
 }
 
@@ -39,15 +41,16 @@ impl KnownBrowser {
         Self(known)
     }
 
-    /// Whether somebody logged in to the account of this address here.
-    pub(super) fn knows(&self, email: &str) -> bool {
-        let account = email.parse::<Email>().map(|email| email.login_name());
-        account.is_ok_and(|account| self.0.iter().any(|known| known.account == account))
+    /// Who logged in to the account of this address here, if anybody did.
+    pub(super) fn at(&self, email: &str) -> Option<KnownAs> {
+        let account = email.parse::<Email>().ok()?.login_name();
+        self.0.iter().find(|known| known.account == account).map(|known| known.by)
     }
 
-    /// Tells the browser that somebody has just logged in to this account.
-    pub(super) fn remember(&self, ui: &UiState, account: LoginNameHash, mut response: Response) -> Response {
-        let known = Known { account, at: ui.accounts.clock.now() };
+    /// Tells the browser that this person has just proved who they are.
+    pub(super) fn remember(&self, ui: &UiState, identity: &Identity, mut response: Response) -> Response {
+        let (account, by) = (identity.login_name, KnownAs::of(identity));
+        let known = Known { account, by, at: ui.accounts.clock.now() };
         let others = self.0.iter().filter(|other| other.account != account).copied();
         let all: Vec<Known> = std::iter::once(known).chain(others).take(MOST).collect();
         let sealed = seal(&all, &ui.accounts.sealer, &*ui.accounts.rng);
@@ -81,8 +84,10 @@ fn header(secure: bool, value: &str) -> Option<(HeaderName, HeaderValue)> {
 }
 
 fn seal(known: &[Known], sealer: &Sealer, rng: &dyn Rng) -> String {
-    let entries =
-        known.iter().flat_map(|known| [&known.account[..], &known.at.as_millis().to_be_bytes()].concat());
+    let entries = known.iter().flat_map(|known| {
+        let (revision, at) = (known.by.revision.to_be_bytes(), known.at.as_millis().to_be_bytes());
+        [&known.account[..], known.by.identity.as_bytes(), &revision, &at].concat()
+    });
     sealer.seal(Purpose::KnownBrowser, &entries.collect::<Vec<u8>>(), rng)
 }
 
@@ -95,7 +100,10 @@ fn read(bytes: &[u8]) -> Vec<Known> {
 }
 
 fn entry(bytes: &[u8]) -> Option<Known> {
-    let (account, at) = bytes.split_first_chunk::<32>()?;
+    let (account, bytes) = bytes.split_first_chunk::<32>()?;
+    let (identity, bytes) = bytes.split_first_chunk::<16>()?;
+    let (revision, at) = bytes.split_first_chunk::<8>()?;
+    let by = KnownAs { identity: IdentityId::from_bytes(*identity), revision: i64::from_be_bytes(*revision) };
     let at = Timestamp::from_millis(i64::from_be_bytes(at.try_into().ok()?));
-    Some(Known { account: *account, at })
+    Some(Known { account: *account, by, at })
 }

@@ -108,7 +108,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     }
     let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
     let (email, network) = (typed.email.to_owned(), visit.network);
-    let attempt = Attempt { email, password, network, known_browser: visit.known.knows(typed.email) };
+    let attempt = Attempt { email, password, network, known_as: visit.known.at(typed.email) };
     match ui.login.log_in(attempt).await {
         Ok(LoginOutcome::LoggedIn(identity)) => {
             assurance::after_password(ui, &place, &identity, typed.remember).await

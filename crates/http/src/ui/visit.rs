@@ -68,7 +68,7 @@ impl Visit {
     }
 
     /// The flow belongs to this browser. Else its form could be filled in, but the flow would not go on.
-    pub(super) fn check_binding<F>(
+    pub(super) fn check_binding<F: AsRef<FlowRequest>>(
         &self,
         request: &FlowRequest,
         answer: &FlowAnswer<F>,
@@ -76,7 +76,7 @@ impl Visit {
         if self.browser.binding_keys().hold(request.flow, &request.binding) {
             Ok(())
         } else {
-            Err(Problem::NoCookie { restart: answer.way_out.clone() })
+            Err(Problem::NoCookie { restart: answer.way_out() })
         }
     }
 
@@ -113,9 +113,9 @@ pub(super) fn challenge<'a>(fields: &'a Parameters<'_>, name: &'static str) -> R
 }
 
 /// Where a flow began, if it is one of ours.
-pub(super) fn restart<F>(found: Result<FlowAnswer<F>, FlowProblem>) -> Option<String> {
+pub(super) fn restart<F: AsRef<FlowRequest>>(found: Result<FlowAnswer<F>, FlowProblem>) -> Option<String> {
     match found {
-        Ok(answer) => answer.way_out,
+        Ok(answer) => answer.way_out(),
         Err(FlowProblem::Gone { redirect_to }) => redirect_to,
         Err(_) => None,
     }

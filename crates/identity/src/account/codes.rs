@@ -10,7 +10,8 @@ use super::service::AccountService;
 use crate::identity::{Email, Identity, IdentityStatus, LoginNameHash};
 use crate::login::Network;
 use crate::mail::{
-    Code, CodeMail, CodePurpose, MailCode, MailLink, MailQueue, Message, MessageKind, ShownCode, TakenCode,
+    Code, CodeByMail, CodeMail, CodePurpose, MailCode, MailLink, MailQueue, Message, MessageKind, ShownCode,
+    TakenCode,
 };
 
 /// What a mail carried, as it comes back.
@@ -82,6 +83,17 @@ impl AccountService {
         new: NewCode<'_>,
         kind: impl FnOnce(CodeMail) -> MessageKind + Send,
     ) -> Result<(), Stop> {
+        let CodeByMail { code, mail } = self.code_by_mail(mails, new, kind);
+        Ok(self.codes.put(&code, &mail).await?)
+    }
+
+    /// Makes a code and the mail that `kind` makes of it, for those that have a transaction of their own for them.
+    pub(super) fn code_by_mail(
+        &self,
+        mails: &MailQueue,
+        new: NewCode<'_>,
+        kind: impl FnOnce(CodeMail) -> MessageKind,
+    ) -> CodeByMail {
         let now = self.clock.now();
         let (codes, links) = (&self.config.codes, &self.config.links);
         let (good, page) = match new.purpose {
@@ -96,7 +108,7 @@ impl AccountService {
         let link = link.to_url(page, &self.sealer, &*self.rng);
         let carried = CodeMail { code: grouped, link, minutes: good.as_secs() / 60 };
         let mail = mails.sealed(&Message { to: new.to.to_owned(), kind: kind(carried) });
-        let row = MailCode {
+        let code = MailCode {
             identity,
             purpose: new.purpose,
             email: new.to.to_owned(),
@@ -104,7 +116,7 @@ impl AccountService {
             expires_at: now + good,
             attempt: AttemptId::generate(now, &*self.rng),
         };
-        Ok(self.codes.put(&row, &mail).await?)
+        CodeByMail { code, mail }
     }
 
     /// Spends a code: who has it, and to which address it was sent. Whatever is wrong with it costs the same and is told

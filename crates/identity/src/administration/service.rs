@@ -97,7 +97,7 @@ impl IdentityAdministration {
             revision: 1,
             attempt: AttemptId::generate(now, &*self.rng),
         };
-        match self.identities.register(identity.clone()).await? {
+        match self.identities.register(identity.clone().into()).await? {
             Registration::Taken => Err(AdministrationError::Taken),
             Registration::Registered => {
                 info!(target: "sluice_audit", { identity.id = %id }, "identity created by an administrator");

@@ -7,7 +7,7 @@ use sluice_commit::StoreError;
 use sluice_primitives::{AttemptId, IdentityId, SessionId, Timestamp};
 
 use super::model::{Identity, IdentityStatus, LoginNameHash};
-use crate::mail::QueuedMail;
+use crate::mail::{CodeByMail, QueuedMail};
 
 /// What became of a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,38 @@ pub enum Registration {
     Registered,
     /// The login name belongs to another identity.
     Taken,
+}
+
+/// An identity to be registered, with what is written to its address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewIdentity {
+    /// The identity.
+    pub identity: Identity,
+    /// What is written to its address, if anything is.
+    pub letters: Option<Box<RegistrationLetters>>,
+}
+
+/// What is written to the address of somebody who registers. One of the two, at most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistrationLetters {
+    /// If the login name was free: the address is to be verified.
+    pub welcome: CodeByMail,
+    /// If another identity has the login name. Whoever conceals that writes then, too: as much as otherwise.
+    pub if_taken: Option<CodeByMail>,
+}
+
+impl RegistrationLetters {
+    /// Both.
+    pub fn all(&self) -> impl Iterator<Item = &CodeByMail> {
+        std::iter::once(&self.welcome).chain(&self.if_taken)
+    }
+}
+
+impl From<Identity> for NewIdentity {
+    /// Nothing is written to anybody.
+    fn from(identity: Identity) -> Self {
+        Self { identity, letters: None }
+    }
 }
 
 /// A page of identities, in the order of their ids, which is that of their registration.
@@ -196,9 +228,10 @@ pub enum Changed {
 /// Identities. Every method is one transaction.
 #[async_trait]
 pub trait IdentityRepository: Send + Sync {
-    /// Stores an identity and its login name in one transaction, unless the name is taken. Concurrent calls share a
-    /// commit; each gets its own outcome.
-    async fn register(&self, identity: Identity) -> Result<Registration, StoreError>;
+    /// Stores an identity, its login name and the code and mail for it in one transaction, unless the name is taken; then the
+    /// other letter, if there is one. Concurrent calls share a commit; each gets its own outcome. A retry of the same attempt
+    /// writes nothing again.
+    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError>;
 
     /// The identity with this login name.
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError>;

@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use sluice_primitives::ManualClock;
+use sluice_primitives::{ManualClock, Timestamp};
 
 use super::*;
 

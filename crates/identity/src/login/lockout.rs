@@ -7,8 +7,8 @@
 //!
 //! Whoever asks all the time takes every turn that a delay leaves, so strangers who guess could keep others out. Hence
 //! nobody who is known waits for strangers: a network from which the account was logged in to is spared the two wide
-//! counts, and a browser that proves to have logged in to it ([`Attempt::known_browser`](super::Attempt::known_browser))
-//! also has a count of its own beside that of the others in its network.
+//! counts, and a browser that whoever has the account now proves to have logged in with
+//! ([`Attempt::known_as`](super::Attempt::known_as)) also has a count of its own beside that of the others in its network.
 //!
 //! A network that is exempt from limits, because everybody may come from there (a proxy that nobody named), says nothing about
 //! who guesses: from there only the account is counted, or a browser that is known, and no network becomes known.
@@ -130,7 +130,7 @@ pub(super) struct Guesser {
     pub(super) account: LoginNameHash,
     /// None if it is not counted.
     pub(super) network: Option<Network>,
-    /// Whether the browser proved to have logged in to the account.
+    /// Whether the browser proved that whoever has the account logged in with it.
     pub(super) known_browser: bool,
 }
 

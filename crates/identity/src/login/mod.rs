@@ -7,4 +7,4 @@ pub mod service;
 
 pub(crate) use lockout::Site;
 pub use lockout::{Backoff, LockoutConfig, Network};
-pub use service::{Attempt, LoginOutcome, LoginService, Refusal};
+pub use service::{Attempt, KnownAs, LoginOutcome, LoginService, Refusal};

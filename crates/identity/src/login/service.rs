@@ -24,16 +24,33 @@ pub struct Attempt {
     pub password: Secret<String>,
     /// Where the request comes from.
     pub network: Network,
-    /// Whether the browser proves, by something that was sealed for it, that this account was logged in to from it
-    /// before. Then it does not wait for strangers who guess at the account.
-    pub known_browser: bool,
+    /// Whom the browser proves, by something that was sealed for it, to have been logged in to this account as. If that is
+    /// who has the account now, it does not wait for strangers who guess at it.
+    pub known_as: Option<KnownAs>,
+}
+
+/// Somebody who logged in, and the revision of their record then: another password, or being signed out everywhere, makes
+/// them somebody else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownAs {
+    /// Who.
+    pub identity: IdentityId,
+    /// [`Identity::revision`] then.
+    pub revision: i64,
+}
+
+impl KnownAs {
+    /// As whom somebody is known from now on who has just logged in.
+    pub const fn of(identity: &Identity) -> Self {
+        Self { identity: identity.id, revision: identity.revision }
+    }
 }
 
 impl fmt::Debug for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attempt")
             .field("network", &self.network)
-            .field("known_browser", &self.known_browser)
+            .field("known_as", &self.known_as)
             .finish_non_exhaustive()
     }
 }
@@ -106,7 +123,8 @@ impl LoginService {
         Self { verified_only, ..self }
     }
 
-    /// Logs a person in. Unknown, disabled and other accounts cost the same work: one read and one hash.
+    /// Logs a person in. Unknown, disabled and other accounts cost the same work: one read and one hash. Only who shows
+    /// [`Attempt::known_as`] is read before it is clear whether they wait; whether anybody has the account by then or not.
     ///
     /// # Errors
     /// [`IdentityError`] if hash pool or store cannot do it now; then the attempt does not count.
@@ -115,14 +133,21 @@ impl LoginService {
         else {
             return Ok(LoginOutcome::Refused(Refusal::Malformed));
         };
-        let Attempt { network, known_browser, .. } = attempt;
+        let Attempt { network, known_as, .. } = attempt;
         let account = email.login_name();
+        let find = || self.identities.find_by_login_name(&account);
+        let found = if known_as.is_some() { Some(find().await?) } else { None };
+        let present = found.as_ref().and_then(|found| found.as_ref().map(KnownAs::of));
+        let known_browser = present.is_some() && present == known_as;
         let (guess, _place) = match self.admit(account, network, known_browser) {
             Ok(admitted) => admitted,
             Err(wait) => return Ok(too_many(network, wait)),
         };
         let looked_at = async {
-            let found = self.identities.find_by_login_name(&account).await?;
+            let found = match found {
+                Some(found) => found,
+                None => find().await?,
+            };
             Ok(self.conceal(self.look_at(found, password).await?))
         };
         self.settle((&guess, network), looked_at.await)

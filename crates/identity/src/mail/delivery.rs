@@ -14,12 +14,12 @@ use super::message::Message;
 use super::metrics::MailMetrics;
 use super::repository::{LeasedMail, MailRepository};
 use super::template::MailTemplates;
-use super::transport::{MailError, MailTransport};
+use super::transport::{MailError, MailFate, MailTransport};
 
 /// A mail that has failed so often is a dead letter: after about a day.
 const ATTEMPTS: u32 = 12;
-/// How long this node may take for what it leased.
-const LEASE: Lifetime = Lifetime::secs(120);
+/// By how much a lease is longer than a mail takes at most: for the store to hear what became of it, and for clocks that differ.
+const BEYOND: Lifetime = Lifetime::secs(90);
 /// After how long a mail is tried again for the first time; each further time takes four times as long.
 const FIRST: Lifetime = Lifetime::secs(5);
 /// It never takes longer.
@@ -63,10 +63,17 @@ impl MailDelivery {
         Ok(tried)
     }
 
+    /// Gives up what no server was told of yet; [`MailDelivery::run`] ends when it is known, and written, what became of the
+    /// rest. What was given up is left to its lease, and not counted as an attempt.
+    pub fn stop(&self) {
+        self.transport.stop();
+    }
+
     /// Takes what can be sent at once, so that a lease is for one mail's time only.
     async fn round(&self) -> Result<usize, StoreError> {
         let room = u32::try_from(self.at_once()).unwrap_or(u32::MAX);
-        let due = self.outbox.lease(self.clock.now(), LEASE, room).await?;
+        let lease = Lifetime::from(self.transport.longest().as_duration() + BEYOND.as_duration());
+        let due = self.outbox.lease(self.clock.now(), lease, room).await?;
         let tried = due.len();
         let outcomes = join_all(due.into_iter().map(|leased| self.deliver(leased))).await;
         outcomes.into_iter().collect::<Result<(), _>>()?;
@@ -85,13 +92,17 @@ impl MailDelivery {
         };
         let sent = match self.templates.render(leased.id, &message, written_at) {
             Ok(mail) => self.transport.send(&mail).await,
-            Err(cause) => Err(MailError { is_temporary: false, cause: Box::new(cause) }),
+            Err(cause) => Err(MailError { fate: MailFate::Refused, cause: Box::new(cause) }),
         };
         match sent {
             Ok(()) => {
                 info!(mail.id = %leased.id, mail.kind = message.kind.as_str(), "mail sent");
                 self.metrics.count_sent();
                 self.outbox.sent(leased.id).await
+            }
+            Err(error) if error.fate == MailFate::Untried => {
+                info!(mail.id = %leased.id, mail.kind = message.kind.as_str(), "mail left for later");
+                Ok(())
             }
             Err(error) => self.failed(&leased, (&message, written_at), &error).await,
         }
@@ -103,7 +114,7 @@ impl MailDelivery {
         (message, written_at): (&Message, Timestamp),
         error: &MailError,
     ) -> Result<(), StoreError> {
-        let again = error.is_temporary && leased.attempts + 1 < ATTEMPTS;
+        let again = error.fate == MailFate::Deferred && leased.attempts + 1 < ATTEMPTS;
         let next = again.then(|| self.clock.now() + self.back_off(leased.attempts));
         // A code that does not hold any more helps nobody.
         let next = next.filter(|next| is_useful(message, written_at, *next));

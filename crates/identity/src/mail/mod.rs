@@ -24,9 +24,9 @@ pub use message::{CodeMail, Message, MessageKind};
 pub use metrics::MailMetrics;
 pub use queue::MailQueue;
 pub use repository::{
-    CodePurpose, CodeRepository, LeasedMail, MAX_CODE_TRIES, MailCode, MailRepository, NEVER, QueuedMail,
-    ShownCode, TakenCode,
+    CodeByMail, CodePurpose, CodeRepository, LeasedMail, MAX_CODE_TRIES, MailCode, MailRepository, NEVER,
+    QueuedMail, ShownCode, TakenCode,
 };
 pub use sealed::SealedMails;
 pub use template::{MailTemplates, UnwritableMail};
-pub use transport::{MailError, MailTransport, RenderedMail};
+pub use transport::{MailError, MailFate, MailTransport, RenderedMail};

@@ -106,6 +106,15 @@ pub struct MailCode {
     pub attempt: AttemptId,
 }
 
+/// A code and the mail that carries it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeByMail {
+    /// The code.
+    pub code: MailCode,
+    /// Its mail.
+    pub mail: QueuedMail,
+}
+
 impl fmt::Debug for MailCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MailCode")

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::fmt;
 
 use async_trait::async_trait;
-use sluice_net::smtp::{OutgoingMail, SmtpTransport};
-use sluice_primitives::Timestamp;
+use sluice_net::smtp::{OutgoingMail, SmtpError, SmtpTransport};
+use sluice_primitives::{Lifetime, Timestamp};
 use uuid::Uuid;
 
 /// A mail, written out. Prints nothing but its id: the text may hold what opens an account.
@@ -35,11 +35,22 @@ impl fmt::Debug for RenderedMail {
 #[derive(Debug, thiserror::Error)]
 #[error("the mail was not taken")]
 pub struct MailError {
-    /// Whether another attempt later may succeed.
-    pub is_temporary: bool,
+    /// What is to become of it.
+    pub fate: MailFate,
     /// Why. Names no address.
     #[source]
     pub cause: Box<dyn Error + Send + Sync>,
+}
+
+/// What is to become of a mail that was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailFate {
+    /// No other attempt succeeds.
+    Refused,
+    /// Another attempt later may succeed. It may have been taken all the same.
+    Deferred,
+    /// It was not tried at all, because no more mail is sent here: [`MailTransport::stop`].
+    Untried,
 }
 
 /// Carries mail.
@@ -48,13 +59,21 @@ pub trait MailTransport: Send + Sync {
     /// Hands a mail over.
     ///
     /// # Errors
-    /// [`MailError`] if it was not taken; after one that is temporary it may have been.
+    /// [`MailError`] if it was not taken; one that is [`MailFate::Deferred`] may have been.
     async fn send(&self, mail: &RenderedMail) -> Result<(), MailError>;
 
     /// How many mails it carries at once; those that are too many would wait.
     fn at_once(&self) -> u32 {
         16
     }
+
+    /// How long one mail takes at most.
+    fn longest(&self) -> Lifetime {
+        Lifetime::secs(30)
+    }
+
+    /// From now on mails are [`MailFate::Untried`], but those that are on their way.
+    fn stop(&self) {}
 }
 
 #[async_trait]
@@ -70,10 +89,26 @@ impl MailTransport for SmtpTransport {
             headers: Vec::new(),
         };
         let sent = Self::send(self, &outgoing).await;
-        sent.map_err(|error| MailError { is_temporary: error.is_temporary(), cause: Box::new(error) })
+        sent.map_err(|error| MailError { fate: fate(&error), cause: Box::new(error) })
     }
 
     fn at_once(&self) -> u32 {
         u32::try_from(self.connections().get()).unwrap_or(u32::MAX)
+    }
+
+    fn longest(&self) -> Lifetime {
+        self.timeout().into()
+    }
+
+    fn stop(&self) {
+        Self::stop(self);
+    }
+}
+
+fn fate(error: &SmtpError) -> MailFate {
+    match error {
+        SmtpError::Stopped => MailFate::Untried,
+        error if error.is_temporary() => MailFate::Deferred,
+        _ => MailFate::Refused,
     }
 }

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use sluice_primitives::{AttemptId, Clock, IdentityId, Lifetime, Rng, Secret, Timestamp};
-use tracing::{error, info};
+use tracing::info;
 
 use super::field::InvalidField;
 use super::policy::{PasswordRules, Person, WeakPassword};
@@ -13,7 +12,9 @@ use crate::config::RegistrationConfig;
 use crate::credential::{Password, PasswordHasher};
 use crate::error::IdentityError;
 use crate::identity::username::Username;
-use crate::identity::{Email, Identity, IdentityRepository, IdentityStatus, Registration};
+use crate::identity::{
+    Email, Identity, IdentityRepository, IdentityStatus, NewIdentity, Registration, RegistrationLetters,
+};
 use crate::limits::Limits;
 use crate::login::Network;
 
@@ -54,14 +55,11 @@ pub enum RegistrationOutcome {
     Closed,
 }
 
-/// Who writes to people that register. A mail that is not queued is logged, and stops nothing.
-#[async_trait]
+/// Who writes to people that register.
 pub trait RegistrationMails: Send + Sync {
-    /// A person has just registered: asks them to verify the address.
-    async fn registered(&self, identity: &Identity) -> Result<(), IdentityError>;
-
-    /// Somebody tried to register with the address of this person, and was not told that it is taken.
-    async fn already_registered(&self, identity: &Identity) -> Result<(), IdentityError>;
+    /// What is to be written to the address of a person who registers, with the registration; where taken addresses are
+    /// concealed, also if it turns out to be taken. None where there is no mail.
+    fn letters(&self, identity: &Identity, conceals_taken: bool) -> Option<RegistrationLetters>;
 }
 
 /// What [`RegistrationService`] is made of.
@@ -112,8 +110,8 @@ impl RegistrationService {
         &self.parts.rules
     }
 
-    /// Registers a person. Free and taken names cost the same until the store has answered; where taken ones are
-    /// concealed, also afterwards.
+    /// Registers a person, and writes to them in the same transaction. Free and taken names cost the same until the store
+    /// has answered; where taken ones are concealed, also afterwards: something is written for both.
     ///
     /// # Errors
     /// [`IdentityError`] if the store cannot do it now, or does not know whether it did. A sign-up that is repeated then
@@ -133,18 +131,22 @@ impl RegistrationService {
             return Ok(RegistrationOutcome::Invalid(WeakPassword::Breached.into()));
         }
         let identity = self.record(valid);
-        let registration = self.parts.identities.register(identity.clone()).await?;
+        let registration = self.parts.identities.register(self.with_letters(identity.clone())).await?;
         if registration == Registration::Registered {
             info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %sign_up.network }, "person registered");
         }
-        if self.parts.config.conceal_taken {
-            return self.conceal(&identity).await;
-        }
-        if registration == Registration::Taken {
-            return Ok(RegistrationOutcome::Taken);
-        }
-        self.write_to(&identity, true).await;
-        Ok(RegistrationOutcome::Registered(Box::new(identity)))
+        Ok(match registration {
+            _ if self.parts.config.conceal_taken => RegistrationOutcome::Accepted,
+            Registration::Taken => RegistrationOutcome::Taken,
+            Registration::Registered => RegistrationOutcome::Registered(Box::new(identity)),
+        })
+    }
+
+    fn with_letters(&self, identity: Identity) -> NewIdentity {
+        let conceals_taken = self.parts.config.conceal_taken;
+        let mails = self.parts.mails.as_ref();
+        let letters = mails.and_then(|mails| mails.letters(&identity, conceals_taken)).map(Box::new);
+        NewIdentity { identity, letters }
     }
 
     fn validate(&self, sign_up: &SignUp) -> Result<Valid, InvalidField> {
@@ -171,23 +173,6 @@ impl RegistrationService {
             updated_at: now,
             revision: 1,
             attempt: AttemptId::generate(now, rng),
-        }
-    }
-
-    /// Does the same, whoever has the name: reads whose it is, and writes to them.
-    async fn conceal(&self, identity: &Identity) -> Result<RegistrationOutcome, IdentityError> {
-        if let Some(owner) = self.parts.identities.find_by_login_name(&identity.login_name).await? {
-            self.write_to(&owner, owner.id == identity.id).await;
-        }
-        Ok(RegistrationOutcome::Accepted)
-    }
-
-    async fn write_to(&self, identity: &Identity, is_new: bool) {
-        let Some(mails) = &self.parts.mails else { return };
-        let written =
-            if is_new { mails.registered(identity).await } else { mails.already_registered(identity).await };
-        if let Err(failed) = written {
-            error!(identity.id = %identity.id, error = %failed, "mail about a registration not queued");
         }
     }
 }

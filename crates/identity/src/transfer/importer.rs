@@ -278,7 +278,7 @@ impl Importer {
     }
 
     async fn store(&self, identity: &Identity, made_up: bool) -> Result<LineOutcome, ImportError> {
-        let registered = patiently(|| self.identities.register(identity.clone())).await;
+        let registered = patiently(|| self.identities.register(identity.clone().into())).await;
         let own = |found: Option<Identity>| made_up && found.is_some_and(|found| found.id == identity.id);
         match registered {
             Ok(Registration::Registered) => Ok(LineOutcome::Imported),

@@ -96,10 +96,10 @@ async fn a_verified_address_is_not_verified_again_and_mails_are_bounded() {
         services.clock.advance(Lifetime::secs(1));
         sent += 1;
     }
-    assert_eq!(sent, 9, "with the first one ten an hour");
+    assert_eq!(sent, 10, "an hour, beside the first one: whoever registered may have been somebody else");
     let mails = services.new_mails().await;
-    assert_eq!(mails.len(), 10);
-    assert!(matches!(verify(&services, &link(&mails[9])).await, Outcome::Done(_)), "the last one holds");
+    assert_eq!(mails.len(), 11);
+    assert!(matches!(verify(&services, &link(&mails[10])).await, Outcome::Done(_)), "the last one holds");
     let again = services.account.send_verification(alice.id, network()).await.unwrap();
     assert_eq!(again, Outcome::Denied(Denied::Unchanged));
 }

@@ -18,18 +18,22 @@ use sluice_identity::config::{HardeningConfig, LimitsConfig, PasswordPolicy, Reg
 use sluice_identity::hardening::{
     Backlog, HardenedCredential, HardeningMetrics, HardeningRepository, HardeningWorker, LeasedCredential,
 };
+use sluice_identity::mail::{CodeByMail, CodePurpose};
 use sluice_identity::{
-    Attempt, Identity, IdentityError, IdentityRepository, Limits, LockoutConfig, LoginNameHash, LoginOutcome,
-    LoginService, Network, PasswordHasher, PasswordRules, Registration, RegistrationMails,
-    RegistrationOutcome, RegistrationParts, RegistrationService, SignUp,
+    Attempt, Identity, IdentityRepository, Limits, LockoutConfig, LoginNameHash, LoginOutcome, LoginService,
+    Network, NewIdentity, PasswordHasher, PasswordRules, Registration, RegistrationLetters,
+    RegistrationMails, RegistrationOutcome, RegistrationParts, RegistrationService, SignUp,
 };
 use sluice_primitives::{Clock, IdentityId, Lifetime, ManualClock, NetworkId, OsRng, Secret, Timestamp};
+use sluice_store_contract::given;
 
 #[derive(Default)]
 pub(crate) struct FakeStore {
     pub(crate) people: Mutex<Vec<Identity>>,
     pub(crate) down: Mutex<bool>,
     pub(crate) reads: AtomicUsize,
+    /// To whom a letter was written with a registration.
+    pub(crate) letters: Mutex<Vec<IdentityId>>,
     leases: Mutex<HashMap<IdentityId, Timestamp>>,
     pub(crate) dead: Mutex<HashSet<IdentityId>>,
     /// Every credential that a worker brought back, whether it was taken or not.
@@ -61,17 +65,22 @@ impl FakeStore {
 
 #[async_trait]
 impl IdentityRepository for FakeStore {
-    async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
+    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
         self.check()?;
         let mut people = self.people.lock();
-        match people.iter().find(|known| known.login_name == identity.login_name) {
-            Some(known) if known.attempt == identity.attempt => Ok(Registration::Registered),
-            Some(_) => Ok(Registration::Taken),
-            None => {
-                people.push(identity);
-                Ok(Registration::Registered)
-            }
+        let known = people.iter().find(|known| known.login_name == new.identity.login_name);
+        if known.is_some_and(|known| known.attempt == new.identity.attempt) {
+            return Ok(Registration::Registered);
         }
+        let (is_taken, letters) = (known.is_some(), new.letters.as_deref());
+        let letter = letters
+            .and_then(|letters| if is_taken { letters.if_taken.as_ref() } else { Some(&letters.welcome) });
+        self.letters.lock().extend(letter.map(|letter| letter.code.identity));
+        if is_taken {
+            return Ok(Registration::Taken);
+        }
+        people.push(new.identity);
+        Ok(Registration::Registered)
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
@@ -140,31 +149,18 @@ impl HardeningRepository for FakeStore {
     }
 }
 
-/// Mails that were asked for: whether to a new person, and to whom.
-#[derive(Default)]
-pub(crate) struct FakeMails {
-    pub(crate) written: Mutex<Vec<(bool, IdentityId)>>,
-    pub(crate) down: Mutex<bool>,
-}
+/// Who has an address that is taken, as far as [`FakeMails`] knows.
+pub(crate) const OWNER: IdentityId = IdentityId::from_bytes([7; 16]);
 
-impl FakeMails {
-    fn write(&self, is_new: bool, identity: &Identity) -> Result<(), IdentityError> {
-        if *self.down.lock() {
-            return Err(StoreError::Unavailable(None).into());
-        }
-        self.written.lock().push((is_new, identity.id));
-        Ok(())
-    }
-}
+/// Writes letters in which nothing stands.
+struct FakeMails;
 
-#[async_trait]
 impl RegistrationMails for FakeMails {
-    async fn registered(&self, identity: &Identity) -> Result<(), IdentityError> {
-        self.write(true, identity)
-    }
-
-    async fn already_registered(&self, identity: &Identity) -> Result<(), IdentityError> {
-        self.write(false, identity)
+    fn letters(&self, identity: &Identity, conceals_taken: bool) -> Option<RegistrationLetters> {
+        let letter =
+            |to| CodeByMail { code: given::mail_code(to, CodePurpose::VerifyEmail), mail: given::mail(0) };
+        let if_taken = conceals_taken.then(|| letter(OWNER));
+        Some(RegistrationLetters { welcome: letter(identity.id), if_taken })
     }
 }
 
@@ -198,7 +194,6 @@ impl Default for Setup {
 
 pub(crate) struct World {
     pub(crate) store: Arc<FakeStore>,
-    pub(crate) mails: Arc<FakeMails>,
     pub(crate) pool: Arc<HashPool>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) keys: CredentialKeys,
@@ -239,18 +234,17 @@ impl World {
             clock.clone(),
         )
         .verified_only(setup.registration.conceal_taken);
-        let mails = Arc::new(FakeMails::default());
         let registration = RegistrationService::new(RegistrationParts {
             identities: store.clone(),
             hasher: Arc::clone(&hasher),
             rules: Arc::new(PasswordRules::new(&PasswordPolicy::default(), None)),
             limits,
-            mails: Some(mails.clone()),
+            mails: Some(Arc::new(FakeMails)),
             config: setup.registration,
             clock: clock.clone(),
             rng,
         });
-        Self { store, mails, pool, clock, keys, params, hasher, login, registration }
+        Self { store, pool, clock, keys, params, hasher, login, registration }
     }
 
     pub(crate) fn worker(&self, config: HardeningConfig) -> HardeningWorker {
@@ -309,6 +303,6 @@ pub(crate) fn attempt(email: &str, password: &str) -> Attempt {
         email: email.to_owned(),
         password: Secret::new(password.to_owned()),
         network: home(),
-        known_browser: false,
+        known_as: None,
     }
 }

@@ -7,7 +7,7 @@ use sluice_crypto::hash_pool::Priority;
 use sluice_crypto::password_hash::{self, HashMemory};
 use sluice_identity::config::{HardeningConfig, LimitsConfig, Rate, RegistrationConfig};
 use sluice_identity::hardening::HardeningRepository;
-use sluice_identity::{Attempt, IdentityError, IdentityStatus, LoginOutcome, Network, Refusal};
+use sluice_identity::{Attempt, IdentityError, IdentityStatus, KnownAs, LoginOutcome, Network, Refusal};
 use sluice_primitives::{Clock, IdentityId, Lifetime, Secret};
 
 use super::fake::{Setup, World, attempt, home};
@@ -207,15 +207,51 @@ async fn guesses_are_slowed_down_and_the_owner_still_gets_in() {
     assert_eq!(world.log_in(ALICE, "guess guess").await, LoginOutcome::Refused(Refusal::WrongPassword));
 }
 
-#[tokio::test]
-async fn a_browser_that_is_known_does_not_wait_for_a_neighbour_who_guesses() {
-    let world = world_with_alice().await;
+/// As whom the first person is known now.
+fn known_as(world: &World) -> KnownAs {
+    KnownAs::of(&world.store.people.lock()[0])
+}
+
+/// Somebody else guesses at Alice's password until the next attempt has to wait.
+async fn guess(world: &World) {
     for _ in 0..7 {
         world.log_in(ALICE, "guess guess").await;
     }
-    let from_home = Attempt { known_browser: true, ..attempt(ALICE, PASSWORD) };
     assert!(matches!(world.log_in(ALICE, PASSWORD).await, LoginOutcome::TooMany(_)));
+}
+
+#[tokio::test]
+async fn a_browser_that_is_known_does_not_wait_for_a_neighbour_who_guesses() {
+    let world = world_with_alice().await;
+    guess(&world).await;
+    let from_home = Attempt { known_as: Some(known_as(&world)), ..attempt(ALICE, PASSWORD) };
     assert!(is_in(&world.login.log_in(from_home).await.unwrap()));
+}
+
+#[tokio::test]
+async fn a_browser_is_known_to_a_person_and_until_their_password_is_another_one() {
+    let world = world_with_alice().await;
+    guess(&world).await;
+    let now = known_as(&world);
+    let formerly = KnownAs { revision: now.revision - 1, ..now };
+    let another = KnownAs { identity: IdentityId::from_bytes([9; 16]), ..now };
+    for known_as in [formerly, another] {
+        let attempt = Attempt { known_as: Some(known_as), ..attempt(ALICE, PASSWORD) };
+        assert!(matches!(world.login.log_in(attempt).await.unwrap(), LoginOutcome::TooMany(_)));
+    }
+}
+
+#[tokio::test]
+async fn who_shows_that_they_are_known_is_read_once_and_hashed_once_like_everybody() {
+    let world = world_with_alice().await;
+    let known = Some(known_as(&world));
+    for (email, known_as) in [(ALICE, None), (ALICE, known), ("nobody@example.com", known)] {
+        let (reads, hashes) = (world.store.reads.swap(0, Ordering::Relaxed), world.hashes());
+        assert!(reads <= 1, "{reads} reads before");
+        let attempt = Attempt { known_as, ..attempt(email, "guess guess") };
+        assert!(matches!(world.login.log_in(attempt).await.unwrap(), LoginOutcome::Refused(_)));
+        assert_eq!((world.store.reads.load(Ordering::Relaxed), world.hashes() - hashes), (1, 1), "{email}");
+    }
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use sluice_identity::mail::{CodeMail, MailRepository, Message, MessageKind};
-use sluice_primitives::Lifetime;
+use sluice_identity::mail::{CodeMail, MailFate, MailRepository, Message, MessageKind};
+use sluice_primitives::{Clock, Lifetime};
 
 use super::services::{ALICE, AT_ONCE, Services, network};
 
@@ -36,7 +36,7 @@ async fn a_mail_arrives_once() {
 async fn a_mail_that_was_not_taken_is_tried_again_later_and_then_given_up() {
     let services = Services::new().await;
     queue(&services).await;
-    *services.letterbox.refuses.lock() = Some(true);
+    *services.letterbox.refuses.lock() = Some(MailFate::Deferred);
     let mut rounds = 0;
     while services.delivery.metrics.dead() == 0 {
         assert_eq!(services.delivery.run(|| true).await.unwrap(), 1);
@@ -50,10 +50,25 @@ async fn a_mail_that_was_not_taken_is_tried_again_later_and_then_given_up() {
 }
 
 #[tokio::test]
+async fn a_mail_that_was_not_tried_before_the_node_stopped_is_sent_by_another_and_lost_no_attempt() {
+    let services = Services::new().await;
+    let id = queue(&services).await;
+    services.delivery.stop();
+    assert_eq!(services.delivery.run(|| false).await.unwrap(), 1);
+    assert_eq!((services.delivery.metrics.failed_total(), services.delivery.metrics.sent_total()), (0, 0));
+    *services.letterbox.refuses.lock() = None;
+    assert!(services.new_mails().await.is_empty(), "its lease goes on");
+    services.clock.advance(Lifetime::secs(121));
+    let leased = services.store.lease(services.clock.now(), Lifetime::ZERO, 1).await.unwrap();
+    assert_eq!((leased[0].id, leased[0].attempts), (id, 0));
+    assert_eq!(services.mail().await.id, id);
+}
+
+#[tokio::test]
 async fn the_first_retries_come_soon_and_never_before_their_time() {
     let services = Services::new().await;
     queue(&services).await;
-    *services.letterbox.refuses.lock() = Some(true);
+    *services.letterbox.refuses.lock() = Some(MailFate::Deferred);
     for millis in [5_000, 20_000, 80_000, 320_000] {
         assert_eq!(services.delivery.run(|| true).await.unwrap(), 1);
         services.clock.advance(Lifetime::millis(millis - 1));
@@ -68,7 +83,7 @@ async fn the_first_retries_come_soon_and_never_before_their_time() {
 async fn a_mail_that_was_refused_for_good_is_a_dead_letter_at_once() {
     let services = Services::new().await;
     queue(&services).await;
-    *services.letterbox.refuses.lock() = Some(false);
+    *services.letterbox.refuses.lock() = Some(MailFate::Refused);
     services.delivery.run(|| true).await.unwrap();
     assert_eq!((services.delivery.metrics.dead(), services.delivery.metrics.waiting()), (1, 0));
 }
@@ -77,7 +92,7 @@ async fn a_mail_that_was_refused_for_good_is_a_dead_letter_at_once() {
 async fn a_code_that_would_arrive_too_late_is_not_sent() {
     let (services, alice, _) = Services::with_alice().await;
     services.account.begin_recovery(&alice.email, network()).await.unwrap();
-    *services.letterbox.refuses.lock() = Some(true);
+    *services.letterbox.refuses.lock() = Some(MailFate::Deferred);
     for _ in 0..5 {
         services.delivery.run(|| true).await.unwrap();
         services.clock.advance(Lifetime::minutes(8));

@@ -74,8 +74,7 @@ fn what_somebody_typed_is_not_printed() {
     let (email, username) = (EMAIL.to_owned(), NAME.to_owned());
     let sign_up =
         SignUp { email: email.clone(), username: username.clone(), password: password(), network: network() };
-    let attempt =
-        Attempt { email: email.clone(), password: password(), network: network(), known_browser: false };
+    let attempt = Attempt { email: email.clone(), password: password(), network: network(), known_as: None };
     let new = NewIdentity {
         email: email.clone(),
         username: username.clone(),

@@ -173,7 +173,7 @@ async fn who_recovered_an_account_does_not_wait_there_for_those_who_guess_elsewh
     let far = |last: u8| Network::from(std::net::IpAddr::from([198, 51, 100, last]));
     let guess = async |network: Network, password: &str| {
         let (email, password) = (ALICE.to_owned(), secret(password));
-        let attempt = Attempt { email, password, network, known_browser: false };
+        let attempt = Attempt { email, password, network, known_as: None };
         services.login.log_in(attempt).await.unwrap()
     };
     begin(&services, ALICE).await;

@@ -44,7 +44,7 @@ async fn person(store: &MemoryStore, ago: i64, credential: impl FnOnce(IdentityI
     let credential = credential(id);
     let hardening = credential.starts_with("p1$");
     let person = Identity { id, credential, hardening, ..identity(&format!("{id}@example.com")) };
-    store.register(person.clone()).await.unwrap();
+    store.register(person.clone().into()).await.unwrap();
     person
 }
 

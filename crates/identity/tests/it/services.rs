@@ -8,31 +8,21 @@ use std::sync::atomic::Ordering::SeqCst;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use sluice_crypto::Sealer;
-use sluice_crypto::credential::{CredentialKeys, Peppers};
-use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
-use sluice_crypto::paseto::PasetoKey;
-use sluice_crypto::password_hash::Argon2Params;
-use sluice_identity::account::{
-    AccountConfig, AccountLinks, AccountService, Claimant, Confirmation, MailProof, Outcome, PasswordChange,
-};
-use sluice_identity::config::{CodeConfig, LimitsConfig, PasswordPolicy, RegistrationConfig, SessionConfig};
-use sluice_identity::factor::{FactorParts, FactorService, RecoveryCodeKeys};
-use sluice_identity::identity::{IdentityDirectory, IdentityRepository};
-use sluice_identity::mail::{
-    CodeKey, MailDelivery, MailError, MailMetrics, MailQueue, MailTemplates, MailTransport, RenderedMail,
-};
-use sluice_identity::session::{
-    AccessTokenKeys, Caller, NoSigningKey, RefreshOutcome, SessionService, SessionTerms, TokenPair, acr_of,
-};
+use sluice_identity::account::{AccountService, Claimant, Confirmation, MailProof, Outcome, PasswordChange};
+use sluice_identity::config::{Config, LimitsConfig, RegistrationConfig};
+use sluice_identity::factor::FactorService;
+use sluice_identity::identity::IdentityRepository;
+use sluice_identity::mail::{MailDelivery, MailError, MailFate, MailTransport, RenderedMail};
+use sluice_identity::session::{Caller, RefreshOutcome, SessionService, TokenPair, acr_of};
 use sluice_identity::{
-    Attempt, Email, Identity, Limits, LockoutConfig, LoginOutcome, LoginService, Network, PasswordHasher,
-    PasswordRules, RegistrationOutcome, RegistrationParts, RegistrationService, SignUp,
+    Attempt, Email, Identity, LoginOutcome, LoginService, Network, RegistrationOutcome, RegistrationParts,
+    RegistrationService, SignUp,
 };
-use sluice_primitives::{
-    Clock, Lifetime, ManualClock, NetworkId, Rng, Secret, SeededRng, SessionId, Timestamp,
-};
+use sluice_primitives::{Clock, ManualClock, NetworkId, Secret, SeededRng, SessionId, Timestamp};
 use sluice_store_contract::MemoryStore;
+use sluice_store_contract::people::{People, PeopleServices, account_links};
+pub(crate) use sluice_store_contract::people::{mailed_code as code, mailed_token as token};
 use sluice_token::{FeedFollower, RevocationSet};
 
 pub(crate) const ALICE: &str = "alice@example.com";
@@ -42,6 +32,7 @@ pub(crate) const PASSWORD: &str = "correct horse";
 pub(crate) const AT_ONCE: u32 = 3;
 
 pub(crate) struct Services {
+    people: People,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) revocations: Arc<RevocationSet>,
@@ -53,34 +44,12 @@ pub(crate) struct Services {
     pub(crate) delivery: MailDelivery,
 }
 
-/// What the services share.
-struct Base {
-    store: Arc<MemoryStore>,
-    clock: Arc<ManualClock>,
-    rng: Arc<SeededRng>,
-    sealer: Arc<Sealer>,
-    limits: Arc<Limits>,
-    hasher: Arc<PasswordHasher>,
-}
-
-struct PasetoKeys(PasetoKey);
-
-impl AccessTokenKeys for PasetoKeys {
-    fn sign(&self, payload: &[u8]) -> Result<String, NoSigningKey> {
-        self.0.sign(payload, b"").map_err(|_| NoSigningKey)
-    }
-
-    fn verify(&self, token: &str) -> Option<Vec<u8>> {
-        self.0.public().verify(token, b"").ok()
-    }
-}
-
 /// Where mail arrives; or not.
 #[derive(Default)]
 pub(crate) struct Letterbox {
     mails: Mutex<Vec<RenderedMail>>,
-    /// Set: no mail is taken; whether that is temporary.
-    pub(crate) refuses: Mutex<Option<bool>>,
+    /// Set: no mail is taken.
+    pub(crate) refuses: Mutex<Option<MailFate>>,
     under_way: AtomicU32,
     /// How many mails were under way at once, at most.
     pub(crate) most_at_once: AtomicU32,
@@ -96,8 +65,8 @@ impl Letterbox {
 #[async_trait]
 impl MailTransport for Letterbox {
     async fn send(&self, mail: &RenderedMail) -> Result<(), MailError> {
-        if let Some(is_temporary) = *self.refuses.lock() {
-            return Err(MailError { is_temporary, cause: "the letterbox is shut".into() });
+        if let Some(fate) = *self.refuses.lock() {
+            return Err(MailError { fate, cause: "the letterbox is shut".into() });
         }
         let at_once = self.under_way.fetch_add(1, SeqCst) + 1;
         self.most_at_once.fetch_max(at_once, SeqCst);
@@ -110,132 +79,38 @@ impl MailTransport for Letterbox {
     fn at_once(&self) -> u32 {
         AT_ONCE
     }
+
+    fn stop(&self) {
+        *self.refuses.lock() = Some(MailFate::Untried);
+    }
 }
 
-impl Base {
-    fn new() -> Self {
-        let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_750_000_000)));
-        let rng = Arc::new(SeededRng::new(1));
-        let secrets = [Secret::new(b"secret".to_vec())];
-        let sealer = Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets));
-        let pool_config = HashPoolConfig { threads: NonZeroUsize::MIN, ..HashPoolConfig::default() };
-        let pool = Arc::new(HashPool::start(&pool_config).unwrap());
-        let keys = CredentialKeys::new(Peppers::new(&secrets).unwrap(), Arc::clone(&sealer));
-        let params = Argon2Params::new(64, 1, 1).unwrap();
-        let hasher = Arc::new(PasswordHasher::new(keys, pool, params, rng.clone()));
-        let limits = LimitsConfig { exempt: Vec::new(), ..LimitsConfig::default() };
-        let limits = Arc::new(Limits::new(&limits, &(clock.clone() as Arc<dyn Clock>)));
-        Self { store: Arc::new(MemoryStore::new()), clock, rng, sealer, limits, hasher }
-    }
-
-    fn sessions(&self, revocations: &Arc<RevocationSet>) -> SessionService {
-        let follower = FeedFollower::new(self.store.clone(), Arc::clone(revocations), self.clock.clone());
-        SessionService {
-            terms: SessionTerms {
-                issuer: "https://id.example.org".to_owned(),
-                lifetimes: SessionConfig::default(),
-                longest_token: Lifetime::hours(1),
-            },
-            sessions: self.store.clone(),
-            identities: self.store.clone(),
-            keys: Arc::new(PasetoKeys(PasetoKey::generate(&*self.rng).unwrap())),
-            sealer: Arc::clone(&self.sealer),
-            revocations: Arc::clone(revocations),
-            follower: Arc::new(follower),
-            clock: self.clock.clone(),
-            rng: self.rng.clone(),
-        }
-    }
-
-    fn queue(&self) -> Arc<MailQueue> {
-        Arc::new(MailQueue {
-            outbox: self.store.clone(),
-            sealer: Arc::clone(&self.sealer),
-            clock: self.clock.clone(),
-            rng: self.rng.clone(),
-        })
-    }
-
-    fn factors(&self) -> FactorService {
-        FactorService::new(FactorParts {
-            identities: self.store.clone(),
-            factors: self.store.clone(),
-            in_flight: Arc::clone(&self.sealer),
-            at_rest: Arc::clone(&self.sealer),
-            recovery_keys: RecoveryCodeKeys::derive(&[Secret::new(b"secret".to_vec())]).unwrap(),
-            limits: Arc::clone(&self.limits),
-            mails: Some(self.queue()),
-            service_name: "Example".to_owned(),
-            passkeys: None,
-            clock: self.clock.clone(),
-            rng: self.rng.clone(),
-        })
-    }
-
-    fn account(
-        &self,
-        sessions: &Arc<SessionService>,
-        login: &Arc<LoginService>,
-        factors: &Arc<FactorService>,
-    ) -> AccountService {
-        let page = |name: &str| format!("https://id.example.org/{name}").parse().unwrap();
-        let (login_page, verify) = (page("login"), page("verify"));
-        let links = AccountLinks {
-            login: login_page,
-            verify,
-            recover: page("recover"),
-            change_email: page("change"),
-        };
-        AccountService {
-            config: AccountConfig { links, codes: CodeConfig::default() },
-            identities: self.store.clone() as Arc<dyn IdentityDirectory>,
-            codes: self.store.clone(),
-            code_key: CodeKey::new(MacKey::derive(b"secret", b"codes")),
-            mails: Some(self.queue()),
-            sessions: Arc::clone(sessions),
-            factors: Arc::clone(factors),
-            login: Arc::clone(login),
-            hasher: Arc::clone(&self.hasher),
-            rules: Arc::new(PasswordRules::new(&PasswordPolicy::default(), None)),
-            limits: Arc::clone(&self.limits),
-            sealer: Arc::clone(&self.sealer),
-            clock: self.clock.clone(),
-            rng: self.rng.clone(),
-        }
-    }
-
-    fn login(&self) -> LoginService {
-        let (identities, limits) = (self.store.clone(), Arc::clone(&self.limits));
-        let lockout = LockoutConfig::default();
-        LoginService::new(identities, Arc::clone(&self.hasher), limits, &lockout, self.clock.clone())
-    }
-
-    fn delivery(&self, letterbox: &Arc<Letterbox>) -> MailDelivery {
-        MailDelivery {
-            outbox: self.store.clone(),
-            transport: letterbox.clone(),
-            templates: MailTemplates::new("Example"),
-            sealer: Arc::clone(&self.sealer),
-            metrics: Arc::new(MailMetrics::default()),
-            clock: self.clock.clone(),
-            rng: self.rng.clone() as Arc<dyn Rng>,
-        }
+fn people() -> People {
+    let pool_config = HashPoolConfig { threads: NonZeroUsize::MIN, ..HashPoolConfig::default() };
+    let limits = LimitsConfig { exempt: Vec::new(), ..LimitsConfig::default() };
+    People {
+        store: Arc::new(MemoryStore::new()),
+        clock: Arc::new(ManualClock::at(Timestamp::from_secs(1_750_000_000))),
+        rng: Arc::new(SeededRng::new(1)),
+        sealer: Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())])),
+        pool: Arc::new(HashPool::start(&pool_config).unwrap()),
+        config: Config { limits, ..Config::default() },
+        issuer: "https://id.example.org".to_owned(),
+        links: account_links("https://id.example.org"),
+        sends_mail: true,
     }
 }
 
 impl Services {
     pub(crate) async fn new() -> Self {
-        let base = Base::new();
-        let revocations: Arc<RevocationSet> = Arc::default();
-        let sessions = Arc::new(base.sessions(&revocations));
+        let people = people();
+        let PeopleServices { sessions, login, factors, accounts: account, .. } = people.services();
         sessions.follower.catch_up().await.unwrap();
-        let login = Arc::new(base.login());
-        let factors = Arc::new(base.factors());
-        let account = Arc::new(base.account(&sessions, &login, &factors));
         let letterbox: Arc<Letterbox> = Arc::default();
-        let delivery = base.delivery(&letterbox);
-        let Base { store, clock, .. } = base;
-        Self { store, clock, revocations, letterbox, sessions, login, account, factors, delivery }
+        let delivery = people.delivery(letterbox.clone());
+        let (store, clock, revocations) =
+            (people.store.clone(), people.clock.clone(), sessions.revocations.clone());
+        Self { people, store, clock, revocations, letterbox, sessions, login, account, factors, delivery }
     }
 
     /// The same, with Alice and her first session. Her address is verified.
@@ -256,16 +131,11 @@ impl Services {
     }
 
     pub(crate) async fn sign_up(&self, email: &str, conceal_taken: bool) -> RegistrationOutcome {
-        let service = RegistrationService::new(RegistrationParts {
-            identities: self.store.clone(),
-            hasher: Arc::clone(&self.account.hasher),
-            rules: Arc::clone(&self.account.rules),
-            limits: Arc::clone(&self.account.limits),
-            mails: Some(self.account.clone()),
+        let parts = RegistrationParts {
             config: RegistrationConfig { conceal_taken, ..RegistrationConfig::default() },
-            clock: self.clock.clone(),
-            rng: Arc::clone(&self.account.rng),
-        });
+            ..self.people.registration_parts(&self.account)
+        };
+        let service = RegistrationService::new(parts);
         let (email, password) = (email.to_owned(), secret(PASSWORD));
         let sign_up = SignUp { email, username: String::new(), password, network: network() };
         service.register(sign_up).await.unwrap()
@@ -273,7 +143,7 @@ impl Services {
 
     pub(crate) async fn log_in(&self, email: &str, password: &str) -> LoginOutcome {
         let (email, password) = (email.to_owned(), secret(password));
-        let attempt = Attempt { email, password, network: network(), known_browser: false };
+        let attempt = Attempt { email, password, network: network(), known_as: None };
         self.login.log_in(attempt).await.unwrap()
     }
 
@@ -344,16 +214,6 @@ pub(crate) fn secret(text: &str) -> Secret<String> {
 
 pub(crate) fn network() -> Network {
     std::net::IpAddr::from([192, 0, 2, 1]).into()
-}
-
-/// The code in a mail.
-pub(crate) fn code(mail: &RenderedMail) -> String {
-    mail.text.lines().find_map(|line| line.strip_prefix("    ")).unwrap().to_owned()
-}
-
-/// What the link in a mail carries.
-pub(crate) fn token(mail: &RenderedMail) -> String {
-    mail.text.split_once("?token=").unwrap().1.split_whitespace().next().unwrap().to_owned()
 }
 
 pub(crate) fn link(mail: &RenderedMail) -> MailProof {

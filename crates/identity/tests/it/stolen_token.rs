@@ -35,7 +35,7 @@ async fn ticket(services: &Services) -> Secret<String> {
 
 async fn log_in_from(services: &Services, network: Network, password: &str) -> LoginOutcome {
     let (email, password) = (ALICE.to_owned(), secret(password));
-    services.login.log_in(Attempt { email, password, network, known_browser: false }).await.unwrap()
+    services.login.log_in(Attempt { email, password, network, known_as: None }).await.unwrap()
 }
 
 #[tokio::test]

@@ -16,7 +16,9 @@ use sluice_identity::identity::{IdentityDirectory, IdentityFilter};
 use sluice_identity::transfer::{
     Exporter, ImportConfig, ImportFile, ImportProgress, ImportWatcher, ImportedCounts, Importer, RejectedLine,
 };
-use sluice_identity::{Identity, IdentityRepository, IdentityStatus, LoginNameHash, Registration};
+use sluice_identity::{
+    Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration,
+};
 use sluice_primitives::{IdentityId, ManualClock, NetworkId, OsRng, Secret, Timestamp};
 use sluice_store_contract::MemoryStore;
 use tokio::sync::Notify;
@@ -56,12 +58,12 @@ struct Dying {
 
 #[async_trait]
 impl IdentityRepository for Dying {
-    async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
+    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
         let left = self.left.fetch_sub(1, Ordering::Relaxed);
         if left < 0 {
             std::future::pending::<()>().await;
         }
-        let registered = self.store.register(identity).await;
+        let registered = self.store.register(new).await;
         if left == 0 {
             self.dead.notify_one();
             std::future::pending::<()>().await;

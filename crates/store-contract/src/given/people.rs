@@ -48,7 +48,7 @@ pub fn login_name(email: &str) -> [u8; 32] {
 
 /// Registers an identity whose name must be free.
 pub async fn registered(store: &impl IdentityRepository, identity: Identity) -> Identity {
-    let registration = store.register(identity.clone()).await;
+    let registration = store.register(identity.clone().into()).await;
     assert!(matches!(registration, Ok(Registration::Registered)), "{registration:?}");
     identity
 }

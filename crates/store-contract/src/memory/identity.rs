@@ -7,7 +7,7 @@ use sluice_commit::StoreError;
 use sluice_identity::identity::repository::SEARCHED_AT_ONCE;
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
-    LoginNameHash, Registration,
+    LoginNameHash, NewIdentity, Registration,
 };
 use sluice_primitives::{IdentityId, NodeId, Timestamp};
 use sluice_protocol::Subject;
@@ -25,11 +25,20 @@ fn matches(identity: &Identity, filter: &IdentityFilter) -> bool {
 }
 
 impl Data {
-    fn register(&mut self, identity: Identity) -> Registration {
+    fn register(&mut self, new: NewIdentity) -> Registration {
+        let NewIdentity { identity, letters } = new;
         let owner = self.login_names.get(&identity.login_name).and_then(|id| self.identities.get(id));
         if let Some(owner) = owner {
-            let own = owner.attempt == identity.attempt;
-            return if own { Registration::Registered } else { Registration::Taken };
+            if owner.attempt == identity.attempt {
+                return Registration::Registered;
+            }
+            if let Some(letter) = letters.and_then(|letters| letters.if_taken) {
+                self.put_code(&letter.code, &letter.mail);
+            }
+            return Registration::Taken;
+        }
+        if let Some(letters) = letters {
+            self.put_code(&letters.welcome.code, &letters.welcome.mail);
         }
         self.login_names.insert(identity.login_name, identity.id);
         if identity.hardening {
@@ -92,9 +101,13 @@ impl Data {
 
 #[async_trait]
 impl IdentityRepository for MemoryStore {
-    async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
+    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
+        let identity = &new.identity;
         check([identity.email.as_str(), identity.username.as_str(), identity.credential.as_str()])?;
-        self.write(|data| data.register(identity)).await
+        for letter in new.letters.iter().flat_map(|letters| letters.all()) {
+            check([letter.code.email.as_str(), letter.mail.sealed.as_str()])?;
+        }
+        self.write(|data| data.register(new)).await
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {

@@ -22,6 +22,11 @@ fn includes(which: &EndSessions, session: &LoginSession) -> bool {
     }
 }
 
+fn check_texts(session: &LoginSession) -> Result<(), StoreError> {
+    let texts = [&session.acr, &session.provider_session];
+    check(texts.into_iter().flatten().chain(&session.amr).map(String::as_str))
+}
+
 impl Data {
     fn has_ended(&self, session: &LoginSession) -> bool {
         let targets = [Target::Session(session.id), Target::Subject(session.subject.clone())];
@@ -45,8 +50,7 @@ impl Data {
 #[async_trait]
 impl LoginSessionRepository for MemoryStore {
     async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
-        let texts = [&session.acr, &session.provider_session];
-        check(texts.into_iter().flatten().chain(&session.amr).map(String::as_str))?;
+        check_texts(&session)?;
         self.write(|data| {
             if let Some(stored) = data.sessions.get(&session.id) {
                 return stored.subject == session.subject;
@@ -56,6 +60,22 @@ impl LoginSessionRepository for MemoryStore {
                 data.sessions.insert(session.id, session);
             }
             lives
+        })
+        .await
+    }
+
+    async fn renew(&self, session: &LoginSession) -> Result<bool, StoreError> {
+        check_texts(session)?;
+        self.write(|data| {
+            let Some(stored) = data.sessions.get(&session.id).filter(|stored| !data.has_ended(stored)) else {
+                return false;
+            };
+            let is_theirs = stored.subject == session.subject;
+            if is_theirs && stored.authenticated_at < session.authenticated_at {
+                let last_seen_at = stored.last_seen_at.max(session.last_seen_at);
+                data.sessions.insert(session.id, LoginSession { last_seen_at, ..session.clone() });
+            }
+            is_theirs
         })
         .await
     }

@@ -17,7 +17,8 @@ pub(super) struct Row {
 }
 
 impl Data {
-    fn put_code(&mut self, code: &MailCode, mail: &QueuedMail) {
+    /// Puts a code and its mail, unless this attempt has.
+    pub(super) fn put_code(&mut self, code: &MailCode, mail: &QueuedMail) {
         let key = (code.identity, code.purpose.stored());
         if self.mail_codes.get(&key).is_none_or(|row| row.code.attempt != code.attempt) {
             self.mail_codes.insert(key, Row { code: code.clone(), tries: 0, taken_by: None });

@@ -1,14 +1,17 @@
-//! Identities. [`register`]: the hot write. [`directory`]: what is done with records that are there, with
+//! Identities. [`register`]: the hot write, with its [`letters`]. [`directory`]: what is done with records that are there, with
 //! [`change`] and [`search`]. Here: the repository.
 
 mod change;
 mod directory;
+mod letters;
 pub(crate) mod register;
 mod search;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::identity::{Identity, IdentityRepository, IdentityStatus, LoginNameHash, Registration};
+use sluice_identity::identity::{
+    Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration,
+};
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 use tokio_postgres::Row;
 
@@ -24,11 +27,16 @@ const REPLACE_CREDENTIAL: &str = include_str!("replace_credential.sql");
 
 #[async_trait]
 impl IdentityRepository for PostgresStore {
-    async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
+    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
+        let identity = &new.identity;
         storable::text("the email of an identity", &identity.email)?;
         storable::text("the username of an identity", &identity.username)?;
         storable::text("the credential of an identity", &identity.credential)?;
-        Ok(self.registrations.submit(identity, self.deadline()).await?)
+        for letter in new.letters.iter().flat_map(|letters| letters.all()) {
+            storable::text("the email of a code", &letter.code.email)?;
+            storable::text("a mail", &letter.mail.sealed)?;
+        }
+        Ok(self.registrations.submit(new, self.deadline()).await?)
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {

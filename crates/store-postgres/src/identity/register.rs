@@ -1,21 +1,23 @@
-//! Registering identities: one statement for a batch, two rows each.
+//! Registering identities: one statement for a batch, two rows each; four with what is written to their addresses.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use sluice_commit::{CommitFailure, Writer};
-use sluice_identity::identity::{Identity, Registration};
+use sluice_identity::identity::{NewIdentity, Registration};
 use sluice_primitives::Timestamp;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use super::letters::Letters;
 use super::stored_status;
-use crate::connection::Params;
 use crate::error::{Failure, Unreadable, column};
 use crate::grant::Hot;
 use crate::statistics::Kind;
 
 const REGISTER: &str = include_str!("register.sql");
+const REGISTER_WITH_LETTERS: &str = include_str!("register_with_letters.sql");
 /// The constraint that lets a name be taken once.
 const NAMES: &str = "login_name_pkey";
 
@@ -23,15 +25,15 @@ const NAMES: &str = "login_name_pkey";
 pub(crate) struct RegisterIdentities(pub(crate) Arc<Hot>);
 
 impl Writer for RegisterIdentities {
-    type Op = Identity;
+    type Op = NewIdentity;
     type Out = Registration;
 
     /// The front of the hash, so that a batch is in the order of its names.
-    fn key(op: &Identity) -> u64 {
-        op.login_name.first_chunk().map_or(0, |front| u64::from_be_bytes(*front))
+    fn key(op: &NewIdentity) -> u64 {
+        op.identity.login_name.first_chunk().map_or(0, |front| u64::from_be_bytes(*front))
     }
 
-    async fn commit(&mut self, batch: &[Identity]) -> Result<Vec<Registration>, CommitFailure> {
+    async fn commit(&mut self, batch: &[NewIdentity]) -> Result<Vec<Registration>, CommitFailure> {
         let found = match self.register(batch).await {
             Ok(found) => found,
             Err(failure) if failure.is_duplicate_in(NAMES) => {
@@ -51,41 +53,74 @@ impl Writer for RegisterIdentities {
 
 impl RegisterIdentities {
     /// A row for each of the batch whose name was not free: its id, and the attempt that got the name.
-    async fn register(&self, batch: &[Identity]) -> Result<Vec<Row>, Failure> {
-        let ids: Vec<Uuid> = batch.iter().map(|op| op.id.as_uuid()).collect();
-        let attempts: Vec<Uuid> = batch.iter().map(|op| op.attempt.as_uuid()).collect();
-        let created: Vec<i64> = batch.iter().map(|op| op.created_at.as_millis()).collect();
-        let statuses: Vec<i16> = batch.iter().map(|op| stored_status(op.status)).collect();
-        let names: Vec<&[u8]> = batch.iter().map(|op| op.login_name.as_slice()).collect();
-        let emails: Vec<&str> = batch.iter().map(|op| op.email.as_str()).collect();
-        let usernames: Vec<&str> = batch.iter().map(|op| op.username.as_str()).collect();
-        let credentials: Vec<&str> = batch.iter().map(|op| op.credential.as_str()).collect();
-        let due: Vec<Option<i64>> =
-            batch.iter().map(|op| op.hardening.then(|| op.created_at.as_millis())).collect();
-        let verified: Vec<Option<i64>> =
-            batch.iter().map(|op| op.email_verified_at.map(Timestamp::as_millis)).collect();
-        let params: Params<'_> = &[
-            &ids,
-            &attempts,
-            &created,
-            &statuses,
-            &names,
-            &emails,
-            &usernames,
-            &credentials,
-            &due,
-            &verified,
-        ];
-        self.0.link.query(REGISTER, params).await
+    async fn register(&self, batch: &[NewIdentity]) -> Result<Vec<Row>, Failure> {
+        let columns = Columns::of(batch);
+        match Letters::of(batch) {
+            None => self.0.link.query(REGISTER, &columns.values()).await,
+            Some(letters) => {
+                let values: Vec<_> = columns.values().into_iter().chain(letters.values()).collect();
+                self.0.link.query(REGISTER_WITH_LETTERS, &values).await
+            }
+        }
+    }
+}
+
+/// The identities of a batch, column by column.
+struct Columns<'a> {
+    ids: Vec<Uuid>,
+    attempts: Vec<Uuid>,
+    created: Vec<i64>,
+    statuses: Vec<i16>,
+    names: Vec<&'a [u8]>,
+    emails: Vec<&'a str>,
+    usernames: Vec<&'a str>,
+    credentials: Vec<&'a str>,
+    due: Vec<Option<i64>>,
+    verified: Vec<Option<i64>>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(batch: &'a [NewIdentity]) -> Self {
+        let batch = || batch.iter().map(|op| &op.identity);
+        Self {
+            ids: batch().map(|identity| identity.id.as_uuid()).collect(),
+            attempts: batch().map(|identity| identity.attempt.as_uuid()).collect(),
+            created: batch().map(|identity| identity.created_at.as_millis()).collect(),
+            statuses: batch().map(|identity| stored_status(identity.status)).collect(),
+            names: batch().map(|identity| identity.login_name.as_slice()).collect(),
+            emails: batch().map(|identity| identity.email.as_str()).collect(),
+            usernames: batch().map(|identity| identity.username.as_str()).collect(),
+            credentials: batch().map(|identity| identity.credential.as_str()).collect(),
+            due: batch()
+                .map(|identity| identity.hardening.then(|| identity.created_at.as_millis()))
+                .collect(),
+            verified: batch().map(|identity| identity.email_verified_at.map(Timestamp::as_millis)).collect(),
+        }
+    }
+
+    /// In the order of the placeholders.
+    fn values(&self) -> [&(dyn ToSql + Sync); 10] {
+        [
+            &self.ids,
+            &self.attempts,
+            &self.created,
+            &self.statuses,
+            &self.names,
+            &self.emails,
+            &self.usernames,
+            &self.credentials,
+            &self.due,
+            &self.verified,
+        ]
     }
 }
 
 /// Whoever has the name: this attempt, now or before its answer was lost, or another.
-fn outcomes(batch: &[Identity], found: &[Row]) -> Result<Vec<Registration>, Unreadable> {
+fn outcomes(batch: &[NewIdentity], found: &[Row]) -> Result<Vec<Registration>, Unreadable> {
     let read = |row: &Row| Ok((column(row, 0)?, column(row, 1)?));
     let found: HashMap<Uuid, Option<Uuid>> = found.iter().map(read).collect::<Result<_, Unreadable>>()?;
-    let outcome = |op: &Identity| match found.get(&op.id.as_uuid()) {
-        Some(attempt) if *attempt != Some(op.attempt.as_uuid()) => Registration::Taken,
+    let outcome = |op: &NewIdentity| match found.get(&op.identity.id.as_uuid()) {
+        Some(attempt) if *attempt != Some(op.identity.attempt.as_uuid()) => Registration::Taken,
         _ => Registration::Registered,
     };
     Ok(batch.iter().map(outcome).collect())

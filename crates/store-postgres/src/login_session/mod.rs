@@ -19,6 +19,7 @@ use crate::serial::Transaction;
 use crate::storable::{self, read_list};
 
 const INSERT: &str = include_str!("insert.sql");
+const RENEW: &str = include_str!("renew.sql");
 const BELONGS: &str = include_str!("belongs.sql");
 const FIND: &str = include_str!("find.sql");
 const OF_SUBJECT: &str = include_str!("of_subject.sql");
@@ -31,17 +32,17 @@ const END_PERSON: &str = include_str!("end_person.sql");
 const NOTIFY: &str = include_str!("notify.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
-#[async_trait]
-impl LoginSessionRepository for PostgresStore {
-    async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
+impl PostgresStore {
+    /// Writes a session with `sql`, which says whether it was written. If not, it may be there already.
+    async fn put(&self, sql: &'static str, session: &LoginSession) -> Result<bool, StoreError> {
         let amr = storable::list(&session.amr);
         storable::each("amr", &session.amr)?;
         let (acr, provider) = (session.acr.as_deref(), session.provider_session.as_deref());
         storable::texts(&[("acr", acr), ("amr", Some(&amr)), ("the provider's session id", provider)])?;
         let (id, subject) = (session.id.as_uuid(), session.subject.as_str());
-        let inserted = self
+        let written = self
             .write(
-                INSERT,
+                sql,
                 &[
                     &id,
                     &subject,
@@ -56,11 +57,22 @@ impl LoginSessionRepository for PostgresStore {
                 ],
             )
             .await?;
-        if !inserted.is_empty() {
+        if !written.is_empty() {
             return Ok(true);
         }
         let rows = self.read(BELONGS, &[&id, &subject]).await?;
         Ok(rows.first().map(|row| column(row, 0)).transpose()?.unwrap_or(false))
+    }
+}
+
+#[async_trait]
+impl LoginSessionRepository for PostgresStore {
+    async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
+        self.put(INSERT, &session).await
+    }
+
+    async fn renew(&self, session: &LoginSession) -> Result<bool, StoreError> {
+        self.put(RENEW, session).await
     }
 
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {

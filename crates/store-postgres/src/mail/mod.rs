@@ -1,5 +1,5 @@
-//! The outbox of mails. They are put here by themselves, with a code, or with a change: see `mail_code/put.sql` and
-//! `identity/change.sql`.
+//! The outbox of mails. They are put here by themselves, with a code, with a registration, or with a change: see
+//! `mail_code/put.sql`, `identity/register_with_letters.sql` and `identity/change.sql`.
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;

@@ -99,7 +99,7 @@ async fn a_registration_that_was_not_answered_is_not_taken() {
     let cut = Cut::start().await;
     cut.proxy.cut_after("INSERT INTO login_name");
     let identity = given::identity("alice@example.com");
-    assert_eq!(cut.store.register(identity.clone()).await.unwrap(), Registration::Registered);
+    assert_eq!(cut.store.register(identity.clone().into()).await.unwrap(), Registration::Registered);
     assert_eq!(cut.proxy.cuts(), 1);
     assert_eq!(cut.store.find_by_login_name(&identity.login_name).await.unwrap(), Some(identity));
 }

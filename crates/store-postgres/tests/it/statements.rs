@@ -1,6 +1,8 @@
 //! How many statements writes cost, and how they are planned.
 
 use futures_util::future::join_all;
+use sluice_identity::identity::{IdentityRepository, NewIdentity, Registration, RegistrationLetters};
+use sluice_identity::mail::{CodeByMail, CodePurpose, MailRepository};
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::device::{DeviceCodeRepository, DevicePoll};
 use sluice_oauth::grant::{Grant, GrantRepository, Redemption};
@@ -78,6 +80,26 @@ async fn logins_that_arrive_together_share_statements() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn registrations_share_statements_also_with_what_is_written_to_their_addresses() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let news = (0..2000).map(|number| {
+        let identity = given::identity(&format!("user-{number}"));
+        let code = given::mail_code(identity.id, CodePurpose::VerifyEmail);
+        let letters =
+            RegistrationLetters { welcome: CodeByMail { code, mail: given::mail(0) }, if_taken: None };
+        NewIdentity { identity, letters: Some(Box::new(letters)) }
+    });
+    let registered = join_all(news.map(|new| store.register(new))).await;
+    assert!(registered.iter().all(|outcome| matches!(outcome, Ok(Registration::Registered))));
+    let StoreStatistics { registrations, others, .. } = store.statistics();
+    assert_eq!((registrations.rows, others), (2000, NONE));
+    assert!(registrations.statements < 200, "{registrations:?}");
+    assert_eq!(registrations.statements, registrations.commits);
+    assert_eq!(MailRepository::depth(&*store).await.unwrap(), (2000, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redeemed_code_touches_no_index() {
     let fixture = PostgresFixture::start().await;
     let store = crate::fixture::node(fixture.dsn()).await;
@@ -117,6 +139,10 @@ async fn hot_writes_find_rows_by_their_keys_and_join_by_hashing() {
         "{plan}"
     );
     assert!(!plan.contains("Seq Scan") && !plan.contains("Join"), "{plan}");
+    let register = include_str!("../../src/identity/register_with_letters.sql");
+    let values = [&["'{}'"; 21][..], &["10"]].concat().join(",");
+    let plan = explain(&client, "register_with_letters", register, &values).await;
+    assert!(!plan.contains("Seq Scan") && !plan.contains("Nested Loop"), "{plan}");
     let insert = include_str!("../../src/grant/insert_with_more.sql");
     let plan = explain(&client, "insert", insert, &vec!["'{}'"; 24].join(",")).await;
     assert!(!plan.contains("Seq Scan"), "{plan}");

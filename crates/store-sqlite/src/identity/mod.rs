@@ -9,13 +9,15 @@ mod list;
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
-use sluice_identity::identity::{Identity, IdentityRepository, IdentityStatus, LoginNameHash, Registration};
+use sluice_identity::identity::{
+    Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration,
+};
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 
 use crate::error::SqliteError;
-use crate::row;
 use crate::store::SqliteStore;
 use crate::writer::{Kind, Write};
+use crate::{mail_code, row};
 
 const REGISTER: &str = include_str!("register.sql");
 const REGISTER_NAME: &str = include_str!("register_name.sql");
@@ -32,38 +34,46 @@ const DISABLED: i16 = 2;
 pub(crate) struct RegisterIdentity;
 
 impl Kind for RegisterIdentity {
-    type Op = Identity;
+    type Op = NewIdentity;
     type Out = Registration;
 
-    fn key(op: &Identity) -> u64 {
-        op.login_name.first_chunk().map_or(0, |start| u64::from_be_bytes(*start))
+    fn key(op: &NewIdentity) -> u64 {
+        op.identity.login_name.first_chunk().map_or(0, |start| u64::from_be_bytes(*start))
     }
 
-    fn write(write: &mut Write<'_>, op: &Identity) -> Result<Registration, SqliteError> {
-        if write.insert("login_name", REGISTER_NAME, (op.login_name, op.id.as_bytes()))? == 0 {
+    fn write(write: &mut Write<'_>, op: &NewIdentity) -> Result<Registration, SqliteError> {
+        let NewIdentity { identity, letters } = op;
+        if write.insert("login_name", REGISTER_NAME, (identity.login_name, identity.id.as_bytes()))? == 0 {
             let attempt = |row: &Row<'_>| Ok(AttemptId::from_bytes(row.get(0)?));
-            let owner = write.row(ATTEMPT, [op.login_name], attempt)?;
-            return Ok(if owner == Some(op.attempt) {
-                Registration::Registered
-            } else {
-                Registration::Taken
-            });
+            if write.row(ATTEMPT, [identity.login_name], attempt)? == Some(identity.attempt) {
+                return Ok(Registration::Registered);
+            }
+            let letter = letters.as_ref().and_then(|letters| letters.if_taken.as_ref());
+            letter.map_or(Ok(()), |letter| mail_code::put(write, letter))?;
+            return Ok(Registration::Taken);
         }
-        let values = params![
-            op.id.as_bytes(),
-            op.email,
-            op.login_name,
-            op.username,
-            op.credential,
-            op.hardening.then(|| op.created_at.as_millis()),
-            stored(op.status),
-            op.email_verified_at.map(Timestamp::as_millis),
-            op.created_at.as_millis(),
-            op.attempt.as_bytes(),
-        ];
-        write.insert("identity", REGISTER, values)?;
+        insert(write, identity)?;
+        if let Some(letters) = letters {
+            mail_code::put(write, &letters.welcome)?;
+        }
         Ok(Registration::Registered)
     }
+}
+
+fn insert(write: &mut Write<'_>, identity: &Identity) -> Result<(), SqliteError> {
+    let values = params![
+        identity.id.as_bytes(),
+        identity.email,
+        identity.login_name,
+        identity.username,
+        identity.credential,
+        identity.hardening.then(|| identity.created_at.as_millis()),
+        stored(identity.status),
+        identity.email_verified_at.map(Timestamp::as_millis),
+        identity.created_at.as_millis(),
+        identity.attempt.as_bytes(),
+    ];
+    write.insert("identity", REGISTER, values).map(drop)
 }
 
 const fn stored(status: IdentityStatus) -> i16 {
@@ -98,11 +108,15 @@ fn identity(row: &Row<'_>) -> Result<Identity, SqliteError> {
 
 #[async_trait]
 impl IdentityRepository for SqliteStore {
-    async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
+    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
+        let identity = &new.identity;
         row::check("email", &identity.email)?;
         row::check("username", &identity.username)?;
         row::check("credential", &identity.credential)?;
-        Ok(self.register_lane().submit(identity.into(), self.deadline()).await?)
+        for letter in new.letters.iter().flat_map(|letters| letters.all()) {
+            mail_code::check(&letter.code, &letter.mail)?;
+        }
+        Ok(self.register_lane().submit(new.into(), self.deadline()).await?)
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {

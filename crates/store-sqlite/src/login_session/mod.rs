@@ -1,7 +1,7 @@
 //! Login sessions on SQLite.
 
 use async_trait::async_trait;
-use rusqlite::{Row, params};
+use rusqlite::{Params, Row, params};
 use sluice_commit::StoreError;
 use sluice_oauth::login_session::{
     EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
@@ -18,7 +18,8 @@ use crate::writer::Write;
 use crate::{identity_session, row};
 
 const INSERT: &str = include_str!("insert.sql");
-const SUBJECT: &str = include_str!("subject.sql");
+const RENEW: &str = include_str!("renew.sql");
+const BELONGS: &str = include_str!("belongs.sql");
 const FIND: &str = include_str!("find.sql");
 const OF_SUBJECT: &str = include_str!("of_subject.sql");
 const TOUCH: &str = include_str!("touch.sql");
@@ -52,33 +53,68 @@ fn lifetime(millis: i64) -> Lifetime {
     Lifetime::from(std::time::Duration::from_millis(u64::try_from(millis).unwrap_or(0)))
 }
 
-#[async_trait]
-impl LoginSessionRepository for SqliteStore {
-    async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
+/// A session that can be stored, with the texts that are made of it.
+struct NewSession {
+    session: LoginSession,
+    amr: String,
+    /// Its key among the markers.
+    key: String,
+}
+
+impl NewSession {
+    fn new(session: LoginSession) -> Result<Self, StoreError> {
         let texts = [("acr", &session.acr), ("provider session", &session.provider_session)];
         texts
             .iter()
             .try_for_each(|(name, text)| text.as_ref().map_or(Ok(()), |text| row::check(name, text)))?;
-        let amr = row::encode_list("amr", &session.amr)?;
+        let (amr, key) = (row::encode_list("amr", &session.amr)?, session.id.to_string());
+        Ok(Self { session, amr, key })
+    }
+
+    /// In the order of the placeholders.
+    fn values(&self) -> impl Params + '_ {
+        let session = &self.session;
+        (
+            session.id.as_bytes(),
+            session.subject.as_str(),
+            session.authenticated_at.as_millis(),
+            session.last_seen_at.as_millis(),
+            session.expires_at.as_millis(),
+            session.remembered,
+            session.idle.as_millis(),
+            session.acr.as_deref(),
+            self.amr.as_str(),
+            session.provider_session.as_deref(),
+            self.key.as_str(),
+        )
+    }
+
+    /// Whether it is this subject's now; if it was not written, it may be there already.
+    fn belongs(&self, write: &Write<'_>, written: usize) -> Result<bool, SqliteError> {
+        if written == 1 {
+            return Ok(true);
+        }
+        let values = (self.session.id.as_bytes(), self.session.subject.as_str(), self.key.as_str());
+        Ok(write.row(BELONGS, values, |row| Ok(row.get(0)?))?.unwrap_or(false))
+    }
+}
+
+#[async_trait]
+impl LoginSessionRepository for SqliteStore {
+    async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
+        let new = NewSession::new(session)?;
         self.write(move |write| {
-            let values = params![
-                session.id.as_bytes(),
-                session.subject.as_str(),
-                session.authenticated_at.as_millis(),
-                session.last_seen_at.as_millis(),
-                session.expires_at.as_millis(),
-                session.remembered,
-                session.idle.as_millis(),
-                session.acr,
-                amr,
-                session.provider_session,
-                session.id.to_string(),
-            ];
-            if write.insert("login_session", INSERT, values)? == 1 {
-                return Ok(true);
-            }
-            let subject = write.row(SUBJECT, [session.id.as_bytes()], |row| Ok(row.get::<_, String>(0)?))?;
-            Ok(subject.as_deref() == Some(session.subject.as_str()))
+            let written = write.insert("login_session", INSERT, new.values())?;
+            new.belongs(write, written)
+        })
+        .await
+    }
+
+    async fn renew(&self, session: &LoginSession) -> Result<bool, StoreError> {
+        let new = NewSession::new(session.clone())?;
+        self.write(move |write| {
+            let written = write.update("login_session", RENEW, new.values())?;
+            new.belongs(write, written)
         })
         .await
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
 use sluice_identity::mail::{
-    CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, ShownCode, TakenCode,
+    CodeByMail, CodePurpose, CodeRepository, MAX_CODE_TRIES, MailCode, QueuedMail, ShownCode, TakenCode,
 };
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 
@@ -25,6 +25,30 @@ pub(crate) fn forget(write: &mut Write<'_>, identity: IdentityId) -> Result<(), 
     write.delete("mail_code", FORGET, [identity.as_bytes()]).map(drop)
 }
 
+/// Refuses a code, or a mail of it, that cannot be stored.
+pub(crate) fn check(code: &MailCode, mail: &QueuedMail) -> Result<(), StoreError> {
+    row::check("email", &code.email)?;
+    mail::check(mail)
+}
+
+/// Puts a code and queues its mail, unless this attempt has.
+pub(crate) fn put(write: &mut Write<'_>, put: &CodeByMail) -> Result<(), SqliteError> {
+    let CodeByMail { code, mail } = put;
+    let values = params![
+        code.identity.as_bytes(),
+        code.purpose.stored(),
+        code.hash,
+        code.email,
+        code.expires_at.as_millis(),
+        MAX_CODE_TRIES,
+        code.attempt.as_bytes(),
+    ];
+    if write.insert("mail_code", PUT, values)? == 1 {
+        mail::queue(write, mail)?;
+    }
+    Ok(())
+}
+
 fn taken(row: &Row<'_>) -> Result<TakenCode, SqliteError> {
     let is_right = row.get(0)?;
     Ok(if is_right { TakenCode::Right { email: row.get(1)? } } else { TakenCode::Wrong })
@@ -33,25 +57,9 @@ fn taken(row: &Row<'_>) -> Result<TakenCode, SqliteError> {
 #[async_trait]
 impl CodeRepository for SqliteStore {
     async fn put(&self, code: &MailCode, mail: &QueuedMail) -> Result<(), StoreError> {
-        row::check("email", &code.email)?;
-        mail::check(mail)?;
-        let (code, mail) = (code.clone(), mail.clone());
-        self.write(move |write| {
-            let values = params![
-                code.identity.as_bytes(),
-                code.purpose.stored(),
-                code.hash,
-                code.email,
-                code.expires_at.as_millis(),
-                MAX_CODE_TRIES,
-                code.attempt.as_bytes(),
-            ];
-            if write.insert("mail_code", PUT, values)? == 1 {
-                mail::queue(write, &mail)?;
-            }
-            Ok(())
-        })
-        .await
+        check(code, mail)?;
+        let both = CodeByMail { code: code.clone(), mail: mail.clone() };
+        self.write(move |write| put(write, &both)).await
     }
 
     async fn take(

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::fixture::SqliteFixture;
 
 async fn registered(store: &SqliteStore, identity: Identity) -> Identity {
-    assert_eq!(store.register(identity.clone()).await.unwrap(), Registration::Registered);
+    assert_eq!(store.register(identity.clone().into()).await.unwrap(), Registration::Registered);
     identity
 }
 

@@ -1,5 +1,7 @@
 //! What a login costs: statements and rows are counted.
 
+use sluice_identity::identity::{IdentityRepository, NewIdentity, Registration, RegistrationLetters};
+use sluice_identity::mail::{CodeByMail, CodePurpose};
 use sluice_oauth::grant::{GrantRepository, Redemption};
 use sluice_primitives::Timestamp;
 use sluice_store_contract::{Fixture, given};
@@ -67,4 +69,24 @@ async fn a_write_that_fails_is_not_counted() {
     assert!(given::insert(&*store, &grant).await.is_err());
     assert_eq!(between(&before, &store.statistics()).2, []);
     assert_eq!(GrantRepository::purge_expired(&*store, Timestamp::NEVER, 10).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn registrations_share_commits_also_with_what_is_written_to_their_addresses() {
+    let store = SqliteFixture::start().await.store();
+    let before = store.statistics();
+    let news = (0..200).map(|number| {
+        let identity = given::identity(&format!("user-{number}"));
+        let code = given::mail_code(identity.id, CodePurpose::VerifyEmail);
+        let letters =
+            RegistrationLetters { welcome: CodeByMail { code, mail: given::mail(0) }, if_taken: None };
+        NewIdentity { identity, letters: Some(Box::new(letters)) }
+    });
+    let registered = futures_util::future::join_all(news.map(|new| store.register(new))).await;
+    assert!(registered.iter().all(|outcome| matches!(outcome, Ok(Registration::Registered))));
+    let (commits, statements, rows) = between(&before, &store.statistics());
+    assert_eq!(statements, 800);
+    assert!(commits < 50, "{commits} commits for 200 registrations");
+    let each = RowsWritten { inserted: 200, ..RowsWritten::default() };
+    assert_eq!(rows, ["identity", "login_name", "mail", "mail_code"].map(|table| (table, each)));
 }

@@ -101,7 +101,7 @@ async fn take(ui: &UiState, arrival: &Arrival) -> Result<Response, Refused> {
         email: typed.email.to_owned(),
         password: Secret::new(password.to_owned()),
         network: arrival.visit.network,
-        known_browser: arrival.visit.known.knows(typed.email),
+        known_as: arrival.visit.known.at(typed.email),
     };
     let mistake = match ui.login.log_in(attempt).await {
         Ok(LoginOutcome::LoggedIn(identity)) => return after_password(ui, arrival, typed, &identity).await,
@@ -171,7 +171,7 @@ pub(super) async fn begin(
             }
             let response = redirect(StatusCode::SEE_OTHER, &typed.then.url(ui));
             let response = with_cookie(ui, response, &begun(ui, &pair));
-            Ok(arrival.visit.known.remember(ui, identity.login_name, response))
+            Ok(arrival.visit.known.remember(ui, identity, response))
         }
         Err(error) => again(ui, arrival, typed, Mistake::busy(error)?).await,
     }

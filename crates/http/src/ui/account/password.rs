@@ -45,10 +45,20 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
         Ok(Some(pair)) => {
             let cookie = begun(ui, &pair);
             let next = Notice::PasswordChanged.at(ui, Place::Overview, &cookie);
-            Ok(with_cookie(ui, redirect(StatusCode::SEE_OTHER, &next), &cookie))
+            let response = with_cookie(ui, redirect(StatusCode::SEE_OTHER, &next), &cookie);
+            Ok(known_again(ui, member, response).await)
         }
         Ok(None) => Ok(gone(ui)),
         Err(mistake) => form(ui, member, Some(&mistake)),
+    }
+}
+
+/// The browser goes on being known: that it was is over with the former password.
+async fn known_again(ui: &UiState, member: &Member, response: Response) -> Response {
+    match ui.identities.find(member.identity.id).await {
+        Ok(Some(identity)) => member.visit.known.remember(ui, &identity, response),
+        // The password is changed: it only may have to wait for strangers.
+        Ok(None) | Err(_) => response,
     }
 }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use axum::http::StatusCode;
 use sluice_commit::StoreError;
 use sluice_identity::identity::{
-    Changed, IdentityChange, IdentityDirectory, LoginNameHash, NewCredential, Registration,
+    Changed, IdentityChange, IdentityDirectory, LoginNameHash, NewCredential, NewIdentity, Registration,
 };
 use sluice_identity::{Identity, IdentityRepository, IdentityStatus};
 use sluice_primitives::{AttemptId, IdentityId, Lifetime, ManualClock, OsRng};
@@ -71,8 +71,8 @@ impl Meanwhile {
 
 #[async_trait]
 impl IdentityRepository for Meanwhile {
-    async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
-        self.people.register(identity).await
+    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
+        self.people.register(new).await
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {

@@ -173,7 +173,21 @@ async fn a_session_of_one_factor_is_asked_for_the_second_and_one_of_two_is_not()
     assert_eq!((login.skipped, login.acr.as_deref()), (false, Some("aal2")));
     assert_eq!(login.authenticated_at, world.now());
     let flow = world.flows.open_login_challenge(page.split_once('=').unwrap().1).await.unwrap();
-    assert_ne!(login.session, flow.session, "the row of the session is not changed, but another begins");
+    assert_eq!(login.session, flow.session, "the session goes on");
+}
+
+#[tokio::test]
+async fn who_proves_to_be_somebody_else_than_the_session_is_of_begins_another() {
+    let world = World::new().await;
+    let app = world.alice_with_app().await;
+    let bob = world.register("bob@example.com", "").await;
+    let page = world.at_known(world.request_for("aal2"), bob, &["pwd"]).await;
+    let asked = world.after_password(&page, &[]).await;
+    let code = app_code(&app.secret, &world.clock);
+    let login = world.accepted(&world.show(&asked, &[("code", &code)]).await).await;
+    let flow = world.flows.open_login_challenge(page.split_once('=').unwrap().1).await.unwrap();
+    assert_eq!(login.subject.as_str(), app.alice.to_string());
+    assert_ne!(login.session, flow.session);
 }
 
 #[tokio::test]

@@ -84,6 +84,31 @@ async fn a_browser_is_known_to_the_accounts_that_it_logged_in_to_and_for_a_year(
 }
 
 #[tokio::test]
+async fn a_browser_is_not_known_any_more_when_its_owner_was_signed_out_everywhere() {
+    let world = World::of_one_network().await;
+    let alice = world.register_alice().await;
+    let former = pair(&world.log_in_anew(&RIGHT).await);
+    world.ui.accounts.sessions.end_all(alice).await.unwrap();
+    let present = pair(&world.log_in_anew(&RIGHT).await);
+    world.guess().await;
+    assert_eq!(world.log_in_from(&former, &RIGHT).await.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(world.log_in_from(&present, &RIGHT).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_browser_is_not_known_to_who_has_the_address_next() {
+    let world = World::of_one_network().await;
+    let alice = world.register_alice().await;
+    let known = pair(&world.log_in_anew(&RIGHT).await);
+    let now = world.now();
+    assert!(world.ui.accounts.identities.delete(alice, now, now + Lifetime::hours(1)).await.unwrap());
+    world.guess().await;
+    assert_eq!(world.log_in_from(&known, &RIGHT).await.status, StatusCode::TOO_MANY_REQUESTS);
+    world.register_alice().await;
+    assert_eq!(world.log_in_from(&known, &RIGHT).await.status, StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
 async fn the_cookie_of_a_known_browser_is_for_this_host_and_no_script_and_says_nothing() {
     let world = World::of_one_network().await;
     world.register_alice().await;

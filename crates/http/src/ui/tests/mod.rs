@@ -1,7 +1,6 @@
 //! The pages as a browser sees them, on the memory store.
 
 mod account;
-pub(in crate::ui) mod authenticator;
 mod changed_meanwhile;
 mod consent;
 mod device;

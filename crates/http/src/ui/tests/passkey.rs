@@ -4,9 +4,9 @@ use axum::http::StatusCode;
 use serde_json::Value;
 use sluice_identity::factor::{EnrolmentOutcome, NewPasskey};
 use sluice_primitives::{IdentityId, Lifetime};
+use sluice_testkit::Authenticator;
 
-use super::authenticator::Authenticator;
-use super::people::passkeys;
+use super::people::{ORIGIN, passkeys};
 use super::world::{ALICE, Answer, PASSWORD, World};
 
 impl World {
@@ -14,7 +14,7 @@ impl World {
         let world = Self::of(|config| config.passkeys = Some(passkeys())).await;
         let alice = world.verified_alice().await;
         let identity = world.identity(alice).await;
-        let mut authenticator = Authenticator::in_hardware(1);
+        let mut authenticator = Authenticator::in_hardware(1, ORIGIN);
         let context = b"enrolment";
         let begun = world.ui.factors.begin_passkey_enrolment(&identity, context).await.unwrap().unwrap();
         let response = authenticator.create(&begun.options);
@@ -88,7 +88,7 @@ async fn whoever_has_a_passkey_is_asked_for_it_after_the_password() {
     assert!(asked.body.contains("Use a passkey") && !asked.body.contains("id=\"code\""), "{}", asked.body);
     let (ticket, offered) = (asked.field("ticket"), asked.field("offered"));
     let step = [("ticket", ticket.as_str()), ("offered", offered.as_str())];
-    let mut stranger = Authenticator::in_hardware(2);
+    let mut stranger = Authenticator::in_hardware(2, ORIGIN);
     let refused = world.press(&asked, &mut stranger, &step).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(refused.body.contains("This passkey did not work. Please try again."), "{}", refused.body);

@@ -14,6 +14,7 @@ use sluice_crypto::Sealer;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig, QueueLimits};
 use sluice_identity::account::{Claimant, MailProof};
+use sluice_identity::proof_of_work::ProofOfWork;
 use sluice_identity::{Identity, RegistrationOutcome, SignUp};
 use sluice_oauth::Config;
 use sluice_oauth::authorization::{Browser, SessionCookie};
@@ -33,12 +34,13 @@ use sluice_primitives::{
     GrantId, IdentityId, Lifetime, ManualClock, NetworkId, OsRng, Secret, SessionId, Timestamp,
 };
 use sluice_protocol::{ClientId, Prompt, ResponseMode, ResponseType, Subject};
+use sluice_store_contract::people::{Mailbox, People};
 use sluice_store_contract::{MemoryStore, given};
 use sluice_token::RevocationSet;
 use sluice_token::jwt::{BelowExt, ScopeClaim};
 use tower::ServiceExt;
 
-use super::people::{Base, Mailbox, mailed_code};
+use super::people::{links, mailed_code};
 use crate::cookies::{CookiePolicy, SameSite};
 use crate::ui::{UiState, routes};
 
@@ -154,16 +156,20 @@ impl World {
         let queues = QueueLimits { login: 1, ..QueueLimits::default() };
         let pool = HashPoolConfig { threads: NonZeroUsize::MIN, queues, ..HashPoolConfig::default() };
         let pool = Arc::new(HashPool::start(&pool).unwrap());
-        let base = Base {
+        let base = People {
             store: store.clone(),
             clock: clock.clone(),
+            rng: rng.clone(),
             sealer: sealer.clone(),
             pool: pool.clone(),
-            issuer: config.issuer.clone(),
             config: people,
+            issuer: config.issuer.as_str().to_owned(),
+            links: links(&config.issuer),
             sends_mail,
         };
-        let people = base.people();
+        let people = base.services();
+        let puzzles = base.config.proof_of_work;
+        let proof_of_work = ProofOfWork::new(puzzles, sealer.clone(), clock.clone(), rng.clone());
         let clients = Arc::new(ClientDirectory::new(store.clone(), 10));
         let flow_sealer = || {
             let lifetime = config.lifetimes.flow;
@@ -187,7 +193,7 @@ impl World {
             registration: people.registration,
             factors: people.factors,
             accounts: people.accounts,
-            proof_of_work: people.proof_of_work,
+            proof_of_work: Arc::new(proof_of_work),
             rng: rng.clone(),
             login_sessions: Arc::new(LoginSessionService {
                 config: config.clone(),
@@ -236,7 +242,7 @@ impl World {
             store,
             sealer,
             key: BindingKey::generate(&OsRng),
-            mail: people.mail,
+            mail: base.mailbox(),
         };
         let client = Client { name: "<b>Shop</b>".to_owned(), ..given::client("shop", "owner") };
         world.store.insert(&client).await.unwrap();

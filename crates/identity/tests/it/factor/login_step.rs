@@ -8,9 +8,9 @@ use sluice_identity::identity::{IdentityDirectory, IdentityStatus, NewCredential
 use sluice_identity::mail::MailRepository;
 use sluice_primitives::Lifetime;
 use sluice_store_contract::given;
+use sluice_testkit::Authenticator;
 
-use super::authenticator::Authenticator;
-use super::world::{CONTEXT, World, network};
+use super::world::{CONTEXT, ORIGIN, World, network};
 
 impl World {
     async fn finish(&self, ticket: &str, proof: FactorProof<'_>) -> FactorOutcome {
@@ -53,7 +53,7 @@ async fn who_has_shown_a_passkey_shows_nothing_else() {
 async fn each_factor_completes_a_login_and_says_so() {
     let world = World::new().await;
     let (app, enrolled) = world.app().await;
-    let mut key = Authenticator::in_hardware(1);
+    let mut key = Authenticator::in_hardware(1, ORIGIN);
     world.passkey(&mut key).await;
     let recovery_code = enrolled.recovery_codes.unwrap()[0].grouped();
     let code = app.code(&world.clock);

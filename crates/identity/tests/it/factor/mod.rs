@@ -1,6 +1,5 @@
 //! Second factors.
 
-mod authenticator;
 mod login_step;
 mod passkey;
 mod recovery_code;

@@ -8,9 +8,9 @@ use sluice_identity::factor::{
 use sluice_identity::identity::{IdentityDirectory, IdentityStatus};
 use sluice_primitives::{IdentityId, Lifetime};
 use sluice_store_contract::given;
+use sluice_testkit::Authenticator;
 
-use super::authenticator::Authenticator;
-use super::world::{CONTEXT, World, network};
+use super::world::{CONTEXT, ORIGIN, World, network};
 
 impl World {
     async fn begin_enrolment(&self) -> PasskeyChallenge {
@@ -46,7 +46,8 @@ impl World {
 
 #[tokio::test]
 async fn a_passkey_alone_logs_its_person_in() {
-    for (mut key, method) in [(Authenticator::in_hardware(1), "hwk"), (Authenticator::in_software(1), "swk")]
+    for (mut key, method) in
+        [(Authenticator::in_hardware(1, ORIGIN), "hwk"), (Authenticator::in_software(1, ORIGIN), "swk")]
     {
         let world = World::new().await;
         world.passkey(&mut key).await;
@@ -62,7 +63,7 @@ async fn a_passkey_alone_logs_its_person_in() {
 #[tokio::test]
 async fn what_browsers_are_asked_is_that_of_the_site() {
     let world = World::new().await;
-    let mut key = Authenticator::in_software(1);
+    let mut key = Authenticator::in_software(1, ORIGIN);
     let begun = world.begin_enrolment().await;
     let options = &begun.options["publicKey"];
     assert_eq!(options["rp"]["id"], "id.example.com");
@@ -89,7 +90,7 @@ async fn what_browsers_are_asked_is_that_of_the_site() {
 #[tokio::test]
 async fn a_passkey_is_enrolled_once() {
     let world = World::new().await;
-    let mut key = Authenticator::in_hardware(1);
+    let mut key = Authenticator::in_hardware(1, ORIGIN);
     let begun = world.begin_enrolment().await;
     let meanwhile = world.begin_enrolment().await;
     let response = key.create(&begun.options);
@@ -108,15 +109,15 @@ async fn a_passkey_is_enrolled_once() {
 #[tokio::test]
 async fn a_key_of_another_origin_without_verification_or_too_late_is_not_enrolled() {
     let world = World::new().await;
-    let mut elsewhere = Authenticator::in_hardware(1);
+    let mut elsewhere = Authenticator::in_hardware(1, ORIGIN);
     elsewhere.origin = "https://id.example.com.evil.example".to_owned();
-    for mut key in [elsewhere, Authenticator::in_hardware(2).without_verification()] {
+    for mut key in [elsewhere, Authenticator::in_hardware(2, ORIGIN).without_verification()] {
         let begun = world.begin_enrolment().await;
         let response = key.create(&begun.options);
         assert_eq!(world.finish_enrolment(&begun, &response).await, EnrolmentOutcome::Wrong);
     }
     let begun = world.begin_enrolment().await;
-    let response = Authenticator::in_hardware(3).create(&begun.options);
+    let response = Authenticator::in_hardware(3, ORIGIN).create(&begun.options);
     assert_eq!(world.finish_enrolment(&begun, "{}").await, EnrolmentOutcome::Wrong);
     let new = NewPasskey { state: &begun.state, response: &response, name: "", context: b"another" };
     let other_context = world.service.finish_passkey_enrolment(&world.alice, new).await.unwrap();
@@ -132,7 +133,7 @@ async fn a_key_of_another_origin_without_verification_or_too_late_is_not_enrolle
 
 #[tokio::test]
 async fn an_answer_is_right_once() {
-    for mut key in [Authenticator::in_hardware(1), Authenticator::in_software(1)] {
+    for mut key in [Authenticator::in_hardware(1, ORIGIN), Authenticator::in_software(1, ORIGIN)] {
         let world = World::new().await;
         world.passkey(&mut key).await;
         let asked = world.ask(None).await;
@@ -151,7 +152,7 @@ async fn an_answer_is_right_once() {
 #[tokio::test]
 async fn of_two_uses_of_one_answer_one_succeeds() {
     let world = World::new().await;
-    let mut key = Authenticator::in_software(1);
+    let mut key = Authenticator::in_software(1, ORIGIN);
     world.passkey(&mut key).await;
     let asked = world.ask(None).await;
     let response = key.get(&asked.options);
@@ -162,7 +163,7 @@ async fn of_two_uses_of_one_answer_one_succeeds() {
 #[tokio::test]
 async fn an_answer_for_another_origin_is_refused() {
     let world = World::new().await;
-    let mut key = Authenticator::in_software(1);
+    let mut key = Authenticator::in_software(1, ORIGIN);
     world.passkey(&mut key).await;
     for origin in ["https://example.com", "http://id.example.com", "https://evil.id.example.com"] {
         key.origin = origin.to_owned();
@@ -174,7 +175,7 @@ async fn an_answer_for_another_origin_is_refused() {
 #[tokio::test]
 async fn an_answer_for_another_context_or_another_question_or_too_late_is_refused() {
     let world = World::new().await;
-    let mut key = Authenticator::in_software(1);
+    let mut key = Authenticator::in_software(1, ORIGIN);
     world.passkey(&mut key).await;
     let asked = world.ask(None).await;
     let response = key.get(&asked.options);
@@ -190,7 +191,7 @@ async fn an_answer_for_another_context_or_another_question_or_too_late_is_refuse
 #[tokio::test]
 async fn an_authenticator_that_does_not_verify_its_user_is_refused() {
     let world = World::new().await;
-    let mut key = Authenticator::in_hardware(1);
+    let mut key = Authenticator::in_hardware(1, ORIGIN);
     world.passkey(&mut key).await;
     let mut key = key.without_verification();
     let asked = world.ask(None).await;
@@ -200,7 +201,7 @@ async fn an_authenticator_that_does_not_verify_its_user_is_refused() {
 #[tokio::test]
 async fn a_counter_that_goes_back_is_refused() {
     let world = World::new().await;
-    let mut key = Authenticator::in_hardware(1);
+    let mut key = Authenticator::in_hardware(1, ORIGIN);
     world.passkey(&mut key).await;
     key.counter = 10;
     let asked = world.ask(None).await;
@@ -217,10 +218,10 @@ async fn a_counter_that_goes_back_is_refused() {
 async fn nobody_passes_for_somebody_else_with_a_passkey_of_their_own() {
     let world = World::new().await;
     let bob = world.verified("bob@example.com").await;
-    let mut key = Authenticator::in_software(1);
+    let mut key = Authenticator::in_software(1, ORIGIN);
     world.passkey(&mut key).await;
     // Bob's authenticator claims Alice's key, and to be hers; it has another key.
-    let mut forged = Authenticator::in_software(1);
+    let mut forged = Authenticator::in_software(1, ORIGIN);
     forged.user.clone_from(&key.user);
     let asked = world.ask(None).await;
     assert_eq!(world.show(&asked, &forged.get(&asked.options)).await, None);
@@ -231,7 +232,7 @@ async fn nobody_passes_for_somebody_else_with_a_passkey_of_their_own() {
     let checked = world.service.check(&bob, proof, CONTEXT, network()).await.unwrap();
     assert_eq!(checked, FactorCheck::Wrong);
     // Bob's own, where Alice's was asked for.
-    let mut own = Authenticator::in_software(2);
+    let mut own = Authenticator::in_software(2, ORIGIN);
     let begun = world.service.begin_passkey_enrolment(&bob, CONTEXT).await.unwrap().unwrap();
     let response = own.create(&begun.options);
     let new = NewPasskey { state: &begun.state, response: &response, name: "", context: CONTEXT };
@@ -249,7 +250,7 @@ async fn nobody_passes_for_somebody_else_with_a_passkey_of_their_own() {
 #[tokio::test]
 async fn a_passkey_is_a_second_factor_too() {
     let world = World::new().await;
-    let mut key = Authenticator::in_hardware(1);
+    let mut key = Authenticator::in_hardware(1, ORIGIN);
     world.passkey(&mut key).await;
     let asked = world.ask(Some(world.alice.id)).await;
     let response = key.get(&asked.options);
@@ -262,7 +263,7 @@ async fn a_passkey_is_a_second_factor_too() {
 #[tokio::test]
 async fn a_removed_passkey_and_a_disabled_person_do_not_log_in() {
     let world = World::new().await;
-    let mut key = Authenticator::in_software(1);
+    let mut key = Authenticator::in_software(1, ORIGIN);
     let enrolled = world.passkey(&mut key).await;
     let mut disable = given::change(&world.alice, 10);
     disable.status = Some(IdentityStatus::Disabled);

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use aws_lc_rs::hmac;
 use sluice_crypto::{Sealer, SystemSecret};
 use sluice_identity::config::{LimitsConfig, PasskeyConfig};
 use sluice_identity::factor::{
@@ -135,11 +134,6 @@ impl App {
 
     /// The code that an app shows whose clock says this.
     pub(crate) fn code_at(&self, now: Timestamp) -> String {
-        let step = (now.as_secs() / 30).to_be_bytes();
-        let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &self.0);
-        let tag = hmac::sign(&key, &step);
-        let offset = usize::from(tag.as_ref()[19] & 0xf);
-        let number = u32::from_be_bytes(tag.as_ref()[offset..offset + 4].try_into().unwrap());
-        format!("{:06}", (number & 0x7fff_ffff) % 1_000_000)
+        sluice_testkit::app_code(&self.0, now.as_secs())
     }
 }

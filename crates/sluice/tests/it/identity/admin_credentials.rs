@@ -52,17 +52,12 @@ async fn sessions_are_seen_and_ended(backend: Backend) {
 }
 
 /// What an authenticator app with this secret shows now (RFC 6238).
-fn shown(sluice: &TestSluice, secret: &TotpSecret) -> String {
-    use aws_lc_rs::hmac;
-    let step = (sluice.clock.now().as_secs() / 30).to_be_bytes();
-    let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret.expose()), &step);
-    let offset = usize::from(tag.as_ref()[19] & 0xf);
-    let number = u32::from_be_bytes(tag.as_ref()[offset..offset + 4].try_into().unwrap());
-    format!("{:06}", (number & 0x7fff_ffff) % 1_000_000)
+pub(super) fn shown(sluice: &TestSluice, secret: &TotpSecret) -> String {
+    sluice_testkit::app_code(secret.expose(), sluice.clock.now().as_secs())
 }
 
 /// Somebody adds an authenticator app.
-async fn enrol(sluice: &TestSluice, tokens: &Tokens) -> TotpSecret {
+pub(super) async fn enrol(sluice: &TestSluice, tokens: &Tokens) -> TotpSecret {
     let api = Api::of(sluice);
     let begun = api.post_as(tokens, "/auth/factors/totp", json!({"password": PASSWORD})).await.ok();
     let secret = TotpSecret::from_base32(begun["secret"].as_str().unwrap()).unwrap();

@@ -22,5 +22,6 @@ mod recovery;
 mod refresh;
 mod registration;
 mod sessions;
+mod step_up;
 mod subject;
 mod verification;

@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde_json::json;
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Backend, SmtpServer, SmtpStep, TestSluice};
-use tokio::net::TcpListener;
-use tokio::time::Instant;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, timeout};
 
 use super::people::{ALICE, Api, BOB, node, node_after, node_on, shows};
 use super::postbox::{self, sends_to, to, token};
@@ -19,13 +20,16 @@ on_both_stores! {
     a_mail_that_is_refused_for_good_is_a_dead_letter_and_delays_nobody,
     a_mail_whose_code_is_too_old_is_not_sent_any_more,
     a_mail_server_that_says_nothing_holds_up_no_node_that_stops_and_the_mail_goes_out_later,
+    a_node_that_stops_hears_what_became_of_a_mail_that_the_server_has,
 }
 
 const WAITING: &str = r#"sluice_mail_outbox{state="waiting"}"#;
 const DEAD: &str = r#"sluice_mail_outbox{state="dead"}"#;
 const SENT: &str = r#"sluice_mail_deliveries_total{outcome="sent"}"#;
-/// What stopping takes at most: half a second of grace, and the rest of it on a busy machine. The mail server has 30.
+/// What stopping takes at most: three seconds of grace, and the rest of it on a busy machine. The mail server has 30.
 const HELD_UP: Duration = Duration::from_secs(5);
+/// Longer than the grace.
+const PATIENT: Duration = Duration::from_secs(4);
 const FAILED: &str = r#"sluice_mail_deliveries_total{outcome="failed"}"#;
 
 async fn shows_all(sluice: &TestSluice, expected: [(&str, u32); 4]) {
@@ -131,5 +135,49 @@ async fn a_mail_server_that_says_nothing_holds_up_no_node_that_stops_and_the_mai
     sluice.advance(Lifetime::secs(121));
     smtp.wait_for_mail_to(ALICE).await;
     shows_all(&sluice, [(SENT, 1), (WAITING, 0), (FAILED, 0), (DEAD, 0)]).await;
+    sluice.node.stop().await;
+}
+
+/// A mail server that hears a mail to the end of its text, and then thinks about it.
+async fn hear_mail(listener: &TcpListener) -> BufStream<TcpStream> {
+    let mut stream = BufStream::new(listener.accept().await.unwrap().0);
+    let (mut line, mut reply) = (String::new(), "220 here\r\n");
+    while !reply.starts_with("354") {
+        say(&mut stream, reply).await;
+        line.clear();
+        stream.read_line(&mut line).await.unwrap();
+        reply = if line.starts_with("DATA") { "354 go on\r\n" } else { "250 well\r\n" };
+    }
+    say(&mut stream, reply).await;
+    while line != ".\r\n" {
+        line.clear();
+        stream.read_line(&mut line).await.unwrap();
+    }
+    stream
+}
+
+async fn say(stream: &mut BufStream<TcpStream>, reply: &str) {
+    stream.write_all(reply.as_bytes()).await.unwrap();
+    stream.flush().await.unwrap();
+}
+
+async fn a_node_that_stops_hears_what_became_of_a_mail_that_the_server_has(backend: Backend) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("smtp://{}?starttls=never", listener.local_addr().unwrap());
+    let sluice = node(backend, &sends_to(&url)).await;
+    Api::of(&sluice).register(ALICE).await;
+    let mut server = hear_mail(&listener).await;
+    let site = (Arc::clone(&sluice.database), Arc::clone(&sluice.clock));
+    let mut stopping = tokio::spawn(sluice.node.stop());
+    assert!(timeout(PATIENT, &mut stopping).await.is_err(), "it waits for the answer");
+    say(&mut server, "250 it is mine now\r\n").await;
+    stopping.await.unwrap();
+    let smtp = SmtpServer::start().await;
+    let sluice = node_on(site, &sends_to(&smtp.url())).await;
+    sluice.advance(Lifetime::secs(121));
+    Api::of(&sluice).register(BOB).await;
+    smtp.wait_for_mail_to(BOB).await;
+    shows_all(&sluice, [(SENT, 1), (WAITING, 0), (FAILED, 0), (DEAD, 0)]).await;
+    assert!(to(&smtp.received(), ALICE).is_empty(), "nobody sends it again");
     sluice.node.stop().await;
 }

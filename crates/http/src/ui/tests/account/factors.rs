@@ -3,10 +3,10 @@
 use axum::http::StatusCode;
 use sluice_identity::factor::EnrolmentOutcome;
 use sluice_primitives::Lifetime;
+use sluice_testkit::Authenticator;
 
 use super::Visitor;
-use crate::ui::tests::authenticator::Authenticator;
-use crate::ui::tests::people::{app_code, passkeys};
+use crate::ui::tests::people::{ORIGIN, app_code, passkeys};
 use crate::ui::tests::world::{ALICE, Answer, PASSWORD, World};
 
 const TOTP: &str = "/ui/account/factors/totp";
@@ -161,7 +161,7 @@ async fn a_passkey_is_added_and_signs_in_alone() {
     let id = world.register_alice().await;
     world.verify(id).await;
     let alice = Visitor::signed_in(&world).await;
-    let mut authenticator = Authenticator::in_hardware(1);
+    let mut authenticator = Authenticator::in_hardware(1, ORIGIN);
     let shown = alice.get("/ui/account/factors/passkey").await;
     let made = alice.press(&shown, &mut authenticator, &[("name", "Key")]).await;
     assert_eq!(made.body.matches("<li><code>").count(), 10, "{}", made.body);

@@ -16,8 +16,8 @@ use serde_json::Value;
 use sluice_identity::identity::{Changed, IdentityChange};
 use sluice_identity::{RegistrationOutcome, SignUp};
 use sluice_primitives::{AttemptId, IdentityId, OsRng, Secret};
+use sluice_testkit::Authenticator;
 
-use super::authenticator::Authenticator;
 use super::world::{ALICE, Answer, PASSWORD, World, form};
 
 const BOB: &str = "bob@example.com";

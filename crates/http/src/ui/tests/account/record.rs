@@ -105,6 +105,23 @@ async fn another_password_signs_out_everybody_but_this_browser() {
 }
 
 #[tokio::test]
+async fn the_browser_that_another_password_was_set_with_is_the_only_one_that_is_still_known() {
+    let world = World::of(|config| config.limits.exempt.clear()).await;
+    world.register_alice().await;
+    let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
+    alice.fill_in("/ui/account/password", &[("password", PASSWORD), ("new_password", NEW_PASSWORD)]).await;
+    let stranger = Visitor::of(&world);
+    for _ in 0..6 {
+        stranger.sign_in("/ui/account/login", ALICE).await;
+    }
+    for (browser, status) in [(&alice, StatusCode::SEE_OTHER), (&other, StatusCode::TOO_MANY_REQUESTS)] {
+        browser.jar.borrow_mut().retain(|name, _| name.ends_with("_known"));
+        let fields = [("email", ALICE), ("password", NEW_PASSWORD)];
+        assert_eq!(browser.fill_in("/ui/account/login", &fields).await.status, status);
+    }
+}
+
+#[tokio::test]
 async fn an_account_is_deleted_by_its_address_and_password_only() {
     let world = World::new().await;
     let id = world.register_alice().await;

@@ -1,1 +1,0 @@
-SELECT subject FROM login_session WHERE sid = ?1
