@@ -2,9 +2,10 @@
 //!
 //! [`public`]: what browsers and clients use. `identity`: the API of people. [`admin`]: Hydra's admin API. [`link`](link()): what gateways elsewhere need. `ui`: the built-in pages. `extract`,
 //! `respond`: what handlers share. `cookies`: a browser's cookies. `cors`: who may read answers. `router`: which
-//! path leads where. `proxies`: whom this server believes about its clients.
+//! path leads where, `busy`: what goes around it. `proxies`: whom this server believes about its clients.
 
 mod admin;
+mod busy;
 mod cookies;
 mod cors;
 mod extract;
@@ -18,6 +19,7 @@ mod state;
 mod ui;
 
 pub use admin::wire::client_form::read_client;
+pub use busy::{Answering, BusyRoute, Routes};
 pub use cookies::{CookiePolicy, SameSite};
 pub use cors::CorsPolicy;
 pub use identity::{IdentityState, read_identity_bodies};

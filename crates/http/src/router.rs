@@ -1,17 +1,17 @@
 //! Which path leads where.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use sluice_primitives::Secret;
 
 use crate::admin::{self, clients, flows, identities, keys, sessions, tokens, trust};
+use crate::busy::{self, BusyRoute, Routes};
 use crate::cors::{self, Cors};
 use crate::extract::bearer;
 use crate::identity;
@@ -24,11 +24,29 @@ use crate::ui;
 
 /// A larger body is refused by the admin API, in bytes.
 const MAX_ADMIN_BODY: usize = 1024 * 1024;
-/// How long a request may take, its body included. A store answers, or gives up, long before.
-const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 
 /// The public API, below the path that it is reached at.
-pub fn public(state: PublicState) -> Router {
+pub fn public(state: PublicState) -> Routes {
+    let state = Arc::new(state);
+    // One count of holders to touch for each request, instead of one for each service.
+    Routes { busy: busy_public(&state), rest: all_public(state) }
+}
+
+fn busy_public(state: &Arc<PublicState>) -> Vec<BusyRoute> {
+    let issuer = state.config.issuer.path();
+    let at = |path: &str| format!("{issuer}{path}");
+    let mut busy = vec![
+        busy::public(Method::GET, at("/oauth2/auth"), authorize::get, state),
+        busy::public(Method::POST, at("/oauth2/token"), token::post, state),
+        busy::public(Method::POST, at("/oauth2/introspect"), introspect::post, state),
+        busy::public(Method::POST, at("/oauth2/revoke"), revoke::post, state),
+        busy::public(Method::GET, at("/userinfo"), userinfo::answer, state),
+    ];
+    busy.extend(state.identity.iter().flat_map(|people| identity::busy(issuer, people)));
+    busy
+}
+
+fn all_public(state: Arc<PublicState>) -> Router {
     let (health, version) = (Arc::clone(&state.health), state.version);
     let path = state.config.issuer.path().to_owned();
     let cors = state.cors.clone().map(|policy| Cors {
@@ -82,7 +100,34 @@ pub fn public(state: PublicState) -> Router {
 }
 
 /// The admin API, and `beside` it what the caller puts behind the same credential.
-pub fn admin(state: AdminState, beside: Router) -> Router {
+pub fn admin(state: AdminState, beside: Router) -> Routes {
+    let state = Arc::new(state);
+    Routes { busy: busy_admin(&state), rest: all_admin(state, beside) }
+}
+
+fn busy_admin(state: &Arc<AdminState>) -> Vec<BusyRoute> {
+    let requests = "/admin/oauth2/auth/requests";
+    let credential = state.bearer.as_ref();
+    let mut busy = vec![
+        busy::admin((Method::GET, &format!("{requests}/login")), (flows::login, state), credential),
+        busy::admin(
+            (Method::PUT, &format!("{requests}/login/accept")),
+            (flows::accept_login, state),
+            credential,
+        ),
+        busy::admin((Method::GET, &format!("{requests}/consent")), (flows::consent, state), credential),
+        busy::admin(
+            (Method::PUT, &format!("{requests}/consent/accept")),
+            (flows::accept_consent, state),
+            credential,
+        ),
+        busy::admin((Method::POST, "/admin/oauth2/introspect"), (tokens::introspect, state), credential),
+    ];
+    busy.extend(clients::busy(&state.clients, credential));
+    busy
+}
+
+fn all_admin(state: Arc<AdminState>, beside: Router) -> Router {
     let (health, version) = (Arc::clone(&state.health), state.version);
     let requests = "/admin/oauth2/auth/requests";
     let bearer = state.bearer.clone();
@@ -137,12 +182,8 @@ pub fn admin(state: AdminState, beside: Router) -> Router {
         .route("/version", get(move || health::version(version)))
 }
 
-/// However slowly a body comes, a request ends: what waits holds a connection.
 async fn bounded(request: Request, next: Next) -> Response {
-    match tokio::time::timeout(LONGEST_REQUEST, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => (StatusCode::REQUEST_TIMEOUT, [("connection", "close")]).into_response(),
-    }
+    busy::bounded(next.run(request)).await
 }
 
 /// A page of another site must not speak for the operator whose browser can reach an open admin port (Fetch Metadata §2.3).

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr2;
 use thiserror::Error;
 
 /// More parameters than this are refused.
@@ -40,10 +41,8 @@ impl<'a> Parameters<'a> {
             return Err(InvalidParameters::TooLong(max));
         }
         let mut kept: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
-        for (name, value) in form_urlencoded::parse(raw) {
-            if value.contains('\u{FFFD}') || name.contains('\u{FFFD}') {
-                return Err(InvalidParameters::NotUtf8);
-            }
+        for pair in raw.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = decoded(pair)?;
             if kept.len() == MAX_PARAMETERS {
                 return Err(InvalidParameters::TooMany);
             }
@@ -84,6 +83,21 @@ impl<'a> Parameters<'a> {
     }
 }
 
+/// A pair; most have nothing that is to be decoded.
+fn decoded(pair: &[u8]) -> Result<(Cow<'_, str>, Cow<'_, str>), InvalidParameters> {
+    if memchr2(b'%', b'+', pair).is_none() {
+        let text = std::str::from_utf8(pair).map_err(|_| InvalidParameters::NotUtf8)?;
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        return Ok((name.into(), value.into()));
+    }
+    let (name, value) = form_urlencoded::parse(pair).next().unwrap_or_default();
+    // What takes the place of bytes that are no text.
+    if value.contains(char::REPLACEMENT_CHARACTER) || name.contains(char::REPLACEMENT_CHARACTER) {
+        return Err(InvalidParameters::NotUtf8);
+    }
+    Ok((name, value))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +116,18 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn every_form_is_read_as_the_library_reads_it(raw in "[a-c=&%+2Fé]{0,40}") {
+            let library: Vec<_> = form_urlencoded::parse(raw.as_bytes()).collect();
+            let is_text = !library.iter().any(|(name, value)| format!("{name}{value}").contains('\u{FFFD}'));
+            let ours = Parameters::parse(raw.as_bytes(), 4096, &library.iter().map(|(name, _)| name.as_ref()).collect::<Vec<_>>());
+            proptest::prop_assert_eq!(ours.is_ok(), is_text);
+            if let Ok(ours) = ours {
+                let pairs: Vec<_> = library.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+                proptest::prop_assert_eq!(ours.iter().collect::<Vec<_>>(), pairs);
+            }
+        }
+
         #[test]
         fn parsing_never_panics(raw: Vec<u8>) {
             let _ = Parameters::parse(&raw, 4096, &["resource"]);

@@ -34,6 +34,11 @@ pub enum InvalidRedirectUri {
 }
 
 impl RedirectUri {
+    /// The URI that was parsed before, where this server alone could keep it: in a sealed value.
+    pub fn parsed_before(raw: &str) -> Self {
+        Self(raw.into())
+    }
+
     /// The URI exactly as it was received.
     pub fn as_str(&self) -> &str {
         &self.0

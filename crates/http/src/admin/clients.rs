@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::{DefaultBodyLimit, RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
-use axum::{Json, Router};
 use http::header::{LINK, LOCATION};
-use http::{HeaderMap, HeaderValue, StatusCode};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sluice_oauth::client::{ClientPage, ClientService, ListClients, RefusedPatch};
+use sluice_primitives::Secret;
 use sluice_protocol::ClientId;
 
 use super::json_body::{JsonBody, MAX_BODY};
@@ -17,7 +18,9 @@ use super::path::Path;
 use super::wire::client::ClientBody;
 use super::wire::client_form::{patch_client, read_client};
 use super::wire::lifespans::LifespansBody;
+use crate::busy::{self, BusyRoute};
 use crate::respond::AdminError;
+use crate::respond::Json;
 
 type Clients = State<Arc<ClientService>>;
 
@@ -32,6 +35,22 @@ pub(crate) fn routes(clients: Arc<ClientService>) -> Router {
         .route("/admin/clients/{id}/secrets/rotate", post(rotate_secret).delete(forget_rotated_secrets))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(clients)
+}
+
+/// What of them goes around the router.
+pub(crate) fn busy(clients: &Arc<ClientService>, credential: Option<&Arc<Secret<String>>>) -> [BusyRoute; 3] {
+    [
+        busy::admin((Method::GET, PATH), (list, clients), credential),
+        busy::admin((Method::POST, PATH), (create, clients), credential),
+        busy::admin((Method::GET, "/admin/clients/{id}"), (find_by_path, clients), credential),
+    ]
+}
+
+/// As [`find`], where no router has taken the path apart.
+async fn find_by_path(State(clients): Clients, uri: Uri) -> Result<Response, AdminError> {
+    let raw = uri.path().rsplit('/').next().unwrap_or_default();
+    let id = percent_decode_str(raw).decode_utf8().map_err(|_| AdminError::not_found())?;
+    told(&clients, &id).await
 }
 
 async fn list(State(clients): Clients, RawQuery(query): RawQuery) -> Result<Response, AdminError> {
@@ -50,7 +69,11 @@ async fn create(State(clients): Clients, body: JsonBody) -> Result<Response, Adm
 }
 
 async fn find(State(clients): Clients, Path(id): Path<String>) -> Result<Response, AdminError> {
-    let client = clients.get(&client_id(&id)?).await?;
+    told(&clients, &id).await
+}
+
+async fn told(clients: &ClientService, id: &str) -> Result<Response, AdminError> {
+    let client = clients.get(&client_id(id)?).await?;
     Ok(Json(ClientBody::from(&*client)).into_response())
 }
 

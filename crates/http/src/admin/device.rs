@@ -1,5 +1,7 @@
 //! `/admin/oauth2/auth/requests/device/accept` (Hydra): what a verification page of one's own asks for.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
@@ -27,7 +29,7 @@ struct AcceptUserCodeBody {
 
 /// `PUT …/device/accept`.
 pub(crate) async fn accept(
-    State(state): State<AdminState>,
+    State(state): State<Arc<AdminState>>,
     RawQuery(query): RawQuery,
     body: JsonBody,
 ) -> Answer {

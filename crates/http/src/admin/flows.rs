@@ -1,6 +1,7 @@
 //! `/admin/oauth2/auth/requests/{login,consent,logout}` (Hydra).
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -14,6 +15,7 @@ use super::wire::flow::{
     RejectBody,
 };
 use crate::respond::AdminError;
+use crate::respond::Json;
 use crate::state::AdminState;
 
 /// What is said of a flow that is over, and cannot begin again.
@@ -24,7 +26,7 @@ const NO_WAY_OUT: &str = "The flow has expired or was completed. Only the client
 pub(super) type Answer = Result<Response, Refusal>;
 
 /// `GET …/login`.
-pub(crate) async fn login(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+pub(crate) async fn login(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let challenge = challenge(query.as_deref(), "login_challenge")?;
     let answer = state.flows.login(&challenge).await.map_err(problem)?;
     Ok(Json(LoginRequestBody::new(&challenge, &answer)).into_response())
@@ -32,7 +34,7 @@ pub(crate) async fn login(State(state): State<AdminState>, RawQuery(query): RawQ
 
 /// `PUT …/login/accept`.
 pub(crate) async fn accept_login(
-    State(state): State<AdminState>,
+    State(state): State<Arc<AdminState>>,
     RawQuery(query): RawQuery,
     body: JsonBody,
 ) -> Answer {
@@ -43,7 +45,7 @@ pub(crate) async fn accept_login(
 
 /// `PUT …/login/reject`.
 pub(crate) async fn reject_login(
-    State(state): State<AdminState>,
+    State(state): State<Arc<AdminState>>,
     RawQuery(query): RawQuery,
     body: JsonBody,
 ) -> Answer {
@@ -53,7 +55,7 @@ pub(crate) async fn reject_login(
 }
 
 /// `GET …/consent`.
-pub(crate) async fn consent(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+pub(crate) async fn consent(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let challenge = challenge(query.as_deref(), "consent_challenge")?;
     let answer = state.flows.consent(&challenge).await.map_err(problem)?;
     Ok(Json(ConsentRequestBody::new(&challenge, &answer)).into_response())
@@ -61,7 +63,7 @@ pub(crate) async fn consent(State(state): State<AdminState>, RawQuery(query): Ra
 
 /// `PUT …/consent/accept`.
 pub(crate) async fn accept_consent(
-    State(state): State<AdminState>,
+    State(state): State<Arc<AdminState>>,
     RawQuery(query): RawQuery,
     body: JsonBody,
 ) -> Answer {
@@ -72,7 +74,7 @@ pub(crate) async fn accept_consent(
 
 /// `PUT …/consent/reject`.
 pub(crate) async fn reject_consent(
-    State(state): State<AdminState>,
+    State(state): State<Arc<AdminState>>,
     RawQuery(query): RawQuery,
     body: JsonBody,
 ) -> Answer {
@@ -82,21 +84,21 @@ pub(crate) async fn reject_consent(
 }
 
 /// `GET …/logout`.
-pub(crate) async fn logout(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+pub(crate) async fn logout(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let challenge = challenge(query.as_deref(), "logout_challenge")?;
     let view = state.logout.request(&challenge).await.map_err(logout_problem)?;
     Ok(Json(LogoutRequestBody::new(&challenge, &view)).into_response())
 }
 
 /// `PUT …/logout/accept`.
-pub(crate) async fn accept_logout(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+pub(crate) async fn accept_logout(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let challenge = challenge(query.as_deref(), "logout_challenge")?;
     let redirect_to = state.logout.accept(&challenge).await.map_err(logout_problem)?;
     Ok(Json(RedirectTo { redirect_to }).into_response())
 }
 
 /// `PUT …/logout/reject`.
-pub(crate) async fn reject_logout(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+pub(crate) async fn reject_logout(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let challenge = challenge(query.as_deref(), "logout_challenge")?;
     state.logout.reject(&challenge).await.map_err(logout_problem)?;
     Ok(StatusCode::NO_CONTENT.into_response())

@@ -1,5 +1,7 @@
 //! `/admin/oauth2/auth/sessions/{login,consent}` (Hydra).
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
@@ -20,7 +22,7 @@ const MAX_PAGE: u32 = 500;
 type Answer = Result<Response, AdminError>;
 
 /// `DELETE …/sessions/login?subject=` or `?sid=`.
-pub(crate) async fn end_login(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+pub(crate) async fn end_login(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let query = query.unwrap_or_default();
     let parameters = parse(&query)?;
     let which = match (parameters.get("sid"), parameters.get("subject")) {
@@ -37,7 +39,7 @@ pub(crate) async fn end_login(State(state): State<AdminState>, RawQuery(query): 
 }
 
 /// `GET …/sessions/consent?subject=`.
-pub(crate) async fn list_consents(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+pub(crate) async fn list_consents(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let query = query.unwrap_or_default();
     let parameters = parse(&query)?;
     let subject = subject(parameters.get("subject").ok_or_else(missing_subject)?)?;
@@ -64,7 +66,10 @@ pub(crate) async fn list_consents(State(state): State<AdminState>, RawQuery(quer
 }
 
 /// `DELETE …/sessions/consent?subject=&client=|all=true` or `?consent_request_id=`.
-pub(crate) async fn revoke_consents(State(state): State<AdminState>, RawQuery(query): RawQuery) -> Answer {
+pub(crate) async fn revoke_consents(
+    State(state): State<Arc<AdminState>>,
+    RawQuery(query): RawQuery,
+) -> Answer {
     let query = query.unwrap_or_default();
     let parameters = parse(&query)?;
     let revoke = match (parameters.get("consent_request_id"), parameters.get("subject")) {

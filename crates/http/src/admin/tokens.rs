@@ -1,6 +1,7 @@
 //! `/admin/oauth2/introspect` (RFC 7662) and `/admin/oauth2/tokens` (Hydra).
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::extract::{RawQuery, Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -8,11 +9,12 @@ use sluice_protocol::{ErrorCode, Parameters};
 
 use crate::extract::{form_bytes, parameters};
 use crate::respond::AdminError;
+use crate::respond::Json;
 use crate::respond::oauth_error::refuse;
 use crate::state::AdminState;
 
 /// `POST /admin/oauth2/introspect`.
-pub(crate) async fn introspect(State(state): State<AdminState>, request: Request) -> Response {
+pub(crate) async fn introspect(State(state): State<Arc<AdminState>>, request: Request) -> Response {
     let body = match form_bytes(request).await {
         Ok((_, body)) => body,
         Err(error) => return refuse("introspection", ErrorCode::InvalidRequest, &error),
@@ -37,7 +39,7 @@ pub(crate) async fn introspect(State(state): State<AdminState>, request: Request
 
 /// `DELETE /admin/oauth2/tokens?client_id=`: everything the client was granted.
 pub(crate) async fn delete(
-    State(state): State<AdminState>,
+    State(state): State<Arc<AdminState>>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, AdminError> {
     let query = query.unwrap_or_default();

@@ -1,5 +1,7 @@
 //! `/oauth2/auth` (RFC 6749 §3.1).
 
+use std::sync::Arc;
+
 use axum::Extension;
 use axum::extract::{RawQuery, Request, State};
 use axum::http::HeaderMap;
@@ -16,7 +18,7 @@ use crate::state::PublicState;
 
 /// `GET /oauth2/auth`: any of the three legs of a flow.
 pub(crate) async fn get(
-    State(state): State<PublicState>,
+    State(state): State<Arc<PublicState>>,
     RawQuery(query): RawQuery,
     peer: Option<Extension<PeerAddress>>,
     headers: HeaderMap,
@@ -54,7 +56,7 @@ pub(super) async fn answer(state: &PublicState, step: Result<Step, Authorization
 
 /// `POST /oauth2/auth` (OpenID Connect Core §3.1.2.1): the same as `GET`, asked for again as `GET`, so that cookies with
 /// `SameSite=Lax` come along. No cookie is read before.
-pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     match form_bytes(request).await {
         Ok((_, bytes)) => redirect::ask_again_with_get(&state.config.issuer.endpoint("/oauth2/auth"), &bytes),
         Err(error) => {

@@ -1,6 +1,8 @@
 //! Devices without a browser: `POST /oauth2/device/auth` (RFC 8628 §3.1), where they ask, and `GET /oauth2/device/verify`,
 //! where their users come (Hydra's path).
 
+use std::sync::Arc;
+
 use axum::extract::{RawQuery, Request, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
@@ -16,7 +18,7 @@ use crate::respond::oauth_error::{no_store, refuse};
 use crate::state::PublicState;
 
 /// `POST /oauth2/device/auth`.
-pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let call = match client_call(request, &state.ui.proxies).await {
         Ok(call) => call,
         Err(error) => return refuse("device authorization", ErrorCode::InvalidRequest, &error),
@@ -43,7 +45,7 @@ async fn authorize(
 
 /// `GET /oauth2/device/verify`: a user comes to type a code, or the verification page sends the browser back.
 pub(crate) async fn verify(
-    State(state): State<PublicState>,
+    State(state): State<Arc<PublicState>>,
     RawQuery(query): RawQuery,
     peer: Option<Extension<PeerAddress>>,
     headers: HeaderMap,

@@ -1,6 +1,7 @@
 //! `POST /oauth2/introspect` (RFC 7662, RFC 9701): for resource servers, which authenticate as clients.
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue};
@@ -10,6 +11,7 @@ use sluice_oauth::introspection::for_clients::{Asked, IntrospectionError, Told};
 use sluice_protocol::ErrorCode;
 
 use crate::extract::{ClientCall, authorization, client_call, parameters};
+use crate::respond::Json;
 use crate::respond::oauth_error::{no_store, refuse};
 use crate::state::PublicState;
 
@@ -17,7 +19,7 @@ use crate::state::PublicState;
 const JWT: &str = "application/token-introspection+jwt";
 
 /// `POST /oauth2/introspect`.
-pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let call = match client_call(request, &state.ui.proxies).await {
         Ok(call) => call,
         Err(error) => return refuse("introspection", ErrorCode::InvalidRequest, &error),

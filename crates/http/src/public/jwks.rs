@@ -10,7 +10,7 @@ use sluice_oauth::keys::{JWKS_MAX_AGE, KeyRing};
 use crate::state::PublicState;
 
 /// `GET /.well-known/jwks.json`.
-pub(crate) async fn get(State(state): State<PublicState>) -> Response {
+pub(crate) async fn get(State(state): State<Arc<PublicState>>) -> Response {
     answer(&state.keys)
 }
 

@@ -1,5 +1,7 @@
 //! `/oauth2/sessions/logout` (OpenID Connect RP-Initiated Logout 1.0 §2).
 
+use std::sync::Arc;
+
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +17,7 @@ use crate::state::PublicState;
 
 /// `GET /oauth2/sessions/logout`: a client asks, or the logout page sends the browser back.
 pub(crate) async fn get(
-    State(state): State<PublicState>,
+    State(state): State<Arc<PublicState>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
@@ -23,7 +25,7 @@ pub(crate) async fn get(
 }
 
 /// `POST /oauth2/sessions/logout`: asked for again as `GET`, so that cookies with `SameSite=Lax` come along.
-pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     match form_bytes(request).await {
         Ok((_, bytes)) => {
             ask_again_with_get(&state.config.issuer.endpoint("/oauth2/sessions/logout"), &bytes)

@@ -1,5 +1,7 @@
 //! `POST /oauth2/par` (RFC 9126).
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -14,7 +16,7 @@ use crate::respond::oauth_error::{no_store, refuse};
 use crate::state::PublicState;
 
 /// `POST /oauth2/par`: 201 and a request URI (RFC 9126 §2.2).
-pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let call = match client_call(request, &state.ui.proxies).await {
         Ok(call) => call,
         Err(error) => {

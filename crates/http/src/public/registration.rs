@@ -1,5 +1,7 @@
 //! `/oauth2/register`: clients that register and manage themselves (RFC 7591, RFC 7592).
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -47,7 +49,7 @@ struct ErrorBody<'a> {
 
 /// `POST /oauth2/register` (RFC 7591 §3.1).
 pub(crate) async fn register(
-    State(state): State<PublicState>,
+    State(state): State<Arc<PublicState>>,
     request: Request,
 ) -> Result<Response, Refused> {
     let service = service(&state)?;
@@ -59,7 +61,7 @@ pub(crate) async fn register(
 
 /// `GET /oauth2/register/{id}` (RFC 7592 §2.1).
 pub(crate) async fn find(
-    State(state): State<PublicState>,
+    State(state): State<Arc<PublicState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
@@ -70,7 +72,7 @@ pub(crate) async fn find(
 
 /// `PUT /oauth2/register/{id}` (RFC 7592 §2.2).
 pub(crate) async fn replace(
-    State(state): State<PublicState>,
+    State(state): State<Arc<PublicState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, Refused> {
@@ -83,7 +85,7 @@ pub(crate) async fn replace(
 
 /// `DELETE /oauth2/register/{id}` (RFC 7592 §2.3).
 pub(crate) async fn delete(
-    State(state): State<PublicState>,
+    State(state): State<Arc<PublicState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Refused> {

@@ -1,5 +1,7 @@
 //! `POST /oauth2/revoke` (RFC 7009).
 
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -12,7 +14,7 @@ use crate::respond::oauth_error::{no_store, refuse};
 use crate::state::PublicState;
 
 /// `POST /oauth2/revoke`: 200 also for a token that is not known (RFC 7009 §2.2).
-pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let call = match client_call(request, &state.ui.proxies).await {
         Ok(call) => call,
         Err(error) => return refuse("revocation", ErrorCode::InvalidRequest, &error),

@@ -1,6 +1,7 @@
 //! `POST /oauth2/token` (RFC 6749 §3.2).
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -10,12 +11,13 @@ use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{ErrorCode, TokenRequest};
 
 use crate::extract::{ClientCall, authorization, client_call, parameters};
+use crate::respond::Json;
 use crate::respond::dpop::offer_nonce;
 use crate::respond::oauth_error::{no_store, refuse};
 use crate::state::PublicState;
 
 /// `POST /oauth2/token`.
-pub(crate) async fn post(State(state): State<PublicState>, request: Request) -> Response {
+pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let call = match client_call(request, &state.ui.proxies).await {
         Ok(call) => call,
         Err(error) => return refuse("token", ErrorCode::InvalidRequest, &error),

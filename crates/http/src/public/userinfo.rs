@@ -1,6 +1,7 @@
 //! `/userinfo` (OpenID Connect Core §5.3).
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{Method, StatusCode};
@@ -13,12 +14,13 @@ use sluice_oauth::userinfo::{Userinfo, UserinfoError};
 use sluice_protocol::ErrorCode;
 
 use crate::extract::{InvalidForm, access_token, authorization, caller, form_bytes, parameters};
+use crate::respond::Json;
 use crate::respond::dpop::offer_nonce;
 use crate::respond::oauth_error::{log, no_store, refuse};
 use crate::state::PublicState;
 
 /// `GET` and `POST /userinfo`, the token in the header or, with `POST`, in the form (RFC 6750 §2).
-pub(crate) async fn answer(State(state): State<PublicState>, request: Request) -> Response {
+pub(crate) async fn answer(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let caller = caller(request.headers(), request.extensions(), &state.ui.proxies);
     let scheme = access_token(request.headers()).map_or(TokenScheme::Bearer, |(scheme, _)| scheme);
     let mut response = match userinfo(&state, &caller, request).await {

@@ -1,16 +1,18 @@
 //! Answers: how errors look outside.
 //!
 //! [`dpop`]: nonces for proofs. [`admin_error`]: the JSON of the admin API, as Hydra spells it. [`oauth_error`]: errors of the OAuth endpoints.
-//! [`problem`]: errors of the identity API. [`redirect`]: answers that send the browser on. [`page`]: pages.
+//! `json`: answers of JSON. [`problem`]: errors of the identity API. [`redirect`]: answers that send the browser on. [`page`]: pages.
 
 pub(crate) mod admin_error;
 pub(crate) mod dpop;
+mod json;
 pub(crate) mod oauth_error;
 pub(crate) mod page;
 pub(crate) mod problem;
 pub(crate) mod redirect;
 
 pub(crate) use admin_error::AdminError;
+pub(crate) use json::Json;
 pub(crate) use problem::{Problem, ProblemKind};
 
 /// The causes of an error, from the outermost to the innermost.

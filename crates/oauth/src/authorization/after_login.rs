@@ -1,5 +1,5 @@
 //! The second leg: the login page sends the browser back. A session row is written only if it is to be remembered, or if
-//! the client wants to hear of its end.
+//! the client wants to hear of its end, or if one goes on whose user has just proved more.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use super::response::Location;
 use super::service::{AuthorizationService, Step, refused, rejected};
 use crate::client::Client;
 use crate::config::Config;
+use crate::flow::service::next_session;
 use crate::flow::{AwaitingConsent, BindingKey, BindingKeys, Decision, Login, Request};
 use crate::login_session::LoginSession;
 use crate::subject::shown_subject;
@@ -28,7 +29,7 @@ impl AuthorizationService {
         self.check_browser(&flow.request, browser).await?;
         let client = self.client_of(&flow.request).await?;
         let request = flow.request;
-        let login = match flow.answer {
+        let mut login = match flow.answer {
             Decision::Accepted(login) => login,
             Decision::Rejected(rejection) => {
                 self.tell_device(&request).await?;
@@ -44,7 +45,7 @@ impl AuthorizationService {
         if request.prompt.none && !skip {
             return Err(refused(&request, ErrorCode::ConsentRequired, ""));
         }
-        self.keep_session(&request, &client, &login).await?;
+        self.keep_session((&request, &client), &mut login, browser).await?;
         let cookies = self.cookies(&request, &login, browser);
         let challenge = self.flows.seal_consent_challenge(&AwaitingConsent { request, login, skip }).await?;
         self.metrics.logged_in.add();
@@ -55,9 +56,9 @@ impl AuthorizationService {
 
     async fn keep_session(
         &self,
-        request: &Request,
-        client: &Client,
-        login: &Login,
+        (request, client): (&Request, &Client),
+        login: &mut Login,
+        browser: &Browser,
     ) -> Result<(), AuthorizationError> {
         let now = self.clock.now();
         if login.skipped {
@@ -65,30 +66,44 @@ impl AuthorizationService {
             self.sessions.touch(login.session, now, until).await?;
             return Ok(());
         }
+        if self.own_cookie(browser, login).is_some_and(|own| own.authenticated_at < login.authenticated_at) {
+            if self.sessions.renew(&self.session(login, now)).await? {
+                return Ok(());
+            }
+            // It ended while its user proved who it is. Nobody who heard of that is to see it again.
+            login.session = next_session(login.session, request.flow);
+        }
         if login.remember.is_none() && !client.hears_logout() {
             return Ok(());
         }
-        let session = LoginSession {
+        if self.sessions.insert(self.session(login, now)).await? {
+            Ok(())
+        } else {
+            let restart = request.way_out(client, &self.config);
+            Err(ShownError::SessionEnded { restart }.into())
+        }
+    }
+
+    /// The browser's cookie, if it is of the session that the login belongs to.
+    fn own_cookie(&self, browser: &Browser, login: &Login) -> Option<SessionCookie> {
+        let cookie = SessionCookie::open(browser.session.as_deref()?, &self.sealer)?;
+        (cookie.session == login.session).then_some(cookie)
+    }
+
+    /// The session as of a login.
+    fn session(&self, login: &Login, now: Timestamp) -> LoginSession {
+        let remembered = login.remember.is_some();
+        LoginSession {
             id: login.session,
             subject: login.subject.clone(),
             authenticated_at: login.authenticated_at,
             last_seen_at: now,
             expires_at: self.session_end(login, now),
-            remembered: login.remember.is_some(),
-            idle: if login.remember.is_some() {
-                self.config.lifetimes.session_idle
-            } else {
-                Lifetime::FOREVER
-            },
+            remembered,
+            idle: if remembered { self.config.lifetimes.session_idle } else { Lifetime::FOREVER },
             acr: login.acr.clone(),
             amr: login.amr.clone(),
             provider_session: login.provider_session.clone(),
-        };
-        if self.sessions.insert(session).await? {
-            Ok(())
-        } else {
-            let restart = request.way_out(client, &self.config);
-            Err(ShownError::SessionEnded { restart }.into())
         }
     }
 
@@ -141,10 +156,14 @@ impl AuthorizationService {
             authenticated_at: login.authenticated_at,
             remembered: login.remember.is_some(),
         };
-        CookieChanges {
-            binding: Some(BindingKeys(std::iter::once(fresh).chain(kept).collect())),
-            session: CookieChange::Set((cookie.seal(&self.sealer, &*self.rng), login.remember)),
-        }
+        let own = self.own_cookie(browser, login);
+        // An earlier verifier may come back after a later one.
+        let session = if own.is_some_and(|own| own.authenticated_at > login.authenticated_at) {
+            CookieChange::Keep
+        } else {
+            CookieChange::Set((cookie.seal(&self.sealer, &*self.rng), login.remember))
+        };
+        CookieChanges { binding: Some(BindingKeys(std::iter::once(fresh).chain(kept).collect())), session }
     }
 }
 

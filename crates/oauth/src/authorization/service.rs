@@ -22,7 +22,7 @@ use crate::flow::{FlowSealer, KnownSession, Login, Rejection, Request, SpentFlow
 use crate::grant::GrantRepository;
 use crate::issuing::TokenIssuer;
 use crate::keys::KeyRing;
-use crate::login_session::LoginSessionRepository;
+use crate::login_session::{LoginSession, LoginSessionRepository};
 use crate::metrics::OAuthMetrics;
 
 /// Where the browser goes next, and with which cookies.
@@ -114,7 +114,11 @@ impl AuthorizationService {
             return Ok(None);
         };
         let session = self.sessions.find(cookie.session, self.clock.now()).await?;
-        let session = session.filter(|session| session.remembered && session.subject == cookie.subject);
+        // A cookie of before its user proved more than that is not worth more with it: it may have been copied.
+        let is_own = |session: &LoginSession| {
+            session.subject == cookie.subject && session.authenticated_at <= cookie.authenticated_at
+        };
+        let session = session.filter(|session| session.remembered && is_own(session));
         Ok(session.map(|session| KnownSession {
             id: session.id,
             subject: session.subject,

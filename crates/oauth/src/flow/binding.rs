@@ -44,8 +44,10 @@ impl BindingKey {
         self.mark(b"form", sealed.as_bytes())
     }
 
-    fn mark(&self, use_: &[u8], of: &[u8]) -> Binding {
-        let mac = MacKey::derive(self.0.expose(), use_).mac(&[of]);
+    /// Uses have one length, so that none can be taken for another with something before it. The key is random and has no
+    /// other task: it needs no derivation.
+    fn mark(&self, task: &[u8; 4], of: &[u8]) -> Binding {
+        let mac = MacKey::new(self.0.expose()).mac(&[task, of]);
         let mut mark = [0; 16];
         for (to, from) in mark.iter_mut().zip(mac) {
             *to = from;

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_protocol::{Prompt, ResponseType};
 use url::Url;
-use url::form_urlencoded::Serializer;
+use url::form_urlencoded::byte_serialize;
 
 use super::state::Request;
 use crate::client::{Client, ClientDirectory};
@@ -37,7 +37,7 @@ impl Request {
         if self.details.device {
             return self.device_url(config);
         }
-        let mut query = Serializer::new(String::new());
+        let mut query = Query::default();
         query.append_pair("client_id", self.client.as_str());
         query.append_pair("response_type", &response_type(self.response_type));
         if self.redirect_uri_named {
@@ -49,11 +49,11 @@ impl Request {
         if !self.is_protected() {
             self.append_rest(&mut query);
         }
-        format!("{}?{}", config.issuer.endpoint("/oauth2/auth"), query.finish())
+        format!("{}?{}", config.issuer.endpoint("/oauth2/auth"), query.0)
     }
 
     /// What only the client needs.
-    fn append_rest(&self, query: &mut Serializer<'_, String>) {
+    fn append_rest(&self, query: &mut Query) {
         if self.response_mode != self.response_type.default_mode() {
             query.append_pair("response_mode", self.response_mode.as_str());
         }
@@ -92,8 +92,29 @@ impl Request {
 
     /// The user of a device starts again by typing its code.
     fn device_url(&self, config: &Config) -> String {
-        let query = Serializer::new(String::new()).append_pair("client_id", self.client.as_str()).finish();
-        format!("{}?{query}", config.issuer.endpoint(VERIFICATION_PATH))
+        let mut query = Query::default();
+        query.append_pair("client_id", self.client.as_str());
+        format!("{}?{}", config.issuer.endpoint(VERIFICATION_PATH), query.0)
+    }
+}
+
+/// A query under construction. Most values need no escapes, and looking for them one by one is what costs.
+#[derive(Default)]
+struct Query(String);
+
+impl Query {
+    /// Appends a pair whose name needs no escapes.
+    fn append_pair(&mut self, name: &str, value: &str) {
+        if !self.0.is_empty() {
+            self.0.push('&');
+        }
+        self.0.push_str(name);
+        self.0.push('=');
+        if value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
+            self.0.push_str(value);
+        } else {
+            self.0.extend(byte_serialize(value.as_bytes()));
+        }
     }
 }
 

@@ -38,8 +38,9 @@ pub struct AcceptLogin {
     pub context: Option<Value>,
     pub force_subject_identifier: Option<String>,
     pub identity_provider_session_id: Option<String>,
-    /// When the user logged in, if the page knows better than "now": no later than what they proved was looked at. A session
-    /// under which login may be skipped is not gone on with then: another one begins, of whoever it is.
+    /// When the user logged in, if the page knows better than "now": no later than what they proved was looked at. Login was
+    /// not skipped then: a session under which it might have been goes on as of this login, if it is the same user's; else
+    /// another one begins.
     pub authenticated_at: Option<Timestamp>,
 }
 
@@ -129,10 +130,19 @@ pub struct FlowAnswer<F> {
     pub flow: F,
     /// The client as it is now.
     pub client: Arc<Client>,
+    config: Arc<Config>,
+}
+
+impl<F: AsRef<Request>> FlowAnswer<F> {
     /// The authorization request as a URL.
-    pub request_url: String,
+    pub fn request_url(&self) -> String {
+        self.flow.as_ref().url(&self.config)
+    }
+
     /// Where the browser can start again, if there is such a place.
-    pub way_out: Option<String>,
+    pub fn way_out(&self) -> Option<String> {
+        self.flow.as_ref().way_out(&self.client, &self.config)
+    }
 }
 
 /// What a login or consent page may do with a flow.
@@ -160,7 +170,7 @@ impl FlowService {
     pub async fn login(&self, challenge: &str) -> Result<FlowAnswer<AwaitingLogin>, FlowProblem> {
         let flow = self.sealer.open_login_challenge(challenge).await?;
         let client = self.look_up(&flow.request).await?;
-        Ok(self.answer(flow, client, |flow| &flow.request))
+        Ok(FlowAnswer { flow, client, config: Arc::clone(&self.config) })
     }
 
     /// Accepts a login; where the browser goes next. May be repeated: it has no state.
@@ -182,7 +192,7 @@ impl FlowService {
     pub async fn consent(&self, challenge: &str) -> Result<FlowAnswer<AwaitingConsent>, FlowProblem> {
         let flow = self.sealer.open_consent_challenge(challenge).await?;
         let client = self.look_up(&flow.request).await?;
-        Ok(self.answer(flow, client, |flow| &flow.request))
+        Ok(FlowAnswer { flow, client, config: Arc::clone(&self.config) })
     }
 
     /// Accepts a consent; where the browser goes next. May be repeated: the first verifier that comes back wins.
@@ -215,12 +225,6 @@ impl FlowService {
         self.clients.find(&request.client).await?.ok_or(FlowProblem::ClientGone)
     }
 
-    fn answer<F>(&self, flow: F, client: Arc<Client>, request: impl Fn(&F) -> &Request) -> FlowAnswer<F> {
-        let request = request(&flow);
-        let (request_url, way_out) = (request.url(&self.config), request.way_out(&client, &self.config));
-        FlowAnswer { flow, client, request_url, way_out }
-    }
-
     /// What a signed access token tells must fit into one: a longer one is not taken back.
     fn check_fits_token(&self, client: &Client, consent: &Consent) -> Result<(), FlowProblem> {
         if client.access_token_strategy.unwrap_or(self.config.access_tokens) != AccessTokenStrategy::Jwt {
@@ -244,7 +248,7 @@ impl FlowService {
             FlowProblem::Invalid("The field `subject` must have 1 to 255 bytes and no control characters.")
         })?;
         let known = flow.known.as_ref().filter(|_| accept.authenticated_at.is_none());
-        let begins_another = known.is_none() && flow.known.is_some();
+        let begins_another = flow.known.as_ref().is_some_and(|known| known.subject != subject);
         if known.is_some_and(|known| known.subject != subject) {
             return Err(FlowProblem::Invalid(
                 "The field `subject` must be the subject of the session when login is skipped.",
@@ -261,7 +265,11 @@ impl FlowService {
         let for_secs = span(accept.remember_for).unwrap_or(self.config.lifetimes.session);
         Ok(Login {
             subject,
-            session: if begins_another { next_session(flow) } else { flow.session },
+            session: if begins_another {
+                next_session(flow.session, flow.request.flow)
+            } else {
+                flow.session
+            },
             authenticated_at: authenticated_at.unwrap_or_else(|| self.clock.now()),
             skipped: known.is_some(),
             remember: accept.remember.then_some(for_secs),
@@ -280,9 +288,9 @@ impl FlowService {
     }
 }
 
-/// The session that follows the known one: the same however often the page accepts.
-fn next_session(flow: &AwaitingLogin) -> SessionId {
-    let hash = sha256(&[flow.session.as_bytes().as_slice(), flow.request.flow.as_bytes()].concat());
+/// The session that follows another one with this flow: the same however often the page accepts.
+pub(crate) fn next_session(session: SessionId, flow: GrantId) -> SessionId {
+    let hash = sha256(&[session.as_bytes().as_slice(), flow.as_bytes()].concat());
     let mut id = [0; 16];
     id.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
     SessionId::from_bytes(id)

@@ -111,6 +111,12 @@ pub struct AwaitingLogin {
     pub session: SessionId,
 }
 
+impl AsRef<Request> for AwaitingLogin {
+    fn as_ref(&self) -> &Request {
+        &self.request
+    }
+}
+
 impl AwaitingLogin {
     /// The user logged in, or was recognised.
     pub fn accept(self, login: Login) -> LoginAnswered {
@@ -186,6 +192,12 @@ pub struct AwaitingConsent {
     pub login: Login,
     /// Whether the decision is known already and the page may be skipped.
     pub skip: bool,
+}
+
+impl AsRef<Request> for AwaitingConsent {
+    fn as_ref(&self) -> &Request {
+        &self.request
+    }
 }
 
 impl AwaitingConsent {

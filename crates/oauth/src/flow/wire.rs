@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sluice_primitives::{GrantId, Lifetime, SessionId, Timestamp};
-use sluice_protocol::{Audience, CodeChallenge, Prompt, ResponseMode, ResponseType};
+use sluice_protocol::{Audience, CodeChallenge, Prompt, RedirectUri, ResponseMode, ResponseType};
 
 use super::state::{Consent, Decision, KnownSession, Login, Rejection, Request, RequestDetails};
 
@@ -142,7 +142,7 @@ impl WireRequest {
             flow: GrantId::from_bytes(self.flow),
             client: self.client.into_string().parse().ok()?,
             client_revision: self.client_revision,
-            redirect_uri: self.redirect_uri.parse().ok()?,
+            redirect_uri: RedirectUri::parsed_before(&self.redirect_uri),
             redirect_uri_named: has(NAMED),
             response_type: ResponseType { code: has(CODE), token: has(TOKEN), id_token: has(ID_TOKEN) },
             response_mode: match (has(FRAGMENT), has(FORM_POST)) {

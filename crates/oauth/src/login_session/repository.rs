@@ -68,6 +68,10 @@ pub trait LoginSessionRepository: Send + Sync {
     /// never makes a second session and never changes whose it is. A session that has ended does not come back: `false`.
     async fn insert(&self, session: LoginSession) -> Result<bool, StoreError>;
 
+    /// Lets a session go on in which its subject has proved once more who it is: it is as of that login from now on, if that is
+    /// the later one. Whether the session is there, and this subject's; one that has ended does not come back.
+    async fn renew(&self, session: &LoginSession) -> Result<bool, StoreError>;
+
     /// The session if it is remembered, has neither expired nor been idle too long at `now`, and was not ended.
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError>;
 

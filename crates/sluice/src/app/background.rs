@@ -1,6 +1,7 @@
 //! What goes on by itself: owned, bounded, ended with the node. Progress is in the store, so a crash repeats but never
 //! loses.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,7 +69,7 @@ impl Background {
 
     /// Deletes what has expired, a little at a time.
     pub(crate) fn tidy(&self, store: Arc<dyn Repositories>, clock: Arc<dyn Clock>) {
-        self.every(JANITOR_EVERY, move || {
+        self.every(JANITOR_EVERY, Late::IsCut, move || {
             let (store, clock) = (Arc::clone(&store), Arc::clone(&clock));
             async move {
                 // As long as a round finds as much as it may take, there is more.
@@ -88,7 +89,7 @@ impl Background {
 
     /// Delivers back-channel logout notices.
     pub(crate) fn deliver_logouts(&self, delivery: Arc<LogoutDelivery>) {
-        self.every(OUTBOX_EVERY, move || {
+        self.every(OUTBOX_EVERY, Late::IsCut, move || {
             let delivery = Arc::clone(&delivery);
             async move {
                 if let Err(error) = delivery.round().await {
@@ -98,10 +99,11 @@ impl Background {
         });
     }
 
-    /// Sends mails.
+    /// Sends mails. Once the node stops, what the mail server has been told of goes on until it is known what became of it:
+    /// else it would be sent again.
     pub(crate) fn deliver_mails(&self, delivery: Arc<MailDelivery>) {
         let shutdown = self.shutdown.clone();
-        self.every(OUTBOX_EVERY, move || {
+        self.every(OUTBOX_EVERY, Late::GivesUp(Arc::clone(&delivery)), move || {
             let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
             async move {
                 if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
@@ -119,7 +121,7 @@ impl Background {
 
     /// Leads signing keys through their life: announced, active, retiring, gone.
     pub(crate) fn rotate_keys(&self, rotation: Arc<KeyRotation>, clock: Arc<dyn Clock>) {
-        self.every(KEYS_EVERY, move || {
+        self.every(KEYS_EVERY, Late::IsCut, move || {
             let (rotation, clock) = (Arc::clone(&rotation), Arc::clone(&clock));
             async move {
                 if let Err(error) = rotation.round(clock.now()).await {
@@ -129,29 +131,49 @@ impl Background {
         });
     }
 
-    fn every<F: Future<Output = ()> + Send>(&self, period: Duration, work: impl Fn() -> F + Send + 'static) {
+    fn every<F: Future<Output = ()> + Send>(
+        &self,
+        period: Duration,
+        late: Late,
+        work: impl Fn() -> F + Send + 'static,
+    ) {
         let shutdown = self.shutdown.clone();
         self.tasks.spawn(async move {
             let mut ticks = tokio::time::interval(period);
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
-                finish(&shutdown, work()).await;
+                finish(&shutdown, work(), &late).await;
             }
         });
     }
 }
 
-/// Waits for the end of a piece of work or, once the node stops, for [`GRACE`] at most. What is cut off is done later, by
-/// whoever takes it when its lease is over.
-async fn finish(shutdown: &CancellationToken, work: impl Future<Output = ()> + Send) {
+/// What becomes of work that is still under way [`GRACE`] after the node was told to stop.
+enum Late {
+    /// It is cut off, and done later, by whoever takes it when its lease is over.
+    IsCut,
+    /// Mails that no server was told of yet are given up; the others end by themselves, in the time that a mail may take.
+    GivesUp(Arc<MailDelivery>),
+}
+
+/// Waits for the end of a piece of work or, once the node stops, for [`GRACE`] at most.
+async fn finish(shutdown: &CancellationToken, work: impl Future<Output = ()> + Send, late: &Late) {
     let too_late = async {
         shutdown.cancelled().await;
         tokio::time::sleep(GRACE).await;
     };
+    let mut work = pin!(work);
     tokio::select! {
         biased;
-        () = work => {}
-        () = too_late => warn!("a piece of work was cut off: it will be done again"),
+        () = &mut work => return,
+        () = too_late => {}
+    }
+    match late {
+        Late::IsCut => warn!("a piece of work was cut off: it will be done again"),
+        Late::GivesUp(delivery) => {
+            delivery.stop();
+            work.await;
+        }
     }
 }
 

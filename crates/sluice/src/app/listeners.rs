@@ -4,23 +4,20 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
 use ipnet::IpNet;
+use sluice_http::Routes;
 use sluice_net::{
-    BindAddress, Limits, Listener, LocalAddress, PeerAddress, PemSource, TlsAcceptorHandle, Transport,
-    is_tls_terminated, self_signed, serve,
+    BindAddress, Limits, Listener, LocalAddress, PemSource, TlsAcceptorHandle, self_signed, serve,
 };
 use sluice_primitives::{Clock, Secret};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::info;
 
+use super::dispatch::Dispatch;
 use super::stores::StartError;
 use crate::config::{self, ListenAddress, ListenerSettings, TlsSettings};
+use crate::observability::RequestLogLayer;
 
 /// How often a certificate file is looked at.
 pub(super) const RELOAD_EVERY: Duration = Duration::from_secs(5);
@@ -66,7 +63,7 @@ impl Port {
     pub(crate) fn serve(
         self,
         name: &'static str,
-        router: Router,
+        (routes, log): (impl Into<Routes>, Option<&RequestLogLayer>),
         tasks: &TaskTracker,
         shutdown: &CancellationToken,
     ) {
@@ -75,16 +72,12 @@ impl Port {
             tasks.spawn(tls.clone().reload_when_changed(RELOAD_EVERY, shutdown.clone()));
         }
         // Without TLS and without a list of proxies that end it, plain http is what was asked for.
-        let strict = self.tls.is_some() || !self.terminated_at.is_empty();
-        let router = if strict {
-            router.layer(from_fn_with_state(self.terminated_at, check_transport))
-        } else {
-            router
-        };
+        let is_strict = self.tls.is_some() || !self.terminated_at.is_empty();
+        let service = Dispatch::new(routes.into(), log, is_strict.then_some(self.terminated_at));
         info!(listener = name, %address, tls = self.tls.is_some(), "listening");
         let shutdown = shutdown.clone();
         tasks.spawn(async move {
-            let drained = serve(self.listener, self.tls, router, shutdown, Limits::default()).await;
+            let drained = serve(self.listener, self.tls, service, shutdown, Limits::default()).await;
             info!(listener = name, cut = drained.cut, "listener closed");
         });
     }
@@ -97,20 +90,6 @@ pub(super) fn bind_address(address: &ListenAddress) -> BindAddress {
         ListenAddress::Unix { path, owner, group, mode } => {
             BindAddress::Unix { path: path.clone(), owner: owner.clone(), group: group.clone(), mode: *mode }
         }
-    }
-}
-
-/// Plain http is answered only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health checks.
-async fn check_transport(State(allowed): State<Arc<[IpNet]>>, request: Request, next: Next) -> Response {
-    let over_tls = request.extensions().get::<Transport>().is_some_and(|transport| transport.tls);
-    let is_health = request.uri().path().starts_with("/health/");
-    if over_tls || is_health {
-        return next.run(request).await;
-    }
-    let peer = request.extensions().get::<PeerAddress>().map(|peer| peer.0.ip());
-    match peer.map(|peer| is_tls_terminated(peer, request.headers(), &allowed)) {
-        Some(Ok(())) => next.run(request).await,
-        _ => (StatusCode::BAD_GATEWAY, "This port is reached over TLS only.\n").into_response(),
     }
 }
 

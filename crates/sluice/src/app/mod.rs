@@ -6,6 +6,7 @@
 //! within another process.
 
 mod background;
+mod dispatch;
 mod embedded;
 mod gateway;
 mod health;

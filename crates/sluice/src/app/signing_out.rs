@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
-    LoginNameHash, Registration,
+    LoginNameHash, NewIdentity, Registration,
 };
 use sluice_oauth::login_session::{EndSessions, LoginSessionService};
 use sluice_primitives::{Clock, IdentityId, Timestamp};
@@ -35,8 +35,8 @@ impl SigningOut {
 
 #[async_trait]
 impl IdentityRepository for SigningOut {
-    async fn register(&self, identity: Identity) -> Result<Registration, StoreError> {
-        self.store.register(identity).await
+    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
+        self.store.register(new).await
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {

@@ -104,6 +104,6 @@ async fn serve_metrics(
     };
     let listener = ListenerSettings { address: ListenAddress::Tcp { host, port }, ..admin.clone() };
     let port = Port::bind(&listener, false, &*world.clock).await?;
-    port.serve("metrics", metrics::own_routes(Arc::new(metrics)), tasks, shutdown);
+    port.serve("metrics", (metrics::own_routes(Arc::new(metrics)), None), tasks, shutdown);
     Ok(())
 }

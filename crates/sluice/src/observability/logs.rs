@@ -12,6 +12,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, Registry};
 
+use super::current_request;
 use super::line_writer::{self, LineWriter, LineWriterGuard};
 use super::text_lines::TextLayer;
 use super::traces::Traces;
@@ -45,6 +46,9 @@ pub(crate) fn init(
     let filter = filter.map(|directives| EnvFilter::builder().parse(directives)).transpose()?;
     let (writer, guard) = line_writer::start(io::stderr())?;
     let look = Look { format: settings.format, colours: io::stderr().is_terminal() };
+    if look.is_plain_text() {
+        current_request::written_in_lines();
+    }
     let registry = Registry::default().with(traces.map(Traces::layer));
     match filter {
         Some(filter) => registry.with(filter).with(events(look, writer)).try_init()?,
@@ -74,6 +78,12 @@ const fn filter_of(level: LogLevel) -> LevelFilter {
 struct Look {
     format: LogFormat,
     colours: bool,
+}
+
+impl Look {
+    fn is_plain_text(self) -> bool {
+        self.format == LogFormat::Text && !self.colours
+    }
 }
 
 fn events<S>(look: Look, writer: LineWriter) -> Box<dyn Layer<S> + Send + Sync>

@@ -2,10 +2,11 @@
 //!
 //! [`logs`]: events on standard error. [`request_log`]: one line, one span and the HTTP metrics per request.
 //! [`metrics`]: `/admin/metrics/prometheus`. [`traces`]: OpenTelemetry by OTLP. [`profiles`]: CPU and memory, on request.
-//! [`gateway`]: the requests that pass through. [`redaction`]: URLs without what must not be read. `line_writer`, `text_lines`, `request_id`: parts of these.
+//! [`gateway`]: the requests that pass through. [`redaction`]: URLs without what must not be read. `line_writer`, `text_lines`, `request_id`, `current_request`: parts of these.
 //!
 //! Nothing here decides anything; the crates below count and log, and do not know who listens.
 
+mod current_request;
 pub(crate) mod gateway;
 mod line_writer;
 pub(crate) mod logs;
@@ -20,5 +21,5 @@ pub(crate) mod traces;
 pub(crate) use logs::{LogGuard, LogInitError};
 pub(crate) use metrics::Metrics;
 pub(crate) use redaction::redact_url;
-pub(crate) use request_log::{RequestLogLayer, RequestLogOptions};
+pub(crate) use request_log::{Answering, RequestLog, RequestLogLayer, RequestLogOptions};
 pub(crate) use traces::{Traces, TracesError};

@@ -1,11 +1,13 @@
-//! One line, one span and the HTTP metrics for each request of a listener.
+//! One line and the HTTP metrics for each request of a listener.
 //!
-//! [`RequestLogLayer`] goes around a router, by `Router::layer`, so that it sees the matched route. The span carries the
-//! request id, which everything that is logged on the way then has too; a handler finds it in the `X-Request-Id` header of
+//! [`RequestLogLayer`] goes around a router, by `Router::layer`, so that it sees the matched route. Everything
+//! that is logged on the way has the request id too: by a span, or where lines are text and nobody follows traces, by the
+//! cheaper [`current_request`]. A handler finds it in the `X-Request-Id` header of
 //! its request.
 //!
 //! Neither query nor headers are logged: both carry secrets.
 
+use std::cell::Cell;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use sluice_primitives::Rng;
 use tower::{Layer, Service};
 use tracing::{Span, error_span, info};
 
+use super::current_request;
 use super::metrics::{Exchange, HttpMetrics};
 use super::request_id::{self, X_REQUEST_ID};
 use super::traces;
@@ -47,13 +50,21 @@ pub(crate) struct RequestLogLayer(Arc<Shared>);
 
 struct Shared {
     options: RequestLogOptions,
+    /// Whether requests have a span.
+    spans: bool,
     metrics: Arc<HttpMetrics>,
     rng: Arc<dyn Rng>,
 }
 
 impl RequestLogLayer {
     pub(crate) fn new(options: RequestLogOptions, metrics: Arc<HttpMetrics>, rng: Arc<dyn Rng>) -> Self {
-        Self(Arc::new(Shared { options, metrics, rng }))
+        let spans = options.traced || !current_request::is_written_in_lines();
+        Self(Arc::new(Shared { options, spans, metrics, rng }))
+    }
+
+    /// Puts the request log around a service that has one route.
+    pub(crate) fn around<S>(&self, inner: S, route: &str) -> RequestLog<S> {
+        RequestLog { inner, route: Some(route.into()), shared: self.0.clone() }
     }
 }
 
@@ -61,7 +72,7 @@ impl<S> Layer<S> for RequestLogLayer {
     type Service = RequestLog<S>;
 
     fn layer(&self, inner: S) -> RequestLog<S> {
-        RequestLog { inner, shared: self.0.clone() }
+        RequestLog { inner, route: None, shared: self.0.clone() }
     }
 }
 
@@ -69,6 +80,8 @@ impl<S> Layer<S> for RequestLogLayer {
 #[derive(Clone)]
 pub(crate) struct RequestLog<S> {
     inner: S,
+    /// The route of all its requests; otherwise that which each has matched.
+    route: Option<Arc<str>>,
     shared: Arc<Shared>,
 }
 
@@ -85,12 +98,25 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let arrived = Arrived::of(&request, &self.shared);
-        request.headers_mut().insert(X_REQUEST_ID, arrived.id.clone());
-        let span = self.shared.span(&request, &arrived);
-        let inner = span.in_scope(|| self.inner.call(request));
-        Answering { inner, span, arrived: Some(arrived), shared: self.shared.clone() }
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let inner = &mut self.inner;
+        self.shared.answer(request, self.route.as_ref(), |request| inner.call(request))
+    }
+}
+
+impl<S> RequestLog<S> {
+    /// What it is around.
+    pub(crate) const fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    /// As the service does, for an inner one that answers many at once.
+    pub(crate) fn answer<B, F>(
+        &self,
+        request: Request<B>,
+        call: impl FnOnce(&S, Request<B>) -> F,
+    ) -> Answering<F> {
+        self.shared.answer(request, self.route.as_ref(), |request| call(&self.inner, request))
     }
 }
 
@@ -99,21 +125,22 @@ struct Arrived {
     at: Instant,
     id: HeaderValue,
     method: Method,
-    route: Option<MatchedPath>,
+    route: Option<Route>,
     is_health: bool,
     client: Option<IpAddr>,
     bytes: u64,
 }
 
 impl Arrived {
-    fn of<B>(request: &Request<B>, shared: &Shared) -> Self {
+    fn of<B>(request: &Request<B>, route: Option<&Arc<str>>, shared: &Shared) -> Self {
         let headers = request.headers();
         let peer = request.extensions().get::<PeerAddress>();
         Self {
             at: Instant::now(),
             id: request_id::of(headers, &*shared.rng),
             method: request.method().clone(),
-            route: request.extensions().get::<MatchedPath>().cloned(),
+            route: route
+                .map_or_else(|| Route::matched(request), |route| Some(Route::Fixed(Arc::clone(route)))),
             is_health: HEALTH_PATHS.iter().any(|path| request.uri().path().ends_with(path)),
             client: peer.map(|peer| shared.options.trusted_proxies.client_address(peer.0.ip(), headers)),
             bytes: size(request),
@@ -125,7 +152,26 @@ impl Arrived {
     }
 
     fn route(&self) -> Option<&str> {
-        self.route.as_ref().map(MatchedPath::as_str)
+        self.route.as_ref().map(Route::as_str)
+    }
+}
+
+/// The path that a request took, with `{…}` for what varies.
+enum Route {
+    Fixed(Arc<str>),
+    Matched(MatchedPath),
+}
+
+impl Route {
+    fn matched<B>(request: &Request<B>) -> Option<Self> {
+        request.extensions().get::<MatchedPath>().cloned().map(Self::Matched)
+    }
+
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Fixed(route) => route,
+            Self::Matched(route) => route.as_str(),
+        }
     }
 }
 
@@ -140,6 +186,23 @@ fn size<B>(request: &Request<B>) -> u64 {
 }
 
 impl Shared {
+    fn answer<B, F>(
+        self: &Arc<Self>,
+        mut request: Request<B>,
+        route: Option<&Arc<str>>,
+        call: impl FnOnce(Request<B>) -> F,
+    ) -> Answering<F> {
+        let arrived = Arrived::of(&request, route, self);
+        request.headers_mut().insert(X_REQUEST_ID, arrived.id.clone());
+        let within = if self.spans {
+            Within::Span(self.span(&request, &arrived))
+        } else {
+            Within::Request(Cell::new(Some(arrived.id.clone())))
+        };
+        let inner = within.run(|| call(request));
+        Answering { inner, within, arrived: Some(arrived), shared: Arc::clone(self) }
+    }
+
     /// The span of a request. It has the level of an error, so that no filter takes the id from an error's line.
     fn span<B>(&self, request: &Request<B>, arrived: &Arrived) -> Span {
         if self.options.traced {
@@ -148,7 +211,7 @@ impl Shared {
         error_span!("request", request.id = arrived.id())
     }
 
-    fn finished<R: Body>(&self, arrived: &Arrived, span: &Span, response: &Response<R>) {
+    fn finished<R: Body>(&self, arrived: &Arrived, within: &Within, response: &Response<R>) {
         let status = response.status();
         let duration = arrived.at.elapsed();
         self.metrics.record(&Exchange {
@@ -159,7 +222,9 @@ impl Shared {
             request_bytes: arrived.bytes,
             response_bytes: response.body().size_hint().exact(),
         });
-        if self.options.traced {
+        if self.options.traced
+            && let Within::Span(span) = within
+        {
             traces::describe_response(span, status);
         }
         if !(arrived.is_health && self.options.skip_health) {
@@ -167,7 +232,7 @@ impl Shared {
         }
     }
 
-    /// Called within the span, which has the request id.
+    /// Called within the request, so that the line has its id.
     fn log(&self, arrived: &Arrived, status: Option<StatusCode>) {
         let milliseconds = arrived.at.elapsed().as_secs_f64() * 1e3;
         info!(
@@ -183,12 +248,30 @@ impl Shared {
     }
 }
 
+/// What gives the lines of a request its id.
+enum Within {
+    Span(Span),
+    Request(Cell<Option<HeaderValue>>),
+}
+
+impl Within {
+    fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+        match self {
+            Self::Span(span) => span.in_scope(work),
+            Self::Request(id) => {
+                let _entered = current_request::enter(id);
+                work()
+            }
+        }
+    }
+}
+
 pin_project! {
     /// An answer under way.
     pub(crate) struct Answering<F> {
         #[pin]
         inner: F,
-        span: Span,
+        within: Within,
         // Taken when the answer is there.
         arrived: Option<Arrived>,
         shared: Arc<Shared>,
@@ -198,7 +281,7 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             if let Some(arrived) = this.arrived.take() {
-                this.span.in_scope(|| this.shared.log(&arrived, None));
+                this.within.run(|| this.shared.log(&arrived, None));
             }
         }
     }
@@ -213,15 +296,17 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let _entered = this.span.enter();
-        let mut answer = ready!(this.inner.poll(cx));
-        if let Some(arrived) = this.arrived.take()
-            && let Ok(response) = &mut answer
-        {
-            this.shared.finished(&arrived, this.span, response);
-            response.headers_mut().insert(X_REQUEST_ID, arrived.id);
-        }
-        Poll::Ready(answer)
+        let (inner, within) = (this.inner, &*this.within);
+        within.run(|| {
+            let mut answer = ready!(inner.poll(cx));
+            if let Some(arrived) = this.arrived.take()
+                && let Ok(response) = &mut answer
+            {
+                this.shared.finished(&arrived, within, response);
+                response.headers_mut().insert(X_REQUEST_ID, arrived.id);
+            }
+            Poll::Ready(answer)
+        })
     }
 }
 

@@ -10,16 +10,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_log::NormalizeEvent;
 use tracing_subscriber::Layer;
 use tracing_subscriber::fmt::format::{DefaultFields, DefaultVisitor};
 use tracing_subscriber::fmt::{FormattedFields, MakeWriter};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
+use super::current_request;
+
 /// Of a time, up to the second.
 const SECOND: usize = "2026-01-02T03:04:05".len();
 const MOMENT: usize = "2026-01-02T03:04:05.000006Z".len();
 const MESSAGE: &str = "message";
+/// What a library that uses the `log` crate says of its line beside the message: the head tells it already.
+const OF_LOG: &str = "log.";
 /// A line that grew longer is not kept for the next one.
 const KEPT: usize = 16 << 10;
 
@@ -57,9 +62,12 @@ where
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         // Taken, not borrowed: what is displayed may log too.
         let mut line = LINE.take();
-        write_head(&mut line, event.metadata());
+        // Of a line of the `log` crate: what it was logged with.
+        let normalized = event.normalized_metadata();
+        let metadata = normalized.as_ref().unwrap_or_else(|| event.metadata());
+        write_head(&mut line, metadata);
         write_spans(&mut line, event, &context);
-        line.push_str(event.metadata().target());
+        line.push_str(metadata.target());
         line.push_str(": ");
         event.record(&mut Visitor::new(&mut line));
         line.push('\n');
@@ -121,18 +129,23 @@ fn second(since_epoch: u64) -> [u8; SECOND] {
     text.as_bytes().first_chunk().copied().unwrap_or([b'0'; SECOND])
 }
 
-/// The spans that an event is in, the outermost first.
+/// The request and the spans that an event is in, the outermost first.
 fn write_spans<S>(line: &mut String, event: &Event<'_>, context: &Context<'_, S>)
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
-    let Some(innermost) = context.event_span(event) else { return };
-    if innermost.parent().is_some() {
-        innermost.scope().from_root().for_each(|span| write_span(line, &span));
-    } else {
-        write_span(line, &innermost);
+    let before = line.len();
+    current_request::with_id(|id| line.extend(["request{request.id=\"", id, "\"}:"]));
+    if let Some(innermost) = context.event_span(event) {
+        if innermost.parent().is_some() {
+            innermost.scope().from_root().for_each(|span| write_span(line, &span));
+        } else {
+            write_span(line, &innermost);
+        }
     }
-    line.push(' ');
+    if line.len() > before {
+        line.push(' ');
+    }
 }
 
 fn write_span<S: for<'span> LookupSpan<'span>>(line: &mut String, span: &SpanRef<'_, S>) {
@@ -183,6 +196,9 @@ impl<'a> Visitor<'a> {
 
 impl Visit for Visitor<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name().starts_with(OF_LOG) {
+            return;
+        }
         if field.name() == MESSAGE || !is_quotable(value) {
             return self.leave(|library| library.record_str(field, value));
         }
@@ -197,6 +213,9 @@ impl Visit for Visitor<'_> {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name().starts_with(OF_LOG) {
+            return;
+        }
         let (length, begun) = (self.text.len(), self.begun);
         self.name(field);
         let written = write!(self.text, "{value:?}");
@@ -227,6 +246,7 @@ mod tests {
 
     use parking_lot::Mutex;
     use tracing::{debug, error, error_span, field, info, trace, warn};
+    use tracing_log::log::Record;
     use tracing_subscriber::Registry;
     use tracing_subscriber::layer::SubscriberExt;
 
@@ -290,6 +310,26 @@ mod tests {
         });
         assert!(ours.untimed().len() >= 20);
         assert_eq!(ours.untimed(), theirs.untimed());
+    }
+
+    #[test]
+    fn a_line_of_a_library_that_uses_the_log_crate_says_where_it_comes_from() {
+        let (ours, theirs) = (Lines::default(), Lines::default());
+        let library = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(theirs.clone());
+        let subscriber = Registry::default().with(TextLayer(ours.clone())).with(library);
+        tracing::subscriber::with_default(subscriber, || {
+            let mut record = Record::builder();
+            record
+                .target("rustls::conn")
+                .module_path(Some("rustls::conn"))
+                .file(Some("conn.rs"))
+                .line(Some(7));
+            let record = record.level(tracing_log::log::Level::Warn);
+            tracing_log::format_trace(&record.args(format_args!("no ticket")).build()).unwrap();
+        });
+        assert_eq!(ours.untimed(), theirs.untimed());
+        let line = ours.untimed().concat();
+        assert!(line.ends_with("  WARN rustls::conn: no ticket"), "{line}");
     }
 
     #[test]

@@ -19,13 +19,13 @@ pub(crate) struct LoginRequestBody<'a> {
     subject: &'a str,
     oidc_context: Value,
     client: ClientBody<'a>,
-    request_url: &'a str,
+    request_url: String,
     session_id: String,
 }
 
 impl<'a> LoginRequestBody<'a> {
     pub(crate) fn new(challenge: &'a str, answer: &'a FlowAnswer<AwaitingLogin>) -> Self {
-        let FlowAnswer { flow, client, request_url, .. } = answer;
+        let FlowAnswer { flow, client, .. } = answer;
         Self {
             challenge,
             requested_scope: flow.request.scope.iter().collect(),
@@ -34,7 +34,7 @@ impl<'a> LoginRequestBody<'a> {
             subject: flow.known.as_ref().map_or("", |known| known.subject.as_str()),
             oidc_context: oidc_context(&flow.request),
             client: ClientBody::from(&**client),
-            request_url,
+            request_url: answer.request_url(),
             session_id: flow.session.to_string(),
         }
     }
@@ -54,7 +54,7 @@ pub(crate) struct ConsentRequestBody<'a> {
     subject: &'a str,
     oidc_context: Value,
     client: ClientBody<'a>,
-    request_url: &'a str,
+    request_url: String,
     login_challenge: &'a str,
     login_session_id: String,
     acr: &'a str,
@@ -64,7 +64,7 @@ pub(crate) struct ConsentRequestBody<'a> {
 
 impl<'a> ConsentRequestBody<'a> {
     pub(crate) fn new(challenge: &'a str, answer: &'a FlowAnswer<AwaitingConsent>) -> Self {
-        let FlowAnswer { flow, client, request_url, .. } = answer;
+        let FlowAnswer { flow, client, .. } = answer;
         let details = flow.request.details.authorization_details.as_deref();
         Self {
             requested_authorization_details: details.and_then(|text| serde_json::from_str(text).ok()),
@@ -76,7 +76,7 @@ impl<'a> ConsentRequestBody<'a> {
             subject: flow.login.subject.as_str(),
             oidc_context: oidc_context(&flow.request),
             client: ClientBody::from(&**client),
-            request_url,
+            request_url: answer.request_url(),
             login_challenge: "",
             login_session_id: flow.login.session.to_string(),
             acr: flow.login.acr.as_deref().unwrap_or_default(),

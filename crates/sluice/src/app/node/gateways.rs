@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use sluice_http::LinkState;
 use sluice_primitives::{Rng, Secret};
 
@@ -44,7 +45,7 @@ impl Node {
             settings: &settings.gateway,
             tls_self_signed: options.tls_self_signed,
             local: local_parts(&settings.gateway, keys, &known, services.config.issuer.as_str()),
-            nonces: Arc::clone(&services.sealer),
+            nonces: Arc::new(ArcSwap::new(Arc::clone(&services.sealer))),
             metrics,
             world: &world,
             tasks: &self.tasks,

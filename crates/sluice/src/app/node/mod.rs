@@ -197,20 +197,20 @@ impl Node {
         if let Some(port) = link_port {
             self.started.link = Some(port.address());
             let router = sluice_http::link(self.link_state(settings));
-            port.serve("link", router.layer(log("link", true)), &self.tasks, &self.shutdown);
+            port.serve("link", (router, Some(&log("link", true))), &self.tasks, &self.shutdown);
         }
         if options.listeners == Listeners::Gateway {
             let port = Port::bind(admin, options.tls_self_signed, clock).await?;
             self.started.admin = Some(port.address());
             let router = gateway::process::observe(Arc::clone(&metrics), self.health());
-            port.serve("health", router, &self.tasks, &self.shutdown);
+            port.serve("health", (router, None), &self.tasks, &self.shutdown);
         }
         if let Some(port) = public_port {
-            let router = sluice_http::public(self.public_state(settings, port.has_tls()));
+            let routes = sluice_http::public(self.public_state(settings, port.has_tls()));
             self.started.public = Some(port.address());
             port.serve(
                 "public",
-                router.layer(log("public", public.request_log_skips_health)),
+                (routes, Some(&log("public", public.request_log_skips_health))),
                 &self.tasks,
                 &self.shutdown,
             );
@@ -220,11 +220,11 @@ impl Node {
             if settings.serve.admin.profiling {
                 own = own.merge(profiles::routes());
             }
-            let router = sluice_http::admin(self.admin_state(settings), own);
+            let routes = sluice_http::admin(self.admin_state(settings), own);
             self.started.admin = Some(port.address());
             port.serve(
                 "admin",
-                router.layer(log("admin", admin.request_log_skips_health)),
+                (routes, Some(&log("admin", admin.request_log_skips_health))),
                 &self.tasks,
                 &self.shutdown,
             );

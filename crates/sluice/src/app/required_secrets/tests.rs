@@ -52,7 +52,7 @@ impl World {
             revision: 1,
             attempt: AttemptId::generate(now, &OsRng),
         };
-        self.stores.repositories().register(identity.clone()).await.unwrap();
+        self.stores.repositories().register(identity.clone().into()).await.unwrap();
         identity.id
     }
 

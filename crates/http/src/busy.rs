@@ -1,0 +1,165 @@
+//! Routes that are asked so often that they go around the router: found by their path, answered by the same handlers, without
+//! layers between. A request that a layer would have had to look at – one of a browser's script, one without the admin
+//! credential – goes the ordinary way.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::handler::Handler;
+use axum::http::header::ORIGIN;
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use sluice_primitives::Secret;
+use tokio::time::timeout;
+
+use crate::extract::bearer;
+
+/// How long a request of the admin API may take, its body included. A store answers, or gives up, long before.
+pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(30);
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
+
+/// What a listener answers.
+pub struct Routes {
+    /// What goes around the router. All of it is in `rest` too.
+    pub busy: Vec<BusyRoute>,
+    /// Everything.
+    pub rest: Router,
+}
+
+impl From<Router> for Routes {
+    fn from(rest: Router) -> Self {
+        Self { busy: Vec::new(), rest }
+    }
+}
+
+/// A route that goes around the router.
+#[derive(Clone)]
+pub struct BusyRoute {
+    /// Its method.
+    pub method: Method,
+    /// Its path as the router has it; the last segment may be `{id}`.
+    pub path: Box<str>,
+    answer: Answer,
+    admission: Admission,
+}
+
+/// An answer under way.
+pub type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+type Answer = Arc<dyn Fn(Request) -> Answering + Send + Sync>;
+
+/// Which requests may go around the router.
+#[derive(Clone)]
+enum Admission {
+    /// Those of no script of a page.
+    Public,
+    /// Those of no browser, with the credential of the admin port if it has one.
+    Admin(Option<Arc<Secret<String>>>),
+}
+
+impl BusyRoute {
+    /// Whether a request may go this way; its method and path are those of this route.
+    pub fn admits(&self, headers: &HeaderMap) -> bool {
+        !headers.contains_key(ORIGIN)
+            && match &self.admission {
+                Admission::Public => true,
+                Admission::Admin(credential) => {
+                    !headers.contains_key(SEC_FETCH_SITE)
+                        && credential.as_deref().is_none_or(|expected| is_presented(headers, expected))
+                }
+            }
+    }
+
+    /// The answer to a request that it admits.
+    pub fn answer(&self, request: Request) -> Answering {
+        (self.answer)(request)
+    }
+}
+
+fn is_presented(headers: &HeaderMap, expected: &Secret<String>) -> bool {
+    expected.same_as(bearer(headers).unwrap_or_default().as_bytes())
+}
+
+/// A route of the public API.
+pub(crate) fn public<H, T, S>(method: Method, path: impl Into<Box<str>>, handler: H, state: &S) -> BusyRoute
+where
+    H: Handler<T, S> + Sync,
+    T: 'static,
+    S: Clone + Send + Sync + 'static,
+{
+    let state = state.clone();
+    let answer: Answer = Arc::new(move |request| Box::pin(handler.clone().call(request, state.clone())));
+    BusyRoute { method, path: path.into(), answer, admission: Admission::Public }
+}
+
+/// A route of the admin API behind `credential`.
+pub(crate) fn admin<H, T, S>(
+    (method, path): (Method, &str),
+    (handler, state): (H, &S),
+    credential: Option<&Arc<Secret<String>>>,
+) -> BusyRoute
+where
+    H: Handler<T, S> + Sync,
+    T: 'static,
+    S: Clone + Send + Sync + 'static,
+{
+    let state = state.clone();
+    let answer: Answer = Arc::new(move |request| {
+        let answering = handler.clone().call(request, state.clone());
+        Box::pin(bounded(answering))
+    });
+    BusyRoute { method, path: path.into(), answer, admission: Admission::Admin(credential.cloned()) }
+}
+
+/// However slowly a body comes, a request ends: what waits holds a connection.
+pub(crate) async fn bounded(answering: impl Future<Output = Response>) -> Response {
+    match timeout(LONGEST_REQUEST, answering).await {
+        Ok(response) => response,
+        Err(_) => (StatusCode::REQUEST_TIMEOUT, [("connection", "close")]).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(admission: Admission) -> BusyRoute {
+        let answer: Answer = Arc::new(|_| Box::pin(async { StatusCode::OK.into_response() }));
+        BusyRoute { method: Method::GET, path: "/".into(), answer, admission }
+    }
+
+    fn is_admitted(route: &BusyRoute, headers: &[(&'static str, &str)]) -> bool {
+        let headers = headers.iter().map(|(name, value)| {
+            (name.parse::<http::HeaderName>().unwrap(), value.parse::<http::HeaderValue>().unwrap())
+        });
+        route.admits(&headers.collect())
+    }
+
+    #[test]
+    fn what_a_script_of_a_page_asks_goes_through_the_rules_for_other_origins() {
+        for admission in [Admission::Public, Admission::Admin(None)] {
+            let route = route(admission);
+            assert!(is_admitted(&route, &[("accept", "*/*")]));
+            assert!(!is_admitted(&route, &[("origin", "https://app.example")]));
+        }
+    }
+
+    #[test]
+    fn what_a_browser_asks_of_the_admin_port_goes_through_its_rules() {
+        assert!(!is_admitted(&route(Admission::Admin(None)), &[("sec-fetch-site", "cross-site")]));
+        assert!(is_admitted(&route(Admission::Public), &[("sec-fetch-site", "cross-site")]));
+    }
+
+    #[test]
+    fn the_credential_of_the_admin_port_is_asked_for_here_too() {
+        let route = route(Admission::Admin(Some(Arc::new(Secret::new("opened".to_owned())))));
+        assert!(is_admitted(&route, &[("authorization", "Bearer opened")]));
+        for refused in ["Bearer open", "Bearer ", "Basic opened", "opened"] {
+            assert!(!is_admitted(&route, &[("authorization", refused)]), "{refused}");
+        }
+        assert!(!is_admitted(&route, &[]));
+    }
+}

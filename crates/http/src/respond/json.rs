@@ -1,0 +1,27 @@
+//! JSON answers.
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::http::{Response as HttpResponse, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tracing::error;
+
+/// What most answers fit into, in bytes.
+const USUAL: usize = 768;
+
+/// An answer of `application/json`: as axum's, written into one buffer that needs not grow.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        let mut text = Vec::with_capacity(USUAL);
+        if let Err(cause) = serde_json::to_writer(&mut text, &self.0) {
+            error!(%cause, "an answer cannot be written as JSON");
+            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        }
+        let mut response = HttpResponse::new(Body::from(text));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    }
+}

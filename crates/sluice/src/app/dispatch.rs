@@ -1,0 +1,163 @@
+//! From a request to what answers it: the busy routes by their paths, all others by the router.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::future::RouteFuture;
+use axum::{BoxError, Router};
+use bytes::Bytes;
+use http::Request;
+use http_body::Body as HttpBody;
+use ipnet::IpNet;
+use pin_project_lite::pin_project;
+use sluice_http::{Answering as BusyAnswer, BusyRoute, Routes};
+use sluice_net::{PeerAddress, Transport, is_tls_terminated};
+use tower::Service;
+
+use crate::observability::{Answering, RequestLog, RequestLogLayer};
+
+/// What stands for the last segment of a path in a busy route.
+const LAST_SEGMENT: &str = "{id}";
+
+/// The service of a listener. A clone is a count of holders.
+#[derive(Clone)]
+pub(super) struct Dispatch(Arc<Shared>);
+
+struct Shared {
+    busy: Paths,
+    /// Those with something that varies at the end, by what is before.
+    below: Paths,
+    rest: Router,
+    /// Whose word about TLS counts; `None`: plain http is what was asked for.
+    terminated_at: Option<Arc<[IpNet]>>,
+}
+
+type Busy = RequestLog<BusyRoute>;
+type Paths = HashMap<Box<str>, Vec<Busy>>;
+
+impl Dispatch {
+    /// All of `routes`, logged by `log`.
+    pub(super) fn new(
+        routes: Routes,
+        log: Option<&RequestLogLayer>,
+        terminated_at: Option<Arc<[IpNet]>>,
+    ) -> Self {
+        let Routes { busy, rest } = routes;
+        let Some(log) = log else {
+            return Self(Arc::new(Shared {
+                busy: HashMap::new(),
+                below: HashMap::new(),
+                rest,
+                terminated_at,
+            }));
+        };
+        let (busy, below) = by_path(busy, log);
+        Self(Arc::new(Shared { busy, below, rest: rest.layer(log.clone()), terminated_at }))
+    }
+}
+
+/// Whole paths, and what is before those that end in something that varies.
+fn by_path(routes: Vec<BusyRoute>, log: &RequestLogLayer) -> (Paths, Paths) {
+    let (mut busy, mut below) = (Paths::new(), Paths::new());
+    for route in routes {
+        let whole = route.path.clone();
+        let (paths, path) = match whole.strip_suffix(LAST_SEGMENT) {
+            Some(before) => (&mut below, before),
+            None => (&mut busy, &*whole),
+        };
+        paths.entry(path.into()).or_default().push(log.around(route, &whole));
+    }
+    (busy, below)
+}
+
+impl Shared {
+    fn busy<B>(&self, request: &Request<B>) -> Option<&Busy> {
+        let path = request.uri().path();
+        let found = self.busy.get(path).or_else(|| {
+            let (before, last) = path.split_at(path.rfind('/')? + 1);
+            (!last.is_empty()).then(|| self.below.get(before)).flatten()
+        })?;
+        let of_method = |busy: &&Busy| busy.inner().method == *request.method();
+        found.iter().find(of_method).filter(|busy| busy.inner().admits(request.headers()))
+    }
+
+    /// Plain http is answered only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health checks.
+    fn is_transport_refused<B>(&self, request: &Request<B>) -> bool {
+        let Some(allowed) = &self.terminated_at else { return false };
+        let over_tls = request.extensions().get::<Transport>().is_some_and(|transport| transport.tls);
+        if over_tls || request.uri().path().starts_with("/health/") {
+            return false;
+        }
+        let peer = request.extensions().get::<PeerAddress>().map(|peer| peer.0.ip());
+        !peer.is_some_and(|peer| is_tls_terminated(peer, request.headers(), allowed).is_ok())
+    }
+}
+
+impl<B> Service<Request<B>> for Dispatch
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Dispatched;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Dispatched {
+        if self.0.is_transport_refused(&request) {
+            let refusal = (StatusCode::BAD_GATEWAY, "This port is reached over TLS only.\n").into_response();
+            return Dispatched::Refused { response: Some(refusal) };
+        }
+        match self.0.busy(&request) {
+            Some(busy) => {
+                let call = |route: &BusyRoute, request| Done(route.answer(request));
+                Dispatched::Busy { answering: busy.answer(request.map(Body::new), call) }
+            }
+            None => Dispatched::Routed { answering: self.0.rest.clone().call(request.map(Body::new)) },
+        }
+    }
+}
+
+/// An answer that never fails.
+pub(super) struct Done(BusyAnswer);
+
+impl Future for Done {
+    type Output = Result<Response, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(cx).map(Ok)
+    }
+}
+
+pin_project! {
+    /// An answer under way.
+    #[project = DispatchedProjection]
+    pub(super) enum Dispatched {
+        Busy { #[pin] answering: Answering<Done> },
+        Routed { #[pin] answering: RouteFuture<Infallible> },
+        Refused { response: Option<Response> },
+    }
+}
+
+impl Future for Dispatched {
+    type Output = Result<Response, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            DispatchedProjection::Busy { answering } => answering.poll(cx),
+            DispatchedProjection::Routed { answering } => answering.poll(cx),
+            DispatchedProjection::Refused { response } => {
+                Poll::Ready(Ok(response.take().unwrap_or_default()))
+            }
+        }
+    }
+}
