@@ -72,7 +72,10 @@ pub async fn a_session_goes_on_as_of_a_later_login(fixture: &impl Fixture) {
     assert_eq!(find(&*store, &session, 21).await, Some(stronger.clone()));
     let ended = store.participants(&EndSessions::One(session.id)).await.unwrap();
     assert_eq!(ended[0].clients.len(), 1);
-    assert_eq!(store.of_subject(&session.subject, given::at(21)).await.unwrap(), [stronger.clone()]);
+    assert_eq!(
+        store.of_subject(&session.subject, given::at(21)).await.unwrap(),
+        std::slice::from_ref(&stronger)
+    );
     assert!(store.renew(&LoginSession { remembered: false, ..renewed(&session, 30) }).await.unwrap());
     assert_eq!(find(&*store, &session, 31).await, None, "it is not remembered any more");
 }

@@ -83,7 +83,7 @@ impl AccountService {
         new: NewCode<'_>,
         kind: impl FnOnce(CodeMail) -> MessageKind + Send,
     ) -> Result<(), Stop> {
-        let CodeByMail { code, mail } = self.code_by_mail(mails, new, kind);
+        let CodeByMail { code, mail } = self.code_by_mail(mails, &new, kind);
         Ok(self.codes.put(&code, &mail).await?)
     }
 
@@ -91,7 +91,7 @@ impl AccountService {
     pub(super) fn code_by_mail(
         &self,
         mails: &MailQueue,
-        new: NewCode<'_>,
+        new: &NewCode<'_>,
         kind: impl FnOnce(CodeMail) -> MessageKind,
     ) -> CodeByMail {
         let now = self.clock.now();

@@ -15,7 +15,7 @@ impl RegistrationMails for AccountService {
         let letter = |whose, kind: Option<MessageKind>| {
             let kind = if is_enough { Some(MessageKind::Decoy) } else { kind };
             let new = NewCode { whose, purpose: CodePurpose::VerifyEmail, to: &identity.email };
-            self.code_by_mail(mails, new, |code| kind.unwrap_or(MessageKind::VerifyEmail(code)))
+            self.code_by_mail(mails, &new, |code| kind.unwrap_or(MessageKind::VerifyEmail(code)))
         };
         let welcome = letter((identity.id, identity.revision), None);
         // Not the code of the owner: strangers must not be able to replace it.

@@ -5,7 +5,7 @@ mod addresses;
 #[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod breached;
 mod confirmation;
-#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
+#[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod factor;
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
 mod fake;

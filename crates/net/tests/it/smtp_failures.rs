@@ -75,14 +75,14 @@ async fn a_server_that_is_not_there_is_a_temporary_failure() {
     let server = SmtpServer::start().await;
     let transport = transport(&config(&server.url()));
     drop(server);
-    let unreachable = in_time(async {
+    let unreachable = in_time(Box::pin(async {
         loop {
             // The port is given up a moment after the server is.
             if let Err(error) = transport.send(&mail()).await {
                 return error;
             }
         }
-    })
+    }))
     .await;
     assert!(unreachable.is_temporary(), "{unreachable}");
 }
@@ -93,7 +93,7 @@ async fn a_server_that_hangs_is_given_up_in_time() {
     let timeout = Duration::from_millis(300);
     let transport = transport(&SmtpConfig { timeout, ..config(&server.url()) });
     server.hang();
-    let late = in_time(transport.send(&mail())).await.unwrap_err();
+    let late = in_time(Box::pin(transport.send(&mail()))).await.unwrap_err();
     assert!(matches!(late, SmtpError::TimedOut) && late.is_temporary(), "{late}");
 }
 
@@ -105,7 +105,7 @@ async fn what_a_mail_given_up_left_behind_is_never_read_by_the_next() {
     let transport = transport(&SmtpConfig { pool_size, timeout, ..config(&server.url()) });
     transport.send(&mail()).await.unwrap();
     server.hang();
-    in_time(transport.send(&mail())).await.unwrap_err();
+    in_time(Box::pin(transport.send(&mail()))).await.unwrap_err();
     server.resume();
     transport.send(&mail_to("bob@example.com")).await.unwrap();
     let received = server.received();

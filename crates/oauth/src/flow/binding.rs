@@ -36,18 +36,18 @@ impl BindingKey {
 
     /// The mark of this browser on a flow.
     pub fn bind(&self, flow: GrantId) -> Binding {
-        self.mark(b"flow", flow.as_bytes())
+        self.mark(*b"flow", flow.as_bytes())
     }
 
     /// The token that a form of this browser carries against cross-site request forgery.
     pub fn form_token(&self, sealed: &str) -> Binding {
-        self.mark(b"form", sealed.as_bytes())
+        self.mark(*b"form", sealed.as_bytes())
     }
 
     /// Uses have one length, so that none can be taken for another with something before it. The key is random and has no
     /// other task: it needs no derivation.
-    fn mark(&self, task: &[u8; 4], of: &[u8]) -> Binding {
-        let mac = MacKey::new(self.0.expose()).mac(&[task, of]);
+    fn mark(&self, task: [u8; 4], of: &[u8]) -> Binding {
+        let mac = MacKey::new(self.0.expose()).mac(&[&task, of]);
         let mut mark = [0; 16];
         for (to, from) in mark.iter_mut().zip(mac) {
             *to = from;

@@ -95,7 +95,7 @@ impl Shared {
             return false;
         }
         let peer = request.extensions().get::<PeerAddress>().map(|peer| peer.0.ip());
-        !peer.is_some_and(|peer| is_tls_terminated(peer, request.headers(), allowed).is_ok())
+        peer.is_none_or(|peer| is_tls_terminated(peer, request.headers(), allowed).is_err())
     }
 }
 

@@ -233,17 +233,8 @@ impl World {
             proxies: Arc::default(),
             config: config.clone(),
         };
-        let flows = flow_sealer();
-        let world = Self {
-            ui,
-            pool,
-            clock,
-            flows,
-            store,
-            sealer,
-            key: BindingKey::generate(&OsRng),
-            mail: base.mailbox(),
-        };
+        let (flows, key, mail) = (flow_sealer(), BindingKey::generate(&OsRng), base.mailbox());
+        let world = Self { ui, pool, clock, flows, store, sealer, key, mail };
         let client = Client { name: "<b>Shop</b>".to_owned(), ..given::client("shop", "owner") };
         world.store.insert(&client).await.unwrap();
         world
