@@ -1,7 +1,7 @@
 //! CPU of processes and work of the database, before and after a run.
 //!
-//! [`Accountant::snapshot`] before and after, [`Accountant::costs`] between the two. [`processes`]: `/proc`. [`postgres`]:
-//! PostgreSQL's own views. [`storage`]: rows and bytes. [`machine`]: what it all ran on.
+//! [`Accountant::snapshot`] before and after, [`Accountant::costs`] between the two. `processes`: `/proc`. `postgres`:
+//! PostgreSQL's own views. `storage`: rows and bytes. [`machine`]: what it all ran on.
 
 pub mod machine;
 mod postgres;

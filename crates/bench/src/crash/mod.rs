@@ -1,7 +1,7 @@
 //! kill -9 in the middle of a load, again and again, while users go on. Afterwards what they were told is held against the
 //! server: nothing that was answered is lost, nothing that works once has worked twice.
 //!
-//! [`kill`]: when, and whom. [`promises`]: what the ledger says. [`check`]: whether the server keeps it.
+//! `kill`: when, and whom. `promises`: what the ledger says. `check`: whether the server keeps it.
 
 mod check;
 mod kill;

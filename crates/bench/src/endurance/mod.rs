@@ -1,7 +1,7 @@
 //! A long run: logins at a pace, with lifetimes so short that what is born first has died long before the end. Latency,
 //! memory, storage and write-ahead log over time; at last, rows and bytes must be back at what is alive.
 //!
-//! [`sample`]: what is looked at every few seconds. [`verdict`]: what must hold of all samples.
+//! `sample`: what is looked at every few seconds. `verdict`: what must hold of all samples.
 
 mod sample;
 mod verdict;

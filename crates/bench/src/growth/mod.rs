@@ -1,7 +1,7 @@
 //! What an operation costs with ever more in the database: login, refresh, introspection and registration at each size.
 //!
-//! [`bulk`]: rows by the million, cloned from those that the server made. [`regions`]: grants that are real, spread among them.
-//! [`work`]: what users do. [`curve`]: what came of it.
+//! `bulk`: rows by the million, cloned from those that the server made. `regions`: grants that are real, spread among them.
+//! `work`: what users do. `curve`: what came of it.
 //!
 //! Real grants are made by logins between the slices of a load, so that their ids, which follow the time, and their places in
 //! the table are spread evenly: whoever refreshes each of them once touches pages as if all grants were drawn from.

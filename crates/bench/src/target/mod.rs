@@ -1,7 +1,7 @@
 //! What is measured: a server that runs already, or one that is started here on a private database.
 //!
-//! [`Target::found`], [`Target::started`]. [`database`]: the private PostgreSQL, or what a DSN names. [`server`]: the program as
-//! a process. [`backend`]: what is behind the gateway. [`idle`]: what it takes while nobody asks.
+//! [`Target::found`], [`Target::started`]. `database`: the private PostgreSQL, or what a DSN names. `server`: the program as
+//! a process. `backend`: what is behind the gateway. `idle`: what it takes while nobody asks.
 //!
 //! Everything that was started here ends with the target, and with this process however that ends.
 
