@@ -87,7 +87,7 @@ pub(crate) async fn answer_until(stream: &mut (impl AsyncRead + Unpin), end: &st
         }
     })
     .await;
-    String::from_utf8(answer).unwrap()
+    String::from_utf8_lossy(&answer).into_owned()
 }
 
 /// Whether the other end hangs up without another byte.
