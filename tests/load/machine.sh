@@ -74,7 +74,7 @@ stop_server() {
 
 start_floor() {
   FLOOR_PORT=$(free_port)
-  "$EXAMPLES/floor" "$FLOOR_PORT" &
+  "$PROGRAM" bench floor --port "$FLOOR_PORT" &
   FLOOR=$!
   sleep 0.3
 }

@@ -119,11 +119,11 @@ impl RoutesFile {
         loop {
             tokio::select! {
                 () = shutdown.cancelled() => return,
-                () = changed.notified() => {
-                    while timeout(QUIET, changed.notified()).await.is_ok() {}
-                }
+                () = changed.notified() => {}
                 _ = looks.tick() => {}
             }
+            // Also before a look: it may come while somebody writes.
+            while timeout(QUIET, changed.notified()).await.is_ok() {}
             let file = self.clone();
             // What went wrong was logged.
             let _ = tokio::task::spawn_blocking(move || file.read_again(false)).await;

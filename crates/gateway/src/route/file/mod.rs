@@ -54,6 +54,10 @@ struct Surroundings {
 /// [`Mistakes`]: all of them.
 pub fn read(text: &str, directory: &Path) -> Result<Checked, Mistakes> {
     let document = parse(text).map_err(|error| Mistakes::from(vec![Mistake::unreadable(&error)]))?;
+    if document.is_null() {
+        // Cut off by whoever writes it: `routes: []` is how no routes are said.
+        return Err(vec![Mistake::new("routes", "the file says nothing")].into());
+    }
     let mistakes = RefCell::default();
     let table = Section::root(document, &mistakes).and_then(|file| read_file(file, directory));
     let mistakes = mistakes.into_inner();

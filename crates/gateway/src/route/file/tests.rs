@@ -26,6 +26,13 @@ fn warnings(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_file_that_says_nothing_is_a_mistake() {
+    for text in ["", " \n", "# all of it is a comment\n", "---\n"] {
+        assert_eq!(mistakes(text), ["routes: the file says nothing"], "{text:?}");
+    }
+}
+
+#[test]
 fn what_a_route_does_not_say_is_strict() {
     let table = route("");
     let route = &table.routes()[0];
@@ -126,5 +133,5 @@ routes:
         "issuers.other: no route uses it",
     ];
     assert_eq!(warnings(&text.replace("servers: http://h", "servers: [http://h]")), expected);
-    assert_eq!(warnings(""), ["routes: there are none: every request is answered with 404"]);
+    assert_eq!(warnings("routes: []"), ["routes: there are none: every request is answered with 404"]);
 }

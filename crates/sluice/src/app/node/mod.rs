@@ -4,6 +4,7 @@
 
 mod gateways;
 mod metrics;
+mod ports;
 mod states;
 
 use std::path::PathBuf;
@@ -19,7 +20,6 @@ use tracing::{info, warn};
 
 use super::background::Background;
 use super::gateway::{self, RunningGateway};
-use super::listeners::Port;
 use super::opening::{key_material, open};
 use super::required_secrets::RequiredSecrets;
 use super::services::{Foundation, Services};
@@ -28,6 +28,7 @@ use crate::cli::Listeners;
 use crate::config::Settings;
 use crate::observability::metrics::{self as exposition, Build};
 use crate::observability::{RequestLogLayer, RequestLogOptions, profiles};
+use ports::Ports;
 
 /// How long what is in flight may take once the node is told to stop.
 pub(super) const DRAIN: Duration = Duration::from_secs(30);
@@ -164,8 +165,6 @@ impl Node {
         (clock, rng): (&dyn Clock, &Arc<dyn Rng>),
     ) -> Result<(), StartError> {
         let metrics = Arc::new(self.metrics());
-        let public = &settings.serve.public;
-        let admin = &settings.serve.admin.listener;
         let proxies = TrustedProxies::new(settings.serve.trusted_proxies.clone());
         let log = |listener, skip_health| {
             let trusted_proxies = proxies.clone();
@@ -173,61 +172,35 @@ impl Node {
             let options = RequestLogOptions { listener, skip_health, traced, trusted_proxies };
             RequestLogLayer::new(options, metrics.http(), Arc::clone(rng))
         };
-        // Both ports are bound before either is served: a node never starts by half.
-        let public_port = if options.listeners.has_public() {
-            let port = Port::bind(public, options.tls_self_signed, clock).await?;
-            Some(if settings.oauth2.mtls.listener_asks { port.asking_for_certificates() } else { port })
-        } else {
-            None
-        };
-        let admin_port = if options.listeners.has_admin() {
-            Some(Port::bind(admin, options.tls_self_signed, clock).await?)
-        } else {
-            None
-        };
-        let link_port = match &settings.link.token {
-            Some(_) if options.listeners.has_admin() => {
-                Some(Port::bind(&settings.link.listener, options.tls_self_signed, clock).await?)
-            }
-            _ => None,
-        };
+        let ports = Ports::bind(settings, options, clock).await?;
         self.gateway = self.start_gateway(settings, options, (&metrics, rng)).await?;
         self.started.gateway = self.gateway.as_ref().map(|gateway| gateway.address.clone());
         self.started.decisions = self.gateway.as_ref().and_then(|gateway| gateway.decisions.clone());
-        if let Some(port) = link_port {
+        if let Some(port) = ports.link {
             self.started.link = Some(port.address());
             let router = sluice_http::link(self.link_state(settings));
             port.serve("link", (router, Some(&log("link", true))), &self.tasks, &self.shutdown);
         }
-        if options.listeners == Listeners::Gateway {
-            let port = Port::bind(admin, options.tls_self_signed, clock).await?;
+        if let Some(port) = ports.health {
             self.started.admin = Some(port.address());
             let router = gateway::process::observe(Arc::clone(&metrics), self.health());
             port.serve("health", (router, None), &self.tasks, &self.shutdown);
         }
-        if let Some(port) = public_port {
+        if let Some(port) = ports.public {
             let routes = sluice_http::public(self.public_state(settings, port.has_tls()));
             self.started.public = Some(port.address());
-            port.serve(
-                "public",
-                (routes, Some(&log("public", public.request_log_skips_health))),
-                &self.tasks,
-                &self.shutdown,
-            );
+            let log = log("public", settings.serve.public.request_log_skips_health);
+            port.serve("public", (routes, Some(&log)), &self.tasks, &self.shutdown);
         }
-        if let Some(port) = admin_port {
+        if let Some(port) = ports.admin {
             let mut own = exposition::routes(Arc::clone(&metrics));
             if settings.serve.admin.profiling {
                 own = own.merge(profiles::routes());
             }
             let routes = sluice_http::admin(self.admin_state(settings), own);
             self.started.admin = Some(port.address());
-            port.serve(
-                "admin",
-                (routes, Some(&log("admin", admin.request_log_skips_health))),
-                &self.tasks,
-                &self.shutdown,
-            );
+            let log = log("admin", settings.serve.admin.listener.request_log_skips_health);
+            port.serve("admin", (routes, Some(&log)), &self.tasks, &self.shutdown);
         }
         Ok(())
     }
