@@ -13,6 +13,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::connection::{Dialer, Link, Params};
+use crate::consent::find::FindConsents;
 use crate::dsn::Address;
 use crate::error::column;
 use crate::feed::listener::Listener;
@@ -35,9 +36,9 @@ const PING: &str = include_str!("ping.sql");
 const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(499);
 /// The connection that listens to the feed, and the one for writes that are not hot.
 const BESIDE_LANES_AND_READERS: usize = 2;
-/// So many lanes have one that registers people: the more rows share a statement, the less each costs, and one lane writes
+/// Writes of one kind go over every other lane: the more rows share a statement, the less each costs, and one lane writes
 /// what two cores receive.
-const LANES_PER_REGISTRAR: usize = 2;
+const LANES_PER_WRITER: usize = 2;
 /// More readers than this for each lane are of no use: statements are pipelined.
 const READERS_PER_LANE: usize = 2;
 
@@ -50,7 +51,7 @@ pub struct StoreOptions {
     pub deadline: Duration,
     /// Writes of one kind that may wait per lane; default 8192. Above it callers are told to try later.
     pub depth: NonZeroUsize,
-    /// Connections for hot writes; default one per core.
+    /// Connections for hot writes; default one per core. Each kind of write uses half of them.
     pub lanes: NonZeroUsize,
     /// Connections for reads; default 2.
     pub readers: NonZeroUsize,
@@ -102,17 +103,19 @@ pub struct PostgresStore {
     pub(crate) redemptions: Queue<RedeemCodes>,
     pub(crate) rotations: Queue<RotateRefreshes>,
     pub(crate) registrations: Queue<RegisterIdentities>,
+    pub(crate) consents: Queue<FindConsents>,
     pub(crate) grant_purge: Rounds,
     pub(crate) session_purge: Rounds,
     pub(crate) identity_session_purge: Rounds,
     pub(crate) sweep: Mutex<Option<Pass>>,
     address: Address,
     patience: Duration,
-    readers: Vec<Link>,
+    readers: Vec<Arc<Link>>,
     lanes: Vec<Arc<Hot>>,
     turn: AtomicUsize,
     counters: Arc<Counters>,
     metrics: Arc<CommitMetrics>,
+    lookups: Arc<CommitMetrics>,
 }
 
 impl PostgresStore {
@@ -126,14 +129,15 @@ impl PostgresStore {
         let address: Address = dsn.parse()?;
         let dialer = dialer(&address, options.deadline)?;
         let counters = Arc::new(Counters::default());
-        let metrics = Arc::new(CommitMetrics::default());
+        let (metrics, lookups) = (Arc::new(CommitMetrics::default()), Arc::new(CommitMetrics::default()));
         let lane = |_| {
             let link = Link::new(dialer.clone());
             Arc::new(Hot { link, counters: counters.clone() })
         };
         let lanes: Vec<Arc<Hot>> = (0..options.lanes.get()).map(lane).collect();
         let queues = Queues { lanes: &lanes, depth: options.depth, metrics: &metrics };
-        let registrars = lanes.get(..lanes.len().div_ceil(LANES_PER_REGISTRAR)).unwrap_or(&lanes);
+        let readers: Vec<Arc<Link>> =
+            (0..options.readers.get()).map(|_| Arc::new(Link::new(dialer.clone()))).collect();
         let (depth, patience) = (options.depth.get(), options.deadline);
         let store = Self {
             node: options.node,
@@ -142,21 +146,23 @@ impl PostgresStore {
             feed_poll: options.feed_poll,
             serial: Serial::new(dialer.clone(), depth, patience, counters.clone()),
             listener: Listener::start(dialer.clone()),
-            inserts: queues.start(InsertGrants),
-            redemptions: queues.start(RedeemCodes),
-            rotations: queues.start(RotateRefreshes),
-            registrations: Queues { lanes: registrars, ..queues }.start(RegisterIdentities),
+            inserts: queues.start(0, InsertGrants),
+            redemptions: queues.start(1, RedeemCodes),
+            rotations: queues.start(0, RotateRefreshes),
+            registrations: queues.start(1, RegisterIdentities),
+            consents: queues.start_reading(&readers, &lookups),
             grant_purge: Rounds::default(),
             session_purge: Rounds::default(),
             identity_session_purge: Rounds::default(),
             sweep: Mutex::default(),
             address,
             patience,
-            readers: (0..options.readers.get()).map(|_| Link::new(dialer.clone())).collect(),
+            readers,
             lanes,
             turn: AtomicUsize::new(0),
             counters,
             metrics,
+            lookups,
         };
         store.ping().await?;
         Ok(store)
@@ -205,11 +211,12 @@ impl PostgresStore {
             self.redemptions.shutdown(),
             self.rotations.shutdown(),
             self.registrations.shutdown(),
+            self.consents.shutdown(),
         );
         self.serial.shutdown().await;
         self.listener.stop();
         self.lanes.iter().for_each(|lane| lane.link.close());
-        self.readers.iter().for_each(Link::close);
+        self.readers.iter().for_each(|reader| reader.close());
     }
 
     /// What was written since the start.
@@ -220,6 +227,11 @@ impl PostgresStore {
     /// What the group-commit queues counted since the start, all kinds together.
     pub const fn commit_metrics(&self) -> &Arc<CommitMetrics> {
         &self.metrics
+    }
+
+    /// The same of reads that share statements.
+    pub const fn lookup_metrics(&self) -> &Arc<CommitMetrics> {
+        &self.lookups
     }
 
     /// When a write that begins now must be answered.
@@ -236,7 +248,7 @@ impl PostgresStore {
     pub(crate) async fn read(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let reader = turn.checked_rem(self.readers.len()).and_then(|place| self.readers.get(place));
-        self.persist(reader, sql, params).await
+        self.persist(reader.map(Arc::as_ref), sql, params).await
     }
 
     /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own.
@@ -296,8 +308,19 @@ struct Queues<'a> {
 }
 
 impl Queues<'_> {
-    fn start<W: Writer>(&self, writer: impl Fn(Arc<Hot>) -> W) -> Queue<W> {
-        let config = Config { max_batch: BATCH, depth: self.depth, ..Config::default() };
-        Queue::start(self.lanes.iter().cloned().map(writer).collect(), config, self.metrics.clone())
+    /// A queue that writes over every other lane, from the one at `first`.
+    fn start<W: Writer>(&self, first: usize, writer: impl Fn(Arc<Hot>) -> W) -> Queue<W> {
+        let own = self.lanes.iter().skip(first % self.lanes.len().max(1)).step_by(LANES_PER_WRITER);
+        Queue::start(own.cloned().map(writer).collect(), self.config(), self.metrics.clone())
+    }
+
+    /// A queue whose batches are read, which nobody counts among commits.
+    fn start_reading(&self, readers: &[Arc<Link>], metrics: &Arc<CommitMetrics>) -> Queue<FindConsents> {
+        let own = readers.iter().step_by(READERS_PER_LANE).cloned();
+        Queue::start(own.map(FindConsents).collect(), self.config(), metrics.clone())
+    }
+
+    fn config(&self) -> Config {
+        Config { max_batch: BATCH, depth: self.depth, ..Config::default() }
     }
 }

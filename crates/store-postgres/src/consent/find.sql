@@ -1,7 +1,14 @@
--- A decision that was forgotten while the flow that led to it was under way does not hold either.
-SELECT c.scope, c.audience, c.claims, c.decided_at, c.expires_at
-FROM consent AS c
-WHERE c.subject = $1 AND c.client_id = $2 AND c.expires_at > $3
+-- A decision that was forgotten while the flow that led to it was under way does not hold either. Each pair is looked up by
+-- itself: LIMIT keeps a planner from joining all decisions.
+SELECT asked.place, c.scope, c.audience, c.claims, c.decided_at, c.expires_at
+FROM UNNEST($1::text[], $2::text[], $3::bigint[]) WITH ORDINALITY AS asked (subject, client_id, now, place)
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM consent AS found
+    WHERE found.subject = asked.subject AND found.client_id = asked.client_id
+    LIMIT 1
+) AS c
+WHERE c.expires_at > asked.now
   AND NOT COALESCE((SELECT TRUE FROM revocation AS m
       WHERE m.kind = 4 AND m.key = c.client_id || E'\n' || c.subject AND m.at >= c.decided_at LIMIT 1), FALSE)
   AND NOT COALESCE((SELECT TRUE FROM revocation AS m

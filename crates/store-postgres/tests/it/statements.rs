@@ -121,6 +121,31 @@ async fn a_redeemed_code_touches_no_index() {
     assert!(hot * 100 >= updated * 95, "{hot} of {updated} updates were HOT");
 }
 
+/// The same pair twice in one batch, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn decisions_that_are_looked_for_together_share_statements() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let remember = given::decision();
+    let (alice, shop) = (remember.subject.clone(), remember.client.clone());
+    GrantRepository::insert(&*store, given::grant(), Some(remember.clone()), false).await.unwrap();
+    let bob = given::subject("bob");
+    let lookups = (0..2000).map(|number| {
+        let who = if number % 2 == 0 { &alice } else { &bob };
+        ConsentRepository::find(&*store, who, &shop, given::at(20))
+    });
+    let found = join_all(lookups).await;
+    for (number, found) in found.into_iter().enumerate() {
+        assert_eq!(found.unwrap(), (number % 2 == 0).then(|| remember.clone()));
+    }
+    let client = connection(fixture.dsn()).await;
+    let plan = explain(&client, "find", include_str!("../../src/consent/find.sql"), "'{}','{}','{}'").await;
+    assert!(plan.contains("consent_pkey"), "{plan}");
+    let metrics = store.lookup_metrics().snapshot();
+    assert_eq!(metrics.rows_total, 2000);
+    assert!(metrics.batches_total < 200, "{metrics:?}");
+}
+
 /// With the settings of the store's own connections, on empty tables, which tempt a planner most.
 #[tokio::test]
 async fn hot_writes_find_rows_by_their_keys_and_join_by_hashing() {
