@@ -12,8 +12,7 @@ mod subkey;
 use std::ops::Range;
 
 use aws_lc_rs::aead::{Aad, NONCE_LEN, Nonce};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64_simd::{Out, URL_SAFE_NO_PAD};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{NetworkId, Rng, Secret};
 use thiserror::Error;
@@ -106,7 +105,7 @@ impl Sealer {
     /// Whether a text has the form of a sealed value. For who has no key and may ask somebody: what has not need not be asked about.
     pub fn is_of_form(sealed: &str) -> bool {
         // Four characters are three bytes.
-        let version = sealed.get(..4).and_then(|first| URL_SAFE_NO_PAD.decode(first).ok());
+        let version = sealed.get(..4).and_then(|first| URL_SAFE_NO_PAD.decode_to_vec(first).ok());
         let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         version.is_some_and(|bytes| bytes.first() == Some(&VERSION))
             && (SHORTEST..=MAX_SEALED).contains(&sealed.len())
@@ -125,7 +124,7 @@ impl Sealer {
         let done = subkey.key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut body);
         debug_assert!(done.is_ok(), "sealing fails for impossible lengths only");
         sealed.append(&mut body);
-        URL_SAFE_NO_PAD.encode(sealed)
+        URL_SAFE_NO_PAD.encode_to_string(sealed)
     }
 
     /// Opens what was sealed for `purpose`.
@@ -165,7 +164,7 @@ impl Sealer {
         if sealed.len() > MAX_SEALED {
             return Err(OpenError::Malformed);
         }
-        let mut buffer = vec![0; base64::decoded_len_estimate(sealed.len())];
+        let mut buffer = vec![0; URL_SAFE_NO_PAD.estimated_decoded_length(sealed.len())];
         let (place, plain) = self.open_at(purpose, sealed, &mut buffer)?;
         buffer.truncate(plain.end);
         buffer.drain(..plain.start);
@@ -183,7 +182,11 @@ impl Sealer {
             return Err(OpenError::Malformed);
         }
         let decode = |buffer: &mut [u8]| {
-            URL_SAFE_NO_PAD.decode_slice(sealed, buffer).map_err(|_| OpenError::Malformed)
+            let text = sealed.as_bytes();
+            let length = URL_SAFE_NO_PAD.decoded_length(text).map_err(|_| OpenError::Malformed)?;
+            let room = buffer.get_mut(..length).ok_or(OpenError::Malformed)?;
+            URL_SAFE_NO_PAD.decode(text, Out::from_slice(room)).map_err(|_| OpenError::Malformed)?;
+            Ok(length)
         };
         let length = decode(buffer)?;
         let header = buffer.get(..HEADER).filter(|_| length >= HEADER);

@@ -9,8 +9,7 @@ use aws_lc_rs::signature::{
     EcdsaKeyPair, Ed25519KeyPair, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256,
     RSA_PSS_SHA384, RSA_PSS_SHA512, RsaSignatureEncoding,
 };
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64_simd::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -87,7 +86,7 @@ impl SigningKey {
         token = String::with_capacity(length / 3 * 4 + 8);
         token.push_str(header);
         token.push('.');
-        URL_SAFE_NO_PAD.encode_string(payload_json, &mut token);
+        URL_SAFE_NO_PAD.encode_append(payload_json, &mut token);
         self.key.append_signature(&mut token)?;
         Ok(token)
     }
@@ -146,7 +145,7 @@ pub fn sign_hmac(
     }
     let mut token = encode_header(algorithm.as_str(), None, typ)?;
     token.push('.');
-    URL_SAFE_NO_PAD.encode_string(payload_json, &mut token);
+    URL_SAFE_NO_PAD.encode_append(payload_json, &mut token);
     let signature = hmac::sign(&mac_key(algorithm, secret), token.as_bytes());
     append(&mut token, signature.as_ref());
     Ok(token)
@@ -154,7 +153,7 @@ pub fn sign_hmac(
 
 fn append(token: &mut String, signature: &[u8]) {
     token.push('.');
-    URL_SAFE_NO_PAD.encode_string(signature, token);
+    URL_SAFE_NO_PAD.encode_append(signature, token);
 }
 
 fn encode_header(alg: &str, kid: Option<&str>, typ: Option<&str>) -> Result<String, SignError> {
@@ -167,7 +166,7 @@ fn encode_header(alg: &str, kid: Option<&str>, typ: Option<&str>) -> Result<Stri
         typ: Option<&'a str>,
     }
     let json = serde_json::to_vec(&Written { alg, kid, typ }).map_err(|_| SignError)?;
-    Ok(URL_SAFE_NO_PAD.encode(json))
+    Ok(URL_SAFE_NO_PAD.encode_to_string(json))
 }
 
 /// The private key of an RSA pair.
