@@ -18,6 +18,7 @@ const MIGRATIONS: &[(i32, &str, &str)] = &[
     (1, "initial", include_str!("migrations/0001_initial.sql")),
     (2, "device_and_trust", include_str!("migrations/0002_device_and_trust.sql")),
     (3, "identities", include_str!("migrations/0003_identities.sql")),
+    (4, "grants_by_time", include_str!("migrations/0004_grants_by_time.sql")),
 ];
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
     version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";

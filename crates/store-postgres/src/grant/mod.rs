@@ -109,7 +109,10 @@ impl GrantRepository for PostgresStore {
         let (now, limit) = (page.now.as_millis(), i64::from(page.limit));
         let rows = self.read(LIST, &[&subject, &session, &before, &now, &limit]).await?;
         let grants = rows.iter().map(|found| row::read(found).map(|stored| stored.grant));
-        grants.collect::<Result<_, _>>().map_err(Into::into)
+        let mut grants: Vec<Grant> = grants.collect::<Result<_, _>>()?;
+        // As they are found, in truth: an SQL planner does not owe it.
+        grants.sort_unstable_by_key(|grant| std::cmp::Reverse(grant.id));
+        Ok(grants)
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {

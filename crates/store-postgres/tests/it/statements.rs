@@ -5,8 +5,8 @@ use sluice_identity::identity::{IdentityRepository, NewIdentity, Registration, R
 use sluice_identity::mail::{CodeByMail, CodePurpose, MailRepository};
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::device::{DeviceCodeRepository, DevicePoll};
-use sluice_oauth::grant::{Grant, GrantRepository, Redemption};
-use sluice_primitives::Lifetime;
+use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Redemption};
+use sluice_primitives::{GrantId, Lifetime, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{StoreStatistics, WriteCount};
 
@@ -172,6 +172,37 @@ async fn hot_writes_find_rows_by_their_keys_and_join_by_hashing() {
     let plan = explain(&client, "insert", insert, &vec!["'{}'"; 24].join(",")).await;
     assert!(!plan.contains("Seq Scan"), "{plan}");
     assert_eq!(plan.matches("Hash Join").count() + plan.matches("Merge Join").count(), 2, "{plan}");
+}
+
+/// Grants of many times, of which one subject has a few: they are found by the index, time by time.
+#[tokio::test]
+async fn what_a_subject_granted_is_found_by_times() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let client = connection(fixture.dsn()).await;
+    let day = 24 * 60 * 60;
+    let mut granted = Vec::new();
+    for (number, at) in [0, 1, 2, day, day + 1, 9 * day].into_iter().enumerate() {
+        let subject = given::subject(if number == 4 { "bob" } else { "alice" });
+        let id = GrantId::generate(given::at(at), &OsRng);
+        let (redeemed_at, expires_at) = (Some(given::at(at)), Timestamp::NEVER);
+        given::inserted(&*store, Grant { id, subject, redeemed_at, expires_at, ..given::grant() }).await;
+        granted.push(id);
+    }
+    let page = |limit, before| {
+        let (subject, now) = (given::subject("alice"), given::at(10 * day));
+        GrantRepository::list(&*store, GrantPage { subject, session: None, before, now, limit })
+    };
+    let ids = |grants: Vec<Grant>| grants.iter().map(|grant| grant.id).collect::<Vec<_>>();
+    let newest_first = |places: &[usize]| places.iter().map(|place| granted[*place]).collect::<Vec<_>>();
+    assert_eq!(ids(page(10, None).await.unwrap()), newest_first(&[5, 3, 2, 1, 0]));
+    assert_eq!(ids(page(2, None).await.unwrap()), newest_first(&[5, 3]));
+    assert_eq!(ids(page(2, Some(granted[3])).await.unwrap()), newest_first(&[2, 1]));
+    client.batch_execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off").await.unwrap();
+    let plan = explain(&client, "list", include_str!("../../src/grant/list.sql"), "'',NULL,NULL,0,10").await;
+    assert!(plan.contains("subject = $1"), "{plan}");
+    assert!(!plan.contains("Seq Scan") && !plan.contains("oauth_grant_pkey"), "{plan}");
+    assert_eq!(plan.matches("oauth_grant_subject").count(), 3, "{plan}");
 }
 
 #[tokio::test]
