@@ -46,7 +46,7 @@ pub(crate) struct OneCore {
     pub(crate) number: usize,
     pub(crate) listener: Listener,
     pub(crate) tls: Option<TlsAcceptorHandle>,
-    /// Its share.
+    /// Of all cores together.
     pub(crate) limits: Limits,
     pub(crate) shutdown: CancellationToken,
 }
@@ -74,12 +74,10 @@ impl Cores {
         let address = listeners
             .first()
             .map_or_else(|| LocalAddress::Unix("".into()), |listener| listener.local_address().clone());
-        let mut limits = config.limits.clone();
-        limits.max_connections = limits.max_connections.div_ceil(config.cores.get());
         let mut threads = Vec::with_capacity(config.cores.get());
         for (number, listener) in listeners.into_iter().enumerate() {
             let (work, tls, limits, shutdown) =
-                (work.clone(), config.tls.clone(), limits.clone(), shutdown.clone());
+                (work.clone(), config.tls.clone(), config.limits.clone(), shutdown.clone());
             let serve = move |listener| work(OneCore { number, listener, tls, limits, shutdown });
             threads.push(spawn(format!("{name}-{number}"), listener, serve).map_err(StartError::Thread)?);
         }

@@ -26,8 +26,8 @@ pub use client_certificate::{
 pub use fetch::{FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, UrlPattern};
 pub use limit_clock::{LimitClock, LimitMoment};
 pub use listen::{
-    BindAddress, ConnectionFacts, DetachedListener, Drained, Limits, ListenError, Listener, LocalAddress,
-    PeerAddress, PeerCertificates, Transport, serve, serve_each,
+    BindAddress, ConnectionFacts, DetachedListener, Drained, Limits, Linger, ListenError, Listener,
+    LocalAddress, PeerAddress, PeerCertificates, Transport, serve, serve_each,
 };
 pub use smtp::{
     InvalidMailbox, InvalidSmtpUrl, Mailbox, OutgoingMail, SmtpConfig, SmtpError, SmtpReply, SmtpTransport,

@@ -61,13 +61,19 @@ impl Acceptor {
         }
     }
 
-    /// The next connection, when it is permitted. `None`: never, the semaphore was closed.
+    /// The next connection, when it is permitted: only then, so that no loop holds a permit for a client that has yet to come.
+    /// `None`: never, the semaphore was closed.
     async fn next(&self, socket: &Socket) -> Option<(Accepted, OwnedSemaphorePermit)> {
+        let accepted = self.accept(socket).await;
         let permit = self.permits.clone().acquire_owned().await.ok()?;
+        Some((accepted, permit))
+    }
+
+    async fn accept(&self, socket: &Socket) -> Accepted {
         let (mut pause, longest) = BACK_OFF;
         loop {
             match accept(socket).await {
-                Ok(accepted) => return Some((accepted, permit)),
+                Ok(accepted) => return accepted,
                 Err(error) if is_of_one_connection(&error) => {}
                 Err(error) => {
                     warn!(%error, ?pause, "a connection could not be accepted");

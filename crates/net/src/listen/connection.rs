@@ -20,9 +20,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::BoxError;
+use super::client_io::{ClientIo, Ends};
+use super::counted::Counted;
 use super::limits::Limits;
-use super::request_facts::{ConnectionFacts, Counted, PeerAddress};
-use super::supervision::{Drainable, Supervision};
+use super::record::Drainable;
+use super::request_facts::{ConnectionFacts, PeerAddress};
+use super::supervision::Supervision;
 use crate::tls::{ALPN_HTTP_2, TlsAcceptorHandle};
 
 /// The least buffer that hyper takes.
@@ -44,6 +47,7 @@ pub(super) struct Connections<M> {
     /// Makes the service of a connection.
     make: M,
     builders: Builders,
+    ends: Ends,
     supervision: Supervision,
     shutdown: CancellationToken,
 }
@@ -71,6 +75,7 @@ impl<M> Connections<M> {
                 http1: http_builder(limits).http1_only(),
                 http2: http_builder(limits).http2_only(),
             },
+            ends: Ends::new(limits),
             supervision: Supervision::new(limits),
             shutdown,
         }
@@ -143,7 +148,8 @@ where
     {
         let member = self.supervision.enter();
         let service = Counted { inner: (self.make)(facts), record: member.record.clone() };
-        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+        let stream = TokioIo::new(ClientIo::new(stream, member.record.clone(), self.ends));
+        let connection = builder.serve_connection_with_upgrades(stream, service);
         match member.record.supervise(pin!(connection)).await {
             Some(Ok(())) => {}
             Some(Err(error)) => debug!(error, "a connection failed"),

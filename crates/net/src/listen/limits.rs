@@ -5,11 +5,13 @@ use std::time::Duration;
 /// What a listener grants its clients. A request with more than 100 headers is refused over HTTP/1.1 in any case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections served at once; more wait in the kernel's backlog. Default: 16 384.
+    /// Connections served at once, by all cores of an address together; more wait in the kernel's backlog, but for one of
+    /// each accept loop. Default: 16 384.
     pub max_connections: usize,
     /// How long a TLS handshake may take. Default: 10 s.
     pub tls_handshake_timeout: Duration,
-    /// How long a connection may take to bring its first complete request head. Default: 10 s.
+    /// How long a connection may take to bring its first complete request head. One over HTTP/1.1 that has begun is answered
+    /// 408 then. Default: 10 s.
     pub first_request_timeout: Duration,
     /// How long a connection may go without a new request before it is asked to end; a request that is being
     /// answered is finished. Default: 75 s, above the 60 s for which common load balancers keep a connection.
@@ -20,6 +22,30 @@ pub struct Limits {
     pub max_concurrent_streams: u32,
     /// How long requests may still take after a shutdown began. Default: 30 s.
     pub drain_grace: Duration,
+    /// How a connection ends over HTTP/1.1 whose client still sends.
+    pub linger: Linger,
+    /// How long nothing of an answer over HTTP/1.1 may come after its client closed its sending side: one that has left
+    /// altogether looks the same, and is worked for as long. Default: 1 s.
+    pub half_closed_timeout: Duration,
+}
+
+/// How a connection ends whose client still sends: the kernel would reset it if it were closed, and the client's kernel
+/// would then throw the answer away. So it gets the end of what is sent to it, and what it sends is read and forgotten until it
+/// ends, too, or one of these is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Linger {
+    /// How long it may send nothing. Default: 2 s.
+    pub silence: Duration,
+    /// How long it may take in all. Default: 10 s.
+    pub total: Duration,
+    /// How many bytes it may send. Default: 64 MiB.
+    pub bytes: u64,
+}
+
+impl Default for Linger {
+    fn default() -> Self {
+        Self { silence: Duration::from_secs(2), total: Duration::from_secs(10), bytes: 64 << 20 }
+    }
 }
 
 impl Default for Limits {
@@ -32,6 +58,8 @@ impl Default for Limits {
             max_header_bytes: 64 * 1024,
             max_concurrent_streams: 256,
             drain_grace: Duration::from_secs(30),
+            linger: Linger::default(),
+            half_closed_timeout: Duration::from_secs(1),
         }
     }
 }

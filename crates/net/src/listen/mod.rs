@@ -1,15 +1,20 @@
 //! Listening: from a socket to requests, until the last one is answered.
 //!
 //! [`serve`]: the whole of it. `socket`, `unix_socket`: what is listened on. `limits`: what clients are granted.
-//! `accept`: taking connections. `connection`: one connection, TLS and HTTP. `supervision`: who has been idle or slow
-//! too long, and the drain. `request_facts`: what a request is told about its connection.
+//! `accept`: taking connections. `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
+//! `lingering` draws out where answers would be lost. `record`: what is known of it; `counted`: its requests. `supervision`: who
+//! has been idle or slow too long, and the drain. `request_facts`: what a request is told about its connection.
 //!
 //! Timeouts of connections are kept by one sweep over all of them instead of a timer each: a request then costs one
-//! atomic increment.
+//! atomic increment. Only connections that linger, or whose client sends no more, have a timer.
 
 mod accept;
+mod client_io;
 mod connection;
+mod counted;
 mod limits;
+mod lingering;
+mod record;
 mod request_facts;
 mod socket;
 mod supervision;
@@ -21,14 +26,13 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
-use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service;
 use tracing::{info, warn};
 
-pub use limits::Limits;
+pub use limits::{Limits, Linger};
 pub use request_facts::{ConnectionFacts, PeerAddress, PeerCertificates, Transport};
 pub use socket::{BindAddress, DetachedListener, ListenError, Listener, LocalAddress};
 
@@ -91,7 +95,7 @@ where
     B::Error: Into<BoxError>,
 {
     let connections = Arc::new(Connections::new(tls, make, &limits, shutdown.clone()));
-    let permits = Arc::new(Semaphore::new(limits.max_connections.min(Semaphore::MAX_PERMITS)));
+    let permits = listener.permits(limits.max_connections);
     let (tasks, accepting) = (TaskTracker::new(), TaskTracker::new());
     let (sockets, socket_file) = listener.into_parts();
     for socket in sockets {

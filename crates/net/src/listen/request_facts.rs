@@ -10,8 +10,6 @@ use rustls::pki_types::CertificateDer;
 use tower::util::Oneshot;
 use tower::{Service, ServiceExt};
 
-use super::supervision::Record;
-
 /// The other end of the connection of a request, in its extensions: a client, or the last proxy before this server.
 /// Behind a Unix socket it is loopback with port 0: whoever is there, is on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,26 +68,6 @@ impl ConnectionFacts {
     pub(crate) fn encrypted(peer: PeerAddress, certificates: Option<&[CertificateDer<'_>]>) -> Self {
         let certificates = PeerCertificates::of(certificates);
         Self { peer, transport: Transport { tls: true }, certificates }
-    }
-}
-
-/// The service of one connection: counts its requests.
-pub(crate) struct Counted<S> {
-    pub(crate) inner: S,
-    pub(crate) record: Arc<Record>,
-}
-
-impl<S> hyper::service::Service<Request<Incoming>> for Counted<S>
-where
-    S: hyper::service::Service<Request<Incoming>>,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
-
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
-        self.record.count_request();
-        self.inner.call(request)
     }
 }
 

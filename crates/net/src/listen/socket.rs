@@ -4,10 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockRef, TcpKeepalive, Type};
 use tokio::net::{TcpListener, UnixListener, lookup_host};
+use tokio::sync::Semaphore;
 
 use super::unix_socket::{self, SocketFile};
 
@@ -80,12 +82,16 @@ pub enum ListenError {
     },
 }
 
+/// How many more connections the listeners of an address may serve; made when the first of them is served.
+type SharedPermits = Arc<OnceLock<Arc<Semaphore>>>;
+
 /// A bound listener: connections may already queue.
 #[derive(Debug)]
 pub struct Listener {
     sockets: Vec<Socket>,
     address: LocalAddress,
     file: Option<SocketFile>,
+    permits: SharedPermits,
 }
 
 /// A bound socket that is not yet any runtime's: each core of a server attaches its own.
@@ -94,6 +100,7 @@ pub struct DetachedListener {
     socket: DetachedSocket,
     address: LocalAddress,
     file: Option<SocketFile>,
+    permits: SharedPermits,
 }
 
 #[derive(Debug)]
@@ -117,7 +124,7 @@ impl DetachedListener {
             DetachedSocket::Tcp(socket) => Socket::Tcp(TcpListener::from_std(socket)?),
             DetachedSocket::Unix(socket) => Socket::Unix(UnixListener::from_std(socket)?),
         };
-        Ok(Listener { sockets: vec![socket], address: self.address, file: self.file })
+        Ok(Listener { sockets: vec![socket], address: self.address, file: self.file, permits: self.permits })
     }
 }
 
@@ -143,13 +150,14 @@ impl Listener {
                 let (socket, file) = unix_socket::bind(path, &permissions)
                     .map_err(|source| ListenError::Bind { address: path.display().to_string(), source })?;
                 let address = LocalAddress::Unix(path.clone());
-                Ok(Self { sockets: vec![Socket::Unix(socket)], address, file: Some(file) })
+                let permits = SharedPermits::default();
+                Ok(Self { sockets: vec![Socket::Unix(socket)], address, file: Some(file), permits })
             }
         }
     }
 
     /// Binds `address` once for each core: with `SO_REUSEPORT`, or, for a Unix socket, as one socket that all share. The file of a
-    /// Unix socket goes with the first.
+    /// Unix socket goes with the first. All together serve as many connections as the first that is served may.
     ///
     /// # Errors
     /// As [`Listener::bind`].
@@ -165,8 +173,13 @@ impl Listener {
             detached.extend(detach(socket, cores.get() / count.get()).map_err(failed)?);
         }
         let mut file = bound.file;
-        let address = bound.address;
-        let listener = |socket| DetachedListener { socket, address: address.clone(), file: file.take() };
+        let (address, permits) = (bound.address, bound.permits);
+        let listener = |socket| DetachedListener {
+            socket,
+            address: address.clone(),
+            file: file.take(),
+            permits: permits.clone(),
+        };
         Ok(detached.into_iter().map(listener).collect())
     }
 
@@ -184,7 +197,13 @@ impl Listener {
         for _ in 1..accept_loops.get() {
             sockets.push(Socket::Tcp(tcp_socket(bound, shared).map_err(failed)?));
         }
-        Ok(Self { sockets, address: LocalAddress::Tcp(bound), file: None })
+        let permits = SharedPermits::default();
+        Ok(Self { sockets, address: LocalAddress::Tcp(bound), file: None, permits })
+    }
+
+    /// How many more connections may be served, of `most` in all.
+    pub(super) fn permits(&self, most: usize) -> Arc<Semaphore> {
+        self.permits.get_or_init(|| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))).clone()
     }
 
     /// The sockets, and the file to remove when they are closed.

@@ -4,91 +4,24 @@
 //! now and then and gives the orders.
 
 use std::collections::HashMap;
-use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::limits::Limits;
+use super::record::{Order, Record};
 
 /// The bounds of the time between two sweeps; a timeout is late by one sweep at most.
 const SWEEP_INTERVAL: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
-
-/// What a connection is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum Order {
-    Continue,
-    /// Finish what is in flight and end.
-    Drain,
-    /// End now.
-    Cut,
-}
-
-/// One connection, as both sides see it.
-#[derive(Debug, Default)]
-pub(crate) struct Record {
-    requests: AtomicU32,
-    order: AtomicU8,
-    waker: AtomicWaker,
-}
-
-impl Record {
-    /// Notes that a request arrived.
-    pub(crate) fn count_request(&self) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Gives an order, unless a stricter one was given.
-    fn give(&self, order: Order) {
-        if self.order.fetch_max(order as u8, Ordering::AcqRel) < order as u8 {
-            self.waker.wake();
-        }
-    }
-
-    fn order(&self) -> Order {
-        match self.order.load(Ordering::Acquire) {
-            0 => Order::Continue,
-            1 => Order::Drain,
-            _ => Order::Cut,
-        }
-    }
-
-    /// Runs a connection under orders. `None` if it was cut.
-    pub(crate) async fn supervise<C: Drainable>(&self, mut connection: Pin<&mut C>) -> Option<C::Output> {
-        let mut draining = false;
-        poll_fn(|context: &mut Context<'_>| {
-            self.waker.register(context.waker());
-            match self.order() {
-                Order::Cut => return Poll::Ready(None),
-                Order::Drain if !draining => {
-                    draining = true;
-                    connection.as_mut().drain();
-                }
-                Order::Drain | Order::Continue => {}
-            }
-            connection.as_mut().poll(context).map(Some)
-        })
-        .await
-    }
-}
-
-/// A connection that can be told to end after what is in flight.
-pub(crate) trait Drainable: Future {
-    /// Begins to end.
-    fn drain(self: Pin<&mut Self>);
-}
 
 /// All open connections of a listener.
 #[derive(Debug)]
 pub(crate) struct Supervision {
     first_request_timeout: Duration,
+    /// When a connection is cut that was told that its first request is late, and is still there.
+    first_request_cut: Duration,
     keep_alive_timeout: Duration,
     open: Mutex<Open>,
 }
@@ -126,6 +59,7 @@ impl Supervision {
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             first_request_timeout: limits.first_request_timeout,
+            first_request_cut: limits.first_request_timeout + limits.linger.total,
             keep_alive_timeout: limits.keep_alive_timeout,
             open: Mutex::default(),
         }
@@ -151,16 +85,18 @@ impl Supervision {
         Membership { supervision: self, number, record }
     }
 
-    /// Cuts who has not brought a request, drains who has brought none for long.
+    /// Ends who has not brought a request, drains who has brought none for long.
     pub(crate) fn sweep(&self, now: Instant) {
         for entry in self.open.lock().entries.values_mut() {
-            let requests = entry.record.requests.load(Ordering::Relaxed);
+            let requests = entry.record.requests();
             let waited = now.saturating_duration_since(entry.since);
             if requests != entry.requests {
                 entry.requests = requests;
                 entry.since = now;
-            } else if requests == 0 && waited >= self.first_request_timeout {
+            } else if requests == 0 && waited >= self.first_request_cut {
                 entry.record.give(Order::Cut);
+            } else if requests == 0 && waited >= self.first_request_timeout {
+                entry.record.give(Order::Late);
             } else if waited >= self.keep_alive_timeout {
                 entry.record.give(Order::Drain);
             }

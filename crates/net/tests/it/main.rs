@@ -10,6 +10,7 @@ mod fetch_limits;
 mod given;
 mod listen;
 mod listen_drain;
+mod listen_ends;
 mod listen_unix;
 mod smtp;
 mod smtp_failures;

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::given::*;
 
-fn certificate() -> SelfSigned {
+pub(crate) fn certificate() -> SelfSigned {
     self_signed(&["localhost".into(), "127.0.0.1".into()], now()).unwrap()
 }
 
@@ -33,7 +33,7 @@ fn router() -> Router {
 }
 
 /// Shakes hands as a client that trusts `trusted` and offers `alpn`.
-async fn handshake(
+pub(crate) async fn handshake(
     server: &Running,
     trusted: &SelfSigned,
     alpn: &[&str],

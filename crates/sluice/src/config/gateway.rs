@@ -16,6 +16,9 @@ const LINK_TOKEN: &str = "gateway.link.token";
 const SERVED_TOKEN: &str = "serve.link.token";
 /// What a link's token must have at least, in bytes: it is compared, not hashed, and nobody types it.
 const SHORTEST_TOKEN: usize = 32;
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
+const LONGEST_HEAD: Duration = Duration::from_hours(1);
+const LONGEST_IDLE: Duration = Duration::from_hours(24);
 const PORT: Kind = Kind::Integer { min: 0, max: 65_535 };
 
 pub(super) const KEYS: &[Key] = &[
@@ -80,9 +83,23 @@ pub(super) const GATEWAY_LISTENER: &[Key] = &[
     Key::own(
         "max_connections",
         Kind::Integer { min: 1, max: 1_048_576 },
-        "Connections that the gateway serves at once; more wait.",
+        "Connections that the gateway serves at once, all threads together; more wait.",
     )
     .with_default("65536"),
+    Key::own(
+        "timeouts.head",
+        Kind::Duration,
+        "How long a client of the gateway may take for its first request head, after the TLS handshake; one that has begun is answered \
+         408 then. From 100ms to 1h.",
+    )
+    .with_default("10s"),
+    Key::own(
+        "timeouts.idle",
+        Kind::Duration,
+        "How long a client of the gateway may keep a connection without a new request; keep it above that of a load balancer in front. \
+         From 100ms to 24h.",
+    )
+    .with_default("75s"),
 ];
 
 pub(super) const DECISION_LISTENER: &[Key] = &[
@@ -132,12 +149,22 @@ pub(crate) struct GatewaySettings {
     pub(crate) access_log: AccessLogSetting,
     pub(crate) phantom: PhantomSettings,
     pub(crate) max_connections: usize,
+    pub(crate) client_timeouts: ClientTimeouts,
     /// `None`: one for each core.
     pub(crate) threads: Option<usize>,
     /// Default: 10 s.
     pub(crate) max_feed_age: Duration,
     /// `None`: from the database.
     pub(crate) link: Option<LinkSettings>,
+}
+
+/// How long clients may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientTimeouts {
+    /// For the first head of a connection. Default: 10 s.
+    pub(crate) head: Duration,
+    /// From one request to the next. Default: 75 s.
+    pub(crate) idle: Duration,
 }
 
 /// Where the access log goes.
@@ -188,9 +215,17 @@ pub(super) fn read(reader: &mut Reader<'_>) -> GatewaySettings {
         },
         phantom: read_phantom(reader),
         max_connections: reader.integer("serve.gateway.max_connections").unwrap_or(65_536),
+        client_timeouts: read_client_timeouts(reader),
         threads: reader.integer("gateway.threads"),
         max_feed_age: reader.duration("gateway.max_feed_age"),
         link: read_link(reader),
+    }
+}
+
+fn read_client_timeouts(reader: &mut Reader<'_>) -> ClientTimeouts {
+    ClientTimeouts {
+        head: reader.duration_within("serve.gateway.timeouts.head", SHORTEST_TIMEOUT..=LONGEST_HEAD),
+        idle: reader.duration_within("serve.gateway.timeouts.idle", SHORTEST_TIMEOUT..=LONGEST_IDLE),
     }
 }
 

@@ -111,7 +111,9 @@ async fn an_answer_that_is_cut_is_seen_to_be_cut() {
 #[tokio::test]
 async fn a_client_that_leaves_takes_the_upstreams_connection_with_it() {
     let backend = Backend::bind().await;
-    let mut world = Setup::to(&[backend.address]).start().await;
+    let mut setup = Setup::to(&[backend.address]);
+    setup.limits.half_closed_timeout = SOON;
+    let mut world = setup.start().await;
     let mut client = Peer::new(world.connect().await);
     client.say(GET).await;
     let mut upstream = backend.accept().await;
@@ -119,6 +121,38 @@ async fn a_client_that_leaves_takes_the_upstreams_connection_with_it() {
     drop(client);
     assert!(upstream.is_closed().await);
     assert_eq!(world.told().await.status, None);
+}
+
+#[tokio::test]
+async fn a_client_that_sends_no_more_gets_all_of_its_answer() {
+    let backend = Backend::bind().await;
+    let world = Setup::to(&[backend.address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say(GET).await;
+    let mut upstream = backend.accept().await;
+    upstream.request().await.unwrap();
+    upstream.say("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nfirst").await;
+    let head = client.until(b"first").await.unwrap();
+    assert!(head.starts_with(b"HTTP/1.1 200 "));
+    client.stream.shutdown().await.unwrap();
+    upstream.say("after").await;
+    assert_eq!(client.rest().await, b"after");
+}
+
+#[tokio::test]
+async fn a_refusal_reaches_a_client_that_sends_all_of_its_body_first() {
+    let mut setup = Setup::to(&[nowhere().await]);
+    setup.refusal = Some(sluice_gateway::Refusal::TokenMissing);
+    let world = setup.start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {LARGE}\r\n\r\n")).await;
+    let chunk = vec![b'x'; MIB];
+    for _ in 0..(LARGE / 2 / MIB) {
+        in_time(client.stream.write_all(&chunk)).await.unwrap();
+    }
+    let answer = client.answer().await.unwrap();
+    assert_eq!((answer.status(), answer.text()), (401, "refused"));
+    assert!(client.is_closed().await);
 }
 
 #[tokio::test]

@@ -99,7 +99,8 @@ impl RunningGateway {
         let settings = start.settings;
         let decisions = match &settings.decisions {
             Some(listener) => {
-                let config = start.proxy_config(listener)?;
+                let limits = Limits { max_connections: settings.max_connections, ..Limits::default() };
+                let config = start.proxy_config(listener, limits)?;
                 let served = DecisionConfig::default();
                 Some(
                     RunningDecisions::start(config, served, Arc::clone(&gateway), start.shutdown.clone())
@@ -108,9 +109,8 @@ impl RunningGateway {
             }
             None => None,
         };
-        let proxy =
-            RunningProxy::start(start.proxy_config(&settings.listener)?, gateway, start.shutdown.clone())
-                .await?;
+        let config = start.proxy_config(&settings.listener, client_limits(settings))?;
+        let proxy = RunningProxy::start(config, gateway, start.shutdown.clone()).await?;
         let address = text(proxy.local_address());
         let decided_at = decisions.as_ref().map(|decisions| text(decisions.local_address()));
         info!(listener = "gateway", %address, decisions = decided_at.as_deref(), "listening");
@@ -185,7 +185,7 @@ impl GatewayStart<'_> {
         Ok((GatewayObserver { metrics: Arc::new(self.metrics.gateway()), log }, guard))
     }
 
-    fn proxy_config(&self, listener: &ListenerSettings) -> Result<ProxyConfig, StartError> {
+    fn proxy_config(&self, listener: &ListenerSettings, limits: Limits) -> Result<ProxyConfig, StartError> {
         let cores = self.settings.threads.and_then(NonZeroUsize::new);
         let cores = cores.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         let tls = acceptor(&listener.tls, self.tls_self_signed, &*self.world.clock)?;
@@ -198,9 +198,19 @@ impl GatewayStart<'_> {
             address: bind_address(&listener.address),
             cores,
             tls,
-            limits: Limits { max_connections: self.settings.max_connections, ..Limits::default() },
+            limits,
             certificates: ForwardedCertificatePolicy::default(),
         })
+    }
+}
+
+/// What clients of the gateway are granted.
+fn client_limits(settings: &GatewaySettings) -> Limits {
+    Limits {
+        max_connections: settings.max_connections,
+        first_request_timeout: settings.client_timeouts.head,
+        keep_alive_timeout: settings.client_timeouts.idle,
+        ..Limits::default()
     }
 }
 

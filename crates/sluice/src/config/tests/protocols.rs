@@ -341,3 +341,16 @@ fn a_rotation_that_would_break_tokens_is_refused() {
         "keys.rotation.every: must be a duration such as 1h30m, not \"soon\""
     );
 }
+
+#[test]
+fn clients_of_the_gateway_have_time_within_bounds() {
+    let timeouts = given(MINIMAL).settings().gateway.client_timeouts;
+    assert_eq!((timeouts.head, timeouts.idle), (Duration::from_secs(10), Duration::from_secs(75)));
+    let timeouts =
+        with("serve: {gateway: {timeouts: {head: 3s, idle: 5m}}}").settings().gateway.client_timeouts;
+    assert_eq!((timeouts.head, timeouts.idle), (Duration::from_secs(3), Duration::from_mins(5)));
+    let wrong = with("serve: {gateway: {timeouts: {head: 0s, idle: 25h}}}").problems();
+    let expected = "serve.gateway.timeouts.head: must be from 100ms to 1h\n\
+                    serve.gateway.timeouts.idle: must be from 100ms to 24h";
+    assert_eq!(wrong, expected);
+}

@@ -1,0 +1,225 @@
+//! The bytes of a connection, on their way between the client and hyper: what HTTP/1.1 asks of its ends and hyper leaves open.
+//!
+//! - A connection that hyper closes while its client may still be sending lingers ([`Linger`]).
+//! - A client that closed its sending side after its request gets its answer. It cannot be told from one that has left, so it is for
+//!   [`Limits::half_closed_timeout`] only, anew after each part of the answer.
+//! - A first head that has begun and is late is answered 408. A later one is not: bytes after an answer could as well be the rest of a
+//!   body that nobody read, and to such a client nothing more is to be said.
+//!
+//! HTTP/2, and what a connection was upgraded to, pass as they are.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::limits::{Limits, Linger};
+use super::lingering::Lingering;
+use super::record::Record;
+
+/// What is said to a client whose first head is late (RFC 9110 §15.5.9).
+const LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+/// How a client of HTTP/2 begins (RFC 9113 §3.4); the line alone tells.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0";
+
+/// How connections end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends {
+    linger: Linger,
+    half_closed_timeout: Duration,
+}
+
+impl Ends {
+    pub(super) const fn new(limits: &Limits) -> Self {
+        Self { linger: limits.linger, half_closed_timeout: limits.half_closed_timeout }
+    }
+}
+
+/// A connection to a client.
+pub(super) struct ClientIo<I> {
+    inner: I,
+    record: Arc<Record>,
+    ends: Ends,
+    protocol: Protocol,
+    /// Whether anything was written.
+    wrote: bool,
+    /// Whether the client closed its sending side.
+    ended: bool,
+    stage: Stage,
+}
+
+enum Stage {
+    Open,
+    /// The client closed its sending side, and hyper is told when the time is over.
+    HalfClosed(Pin<Box<Sleep>>),
+    /// Closed without lingering.
+    Closing,
+    Lingering(Box<Lingering>),
+    /// Nothing more is read or written.
+    Over,
+}
+
+/// What the first bytes say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    /// So many bytes of [`PREFACE`] came.
+    Unknown(usize),
+    Http1,
+    Http2,
+}
+
+impl Protocol {
+    fn after(self, bytes: &[u8]) -> Self {
+        let Self::Unknown(known) = self else { return self };
+        let rest = PREFACE.get(known..).unwrap_or_default();
+        let compared = rest.len().min(bytes.len());
+        if rest.get(..compared) != bytes.get(..compared) {
+            Self::Http1
+        } else if compared == rest.len() {
+            Self::Http2
+        } else {
+            Self::Unknown(known + compared)
+        }
+    }
+}
+
+impl<I> ClientIo<I> {
+    pub(super) const fn new(inner: I, record: Arc<Record>, ends: Ends) -> Self {
+        let (protocol, stage) = (Protocol::Unknown(0), Stage::Open);
+        Self { inner, record, ends, protocol, wrote: false, ended: false, stage }
+    }
+
+    /// Notes bytes that came.
+    fn note_read(&mut self, bytes: &[u8]) {
+        self.record.read();
+        if self.protocol != Protocol::Http1 {
+            self.protocol = self.protocol.after(bytes);
+            if self.protocol == Protocol::Http1 {
+                self.record.begin();
+            }
+        }
+    }
+
+    /// Notes bytes that went.
+    fn note_written(&mut self, written: &Poll<io::Result<usize>>) {
+        if let Poll::Ready(Ok(1..)) = written {
+            self.wrote = true;
+            if let Stage::HalfClosed(until) = &mut self.stage {
+                until.as_mut().reset(Instant::now() + self.ends.half_closed_timeout);
+            }
+        }
+    }
+
+    fn may_linger(&self) -> bool {
+        self.protocol == Protocol::Http1 && !self.ended && self.record.may_lose_its_answer()
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> ClientIo<I> {
+    fn poll_inner(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        let bytes = buffer.filled().get(before..).unwrap_or_default();
+        if !bytes.is_empty() {
+            self.note_read(bytes);
+            return Poll::Ready(Ok(()));
+        }
+        self.ended |= buffer.remaining() > 0;
+        let may_await_answer = self.protocol == Protocol::Http1 && self.record.requests() > 0;
+        if !self.ended || !may_await_answer || self.record.is_switched() {
+            return Poll::Ready(Ok(()));
+        }
+        self.record.end_after_answer();
+        let mut until = Box::pin(sleep(self.ends.half_closed_timeout));
+        let polled = until.as_mut().poll(context).map(Ok);
+        self.stage = Stage::HalfClosed(until);
+        polled
+    }
+
+    /// Says that the head is late, if it can be said at once.
+    fn refuse(&mut self, context: &mut Context<'_>) {
+        let said = Pin::new(&mut self.inner).poll_write(context, LATE);
+        self.stage = match said {
+            Poll::Ready(Ok(written)) if written == LATE.len() => {
+                Stage::Lingering(Box::new(Lingering::new(&self.ends.linger)))
+            }
+            Poll::Ready(_) | Poll::Pending => Stage::Over,
+        };
+    }
+
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stage {
+            Stage::Lingering(lingering) => {
+                ready!(lingering.poll(&mut self.inner, context));
+                self.stage = Stage::Over;
+                Poll::Ready(Ok(()))
+            }
+            Stage::Over => Poll::Ready(Ok(())),
+            Stage::Open | Stage::HalfClosed(_) | Stage::Closing => {
+                Pin::new(&mut self.inner).poll_shutdown(context)
+            }
+        }
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> AsyncRead for ClientIo<I> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if !this.wrote && matches!(this.stage, Stage::Open) && this.record.is_late() {
+            this.refuse(context);
+        }
+        match &mut this.stage {
+            Stage::Open | Stage::Closing => this.poll_inner(context, buffer),
+            Stage::HalfClosed(until) => until.as_mut().poll(context).map(Ok),
+            Stage::Lingering(_) | Stage::Over => this.poll_end(context),
+        }
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<I> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.inner).poll_write(context, bytes);
+        this.note_written(&written);
+        written
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.inner).poll_write_vectored(context, parts);
+        this.note_written(&written);
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if matches!(this.stage, Stage::Open | Stage::HalfClosed(_)) {
+            this.stage = if this.may_linger() {
+                Stage::Lingering(Box::new(Lingering::new(&this.ends.linger)))
+            } else {
+                Stage::Closing
+            };
+        }
+        this.poll_end(context)
+    }
+}

@@ -1,0 +1,138 @@
+//! One connection as its three sides see it: who supervises it, what carries its bytes, what answers its requests.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::task::{Context, Poll};
+
+use futures_util::task::AtomicWaker;
+
+/// What a connection is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Order {
+    Continue,
+    /// Finish what is in flight and end.
+    Drain,
+    /// The first request has not come in time: say so, if any of it has, and end.
+    Late,
+    /// End now.
+    Cut,
+}
+
+/// One connection.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    requests: AtomicU32,
+    order: AtomicU8,
+    waker: AtomicWaker,
+    /// Whether the client may still be sending: bytes came since the last request, or that has a body.
+    sending: AtomicBool,
+    /// Whether some of a first head over HTTP/1.1 came.
+    begun: AtomicBool,
+    /// Whether it is HTTP no more.
+    switched: AtomicBool,
+    /// Whether it is just being told to drain: what ends meanwhile was idle.
+    draining: AtomicBool,
+}
+
+impl Record {
+    /// Notes that a request arrived.
+    pub(crate) fn count_request(&self, has_body: bool) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.sending.store(has_body, Ordering::Relaxed);
+    }
+
+    /// How many requests arrived.
+    pub(crate) fn requests(&self) -> u32 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// Notes that bytes came.
+    pub(crate) fn read(&self) {
+        self.sending.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that a first head over HTTP/1.1 has begun.
+    pub(crate) fn begin(&self) {
+        self.begun.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that what follows is not HTTP.
+    pub(crate) fn switch(&self) {
+        self.switched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether what comes is not HTTP.
+    pub(crate) fn is_switched(&self) -> bool {
+        self.switched.load(Ordering::Relaxed)
+    }
+
+    /// Whether a client may lose an answer if its connection is closed now, since it still sends.
+    pub(crate) fn may_lose_its_answer(&self) -> bool {
+        self.sending.load(Ordering::Relaxed) && !self.draining.load(Ordering::Relaxed) && !self.is_switched()
+    }
+
+    /// Whether the first request is late.
+    pub(crate) fn is_late(&self) -> bool {
+        self.order() == Order::Late && self.requests() == 0
+    }
+
+    /// Gives an order, unless a stricter one was given.
+    pub(crate) fn give(&self, order: Order) {
+        if self.order.fetch_max(order as u8, Ordering::AcqRel) < order as u8 {
+            self.waker.wake();
+        }
+    }
+
+    fn order(&self) -> Order {
+        match self.order.load(Ordering::Acquire) {
+            0 => Order::Continue,
+            1 => Order::Drain,
+            2 => Order::Late,
+            _ => Order::Cut,
+        }
+    }
+
+    /// Lets the connection end after the answer that is awaited, or now if none is.
+    pub(crate) fn end_after_answer(&self) {
+        self.give(Order::Drain);
+    }
+
+    /// What is left of the order: a request that came at the last moment is answered, and nothing is said to a client that
+    /// said nothing.
+    fn due(&self) -> Order {
+        match self.order() {
+            Order::Late if self.requests() > 0 => Order::Drain,
+            Order::Late if !self.begun.load(Ordering::Relaxed) => Order::Cut,
+            order => order,
+        }
+    }
+
+    /// Runs a connection under orders. `None` if it was cut.
+    pub(crate) async fn supervise<C: Drainable>(&self, mut connection: Pin<&mut C>) -> Option<C::Output> {
+        let mut told = false;
+        poll_fn(|context: &mut Context<'_>| {
+            self.waker.register(context.waker());
+            match self.due() {
+                Order::Cut => Poll::Ready(None),
+                Order::Drain if !told => {
+                    told = true;
+                    connection.as_mut().drain();
+                    self.draining.store(true, Ordering::Relaxed);
+                    let polled = connection.as_mut().poll(context).map(Some);
+                    self.draining.store(false, Ordering::Relaxed);
+                    polled
+                }
+                Order::Drain | Order::Late | Order::Continue => connection.as_mut().poll(context).map(Some),
+            }
+        })
+        .await
+    }
+}
+
+/// A connection that can be told to end after what is in flight.
+pub(crate) trait Drainable: Future {
+    /// Begins to end.
+    fn drain(self: Pin<&mut Self>);
+}
