@@ -7,7 +7,7 @@ mod tests;
 use clap::{Args, Subcommand};
 
 pub(crate) use args::positive;
-pub use args::{Dialects, RunArgs, ServerArgs};
+pub use args::{Dialects, OwnServerArgs, RunArgs, ServerArgs};
 
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;

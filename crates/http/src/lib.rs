@@ -18,6 +18,7 @@ mod router;
 mod state;
 mod ui;
 
+pub use admin::client_texts::ClientTexts;
 pub use admin::wire::client_form::read_client;
 pub use busy::{Answering, BusyRoute, Routes};
 pub use cookies::{CookiePolicy, SameSite};

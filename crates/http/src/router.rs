@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use sluice_primitives::Secret;
 
+use crate::admin::clients::ClientsState;
 use crate::admin::{self, clients, flows, identities, keys, sessions, tokens, trust};
 use crate::busy::{self, BusyRoute, Routes};
 use crate::cors::{self, Cors};
@@ -123,7 +124,7 @@ fn busy_admin(state: &Arc<AdminState>) -> Vec<BusyRoute> {
         ),
         busy::admin((Method::POST, "/admin/oauth2/introspect"), (tokens::introspect, state), credential),
     ];
-    busy.extend(clients::busy(&state.clients, credential));
+    busy.extend(clients::busy(&clients_state(state), credential));
     busy
 }
 
@@ -133,7 +134,7 @@ fn all_admin(state: Arc<AdminState>, beside: Router) -> Router {
     let bearer = state.bearer.clone();
     let cors = state.cors.clone();
     let public_keys = Arc::clone(&state.public_keys);
-    let (clients, keys) = (clients::routes(state.clients.clone()), keys::routes(state.keys.clone()));
+    let (clients, keys) = (clients::routes(clients_state(&state)), keys::routes(state.keys.clone()));
     let trust = trust::routes(Arc::clone(&state.trust));
     let people = state.identities.clone().map(identities::routes).unwrap_or_default();
     let mut guarded = Router::new()
@@ -180,6 +181,11 @@ fn all_admin(state: Arc<AdminState>, beside: Router) -> Router {
         .route("/health/alive", get(health::alive))
         .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
         .route("/version", get(move || health::version(version)))
+}
+
+fn clients_state(state: &AdminState) -> Arc<ClientsState> {
+    let (service, texts) = (Arc::clone(&state.clients), Arc::clone(&state.client_texts));
+    Arc::new(ClientsState { service, texts })
 }
 
 async fn bounded(request: Request, next: Next) -> Response {

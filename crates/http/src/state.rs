@@ -20,6 +20,7 @@ use sluice_oauth::sender_constraint::SenderConstraint;
 use sluice_oauth::trust::TrustService;
 use sluice_oauth::userinfo::UserinfoService;
 
+use crate::admin::client_texts::ClientTexts;
 use crate::cookies::CookiePolicy;
 use crate::cors::CorsPolicy;
 use crate::identity::IdentityState;
@@ -81,6 +82,8 @@ pub struct AdminState {
     pub sessions: Arc<LoginSessionService>,
     pub introspection: Arc<IntrospectionService>,
     pub clients: Arc<ClientService>,
+    /// Their JSON.
+    pub client_texts: Arc<ClientTexts>,
     pub keys: Arc<KeyService>,
     pub trust: Arc<TrustService>,
     /// People's records; none where they are kept elsewhere.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::SigningAlgorithm;
-use sluice_primitives::{Clock, Timestamp};
+use sluice_primitives::{Clock, GrantId, Timestamp};
 use sluice_protocol::{ErrorCode, Scope};
 use sluice_token::AccessTokenClaims;
+use sluice_token::claims::Extra;
 use thiserror::Error;
 
 use crate::access_token_reader::{AccessTokenReader, NotActive};
@@ -119,7 +120,7 @@ pub struct UserinfoService {
     pub reader: Arc<AccessTokenReader>,
     /// Whether tokens are in the right hands.
     pub constraint: Arc<SenderConstraint>,
-    /// Grants: the claims are theirs.
+    /// Grants: claims that are not in the token itself are there.
     pub grants: Arc<dyn GrantRepository>,
     /// Clients: each has its own way of being told.
     pub clients: Arc<ClientDirectory>,
@@ -151,17 +152,26 @@ impl UserinfoService {
     }
 
     async fn claims(&self, token: &AccessTokenClaims) -> Result<Map<String, Value>, UserinfoError> {
-        let grant = self.grants.find(token.grant).await?.ok_or(NotActive::Revoked)?;
-        if grant.revoked_at.is_some() {
-            return Err(NotActive::Revoked.into());
-        }
-        let mut told = permitted(&grant.claims.id_token);
+        let mut told = match &token.userinfo {
+            Extra::None => Map::new(),
+            Extra::Inline(text) => serde_json::from_str(text).unwrap_or_default(),
+            Extra::InGrant => self.of_grant(token.grant).await?,
+        };
         if !token.rare.origins.is_empty() {
             // The consent page told the client of the grant, not whoever holds an exchanged token.
             told.retain(|name, _| is_covered(&token.scope, name));
         }
         told.insert("sub".to_owned(), token.visible_subject().into());
         Ok(told)
+    }
+
+    /// What the grant of a token says that does not carry it.
+    async fn of_grant(&self, grant: GrantId) -> Result<Map<String, Value>, UserinfoError> {
+        let grant = self.grants.find(grant).await?.ok_or(NotActive::Revoked)?;
+        if grant.revoked_at.is_some() {
+            return Err(NotActive::Revoked.into());
+        }
+        Ok(permitted(&grant.claims.id_token))
     }
 
     /// The claims as the client registered. What it wants signed or encrypted is never told otherwise.

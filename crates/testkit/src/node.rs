@@ -45,6 +45,11 @@ impl Database {
         }
     }
 
+    /// One that is there already and goes with somebody else.
+    pub const fn at(dsn: String) -> Self {
+        Self { dsn, _directory: None }
+    }
+
     /// All that somebody has who steals it: the bytes of its files, or the data that `pg_dump` writes.
     pub async fn dump(&self) -> Vec<u8> {
         let Some(path) = self.dsn.strip_prefix("sqlite:") else {

@@ -82,6 +82,7 @@ fn claims(number: u32) -> Result<AccessTokenClaims, Box<dyn std::error::Error>> 
         authenticated_at: NOW,
         consented_at: NOW,
         extra: Extra::None,
+        userinfo: Extra::None,
         rare: RareClaims::default(),
     })
 }

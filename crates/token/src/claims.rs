@@ -75,6 +75,9 @@ pub struct AccessTokenClaims {
     pub consented_at: Timestamp,
     /// Claims of the consent page as a JSON object.
     pub extra: Extra,
+    /// What userinfo tells beside the subject, as a JSON object. In the grant, too, where a token does not carry it at all: that of
+    /// a client for itself, whose grant no store knows, and one that is signed.
+    pub userinfo: Extra,
     /// What few tokens say.
     pub rare: RareClaims,
 }
@@ -131,7 +134,7 @@ impl AccessTokenClaims {
     }
 }
 
-/// Where the consent page's claims are.
+/// Where claims of the consent page are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Extra {
     /// There are none.

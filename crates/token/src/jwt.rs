@@ -9,7 +9,7 @@ use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Rng, Timestamp};
 
 use crate::claims::AccessTokenClaims;
-use crate::sealed::{NotAToken, decode, encode};
+use crate::sealed::{NotAToken, decode, encode_for_jwt};
 
 /// The name of the sealed claim.
 const FACTS: &str = "slc";
@@ -123,7 +123,7 @@ pub fn write(
         act: raw(&claims.rare.actor),
         authorization_details: raw(&claims.rare.authorization_details),
         ext: Some(below_ext(layout.below_ext, extra, &top_level)).filter(|ext| !ext.is_empty()),
-        slc: sealer.seal(Purpose::TokenFacts, &encode(claims), rng),
+        slc: sealer.seal(Purpose::TokenFacts, &encode_for_jwt(claims), rng),
         top_level,
     };
     let payload = serde_json::to_vec(&public).unwrap_or_default();

@@ -41,10 +41,40 @@ struct Wire<'a> {
     lifetime: i64,
     authenticated_at: i64,
     consented_at: i64,
-    extra: u8,
-    inline: Option<&'a str>,
+    #[serde(borrow)]
+    extra: WireExtra<'a>,
+    #[serde(borrow)]
+    userinfo: WireExtra<'a>,
     #[serde(borrow)]
     rare: Option<WireRare<'a>>,
+}
+
+/// One byte, and the claims where they are small.
+#[derive(Serialize, Deserialize)]
+enum WireExtra<'a> {
+    None,
+    Inline(&'a str),
+    InGrant,
+}
+
+impl<'a> From<&'a Extra> for WireExtra<'a> {
+    fn from(extra: &'a Extra) -> Self {
+        match extra {
+            Extra::None => Self::None,
+            Extra::Inline(json) => Self::Inline(json),
+            Extra::InGrant => Self::InGrant,
+        }
+    }
+}
+
+impl From<WireExtra<'_>> for Extra {
+    fn from(wire: WireExtra<'_>) -> Self {
+        match wire {
+            WireExtra::None => Self::None,
+            WireExtra::Inline(json) => Self::Inline(json.to_owned()),
+            WireExtra::InGrant => Self::InGrant,
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -130,13 +160,17 @@ pub fn is_of_form(token: &str) -> bool {
     Sealer::is_of_form(token.strip_prefix(PREFIX).unwrap_or(token))
 }
 
-/// The compact binary form of claims; also what a JWT carries sealed beside its public claims.
+/// The compact binary form of claims.
 pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
-    let (extra, inline) = match &claims.extra {
-        Extra::None => (0, None),
-        Extra::Inline(json) => (1, Some(json.as_str())),
-        Extra::InGrant => (2, None),
-    };
+    encode_with(claims, (&claims.userinfo).into())
+}
+
+/// What a JWT carries sealed beside its public claims: all but what userinfo tells, which stays in the grant.
+pub fn encode_for_jwt(claims: &AccessTokenClaims) -> Vec<u8> {
+    encode_with(claims, WireExtra::InGrant)
+}
+
+fn encode_with(claims: &AccessTokenClaims, userinfo: WireExtra<'_>) -> Vec<u8> {
     let wire = Wire {
         client: claims.client.as_str(),
         subject: claims.subject.as_ref().map(sluice_protocol::Subject::as_str),
@@ -147,8 +181,8 @@ pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
         lifetime: claims.expires_at.as_secs().saturating_sub(claims.issued_at.as_secs()),
         authenticated_at: claims.authenticated_at.as_millis(),
         consented_at: claims.consented_at.as_millis(),
-        extra,
-        inline,
+        extra: (&claims.extra).into(),
+        userinfo,
         rare: (claims.rare != RareClaims::default()).then(|| WireRare::of(&claims.rare)),
     };
     let mut bytes = Vec::with_capacity(COMMON);
@@ -177,11 +211,8 @@ pub fn decode(bytes: &[u8]) -> Result<AccessTokenClaims, NotAToken> {
         expires_at: Timestamp::from_secs(wire.issued_at.saturating_add(wire.lifetime)),
         authenticated_at: Timestamp::from_millis(wire.authenticated_at),
         consented_at: Timestamp::from_millis(wire.consented_at),
-        extra: match (wire.extra, wire.inline) {
-            (1, Some(json)) => Extra::Inline(json.to_owned()),
-            (2, _) => Extra::InGrant,
-            _ => Extra::None,
-        },
+        extra: wire.extra.into(),
+        userinfo: wire.userinfo.into(),
         rare: wire.rare.map(RareClaims::try_from).transpose()?.unwrap_or_default(),
     })
 }
@@ -204,6 +235,7 @@ mod tests {
             authenticated_at: Timestamp::from_millis(999_123),
             consented_at: Timestamp::from_millis(999_456),
             extra: Extra::Inline("{}".to_owned()),
+            userinfo: Extra::InGrant,
             rare: RareClaims { acr: Some("2".to_owned()), ..RareClaims::default() },
         }
     }
@@ -224,9 +256,26 @@ mod tests {
             nothing.as_slice(),
             false,
         );
-        let form = postcard::to_stdvec(&(common, times, 1_u8, Some("{}"), Some(rare))).unwrap();
+        let form = postcard::to_stdvec(&(common, times, (1_u8, "{}"), 2_u8, Some(rare))).unwrap();
         assert_eq!(encode(&claims()), form);
         assert_eq!(decode(&form), Ok(claims()));
+    }
+
+    #[test]
+    fn what_userinfo_tells_takes_one_byte_where_it_is_nothing() {
+        let nothing = AccessTokenClaims { userinfo: Extra::None, ..claims() };
+        let little = AccessTokenClaims { userinfo: Extra::Inline("{\"a\":1}".to_owned()), ..claims() };
+        let without = encode(&claims()).len();
+        assert_eq!((encode(&nothing).len(), encode(&little).len()), (without, without + 8));
+        for told in [nothing, little] {
+            assert_eq!(decode(&encode(&told)), Ok(told));
+        }
+    }
+
+    #[test]
+    fn a_jwt_does_not_carry_what_userinfo_tells() {
+        let little = AccessTokenClaims { userinfo: Extra::Inline("{\"a\":1}".to_owned()), ..claims() };
+        assert_eq!(decode(&encode_for_jwt(&little)), Ok(claims()));
     }
 
     #[test]

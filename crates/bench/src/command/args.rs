@@ -9,6 +9,7 @@ use url::Url;
 
 use crate::driver::{Failure, Length, Load, Pace};
 use crate::scenario::{Dialect, StandardServer};
+use crate::target::Start;
 
 /// How a scenario is run.
 #[derive(Debug, Clone, Args)]
@@ -50,12 +51,33 @@ pub struct RunArgs {
     /// Write index.html and run.json into this folder
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
-    /// Make a CPU profile of the server meanwhile; it goes into the report
+    /// Make a CPU profile of the server meanwhile, without what the kernel does for it; it goes into the report. The run lasts
+    /// two seconds or more
     #[arg(long, requires = "report")]
     pub profile: bool,
     /// Which server
     #[command(flatten)]
     pub server: ServerArgs,
+}
+
+/// What a measurement of its own kind is told beside that: it starts its own server.
+#[derive(Debug, Clone, Args)]
+pub struct OwnServerArgs {
+    /// Threads of the driver
+    #[arg(long, default_value = "2")]
+    pub threads: NonZeroUsize,
+    /// The database of the server: postgres://… or sqlite:… [default: a private PostgreSQL]
+    #[arg(long)]
+    pub dsn: Option<String>,
+    /// A setting of the server, instead of its default
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Write run.json into this folder, and index.html where there is a page about it
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
 }
 
 /// Which server is measured: without a URL one that is started here.
@@ -141,6 +163,14 @@ impl RunArgs {
             })
         };
         self.threads.map_or_else(cores, Ok)
+    }
+}
+
+impl OwnServerArgs {
+    /// How the server is started: what was said on the command line comes after these settings, and so goes before them.
+    pub fn start(&self, settings: impl IntoIterator<Item = String>) -> Start {
+        let set = settings.into_iter().chain(self.set.iter().cloned()).collect();
+        Start { dsn: self.dsn.clone(), set, gateway: false }
     }
 }
 

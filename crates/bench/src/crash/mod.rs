@@ -16,12 +16,13 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use crate::command::OwnServerArgs;
 use crate::conclusion::Outcome;
 use crate::driver::{self, Ledger, Length, Load, Pace};
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
 use crate::scenario::{ClientCredentialsOptions, Dialect, Kind, LoginOptions, RefreshOptions};
-use crate::target::{Start, Target};
+use crate::target::Target;
 
 pub use check::Kept;
 use kill::Rounds;
@@ -48,18 +49,9 @@ pub struct CrashArgs {
     /// Users at the same time
     #[arg(short, long, default_value = "64")]
     pub connections: NonZeroUsize,
-    /// Threads of the driver
-    #[arg(long, default_value = "2")]
-    pub threads: NonZeroUsize,
-    /// The database of the server: postgres://… or sqlite:… [default: a private PostgreSQL]
-    #[arg(long)]
-    pub dsn: Option<String>,
-    /// A setting of the server, instead of its default
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
+    /// Which server, and where it is told.
+    #[command(flatten)]
+    pub own: OwnServerArgs,
 }
 
 /// Scenarios whose answers promise something.
@@ -132,7 +124,8 @@ pub(crate) async fn perform(
     interrupt: &Interrupt,
 ) -> Result<(), BenchError> {
     let report = Box::pin(run(args, program, interrupt)).await?;
-    Outcome { report: &report, text: report.text(), json: args.json, folder: None, page: None }.tell()?;
+    let folder = args.own.report.as_deref();
+    Outcome { report: &report, text: report.text(), json: args.own.json, folder, page: None }.tell()?;
     if report.holds() { Ok(()) } else { Err(BenchError::Verdict("the server did not keep what it promised")) }
 }
 
@@ -140,8 +133,7 @@ pub(crate) async fn perform(
 async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<CrashReport, BenchError> {
     let kind = args.scenario.kind();
     let own = kind.settings().iter().map(|(key, value)| format!("{key}={value}"));
-    let set = own.chain(args.set.iter().cloned()).collect();
-    let mut target = Target::started(&Start { dsn: args.dsn.clone(), set, gateway: false }, program).await?;
+    let mut target = Target::started(&args.own.start(own), program).await?;
     if args.kill != Victim::Server && !target.has_own_postgres() {
         return Err(BenchError::Usage("only a private PostgreSQL can be killed: leave --dsn out".to_owned()));
     }
@@ -151,7 +143,7 @@ async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<
     let (rounds, endpoints) = (Rounds::new(args, interrupt), Arc::clone(&target.endpoints));
     let load = Load {
         users: args.connections,
-        threads: args.threads.min(args.connections),
+        threads: args.own.threads.min(args.connections),
         pace: Pace::Closed,
         length: Length::Duration(AT_MOST),
         first_turn: 0,

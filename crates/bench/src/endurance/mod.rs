@@ -7,7 +7,7 @@ mod sample;
 mod verdict;
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use serde::Serialize;
 use tokio::time::sleep;
 
 use crate::account::{Accountant, machine};
+use crate::command::OwnServerArgs;
 use crate::conclusion::Outcome;
 use crate::driver::{self, Length, Load, Pace};
 use crate::error::BenchError;
@@ -58,21 +59,9 @@ pub struct EnduranceArgs {
     /// Users at the same time, each with connections of its own
     #[arg(short, long, default_value = "256")]
     pub connections: NonZeroUsize,
-    /// Threads of the driver
-    #[arg(long, default_value = "2")]
-    pub threads: NonZeroUsize,
-    /// The database of the server: postgres://… or sqlite:… [default: a private PostgreSQL]
-    #[arg(long)]
-    pub dsn: Option<String>,
-    /// A setting of the server, instead of its default
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-    /// Write run.json into this folder
-    #[arg(long, value_name = "DIR")]
-    pub report: Option<PathBuf>,
+    /// Which server, and where it is told.
+    #[command(flatten)]
+    pub own: OwnServerArgs,
 }
 
 /// What a long run has shown.
@@ -100,13 +89,13 @@ impl EnduranceArgs {
     fn start(&self) -> Start {
         let lifetime = format!("{}s", self.lifetime.as_secs());
         let short = LIFETIMES.iter().map(|key| format!("{key}={lifetime}"));
-        Start { dsn: self.dsn.clone(), set: short.chain(self.set.iter().cloned()).collect(), gateway: false }
+        self.own.start(short)
     }
 
     fn load(&self) -> Load {
         Load {
             users: self.connections,
-            threads: self.threads.min(self.connections),
+            threads: self.own.threads.min(self.connections),
             pace: Pace::Open { rate: self.rate },
             length: Length::Duration(self.duration),
             first_turn: 0,
@@ -124,8 +113,8 @@ pub(crate) async fn perform(
     Outcome {
         report: &report,
         text: report.text(),
-        json: args.json,
-        folder: args.report.as_deref(),
+        json: args.own.json,
+        folder: args.own.report.as_deref(),
         page: Some(crate::report::endurance_html),
     }
     .tell()?;

@@ -12,20 +12,21 @@ mod regions;
 mod work;
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 
 use crate::account::{Accountant, machine};
+use crate::command::OwnServerArgs;
 use crate::conclusion::Outcome;
 use crate::driver::{self, Length, Load, Measured, Pace};
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::scenario::{Dialect, IntrospectOptions, Kind, Scenario};
-use crate::target::{Start, Target};
+use crate::target::Target;
 
 use bulk::Bulk;
 pub use curve::{GrowthPoint, GrowthReport};
@@ -53,21 +54,9 @@ pub struct GrowthArgs {
     /// Users at the same time, each with connections of its own
     #[arg(short, long, default_value = "256")]
     pub connections: NonZeroUsize,
-    /// Threads of the driver
-    #[arg(long, default_value = "2")]
-    pub threads: NonZeroUsize,
-    /// An empty PostgreSQL database: postgres://… [default: a private one]
-    #[arg(long)]
-    pub dsn: Option<String>,
-    /// A setting of the server, instead of its default
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-    /// Write run.json into this folder
-    #[arg(long, value_name = "DIR")]
-    pub report: Option<PathBuf>,
+    /// Which server, and where it is told.
+    #[command(flatten)]
+    pub own: OwnServerArgs,
 }
 
 /// A number with k or m behind it.
@@ -91,8 +80,8 @@ pub(crate) async fn perform(
     Outcome {
         report: &report,
         text: report.text(),
-        json: args.json,
-        folder: args.report.as_deref(),
+        json: args.own.json,
+        folder: args.own.report.as_deref(),
         page: Some(crate::report::growth_html),
     }
     .tell()?;
@@ -104,15 +93,14 @@ async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result
     sizes.sort_unstable();
     sizes.dedup();
     let own = ["identity.hardening.enabled=false".to_owned()];
-    let set = own.into_iter().chain(args.set.iter().cloned()).collect();
-    let target = Target::started(&Start { dsn: args.dsn.clone(), set, gateway: false }, program).await?;
+    let target = Target::started(&args.own.start(own), program).await?;
     let accountant = Accountant::new(&target).await?;
     let Some(postgres) = accountant.postgres() else {
         return Err(BenchError::Usage(
             "rows are loaded into PostgreSQL only: give --dsn postgres://… or none".to_owned(),
         ));
     };
-    bulk::check_disk(sizes.last().copied().unwrap_or_default(), args.dsn.is_none())?;
+    bulk::check_disk(sizes.last().copied().unwrap_or_default(), args.own.dsn.is_none())?;
     let mut site = Site { args, interrupt, target: &target, accountant: &accountant, points: Vec::new() };
     let logins = Arc::new(Logins::prepared(&target).await?);
     let introspect = site.prepared(&Kind::Introspect(IntrospectOptions::default())).await?;
@@ -206,7 +194,7 @@ impl Site<'_> {
     ) -> Result<Measured, BenchError> {
         let load = Load {
             users: self.args.connections,
-            threads: self.args.threads.min(self.args.connections),
+            threads: self.args.own.threads.min(self.args.connections),
             pace: Pace::Closed,
             length,
             first_turn,

@@ -27,6 +27,7 @@ pub(crate) fn alice(extra: Option<Value>) -> Caller {
         authenticated_at: Timestamp::from_secs(800),
         consented_at: Timestamp::from_secs(850),
         extra: extra.map_or(Extra::None, |value| Extra::Inline(value.to_string())),
+        userinfo: Extra::None,
         rare: RareClaims::default(),
     }))
 }

@@ -262,6 +262,7 @@ pub(super) fn claims() -> AccessTokenClaims {
         authenticated_at: START,
         consented_at: START,
         extra: Extra::None,
+        userinfo: Extra::InGrant,
         rare: RareClaims::default(),
     }
 }

@@ -13,21 +13,27 @@ use sluice_oauth::client::{ClientPage, ClientService, ListClients, RefusedPatch}
 use sluice_primitives::Secret;
 use sluice_protocol::ClientId;
 
+use super::client_texts::ClientTexts;
 use super::json_body::{JsonBody, MAX_BODY};
 use super::path::Path;
 use super::wire::client::ClientBody;
 use super::wire::client_form::{patch_client, read_client};
 use super::wire::lifespans::LifespansBody;
 use crate::busy::{self, BusyRoute};
-use crate::respond::AdminError;
-use crate::respond::Json;
+use crate::respond::{AdminError, Json, JsonText};
 
-type Clients = State<Arc<ClientService>>;
+type Clients = State<Arc<ClientsState>>;
+
+/// What the handlers work with.
+pub(crate) struct ClientsState {
+    pub(crate) service: Arc<ClientService>,
+    pub(crate) texts: Arc<ClientTexts>,
+}
 
 const PATH: &str = "/admin/clients";
 
 /// The routes below `/admin/clients`.
-pub(crate) fn routes(clients: Arc<ClientService>) -> Router {
+pub(crate) fn routes(clients: Arc<ClientsState>) -> Router {
     Router::new()
         .route(PATH, get(list).post(create))
         .route("/admin/clients/{id}", get(find).put(replace).patch(patch).delete(delete))
@@ -38,7 +44,7 @@ pub(crate) fn routes(clients: Arc<ClientService>) -> Router {
 }
 
 /// What of them goes around the router.
-pub(crate) fn busy(clients: &Arc<ClientService>, credential: Option<&Arc<Secret<String>>>) -> [BusyRoute; 3] {
+pub(crate) fn busy(clients: &Arc<ClientsState>, credential: Option<&Arc<Secret<String>>>) -> [BusyRoute; 3] {
     [
         busy::admin((Method::GET, PATH), (list, clients), credential),
         busy::admin((Method::POST, PATH), (create, clients), credential),
@@ -55,14 +61,14 @@ async fn find_by_path(State(clients): Clients, uri: Uri) -> Result<Response, Adm
 
 async fn list(State(clients): Clients, RawQuery(query): RawQuery) -> Result<Response, AdminError> {
     let asked = list_query(query.as_deref().unwrap_or_default());
-    let page = clients.list(asked.clone()).await?;
+    let page = clients.service.list(asked.clone()).await?;
     let body: Vec<_> = page.clients.iter().map(ClientBody::from).collect();
     Ok((links(&asked, &page), Json(body)).into_response())
 }
 
 async fn create(State(clients): Clients, body: JsonBody) -> Result<Response, AdminError> {
     let metadata = read_client(body.bytes()).map_err(AdminError::malformed)?;
-    let made = clients.create(metadata).await?;
+    let made = clients.service.create(metadata).await?;
     let location = format!("{PATH}/{}", utf8_percent_encode(made.client.id.as_str(), NON_ALPHANUMERIC));
     let body = Json(ClientBody::with_secret(&made));
     Ok((StatusCode::CREATED, [(LOCATION, location)], body).into_response())
@@ -72,9 +78,9 @@ async fn find(State(clients): Clients, Path(id): Path<String>) -> Result<Respons
     told(&clients, &id).await
 }
 
-async fn told(clients: &ClientService, id: &str) -> Result<Response, AdminError> {
-    let client = clients.get(&client_id(id)?).await?;
-    Ok(Json(ClientBody::from(&*client)).into_response())
+async fn told(clients: &ClientsState, id: &str) -> Result<Response, AdminError> {
+    let client = clients.service.get(&client_id(id)?).await?;
+    Ok(JsonText(clients.texts.of(&client).body()).into_response())
 }
 
 async fn replace(
@@ -83,7 +89,7 @@ async fn replace(
     body: JsonBody,
 ) -> Result<Response, AdminError> {
     let metadata = read_client(body.bytes()).map_err(AdminError::malformed)?;
-    let changed = clients.replace(&client_id(&id)?, metadata).await?;
+    let changed = clients.service.replace(&client_id(&id)?, metadata).await?;
     Ok(Json(ClientBody::with_secret(&changed)).into_response())
 }
 
@@ -94,12 +100,12 @@ async fn patch(
 ) -> Result<Response, AdminError> {
     let patch: json_patch::Patch = body.read_any()?;
     let edit = |client: &_| patch_client(client, &patch).map_err(RefusedPatch);
-    let changed = clients.patch(&client_id(&id)?, edit).await?;
+    let changed = clients.service.patch(&client_id(&id)?, edit).await?;
     Ok(Json(ClientBody::with_secret(&changed)).into_response())
 }
 
 async fn delete(State(clients): Clients, Path(id): Path<String>) -> Result<StatusCode, AdminError> {
-    clients.delete(&client_id(&id)?).await?;
+    clients.service.delete(&client_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -109,12 +115,12 @@ async fn set_lifespans(
     body: JsonBody,
 ) -> Result<Response, AdminError> {
     let lifespans: LifespansBody = body.read()?;
-    let client = clients.set_lifespans(&client_id(&id)?, lifespans.into()).await?;
+    let client = clients.service.set_lifespans(&client_id(&id)?, lifespans.into()).await?;
     Ok(Json(ClientBody::from(&*client)).into_response())
 }
 
 async fn rotate_secret(State(clients): Clients, Path(id): Path<String>) -> Result<Response, AdminError> {
-    let rotated = clients.rotate_secret(&client_id(&id)?).await?;
+    let rotated = clients.service.rotate_secret(&client_id(&id)?).await?;
     Ok(Json(ClientBody::with_secret(&rotated)).into_response())
 }
 
@@ -122,7 +128,7 @@ async fn forget_rotated_secrets(
     State(clients): Clients,
     Path(id): Path<String>,
 ) -> Result<Response, AdminError> {
-    let client = clients.forget_rotated_secrets(&client_id(&id)?).await?;
+    let client = clients.service.forget_rotated_secrets(&client_id(&id)?).await?;
     Ok(Json(ClientBody::from(&*client)).into_response())
 }
 

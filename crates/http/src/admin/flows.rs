@@ -29,7 +29,8 @@ pub(super) type Answer = Result<Response, Refusal>;
 pub(crate) async fn login(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let challenge = challenge(query.as_deref(), "login_challenge")?;
     let answer = state.flows.login(&challenge).await.map_err(problem)?;
-    Ok(Json(LoginRequestBody::new(&challenge, &answer)).into_response())
+    let client = state.client_texts.of(&answer.client);
+    Ok(Json(LoginRequestBody::new(&challenge, &answer, client.json())).into_response())
 }
 
 /// `PUT …/login/accept`.
@@ -58,7 +59,8 @@ pub(crate) async fn reject_login(
 pub(crate) async fn consent(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let challenge = challenge(query.as_deref(), "consent_challenge")?;
     let answer = state.flows.consent(&challenge).await.map_err(problem)?;
-    Ok(Json(ConsentRequestBody::new(&challenge, &answer)).into_response())
+    let client = state.client_texts.of(&answer.client);
+    Ok(Json(ConsentRequestBody::new(&challenge, &answer, client.json())).into_response())
 }
 
 /// `PUT …/consent/accept`.

@@ -1,8 +1,9 @@
 //! The admin API: Hydra's paths, status codes and JSON.
 //!
 //! [`clients`], [`keys`], [`flows`], [`device`], [`sessions`], [`tokens`], [`trust`], [`identities`]: one file per resource. [`wire`]: the JSON. [`json_body`], [`path`]: how
-//! bodies and paths are read.
+//! bodies and paths are read. [`client_texts`]: the JSON of clients, made once.
 
+pub(crate) mod client_texts;
 pub(crate) mod clients;
 pub(crate) mod device;
 pub(crate) mod flows;

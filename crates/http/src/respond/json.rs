@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{Response as HttpResponse, StatusCode};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use serde::Serialize;
 use tracing::error;
 
@@ -20,8 +21,21 @@ impl<T: Serialize> IntoResponse for Json<T> {
             error!(%cause, "an answer cannot be written as JSON");
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         }
-        let mut response = HttpResponse::new(Body::from(text));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        response
+        written(Body::from(text))
     }
+}
+
+/// An answer that is JSON already.
+pub(crate) struct JsonText(pub(crate) Bytes);
+
+impl IntoResponse for JsonText {
+    fn into_response(self) -> Response {
+        written(Body::from(self.0))
+    }
+}
+
+fn written(body: Body) -> Response {
+    let mut response = HttpResponse::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }

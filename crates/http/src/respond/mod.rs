@@ -12,7 +12,7 @@ pub(crate) mod problem;
 pub(crate) mod redirect;
 
 pub(crate) use admin_error::AdminError;
-pub(crate) use json::Json;
+pub(crate) use json::{Json, JsonText};
 pub(crate) use problem::{Problem, ProblemKind};
 
 /// The causes of an error, from the outermost to the innermost.

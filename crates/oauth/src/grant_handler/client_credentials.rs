@@ -4,7 +4,7 @@ use serde_json::Value;
 use sluice_primitives::GrantId;
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{Audience, AuthorizationDetails, GrantType, Scope};
-use sluice_token::claims::RareClaims;
+use sluice_token::claims::{Extra, RareClaims};
 use sluice_token::{AccessTokenClaims, TokenId};
 
 use super::{Call, TokenError, TokenService};
@@ -64,6 +64,7 @@ impl TokenService {
             authenticated_at: now,
             consented_at: now,
             extra: access_token::extra(&extra, false),
+            userinfo: Extra::InGrant,
             rare: RareClaims {
                 confirmation,
                 authorization_details: details.as_ref().map(Value::to_string),

@@ -3,7 +3,7 @@
 use sluice_primitives::{GrantId, Secret};
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{Audience, GrantType, Scope};
-use sluice_token::claims::RareClaims;
+use sluice_token::claims::{Extra, RareClaims};
 use sluice_token::{AccessTokenClaims, TokenId};
 
 use super::{Call, TokenError, TokenService};
@@ -57,6 +57,7 @@ impl TokenService {
             authenticated_at: now,
             consented_at: now,
             extra: access_token::extra(&extra, false),
+            userinfo: Extra::InGrant,
             rare: RareClaims { confirmation, without_login: true, ..RareClaims::default() },
             scope,
         };

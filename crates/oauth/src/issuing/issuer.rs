@@ -8,7 +8,7 @@ use sluice_crypto::jws::SignError;
 use sluice_primitives::{Rng, Timestamp};
 use sluice_protocol::token_response::{TokenResponse, TokenType};
 use sluice_protocol::{GrantType, Scope};
-use sluice_token::claims::RareClaims;
+use sluice_token::claims::{Extra, RareClaims};
 use sluice_token::jwt::JwtLayout;
 use sluice_token::{AccessTokenClaims, Confirmation, TokenId};
 use thiserror::Error;
@@ -156,8 +156,9 @@ impl TokenIssuer {
 
     pub(super) fn claims(&self, issue: &Issue<'_>, expires_at: Timestamp) -> AccessTokenClaims {
         let grant = issue.grant;
+        let strategy = self.strategy(issue.client);
         // Nobody reads them in an opaque token.
-        let told = (self.strategy(issue.client) == AccessTokenStrategy::Jwt).then_some(&grant.claims);
+        let told = (strategy == AccessTokenStrategy::Jwt).then_some(&grant.claims);
         AccessTokenClaims {
             id: TokenId::derive(grant.id, grant.generation.0),
             grant: grant.id,
@@ -171,6 +172,10 @@ impl TokenIssuer {
             authenticated_at: grant.authenticated_at,
             consented_at: grant.consented_at,
             extra: access_token::extra(&grant.claims.access_token, !grant.claims.replaced),
+            userinfo: match strategy {
+                AccessTokenStrategy::Opaque => access_token::userinfo(&grant.claims, issue.scope),
+                AccessTokenStrategy::Jwt => Extra::InGrant,
+            },
             rare: RareClaims {
                 confirmation: issue.confirmation,
                 shown_subject: grant.claims.shown_subject.clone(),

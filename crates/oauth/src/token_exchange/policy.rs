@@ -206,6 +206,7 @@ mod tests {
             authenticated_at: at,
             consented_at: at,
             extra: Extra::None,
+            userinfo: Extra::None,
             rare: RareClaims { confirmation, ..RareClaims::default() },
         }
     }

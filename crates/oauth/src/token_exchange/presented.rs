@@ -211,13 +211,14 @@ impl PresentedTokens {
                 client: grant.client,
                 subject: Some(grant.subject),
                 session: grant.session,
-                scope: grant.scope,
                 audience: grant.audience.as_slice().to_vec(),
                 issued_at: now.floor_to_secs(),
                 expires_at,
                 authenticated_at: grant.authenticated_at,
                 consented_at: grant.consented_at,
                 extra: access_token::extra(&claims.access_token, true),
+                userinfo: access_token::userinfo(&claims, &grant.scope),
+                scope: grant.scope,
                 rare: RareClaims {
                     shown_subject: claims.shown_subject,
                     authorization_details: claims.authorization_details.as_ref().map(Value::to_string),
@@ -249,6 +250,7 @@ impl PresentedTokens {
                 authenticated_at: now,
                 consented_at: now,
                 extra: Extra::None,
+                userinfo: Extra::InGrant,
                 rare: RareClaims {
                     actor: assertion.act.as_ref().map(Value::to_string),
                     without_login: true,

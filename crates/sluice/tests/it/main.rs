@@ -81,6 +81,7 @@ mod secret_rotation;
 mod settings;
 mod shutdown;
 mod ssrf;
+mod statements;
 mod tls;
 mod token_errors;
 mod transfer;

@@ -1,10 +1,44 @@
 //! Userinfo: where its token may be, and what is said when it is not good (RFC 6750 §2, §3).
+//!
+//! [`statements`]: what it costs the database.
+
+mod statements;
 
 use reqwest::Method;
-use serde_json::json;
-use sluice_testkit::{Authorize, Backend, TestSluice};
+use serde_json::{Value, json};
+use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, accept_consent, accept_login};
 
 use crate::answer::{Answer, http};
+use crate::both_stores::on_both_stores;
+use crate::legs::token;
+
+on_both_stores! {
+    a_grant_that_was_revoked_is_refused_at_once,
+}
+
+/// The tokens of a login of Alice's of whom the consent page said this.
+async fn tokens_with(sluice: &TestSluice, client: &TestClient, said: &Value) -> Value {
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(client, &Authorize::default()).await;
+    let verifier = accept_login(sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let verifier = accept_consent(sluice, &challenge, &json!({"session": {"id_token": said}})).await;
+    client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok()
+}
+
+async fn a_grant_that_was_revoked_is_refused_at_once(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    for said in [json!({}), json!({"name": "Alice"}), json!({"name": "Alice".repeat(400)})] {
+        let tokens = tokens_with(&sluice, &client, &said).await;
+        let access_token = token(&tokens, "access_token");
+        assert_eq!(client.userinfo(access_token).await.0, 200);
+        client.revoke(token(&tokens, "refresh_token")).await;
+        let url = sluice.public.join("/userinfo").unwrap();
+        refused(&Answer::to(http().get(url).bearer_auth(access_token)).await, 401, "invalid_token");
+    }
+    sluice.node.stop().await;
+}
 
 /// A node, and an access token with this scope.
 async fn given(scope: &str) -> (TestSluice, String) {

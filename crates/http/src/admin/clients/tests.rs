@@ -45,7 +45,7 @@ fn admin() -> Router {
     let (store, rng) = (Arc::new(MemoryStore::default()), Arc::new(SeededRng::new(1)));
     let keys = FastHashKeys::new((7, MacKey::new(b"key")), Vec::new());
     let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).unwrap());
-    routes(Arc::new(ClientService::new(ClientServiceParts {
+    let service = Arc::new(ClientService::new(ClientServiceParts {
         repo: store.clone(),
         directory: Arc::new(ClientDirectory::new(store, 100)),
         revocations: Arc::default(),
@@ -58,7 +58,8 @@ fn admin() -> Router {
         rng,
         rules: RegistrationRules::default(),
         marker_lifetime: Lifetime::hours(1),
-    })))
+    }));
+    routes(Arc::new(ClientsState { service, texts: Arc::default() }))
 }
 
 async fn ask(admin: &Router, method: &str, path: &str, body: &str) -> Answer {

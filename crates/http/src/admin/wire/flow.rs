@@ -1,6 +1,7 @@
 //! Login, consent and logout requests as Hydra spells them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sluice_oauth::flow::{
     AcceptConsent, AcceptLogin, AwaitingConsent, AwaitingLogin, FlowAnswer, RejectFlow, Request,
@@ -17,23 +18,28 @@ pub(crate) struct LoginRequestBody<'a> {
     requested_access_token_audience: &'a [String],
     skip: bool,
     subject: &'a str,
-    oidc_context: Value,
-    client: ClientBody<'a>,
+    oidc_context: OidcContext<'a>,
+    client: &'a RawValue,
     request_url: String,
     session_id: String,
 }
 
 impl<'a> LoginRequestBody<'a> {
-    pub(crate) fn new(challenge: &'a str, answer: &'a FlowAnswer<AwaitingLogin>) -> Self {
-        let FlowAnswer { flow, client, .. } = answer;
+    /// `client` is its JSON.
+    pub(crate) fn new(
+        challenge: &'a str,
+        answer: &'a FlowAnswer<AwaitingLogin>,
+        client: &'a RawValue,
+    ) -> Self {
+        let flow = &answer.flow;
         Self {
             challenge,
             requested_scope: flow.request.scope.iter().collect(),
             requested_access_token_audience: flow.request.audience.as_slice(),
             skip: flow.known.is_some(),
             subject: flow.known.as_ref().map_or("", |known| known.subject.as_str()),
-            oidc_context: oidc_context(&flow.request),
-            client: ClientBody::from(&**client),
+            oidc_context: OidcContext::from(&flow.request),
+            client,
             request_url: answer.request_url(),
             session_id: flow.session.to_string(),
         }
@@ -52,8 +58,8 @@ pub(crate) struct ConsentRequestBody<'a> {
     requested_access_token_audience: &'a [String],
     skip: bool,
     subject: &'a str,
-    oidc_context: Value,
-    client: ClientBody<'a>,
+    oidc_context: OidcContext<'a>,
+    client: &'a RawValue,
     request_url: String,
     login_challenge: &'a str,
     login_session_id: String,
@@ -63,8 +69,13 @@ pub(crate) struct ConsentRequestBody<'a> {
 }
 
 impl<'a> ConsentRequestBody<'a> {
-    pub(crate) fn new(challenge: &'a str, answer: &'a FlowAnswer<AwaitingConsent>) -> Self {
-        let FlowAnswer { flow, client, .. } = answer;
+    /// `client` is its JSON.
+    pub(crate) fn new(
+        challenge: &'a str,
+        answer: &'a FlowAnswer<AwaitingConsent>,
+        client: &'a RawValue,
+    ) -> Self {
+        let flow = &answer.flow;
         let details = flow.request.details.authorization_details.as_deref();
         Self {
             requested_authorization_details: details.and_then(|text| serde_json::from_str(text).ok()),
@@ -74,8 +85,8 @@ impl<'a> ConsentRequestBody<'a> {
             requested_access_token_audience: flow.request.audience.as_slice(),
             skip: flow.skip,
             subject: flow.login.subject.as_str(),
-            oidc_context: oidc_context(&flow.request),
-            client: ClientBody::from(&**client),
+            oidc_context: OidcContext::from(&flow.request),
+            client,
             request_url: answer.request_url(),
             login_challenge: "",
             login_session_id: flow.login.session.to_string(),
@@ -86,25 +97,42 @@ impl<'a> ConsentRequestBody<'a> {
     }
 }
 
-fn oidc_context(request: &Request) -> Value {
-    let words = |text: &Option<String>| -> Option<Vec<String>> {
-        text.as_ref().map(|text| text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect())
-    };
-    let mut context = Map::new();
-    let mut put = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            context.insert(name.to_owned(), value);
+/// `oAuth2ConsentRequestOpenIDConnectContext`.
+#[derive(Serialize)]
+struct OidcContext<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acr_values: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token_hint_claims: Option<HintClaims<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    login_hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ui_locales: Option<Vec<&'a str>>,
+}
+
+/// Of the claims of a hint only whom it names.
+#[derive(Serialize)]
+struct HintClaims<'a> {
+    sub: &'a str,
+}
+
+impl<'a> From<&'a Request> for OidcContext<'a> {
+    fn from(request: &'a Request) -> Self {
+        let hinted = request.hinted_subject.as_ref();
+        Self {
+            acr_values: request.acr_values.as_deref().map(words),
+            display: request.display.as_deref(),
+            id_token_hint_claims: hinted.map(|subject| HintClaims { sub: subject.as_str() }),
+            login_hint: request.login_hint.as_deref(),
+            ui_locales: request.ui_locales.as_deref().map(words),
         }
-    };
-    put("acr_values", words(&request.acr_values).map(Value::from));
-    put("display", request.display.clone().map(Value::from));
-    put(
-        "id_token_hint_claims",
-        request.hinted_subject.as_ref().map(|subject| json!({"sub": subject.as_str()})),
-    );
-    put("login_hint", request.login_hint.clone().map(Value::from));
-    put("ui_locales", words(&request.ui_locales).map(Value::from));
-    Value::Object(context)
+    }
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split(' ').filter(|word| !word.is_empty()).collect()
 }
 
 /// `acceptOAuth2LoginRequest`.

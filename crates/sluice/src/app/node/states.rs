@@ -84,6 +84,7 @@ impl Node {
             sessions: Arc::clone(&services.sessions),
             introspection: Arc::clone(&services.introspection),
             clients: Arc::clone(&services.clients),
+            client_texts: Arc::default(),
             keys: Arc::clone(&services.keys),
             trust: Arc::clone(&services.trust),
             public_keys: Arc::clone(&services.ring),

@@ -1,6 +1,10 @@
 //! `sluice bench crash`.
 
+use serde_json::Value;
+use sluice_testkit::PrivateCluster;
+
 use super::{bench, report};
+use crate::program::run;
 
 const SHORT: &[&str] = &["--rounds", "1", "--within", "500ms", "-c", "8"];
 
@@ -28,4 +32,51 @@ fn a_database_of_somebody_else_is_not_killed() {
     let ended = bench(&["crash", "register", "--kill", "postgres", "--dsn", "sqlite:"]);
     assert!(!ended.success);
     assert!(ended.stderr.contains("only a private PostgreSQL can be killed"), "{}", ended.stderr);
+}
+
+/// A database that does not keep what it confirms: the server believes it, and the answer is wrong.
+async fn report_on_a_database_that(forgets: &str, scenario: &str) -> Value {
+    let cluster = PrivateCluster::shared().await;
+    let dsn = cluster.database().await;
+    let migrated = run(&["migrate", "sql", "up", &dsn, "--yes"], &[]);
+    assert!(migrated.success, "{}", migrated.stderr);
+    let name = dsn.rsplit('/').next().and_then(|end| end.split('?').next()).expect("a database");
+    cluster.execute(name, forgets).await;
+    let ended = bench(&[&["crash", scenario, "--dsn", &dsn, "--json"], SHORT].concat());
+    assert!(!ended.success && ended.stderr.contains("did not keep what it promised"), "{}", ended.stderr);
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.stdout))
+}
+
+/// The first promise: how many were made, lost and kept twice, and an example.
+fn broken(report: &Value) -> (&str, [u64; 3], &str) {
+    let first = &report["promises"][0];
+    let numbers = ["promised", "lost", "twice"].map(|name| first[name].as_u64().expect("a number"));
+    (first["what"].as_str().expect("a name"), numbers, first["examples"][0].as_str().expect("an example"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn somebody_who_is_told_to_be_registered_and_is_not_written_is_found_to_be_lost() {
+    // Every second one.
+    let forgets = "CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; \
+        CREATE TRIGGER forget BEFORE INSERT ON identity FOR EACH ROW \
+        WHEN (right(NEW.identity_id::text, 1) < '8') EXECUTE FUNCTION forget()";
+    let report = report_on_a_database_that(forgets, "register").await;
+    let (what, [promised, lost, twice], example) = broken(&report);
+    assert_eq!((what, twice), ("people registered", 0), "{report}");
+    assert!(0 < lost && lost < promised, "{report}");
+    assert!(example.starts_with("lost: "), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_whose_redemption_is_forgotten_is_found_to_work_twice() {
+    // Of every second code, with the first refresh: who looks refreshes first.
+    let forgets = "CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS \
+        'BEGIN NEW.redeemed_at := NULL; RETURN NEW; END'; \
+        CREATE TRIGGER forget BEFORE UPDATE ON oauth_grant FOR EACH ROW \
+        WHEN (NEW.generation > 0 AND right(NEW.grant_id::text, 1) < '8') EXECUTE FUNCTION forget()";
+    let report = report_on_a_database_that(forgets, "login").await;
+    let (what, [promised, lost, twice], example) = broken(&report);
+    assert_eq!((what, lost), ("codes redeemed", 0), "{report}");
+    assert!(0 < twice && twice < promised, "{report}");
+    assert!(example.starts_with("twice: "), "{report}");
 }

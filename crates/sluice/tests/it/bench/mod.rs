@@ -1,9 +1,10 @@
 //! `sluice bench`: the program measures another process of itself.
 //!
-//! [`crash`], [`growth`]: what is more than a run.
+//! [`crash`], [`growth`]: what is more than a run. [`profile`]: what is looked at during one.
 
 mod crash;
 mod growth;
+mod profile;
 
 use serde_json::Value;
 

@@ -2,6 +2,7 @@
 
 mod linked;
 mod nodes;
+mod statements;
 mod upstream;
 
 use reqwest::{Client, StatusCode};
@@ -48,7 +49,11 @@ impl Routes {
 
 /// A site whose servers have a gateway, and a link for others.
 async fn site(backend: Backend, routes: &Routes) -> Site {
-    let mut site = Site::fresh(backend).await;
+    guarded(Site::fresh(backend).await, routes)
+}
+
+/// The same on a database that is there.
+fn guarded(mut site: Site, routes: &Routes) -> Site {
     site.set(&[
         ("gateway.routes", &routes.path()),
         ("gateway.access_log", "off"),

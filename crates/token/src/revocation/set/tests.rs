@@ -73,6 +73,7 @@ fn exchanged() -> AccessTokenClaims {
         authenticated_at: Timestamp::from_secs(10),
         consented_at: Timestamp::from_secs(30),
         extra: Extra::None,
+        userinfo: Extra::None,
         rare: RareClaims {
             origins: vec![origin("shop", 1, 10), origin("cart", 2, 20)],
             ..RareClaims::default()
