@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 use thiserror::Error;
 
 /// More parameters than this are refused.
 const MAX_PARAMETERS: usize = 64;
+/// What most requests have not more of.
+const USUAL: usize = 8;
 
 /// Why parameters were refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -40,8 +42,8 @@ impl<'a> Parameters<'a> {
         if raw.len() > max {
             return Err(InvalidParameters::TooLong(max));
         }
-        let mut kept: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
-        for pair in raw.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
+        let mut kept: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::with_capacity(USUAL);
+        for pair in pairs(raw).filter(|pair| !pair.is_empty()) {
             let (name, value) = decoded(pair)?;
             if kept.len() == MAX_PARAMETERS {
                 return Err(InvalidParameters::TooMany);
@@ -83,12 +85,30 @@ impl<'a> Parameters<'a> {
     }
 }
 
+/// What is between the ampersands.
+fn pairs(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(raw);
+    std::iter::from_fn(move || {
+        let (pair, behind) = cut(rest?, b'&');
+        rest = behind;
+        Some(pair)
+    })
+}
+
+/// What is before the first such byte, and what is behind it if there is one.
+fn cut(bytes: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
+    match memchr(at, bytes).and_then(|place| bytes.split_at_checked(place)) {
+        Some((before, behind)) => (before, behind.get(1..)),
+        None => (bytes, None),
+    }
+}
+
 /// A pair; most have nothing that is to be decoded.
 fn decoded(pair: &[u8]) -> Result<(Cow<'_, str>, Cow<'_, str>), InvalidParameters> {
     if memchr2(b'%', b'+', pair).is_none() {
-        let text = std::str::from_utf8(pair).map_err(|_| InvalidParameters::NotUtf8)?;
-        let (name, value) = text.split_once('=').unwrap_or((text, ""));
-        return Ok((name.into(), value.into()));
+        let text = |bytes| std::str::from_utf8(bytes).map_err(|_| InvalidParameters::NotUtf8);
+        let (name, value) = cut(pair, b'=');
+        return Ok((text(name)?.into(), text(value.unwrap_or_default())?.into()));
     }
     let (name, value) = form_urlencoded::parse(pair).next().unwrap_or_default();
     // What takes the place of bytes that are no text.

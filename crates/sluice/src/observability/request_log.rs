@@ -7,6 +7,8 @@
 //!
 //! Neither query nor headers are logged: both carry secrets.
 
+mod address_text;
+
 use std::cell::Cell;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -28,6 +30,7 @@ use super::current_request;
 use super::metrics::{Exchange, HttpMetrics};
 use super::request_id::{self, X_REQUEST_ID};
 use super::traces;
+use address_text::AddressText;
 
 /// What is answered when somebody only wants to know whether the server lives.
 const HEALTH_PATHS: &[&str] = &["/health/alive", "/health/ready", "/admin/metrics/prometheus"];
@@ -241,9 +244,8 @@ impl Shared {
             http.route = arrived.route().unwrap_or("-"),
             http.status = status.map(|status| status.as_u16()),
             duration.ms = (milliseconds * 1e3).round() / 1e3,
-            client.address = arrived.client.map(tracing::field::display),
-            "{}",
-            if status.is_some() { "request answered" } else { "request abandoned by its client" }
+            client.address = arrived.client.map(|address| tracing::field::display(AddressText::of(address))),
+            message = if status.is_some() { "request answered" } else { "request abandoned by its client" },
         );
     }
 }

@@ -199,6 +199,11 @@ impl Visit for Visitor<'_> {
         if field.name().starts_with(OF_LOG) {
             return;
         }
+        if field.name() == MESSAGE && is_visible(value.as_bytes()) {
+            self.name(field);
+            self.text.push_str(value);
+            return;
+        }
         if field.name() == MESSAGE || !is_quotable(value) {
             return self.leave(|library| library.record_str(field, value));
         }
@@ -206,6 +211,25 @@ impl Visit for Visitor<'_> {
         self.text.push('"');
         self.text.push_str(value);
         self.text.push('"');
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        if field.name().starts_with(OF_LOG) {
+            return;
+        }
+        self.name(field);
+        push_number(self.text, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        let Some(thousandths) = thousandths(value) else { return self.record_debug(field, &value) };
+        self.name(field);
+        push_number(self.text, thousandths / 1000);
+        // Four digits, of which the first stands for itself only.
+        let mut buffer = itoa::Buffer::new();
+        let decimals = buffer.format(1000 + thousandths % 1000).trim_end_matches('0');
+        self.text.push('.');
+        self.text.push_str(decimals.get(1..).filter(|decimals| !decimals.is_empty()).unwrap_or("0"));
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
@@ -226,6 +250,25 @@ impl Visit for Visitor<'_> {
             self.leave(|library| library.record_debug(field, value));
         }
     }
+}
+
+/// A number that has three decimals at most, in thousandths; none if it has more, is negative, or large.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "bounded and compared"
+)]
+fn thousandths(value: f64) -> Option<u64> {
+    const MOST: f64 = 1e9;
+    let rounded = (value * 1e3).round();
+    let is_exact = value.is_sign_positive() && value < MOST && rounded / 1e3 == value;
+    is_exact.then_some(rounded as u64)
+}
+
+/// Writes a number in decimal digits.
+fn push_number(text: &mut String, number: u64) {
+    text.push_str(itoa::Buffer::new().format(number));
 }
 
 /// Whether nothing in it is an escape sequence.
@@ -287,6 +330,26 @@ mod tests {
         let outer = error_span!("request", request.id = "abc", odd, later = field::Empty).entered();
         outer.record("later", odd);
         info!(target: "sluice_oauth", { grant.id = 7, share = 0.5, negative = -3, yes = true }, "code redeemed");
+        for number in [
+            0.0,
+            -0.0,
+            1.0,
+            0.1,
+            0.01,
+            0.001,
+            12.34,
+            1e3,
+            999_999.999,
+            0.0001,
+            1.0 / 3.0,
+            -2.5,
+            1e15,
+            1e16,
+            f64::NAN,
+            f64::INFINITY,
+        ] {
+            info!(number, large = u64::MAX, message = odd);
+        }
         let _inner = error_span!("bare").entered();
         warn!(displayed = %odd, debugged = ?odd, given = odd, r#type = "raw", "{odd}");
         error!(
