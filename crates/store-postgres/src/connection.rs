@@ -30,6 +30,8 @@ pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// Plans are made once per connection and must suit tables of any size: indexes, always. An engine that does not know
 /// these settings does without.
 const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off";
+/// Wakes the feed readers of other nodes. Not part of a transaction: an engine without it loses nothing but time.
+pub(crate) const WAKE: &str = "NOTIFY sluice_feed";
 /// How much longer the client waits than the server, so that the server's own, definite "cancelled" arrives first.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long opening a connection may take.
@@ -202,6 +204,13 @@ impl Link {
         let session = self.session().await?;
         let answer = session.query(sql, params).await;
         answer.inspect_err(|failure| self.note(&session, failure))
+    }
+
+    /// Wakes the readers of the feed, here and on other nodes: an engine that cannot loses nothing but time.
+    pub(crate) async fn wake_readers(&self) {
+        if let Ok(session) = self.session().await {
+            drop(session.within(async { Ok(session.client().batch_execute(WAKE).await?) }).await);
+        }
     }
 
     /// Gives the session up if this failure means that it is lost.

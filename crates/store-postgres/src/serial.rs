@@ -15,13 +15,10 @@ use tokio::time::timeout_at;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::connection::{Dialer, Link, Session};
+use crate::connection::{Dialer, Link, Session, WAKE};
 use crate::error::Failure;
 use crate::retry::Tries;
 use crate::statistics::{Counters, Kind};
-
-/// Wakes the feed readers of other nodes. Not part of the transaction: an engine without it loses nothing but time.
-const WAKE: &str = "NOTIFY sluice_feed";
 
 /// Values of one statement.
 type Values<'a> = Vec<&'a (dyn ToSql + Sync)>;

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use crate::client::insert::InsertClients;
 use crate::connection::{Dialer, Link, Params};
 use crate::consent::find::FindConsents;
 use crate::dsn::Address;
@@ -34,6 +35,8 @@ const NETWORK_ID: &str = include_str!("network_id.sql");
 const PING: &str = include_str!("ping.sql");
 /// Rows in one statement at most.
 const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(499);
+/// The same of rows that may be large.
+const SMALL_BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99);
 /// The connection that listens to the feed, and the one for writes that are not hot.
 const BESIDE_LANES_AND_READERS: usize = 2;
 /// Writes of one kind go over every other lane: the more rows share a statement, the less each costs, and one lane writes
@@ -103,6 +106,7 @@ pub struct PostgresStore {
     pub(crate) redemptions: Queue<RedeemCodes>,
     pub(crate) rotations: Queue<RotateRefreshes>,
     pub(crate) registrations: Queue<RegisterIdentities>,
+    pub(crate) clients: Queue<InsertClients>,
     pub(crate) consents: Queue<FindConsents>,
     pub(crate) grant_purge: Rounds,
     pub(crate) session_purge: Rounds,
@@ -135,13 +139,14 @@ impl PostgresStore {
             Arc::new(Hot { link, counters: counters.clone() })
         };
         let lanes: Vec<Arc<Hot>> = (0..options.lanes.get()).map(lane).collect();
-        let queues = Queues { lanes: &lanes, depth: options.depth, metrics: &metrics };
+        let queues = Queues { lanes: &lanes, depth: options.depth, batch: BATCH, metrics: &metrics };
+        let insert_client = |hot| InsertClients { hot, node: options.node, clock: options.clock.clone() };
         let readers: Vec<Arc<Link>> =
             (0..options.readers.get()).map(|_| Arc::new(Link::new(dialer.clone()))).collect();
         let (depth, patience) = (options.depth.get(), options.deadline);
         let store = Self {
             node: options.node,
-            clock: options.clock,
+            clock: options.clock.clone(),
             rng: options.rng,
             feed_poll: options.feed_poll,
             serial: Serial::new(dialer.clone(), depth, patience, counters.clone()),
@@ -150,6 +155,7 @@ impl PostgresStore {
             redemptions: queues.start(1, RedeemCodes),
             rotations: queues.start(0, RotateRefreshes),
             registrations: queues.start(1, RegisterIdentities),
+            clients: Queues { batch: SMALL_BATCH, ..queues }.start(0, insert_client),
             consents: queues.start_reading(&readers, &lookups),
             grant_purge: Rounds::default(),
             session_purge: Rounds::default(),
@@ -211,6 +217,7 @@ impl PostgresStore {
             self.redemptions.shutdown(),
             self.rotations.shutdown(),
             self.registrations.shutdown(),
+            self.clients.shutdown(),
             self.consents.shutdown(),
         );
         self.serial.shutdown().await;
@@ -304,6 +311,7 @@ fn dialer(address: &Address, patience: Duration) -> Result<Arc<Dialer>, StoreErr
 struct Queues<'a> {
     lanes: &'a [Arc<Hot>],
     depth: NonZeroUsize,
+    batch: NonZeroUsize,
     metrics: &'a Arc<CommitMetrics>,
 }
 
@@ -321,6 +329,6 @@ impl Queues<'_> {
     }
 
     fn config(&self) -> Config {
-        Config { max_batch: BATCH, depth: self.depth, ..Config::default() }
+        Config { max_batch: self.batch, depth: self.depth, ..Config::default() }
     }
 }

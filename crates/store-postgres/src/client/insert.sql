@@ -1,3 +1,21 @@
-INSERT INTO client (client_id, revision, name, owner, document, created_at, updated_at, attempt)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-ON CONFLICT (client_id) DO NOTHING
+-- Clients and what the feed tells of them. The origin's row is locked after the clients', as in every other transaction.
+WITH made AS (
+    INSERT INTO client (client_id, revision, name, owner, document, created_at, updated_at, attempt)
+    SELECT *
+    FROM UNNEST($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::uuid[])
+    ON CONFLICT (client_id) DO NOTHING
+    RETURNING client_id
+), counted AS (
+    INSERT INTO node AS n (node_id, revocation_counter, change_counter, appended_at)
+    SELECT $9, GREATEST($10::bigint, 0), GREATEST($10::bigint, 0) + made.total, $10
+    FROM (SELECT count(*) AS total FROM made) AS made
+    WHERE made.total > 0
+    ON CONFLICT (node_id) DO UPDATE
+    SET change_counter = n.change_counter + (SELECT count(*) FROM made), appended_at = GREATEST(n.appended_at, $10)
+    RETURNING node_id, change_counter
+), told AS (
+    INSERT INTO change (origin, counter, at, kind, key)
+    SELECT n.node_id, n.change_counter + 1 - m.place, $10, $11, m.client_id
+    FROM counted AS n, (SELECT client_id, row_number() OVER () AS place FROM made) AS m
+)
+SELECT client_id FROM made

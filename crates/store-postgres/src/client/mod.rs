@@ -1,21 +1,23 @@
-//! Clients.
+//! Clients. [`insert`]: many at a time.
+
+pub(crate) mod insert;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::client::{Client, ClientFilter, ClientRepository, Replacement, decode, encode};
+use sluice_oauth::client::{Client, ClientFilter, ClientRepository, Replacement, decode};
 use sluice_oauth::grant::Insertion;
 use sluice_primitives::Timestamp;
 use sluice_protocol::ClientId;
 use sluice_token::{Change, Marker, Target};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::{Changed, Counted, Markers};
 use crate::serial::Transaction;
-use crate::storable;
+use insert::NewClient;
 
-const INSERT: &str = include_str!("insert.sql");
 const REPLACE: &str = include_str!("replace.sql");
 const WRITTEN_BY: &str = include_str!("written_by.sql");
 const APPEND_CHANGE_IF_WRITTEN: &str = include_str!("append_change_if_written.sql");
@@ -30,8 +32,8 @@ const LIST: &str = include_str!("list.sql");
 #[async_trait]
 impl ClientRepository for PostgresStore {
     async fn insert(&self, client: &Client) -> Result<Insertion, StoreError> {
-        let written = self.write_client(INSERT, client).await?;
-        Ok(if written == Some(true) { Insertion::Inserted } else { Insertion::Taken })
+        let new = NewClient::new(client, self.attempt())?;
+        Ok(self.clients.submit(new, self.deadline()).await?)
     }
 
     async fn find(&self, id: &ClientId) -> Result<Option<Client>, StoreError> {
@@ -40,7 +42,28 @@ impl ClientRepository for PostgresStore {
     }
 
     async fn replace(&self, client: &Client) -> Result<Replacement, StoreError> {
-        Ok(match self.write_client(REPLACE, client).await? {
+        let new = NewClient::new(client, self.attempt())?;
+        let changed = Changed::new(self, self.clock.now(), &Change::Client(client.id.clone()));
+        let (counted, id) = (&changed.counted, new.id.as_str());
+        let values: Vec<&(dyn ToSql + Sync)> = vec![
+            &id,
+            &new.revision,
+            &new.name,
+            &new.owner,
+            &new.document,
+            &new.created_at,
+            &new.updated_at,
+            &new.attempt,
+        ];
+        let transaction = counted
+            .for_changes(Transaction::new().then(REPLACE, values))
+            .then(
+                APPEND_CHANGE_IF_WRITTEN,
+                vec![&counted.node, &counted.at, &changed.kind, &id, &new.attempt],
+            )
+            .then(WRITTEN_BY, vec![&id, &new.attempt]);
+        let committed = self.serial.commit(&transaction).await?;
+        Ok(match committed.row().map(|row| column(row, 0)).transpose()? {
             Some(true) => Replacement::Replaced,
             Some(false) => Replacement::Changed,
             None => Replacement::Unknown,
@@ -89,37 +112,6 @@ impl ClientRepository for PostgresStore {
         let limit = i64::from(filter.limit);
         let rows = self.read(LIST, &[&after, &filter.name, &filter.owner, &limit]).await?;
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
-    }
-}
-
-impl PostgresStore {
-    /// Runs a statement that writes a client, and appends a change if it did. Whether it did; none if there is no such
-    /// client afterwards.
-    async fn write_client(&self, sql: &'static str, client: &Client) -> Result<Option<bool>, StoreError> {
-        let document = encode(client);
-        storable::text("the name of a client", &client.name)?;
-        storable::text("the owner of a client", &client.owner)?;
-        storable::text("the metadata of a client", &document)?;
-        let changed = Changed::new(self, self.clock.now(), &Change::Client(client.id.clone()));
-        let (id, attempt) = (client.id.as_str(), self.attempt());
-        let (created_at, updated_at) = (client.created_at.as_millis(), client.updated_at.as_millis());
-        let client_values: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> = vec![
-            &id,
-            &client.revision,
-            &client.name,
-            &client.owner,
-            &document,
-            &created_at,
-            &updated_at,
-            &attempt,
-        ];
-        let counted = &changed.counted;
-        let transaction = counted
-            .for_changes(Transaction::new().then(sql, client_values))
-            .then(APPEND_CHANGE_IF_WRITTEN, vec![&counted.node, &counted.at, &changed.kind, &id, &attempt])
-            .then(WRITTEN_BY, vec![&id, &attempt]);
-        let committed = self.serial.commit(&transaction).await?;
-        Ok(committed.row().map(|row| column(row, 0)).transpose()?)
     }
 }
 

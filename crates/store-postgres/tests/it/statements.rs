@@ -1,14 +1,18 @@
 //! How many statements writes cost, and how they are planned.
 
+use std::collections::HashSet;
+
 use futures_util::future::join_all;
 use sluice_identity::identity::{IdentityRepository, NewIdentity, Registration, RegistrationLetters};
 use sluice_identity::mail::{CodeByMail, CodePurpose, MailRepository};
+use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::device::{DeviceCodeRepository, DevicePoll};
-use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Redemption};
+use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Insertion, Redemption};
 use sluice_primitives::{GrantId, Lifetime, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{StoreStatistics, WriteCount};
+use sluice_token::{Change, Feed, FeedPosition};
 
 use crate::fixture::{PostgresFixture, connection};
 
@@ -119,6 +123,26 @@ async fn a_redeemed_code_touches_no_index() {
         }
     };
     assert!(hot * 100 >= updated * 95, "{hot} of {updated} updates were HOT");
+}
+
+/// Those whose id is taken, too, of which the feed tells nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_are_made_together_share_statements_and_are_all_told_of() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let before = store.statistics().others;
+    let clients: Vec<_> =
+        (0..1000).map(|number| given::client(&format!("client-{number}"), "acme")).collect();
+    let twice = clients.iter().chain(clients.iter().take(100));
+    let made = join_all(twice.map(|client| ClientRepository::insert(&*store, client))).await;
+    let made: Vec<_> = made.into_iter().map(Result::unwrap).collect();
+    assert_eq!(made.iter().filter(|outcome| **outcome == Insertion::Inserted).count(), 1000);
+    let others = store.statistics().others;
+    assert!(others.statements - before.statements < 200, "{others:?}");
+    let told = store.read(&FeedPosition::default()).await.unwrap().changes;
+    let told: HashSet<_> = told.into_iter().collect();
+    let expected = clients.iter().map(|client| Change::Client(client.id.clone())).collect();
+    assert_eq!(told, expected);
 }
 
 /// The same pair twice in one batch, too.

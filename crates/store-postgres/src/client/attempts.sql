@@ -1,0 +1,1 @@
+SELECT client_id, attempt FROM client WHERE client_id = ANY($1)
