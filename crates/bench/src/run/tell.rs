@@ -29,7 +29,7 @@ pub(super) fn settings(load: &Load, args: &RunArgs) -> Vec<(String, String)> {
     };
     let said = [
         ("connections", load.users.to_string()),
-        ("threads of the driver", load.threads.to_string()),
+        ("threads of the driver", format!("{}, which wait for a free core (SCHED_BATCH)", load.threads)),
         ("pace", pace),
         ("length", length),
         ("warm-up", humantime::format_duration(args.warm_up).to_string()),

@@ -6,6 +6,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use thread_priority::{
+    NormalThreadSchedulePolicy, ThreadPriority, ThreadPriorityOsValue, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
 use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
@@ -40,6 +44,7 @@ impl Crew {
         let (sender, receiver) = oneshot::channel();
         let users: Vec<usize> = (number..load.users.get()).step_by(load.threads.get()).collect();
         let body = move || {
+            stay_behind();
             // Nobody listens any more if the run was dropped.
             drop(sender.send(self.work(number, &users)));
         };
@@ -109,4 +114,12 @@ impl Crew {
             }
         }
     }
+}
+
+/// Lets this thread wait until the core is free (`SCHED_BATCH`). As others are, it would be run at once whenever an answer comes,
+/// instead of what is measured, which pays for that with its caches. Where it is not allowed, nothing is lost but precision.
+fn stay_behind() {
+    let usual = ThreadPriority::Os(ThreadPriorityOsValue::default());
+    let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Batch);
+    drop(set_thread_priority_and_policy(thread_native_id(), usual, policy));
 }
