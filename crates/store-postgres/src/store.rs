@@ -21,6 +21,7 @@ use crate::feed::listener::Listener;
 use crate::grant::Hot;
 use crate::grant::insert::InsertGrants;
 use crate::grant::redeem_code::RedeemCodes;
+use crate::grant::revoke::RevokeGrants;
 use crate::grant::rotate_refresh::RotateRefreshes;
 use crate::grant::sweep::Pass;
 use crate::identity::register::RegisterIdentities;
@@ -106,6 +107,7 @@ pub struct PostgresStore {
     pub(crate) redemptions: Queue<RedeemCodes>,
     pub(crate) rotations: Queue<RotateRefreshes>,
     pub(crate) registrations: Queue<RegisterIdentities>,
+    pub(crate) revocations: Queue<RevokeGrants>,
     pub(crate) clients: Queue<InsertClients>,
     pub(crate) consents: Queue<FindConsents>,
     pub(crate) grant_purge: Rounds,
@@ -141,6 +143,7 @@ impl PostgresStore {
         let lanes: Vec<Arc<Hot>> = (0..options.lanes.get()).map(lane).collect();
         let queues = Queues { lanes: &lanes, depth: options.depth, batch: BATCH, metrics: &metrics };
         let insert_client = |hot| InsertClients { hot, node: options.node, clock: options.clock.clone() };
+        let revoke_grant = |hot| RevokeGrants { hot, node: options.node, clock: options.clock.clone() };
         let readers: Vec<Arc<Link>> =
             (0..options.readers.get()).map(|_| Arc::new(Link::new(dialer.clone()))).collect();
         let (depth, patience) = (options.depth.get(), options.deadline);
@@ -155,6 +158,7 @@ impl PostgresStore {
             redemptions: queues.start(1, RedeemCodes),
             rotations: queues.start(0, RotateRefreshes),
             registrations: queues.start(1, RegisterIdentities),
+            revocations: queues.start(1, revoke_grant),
             clients: Queues { batch: SMALL_BATCH, ..queues }.start(0, insert_client),
             consents: queues.start_reading(&readers, &lookups),
             grant_purge: Rounds::default(),
@@ -217,6 +221,7 @@ impl PostgresStore {
             self.redemptions.shutdown(),
             self.rotations.shutdown(),
             self.registrations.shutdown(),
+            self.revocations.shutdown(),
             self.clients.shutdown(),
             self.consents.shutdown(),
         );

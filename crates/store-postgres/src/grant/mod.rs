@@ -1,10 +1,11 @@
 //! Grants.
 //!
-//! [`insert`], [`redeem_code`], [`rotate_refresh`]: the hot writes, one statement for a batch each; [`swap`] is what the
-//! last two share. [`sweep`]: what wide markers cover. [`row`]: a grant as columns. Here: the repository.
+//! [`insert`], [`redeem_code`], [`rotate_refresh`], [`revoke`]: the hot writes, one statement for a batch each; [`swap`] is what
+//! the second and third share. [`sweep`]: what wide markers cover. [`row`]: a grant as columns. Here: the repository.
 
 pub(crate) mod insert;
 pub(crate) mod redeem_code;
+pub(crate) mod revoke;
 pub(crate) mod rotate_refresh;
 pub(crate) mod row;
 pub(crate) mod swap;
@@ -19,22 +20,21 @@ use sluice_oauth::grant::{
     Grant, GrantPage, GrantRepository, Insertion, RedeemCode, Redemption, RotateRefresh, Rotation,
 };
 use sluice_primitives::{GrantId, Timestamp};
-use sluice_token::{Marker, Target};
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::connection::Link;
-use crate::feed::append::{Counted, Markers};
+use crate::feed::append::Counted;
 use crate::rounds::Slice;
 use crate::serial::Transaction;
 use crate::statistics::Counters;
 use insert::NewGrant;
+use revoke::Revocation;
 use swap::Swapped;
 
 const FIND: &str = include_str!("find.sql");
 const LIST: &str = include_str!("list.sql");
 const PUNISH: &str = include_str!("punish.sql");
-const REVOKE: &str = include_str!("revoke.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 /// The connection of a lane, which the writers of all kinds share, and what they count.
@@ -95,11 +95,9 @@ impl GrantRepository for PostgresStore {
         now: Timestamp,
         marker_expires_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let (id, at) = (grant.as_uuid(), now.as_millis());
-        let marker = Marker { target: Target::Grant(grant), at: now, expires_at: marker_expires_at };
-        let markers = Markers::new(self, &[marker]);
-        let transaction = markers.append(Transaction::new().then(REVOKE, vec![&id, &at]));
-        self.serial.commit(&transaction).await.map(drop)
+        let (at, marker_expires_at) = (now.as_millis(), marker_expires_at.as_millis());
+        let revocation = Revocation { grant, at, marker_expires_at };
+        Ok(self.revocations.submit(revocation, self.deadline()).await?)
     }
 
     async fn list(&self, page: GrantPage) -> Result<Vec<Grant>, StoreError> {

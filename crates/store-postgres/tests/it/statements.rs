@@ -12,7 +12,7 @@ use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Insertion, Redempti
 use sluice_primitives::{GrantId, Lifetime, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{StoreStatistics, WriteCount};
-use sluice_token::{Change, Feed, FeedPosition};
+use sluice_token::{Change, Feed, FeedPosition, Target};
 
 use crate::fixture::{PostgresFixture, connection};
 
@@ -143,6 +143,35 @@ async fn clients_that_are_made_together_share_statements_and_are_all_told_of() {
     let told: HashSet<_> = told.into_iter().collect();
     let expected = clients.iter().map(|client| Change::Client(client.id.clone())).collect();
     assert_eq!(told, expected);
+}
+
+/// Those that are revoked already or are no rows, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn grants_that_are_revoked_together_share_statements_and_are_all_marked() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let rows: Vec<Grant> = (0..500).map(|_| given::grant()).collect();
+    join_all(rows.iter().map(|grant| given::insert(&*store, grant))).await;
+    let before = store.statistics().others;
+    let ids: Vec<GrantId> =
+        rows.iter().map(|grant| grant.id).chain((0..500).map(|_| given::grant().id)).collect();
+    for _ in 0..2 {
+        let revoked = join_all(ids.iter().map(|id| store.revoke(*id, given::at(20), given::at(9000)))).await;
+        assert!(revoked.iter().all(Result::is_ok));
+    }
+    let others = store.statistics().others;
+    assert!(others.statements - before.statements < 200, "{others:?}");
+    let marked: HashSet<_> = given::markers(&*store).await.into_iter().map(|marker| marker.target).collect();
+    assert_eq!(marked, ids.into_iter().map(Target::Grant).collect());
+    for grant in rows {
+        let found = GrantRepository::find(&*store, grant.id).await.unwrap().unwrap();
+        assert_eq!(found.revoked_at, Some(given::at(20)));
+    }
+    let client = connection(fixture.dsn()).await;
+    client.batch_execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off").await.unwrap();
+    let revoke = include_str!("../../src/grant/revoke.sql");
+    let plan = explain(&client, "revoke", revoke, "'{}','{}','{}',NULL,0,1").await;
+    assert!(plan.contains("oauth_grant_pkey") && !plan.contains("Seq Scan"), "{plan}");
 }
 
 /// The same pair twice in one batch, too.
