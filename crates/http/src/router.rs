@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use sluice_primitives::Secret;
 
+use crate::admin::client_listings::ClientListings;
 use crate::admin::clients::ClientsState;
 use crate::admin::{self, clients, flows, identities, keys, sessions, tokens, trust};
 use crate::busy::{self, BusyRoute, Routes};
@@ -103,10 +104,11 @@ fn all_public(state: Arc<PublicState>) -> Router {
 /// The admin API, and `beside` it what the caller puts behind the same credential.
 pub fn admin(state: AdminState, beside: Router) -> Routes {
     let state = Arc::new(state);
-    Routes { busy: busy_admin(&state), rest: all_admin(state, beside) }
+    let clients = clients_state(&state);
+    Routes { busy: busy_admin(&state, &clients), rest: all_admin(state, clients, beside) }
 }
 
-fn busy_admin(state: &Arc<AdminState>) -> Vec<BusyRoute> {
+fn busy_admin(state: &Arc<AdminState>, clients: &Arc<ClientsState>) -> Vec<BusyRoute> {
     let requests = "/admin/oauth2/auth/requests";
     let credential = state.bearer.as_ref();
     let mut busy = vec![
@@ -124,17 +126,17 @@ fn busy_admin(state: &Arc<AdminState>) -> Vec<BusyRoute> {
         ),
         busy::admin((Method::POST, "/admin/oauth2/introspect"), (tokens::introspect, state), credential),
     ];
-    busy.extend(clients::busy(&clients_state(state), credential));
+    busy.extend(clients::busy(clients, credential));
     busy
 }
 
-fn all_admin(state: Arc<AdminState>, beside: Router) -> Router {
+fn all_admin(state: Arc<AdminState>, clients: Arc<ClientsState>, beside: Router) -> Router {
     let (health, version) = (Arc::clone(&state.health), state.version);
     let requests = "/admin/oauth2/auth/requests";
     let bearer = state.bearer.clone();
     let cors = state.cors.clone();
     let public_keys = Arc::clone(&state.public_keys);
-    let (clients, keys) = (clients::routes(clients_state(&state)), keys::routes(state.keys.clone()));
+    let (clients, keys) = (clients::routes(clients), keys::routes(state.keys.clone()));
     let trust = trust::routes(Arc::clone(&state.trust));
     let people = state.identities.clone().map(identities::routes).unwrap_or_default();
     let mut guarded = Router::new()
@@ -185,7 +187,7 @@ fn all_admin(state: Arc<AdminState>, beside: Router) -> Router {
 
 fn clients_state(state: &AdminState) -> Arc<ClientsState> {
     let (service, texts) = (Arc::clone(&state.clients), Arc::clone(&state.client_texts));
-    Arc::new(ClientsState { service, texts })
+    Arc::new(ClientsState { service, texts, listings: ClientListings::default() })
 }
 
 async fn bounded(request: Request, next: Next) -> Response {

@@ -6,13 +6,15 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
-use http::header::{LINK, LOCATION};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use bytes::Bytes;
+use http::header::LOCATION;
+use http::{HeaderValue, Method, StatusCode, Uri};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use sluice_oauth::client::{ClientPage, ClientService, ListClients, RefusedPatch};
+use sluice_oauth::client::{ClientFilter, ClientPage, ClientService, ListClients, RefusedPatch};
 use sluice_primitives::Secret;
 use sluice_protocol::ClientId;
 
+use super::client_listings::{ClientListing, ClientListings};
 use super::client_texts::ClientTexts;
 use super::json_body::{JsonBody, MAX_BODY};
 use super::path::Path;
@@ -28,6 +30,7 @@ type Clients = State<Arc<ClientsState>>;
 pub(crate) struct ClientsState {
     pub(crate) service: Arc<ClientService>,
     pub(crate) texts: Arc<ClientTexts>,
+    pub(crate) listings: ClientListings,
 }
 
 const PATH: &str = "/admin/clients";
@@ -60,10 +63,22 @@ async fn find_by_path(State(clients): Clients, uri: Uri) -> Result<Response, Adm
 }
 
 async fn list(State(clients): Clients, RawQuery(query): RawQuery) -> Result<Response, AdminError> {
-    let asked = list_query(query.as_deref().unwrap_or_default());
-    let page = clients.service.list(asked.clone()).await?;
-    let body: Vec<_> = page.clients.iter().map(ClientBody::from).collect();
-    Ok((links(&asked, &page), Json(body)).into_response())
+    let asked = clients.service.page_asked(list_query(query.as_deref().unwrap_or_default()))?;
+    // Told before the store is asked: what changes meanwhile is not taken for known.
+    let generation = clients.service.generation();
+    if let Some(known) = clients.listings.find(&asked, generation) {
+        return Ok(known.into_response());
+    }
+    let made = listing(&asked, &clients.service.page(&asked).await?)?;
+    clients.listings.keep(asked, generation, &made);
+    Ok(made.into_response())
+}
+
+fn listing(asked: &ClientFilter, page: &ClientPage) -> Result<ClientListing, AdminError> {
+    let clients: Vec<_> = page.clients.iter().map(ClientBody::from).collect();
+    let body = serde_json::to_vec(&clients).map_err(|cause| AdminError::fault(&cause, false))?;
+    // Kept perhaps: without the room that it grew into.
+    Ok(ClientListing { body: Bytes::from(body.into_boxed_slice()), links: links(asked, page) })
 }
 
 async fn create(State(clients): Clients, body: JsonBody) -> Result<Response, AdminError> {
@@ -153,7 +168,7 @@ fn list_query(query: &str) -> ListClients {
 }
 
 /// The `Link` header: the first page always, the next one if there is one.
-fn links(asked: &ListClients, page: &ClientPage) -> HeaderMap {
+fn links(asked: &ClientFilter, page: &ClientPage) -> Option<HeaderValue> {
     let link = |rel: &str, token: Option<&str>| {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("page_size", &page.page_size.to_string());
@@ -169,7 +184,7 @@ fn links(asked: &ListClients, page: &ClientPage) -> HeaderMap {
     };
     let next = page.next.as_deref().map(|token| link("next", Some(token)));
     let all = [Some(link("first", None)), next].into_iter().flatten().collect::<Vec<_>>().join(",");
-    HeaderValue::from_str(&all).map(|value| HeaderMap::from_iter([(LINK, value)])).unwrap_or_default()
+    HeaderValue::from_str(&all).ok()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The admin API: Hydra's paths, status codes and JSON.
 //!
 //! [`clients`], [`keys`], [`flows`], [`device`], [`sessions`], [`tokens`], [`trust`], [`identities`]: one file per resource. [`wire`]: the JSON. [`json_body`], [`path`]: how
-//! bodies and paths are read. [`client_texts`]: the JSON of clients, made once.
+//! bodies and paths are read. [`client_texts`]: the JSON of clients, made once. [`client_listings`]: pages of them, kept until a client changes.
 
+pub(crate) mod client_listings;
 pub(crate) mod client_texts;
 pub(crate) mod clients;
 pub(crate) mod device;

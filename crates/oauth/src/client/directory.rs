@@ -19,7 +19,7 @@ use crate::metrics::Counter;
 pub struct ClientDirectory {
     repo: Arc<dyn ClientRepository>,
     clients: Cache<ClientId, Arc<Client>>,
-    /// Grows with every `forget`. Held while an entry is put in, so that no `forget` comes in between.
+    /// As [`ClientDirectory::generation`] tells it. Held while an entry is put in, so that no `forget` comes in between.
     generation: Mutex<u64>,
     documents: Option<Arc<MetadataDocuments>>,
     hits: Counter,
@@ -54,13 +54,13 @@ impl ClientDirectory {
         if let Some(client) = documents.known(id) {
             return Ok(Some(client));
         }
-        let before = *self.generation.lock();
+        let before = self.generation();
         if let Some(client) = self.registered(id).await? {
             return Ok(Some(client));
         }
         let described = documents.find(id).await;
         // Somebody may have registered the client meanwhile.
-        if *self.generation.lock() != before {
+        if self.generation() != before {
             documents.forget(id);
         }
         Ok(described)
@@ -84,7 +84,7 @@ impl ClientDirectory {
             Err(placeholder) => placeholder,
         };
         self.misses.add();
-        let before = *self.generation.lock();
+        let before = self.generation();
         let Some(client) = self.repo.find(id).await?.map(Arc::new) else { return Ok(None) };
         let generation = self.generation.lock();
         if *generation == before {
@@ -110,7 +110,13 @@ impl ClientDirectory {
         (self.hits.get(), self.misses.get())
     }
 
-    /// Forgets a client: it was changed or deleted.
+    /// Grows with each change of a client that is heard of, before whoever made it on this node is answered. What was read from
+    /// the store since a generation was told still stands if it is told again.
+    pub fn generation(&self) -> u64 {
+        *self.generation.lock()
+    }
+
+    /// Forgets a client: it was registered, changed or deleted.
     pub fn forget(&self, id: &ClientId) {
         let mut generation = self.generation.lock();
         *generation = generation.wrapping_add(1);

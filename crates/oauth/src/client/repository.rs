@@ -9,7 +9,7 @@ use super::model::Client;
 use crate::grant::Insertion;
 
 /// Which clients are listed, in the order of their ids.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct ClientFilter {
     /// Only those with exactly this name.
     pub name: Option<String>,

@@ -253,16 +253,11 @@ impl Visit for Visitor<'_> {
 }
 
 /// A number that has three decimals at most, in thousandths; none if it has more, is negative, or large.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "bounded and compared"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded and compared")]
 fn thousandths(value: f64) -> Option<u64> {
     const MOST: f64 = 1e9;
     let rounded = (value * 1e3).round();
-    let is_exact = value.is_sign_positive() && value < MOST && rounded / 1e3 == value;
+    let is_exact = value.is_sign_positive() && value < MOST && (rounded / 1e3).to_bits() == value.to_bits();
     is_exact.then_some(rounded as u64)
 }
 

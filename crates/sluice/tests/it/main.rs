@@ -17,6 +17,7 @@ mod both_stores;
 mod cli;
 mod client_authentication;
 mod client_id_metadata_document;
+mod client_listing;
 mod conformance;
 mod crash;
 mod cross_origin;

@@ -1,7 +1,10 @@
+mod listings;
+
 use super::*;
 use async_trait::async_trait;
 use axum::body::Body;
-use http::Request;
+use http::header::LINK;
+use http::{HeaderMap, Request};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use sluice_crypto::Sealer;
@@ -9,7 +12,9 @@ use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::secret_hash::FastHashKeys;
-use sluice_oauth::client::{ClientDirectory, ClientSecrets, ClientServiceParts, RegistrationRules};
+use sluice_oauth::client::{
+    ClientDirectory, ClientRepository, ClientSecrets, ClientServiceParts, RegistrationRules,
+};
 use sluice_oauth::keys::{KeyError, SigningKeys};
 use sluice_oauth::sector::{SectorNotFetched, SectorSource};
 use sluice_primitives::{Lifetime, ManualClock, NetworkId, Secret, SeededRng, Timestamp};
@@ -40,14 +45,20 @@ impl SectorSource for Alone {
 }
 
 fn admin() -> Router {
+    admin_on(Arc::new(MemoryStore::default())).0
+}
+
+/// Of these clients, and the directory that hears of their changes.
+fn admin_on(repo: Arc<dyn ClientRepository>) -> (Router, Arc<ClientDirectory>) {
     let sealer = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]);
     let sealer = Arc::new(sealer);
-    let (store, rng) = (Arc::new(MemoryStore::default()), Arc::new(SeededRng::new(1)));
+    let directory = Arc::new(ClientDirectory::new(Arc::clone(&repo), 100));
+    let rng = Arc::new(SeededRng::new(1));
     let keys = FastHashKeys::new((7, MacKey::new(b"key")), Vec::new());
     let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).unwrap());
     let service = Arc::new(ClientService::new(ClientServiceParts {
-        repo: store.clone(),
-        directory: Arc::new(ClientDirectory::new(store, 100)),
+        repo,
+        directory: Arc::clone(&directory),
         revocations: Arc::default(),
         secrets: ClientSecrets::new(keys, pool, rng.clone()),
         at_rest: Arc::clone(&sealer),
@@ -59,7 +70,8 @@ fn admin() -> Router {
         rules: RegistrationRules::default(),
         marker_lifetime: Lifetime::hours(1),
     }));
-    routes(Arc::new(ClientsState { service, texts: Arc::default() }))
+    let clients = ClientsState { service, texts: Arc::default(), listings: ClientListings::default() };
+    (routes(Arc::new(clients)), directory)
 }
 
 async fn ask(admin: &Router, method: &str, path: &str, body: &str) -> Answer {

@@ -37,21 +37,35 @@ pub struct ClientPage {
 }
 
 impl ClientService {
-    /// A page of clients.
+    /// What is asked for, with the size within bounds and the token opened: two that are equal have the same page.
     ///
     /// # Errors
     /// [`ClientServiceError::PageToken`] for a token that was not made here.
-    pub async fn list(&self, asked: ListClients) -> Result<ClientPage, ClientServiceError> {
-        let page_size = asked.page_size.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
+    pub fn page_asked(&self, asked: ListClients) -> Result<ClientFilter, ClientServiceError> {
+        let limit = asked.page_size.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
         let after = asked.page_token.as_deref().map(|token| self.open_page_token(token)).transpose()?;
+        Ok(ClientFilter { name: asked.name, owner: asked.owner, after, limit })
+    }
+
+    /// The page that [`Self::page_asked`] tells of.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn page(&self, asked: &ClientFilter) -> Result<ClientPage, ClientServiceError> {
         // One more than asked for tells whether there is a next page.
-        let filter = ClientFilter { name: asked.name, owner: asked.owner, after, limit: page_size + 1 };
+        let filter = ClientFilter { limit: asked.limit.saturating_add(1), ..asked.clone() };
         let mut clients = self.0.repo.list(&filter).await?;
-        let full = usize::try_from(page_size).unwrap_or(usize::MAX);
+        let full = usize::try_from(asked.limit).unwrap_or(usize::MAX);
         let more = clients.len() > full;
         clients.truncate(full);
         let next = clients.last().filter(|_| more).map(|last| self.seal_page_token(&last.id));
-        Ok(ClientPage { clients, page_size, next })
+        Ok(ClientPage { clients, page_size: asked.limit, next })
+    }
+
+    /// As [`ClientDirectory::generation`](crate::client::ClientDirectory::generation): a page that was read since still stands
+    /// if it is told again.
+    pub fn generation(&self) -> u64 {
+        self.0.directory.generation()
     }
 
     fn seal_page_token(&self, last: &ClientId) -> String {

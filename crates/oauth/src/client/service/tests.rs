@@ -238,6 +238,10 @@ async fn a_deleted_client_is_revoked_and_forgotten_at_once() {
     assert!(matches!(given.service.delete(&made.id).await, Err(ClientServiceError::NotFound)));
 }
 
+async fn list(given: &Given, asked: ListClients) -> Result<ClientPage, ClientServiceError> {
+    given.service.page(&given.service.page_asked(asked)?).await
+}
+
 #[tokio::test]
 async fn pages_follow_each_other_by_sealed_tokens() {
     let given = given();
@@ -248,7 +252,7 @@ async fn pages_follow_each_other_by_sealed_tokens() {
     let mut asked = ListClients { page_size: Some(2), ..ListClients::default() };
     let mut seen = Vec::new();
     loop {
-        let page = given.service.list(asked.clone()).await.unwrap();
+        let page = list(&given, asked.clone()).await.unwrap();
         seen.extend(page.clients.iter().map(|client| client.id.to_string()));
         asked.page_token = page.next;
         if asked.page_token.is_none() {
@@ -257,9 +261,60 @@ async fn pages_follow_each_other_by_sealed_tokens() {
     }
     assert_eq!(seen, ["app-0", "app-1", "app-2", "app-3", "app-4"]);
     let even = ListClients { owner: Some("even".to_owned()), ..ListClients::default() };
-    assert_eq!(given.service.list(even).await.unwrap().clients.len(), 3);
+    assert_eq!(list(&given, even).await.unwrap().clients.len(), 3);
     let made_up = ListClients { page_token: Some("app-1".to_owned()), ..ListClients::default() };
-    assert!(matches!(given.service.list(made_up).await, Err(ClientServiceError::PageToken)));
+    assert!(matches!(list(&given, made_up).await, Err(ClientServiceError::PageToken)));
+}
+
+#[tokio::test]
+async fn the_same_page_is_asked_for_whatever_its_token_looks_like() {
+    let given = given();
+    for id in ["a", "b"] {
+        given.service.create(asking(id)).await.unwrap();
+    }
+    let first =
+        given.service.page_asked(ListClients { page_size: Some(1), ..ListClients::default() }).unwrap();
+    let tokens = [given.service.page(&first).await.unwrap(), given.service.page(&first).await.unwrap()]
+        .map(|page| page.next.unwrap());
+    assert_ne!(tokens[0], tokens[1]);
+    let [one, other] = tokens.map(|token| {
+        let asked = ListClients { page_token: Some(token), page_size: Some(9999), ..ListClients::default() };
+        given.service.page_asked(asked).unwrap()
+    });
+    assert_eq!(one, other);
+    assert_eq!((one.after.unwrap().as_str(), one.limit), ("a", 1000));
+    assert_eq!(given.service.page_asked(ListClients::default()).unwrap().limit, 250);
+}
+
+#[tokio::test]
+async fn the_generation_grows_with_every_change_and_with_nothing_else() {
+    let given = given();
+    let mut last = given.service.generation();
+    let mut grew = |what: &str, expected: bool| {
+        let now = given.service.generation();
+        assert_eq!(now > last, expected, "{what}");
+        last = now;
+    };
+    let id = given.service.create(asking("app")).await.unwrap().client.id.clone();
+    grew("created", true);
+    given.service.get(&id).await.unwrap();
+    assert!(given.service.create(asking("app")).await.is_err());
+    list(&given, ListClients::default()).await.unwrap();
+    grew("looked at", false);
+    given.service.replace(&id, asking("app")).await.unwrap();
+    grew("replaced", true);
+    given.service.set_lifespans(&id, Lifespans::default()).await.unwrap();
+    grew("lifespans", true);
+    given.service.rotate_secret(&id).await.unwrap();
+    grew("rotated", true);
+    given.service.forget_rotated_secrets(&id).await.unwrap();
+    grew("forgotten", true);
+    given.service.delete(&id).await.unwrap();
+    grew("deleted", true);
+    given.directory.forget(&id);
+    grew("heard of from elsewhere", true);
+    given.directory.forget_all();
+    grew("changes missed", true);
 }
 
 #[tokio::test]
