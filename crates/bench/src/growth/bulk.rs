@@ -6,8 +6,9 @@ use crate::driver::{Agent, Ask, Failure, Origin};
 use crate::error::BenchError;
 use crate::target::{Target, disk};
 
-/// An id whose order is that of the time (RFC 9562 section 5.7), as the server's own.
-const ORDERED_ID: &str = "(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0') || '7' \
+/// An id whose order is that of the time (RFC 9562 section 5.7), as the server's own, of a time between `$2` and `$2` + `$3` seconds ago.
+const ORDERED_ID: &str = "(lpad(to_hex(((extract(epoch FROM clock_timestamp()) - $2::double precision \
+                          - random() * $3::double precision) * 1000)::bigint), 12, '0') || '7' \
                           || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid";
 const COLUMNS: &str = "/* sluice bench */ SELECT quote_ident(column_name) FROM information_schema.columns \
                        WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position";
@@ -42,6 +43,24 @@ const IDENTITY: Table = Table {
 const LOGIN_NAME: Table =
     Table { name: "login_name", differs: &[("identity_id", "made.id"), ("name_hash", "made.name")] };
 
+/// Over so long a time, in seconds, all that is loaded was made: a grant lives for weeks.
+const AGE: f64 = 30.0 * 24.0 * 3600.0;
+
+/// A part of the time over which rows were made: the `slice`-th of `slices`, the latest being the last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slice {
+    pub(super) slice: u32,
+    pub(super) slices: u32,
+}
+
+impl Slice {
+    /// How long ago it ended, and how long it was, in seconds.
+    fn seconds(self) -> (f64, f64) {
+        let length = AGE / f64::from(self.slices);
+        (length * f64::from(self.slices.saturating_sub(self.slice + 1)), length)
+    }
+}
+
 /// What loads.
 pub(super) struct Bulk<'a> {
     postgres: &'a Postgres,
@@ -54,14 +73,15 @@ impl<'a> Bulk<'a> {
         Self { postgres, statements: None }
     }
 
-    /// So many grants and people more.
-    pub(super) async fn load(&mut self, target: &Target, rows: u64) -> Result<(), BenchError> {
+    /// So many grants and people more, made in this part of the time.
+    pub(super) async fn load(&mut self, target: &Target, rows: u64, slice: Slice) -> Result<(), BenchError> {
         if rows == 0 {
             return Ok(());
         }
         let (rows, client) = (i64::try_from(rows).unwrap_or(i64::MAX), self.postgres.client());
+        let (ago, length) = slice.seconds();
         for statement in self.statements(target).await? {
-            client.execute(statement, &[&rows]).await.map_err(AccountError::from)?;
+            client.execute(statement, &[&rows, &ago, &length]).await.map_err(AccountError::from)?;
         }
         Ok(())
     }

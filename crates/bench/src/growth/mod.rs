@@ -3,8 +3,8 @@
 //! `bulk`: rows by the million, cloned from those that the server made. `regions`: grants that are real, spread among them.
 //! `work`: what users do. `curve`: what came of it.
 //!
-//! Real grants are made by logins between the slices of a load, so that their ids, which follow the time, and their places in
-//! the table are spread evenly: whoever refreshes each of them once touches pages as if all grants were drawn from.
+//! What is loaded was made over the last thirty days, as its ids say. Real grants are made by logins between the slices of a load, so that
+//! their places in the table are spread evenly: whoever refreshes each of them once touches its pages as if all grants were drawn from.
 
 mod bulk;
 mod curve;

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::bulk::Bulk;
+use super::bulk::{Bulk, Slice};
 use super::work::{Grant, Logins};
 use crate::error::BenchError;
 use crate::scenario::each;
 use crate::target::Target;
 
 /// Between two slices of a load, people log in.
-const SLICES: u64 = 40;
+const SLICES: u32 = 40;
 
 /// What was loaded in one go.
 struct Region {
@@ -35,14 +35,15 @@ impl Regions {
         let rows = grants.saturating_sub(loaded);
         let mut region = Region { loaded: rows, real: Vec::with_capacity(sample) };
         for slice in 0..SLICES {
-            let until = usize::try_from((slice + 1) * sample as u64 / SLICES).unwrap_or(sample);
+            let until_now = |all: u64| u64::from(slice + 1) * all / u64::from(SLICES);
+            let until = usize::try_from(until_now(sample as u64)).unwrap_or(sample);
             let made =
                 each(target, until - region.real.len(), async |agent, _| logins.one(agent).await).await?;
             region.real.extend(made.into_iter().map(|token| Arc::new(Mutex::new(token))));
-            let slice_rows = (slice + 1) * rows / SLICES - slice * rows / SLICES;
-            bulk.load(target, slice_rows).await?;
+            let slice_rows = until_now(rows) - u64::from(slice) * rows / u64::from(SLICES);
+            bulk.load(target, slice_rows, Slice { slice, slices: SLICES }).await?;
             if slice_rows > 0 {
-                eprintln!("loaded {} of {grants} grants and people", loaded + (slice + 1) * rows / SLICES);
+                eprintln!("loaded {} of {grants} grants and people", loaded + until_now(rows));
             }
         }
         self.0.push(region);
