@@ -38,6 +38,7 @@ mod storable;
 mod store;
 mod tls;
 mod trust;
+mod turn;
 
 pub use migrate::MigrationStatus;
 pub use statistics::{StoreStatistics, WriteCount};

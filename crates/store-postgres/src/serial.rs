@@ -5,13 +5,10 @@
 //! contention, so each is harmless to repeat.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
-use tokio::sync::{Mutex, MutexGuard};
-use tokio::time::timeout_at;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -19,6 +16,7 @@ use crate::connection::{Dialer, Link, Session, WAKE};
 use crate::error::Failure;
 use crate::retry::Tries;
 use crate::statistics::{Counters, Kind};
+use crate::turn::Turn;
 
 /// Values of one statement.
 type Values<'a> = Vec<&'a (dyn ToSql + Sync)>;
@@ -87,9 +85,7 @@ impl Committed {
 /// The connection, and who waits for it.
 pub(crate) struct Serial {
     link: Link,
-    turn: Mutex<()>,
-    waiting: AtomicUsize,
-    depth: usize,
+    turn: Turn,
     patience: Duration,
     counters: Arc<Counters>,
 }
@@ -102,14 +98,13 @@ impl Serial {
         patience: Duration,
         counters: Arc<Counters>,
     ) -> Self {
-        let waiting = AtomicUsize::new(0);
-        Self { link: Link::new(dialer), turn: Mutex::new(()), waiting, depth, patience, counters }
+        Self { link: Link::new(dialer), turn: Turn::new(depth), patience, counters }
     }
 
     /// Commits a transaction.
     pub(crate) async fn commit(&self, transaction: &Transaction<'_>) -> Result<Committed, StoreError> {
         let mut tries = Tries::within(self.patience);
-        let _turn = self.turn(&tries).await?;
+        let _turn = self.turn.take(tries.deadline()).await?;
         let mut repeated = false;
         loop {
             match self.attempt(transaction).await {
@@ -124,13 +119,8 @@ impl Serial {
 
     /// Finishes what is under way and ends.
     pub(crate) async fn shutdown(&self) {
-        drop(self.turn.lock().await);
+        self.turn.finished().await;
         self.link.close();
-    }
-
-    async fn turn(&self, tries: &Tries) -> Result<MutexGuard<'_, ()>, StoreError> {
-        let _place = Place::take(&self.waiting, self.depth)?;
-        timeout_at(tries.deadline(), self.turn.lock()).await.map_err(|_| StoreError::Unavailable(None))
     }
 
     async fn attempt(&self, transaction: &Transaction<'_>) -> Result<Vec<Vec<Row>>, Failure> {
@@ -164,21 +154,5 @@ impl Serial {
         let kind = if transaction.is_upkeep { Kind::Upkeep } else { Kind::Other };
         self.counters.count(kind, rows.len(), rows.len());
         Ok(rows)
-    }
-}
-
-/// A place among those who wait; given back when dropped.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize, depth: usize) -> Result<Self, StoreError> {
-        let place = Self(waiting);
-        if waiting.fetch_add(1, Ordering::AcqRel) >= depth { Err(StoreError::Busy) } else { Ok(place) }
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }

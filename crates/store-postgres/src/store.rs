@@ -31,6 +31,7 @@ use crate::rounds::Rounds;
 use crate::serial::Serial;
 use crate::statistics::{Counters, Kind, StoreStatistics};
 use crate::tls;
+use crate::turn::Turn;
 
 const NETWORK_ID: &str = include_str!("network_id.sql");
 const PING: &str = include_str!("ping.sql");
@@ -43,6 +44,8 @@ const BESIDE_LANES_AND_READERS: usize = 2;
 /// Writes of one kind go over every other lane: the more rows share a statement, the less each costs, and one lane writes
 /// what two cores receive.
 const LANES_PER_WRITER: usize = 2;
+/// So many listings of grants may wait for the one that is under way.
+const LISTINGS: usize = 256;
 /// More readers than this for each lane are of no use: statements are pipelined.
 const READERS_PER_LANE: usize = 2;
 
@@ -114,6 +117,8 @@ pub struct PostgresStore {
     pub(crate) session_purge: Rounds,
     pub(crate) identity_session_purge: Rounds,
     pub(crate) sweep: Mutex<Option<Pass>>,
+    /// Listing grants takes long: see `grant/list.sql`.
+    pub(crate) listing: Turn,
     address: Address,
     patience: Duration,
     readers: Vec<Arc<Link>>,
@@ -165,6 +170,7 @@ impl PostgresStore {
             session_purge: Rounds::default(),
             identity_session_purge: Rounds::default(),
             sweep: Mutex::default(),
+            listing: Turn::new(LISTINGS),
             address,
             patience,
             readers,

@@ -105,6 +105,8 @@ impl GrantRepository for PostgresStore {
         let session = page.session.map(sluice_primitives::SessionId::as_uuid);
         let before = page.before.map(GrantId::as_uuid);
         let (now, limit) = (page.now.as_millis(), i64::from(page.limit));
+        // It looks at each quarter of an hour of which grants are alive: others who read wait for one at most.
+        let _turn = self.listing.take(self.deadline()).await?;
         let rows = self.read(LIST, &[&subject, &session, &before, &now, &limit]).await?;
         let grants = rows.iter().map(|found| row::read(found).map(|stored| stored.grant));
         let mut grants: Vec<Grant> = grants.collect::<Result<_, _>>()?;

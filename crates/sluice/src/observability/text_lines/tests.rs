@@ -1,0 +1,111 @@
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tracing::{debug, error, error_span, field, info, trace, warn};
+use tracing_log::log::Record;
+use tracing_subscriber::Registry;
+use tracing_subscriber::layer::SubscriberExt;
+
+use super::*;
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+impl Lines {
+    /// Without their times, which are as long as one another.
+    fn untimed(&self) -> Vec<String> {
+        let text = String::from_utf8(self.0.lock().clone()).unwrap();
+        text.lines()
+            .map(|line| line.get(SECOND..).unwrap_or(line).replace(|c: char| c.is_ascii_digit(), "0"))
+            .collect()
+    }
+}
+
+fn all_sorts(odd: &str) {
+    let outer = error_span!("request", request.id = "abc", odd, later = field::Empty).entered();
+    outer.record("later", odd);
+    info!(target: "sluice_oauth", { grant.id = 7, share = 0.5, negative = -3, yes = true }, "code redeemed");
+    for number in [
+        0.0,
+        -0.0,
+        1.0,
+        0.1,
+        0.01,
+        0.001,
+        12.34,
+        1e3,
+        999_999.999,
+        0.0001,
+        1.0 / 3.0,
+        -2.5,
+        1e15,
+        1e16,
+        f64::NAN,
+        f64::INFINITY,
+    ] {
+        info!(number, large = u64::MAX, message = odd);
+    }
+    let _inner = error_span!("bare").entered();
+    warn!(displayed = %odd, debugged = ?odd, given = odd, r#type = "raw", "{odd}");
+    error!(
+        error = &io::Error::other(odd) as &dyn std::error::Error,
+        none = Option::<u8>::None,
+        some = Some(4)
+    );
+    debug!("\u{1b}[31m {}", 4);
+    trace!(message = odd, after = 1);
+}
+
+#[test]
+fn a_line_is_as_the_library_writes_it() {
+    let (ours, theirs) = (Lines::default(), Lines::default());
+    let library = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(theirs.clone());
+    let subscriber = Registry::default().with(TextLayer(ours.clone())).with(library);
+    tracing::subscriber::with_default(subscriber, || {
+        for odd in ["plain", "", "a \"quoted\" \\ word", "Zoë\n\t\u{1b}[0m\u{9b}\u{7f}"] {
+            all_sorts(odd);
+        }
+    });
+    assert!(ours.untimed().len() >= 20);
+    assert_eq!(ours.untimed(), theirs.untimed());
+}
+
+#[test]
+fn a_line_of_a_library_that_uses_the_log_crate_says_where_it_comes_from() {
+    let (ours, theirs) = (Lines::default(), Lines::default());
+    let library = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(theirs.clone());
+    let subscriber = Registry::default().with(TextLayer(ours.clone())).with(library);
+    tracing::subscriber::with_default(subscriber, || {
+        let mut record = Record::builder();
+        record.target("rustls::conn").module_path(Some("rustls::conn")).file(Some("conn.rs")).line(Some(7));
+        let record = record.level(tracing_log::log::Level::Warn);
+        tracing_log::format_trace(&record.args(format_args!("no ticket")).build()).unwrap();
+    });
+    assert_eq!(ours.untimed(), theirs.untimed());
+    let line = ours.untimed().concat();
+    assert!(line.ends_with("  WARN rustls::conn: no ticket"), "{line}");
+}
+
+#[test]
+fn a_time_is_that_of_rfc_3339() {
+    assert_eq!(second(1_700_000_000), *b"2023-11-14T22:13:20");
+}

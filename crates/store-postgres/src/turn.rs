@@ -1,0 +1,70 @@
+//! Turn: one at a time. Who waits for it is counted, and does not wait for ever.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sluice_commit::StoreError;
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::{Instant, timeout_at};
+
+/// What is done by one caller at a time.
+pub(crate) struct Turn {
+    lock: Mutex<()>,
+    waiting: AtomicUsize,
+    depth: usize,
+}
+
+impl Turn {
+    /// At most `depth` wait.
+    pub(crate) fn new(depth: usize) -> Self {
+        Self { lock: Mutex::new(()), waiting: AtomicUsize::new(0), depth }
+    }
+
+    /// The turn, until what is returned is dropped.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] if too many wait; [`StoreError::Unavailable`] if it has not come by `deadline`.
+    pub(crate) async fn take(&self, deadline: Instant) -> Result<MutexGuard<'_, ()>, StoreError> {
+        let _place = Place::take(&self.waiting, self.depth)?;
+        timeout_at(deadline, self.lock.lock()).await.map_err(|_| StoreError::Unavailable(None))
+    }
+
+    /// Returns when nobody has it.
+    pub(crate) async fn finished(&self) {
+        drop(self.lock.lock().await);
+    }
+}
+
+/// A place among those who wait; given back when dropped.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize, depth: usize) -> Result<Self, StoreError> {
+        let place = Self(waiting);
+        if waiting.fetch_add(1, Ordering::AcqRel) >= depth { Err(StoreError::Busy) } else { Ok(place) }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_wait_than_may_and_none_for_ever() {
+        let turn = Turn::new(1);
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let held = turn.take(deadline).await.unwrap();
+        let (waited, turned_away) = tokio::join!(turn.take(deadline), turn.take(deadline));
+        assert!(matches!(waited, Err(StoreError::Unavailable(_))));
+        assert!(matches!(turned_away, Err(StoreError::Busy)));
+        drop(held);
+        assert!(turn.take(Instant::now() + Duration::from_secs(5)).await.is_ok());
+    }
+}
