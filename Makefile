@@ -25,6 +25,7 @@ help:
 	@echo "make load      measures the release build under wrk; what the numbers mean is in docs/benchmarks.md"
 	@echo "make load-gateway   measures the gateway beside nginx, HAProxy, Varnish and Caddy"
 	@echo "make compare   Sluice, Keycloak, npm's oidc-provider and gateways side by side"
+	@echo "make dist      the program to ship, in target/dist: built with a profile of itself at work"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
 
 .PHONY: test
@@ -32,10 +33,10 @@ test:
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory interop
-	@$(MAKE) --no-print-directory contract
-	@$(MAKE) --no-print-directory browser
-	@$(MAKE) --no-print-directory gateway
+	@$(MAKE) --no-print-directory BUILT=yes interop
+	@$(MAKE) --no-print-directory BUILT=yes contract
+	@$(MAKE) --no-print-directory BUILT=yes browser
+	@$(MAKE) --no-print-directory BUILT=yes gateway
 
 .PHONY: demo
 demo: rust
@@ -92,9 +93,10 @@ $(CACHE)/clients.stamp: tests/gateway/clients/go.mod tests/gateway/clients/go.su
 	cd tests/gateway/clients && go mod download
 	@mkdir -p $(CACHE) && touch $@
 
+# `make unit` has built it; alone it would be built with fewer features of its libraries, which is another build.
 .PHONY: server
 server: rust
-	cargo build --package sluice --bin sluice
+	@[ -n "$(BUILT)" ] || cargo build --package sluice --bin sluice
 
 .PHONY: interop
 interop: server $(CACHE)/node.stamp $(CACHE)/python.stamp $(CACHE)/java.stamp $(CACHE)/go.stamp
@@ -146,6 +148,11 @@ compare: deps wrk
 	cargo build --release --package sluice --bin sluice
 	cargo build --release --package sluice-testkit --examples
 	bench/compare.sh $(COMPARE)
+
+# The program to ship. Takes the machine for itself, about a quarter of an hour on two cores.
+.PHONY: dist
+dist: deps
+	bench/dist.sh
 
 .PHONY: wrk
 wrk:

@@ -1,5 +1,6 @@
 //! The one text that stores keep of a client beside the columns they search by. Additive: what an older version wrote
-//! has defaults, what a newer one wrote is ignored.
+//! has defaults, what a newer one wrote is ignored, and what says no more than its default is left out: of an ordinary
+//! client a quarter is left.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +23,7 @@ pub struct UnreadableClient {
     pub cause: String,
 }
 
+#[serde_with::apply(_ => #[serde(skip_serializing_if = "is_default")])]
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct Document {
@@ -66,6 +68,10 @@ struct Document {
     token_exchange: TokenExchangePolicy,
 }
 
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// The text of a client.
 pub fn encode(client: &Client) -> String {
     let document = Document {
@@ -98,7 +104,7 @@ pub fn encode(client: &Client) -> String {
         access_token_strategy: client.access_token_strategy,
         skip_consent: client.skip_consent,
         skip_logout_consent: client.skip_logout_consent,
-        metadata: Some(client.metadata.clone()),
+        metadata: Some(&client.metadata).filter(|metadata| **metadata != no_metadata()).cloned(),
         lifespans: encode_lifespans(&client.lifespans),
         registration_token_hash: client.registration_token_hash.clone(),
         security: client.security.clone(),
@@ -159,7 +165,7 @@ pub fn decode(
         access_token_strategy: document.access_token_strategy,
         skip_consent: document.skip_consent,
         skip_logout_consent: document.skip_logout_consent,
-        metadata: document.metadata.unwrap_or_else(|| Value::Object(serde_json::Map::new())),
+        metadata: document.metadata.unwrap_or_else(no_metadata),
         lifespans: decode_lifespans(&document.lifespans),
         registration_token_hash: document.registration_token_hash,
         security: document.security,
@@ -173,7 +179,14 @@ pub fn decode(
     })
 }
 
+fn no_metadata() -> Value {
+    Value::Object(serde_json::Map::new())
+}
+
 fn encode_lifespans(lifespans: &Lifespans) -> Vec<[Option<i64>; 3]> {
+    if *lifespans == Lifespans::default() {
+        return Vec::new();
+    }
     let millis =
         |span: Option<Lifetime>| span.map(|span| if span.is_forever() { -1 } else { span.as_millis() });
     let one = |of: &GrantLifespans| [millis(of.access_token), millis(of.id_token), millis(of.refresh_token)];
@@ -209,5 +222,46 @@ fn decode_lifespans(stored: &[[Option<i64>; 3]]) -> Lifespans {
         implicit: one(3),
         device_authorization: one(4),
         jwt_bearer: one(5),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::fake::client;
+
+    fn read(text: &str) -> Client {
+        let at = Timestamp::from_secs(1);
+        decode(("app", 1, "", ""), (at, at), text).unwrap()
+    }
+
+    #[test]
+    fn what_a_client_does_not_say_is_not_written() {
+        let written: serde_json::Map<_, _> = serde_json::from_str(&encode(&client("app"))).unwrap();
+        for absent in ["jwks", "client_uri", "audience", "metadata", "lifespans", "security", "skip_consent"]
+        {
+            assert!(!written.contains_key(absent), "{absent}");
+        }
+        assert!(written.contains_key("grant_types"));
+    }
+
+    #[test]
+    fn what_is_not_written_reads_as_it_was() {
+        let registered = client("app");
+        let read = read(&encode(&registered));
+        let known = Client { revision: read.revision, name: read.name.clone(), ..registered };
+        assert_eq!(read, known);
+    }
+
+    #[test]
+    fn what_an_earlier_version_wrote_in_full_is_read() {
+        let text = r#"{"secret_hashes":["one"],"client_uri":"","metadata":{},"jwks":null,"scope":"read","skip_consent":false,
+            "lifespans":[[null,null,null],[1000,null,-1]],"formats":{"id_token_encryption":null,"access_token_signing_alg":"ES256"}}"#;
+        let client = read(text);
+        assert_eq!(client.secret_hashes, ["one"]);
+        assert_eq!(client.metadata, serde_json::json!({}));
+        assert_eq!(client.lifespans.refresh_token.access_token.map(Lifetime::as_millis), Some(1000));
+        assert!(client.lifespans.refresh_token.refresh_token.is_some_and(Lifetime::is_forever));
+        assert_eq!(client.formats.access_token_signing_alg.as_deref(), Some("ES256"));
     }
 }

@@ -78,6 +78,7 @@ pub struct Encryption {
 }
 
 /// How what a client is sent is signed and encrypted, and how it encrypts its requests.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResponseFormats {
