@@ -5,7 +5,8 @@
 #   bench/dist.sh    the program is target/dist/sluice then
 #
 # SECONDS_EACH (5), CONNECTIONS (64) and SCENARIOS (one on a line) say what the first one is trained with: every scenario of `sluice bench`, so
-# that nothing is fast at the cost of another. DIST names another folder.
+# that nothing is fast at the cost of another, and the floor, so that what is measured is compared with what is built alike. DIST names
+# another folder.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly DIST=${DIST:-$PWD/target/dist} SECONDS_EACH=${SECONDS_EACH:-5} CONNECTIONS=${CONNECTIONS:-64}
@@ -41,7 +42,7 @@ build trained "-Cprofile-generate=$DIST/profiles"
 while read -r scenario; do
   echo "training: $scenario"
   # shellcheck disable=SC2086 # words of the scenario
-  "$DIST/trained/$HOST/release/sluice" bench $scenario -c "$CONNECTIONS" --warm-up 1s --duration "${SECONDS_EACH}s" --no-floor --json \
+  "$DIST/trained/$HOST/release/sluice" bench $scenario -c "$CONNECTIONS" --warm-up 1s --duration "${SECONDS_EACH}s" --json \
     </dev/null >/dev/null
 done <<<"$SCENARIOS"
 "$TOOL" merge --output "$DIST/merged.profdata" "$DIST/profiles"
