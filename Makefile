@@ -6,6 +6,7 @@ SHELL := /bin/bash
 FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 600
 CACHE := .cache
+BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target)/debug/sluice)
 VENV := $(CACHE)/interop-venv
 CONTRACT_VENV := $(CACHE)/contract-venv
 # tests/deps may have put a newer Node or Go here than the distribution has.
@@ -33,10 +34,10 @@ test:
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory BUILT=yes interop
-	@$(MAKE) --no-print-directory BUILT=yes contract
-	@$(MAKE) --no-print-directory BUILT=yes browser
-	@$(MAKE) --no-print-directory BUILT=yes gateway
+	@$(MAKE) --no-print-directory SLUICE_BIN=$(BUILT) interop
+	@$(MAKE) --no-print-directory SLUICE_BIN=$(BUILT) contract
+	@$(MAKE) --no-print-directory SLUICE_BIN=$(BUILT) browser
+	@$(MAKE) --no-print-directory SLUICE_BIN=$(BUILT) gateway
 
 .PHONY: demo
 demo: rust
@@ -93,10 +94,10 @@ $(CACHE)/clients.stamp: tests/gateway/clients/go.mod tests/gateway/clients/go.su
 	cd tests/gateway/clients && go mod download
 	@mkdir -p $(CACHE) && touch $@
 
-# `make unit` has built it; alone it would be built with fewer features of its libraries, which is another build.
+# Unless SLUICE_BIN names one: what `make unit` has built will do. Alone it has fewer features of its libraries, which is another build.
 .PHONY: server
 server: rust
-	@[ -n "$(BUILT)" ] || cargo build --package sluice --bin sluice
+	@[ -n "$(SLUICE_BIN)" ] || cargo build --package sluice --bin sluice
 
 .PHONY: interop
 interop: server $(CACHE)/node.stamp $(CACHE)/python.stamp $(CACHE)/java.stamp $(CACHE)/go.stamp
