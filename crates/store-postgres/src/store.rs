@@ -44,8 +44,8 @@ const BESIDE_LANES_AND_READERS: usize = 2;
 /// Writes of one kind go over every other lane: the more rows share a statement, the less each costs, and one lane writes
 /// what two cores receive.
 const LANES_PER_WRITER: usize = 2;
-/// So many listings of grants may wait for the one that is under way.
-const LISTINGS: usize = 256;
+/// So many listings of grants may wait for the one that is under way: more would hardly have their turn in time.
+const LISTINGS: usize = 128;
 /// More readers than this for each lane are of no use: statements are pipelined.
 const READERS_PER_LANE: usize = 2;
 

@@ -6,6 +6,8 @@
 //!
 //! Nothing here decides anything; the crates below count and log, and do not know who listens.
 
+#[cfg(test)]
+mod captured;
 mod current_request;
 pub(crate) mod gateway;
 mod line_writer;

@@ -1,43 +1,16 @@
-use std::io::{self, Write};
-
 use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
-use parking_lot::Mutex;
 use sluice_primitives::SeededRng;
 use tower::ServiceExt;
 use tracing::instrument::WithSubscriber;
-use tracing_subscriber::fmt::MakeWriter;
 
+use super::super::captured::Captured;
 use super::super::metrics::{Build, Metrics};
 use super::*;
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
-impl Lines {
-    fn events(&self) -> Vec<serde_json::Value> {
-        let text = String::from_utf8(self.0.lock().clone()).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
+fn events(written: &Captured) -> Vec<serde_json::Value> {
+    written.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 struct Logged {
@@ -63,10 +36,10 @@ async fn logged(request: Request<Body>, skip_health: bool) -> Logged {
     let trusted_proxies = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]);
     let options = RequestLogOptions { listener: "admin", skip_health, traced: false, trusted_proxies };
     let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
-    let lines = Lines::default();
+    let lines = Captured::default();
     let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(lines.clone()).finish();
     let response = router().layer(layer).oneshot(request).with_subscriber(subscriber).await.unwrap();
-    Logged { response, events: lines.events(), metrics: metrics.encode() }
+    Logged { response, events: events(&lines), metrics: metrics.encode() }
 }
 
 fn request(path: &str) -> http::request::Builder {
@@ -135,12 +108,12 @@ async fn a_request_whose_client_went_away_is_logged_as_abandoned() {
     };
     let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
     let waiting = Router::new().route("/slow", get(std::future::pending::<()>)).layer(layer);
-    let lines = Lines::default();
+    let lines = Captured::default();
     let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(lines.clone()).finish();
     tracing::subscriber::with_default(subscriber, || {
         let mut answering = Box::pin(waiting.oneshot(request("/slow").body(Body::empty()).unwrap()));
         let mut context = Context::from_waker(std::task::Waker::noop());
         assert!(answering.as_mut().poll(&mut context).is_pending());
     });
-    assert_eq!(lines.events()[0]["message"], "request abandoned by its client");
+    assert_eq!(events(&lines)[0]["message"], "request abandoned by its client");
 }

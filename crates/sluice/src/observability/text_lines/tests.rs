@@ -1,43 +1,24 @@
 use std::io;
-use std::sync::Arc;
 
-use parking_lot::Mutex;
 use tracing::{debug, error, error_span, field, info, trace, warn};
 use tracing_log::log::Record;
 use tracing_subscriber::Registry;
 use tracing_subscriber::layer::SubscriberExt;
 
+use super::super::captured::Captured;
 use super::*;
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
-impl Lines {
-    /// Without their times, which are as long as one another.
-    fn untimed(&self) -> Vec<String> {
-        let text = String::from_utf8(self.0.lock().clone()).unwrap();
-        text.lines()
-            .map(|line| line.get(SECOND..).unwrap_or(line).replace(|c: char| c.is_ascii_digit(), "0"))
-            .collect()
-    }
+/// What the layer and the library write of the same, without times, which are as long as one another.
+fn ours_and_theirs(events: impl FnOnce()) -> [Vec<String>; 2] {
+    let written = [Captured::default(), Captured::default()];
+    let [ours, theirs] = written.clone();
+    let library = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(theirs);
+    tracing::subscriber::with_default(Registry::default().with(TextLayer(ours)).with(library), events);
+    written.map(|written| {
+        let untimed =
+            |line: &str| line.get(SECOND..).unwrap_or(line).replace(|c: char| c.is_ascii_digit(), "0");
+        written.text().lines().map(untimed).collect()
+    })
 }
 
 fn all_sorts(odd: &str) {
@@ -77,31 +58,25 @@ fn all_sorts(odd: &str) {
 
 #[test]
 fn a_line_is_as_the_library_writes_it() {
-    let (ours, theirs) = (Lines::default(), Lines::default());
-    let library = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(theirs.clone());
-    let subscriber = Registry::default().with(TextLayer(ours.clone())).with(library);
-    tracing::subscriber::with_default(subscriber, || {
+    let [ours, theirs] = ours_and_theirs(|| {
         for odd in ["plain", "", "a \"quoted\" \\ word", "Zoë\n\t\u{1b}[0m\u{9b}\u{7f}"] {
             all_sorts(odd);
         }
     });
-    assert!(ours.untimed().len() >= 20);
-    assert_eq!(ours.untimed(), theirs.untimed());
+    assert!(ours.len() >= 20);
+    assert_eq!(ours, theirs);
 }
 
 #[test]
 fn a_line_of_a_library_that_uses_the_log_crate_says_where_it_comes_from() {
-    let (ours, theirs) = (Lines::default(), Lines::default());
-    let library = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(theirs.clone());
-    let subscriber = Registry::default().with(TextLayer(ours.clone())).with(library);
-    tracing::subscriber::with_default(subscriber, || {
+    let [ours, theirs] = ours_and_theirs(|| {
         let mut record = Record::builder();
         record.target("rustls::conn").module_path(Some("rustls::conn")).file(Some("conn.rs")).line(Some(7));
         let record = record.level(tracing_log::log::Level::Warn);
         tracing_log::format_trace(&record.args(format_args!("no ticket")).build()).unwrap();
     });
-    assert_eq!(ours.untimed(), theirs.untimed());
-    let line = ours.untimed().concat();
+    assert_eq!(ours, theirs);
+    let line = ours.concat();
     assert!(line.ends_with("  WARN rustls::conn: no ticket"), "{line}");
 }
 
