@@ -275,6 +275,22 @@ async fn device_codes_and_trusted_issuers_are_found_by_their_keys() {
     assert!(plan.contains("trusted_issuer_pkey"), "{plan}");
 }
 
+/// However much it tells: a reader asks again after each append.
+#[tokio::test]
+async fn what_is_new_in_the_feed_is_found_by_origin_and_counter() {
+    let fixture = PostgresFixture::start().await;
+    let client = connection(fixture.dsn()).await;
+    client.batch_execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off").await.unwrap();
+    let changes = include_str!("../../src/feed/read_changes.sql");
+    let revocations = include_str!("../../src/feed/read_revocations.sql");
+    for (name, sql, table) in [("changes", changes, "change"), ("revocations", revocations, "revocation")] {
+        let plan = explain(&client, name, sql, "'{}','{}'").await;
+        assert!(plan.contains(&format!("{table}_pkey")) && !plan.contains("Seq Scan"), "{plan}");
+        let new = "Index Cond: ((origin = n.node_id) AND (counter > COALESCE(p.counter, '0'::bigint)))";
+        assert!(plan.contains(new), "{plan}");
+    }
+}
+
 /// A decision that was stored while all were forgotten, unseen: it must not come back when the marker goes.
 #[tokio::test]
 async fn a_forgotten_decision_goes_with_its_marker() {

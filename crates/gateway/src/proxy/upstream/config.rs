@@ -21,7 +21,8 @@ pub struct UpstreamConfig {
     /// How often a request is sent anew, elsewhere if possible, when it was not sent, or was idempotent and got no answer for a
     /// reason other than time: 0 to 3, default 1. Requests whose body has begun to flow are never sent anew.
     pub retries: u8,
-    /// Idle connections kept by each core and server. Default: 64.
+    /// Idle connections kept by each core and server. Default: 1,024. Below what is under way at once, connections are made and
+    /// closed all the time; those that are not needed grow old and go.
     pub idle_connections: NonZeroUsize,
     /// Bounds beyond which requests fail at once with 503.
     pub breaker: Breaker,

@@ -18,7 +18,7 @@ use crate::proxy::upstream::{
 /// A request is sent anew so often at most.
 const MOST_RETRIES: u8 = 3;
 const DEFAULT_RETRIES: u8 = 1;
-const DEFAULT_IDLE_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+const DEFAULT_IDLE_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_hours(24);
 
