@@ -133,7 +133,7 @@ load: rust wrk
 	cargo build --release --package sluice-testkit --examples
 	tests/load/identity.sh $(LOAD)
 
-# The same for gateways, side by side. GATEWAYS picks parts: nginx, sluice, distinct=TOKENS, validation, auth_request, haproxy, varnish, caddy, blocking.
+# The same for gateways, side by side. GATEWAYS picks parts: nginx, sluice, distinct=TOKENS, markers=MARKERS, turns=ROUNDS, validation, auth_request, haproxy, varnish, caddy, blocking.
 GATEWAYS ?= nginx sluice validation auth_request haproxy varnish caddy blocking
 .PHONY: load-gateway
 load-gateway: rust wrk

@@ -2,7 +2,7 @@
 # Measures gateways that do one job (check a token, tell the application who calls, pass the request on), one after the other on this machine, the
 # load generator and the backend beside them. CPU is user and system time of each program per request.
 #
-#   tests/load/gateway.sh [nginx] [auth_request] [haproxy] [varnish] [caddy] [sluice] [distinct=TOKENS] [validation] [blocking]
+#   tests/load/gateway.sh [nginx] [auth_request] [haproxy] [varnish] [caddy] [sluice] [distinct=TOKENS] [markers=MARKERS] [turns=ROUNDS] [validation] [blocking]
 #
 # SECONDS_EACH (10) and CONNECTIONS ("64 256") say how long and how many. SLUICE_BIN and EXAMPLES name what was built. What the numbers
 # mean is in docs/benchmarks.md.
@@ -103,14 +103,17 @@ YAML
   for kind in opaque jwt; do
     node tests/load/gateway/tokens.js sluice "http://127.0.0.1:$PORT/" "http://127.0.0.1:$ADMIN_PORT" 1 "$kind" >"$FOLDER/$kind.token"
   done
-  
 }
 
-measure_nginx() {
+start_plain_nginx() {
   printf 'upstream app { server 127.0.0.1:%s; keepalive 256; keepalive_requests 1000000000; }\nserver { listen 127.0.0.1:%s reuseport; location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://app; } }\n' \
     "$APP" "$LISTEN" >"$FOLDER/plain.inc"
   nginx_with plain.inc "$FOLDER/plain.access.log" | sed "s#nginx.pid#plain.pid#" >"$FOLDER/plain.conf"
   start_proxy nginx -p "$FOLDER" -c "$FOLDER/plain.conf" -e stderr
+}
+
+measure_nginx() {
+  start_plain_nginx
   measure 'nginx proxy_pass, no token' "http://127.0.0.1:$LISTEN/orders" '' "nginx=$PROXY" "backend=$BACKEND"
   measure 'nginx proxy_pass, a token, no check' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "nginx=$PROXY" "backend=$BACKEND"
   stop_proxy
@@ -190,6 +193,39 @@ measure_distinct() { # measure_distinct <tokens>
   measure "Sluice, $1 sealed tokens" "http://127.0.0.1:$GATEWAY/orders" "$FOLDER/many.token" "sluice=$SERVER"
 }
 
+# A server that knows of so many revoked grants, and what it takes more than one that knows of none.
+measure_markers() { # measure_markers <markers>
+  measure 'Sluice, no markers' "http://127.0.0.1:$GATEWAY/orders" "$FOLDER/opaque.token" "sluice=$SERVER"
+  local without
+  without=$(resident "$SERVER")
+  stop_server
+  python3 tests/load/gateway/markers.py "${DSN#sqlite:}" "$1"
+  start_sluice
+  printf '%-36s %s: %s (%s without)\n' "Sluice, $(marker_count) markers" 'resident' "$(resident "$SERVER")" "$without"
+  measure "Sluice, $1 markers" "http://127.0.0.1:$GATEWAY/orders" "$FOLDER/opaque.token" "sluice=$SERVER"
+}
+
+resident() { awk '/^VmRSS/ { printf "%.0f MB", $2 / 1000 }' "/proc/$1/status"; }
+
+marker_count() {
+  curl -fsS "http://127.0.0.1:$ADMIN_PORT/admin/metrics/prometheus" | awk '$1 ~ /^sluice_revocation_markers/ { printf "%d", $2 }'
+}
+
+# nginx that checks nothing and Sluice in turns, for ratios on a machine whose speed swings: so many rounds, each row once in each.
+measure_turns() { # measure_turns <rounds>
+  local round gateway="http://127.0.0.1:$GATEWAY/orders"
+  node tests/load/gateway/tokens.js sluice "http://127.0.0.1:$PORT/" "http://127.0.0.1:$ADMIN_PORT" 100000 opaque >"$FOLDER/many.token"
+  start_plain_nginx
+  for round in $(seq "$1"); do
+    measure 'nginx proxy_pass, a token, no check' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "server=$PROXY"
+    measure 'Sluice, sealed token' "$gateway" "$FOLDER/opaque.token" "server=$SERVER"
+    measure 'Sluice, JWT' "$gateway" "$FOLDER/jwt.token" "server=$SERVER"
+    measure 'Sluice, 100000 sealed tokens' "$gateway" "$FOLDER/many.token" "server=$SERVER"
+    measure 'Sluice, sealed token again' "$gateway" "$FOLDER/opaque.token" "server=$SERVER"
+  done
+  stop_proxy
+}
+
 measure_validation() {
   start_floor
   measure 'floor: an empty handler' "http://127.0.0.1:$FLOOR_PORT/" "$FOLDER/opaque.token" "floor=$FLOOR"
@@ -205,6 +241,8 @@ for part in "${@:-nginx sluice validation auth_request haproxy varnish caddy blo
     case $one in
       nginx | auth_request | haproxy | varnish | caddy | sluice | validation | blocking) "measure_$one" ;;
       distinct=*) measure_distinct "${one#distinct=}" ;;
+      turns=*) measure_turns "${one#turns=}" ;;
+      markers=*) measure_markers "${one#markers=}" ;;
       *) echo "there is no part $one" >&2; exit 2 ;;
     esac
   done
