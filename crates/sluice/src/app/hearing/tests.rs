@@ -1,0 +1,101 @@
+use async_trait::async_trait;
+use parking_lot::Mutex as Shared;
+use sluice_crypto::Sealer;
+use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_oauth::client::{ClientRepository, decode};
+use sluice_oauth::grant::Insertion;
+use sluice_oauth::keys::KeyRepository;
+use sluice_primitives::{ManualClock, NetworkId, NodeId, OsRng, Secret, Timestamp};
+use sluice_store_sqlite::{SqlitePath, SqliteStore, StoreOptions};
+use sluice_token::{Feed, FeedBatch, FeedPosition, RevocationSet};
+
+use super::*;
+
+const START: Timestamp = Timestamp::from_secs(1_750_000_000);
+
+/// A feed that tells what it is given to tell, and not what the store was told.
+#[derive(Default)]
+struct Told(Shared<Vec<Change>>);
+
+#[async_trait]
+impl Feed for Told {
+    async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
+        let changes = std::mem::take(&mut *self.0.lock());
+        Ok(FeedBatch { changes, position: from.clone(), ..FeedBatch::default() })
+    }
+
+    async fn wait(&self) {}
+}
+
+struct World {
+    store: Arc<SqliteStore>,
+    clock: Arc<ManualClock>,
+    feed: Arc<Told>,
+    clients: Arc<ClientDirectory>,
+    keys: Arc<KeyRing>,
+    hearing: Hearing,
+}
+
+impl World {
+    async fn start() -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        let options = StoreOptions::new(NodeId::generate(START, &OsRng), clock.clone(), Arc::new(OsRng));
+        let store = Arc::new(SqliteStore::open(SqlitePath::Temporary, options).await.unwrap());
+        store.migrate_up().await.unwrap();
+        let (feed, set) = (Arc::new(Told::default()), Arc::new(RevocationSet::default()));
+        let follower = Arc::new(FeedFollower::new(feed.clone(), set, clock.clone()));
+        let clients = Arc::new(ClientDirectory::new(store.clone(), 10));
+        let keys = ring(&store, &clock, "a secret").await;
+        let hearing = Hearing::new(follower, clients.clone(), keys.clone());
+        let world = Self { store, clock, feed, clients, keys, hearing };
+        world.hearing.catch_up().await.unwrap();
+        world
+    }
+
+    /// Hears the feed after so long.
+    async fn after(&self, hours: u32) {
+        self.clock.advance(Lifetime::hours(hours));
+        self.hearing.catch_up().await.unwrap();
+    }
+}
+
+async fn ring(store: &Arc<SqliteStore>, clock: &Arc<ManualClock>, secret: &str) -> Arc<KeyRing> {
+    let secrets = [Secret::new(secret.as_bytes().to_vec())];
+    let at_rest = Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets));
+    KeyRing::start(store.clone(), at_rest, Arc::new(OsRng), clock.clone()).await.unwrap()
+}
+
+#[tokio::test]
+async fn who_was_away_for_longer_than_changes_are_told_takes_nothing_for_known() {
+    let world = World::start().await;
+    let client = decode(("shop", 1, "", ""), (START, START), "{}").unwrap();
+    let shop = client.id.clone();
+    assert_eq!(world.store.insert(&client).await.unwrap(), Insertion::Inserted);
+    assert!(world.clients.registered(&shop).await.unwrap().is_some());
+    assert!(ClientRepository::delete(&*world.store, &shop, START, START).await.unwrap());
+    let other = ring(&world.store, &world.clock, "a secret").await;
+    other.ensure(ID_TOKEN_SET, SigningAlgorithm::EdDSA).await.unwrap();
+    world.after(11).await;
+    assert!(world.clients.registered(&shop).await.unwrap().is_some(), "nobody told of it");
+    assert!(world.keys.id_token_signer(SigningAlgorithm::EdDSA).is_none());
+    world.after(13).await;
+    assert!(world.clients.registered(&shop).await.unwrap().is_none());
+    assert!(world.keys.id_token_signer(SigningAlgorithm::EdDSA).is_some());
+}
+
+#[tokio::test]
+async fn keys_that_could_not_be_read_are_read_the_next_time() {
+    let world = World::start().await;
+    let other = ring(&world.store, &world.clock, "a secret").await;
+    other.ensure(ID_TOKEN_SET, SigningAlgorithm::EdDSA).await.unwrap();
+    let mut unreadable = KeyRepository::set(&*world.store, ID_TOKEN_SET).await.unwrap().pop().unwrap();
+    unreadable.kid = "unreadable".to_owned();
+    unreadable.sealed = "damaged".to_owned();
+    world.store.add(vec![unreadable]).await.unwrap();
+    world.feed.0.lock().push(Change::Keys(ID_TOKEN_SET.to_owned()));
+    world.after(0).await;
+    assert!(world.keys.id_token_signer(SigningAlgorithm::EdDSA).is_none());
+    assert!(KeyRepository::delete(&*world.store, ID_TOKEN_SET, "unreadable").await.unwrap());
+    world.after(0).await;
+    assert!(world.keys.id_token_signer(SigningAlgorithm::EdDSA).is_some(), "and nobody told of it again");
+}
