@@ -167,7 +167,8 @@ fn with_code<'a>(title: &str, code: &'a CodeMail, label: &'static str) -> Conten
     }
 }
 
-fn span(minutes: i64) -> String {
+/// So many minutes, in words.
+pub(super) fn span(minutes: i64) -> String {
     match (minutes, minutes / 60) {
         (1, _) => "one minute".to_owned(),
         (60, _) => "one hour".to_owned(),

@@ -116,6 +116,40 @@ impl MessageKind {
         }
     }
 
+    /// What a template is called that writes it.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::VerifyEmail(_) => "verify_email",
+            Self::AlreadyRegistered { .. } => "already_registered",
+            Self::Recover(_) => "recover",
+            Self::ChangeEmail(_) => "change_email",
+            Self::EmailChanged { .. } => "email_changed",
+            Self::PasswordChanged { .. } => "password_changed",
+            Self::FactorAdded { .. } => "factor_added",
+            Self::FactorRemoved { .. } => "factor_removed",
+            Self::AccountDeleted => "account_deleted",
+            Self::Decoy => "decoy",
+        }
+    }
+
+    /// One of each kind that is sent.
+    pub(super) fn samples() -> [Self; 9] {
+        let url = || "https://id.example.com/".to_owned();
+        let code = || CodeMail { code: "ABCD-EFGH".to_owned(), link: url(), minutes: 60 };
+        let name = || "a key".to_owned();
+        [
+            Self::VerifyEmail(code()),
+            Self::AlreadyRegistered { login: url(), recover: url() },
+            Self::Recover(code()),
+            Self::ChangeEmail(code()),
+            Self::EmailChanged { new_masked: "a…@example.com".to_owned() },
+            Self::PasswordChanged { recover: url() },
+            Self::FactorAdded { name: name() },
+            Self::FactorRemoved { name: name() },
+            Self::AccountDeleted,
+        ]
+    }
+
     /// When a mail that is written now is due. What is due longest goes first: registrations, of which strangers can cause
     /// any number, do not hold up what people with an account wait for. A decoy is never due, and takes nobody's place.
     pub(super) fn due_at(&self, now: Timestamp) -> Timestamp {

@@ -1,12 +1,14 @@
 //! Mail: what is sent to people, and the outbox it waits in.
 //!
-//! [`message`]: what a mail is about; `content`: in which words. [`template`]: text and HTML. [`queue`]: how it gets into
+//! [`message`]: what a mail is about; `content`: in which words. [`template`]: text and HTML; [`custom`]: in an
+//! operator's own. [`queue`]: how it gets into
 //! the outbox. [`delivery`]: how it gets out; [`transport`]: who carries it; [`metrics`]: what an operator sees.
 //! [`code`], [`link`]: what a mail carries. [`repository`]: the outbox, and the codes, in the store. [`sealed`]: which
 //! secrets the outbox needs.
 
 pub mod code;
 mod content;
+pub mod custom;
 pub mod delivery;
 pub mod link;
 pub mod message;
@@ -18,6 +20,7 @@ pub mod template;
 pub mod transport;
 
 pub use code::{Code, CodeKey};
+pub use custom::BadTemplate;
 pub use delivery::MailDelivery;
 pub use link::MailLink;
 pub use message::{CodeMail, Message, MessageKind};

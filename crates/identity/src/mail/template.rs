@@ -1,24 +1,29 @@
 //! How a message is written out: text, and the same as HTML.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use askama::Template;
 use sluice_primitives::Timestamp;
 use thiserror::Error;
 use uuid::Uuid;
 
 use super::content::{Content, content};
-use super::message::Message;
+use super::custom::{BadTemplate, CustomTemplates, Part};
+use super::message::{Message, MessageKind};
 use super::transport::RenderedMail;
 
 /// Writes messages out.
 #[derive(Debug, Clone)]
 pub struct MailTemplates {
     service: String,
+    custom: Option<Arc<CustomTemplates>>,
 }
 
 /// A message cannot be written out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 #[error("the message cannot be written out")]
-pub struct UnwritableMail;
+pub struct UnwritableMail(#[source] Option<Box<dyn std::error::Error + Send + Sync>>);
 
 #[derive(Template)]
 #[template(path = "mail.html")]
@@ -37,7 +42,18 @@ struct Text<'a> {
 impl MailTemplates {
     /// The templates of the service that people know by this name.
     pub fn new(service: &str) -> Self {
-        Self { service: service.chars().filter(|c| !c.is_control()).collect() }
+        Self { service: service.chars().filter(|c| !c.is_control()).collect(), custom: None }
+    }
+
+    /// As [`MailTemplates::new`], with the templates of a folder, which write what they are there for instead of the built-in
+    /// ones.
+    ///
+    /// # Errors
+    /// [`BadTemplate`] if one cannot be read, or cannot write a mail that it is there for.
+    pub fn with_folder(service: &str, folder: &Path) -> Result<Self, BadTemplate> {
+        let built_in = Self::new(service);
+        let custom = CustomTemplates::read(folder, &built_in.service)?;
+        Ok(Self { custom: Some(Arc::new(custom)), ..built_in })
     }
 
     /// The message with this id, written out.
@@ -50,16 +66,25 @@ impl MailTemplates {
         message: &Message,
         written_at: Timestamp,
     ) -> Result<RenderedMail, UnwritableMail> {
-        let content = content(&message.kind, &self.service).ok_or(UnwritableMail)?;
-        let (service, content) = (self.service.as_str(), &content);
-        Ok(RenderedMail {
-            id,
-            to: message.to.clone(),
-            subject: content.subject.clone(),
-            text: Text { service, content }.render().map_err(|_| UnwritableMail)?,
-            html: Html { service, content }.render().map_err(|_| UnwritableMail)?,
-            written_at,
-        })
+        let content = content(&message.kind, &self.service).ok_or(UnwritableMail(None))?;
+        let write = |part| self.write(part, &message.kind, &content);
+        let subject = write(Part::Subject)?.trim().chars().filter(|c| !c.is_control()).collect();
+        let (text, html) = (write(Part::Text)?, write(Part::Html)?);
+        Ok(RenderedMail { id, to: message.to.clone(), subject, text, html, written_at })
+    }
+
+    fn write(&self, part: Part, kind: &MessageKind, content: &Content<'_>) -> Result<String, UnwritableMail> {
+        let service = self.service.as_str();
+        let custom = self.custom.as_ref().and_then(|custom| custom.write(part, kind, service, content));
+        if let Some(written) = custom {
+            return written.map_err(|cause| UnwritableMail(Some(Box::new(cause))));
+        }
+        let written = match part {
+            Part::Subject => Ok(content.subject.clone()),
+            Part::Text => Text { service, content }.render(),
+            Part::Html => Html { service, content }.render(),
+        };
+        written.map_err(|cause| UnwritableMail(Some(Box::new(cause))))
     }
 }
 
@@ -124,6 +149,6 @@ mod tests {
     fn a_decoy_cannot_be_written_out() {
         let message = Message { to: String::new(), kind: MessageKind::Decoy };
         let written = MailTemplates::new("Sluice").render(Uuid::nil(), &message, Timestamp::default());
-        assert_eq!(written, Err(UnwritableMail));
+        assert!(written.is_err());
     }
 }

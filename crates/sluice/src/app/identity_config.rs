@@ -1,6 +1,7 @@
 //! Settings in the words of the identity service.
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 
 use sluice_crypto::hash_pool::HashPoolConfig;
 use sluice_identity::account::AccountLinks;
@@ -23,6 +24,8 @@ pub(super) struct PeopleConfig {
     pub(super) links: AccountLinks,
     /// None where there is no mail.
     pub(super) smtp: Option<SmtpConfig>,
+    /// A folder of templates for mails.
+    pub(super) mail_templates: Option<PathBuf>,
     /// Whether people who register are asked to verify their address.
     pub(super) verifies: bool,
     /// How much memory a login may take for a hash, in KiB.
@@ -50,8 +53,9 @@ impl PeopleConfig {
             change_email: page(&own.pages.email_change, "/ui/account/email/confirm"),
         };
         let smtp = own.mail.as_ref().map(smtp);
+        let mail_templates = own.mail.as_ref().and_then(|mail| mail.templates.clone());
         let (verifies, max_memory_kib) = (own.registration.verify_email, own.hash_pool.max_memory_kib);
-        Self { identity, terms, links, smtp, verifies, max_memory_kib }
+        Self { identity, terms, links, smtp, mail_templates, verifies, max_memory_kib }
     }
 }
 

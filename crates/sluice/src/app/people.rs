@@ -1,5 +1,6 @@
 //! The services of people: who they are, how they prove it, what is sent to them.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use sluice_crypto::Sealer;
@@ -81,6 +82,8 @@ impl People {
         let writes = writes.filter(|_| config.verifies || makes.config.registration.conceal_taken);
         let registration = makes.registration(&common, writes);
         let Common { rules, login, sessions, factors, .. } = common;
+        let templates = config.mail_templates.as_deref();
+        let delivery = config.smtp.map(|smtp| makes.delivery(&smtp, templates)).transpose()?;
         Ok(Self {
             registration: Arc::new(registration),
             login,
@@ -91,7 +94,7 @@ impl People {
             administration: Arc::new(administration),
             rules,
             hardening: Arc::new(makes.hardening(keys)),
-            delivery: config.smtp.map(|smtp| makes.delivery(&smtp)).transpose()?.map(Arc::new),
+            delivery: delivery.map(Arc::new),
         })
     }
 }
@@ -170,13 +173,23 @@ impl Makes<'_> {
         }
     }
 
-    fn delivery(&self, smtp: &SmtpConfig) -> Result<MailDelivery, StartError> {
+    fn delivery(&self, smtp: &SmtpConfig, folder: Option<&Path>) -> Result<MailDelivery, StartError> {
         let transport = SmtpTransport::new(smtp)
             .map_err(|error| StartError::Setting { key: "identity.mail.smtp", reason: error.to_string() })?;
+        let service = &self.config.service_name;
+        let templates = folder
+            .map_or_else(
+                || Ok(MailTemplates::new(service)),
+                |folder| MailTemplates::with_folder(service, folder),
+            )
+            .map_err(|error| StartError::Setting {
+                key: "identity.mail.templates",
+                reason: error.to_string(),
+            })?;
         Ok(MailDelivery {
             outbox: Arc::clone(&self.base.store) as _,
             transport: Arc::new(transport),
-            templates: MailTemplates::new(&self.config.service_name),
+            templates,
             sealer: Arc::clone(self.around.at_rest),
             metrics: Arc::default(),
             clock: Arc::clone(&self.base.clock),

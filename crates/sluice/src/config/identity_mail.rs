@@ -35,6 +35,11 @@ pub(super) const KEYS: &[Key] = &[
     ),
     Key::own("smtp.timeout", Kind::Duration, "How long it may take to hand one mail over; from 1s to 5m.")
         .with_default("30s"),
+    Key::own(
+        "templates",
+        Kind::Path,
+        "A folder of templates that write mails instead of the built-in ones (`docs/identity/mail.md`).",
+    ),
 ];
 
 /// How people are written to.
@@ -48,6 +53,8 @@ pub(crate) struct MailSettings {
     pub(crate) ca_file: Option<PathBuf>,
     /// Of one mail. Default: 30 s; from 1 s to 5 min.
     pub(crate) timeout: Duration,
+    /// A folder of templates. Default: none, and the built-in ones write all mails.
+    pub(crate) templates: Option<PathBuf>,
 }
 
 /// Reads the section; `None` when no server is given, or none that can be.
@@ -56,6 +63,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<MailSettings> {
     let (from, reply_to) = (read_mailbox(reader, FROM), read_mailbox(reader, REPLY_TO));
     let ca_file = reader.path("identity.mail.smtp.ca_file");
     let timeout = reader.duration_within("identity.mail.smtp.timeout", SHORTEST_TIMEOUT..=LONGEST_TIMEOUT);
+    let templates = reader.path("identity.mail.templates");
     let url = match url? {
         Ok(url) => url,
         Err(invalid) => {
@@ -66,7 +74,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<MailSettings> {
     if !reader.has(FROM) {
         reader.refuse(FROM, format!("is required with {URL}"));
     }
-    Some(MailSettings { url, from: from?, reply_to, ca_file, timeout })
+    Some(MailSettings { url, from: from?, reply_to, ca_file, timeout, templates })
 }
 
 fn read_mailbox(reader: &mut Reader<'_>, key: &str) -> Option<Mailbox> {

@@ -16,6 +16,7 @@ on_both_stores! {
     whoever_is_signed_in_asks_for_another_code,
     another_address_is_set_by_the_code_that_was_sent_to_it,
     an_address_that_belongs_to_somebody_else_is_told_so_by_mail_only,
+    a_folder_of_templates_writes_mails_in_other_words,
 }
 
 async fn is_verified(api: &Api, tokens: &Tokens) -> bool {
@@ -155,5 +156,23 @@ async fn an_address_that_belongs_to_somebody_else_is_told_so_by_mail_only(backen
     let mails = smtp.wait_for(4).await;
     assert_eq!(to(&mails, BOB)[1].subject, "You already have an account at Sluice");
     assert!(!to(&mails, BOB)[1].text.contains("token="), "nothing to take the account over with");
+    sluice.node.stop().await;
+}
+
+async fn a_folder_of_templates_writes_mails_in_other_words(backend: Backend) {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("verify_email.subject.txt"), "Willkommen bei {{ service }}\n").unwrap();
+    std::fs::write(folder.path().join("verify_email.txt"), "Ihr Code:\n\n    {{ code }}\n\n{{ link }}\n")
+        .unwrap();
+    let smtp = SmtpServer::start().await;
+    let templates = folder.path().to_str().unwrap();
+    let sluice = node(backend, &smtp, &[("identity.mail.templates", templates)]).await;
+    let api = Api::of(&sluice);
+    api.register(ALICE).await;
+    let mail = smtp.wait_for_mail_to(ALICE).await;
+    assert_eq!(mail.subject, "Willkommen bei Sluice");
+    assert!(mail.text.starts_with("Ihr Code:"), "{}", mail.text);
+    assert!(mail.html.as_ref().is_some_and(|html| html.contains("Confirm address")), "the built-in part");
+    confirm(&api, json!({"email": ALICE, "code": code(&mail)})).await.is_done(204);
     sluice.node.stop().await;
 }
