@@ -18,7 +18,7 @@ use sluice_crypto::{Sealer, SystemSecret};
 use sluice_gateway::enrichment::CountryLookup;
 use sluice_gateway::limit::RateLimits;
 use sluice_gateway::observer::Silent;
-use sluice_gateway::proxy::{ProxyConfig, RunningProxy};
+use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy};
 use sluice_gateway::route::{LiveRoutes, file};
 use sluice_gateway::validation::{HolderCheck, HolderParts};
 use sluice_gateway::{Gateway, GatewayParts, PolicyValidator, Question, TokenFault, Validated};
@@ -63,6 +63,7 @@ fn config(listen: SocketAddr, cores: NonZeroUsize) -> ProxyConfig {
         tls: None,
         limits: Limits::default(),
         certificates: sluice_net::ForwardedCertificatePolicy::default(),
+        plain_http: PlainHttp::Anybody,
     }
 }
 

@@ -2,13 +2,17 @@
 
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::thread;
 
 use futures_util::future::join_all;
+use http::HeaderMap;
+use ipnet::IpNet;
 use sluice_net::{
     BindAddress, DetachedListener, Drained, ForwardedCertificatePolicy, Limits, ListenError, Listener,
-    LocalAddress, TlsAcceptorHandle,
+    LocalAddress, TlsAcceptorHandle, is_tls_terminated,
 };
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -28,6 +32,28 @@ pub struct ProxyConfig {
     pub limits: Limits,
     /// Whose word about certificates of clients counts.
     pub certificates: ForwardedCertificatePolicy,
+    /// Whose plain http is answered.
+    pub plain_http: PlainHttp,
+}
+
+/// Whose plain http is answered. Others get 502.
+#[derive(Debug, Clone, Default)]
+pub enum PlainHttp {
+    /// Everybody's.
+    #[default]
+    Anybody,
+    /// That of proxies in these networks which were asked by https ([`is_tls_terminated`]).
+    TerminatedAt(Arc<[IpNet]>),
+}
+
+impl PlainHttp {
+    /// Whether a request that did not come over TLS is answered.
+    pub(crate) fn admits(&self, peer: IpAddr, headers: &HeaderMap) -> bool {
+        match self {
+            Self::Anybody => true,
+            Self::TerminatedAt(networks) => is_tls_terminated(peer, headers, networks).is_ok(),
+        }
+    }
 }
 
 /// Why the gateway cannot run.

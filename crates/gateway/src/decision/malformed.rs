@@ -25,6 +25,9 @@ pub(super) enum Malformed {
     /// The proxy is on none of the networks that may ask.
     #[error("decisions are for trusted proxies: add the network of this one to trusted_proxies")]
     Stranger,
+    /// The proxy must speak TLS.
+    #[error("this port is reached over TLS only")]
+    PlainHttp,
     /// Nothing is here.
     #[error("there is no such decision")]
     NoSuchDecision,
@@ -40,6 +43,7 @@ impl Malformed {
                 StatusCode::BAD_REQUEST
             }
             Self::Stranger => StatusCode::FORBIDDEN,
+            Self::PlainHttp => StatusCode::BAD_GATEWAY,
             Self::NoSuchDecision => StatusCode::NOT_FOUND,
             Self::NotGrpc => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         }

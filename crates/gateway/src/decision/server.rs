@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use http::Request;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use sluice_net::{ConnectionFacts, Drained, LocalAddress, PeerAddress, serve_each};
 use tokio_util::sync::CancellationToken;
 
 use super::decide::DecisionConfig;
 use super::judge::Judge;
-use super::service::DecisionService;
-use crate::cores::{Cores, OneCore};
+use super::malformed::Malformed;
+use super::service::{DecisionFuture, DecisionService};
+use crate::cores::{Cores, OneCore, PlainHttp};
 use crate::proxy::{ProxyConfig, StartError};
 
 /// Decisions that are served.
@@ -29,7 +32,8 @@ impl RunningDecisions {
     ) -> Result<Self, StartError> {
         let config = DecisionConfig { certificates: listen.certificates.clone(), ..config };
         let service = DecisionService::new(judge, config);
-        let work = move |core| serve(service.clone(), core);
+        let plain_http = listen.plain_http.clone();
+        let work = move |core| serve(service.clone(), plain_http.clone(), core);
         Ok(Self(Cores::start(&listen, "decisions", &shutdown, work).await?))
     }
 
@@ -44,11 +48,18 @@ impl RunningDecisions {
     }
 }
 
-async fn serve<J: Judge>(service: DecisionService<J>, core: OneCore) -> Drained {
+async fn serve<J: Judge>(service: DecisionService<J>, plain_http: PlainHttp, core: OneCore) -> Drained {
     // Of one connection: the peer is known once, not told with each request.
     let make = move |facts: ConnectionFacts| {
-        let (service, PeerAddress(peer)) = (service.clone(), facts.peer);
-        service_fn(move |request| service.answer(peer.ip(), request))
+        let (service, PeerAddress(peer), tls) = (service.clone(), facts.peer, facts.transport.tls);
+        let plain_http = plain_http.clone();
+        service_fn(move |request: Request<Incoming>| {
+            if tls || plain_http.admits(peer.ip(), request.headers()) {
+                service.answer(peer.ip(), request)
+            } else {
+                DecisionFuture::ready(Malformed::PlainHttp.response())
+            }
+        })
     };
     serve_each(core.listener, core.tls, make, core.shutdown, core.limits).await
 }

@@ -135,7 +135,7 @@ enum State {
 }
 
 impl DecisionFuture {
-    const fn ready(response: Response<DecisionBody>) -> Self {
+    pub(super) const fn ready(response: Response<DecisionBody>) -> Self {
         Self(State::Ready(Some(response)))
     }
 

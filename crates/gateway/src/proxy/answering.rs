@@ -9,14 +9,19 @@ use http_body_util::Full;
 use hyper::upgrade::OnUpgrade;
 use tokio_util::task::TaskTracker;
 
-use super::body::{AnswerBody, Carrier, ProxyBody};
+use super::body::{AnswerBody, Carrier, ProxyBody, Watch};
 use super::fault::Fault;
 use super::headers::{announce_upgrade, strip_answer};
 use super::tunnel::Tunnel;
 use super::upstream::{Answered, Course, Timeouts};
 
-/// An ordinary answer, whose body is yet to come.
-pub(super) async fn take(answered: Answered, course: &Course, timeouts: &Timeouts) -> Response<ProxyBody> {
+/// An ordinary answer, whose body is yet to come; watched, if its client may let it wait.
+pub(super) async fn take(
+    answered: Answered,
+    course: &Course,
+    timeouts: &Timeouts,
+    watch: Option<&Watch>,
+) -> Response<ProxyBody> {
     let Answered { response, carrier, ticket } = answered;
     let (mut head, incoming) = response.into_parts();
     head.version = Version::HTTP_11;
@@ -41,7 +46,11 @@ pub(super) async fn take(answered: Answered, course: &Course, timeouts: &Timeout
         waiting_since: None,
         failed: None,
     };
-    Response::from_parts(head, ProxyBody::Upstream(body))
+    let body = match watch {
+        Some(watch) => ProxyBody::Watched(watch.watched(body)),
+        None => ProxyBody::Upstream(body),
+    };
+    Response::from_parts(head, body)
 }
 
 /// `101`: from here on the connections are each other's.

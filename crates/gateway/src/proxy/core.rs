@@ -8,9 +8,11 @@ use sluice_net::ForwardedCertificatePolicy;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::task::TaskTracker;
 
+use super::body::Watch;
 use super::fault::Fault;
 use super::traffic::Traffic;
 use super::upstream::{CoreUpstreams, Registry, Upstream, by_weight};
+use crate::cores::PlainHttp;
 use crate::route::Route;
 
 /// How often idle connections are looked at, and the file's upstreams followed without a request.
@@ -21,6 +23,10 @@ pub(super) struct Core<T> {
     pub(super) traffic: Arc<T>,
     /// Whose word about certificates of clients counts.
     pub(super) certificates: ForwardedCertificatePolicy,
+    /// Whose plain http is answered.
+    pub(super) plain_http: PlainHttp,
+    /// Answers that clients may let wait.
+    pub(super) watch: Watch,
     /// Connections that became something else.
     pub(super) tunnels: TaskTracker,
     upstreams: CoreUpstreams,
@@ -32,11 +38,12 @@ impl<T: Traffic> Core<T> {
     pub(super) fn new(
         number: usize,
         traffic: Arc<T>,
-        certificates: ForwardedCertificatePolicy,
+        (certificates, plain_http): (ForwardedCertificatePolicy, PlainHttp),
         registry: Arc<Registry>,
     ) -> Self {
         let upstreams = CoreUpstreams::new(number, registry);
-        Self { traffic, certificates, tunnels: TaskTracker::new(), upstreams, turn: AtomicU64::new(0) }
+        let (watch, tunnels) = (Watch::default(), TaskTracker::new());
+        Self { traffic, certificates, plain_http, watch, tunnels, upstreams, turn: AtomicU64::new(0) }
     }
 
     /// The upstream for a request under `route`.
@@ -57,14 +64,16 @@ impl<T: Traffic> Core<T> {
         self.upstreams.follow(self.traffic.generation(), || self.traffic.upstreams());
     }
 
-    /// Looks after idle connections, for ever.
+    /// Looks after idle connections and answers that nobody takes, for ever.
     pub(super) async fn sweep(&self) {
         let mut ticks = interval(SWEEP_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
             self.follow();
-            self.upstreams.sweep(Instant::now());
+            let now = Instant::now();
+            self.upstreams.sweep(now);
+            self.watch.sweep(now);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode, Version};
 use http_body::Body;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -81,6 +81,9 @@ struct Passage<'a, T> {
 
 impl<T: Traffic> Passage<'_, T> {
     async fn forward(&mut self, parts: &mut Parts, body: Incoming) -> Result<Response<ProxyBody>, NoAnswer> {
+        if !self.visitor.has_tls() && !self.core.plain_http.admits(self.visitor.peer, &parts.headers) {
+            return Err(Malformed::PlainHttp.into());
+        }
         let host = read_target(parts);
         self.account.uri = parts.uri.clone();
         let host = host?;
@@ -137,6 +140,7 @@ impl<T: Traffic> Passage<'_, T> {
         let Some(admitted) = &self.account.admitted else { return Err(Fault::NoUpstream.into()) };
         let Some(route) = &admitted.route else { return Err(Fault::NoUpstream.into()) };
         let upstream = self.core.upstream(route)?;
+        let may_wait = parts.version >= Version::HTTP_2;
         let mut handover = strip_request(&mut parts.headers, parts.version);
         tell_origin(&mut parts.headers, self.visitor, origin);
         self.core.traffic.enrich(admitted, &mut parts.headers, self.account.client);
@@ -160,7 +164,8 @@ impl<T: Traffic> Passage<'_, T> {
             let client = client.ok_or(Fault::BadAnswer)?;
             return Ok(answering::switch(answered, client, upstream.timeouts(), &self.core.tunnels)?);
         }
-        let mut response = answering::take(answered, &self.account.course, upstream.timeouts()).await;
+        let watch = may_wait.then_some(&self.core.watch);
+        let mut response = answering::take(answered, &self.account.course, upstream.timeouts(), watch).await;
         self.core.traffic.announce(admitted, response.headers_mut());
         Ok(response)
     }

@@ -24,7 +24,7 @@ mod traffic;
 mod tunnel;
 pub mod upstream;
 
-pub use crate::cores::{ProxyConfig, StartError};
+pub use crate::cores::{PlainHttp, ProxyConfig, StartError};
 pub use body::{BodyError, ProxyBody};
 pub use fault::Fault;
 pub use headers::{Malformed, prepare};

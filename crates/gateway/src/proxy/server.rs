@@ -30,9 +30,9 @@ impl RunningProxy {
         shutdown: CancellationToken,
     ) -> Result<Self, StartError> {
         let registry = Arc::new(Registry::new(config.cores.get()));
-        let certificates = config.certificates.clone();
+        let believed = (config.certificates.clone(), config.plain_http.clone());
         let work = move |one: OneCore| {
-            let core = Core::new(one.number, traffic.clone(), certificates.clone(), registry.clone());
+            let core = Core::new(one.number, traffic.clone(), believed.clone(), registry.clone());
             serve(Arc::new(core), one)
         };
         Ok(Self(Cores::start(&config, "gateway", &shutdown, work).await?))

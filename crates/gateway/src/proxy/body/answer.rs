@@ -12,6 +12,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::Instant;
 
+use super::watched::WatchedBody;
 use super::{BodyError, Progress};
 use crate::proxy::alarm::Alarm;
 use crate::proxy::upstream::{Link, Ticket};
@@ -22,6 +23,8 @@ pub enum ProxyBody {
     Own(Full<Bytes>),
     /// The upstream's.
     Upstream(AnswerBody),
+    /// The same, for a client that may let it wait.
+    Watched(WatchedBody),
 }
 
 /// The body of an upstream's answer. It drives the HTTP/1.1 connection that it comes from, and gives it back at its end; a
@@ -77,7 +80,8 @@ impl Drop for StreamSlot {
 type Polled = Poll<Option<Result<Frame<Bytes>, BodyError>>>;
 
 impl AnswerBody {
-    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
+    /// Its next part, or what became of it.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Polled {
         let frame = match &mut self.carrier {
             None => return Poll::Ready(self.failed.take().map(Err)),
             Some(Carrier::Http1(link)) => link.poll_body(&mut self.incoming, context),
@@ -88,6 +92,8 @@ impl AnswerBody {
                 self.waiting_since = None;
                 if self.incoming.is_end_stream() {
                     self.finish(context);
+                } else if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                    return self.fail(context, BodyError::TooSlow);
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
@@ -103,8 +109,7 @@ impl AnswerBody {
     /// Ready with an error once the next part is overdue.
     fn poll_too_slow(&mut self, context: &mut Context<'_>) -> Polled {
         let since = *self.waiting_since.get_or_insert_with(Instant::now);
-        let idle_until = since + self.idle;
-        let until = self.deadline.map_or(idle_until, |deadline| deadline.min(idle_until));
+        let until = self.until(since);
         let alarm = match &mut self.carrier {
             Some(Carrier::Http1(link)) => link.alarm(),
             Some(Carrier::Http2 { alarm, .. }) => alarm,
@@ -114,6 +119,22 @@ impl AnswerBody {
             return Poll::Pending;
         }
         self.fail(context, BodyError::TooSlow)
+    }
+
+    /// Until when something must have happened, if nothing did since.
+    pub(super) fn until(&self, since: Instant) -> Instant {
+        let idle_until = since + self.idle;
+        self.deadline.map_or(idle_until, |deadline| deadline.min(idle_until))
+    }
+
+    /// Whether all of it was handed over.
+    pub(super) fn is_ended(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    /// How much is to come.
+    pub(super) fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
     }
 
     /// Fails at the next poll: what came before is written to the client meanwhile, and not lost with the connection.
@@ -143,20 +164,23 @@ impl Body for ProxyBody {
         match self.get_mut() {
             Self::Own(body) => Pin::new(body).poll_frame(context).map_err(|never| match never {}),
             Self::Upstream(body) => body.poll(context),
+            Self::Watched(body) => Pin::new(body).poll_frame(context),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Own(body) => body.is_end_stream(),
-            Self::Upstream(body) => body.incoming.is_end_stream(),
+            Self::Upstream(body) => body.is_ended(),
+            Self::Watched(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Own(body) => body.size_hint(),
-            Self::Upstream(body) => body.incoming.size_hint(),
+            Self::Upstream(body) => body.size_hint(),
+            Self::Watched(body) => body.size_hint(),
         }
     }
 }

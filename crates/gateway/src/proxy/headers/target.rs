@@ -25,6 +25,9 @@ pub enum Malformed {
     /// The certificate in a trusted proxy's header cannot be read.
     #[error("the forwarded client certificate cannot be read")]
     Certificate,
+    /// Plain http, where TLS is spoken, and not from a proxy that ended it.
+    #[error("this port is reached over TLS only")]
+    PlainHttp,
 }
 
 impl Malformed {
@@ -33,6 +36,7 @@ impl Malformed {
         match self {
             Self::Host | Self::Target | Self::Length | Self::Certificate => StatusCode::BAD_REQUEST,
             Self::TransferCoding | Self::Connect => StatusCode::NOT_IMPLEMENTED,
+            Self::PlainHttp => StatusCode::BAD_GATEWAY,
         }
     }
 
@@ -45,6 +49,7 @@ impl Malformed {
             Self::TransferCoding => "bad_transfer_coding",
             Self::Connect => "connect_method",
             Self::Certificate => "bad_certificate_header",
+            Self::PlainHttp => "plain_http",
         }
     }
 }

@@ -40,6 +40,11 @@ impl Visitor {
         }
     }
 
+    /// Whether the connection is encrypted.
+    pub(in crate::proxy) const fn has_tls(&self) -> bool {
+        self.tls
+    }
+
     /// Whether the client used https, as far as the peer says, if it is `trusted`, or the connection shows.
     pub(in crate::proxy) fn is_https(&self, trusted: bool, headers: &HeaderMap) -> bool {
         let said = trusted.then(|| headers.get("x-forwarded-proto")).flatten();

@@ -76,15 +76,19 @@ impl Upstream {
             let fault = course.progress.as_ref().and_then(|progress| progress.fault());
             let fault = fault.unwrap_or(failed.failure.fault);
             let was_dead = failed.reused && fault == Fault::Reset && on == On::Any;
-            if fault.blames_server() && !was_dead {
+            let again = failed.failure.unsent.or_else(|| spare.map(|spare| Box::new(spare.revive())));
+            // Whether a connection or its server was dead, the next attempt shows; over HTTP/2, without one, it is the server.
+            let is_found_out = again.is_some() || self.is_http1();
+            if fault.blames_server() && !(was_dead && is_found_out) {
                 self.shared.note_failure(server);
             }
-            let again = failed.failure.unsent.or_else(|| spare.map(|spare| Box::new(spare.revive())));
+            if was_dead {
+                self.forget_idle(place);
+            }
             let Some(again) = again.filter(|_| is_worth_another(fault) && is_in_time(course)) else {
                 return Err(fault);
             };
             if was_dead {
-                self.forget_idle(place);
                 on = On::New;
             } else if course.retries < self.shared.config.retries {
                 course.retries += 1;

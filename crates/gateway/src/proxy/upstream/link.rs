@@ -6,7 +6,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, Version};
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
@@ -34,6 +34,8 @@ struct Parts {
     sender: SendRequest<RequestBody>,
     side: DrivenSide,
     alarm: Alarm,
+    /// Whether its server has shown to speak HTTP/1.0, which knows no chunks: a body of unknown length would be lost.
+    is_old: bool,
     /// Since when it is in the pool. `None`: it never was.
     idle_since: Option<Instant>,
 }
@@ -57,7 +59,7 @@ impl Link {
         let opened = Builder::new().handshake::<_, RequestBody>(TokioIo::new(wire)).await;
         let (sender, connection) = opened.map_err(|_| Fault::Connect)?;
         let side = DrivenSide { driver: Some(Box::pin(connection.with_upgrades())), bell: Bell::default() };
-        Ok(Self(Box::new(Parts { sender, side, alarm: Alarm::default(), idle_since: None })))
+        Ok(Self(Box::new(Parts { sender, side, alarm: Alarm::default(), is_old: false, idle_since: None })))
     }
 
     /// Whether it can take a request; what the server sent unasked, or its end, is noticed here.
@@ -68,7 +70,7 @@ impl Link {
 
     /// Whether it can take a request. Nothing is noticed here: what happened since it was last driven is seen when it is used.
     pub(super) fn is_free(&self) -> bool {
-        self.0.side.driver.is_some() && self.0.sender.is_ready()
+        self.0.side.driver.is_some() && !self.0.is_old && self.0.sender.is_ready()
     }
 
     /// Notes that it is in the pool since `now`.
@@ -110,13 +112,15 @@ impl Link {
         request: Box<Request<RequestBody>>,
         mut waiting: Waiting<'_>,
     ) -> Result<Response<Incoming>, Failure> {
-        let Parts { sender, side, alarm, .. } = &mut *self.0;
+        let Parts { sender, side, alarm, is_old, .. } = &mut *self.0;
         let mut answer = pin!(async { sender.try_send_request(*request).await });
-        poll_fn(|context| match side.poll(context, |context| answer.as_mut().poll(context)) {
+        let answered = poll_fn(|context| match side.poll(context, |context| answer.as_mut().poll(context)) {
             Poll::Ready(answered) => Poll::Ready(answered.map_err(Failure::from)),
             Poll::Pending => waiting.poll(context, alarm).map(|fault| Err(Failure { fault, unsent: None })),
         })
-        .await
+        .await;
+        *is_old = answered.as_ref().is_ok_and(|answer| answer.version() < Version::HTTP_11);
+        answered
     }
 }
 

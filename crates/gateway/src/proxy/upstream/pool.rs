@@ -34,8 +34,9 @@ struct Pool {
     /// Last in, first out: those that are not needed grow old.
     idle: Mutex<Vec<Link>>,
     multiplexed: Mutex<Vec<Multiplexed>>,
-    /// Held while a connection over HTTP/2 is made: who comes meanwhile waits for it.
-    opening: tokio::sync::Mutex<()>,
+    /// Held while a connection over HTTP/2 is made: who comes meanwhile waits for it, and for no other if it fails. When the
+    /// last one failed, and why.
+    opening: tokio::sync::Mutex<Option<(Instant, Fault)>>,
 }
 
 impl Upstream {
@@ -109,11 +110,18 @@ impl Upstream {
         if let Some(stream) = free() {
             return Ok(stream);
         }
-        let _opening = pool.opening.lock().await;
+        let asked_at = Instant::now();
+        let mut last_failure = pool.opening.lock().await;
         if let Some(stream) = free() {
             return Ok(stream);
         }
-        let made = Multiplexed::open(connect(&self.shared, to).await?).await?;
+        if let Some((at, fault)) = *last_failure
+            && at >= asked_at
+        {
+            return Err(fault);
+        }
+        let made = async { Multiplexed::open(connect(&self.shared, to).await?).await }.await;
+        let made = made.inspect_err(|fault| *last_failure = Some((Instant::now(), *fault)))?;
         let stream = made.stream().ok_or(Fault::Reset);
         pool.multiplexed.lock().push(made);
         stream

@@ -50,8 +50,8 @@ impl SharedUpstream {
         let Some(Lane(lane)) = self.lanes.get(core) else { return Err(Fault::NoUpstream) };
         let mine = lane.fetch_add(1, Ordering::Relaxed) + 1;
         let most = self.config.breaker.requests.get();
-        // As long as no core has more than its share, all of them together do not either: other cores' lines stay theirs.
-        if mine.saturating_mul(self.lanes.len()) <= most || self.in_flight() <= most {
+        // Up to half of its share a core looks at its own line only. Should all of them have more, the sum is looked at by each.
+        if mine.saturating_mul(2).saturating_mul(self.lanes.len()) <= most || self.in_flight() <= most {
             return Ok(());
         }
         lane.fetch_sub(1, Ordering::Relaxed);

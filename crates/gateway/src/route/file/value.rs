@@ -31,7 +31,8 @@ const FRAMING: [HeaderName; 9] = [
     header::UPGRADE,
 ];
 /// Headers in which only verified facts stand.
-const FACTS: [&str; 4] = ["oauth-user-id", "oauth-user-scope", "oauth-client-id", "oauth-country"];
+const FACTS: [&str; 5] =
+    ["oauth-user-id", "oauth-user-scope", "oauth-client-id", "oauth-issuer", "oauth-country"];
 
 /// A name of a route, an upstream or an issuer.
 pub(super) fn name(text: &str) -> Result<Arc<str>, String> {

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use sluice_gateway::proxy::upstream::{
     Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamProtocol, UpstreamTls,
 };
-use sluice_gateway::proxy::{ProxyConfig, RunningProxy, Traffic};
+use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy, Traffic};
 use sluice_gateway::route::{AuthMode, BalancedUpstream, Enrichment, RoutePolicy};
 use sluice_gateway::{Admitted, Asked, Judging, Observer, Refusal, RequestRecord, Route, Verdict};
 use sluice_net::{BindAddress, Drained, ForwardedCertificatePolicy, Limits, LocalAddress, TlsAcceptorHandle};
@@ -122,6 +122,7 @@ pub(crate) struct Setup {
     pub(crate) route: Route,
     pub(crate) limits: Limits,
     pub(crate) tls: Option<TlsAcceptorHandle>,
+    pub(crate) plain_http: PlainHttp,
     pub(crate) refusal: Option<Refusal>,
     pub(crate) trusts: bool,
     pub(crate) cores: usize,
@@ -158,7 +159,16 @@ impl Setup {
             limits: Vec::new(),
         };
         let limits = Limits { drain_grace: Duration::from_secs(5), ..Limits::default() };
-        Self { upstream, route, limits, tls: None, refusal: None, trusts: false, cores: 1 }
+        Self {
+            upstream,
+            route,
+            limits,
+            tls: None,
+            plain_http: PlainHttp::Anybody,
+            refusal: None,
+            trusts: false,
+            cores: 1,
+        }
     }
 
     pub(crate) async fn start(self) -> World {
@@ -177,6 +187,7 @@ impl Setup {
             tls: self.tls,
             limits: self.limits,
             certificates: ForwardedCertificatePolicy::default(),
+            plain_http: self.plain_http,
         };
         let running = RunningProxy::start(config, traffic.clone(), shutdown.clone()).await.unwrap();
         let LocalAddress::Tcp(address) = *running.local_address() else { panic!("not TCP") };

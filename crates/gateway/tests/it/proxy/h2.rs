@@ -2,9 +2,10 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -15,7 +16,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use sluice_gateway::proxy::upstream::UpstreamProtocol;
+use sluice_gateway::proxy::upstream::{PassiveHealth, UpstreamProtocol};
 use sluice_net::{ClientTls, SelfSigned, client_config, self_signed};
 use sluice_primitives::{Clock, SystemClock};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -161,6 +162,51 @@ async fn a_stream_that_the_client_resets_ends_at_the_upstream_too() {
     answer.abort();
     assert!(upstream.is_closed().await);
     assert_eq!(world.told().await.status, None);
+}
+
+/// HTTP/2 does not ask for more of a body that its client has no room for: nothing in the body would notice.
+#[tokio::test]
+async fn an_answer_that_its_client_does_not_take_holds_nothing_for_ever() {
+    let backend = Backend::bind().await;
+    let mut setup = Setup::to(&[backend.address]);
+    setup.upstream.timeouts.idle = SOON;
+    setup.upstream.breaker.requests = NonZeroUsize::MIN;
+    let world = setup.start().await;
+    let mut client = http2_client(world.connect().await).await;
+    let request = Request::get("http://api.example/").body(Empty::new()).unwrap();
+    let answer = tokio::spawn(client.send_request(request));
+    let mut upstream = backend.accept().await;
+    upstream.request().await.unwrap();
+    upstream.say("HTTP/1.1 200 OK\r\ncontent-length: 100000000\r\n\r\n").await;
+    upstream.say(vec![b'x'; 1 << 20]).await;
+    let answer = in_time(answer).await.unwrap().unwrap();
+    assert!(upstream.is_closed().await, "the connection is given up");
+    let other = tokio::spawn(async move { world.ask(GET).await });
+    let mut upstream = backend.accept().await;
+    upstream.request().await.unwrap();
+    upstream.say(OK).await;
+    assert_eq!(in_time(other).await.unwrap().status(), 200, "and the request does not count any more");
+    assert!(in_time(answer.into_body().collect()).await.is_err(), "the client sees that it was cut");
+}
+
+#[tokio::test]
+async fn a_server_over_http_2_that_resets_what_cannot_be_repeated_is_left_alone() {
+    let dying = || async {
+        Backend::bind().await.serve(|mut peer, _| async move {
+            peer.until(b"SM\r\n\r\n").await;
+        })
+    };
+    let mut setup = spoken_over_http2(Setup::to(&[dying().await, dying().await]));
+    setup.upstream.retries = 0;
+    setup.upstream.passive_health =
+        Some(PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_hours(1) });
+    let mut world = setup.start().await;
+    let mut asked = Vec::new();
+    for _ in 0..6 {
+        assert_eq!(world.ask("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\nx").await.status(), 502);
+        asked.push(world.told().await.upstream.unwrap());
+    }
+    assert_ne!(asked[0], asked[1], "the first was left alone");
 }
 
 #[tokio::test]

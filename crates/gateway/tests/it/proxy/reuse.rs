@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync::mpsc;
+use futures_util::future::join_all;
+use tokio::sync::{Barrier, mpsc};
 
 use super::given::*;
 
@@ -59,6 +60,56 @@ async fn a_connection_that_the_upstream_ends_is_not_used_again() {
             assert_eq!((answer.status(), answer.text()), (200, "ok"));
         }
     }
+}
+
+/// It knows no chunks: a body of unknown length would be lost on its connection.
+#[tokio::test]
+async fn a_connection_to_a_server_of_http_1_0_is_not_used_again() {
+    let backend = Backend::bind().await;
+    let mut world = Setup::to(&[backend.address]).start().await;
+    for (request, body) in [
+        (GET, ""),
+        (
+            "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+            "2\r\nhi\r\n0\r\n\r\n",
+        ),
+    ] {
+        let (mut client, mut upstream) = (Peer::new(world.connect().await), None);
+        client.say(request).await;
+        let upstream = upstream.insert(backend.accept().await);
+        assert_eq!(upstream.request().await.unwrap().text(), body);
+        upstream.say("HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok").await;
+        assert_eq!(client.answer().await.unwrap().text(), "ok");
+        assert_eq!(world.told().await.status.unwrap(), 200);
+    }
+}
+
+/// A request that may not be repeated shows that a connection is dead; the next ones do not have to find out anew.
+#[tokio::test]
+async fn one_dead_connection_condemns_those_that_rested_with_it() {
+    let all_are_there = Arc::new(Barrier::new(8));
+    let address = Backend::bind().await.serve(move |mut peer, number| {
+        let all_are_there = all_are_there.clone();
+        async move {
+            peer.request().await;
+            if number < 8 {
+                all_are_there.wait().await;
+            }
+            peer.say(OK).await;
+            // The first connections end at their second request, unanswered.
+            while peer.request().await.is_some() && number >= 8 {
+                peer.say(OK).await;
+            }
+        }
+    });
+    let world = Setup::to(&[address]).start().await;
+    let all = join_all((0..8).map(|_| world.ask(GET))).await;
+    assert!(all.iter().all(|answer| answer.status() == 200));
+    let mut refused = 0;
+    for _ in 0..8 {
+        refused += usize::from(world.ask(POST).await.status() == 502);
+    }
+    assert_eq!(refused, 1);
 }
 
 #[tokio::test]

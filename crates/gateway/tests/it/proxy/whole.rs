@@ -14,11 +14,11 @@ use http_body_util::{Either, Empty, StreamBody};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sluice_crypto::{Sealer, SystemSecret};
-use sluice_gateway::decision::{DecisionConfig, DecisionService};
+use sluice_gateway::decision::{DecisionConfig, DecisionService, RunningDecisions};
 use sluice_gateway::enrichment::CountryLookup;
 use sluice_gateway::limit::RateLimits;
 use sluice_gateway::observer::Silent;
-use sluice_gateway::proxy::{ProxyConfig, RunningProxy};
+use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy};
 use sluice_gateway::route::{LiveRoutes, file};
 use sluice_gateway::validation::{HolderCheck, HolderParts};
 use sluice_gateway::{Gateway, GatewayParts, PolicyValidator, Question, TokenFault, Validated};
@@ -76,6 +76,7 @@ fn config() -> ProxyConfig {
         tls: None,
         limits: Limits::default(),
         certificates: ForwardedCertificatePolicy::default(),
+        plain_http: PlainHttp::default(),
     }
 }
 
@@ -85,6 +86,40 @@ async fn ask(running: &RunningProxy, request: &str) -> Message {
     let mut client = Peer::new(TcpStream::connect(address).await.unwrap());
     client.say(request).await;
     client.answer().await.unwrap()
+}
+
+/// Hydra's `allow_termination_from`, at both ports.
+#[tokio::test]
+async fn plain_http_is_answered_only_for_proxies_that_ended_tls() {
+    let (backend, _requests) = Backend::bind().await.recording();
+    let text = format!(
+        "upstreams: {{app: {{servers: [\"http://{backend}\"]}}}}\n\
+         routes: [{{name: all, match: {{prefix: /}}, upstream: app, auth: none}}]\n"
+    );
+    let get = |line: &str| format!("GET /oauth/token_validation HTTP/1.1\r\nhost: a\r\n{line}\r\n");
+    for (network, line, is_answered) in [
+        ("127.0.0.0/8", "x-forwarded-proto: https\r\n", true),
+        ("127.0.0.0/8", "x-forwarded-proto: http\r\n", false),
+        ("127.0.0.0/8", "", false),
+        ("10.0.0.0/8", "x-forwarded-proto: https\r\nx-forwarded-for: 10.0.0.1\r\n", false),
+    ] {
+        let plain_http = PlainHttp::TerminatedAt([network.parse().unwrap()].into());
+        let config = || ProxyConfig { plain_http: plain_http.clone(), ..config() };
+        let live = Arc::new(LiveRoutes::new(routes(&text)));
+        let (gateway, shutdown) = (Arc::new(gateway(live)), CancellationToken::new());
+        let decisions =
+            RunningDecisions::start(config(), DecisionConfig::default(), gateway.clone(), shutdown.clone());
+        let decisions = decisions.await.unwrap();
+        let proxy = RunningProxy::start(config(), gateway, shutdown.clone()).await.unwrap();
+        for (address, answered) in [(proxy.local_address(), 200), (decisions.local_address(), 401)] {
+            let LocalAddress::Tcp(address) = *address else { panic!("not TCP") };
+            let mut client = Peer::new(TcpStream::connect(address).await.unwrap());
+            client.say(get(line)).await;
+            let status = client.answer().await.unwrap().status();
+            assert_eq!(status, if is_answered { answered } else { 502 }, "{network} {line}");
+        }
+        shutdown.cancel();
+    }
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use sluice_crypto::jwk::Jwk;
 use sluice_gateway::decision::{DecisionConfig, RunningDecisions};
 use sluice_gateway::enrichment::{CountryLookup, PhantomSigner};
 use sluice_gateway::limit::RateLimits;
-use sluice_gateway::proxy::{ProxyConfig, RunningProxy};
+use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy};
 use sluice_gateway::route::RoutesFile;
 use sluice_gateway::validation::{HolderCheck, HolderParts, LocalParts, Validation, ValidationParts};
 use sluice_gateway::{Gateway, GatewayParts, PhantomParts};
@@ -194,12 +194,20 @@ impl GatewayStart<'_> {
                 tls.clone().reload_when_changed(super::listeners::RELOAD_EVERY, self.shutdown.clone());
             self.tasks.spawn(reloading);
         }
+        // Without TLS and without a list of proxies that end it, plain http is what was asked for.
+        let terminated_at = &listener.tls.allow_termination_from;
+        let plain_http = if tls.is_none() && terminated_at.is_empty() {
+            PlainHttp::Anybody
+        } else {
+            PlainHttp::TerminatedAt(terminated_at.clone().into())
+        };
         Ok(ProxyConfig {
             address: bind_address(&listener.address),
             cores,
             tls,
             limits,
             certificates: ForwardedCertificatePolicy::default(),
+            plain_http,
         })
     }
 }
