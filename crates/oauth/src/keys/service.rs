@@ -9,6 +9,7 @@ use sluice_crypto::jwe::KeyManagement;
 use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, MacAlgorithm, RsaSize, SigningAlgorithm};
 use sluice_primitives::{Clock, Lifetime, Rng};
 use thiserror::Error;
+use tracing::info;
 
 use super::at_rest::{KeyError, KeySealer, MAX_JWK};
 use super::repository::{KeyRepository, KeyState, StoredKey};
@@ -102,6 +103,8 @@ impl KeyService {
         let state =
             if self.has_predecessor(set, &jwk).await? { KeyState::Announced } else { KeyState::Active };
         self.repo.add(vec![self.sealed(set, &jwk, state)?]).await?;
+        let (kid, state) = (jwk.kid.as_deref(), state.as_str());
+        info!(target: "sluice_audit", { key.set = set, key.kid = kid, key.alg = asked.algorithm, key.state = state }, "key made");
         self.ring.reload(set).await?;
         Ok(JwkSet { keys: vec![jwk] })
     }
@@ -153,7 +156,9 @@ impl KeyService {
             created_at = created_at - Lifetime::millis(1);
         }
         let in_use = self.ring.in_use();
+        let kids: Vec<_> = stored.iter().map(|key| key.kid.clone()).collect();
         self.repo.replace_set(set, stored).await?;
+        info!(target: "sluice_audit", { key.set = set, key.kids = ?kids }, "set of keys replaced");
         self.restored(set, in_use).await?;
         Ok(keys)
     }
@@ -165,7 +170,10 @@ impl KeyService {
     /// [`KeyServiceError`] says what is wrong with it.
     pub async fn put_key(&self, set: &str, jwk: Jwk) -> Result<Jwk, KeyServiceError> {
         check_name(set)?;
-        self.repo.add(vec![self.checked(set, &jwk)?]).await?;
+        let stored = self.checked(set, &jwk)?;
+        let (kid, algorithm) = (stored.kid.clone(), stored.algorithm.clone());
+        self.repo.add(vec![stored]).await?;
+        info!(target: "sluice_audit", { key.set = set, key.kid = kid, key.alg = algorithm }, "key put");
         self.ring.reload(set).await?;
         Ok(jwk)
     }
@@ -176,7 +184,9 @@ impl KeyService {
     /// The store's.
     pub async fn delete_set(&self, set: &str) -> Result<(), KeyServiceError> {
         let in_use = self.ring.in_use();
-        self.repo.delete_set(set).await?;
+        if self.repo.delete_set(set).await? {
+            info!(target: "sluice_audit", { key.set = set }, "set of keys deleted");
+        }
         self.restored(set, in_use).await
     }
 
@@ -186,7 +196,9 @@ impl KeyService {
     /// The store's.
     pub async fn delete_key(&self, set: &str, kid: &str) -> Result<(), KeyServiceError> {
         let in_use = self.ring.in_use();
-        self.repo.delete(set, kid).await?;
+        if self.repo.delete(set, kid).await? {
+            info!(target: "sluice_audit", { key.set = set, key.kid = kid }, "key deleted");
+        }
         self.restored(set, in_use).await
     }
 

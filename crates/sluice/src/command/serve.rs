@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, warn};
 
@@ -16,6 +17,7 @@ const LOG_FILTER: &str = "SLUICE_LOG";
 
 /// Serves until it is told to stop.
 pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsString)>) -> Exit {
+    let files = permit_open_files();
     let sources = serve.configuration.sources(environment);
     if serve.listeners == Listeners::Gateway {
         match config::load_gateway(&sources) {
@@ -41,6 +43,9 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
             return Exit::Failure;
         }
     };
+    if let Err(error) = files {
+        warn!(%error, "the limit of open files stays as it is");
+    }
     let options = StartOptions {
         listeners: serve.listeners,
         tls_self_signed: serve.tls_self_signed,
@@ -63,6 +68,16 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
     }
     drop(guard);
     exit
+}
+
+/// Takes as many open files as may be had: each connection is one, and what a process begins with is often 1,024.
+fn permit_open_files() -> std::io::Result<()> {
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current == limit.maximum {
+        return Ok(());
+    }
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).map_err(Into::into)
 }
 
 /// Serves the gateway with nothing but a link.
