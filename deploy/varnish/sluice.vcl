@@ -46,6 +46,8 @@ sub sluice_strip {
     unset req.http.OAuth-Client_Id;
     unset req.http.OAuth_Client-Id;
     unset req.http.OAuth_Client_Id;
+    unset req.http.OAuth-Issuer;
+    unset req.http.OAuth_Issuer;
     unset req.http.OAuth-Country;
     unset req.http.OAuth_Country;
     unset req.http.OAuth-Token;
@@ -146,6 +148,7 @@ sub vcl_deliver {
             if (resp.http.OAuth-User-Id) { set req.http.OAuth-User-Id = resp.http.OAuth-User-Id; }
             if (resp.http.OAuth-User-Scope) { set req.http.OAuth-User-Scope = resp.http.OAuth-User-Scope; }
             if (resp.http.OAuth-Client-Id) { set req.http.OAuth-Client-Id = resp.http.OAuth-Client-Id; }
+            if (resp.http.OAuth-Issuer) { set req.http.OAuth-Issuer = resp.http.OAuth-Issuer; }
             if (resp.http.OAuth-Country) { set req.http.OAuth-Country = resp.http.OAuth-Country; }
             set req.http.X-Sluice = "passed";
             return (restart);
