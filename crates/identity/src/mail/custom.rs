@@ -61,7 +61,7 @@ impl CustomTemplates {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|name| {
-            if name.ends_with(".html") { AutoEscape::Html } else { AutoEscape::None }
+            if name.strip_suffix(Part::Html.ending()).is_some() { AutoEscape::Html } else { AutoEscape::None }
         });
         let mut read = Self { environment, names: BTreeSet::new() };
         for entry in fs::read_dir(folder).map_err(|cause| BadTemplate::new(folder.display(), cause))? {
