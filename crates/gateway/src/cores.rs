@@ -47,6 +47,15 @@ pub enum PlainHttp {
 }
 
 impl PlainHttp {
+    /// Whether what comes from there without TLS is answered, whatever it says of the request that it is about.
+    pub(crate) fn admits_peer(&self, peer: IpAddr) -> bool {
+        let peer = peer.to_canonical();
+        match self {
+            Self::Anybody => true,
+            Self::TerminatedAt(networks) => networks.iter().any(|network| network.contains(&peer)),
+        }
+    }
+
     /// Whether a request that did not come over TLS is answered.
     pub(crate) fn admits(&self, peer: IpAddr, headers: &HeaderMap) -> bool {
         match self {

@@ -52,9 +52,9 @@ async fn serve<J: Judge>(service: DecisionService<J>, plain_http: PlainHttp, cor
     // Of one connection: the peer is known once, not told with each request.
     let make = move |facts: ConnectionFacts| {
         let (service, PeerAddress(peer), tls) = (service.clone(), facts.peer, facts.transport.tls);
-        let plain_http = plain_http.clone();
+        let is_admitted = tls || plain_http.admits_peer(peer.ip());
         service_fn(move |request: Request<Incoming>| {
-            if tls || plain_http.admits(peer.ip(), request.headers()) {
+            if is_admitted {
                 service.answer(peer.ip(), request)
             } else {
                 DecisionFuture::ready(Malformed::PlainHttp.response())

@@ -81,11 +81,11 @@ struct Passage<'a, T> {
 
 impl<T: Traffic> Passage<'_, T> {
     async fn forward(&mut self, parts: &mut Parts, body: Incoming) -> Result<Response<ProxyBody>, NoAnswer> {
+        let host = read_target(parts);
+        self.account.uri = parts.uri.clone();
         if !self.visitor.has_tls() && !self.core.plain_http.admits(self.visitor.peer, &parts.headers) {
             return Err(Malformed::PlainHttp.into());
         }
-        let host = read_target(parts);
-        self.account.uri = parts.uri.clone();
         let host = host?;
         let traffic = &self.core.traffic;
         let trusted = traffic.trusts(self.visitor.peer);

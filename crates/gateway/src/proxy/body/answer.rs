@@ -77,7 +77,8 @@ impl Drop for StreamSlot {
     }
 }
 
-type Polled = Poll<Option<Result<Frame<Bytes>, BodyError>>>;
+/// A part, or what became of it.
+pub(super) type Polled = Poll<Option<Result<Frame<Bytes>, BodyError>>>;
 
 impl AnswerBody {
     /// Its next part, or what became of it.
@@ -125,6 +126,11 @@ impl AnswerBody {
     pub(super) fn until(&self, since: Instant) -> Instant {
         let idle_until = since + self.idle;
         self.deadline.map_or(idle_until, |deadline| deadline.min(idle_until))
+    }
+
+    /// Whether a connection is its own.
+    pub(super) const fn is_held(&self) -> bool {
+        self.carrier.is_some()
     }
 
     /// Whether all of it was handed over.

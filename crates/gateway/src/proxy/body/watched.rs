@@ -3,17 +3,20 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::answer::Polled;
 use super::{AnswerBody, BodyError};
 
 /// With fewer answers it is not worth to look for those that have ended.
 const LEAST: usize = 1024;
+/// So much is handed on at once: a client that reads slowly, but reads, asks for more in time.
+const PIECE: usize = 16 * 1024;
 
 /// The body of an answer that ends when its client takes nothing of it for longer than the time between two parts may be,
 /// or the exchange is over time.
@@ -22,7 +25,11 @@ pub struct WatchedBody(Arc<Mutex<Watched>>);
 struct Watched {
     /// `None` once it was given up.
     body: Option<AnswerBody>,
+    /// Of the last part, what was not handed on yet.
+    rest: Bytes,
     polled_at: Instant,
+    /// Who waits for the next part.
+    waiting: Option<Waker>,
     /// Whether it was said that it was given up.
     told: bool,
 }
@@ -41,7 +48,13 @@ struct List {
 impl Watch {
     /// Watches `body`.
     pub(in crate::proxy) fn watched(&self, body: AnswerBody) -> WatchedBody {
-        let watched = Watched { body: Some(body), polled_at: Instant::now(), told: false };
+        let watched = Watched {
+            body: Some(body),
+            rest: Bytes::new(),
+            polled_at: Instant::now(),
+            waiting: None,
+            told: false,
+        };
         let watched = Arc::new(Mutex::new(watched));
         let mut list = self.0.lock();
         if list.bodies.len() >= LEAST.max(list.left * 2) {
@@ -57,7 +70,9 @@ impl Watch {
         list.forget_ended();
         for watched in list.bodies.iter().filter_map(Weak::upgrade) {
             let given_up = watched.lock().give_up_if_stalled(now);
-            drop(given_up);
+            if let Some((_, Some(waiting))) = given_up {
+                waiting.wake();
+            }
         }
     }
 }
@@ -70,9 +85,42 @@ impl List {
 }
 
 impl Watched {
-    fn give_up_if_stalled(&mut self, now: Instant) -> Option<AnswerBody> {
-        let until = self.body.as_ref()?.until(self.polled_at);
-        if now < until { None } else { self.body.take() }
+    /// What it held, and who waits for more of it.
+    fn give_up_if_stalled(&mut self, now: Instant) -> Option<(AnswerBody, Option<Waker>)> {
+        let is_stalled = |body: &mut AnswerBody| body.is_held() && body.until(self.polled_at) <= now;
+        let body = self.body.take_if(is_stalled)?;
+        self.rest = Bytes::new();
+        Some((body, self.waiting.take()))
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
+        self.polled_at = Instant::now();
+        if !self.rest.is_empty() {
+            return Poll::Ready(Some(Ok(self.piece())));
+        }
+        let Some(body) = &mut self.body else {
+            let told = std::mem::replace(&mut self.told, true);
+            return Poll::Ready((!told).then_some(Err(BodyError::TooSlow)));
+        };
+        let frame = match body.poll(context) {
+            Poll::Ready(Some(Ok(frame))) => frame,
+            Poll::Pending => {
+                self.waiting = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            ended => return ended,
+        };
+        match frame.into_data() {
+            Ok(data) => {
+                self.rest = data;
+                Poll::Ready(Some(Ok(self.piece())))
+            }
+            Err(trailers) => Poll::Ready(Some(Ok(trailers))),
+        }
+    }
+
+    fn piece(&mut self) -> Frame<Bytes> {
+        Frame::data(self.rest.split_to(self.rest.len().min(PIECE)))
     }
 }
 
@@ -80,25 +128,24 @@ impl Body for WatchedBody {
     type Data = Bytes;
     type Error = BodyError;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let mut watched = self.0.lock();
-        watched.polled_at = Instant::now();
-        if let Some(body) = &mut watched.body {
-            return body.poll(context);
-        }
-        let told = std::mem::replace(&mut watched.told, true);
-        Poll::Ready((!told).then_some(Err(BodyError::TooSlow)))
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
+        self.0.lock().poll(context)
     }
 
     fn is_end_stream(&self) -> bool {
         let watched = self.0.lock();
-        watched.body.as_ref().map_or(watched.told, AnswerBody::is_ended)
+        watched.rest.is_empty() && watched.body.as_ref().map_or(watched.told, AnswerBody::is_ended)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.lock().body.as_ref().map(AnswerBody::size_hint).unwrap_or_default()
+        let watched = self.0.lock();
+        let (to_come, rest) = (watched.body.as_ref().map(AnswerBody::size_hint), watched.rest.len() as u64);
+        let to_come = to_come.unwrap_or_default();
+        let mut hint = SizeHint::new();
+        hint.set_lower(to_come.lower() + rest);
+        if let Some(upper) = to_come.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint
     }
 }

@@ -77,9 +77,10 @@ impl Upstream {
             let fault = fault.unwrap_or(failed.failure.fault);
             let was_dead = failed.reused && fault == Fault::Reset && on == On::Any;
             let again = failed.failure.unsent.or_else(|| spare.map(|spare| Box::new(spare.revive())));
-            // Whether a connection or its server was dead, the next attempt shows; over HTTP/2, without one, it is the server.
-            let is_found_out = again.is_some() || self.is_http1();
-            if fault.blames_server() && !(was_dead && is_found_out) {
+            // Whether a connection or its server was dead, the next attempt shows. Without one, a connection over HTTP/2 speaks for
+            // its server, once.
+            let is_found_out = again.is_some() || !failed.is_first;
+            if fault.blames_server() && !(was_dead && is_found_out) && !failed.is_shared {
                 self.shared.note_failure(server);
             }
             if was_dead {
@@ -114,12 +115,16 @@ impl Upstream {
         if self.shared.config.protocol == UpstreamProtocol::Http2 {
             let stream = match self.stream(ticket.server).await {
                 Ok(stream) => stream,
-                Err(fault) => return Err(Failed::unsent(fault, request)),
+                Err(unreached) => {
+                    let is_shared = unreached.is_shared;
+                    return Err(Failed { is_shared, ..Failed::unsent(unreached.fault, request) });
+                }
             };
+            let end = stream.end();
             let answered = stream.exchange(request, waiting()).await;
             return answered
                 .map(|(response, slot, alarm)| (response, Carrier::Http2 { alarm, _slot: slot }))
-                .map_err(|failure| Failed { failure, reused: true });
+                .map_err(|failure| Failed { is_first: end.is_first(), ..Failed::of(failure, true) });
         }
         loop {
             let idle = if on == On::Any { self.take_idle(ticket.server) } else { None };
@@ -134,7 +139,7 @@ impl Upstream {
             match link.exchange(request, waiting()).await {
                 Ok(response) => return Ok((response, Carrier::Http1(link))),
                 Err(Failure { unsent: Some(unsent), .. }) if reused => request = unsent,
-                Err(failure) => return Err(Failed { failure, reused }),
+                Err(failure) => return Err(Failed::of(failure, reused)),
             }
         }
     }
@@ -195,11 +200,19 @@ struct Failed {
     failure: Failure,
     /// Whether it was made on a connection that had been idle: then it is perhaps the connection that was dead.
     reused: bool,
+    /// Whether it is the first that failed of a connection that others use at the same time.
+    is_first: bool,
+    /// Whether others failed in the same way at once, and one of them speaks for all.
+    is_shared: bool,
 }
 
 impl Failed {
-    fn unsent(fault: Fault, request: Box<Request<RequestBody>>) -> Self {
-        Self { failure: Failure { fault, unsent: Some(request) }, reused: false }
+    const fn of(failure: Failure, reused: bool) -> Self {
+        Self { failure, reused, is_first: false, is_shared: false }
+    }
+
+    const fn unsent(fault: Fault, request: Box<Request<RequestBody>>) -> Self {
+        Self::of(Failure { fault, unsent: Some(request) }, false)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -36,13 +36,26 @@ const CONNECTION_WINDOW: u32 = STREAM_WINDOW * 100;
 pub(super) struct Multiplexed {
     sender: SendRequest<RequestBody>,
     streams: Arc<AtomicUsize>,
+    end: End,
     /// Since when the sweep has found no stream on it.
     idle_since: Option<Instant>,
+}
+
+/// Whether a stream of a connection has failed.
+#[derive(Clone, Default)]
+pub(super) struct End(Arc<AtomicBool>);
+
+impl End {
+    /// Notes that a stream has failed; whether it is the first.
+    pub(super) fn is_first(&self) -> bool {
+        !self.0.swap(true, Ordering::Relaxed)
+    }
 }
 
 /// A stream to come.
 pub(super) struct Stream {
     sender: SendRequest<RequestBody>,
+    end: End,
     slot: StreamSlot,
 }
 
@@ -63,13 +76,17 @@ impl Multiplexed {
                 debug!(%error, "a connection to an upstream failed");
             }
         });
-        Ok(Self { sender, streams: Arc::default(), idle_since: None })
+        Ok(Self { sender, streams: Arc::default(), end: End::default(), idle_since: None })
     }
 
     /// A stream, if there is room.
     pub(super) fn stream(&self) -> Option<Stream> {
         let has_room = self.streams.load(Ordering::Relaxed) < STREAMS && self.sender.is_ready();
-        has_room.then(|| Stream { sender: self.sender.clone(), slot: StreamSlot::take(&self.streams) })
+        has_room.then(|| Stream {
+            sender: self.sender.clone(),
+            end: self.end.clone(),
+            slot: StreamSlot::take(&self.streams),
+        })
     }
 
     /// Whether to keep it: it lives, and had a stream in the last `keep_alive`.
@@ -83,6 +100,11 @@ impl Multiplexed {
 }
 
 impl Stream {
+    /// What its connection comes to.
+    pub(super) fn end(&self) -> End {
+        self.end.clone()
+    }
+
     /// Sends a request and waits for the head of its answer; says where its body comes from.
     pub(super) async fn exchange(
         mut self,

@@ -26,6 +26,19 @@ pub(in crate::proxy) struct Upstream {
     pub(super) spares: Spares,
 }
 
+/// No connection.
+pub(super) struct Unreached {
+    pub(super) fault: Fault,
+    /// Whether another request tried.
+    pub(super) is_shared: bool,
+}
+
+impl From<Fault> for Unreached {
+    fn from(fault: Fault) -> Self {
+        Self { fault, is_shared: false }
+    }
+}
+
 /// Connections to one server, and what is said of it in every request. Only this core's requests use them, so that neither
 /// locks nor counts of references are fought for.
 struct Pool {
@@ -102,9 +115,9 @@ impl Upstream {
     }
 
     /// A stream to `server`, on a connection that may have to be made.
-    pub(super) async fn stream(&self, server: usize) -> Result<Stream, Fault> {
+    pub(super) async fn stream(&self, server: usize) -> Result<Stream, Unreached> {
         let (Some(to), Some(pool)) = (self.shared.servers.get(server), self.pools.get(server)) else {
-            return Err(Fault::NoUpstream);
+            return Err(Fault::NoUpstream.into());
         };
         let free = || pool.multiplexed.lock().iter().find_map(Multiplexed::stream);
         if let Some(stream) = free() {
@@ -118,13 +131,13 @@ impl Upstream {
         if let Some((at, fault)) = *last_failure
             && at >= asked_at
         {
-            return Err(fault);
+            return Err(Unreached { fault, is_shared: true });
         }
         let made = async { Multiplexed::open(connect(&self.shared, to).await?).await }.await;
         let made = made.inspect_err(|fault| *last_failure = Some((Instant::now(), *fault)))?;
         let stream = made.stream().ok_or(Fault::Reset);
         pool.multiplexed.lock().push(made);
-        stream
+        Ok(stream?)
     }
 
     /// Closes the idle connections to `server`: one of them was dead.
