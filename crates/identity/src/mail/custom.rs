@@ -10,6 +10,7 @@ use std::path::Path;
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use thiserror::Error;
+use tracing::warn;
 
 use super::content::{Content, span};
 use super::message::{CodeMail, MessageKind};
@@ -56,7 +57,7 @@ impl Part {
 impl CustomTemplates {
     /// Reads the folder, and writes a mail of each kind as a test: a name that does not exist is found now, not when a
     /// person waits for a mail. Files whose names begin with a dot are passed over; those that begin with `_` are there for
-    /// others to include.
+    /// others to include, and escape what they write by their own ending.
     pub(super) fn read(folder: &Path, service: &str) -> Result<Self, BadTemplate> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -78,7 +79,8 @@ impl CustomTemplates {
     }
 
     fn add(&mut self, name: String, path: &Path) -> Result<(), BadTemplate> {
-        if !name.starts_with('_') && !is_known(&name) {
+        let is_included = name.starts_with('_') && PARTS.iter().any(|part| name.ends_with(part.ending()));
+        if !is_included && !is_known(&name) {
             return Err(BadTemplate::new(name, "is not the name of a template"));
         }
         let length = fs::metadata(path).map_err(|cause| BadTemplate::new(&name, cause))?.len();
@@ -106,16 +108,25 @@ impl CustomTemplates {
         Ok(())
     }
 
-    /// A part of a mail; none if it is left to the built-in template.
+    /// A part of a mail; none if it is left to the built-in template, or comes to nothing.
     pub(super) fn write(
         &self,
         part: Part,
         kind: &MessageKind,
         service: &str,
         content: &Content<'_>,
-    ) -> Option<Result<String, minijinja::Error>> {
+    ) -> Option<String> {
         let name = self.name(kind, part)?;
-        Some(self.render(&name, kind, service, content))
+        match self.render(&name, kind, service, content) {
+            Ok(written) if !written.trim().is_empty() => return Some(written),
+            Ok(_) => warn!(mail.template = name, "a template wrote nothing: the built-in one does"),
+            // Its text may hold what is in the mail.
+            Err(cause) => warn!(
+                mail.template = name, reason = ?cause.kind(), line = cause.line(),
+                "a template failed: the built-in one writes"
+            ),
+        }
+        None
     }
 
     /// The template of a part.

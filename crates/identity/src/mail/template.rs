@@ -77,7 +77,7 @@ impl MailTemplates {
         let service = self.service.as_str();
         let custom = self.custom.as_ref().and_then(|custom| custom.write(part, kind, service, content));
         if let Some(written) = custom {
-            return written.map_err(|cause| UnwritableMail(Some(Box::new(cause))));
+            return Ok(written);
         }
         let written = match part {
             Part::Subject => Ok(content.subject.clone()),

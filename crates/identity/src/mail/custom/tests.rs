@@ -64,6 +64,18 @@ fn what_people_call_things_stays_text_and_one_line() {
     assert_eq!(mail.subject, "<img>X: yBcc: all");
 }
 
+/// What no test at the start can foresee.
+#[test]
+fn a_part_that_cannot_be_written_is_the_built_in_one() {
+    let files = [
+        ("factor_added.subject.txt", "{{ name }}"),
+        ("factor_added.txt", "{% if name == 'a key' %}fine{% else %}{{ nothing }}{% endif %}"),
+    ];
+    let mail = rendered(&files, MessageKind::FactorAdded { name: "\n".to_owned() });
+    assert_eq!(mail.subject, "A sign-in method was added to your account at Fisch & Brot");
+    assert!(mail.text.starts_with("A sign-in method was added to your account\n"), "{}", mail.text);
+}
+
 #[test]
 fn every_kind_has_its_own_name_and_values() {
     let own = |name| (name, "{{ service }}{{ kind }}{{ words.subject }}{{ words.notes|length }}");
@@ -97,7 +109,9 @@ fn mistakes_are_found_when_the_folder_is_read_and_say_where() {
     assert!(reason.starts_with("recover.html: "), "{reason}");
     let reason = refused(&[("recover.html", "{% include '_none.html' %}")]);
     assert!(reason.contains("_none.html"), "{reason}");
-    assert_eq!(refused(&[("recovery.txt", "x")]), "recovery.txt: is not the name of a template");
+    for name in ["recovery.txt", "_head.jinja", "recover.html.bak"] {
+        assert_eq!(refused(&[(name, "x")]), format!("{name}: is not the name of a template"));
+    }
     let empty = "recover.subject.txt: writes nothing for a mail of the kind recover";
     assert_eq!(refused(&[("recover.subject.txt", " \n")]), empty);
     let long = "x".repeat(256 * 1024 + 1);
