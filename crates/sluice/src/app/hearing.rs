@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sluice_commit::StoreError;
 use sluice_oauth::client::ClientDirectory;
@@ -14,14 +15,24 @@ use tracing::warn;
 /// Who has not heard the feed for longer takes nothing in memory for known: stores keep changes for 24 hours.
 const LONGEST_AWAY: Lifetime = Lifetime::hours(12);
 
+/// How long keys that could not be read are left alone, unless they change.
+const RETRY_AFTER: Duration = Duration::from_secs(10);
+
 /// Hears the feed for a node.
 pub(crate) struct Hearing {
     follower: Arc<FeedFollower>,
     clients: Arc<ClientDirectory>,
     keys: Arc<KeyRing>,
-    /// One at a time: who comes second finds applied what the first has read. Held: the sets of keys that have changed and
-    /// could not be read again yet.
-    unread: Mutex<BTreeSet<String>>,
+    /// One at a time: who comes second finds applied what the first has read.
+    unread: Mutex<Unread>,
+    retry_after: Duration,
+}
+
+/// Sets of keys that have changed and could not be read again.
+#[derive(Default)]
+struct Unread {
+    sets: BTreeSet<String>,
+    tried_at: Option<Instant>,
 }
 
 impl Hearing {
@@ -30,26 +41,30 @@ impl Hearing {
         clients: Arc<ClientDirectory>,
         keys: Arc<KeyRing>,
     ) -> Self {
-        Self { follower, clients, keys, unread: Mutex::default() }
+        Self { follower, clients, keys, unread: Mutex::default(), retry_after: RETRY_AFTER }
     }
 
-    /// Reads what is new; caches have forgotten what changed when this returns. Keys that cannot be read are tried again the
-    /// next time.
+    /// Reads what is new; caches have forgotten what changed when this returns. Keys that cannot be read are tried again a
+    /// while later, or when they change.
     pub(crate) async fn catch_up(&self) -> Result<(), StoreError> {
         let mut unread = self.unread.lock().await;
         let was_away = self.follower.age() > LONGEST_AWAY;
         let changes = self.follower.catch_up().await?;
+        let mut changed = BTreeSet::new();
         if was_away {
             self.clients.forget_all();
-            unread.insert(ID_TOKEN_SET.to_owned());
+            changed.insert(ID_TOKEN_SET.to_owned());
         }
         for change in changes {
             match change {
                 Change::Client(client) => self.clients.forget(&client),
-                Change::Keys(set) => drop(unread.insert(set)),
+                Change::Keys(set) => drop(changed.insert(set)),
             }
         }
-        self.read_keys(&mut unread).await;
+        if unread.tried_at.is_some_and(|at| at.elapsed() >= self.retry_after) {
+            changed.append(&mut unread.sets);
+        }
+        self.read_keys(changed, &mut unread).await;
         Ok(())
     }
 
@@ -58,12 +73,18 @@ impl Hearing {
         self.follower.wait().await;
     }
 
-    async fn read_keys(&self, unread: &mut BTreeSet<String>) {
-        for set in std::mem::take(unread) {
+    async fn read_keys(&self, changed: BTreeSet<String>, unread: &mut Unread) {
+        for set in changed {
             if let Err(error) = self.keys.reload(&set).await {
                 warn!(%error, key.set = set, "signing keys could not be read again");
-                unread.insert(set);
+                unread.sets.insert(set);
+                unread.tried_at = Some(Instant::now());
+            } else {
+                unread.sets.remove(&set);
             }
+        }
+        if unread.sets.is_empty() {
+            unread.tried_at = None;
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
     let sources = serve.configuration.sources(environment);
     if serve.listeners == Listeners::Gateway {
         match config::load_gateway(&sources) {
-            Ok(Some(loaded)) => return run_gateway(&loaded, serve.tls_self_signed).await,
+            Ok(Some(loaded)) => return run_gateway(&loaded, serve.tls_self_signed, files).await,
             Ok(None) => {}
             Err(error) => {
                 eprintln!("{error}");
@@ -43,9 +43,7 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
             return Exit::Failure;
         }
     };
-    if let Err(error) = files {
-        warn!(%error, "the limit of open files stays as it is");
-    }
+    tell_of(files);
     let options = StartOptions {
         listeners: serve.listeners,
         tls_self_signed: serve.tls_self_signed,
@@ -80,8 +78,18 @@ fn permit_open_files() -> std::io::Result<()> {
     setrlimit(Resource::Nofile, limit).map_err(Into::into)
 }
 
+fn tell_of(files: std::io::Result<()>) {
+    if let Err(error) = files {
+        warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
 /// Serves the gateway with nothing but a link.
-async fn run_gateway(settings: &GatewayProcessSettings, tls_self_signed: bool) -> Exit {
+async fn run_gateway(
+    settings: &GatewayProcessSettings,
+    tls_self_signed: bool,
+    files: std::io::Result<()>,
+) -> Exit {
     let filter = std::env::var(LOG_FILTER).ok();
     let guard = match logs::init(settings.log, filter.as_deref(), None) {
         Ok(guard) => guard,
@@ -90,6 +98,7 @@ async fn run_gateway(settings: &GatewayProcessSettings, tls_self_signed: bool) -
             return Exit::Failure;
         }
     };
+    tell_of(files);
     let stopped = until_told_to_stop();
     let exit = match run_gateway_process(settings, tls_self_signed, World::real(), stopped).await {
         Ok(()) => Exit::Success,

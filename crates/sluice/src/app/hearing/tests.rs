@@ -47,6 +47,7 @@ impl World {
         let clients = Arc::new(ClientDirectory::new(store.clone(), 10));
         let keys = ring(&store, &clock, "a secret").await;
         let hearing = Hearing::new(follower, clients.clone(), keys.clone());
+        let hearing = Hearing { retry_after: Duration::ZERO, ..hearing };
         let world = Self { store, clock, feed, clients, keys, hearing };
         world.hearing.catch_up().await.unwrap();
         world
