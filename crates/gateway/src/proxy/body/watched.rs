@@ -108,7 +108,7 @@ impl Watched {
                 self.waiting = Some(context.waker().clone());
                 return Poll::Pending;
             }
-            ended => return ended,
+            ended @ Poll::Ready(_) => return ended,
         };
         match frame.into_data() {
             Ok(data) => {
