@@ -124,7 +124,7 @@ fn password_changed<'a>(recover: &'a str, service: &str) -> Content<'a> {
 }
 
 fn factor<'a>(name: &str, done: &str, service: &str) -> Content<'a> {
-    let name: String = name.chars().filter(|c| !c.is_control()).collect();
+    let name = one_line(name);
     let what = if name.is_empty() {
         "A sign-in method".to_owned()
     } else {
@@ -165,6 +165,11 @@ fn with_code<'a>(title: &str, code: &'a CodeMail, label: &'static str) -> Conten
         notes: vec![good, NEVER_ASKED.to_owned(), NOT_YOU.to_owned()],
         ..Content::default()
     }
+}
+
+/// A text that somebody wrote, as it may stand in a line.
+pub(super) fn one_line(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 /// So many minutes, in words.

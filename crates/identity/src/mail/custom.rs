@@ -12,7 +12,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use thiserror::Error;
 use tracing::warn;
 
-use super::content::{Content, span};
+use super::content::{Content, content, one_line, span};
 use super::message::{CodeMail, MessageKind};
 
 /// The name of the templates for all kinds.
@@ -95,7 +95,7 @@ impl CustomTemplates {
     }
 
     fn try_out(&self, kind: &MessageKind, service: &str) -> Result<(), BadTemplate> {
-        let Some(content) = super::content::content(kind, service) else { return Ok(()) };
+        let Some(content) = content(kind, service) else { return Ok(()) };
         for part in PARTS {
             let Some(name) = self.name(kind, part) else { continue };
             let written = self.render(&name, kind, service, &content);
@@ -157,7 +157,7 @@ fn values(kind: &MessageKind, service: &str, content: &Content<'_>) -> Value {
         MessageKind::PasswordChanged { recover } => context! { recover },
         MessageKind::EmailChanged { new_masked } => context! { new_email => new_masked },
         MessageKind::FactorAdded { name } | MessageKind::FactorRemoved { name } => {
-            context! { name => name.chars().filter(|c| !c.is_control()).collect::<String>() }
+            context! { name => one_line(name) }
         }
         MessageKind::AccountDeleted | MessageKind::Decoy => context! {},
     };

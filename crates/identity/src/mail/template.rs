@@ -8,7 +8,7 @@ use sluice_primitives::Timestamp;
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::content::{Content, content};
+use super::content::{Content, content, one_line};
 use super::custom::{BadTemplate, CustomTemplates, Part};
 use super::message::{Message, MessageKind};
 use super::transport::RenderedMail;
@@ -42,7 +42,7 @@ struct Text<'a> {
 impl MailTemplates {
     /// The templates of the service that people know by this name.
     pub fn new(service: &str) -> Self {
-        Self { service: service.chars().filter(|c| !c.is_control()).collect(), custom: None }
+        Self { service: one_line(service), custom: None }
     }
 
     /// As [`MailTemplates::new`], with the templates of a folder, which write what they are there for instead of the built-in
@@ -68,7 +68,7 @@ impl MailTemplates {
     ) -> Result<RenderedMail, UnwritableMail> {
         let content = content(&message.kind, &self.service).ok_or(UnwritableMail(None))?;
         let write = |part| self.write(part, &message.kind, &content);
-        let subject = write(Part::Subject)?.trim().chars().filter(|c| !c.is_control()).collect();
+        let subject = one_line(write(Part::Subject)?.trim());
         let (text, html) = (write(Part::Text)?, write(Part::Html)?);
         Ok(RenderedMail { id, to: message.to.clone(), subject, text, html, written_at })
     }

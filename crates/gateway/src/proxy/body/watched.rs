@@ -87,7 +87,9 @@ impl List {
 impl Watched {
     /// What it held, and who waits for more of it.
     fn give_up_if_stalled(&mut self, now: Instant) -> Option<(AnswerBody, Option<Waker>)> {
-        let is_stalled = |body: &mut AnswerBody| body.is_held() && body.until(self.polled_at) <= now;
+        // Of an answer that is here to its end, the rest is let go too.
+        let (has_rest, polled_at) = (!self.rest.is_empty(), self.polled_at);
+        let is_stalled = |body: &mut AnswerBody| (body.is_held() || has_rest) && body.until(polled_at) <= now;
         let body = self.body.take_if(is_stalled)?;
         self.rest = Bytes::new();
         Some((body, self.waiting.take()))
