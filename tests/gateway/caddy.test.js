@@ -2,4 +2,4 @@
 import { startCaddy } from '../support/proxies.js'
 import { checks } from './checks.js'
 
-await checks('caddy', startCaddy)
+checks('caddy', startCaddy)

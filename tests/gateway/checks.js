@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
-import { after, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { startEcho } from '../support/echo.js'
 import { lastLines } from '../support/process.js'
 import { startRelay } from '../support/relay.js'
@@ -17,32 +17,37 @@ const DECISIONS = Number(process.env.SLUICE_DECISIONS_PORT)
  * Tests the proxy that `start({ sluice, app })` starts. `byRoute`: each request is judged under its route, not its token alone.
  * `asksEachTime`: nothing is remembered. `spare`: the name of the token that these tests may revoke.
  */
-export async function checks(name, start, { byRoute = true, asksEachTime = true, spare = name, upgrades = ['upgrade', 'http2-settings'] } = {}) {
-  const setup = await setUp(name, start)
-  goodTokens(setup)
-  refusals(setup)
-  forgedHeaders(setup)
-  if (upgrades.length) otherProtocols(setup, upgrades)
-  bodies(setup)
-  manyCallers(setup)
-  if (asksEachTime) revocation(setup, spare)
-  if (byRoute) routes(setup)
-  if (asksEachTime) outage(setup)
+export function checks(name, start, { byRoute = true, asksEachTime = true, spare = name, upgrades = ['upgrade', 'http2-settings'] } = {}) {
+  // A suite of its own: what was started for it is stopped after its last test, and not after those of another.
+  describe(name, () => {
+    const setup = setUp(name, start)
+    goodTokens(setup)
+    refusals(setup)
+    forgedHeaders(setup)
+    if (upgrades.length) otherProtocols(setup, upgrades)
+    bodies(setup)
+    manyCallers(setup)
+    if (asksEachTime) revocation(setup, spare)
+    if (byRoute) routes(setup)
+    if (asksEachTime) outage(setup)
+  })
 }
 
 /** The proxy between a client (`ask`) and an application, with a wire to Sluice that can be cut. */
-async function setUp(name, start) {
-  const echo = await startEcho()
-  const relay = await startRelay(DECISIONS)
-  const proxy = await start({ sluice: relay.port, app: echo.port })
+function setUp(name, start) {
   // Kept-alive connections, as everybody's: some proxies treat bodies otherwise on others.
   const agent = new http.Agent({ keepAlive: true })
+  const running = {}
+
+  before(async () => {
+    running.echo = await startEcho()
+    running.relay = await startRelay(DECISIONS)
+    running.proxy = await start({ sluice: running.relay.port, app: running.echo.port })
+  })
 
   after(async () => {
     agent.destroy()
-    await proxy.stop()
-    await relay.stop()
-    await echo.stop()
+    for (const part of [running.proxy, running.relay, running.echo]) await part?.stop()
   })
 
   /** A test whose failure shows what the proxy said. */
@@ -51,13 +56,13 @@ async function setUp(name, start) {
       try {
         await body()
       } catch (error) {
-        console.log(`the last lines of ${name}:\n${lastLines(proxy.log(), 20)}`)
+        console.log(`the last lines of ${name}:\n${lastLines(running.proxy.log(), 20)}`)
         throw error
       }
     })
   }
 
-  return { relay, check, ask: (path, what) => ask(agent, proxy.url + path, what) }
+  return { running, check, ask: (path, what) => ask(agent, running.proxy.url + path, what) }
 }
 
 /** One request; what the application saw is `seen`, if it was asked. */
@@ -213,11 +218,11 @@ function routes({ check, ask }) {
   })
 }
 
-function outage({ check, ask, relay }) {
+function outage({ check, ask, running }) {
   check('while Sluice cannot be asked it is 502, and afterwards as before', async () => {
-    await relay.cut()
+    await running.relay.cut()
     assert.equal((await ask('/orders/7', { token: TOKENS.good.token })).status, 502)
-    await relay.mend()
+    await running.relay.mend()
     const deadline = Date.now() + 10_000
     let status
     do {

@@ -2,4 +2,4 @@
 import { startHaproxy } from '../support/proxies.js'
 import { checks } from './checks.js'
 
-await checks('haproxy', startHaproxy)
+checks('haproxy', startHaproxy)

@@ -2,4 +2,4 @@
 import { startNginx } from '../support/proxies.js'
 import { checks } from './checks.js'
 
-await checks('nginx', startNginx)
+checks('nginx', startNginx)

@@ -2,4 +2,4 @@
 import { startTraefik } from '../support/proxies.js'
 import { checks } from './checks.js'
 
-await checks('traefik', startTraefik, { upgrades: ['http2-settings'] })
+checks('traefik', startTraefik, { upgrades: ['http2-settings'] })
