@@ -1,5 +1,6 @@
 //! What handlers take out of a request.
 
+mod body;
 mod caller;
 
 use axum::body::Body;
@@ -12,6 +13,7 @@ use sluice_protocol::Parameters;
 use sluice_protocol::parameters::InvalidParameters;
 use thiserror::Error;
 
+pub(crate) use body::{NoBody, whole};
 pub(crate) use caller::caller;
 
 use crate::proxies::Proxies;
@@ -25,9 +27,9 @@ pub(crate) enum InvalidForm {
     /// The body is not a form.
     #[error("the body is not application/x-www-form-urlencoded")]
     ContentType,
-    /// The body is too long or broke off.
-    #[error("the body is too long or broke off")]
-    Body,
+    /// There is no whole body.
+    #[error(transparent)]
+    Body(#[from] NoBody),
 }
 
 /// A request of a client: its form, and what it brings beside it.
@@ -55,7 +57,7 @@ pub(crate) async fn form_bytes(request: Request<Body>) -> Result<(HeaderMap, Byt
     if !media_type.is_some_and(|text| text.eq_ignore_ascii_case("application/x-www-form-urlencoded")) {
         return Err(InvalidForm::ContentType);
     }
-    let bytes = axum::body::to_bytes(body, MAX_FORM).await.map_err(|_| InvalidForm::Body)?;
+    let bytes = whole(body, MAX_FORM).await?;
     Ok((parts.headers, bytes))
 }
 

@@ -1,7 +1,7 @@
 //! JSON bodies of the identity API: objects that name no member twice; members without meaning are ignored. Read where they
 //! lie, so that a text is copied once: into the field it is for.
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -16,6 +16,7 @@ use super::proof::ProofBody;
 use super::recovery::{NewPasswordBody, RecoveryBody};
 use super::registration::SignUpBody;
 use super::sessions::RefreshBody;
+use crate::extract::{NoBody, whole};
 use crate::respond::{Problem, ProblemKind};
 
 /// A larger body is refused, in bytes.
@@ -83,14 +84,12 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
 }
 
 async fn bounded(body: Body) -> Result<Bytes, Problem> {
-    to_bytes(body, MAX_BODY).await.map_err(|error| {
-        let too_large = std::error::Error::source(&error)
-            .is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
-        if too_large {
+    whole(body, MAX_BODY).await.map_err(|none| match none {
+        NoBody::TooLarge => {
             Problem::of(ProblemKind::BodyTooLarge).saying(format!("It may have {MAX_BODY} bytes."))
-        } else {
-            Problem::of(ProblemKind::MalformedBody).saying("The body broke off.")
         }
+        NoBody::BrokeOff => Problem::of(ProblemKind::MalformedBody).saying("The body broke off."),
+        NoBody::TooSlow => Problem::of(ProblemKind::BodyTooSlow),
     })
 }
 

@@ -10,7 +10,7 @@ use sluice_oauth::authorization::{PushError, RequestUri};
 use sluice_oauth::client_auth::{ClientAuthError, Presented};
 use sluice_protocol::ErrorCode;
 
-use crate::extract::{ClientCall, InvalidForm, authorization, client_call, parameters};
+use crate::extract::{ClientCall, InvalidForm, NoBody, authorization, client_call, parameters};
 use crate::respond::dpop::offer_nonce;
 use crate::respond::oauth_error::{no_store, refuse};
 use crate::state::PublicState;
@@ -21,7 +21,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         Ok(call) => call,
         Err(error) => {
             let mut response = refuse("pushed request", ErrorCode::InvalidRequest, &error);
-            if matches!(error, InvalidForm::Body) {
+            if matches!(error, InvalidForm::Body(NoBody::TooLarge)) {
                 *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             }
             return response;

@@ -17,7 +17,7 @@ use sluice_protocol::ErrorCode;
 
 use crate::admin::path::Path;
 use crate::admin::wire::client::ClientBody;
-use crate::extract::{bearer, caller};
+use crate::extract::{bearer, caller, whole};
 use crate::respond::AdminError;
 use crate::respond::oauth_error::{log, no_store, retry_after, status};
 use crate::state::PublicState;
@@ -100,7 +100,7 @@ fn service(state: &PublicState) -> Result<&DynamicRegistration, Refused> {
 
 async fn read(request: Request<Body>) -> Result<(Parts, Bytes), Refused> {
     let (parts, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, MAX_BODY).await.map_err(|_| Refused::Body)?;
+    let body = whole(body, MAX_BODY).await.map_err(|_| Refused::Body)?;
     Ok((parts, body))
 }
 

@@ -48,7 +48,7 @@ async fn userinfo(state: &PublicState, caller: &Caller, request: Request) -> Res
         let form = match form_bytes(request).await {
             Ok((_, bytes)) => bytes,
             Err(InvalidForm::ContentType) => Bytes::new(),
-            Err(InvalidForm::Body) => return Err(UserinfoError::Malformed),
+            Err(InvalidForm::Body(_)) => return Err(UserinfoError::Malformed),
         };
         let form = parameters(&form).map_err(|_| UserinfoError::Malformed)?;
         form.get("access_token").map(|token| (TokenScheme::Bearer, token.to_owned()))

@@ -59,6 +59,8 @@ pub(crate) enum ProblemKind {
     TooManyFactors,
     /// The body is too large.
     BodyTooLarge,
+    /// The body did not come in time.
+    BodyTooSlow,
     /// The body is not said to be JSON.
     UnsupportedMediaType,
     /// Too many requests.
@@ -100,6 +102,7 @@ impl ProblemKind {
             Self::Unchanged => "unchanged",
             Self::TooManyFactors => "too_many_factors",
             Self::BodyTooLarge => "body_too_large",
+            Self::BodyTooSlow => "body_too_slow",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::TooManyRequests => "too_many_requests",
             Self::ServerError => "server_error",
@@ -134,6 +137,7 @@ impl ProblemKind {
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::EmailTaken | Self::Unchanged | Self::TooManyFactors => StatusCode::CONFLICT,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
             Self::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
@@ -171,6 +175,7 @@ impl ProblemKind {
             Self::Unchanged => "It is so already.",
             Self::TooManyFactors => "The account has as many factors as it can have.",
             Self::BodyTooLarge => "The body of the request is too large.",
+            Self::BodyTooSlow => "The body of the request did not come in time.",
             Self::UnsupportedMediaType => "The body of the request must be application/json.",
             Self::TooManyRequests => "Too many requests. Try again later.",
             Self::ServerError => "The server failed.",
