@@ -16,6 +16,7 @@ use sluice_primitives::Secret;
 use tokio::time::timeout;
 
 use crate::extract::bearer;
+use crate::spelling::Spelling;
 
 /// How long a request of the admin API may take, its body included. A store answers, or gives up, long before.
 pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(30);
@@ -27,11 +28,13 @@ pub struct Routes {
     pub busy: Vec<BusyRoute>,
     /// Everything.
     pub rest: Router,
+    /// How paths may be spelled besides.
+    pub spelling: Spelling,
 }
 
 impl From<Router> for Routes {
     fn from(rest: Router) -> Self {
-        Self { busy: Vec::new(), rest }
+        Self { busy: Vec::new(), rest, spelling: Spelling::Exact }
     }
 }
 

@@ -15,6 +15,7 @@ mod proxies;
 mod public;
 mod respond;
 mod router;
+mod spelling;
 mod state;
 mod ui;
 
@@ -27,5 +28,6 @@ pub use identity::{IdentityState, read_identity_bodies};
 pub use link::{LinkSource, LinkState, link};
 pub use proxies::Proxies;
 pub use router::{admin, health_routes, public};
+pub use spelling::Spelling;
 pub use state::{AdminState, Health, PublicState, Ready};
 pub use ui::UiState;

@@ -21,7 +21,8 @@ use crate::public::{
     authorize, device, discovery, health, introspect, jwks, logout, par, registration, revoke, token,
     userinfo,
 };
-use crate::state::{AdminState, PublicState};
+use crate::spelling::Spelling;
+use crate::state::{AdminState, Health, PublicState};
 use crate::ui;
 
 /// A larger body is refused by the admin API, in bytes.
@@ -31,7 +32,7 @@ const MAX_ADMIN_BODY: usize = 1024 * 1024;
 pub fn public(state: PublicState) -> Routes {
     let state = Arc::new(state);
     // One count of holders to touch for each request, instead of one for each service.
-    Routes { busy: busy_public(&state), rest: all_public(state) }
+    Routes { busy: busy_public(&state), rest: all_public(state), spelling: Spelling::Public }
 }
 
 fn busy_public(state: &Arc<PublicState>) -> Vec<BusyRoute> {
@@ -105,7 +106,11 @@ fn all_public(state: Arc<PublicState>) -> Router {
 pub fn admin(state: AdminState, beside: Router) -> Routes {
     let state = Arc::new(state);
     let clients = clients_state(&state);
-    Routes { busy: busy_admin(&state, &clients), rest: all_admin(state, clients, beside) }
+    Routes {
+        busy: busy_admin(&state, &clients),
+        rest: all_admin(state, clients, beside),
+        spelling: Spelling::Admin,
+    }
 }
 
 fn busy_admin(state: &Arc<AdminState>, clients: &Arc<ClientsState>) -> Vec<BusyRoute> {
@@ -174,15 +179,22 @@ fn all_admin(state: Arc<AdminState>, clients: Arc<ClientsState>, beside: Router)
     let mut routes = Router::new()
         .route("/.well-known/jwks.json", get(jwks::admin))
         .with_state(public_keys)
-        .merge(guarded);
+        .merge(guarded)
+        .merge(watched(&health, version, "/admin"));
     // Outermost: a preflight bears no credential.
     if let Some(policy) = cors {
         routes = routes.layer(from_fn_with_state(Cors { policy, clients: None, tokens: None }, cors::layer));
     }
-    routes
-        .route("/health/alive", get(health::alive))
-        .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
-        .route("/version", get(move || health::version(version)))
+    routes.merge(watched(&health, version, ""))
+}
+
+/// What is watched, below `prefix`.
+fn watched(health: &Arc<dyn Health>, version: &'static str, prefix: &str) -> Router {
+    let health = Arc::clone(health);
+    Router::new()
+        .route(&format!("{prefix}/health/alive"), get(health::alive))
+        .route(&format!("{prefix}/health/ready"), get(move || health::ready(Arc::clone(&health))))
+        .route(&format!("{prefix}/version"), get(move || health::version(version)))
 }
 
 fn clients_state(state: &AdminState) -> Arc<ClientsState> {

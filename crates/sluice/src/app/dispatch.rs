@@ -16,7 +16,7 @@ use http::Request;
 use http_body::Body as HttpBody;
 use ipnet::IpNet;
 use pin_project_lite::pin_project;
-use sluice_http::{Answering as BusyAnswer, BusyRoute, Routes};
+use sluice_http::{Answering as BusyAnswer, BusyRoute, Routes, Spelling};
 use sluice_net::{PeerAddress, Transport, is_tls_terminated};
 use tower::Service;
 
@@ -34,6 +34,7 @@ struct Shared {
     /// Those with something that varies at the end, by what is before.
     below: Paths,
     rest: Router,
+    spelling: Spelling,
     /// Whose word about TLS counts; `None`: plain http is what was asked for.
     terminated_at: Option<Arc<[IpNet]>>,
 }
@@ -48,17 +49,19 @@ impl Dispatch {
         log: Option<&RequestLogLayer>,
         terminated_at: Option<Arc<[IpNet]>>,
     ) -> Self {
-        let Routes { busy, rest } = routes;
+        let Routes { busy, rest, spelling } = routes;
         let Some(log) = log else {
             return Self(Arc::new(Shared {
                 busy: HashMap::new(),
                 below: HashMap::new(),
                 rest,
+                spelling,
                 terminated_at,
             }));
         };
         let (busy, below) = by_path(busy, log);
-        Self(Arc::new(Shared { busy, below, rest: rest.layer(log.clone()), terminated_at }))
+        let rest = rest.layer(log.clone());
+        Self(Arc::new(Shared { busy, below, rest, spelling, terminated_at }))
     }
 }
 
@@ -112,10 +115,13 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Dispatched {
+    fn call(&mut self, mut request: Request<B>) -> Dispatched {
         if self.0.is_transport_refused(&request) {
             let refusal = (StatusCode::BAD_GATEWAY, "This port is reached over TLS only.\n").into_response();
             return Dispatched::Refused { response: Some(refusal) };
+        }
+        if let Some(usual) = self.0.spelling.usual(request.uri()) {
+            *request.uri_mut() = usual;
         }
         match self.0.busy(&request) {
             Some(busy) => {

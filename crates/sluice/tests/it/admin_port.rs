@@ -10,6 +10,7 @@ on_both_stores! {
     a_list_of_consents_goes_on_where_its_link_leads,
     a_client_that_is_registered_again_inherits_no_flow,
     a_token_that_is_revoked_again_writes_nothing,
+    paths_may_be_spelled_as_hydra_takes_them,
 }
 
 async fn a_list_of_consents_goes_on_where_its_link_leads(backend: Backend) {
@@ -82,5 +83,24 @@ async fn a_span_that_cannot_be_is_refused() {
     let path = format!("/admin/oauth2/auth/requests/login/accept?login_challenge={challenge}");
     let body = json!({"subject": "alice", "remember": true, "remember_for": -1});
     sluice.ask_json(Method::PUT, &path, Some(&body), 400).await;
+    sluice.node.stop().await;
+}
+
+async fn paths_may_be_spelled_as_hydra_takes_them(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({"client_id": "app"})).await;
+    for path in ["/clients/app", "/clients/app/", "/admin/clients/app/"] {
+        let found = sluice.ask_json(Method::GET, path, None, 200).await;
+        assert_eq!(found["client_id"], "app", "{path}");
+    }
+    for path in ["/metrics/prometheus", "/admin/health/ready", "/admin/version", "/health/alive/"] {
+        assert_eq!(sluice.ask(Method::GET, path, None).await.status().as_u16(), 200, "{path}");
+    }
+    let challenge = sluice.browser().begin(&client, &Authorize::default()).await;
+    let accept = format!("/oauth2/auth/requests/login/accept?login_challenge={challenge}");
+    sluice.ask_json(Method::PUT, &accept, Some(&json!({"subject": "alice"})), 200).await;
+    let public = sluice.public.join("/.well-known/openid-configuration/").unwrap();
+    let public = reqwest::get(public).await.unwrap();
+    assert_eq!(public.status().as_u16(), 200);
     sluice.node.stop().await;
 }
