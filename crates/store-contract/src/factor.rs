@@ -22,7 +22,7 @@ async fn somebody(store: &impl IdentityRepository, name: &str) -> IdentityId {
 
 /// Adds a factor that there must be room for.
 async fn added(store: &impl FactorRepository, factor: Factor) -> Factor {
-    assert_eq!(store.add(&factor, None).await.unwrap(), AddedFactor::Added);
+    assert_eq!(store.add(&factor, 1, None).await.unwrap(), AddedFactor::Added);
     factor
 }
 
@@ -71,7 +71,7 @@ pub async fn a_factor_is_added_once(fixture: &impl Fixture) {
         all.push(added(&*store, given::factor(alice, number)).await);
     }
     let last = all.last().unwrap();
-    assert_eq!(fixture.second_node().await.add(last, None).await.unwrap(), AddedFactor::Added);
+    assert_eq!(fixture.second_node().await.add(last, 1, None).await.unwrap(), AddedFactor::Added);
     assert_eq!(list(&*store, alice).await, all);
 }
 
@@ -85,13 +85,13 @@ pub async fn the_number_of_factors_is_limited(fixture: &impl Fixture) {
     for factor in first {
         added(&*nodes[0], factor.clone()).await;
     }
-    let adding = rest.iter().enumerate().map(|(place, factor)| nodes[place % 2].add(factor, None));
+    let adding = rest.iter().enumerate().map(|(place, factor)| nodes[place % 2].add(factor, 1, None));
     let outcomes: Vec<_> = join_all(adding).await.into_iter().map(Result::unwrap).collect();
     let told = |outcome| outcomes.iter().filter(|told| **told == outcome).count();
     assert_eq!((told(AddedFactor::Added), told(AddedFactor::TooMany)), (4, 12));
     assert_eq!(list(&*nodes[1], alice).await.len(), limit);
     let one_more = given::factor(alice, 100);
-    assert_eq!(nodes[0].add(&one_more, Some(&CODES)).await.unwrap(), AddedFactor::TooMany);
+    assert_eq!(nodes[0].add(&one_more, 1, Some(&CODES)).await.unwrap(), AddedFactor::TooMany);
     assert_eq!(nodes[0].recovery_codes_left(alice).await.unwrap(), 0);
     let bob = somebody(&*nodes[0], "bob").await;
     added(&*nodes[0], given::factor(bob, 0)).await;
@@ -101,10 +101,23 @@ pub async fn the_number_of_factors_is_limited(fixture: &impl Fixture) {
 pub async fn a_factor_of_nobody_is_not_added(fixture: &impl Fixture) {
     let store = fixture.store();
     let nobody = given::identity_id();
-    let outcome = store.add(&given::factor(nobody, 0), Some(&CODES)).await.unwrap();
+    let outcome = store.add(&given::factor(nobody, 0), 1, Some(&CODES)).await.unwrap();
     assert_eq!(outcome, AddedFactor::Unknown);
     assert_eq!(list(&*store, nobody).await, []);
     assert_eq!(store.recovery_codes_left(nobody).await.unwrap(), 0);
+}
+
+/// Whoever looked at a record before its password was changed adds nothing to it after.
+pub async fn a_factor_of_another_record_than_was_looked_at_is_not_added(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = somebody(&*store, "alice").await;
+    let outcome = store.add(&given::factor(alice, 0), 2, Some(&CODES)).await.unwrap();
+    assert_eq!(outcome, AddedFactor::Unknown);
+    assert_eq!(list(&*store, alice).await, []);
+    assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 0);
+    let factor = added(&*store, given::factor(alice, 0)).await;
+    assert_eq!(store.add(&factor, 2, Some(&CODES)).await.unwrap(), AddedFactor::Added, "twice is once");
+    assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 0);
 }
 
 /// A use raises the counter, says when, and keeps what it brings; nothing else changes.
@@ -162,7 +175,7 @@ pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) 
     let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
     let first = given::factor(alice, 0);
     for factor in [&first, &given::factor(bob, 0)] {
-        assert_eq!(store.add(factor, Some(&CODES)).await.unwrap(), AddedFactor::Added);
+        assert_eq!(store.add(factor, 1, Some(&CODES)).await.unwrap(), AddedFactor::Added);
     }
     let second = added(&*store, given::factor(alice, 1)).await;
     assert!(store.remove(alice, first.id).await.unwrap());
@@ -180,15 +193,15 @@ pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) 
 pub async fn recovery_codes_are_replaced_together(fixture: &impl Fixture) {
     let store = fixture.store();
     let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
-    store.add(&given::factor(alice, 0), Some(&CODES)).await.unwrap();
-    store.add(&given::factor(bob, 0), Some(&CODES)).await.unwrap();
+    store.add(&given::factor(alice, 0), 1, Some(&CODES)).await.unwrap();
+    store.add(&given::factor(bob, 0), 1, Some(&CODES)).await.unwrap();
     added(&*store, given::factor(alice, 1)).await;
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
     store.replace_recovery_codes(alice, &[CODES[2], [4; 32]]).await.unwrap();
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2);
     assert!(!store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
     assert!(store.spend_recovery_code(alice, &CODES[2]).await.unwrap());
-    store.add(&given::factor(alice, 2), Some(&CODES)).await.unwrap();
+    store.add(&given::factor(alice, 2), 1, Some(&CODES)).await.unwrap();
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
     assert!(!store.spend_recovery_code(alice, &[4; 32]).await.unwrap());
     assert_eq!(store.recovery_codes_left(bob).await.unwrap(), 3);
@@ -198,7 +211,7 @@ pub async fn recovery_codes_are_replaced_together(fixture: &impl Fixture) {
 pub async fn a_recovery_code_is_spent_once(fixture: &impl Fixture) {
     let nodes = [fixture.store(), fixture.second_node().await];
     let (alice, bob) = (somebody(&*nodes[0], "alice").await, somebody(&*nodes[0], "bob").await);
-    nodes[0].add(&given::factor(alice, 0), Some(&CODES)).await.unwrap();
+    nodes[0].add(&given::factor(alice, 0), 1, Some(&CODES)).await.unwrap();
     assert!(!nodes[0].spend_recovery_code(bob, &CODES[0]).await.unwrap());
     let spent = join_all((0..16).map(|place| nodes[place % 2].spend_recovery_code(alice, &CODES[0]))).await;
     assert_eq!(spent.into_iter().filter(|spent| *spent.as_ref().unwrap()).count(), 1);
@@ -213,7 +226,7 @@ pub async fn a_factor_with_text_that_cannot_be_stored_is_refused(fixture: &impl 
     let bad = "with \0 inside";
     let sealed = Some(bad.to_owned());
     let refusals = [
-        store.add(&Factor { name: bad.to_owned(), ..given::factor(alice, 1) }, None).await.map(drop),
+        store.add(&Factor { name: bad.to_owned(), ..given::factor(alice, 1) }, 1, None).await.map(drop),
         store.use_once(&FactorUse { sealed, ..use_of(&factor, 20) }).await.map(drop),
         store.rename(alice, factor.id, bad).await.map(drop),
     ];

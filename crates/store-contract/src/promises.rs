@@ -50,6 +50,7 @@ macro_rules! store_contract {
                 a_factor_is_added_once,
                 the_number_of_factors_is_limited,
                 a_factor_of_nobody_is_not_added,
+                a_factor_of_another_record_than_was_looked_at_is_not_added,
                 a_use_of_a_factor_raises_its_counter,
                 concurrent_uses_of_a_factor_have_one_winner,
                 a_factor_of_another_is_not_used,

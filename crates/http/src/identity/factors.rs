@@ -95,7 +95,7 @@ pub(super) async fn confirm_totp(
 ) -> Result<Response, Problem> {
     let typed: TotpCodeBody<'_> = body.read()?;
     let (ticket, code) = (typed.ticket.required("ticket")?, typed.code.required("code")?);
-    let identity = state.person(&caller).await?;
+    let identity = state.present(&caller).await?;
     let name = typed.name.or_empty();
     let outcome = state.factors.confirm_totp(&identity, ticket.expose(), code.expose(), name).await?;
     enrolled(&state, &caller, outcome).await
@@ -126,7 +126,7 @@ pub(super) async fn confirm_passkey(
         name: made.name.or_empty(),
         context: caller.session.as_bytes(),
     };
-    let identity = state.person(&caller).await?;
+    let identity = state.present(&caller).await?;
     let outcome = state.factors.finish_passkey_enrolment(&identity, new).await?;
     enrolled(&state, &caller, outcome).await
 }

@@ -59,6 +59,17 @@ impl IdentityState {
         let found = self.accounts.identities.find(caller.identity).await.map_err(IdentityError::from)?;
         found.ok_or_else(|| Problem::of_token(ProblemKind::InvalidToken))
     }
+
+    /// The same of a caller whose session goes on.
+    async fn present(&self, caller: &Caller) -> Result<Identity, Problem> {
+        let person = self.person(caller).await?;
+        // After the record was read: what ends all sessions makes another one of it.
+        if self.sessions.goes_on(caller).await? {
+            Ok(person)
+        } else {
+            Err(Problem::of_token(ProblemKind::InvalidToken))
+        }
+    }
 }
 
 /// What a person wanted to do, if it was done.

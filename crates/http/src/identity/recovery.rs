@@ -75,10 +75,9 @@ pub(super) async fn confirm(
         let proof = ProofBody { email: typed.email, code: typed.code, token: typed.token }.proof(None)?;
         (went_through(state.accounts.check_recovery(&proof, network).await?)?, true)
     };
-    let set = state.accounts.finish_recovery(ticket.expose(), &password, network).await?;
-    went_through(set).map_err(|problem| {
-        let problem = problem.about("new_password");
-        if is_new { problem.with("ticket", ticket.expose().as_str()) } else { problem }
-    })?;
+    let set = state.accounts.finish_recovery(ticket.expose(), &password, network).await;
+    let set = set.map_err(Problem::from);
+    set.and_then(|set| went_through(set).map_err(|problem| problem.about("new_password")))
+        .map_err(|problem| if is_new { problem.with("ticket", ticket.expose().as_str()) } else { problem })?;
     Ok(done(StatusCode::NO_CONTENT))
 }

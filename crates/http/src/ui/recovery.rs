@@ -188,8 +188,8 @@ async fn take_password(ui: &UiState, visit: &Visit) -> Result<Response, Problem>
     let right = ("ticket", ticket.expose().as_str());
     Ok(match done(ui.accounts.finish_recovery(ticket.expose(), &password, visit.network).await)? {
         Done::Yes(_) => settled(ui, &fields),
-        // The ticket lives as long as the code did: choosing another password needs no other mail.
-        Done::No(denied @ Denied::Invalid(_)) => {
+        // The ticket lives as long as the code did: choosing another password, or a later moment, needs no other mail.
+        Done::No(denied @ (Denied::Invalid(_) | Denied::TooMany(_))) => {
             password_form(ui, whence, right, Mistake::of(ui, denied, Mistake::of_form(GONE)))
         }
         Done::No(denied) => email_form(ui, whence, Mistake::of(ui, denied, Mistake::of_form(GONE))),

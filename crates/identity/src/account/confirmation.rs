@@ -80,9 +80,13 @@ impl AccountService {
             return Err(Denied::SecondFactorRequired.into());
         }
         let identity = match password {
-            Some(password) => self.verify_password(caller.identity, password, network).await?,
+            Some(password) => self.verify_password(caller, password, network).await?,
             None => self.fresh(caller).await?,
         };
+        // The record was read before: if all sessions end from here on, it is another one when it is to be changed.
+        if !self.sessions.goes_on(caller).await? {
+            return Err(Denied::Gone.into());
+        }
         // After the password: a recovery code is good once.
         if let Some(proof) = factor.filter(|_| lacks_factor) {
             match self.factors.check(&identity, proof, caller.session.as_bytes(), network).await? {

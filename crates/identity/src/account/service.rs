@@ -21,7 +21,7 @@ use crate::limits::Limits;
 use crate::login::{LoginOutcome, LoginService, Network};
 use crate::mail::{CodeKey, CodeRepository, MailQueue, Message, MessageKind, QueuedMail};
 use crate::registration::{InvalidField, PasswordRules, Person, WeakPassword};
-use crate::session::{IdentitySession, SessionService, TokenPair};
+use crate::session::{Caller, IdentitySession, SessionService, TokenPair};
 
 /// What people do with their own record.
 pub struct AccountService {
@@ -102,6 +102,9 @@ impl AccountService {
     async fn password_changed(&self, change: &PasswordChange<'_>) -> Result<Option<TokenPair>, Stop> {
         let identity = self.confirmed(&change.confirmation).await?;
         let network = change.confirmation.network;
+        // Who showed a passkey is not asked for the password: each use of the token costs a hash.
+        self.limits.check_change(identity.id).map_err(Denied::TooMany)?;
+        let _place = self.limits.place(network).map_err(Denied::TooMany)?;
         let credential = self.new_credential(&identity, change.new).await?;
         let kept = self.kept(&identity, change.keep).await?;
         let now = self.clock.now();
@@ -163,11 +166,12 @@ impl AccountService {
     /// The person, if that is the present password.
     pub(super) async fn verify_password(
         &self,
-        identity: IdentityId,
+        caller: &Caller,
         password: &Secret<String>,
         network: Network,
     ) -> Result<Identity, Stop> {
-        match self.login.verify_password(identity, password, network).await? {
+        let who = (caller.identity, caller.session);
+        match self.login.verify_password(who, password, network).await? {
             LoginOutcome::LoggedIn(identity) => Ok(*identity),
             LoginOutcome::Refused(_) => Err(Denied::WrongPassword.into()),
             LoginOutcome::TooMany(wait) => Err(Denied::TooMany(wait).into()),

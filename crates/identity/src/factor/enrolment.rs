@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sluice_primitives::rng::random_bytes;
-use sluice_primitives::{IdentityId, Rng, Timestamp};
+use sluice_primitives::{Rng, Timestamp};
 use tracing::info;
 use uuid::Uuid;
 
@@ -26,7 +26,7 @@ pub enum EnrolmentOutcome {
     Enrolled(Enrolled),
     /// What was shown is not what the factor would show, or the passkey is enrolled already.
     Wrong,
-    /// It took too long, or was begun elsewhere or by somebody else: begin anew.
+    /// It took too long, or was begun elsewhere or by somebody else, or how the person gets in was changed meanwhile: begin anew.
     Expired,
     /// The person has as many factors as may be.
     TooMany,
@@ -59,18 +59,20 @@ pub(super) struct Beginning {
     pub(super) factor: Uuid,
     /// The codes that come with it if it is the first.
     codes: Vec<String>,
+    /// Of the record that was looked at: whoever began before another password does not end after it.
+    revision: i64,
 }
 
 impl Beginning {
-    pub(super) fn new(owner: IdentityId, now: Timestamp, rng: &dyn Rng) -> Self {
+    pub(super) fn new(owner: &Identity, now: Timestamp, rng: &dyn Rng) -> Self {
         let millis = u64::try_from(now.as_millis()).unwrap_or(0);
         let factor = uuid::Builder::from_unix_timestamp_millis(millis, &random_bytes(rng)).into_uuid();
         let codes = RecoveryCode::draw_set(rng).iter().map(|code| code.as_str().to_owned()).collect();
-        Self { owner: *owner.as_bytes(), factor, codes }
+        Self { owner: *owner.id.as_bytes(), factor, codes, revision: owner.revision }
     }
 
-    pub(super) fn is_of(&self, identity: IdentityId) -> bool {
-        self.owner == *identity.as_bytes()
+    pub(super) fn is_of(&self, identity: &Identity) -> bool {
+        self.owner == *identity.id.as_bytes() && self.revision == identity.revision
     }
 }
 
@@ -119,7 +121,7 @@ impl FactorService {
         let codes = is_first.then(|| new.beginning.codes.iter().filter_map(|code| RecoveryCode::typed(code)));
         let codes: Option<Vec<RecoveryCode>> = codes.map(Iterator::collect);
         let hashes = codes.as_ref().map(|codes| self.parts.recovery_keys.hash_all(identity.id, codes));
-        match self.parts.factors.add(&factor, hashes.as_deref()).await? {
+        match self.parts.factors.add(&factor, new.beginning.revision, hashes.as_deref()).await? {
             AddedFactor::Added => {}
             AddedFactor::TooMany => return Ok(EnrolmentOutcome::TooMany),
             AddedFactor::Unknown => return Ok(EnrolmentOutcome::Expired),

@@ -17,7 +17,7 @@ pub enum AddedFactor {
     Added,
     /// The person has as many as may be.
     TooMany,
-    /// There is no such person.
+    /// There is no such person, or the record is another one than was looked at.
     Unknown,
 }
 
@@ -41,8 +41,14 @@ pub struct FactorUse {
 /// Factors and recovery codes. Every method is one transaction.
 #[async_trait]
 pub trait FactorRepository: Send + Sync {
-    /// Stores a factor, and, if given, recovery codes in the place of the former ones. Twice with one id is once.
-    async fn add(&self, factor: &Factor, codes: Option<&[[u8; 32]]>) -> Result<AddedFactor, StoreError>;
+    /// Stores a factor, if its person's record still has this revision, and, if given, recovery codes in the place of the former ones.
+    /// Twice with one id is once.
+    async fn add(
+        &self,
+        factor: &Factor,
+        revision: i64,
+        codes: Option<&[[u8; 32]]>,
+    ) -> Result<AddedFactor, StoreError>;
 
     /// The factors of a person, the oldest first.
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError>;

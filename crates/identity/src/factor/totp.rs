@@ -77,7 +77,7 @@ impl FactorService {
         let (now, rng) = (self.parts.clock.now(), &*self.parts.rng);
         let secret = TotpSecret::generate(rng);
         let ticket = Ticket {
-            beginning: Beginning::new(identity.id, now, rng),
+            beginning: Beginning::new(identity, now, rng),
             secret: secret.expose().to_vec(),
             expires_at: (now + ENROLMENT).as_millis(),
         };
@@ -108,7 +108,7 @@ impl FactorService {
     ) -> Result<EnrolmentOutcome, IdentityError> {
         let now = self.parts.clock.now();
         let ticket = self.open_ticket(ticket).filter(|ticket| {
-            ticket.beginning.is_of(identity.id) && now < Timestamp::from_millis(ticket.expires_at)
+            ticket.beginning.is_of(identity) && now < Timestamp::from_millis(ticket.expires_at)
         });
         let Some(ticket) = ticket else { return Ok(EnrolmentOutcome::Expired) };
         let Ok(secret) = TotpSecret::from_bytes(&ticket.secret) else { return Ok(EnrolmentOutcome::Expired) };

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
-use sluice_primitives::{Lifetime, Timestamp};
+use sluice_primitives::{Lifetime, SessionId, Timestamp};
 
 use crate::identity::LoginNameHash;
 
@@ -130,15 +130,31 @@ pub(super) struct Guesser {
     pub(super) account: LoginNameHash,
     /// None if it is not counted.
     pub(super) network: Option<Network>,
-    /// Whether the browser proved that whoever has the account logged in with it.
-    pub(super) known_browser: bool,
+    pub(super) standing: Standing,
+}
+
+/// What is known of who guesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Standing {
+    /// Nothing.
+    Stranger,
+    /// The browser proved that whoever has the account logged in with it.
+    KnownBrowser,
+    /// Somebody is logged in, in this session, and shows the password once more.
+    SignedIn(SessionId),
+}
+
+impl Standing {
+    const fn is_known(self) -> bool {
+        !matches!(self, Self::Stranger)
+    }
 }
 
 impl Guesser {
     /// With whom it counts. Known browsers of an account count together wherever they are: a cookie that was taken along to many networks
-    /// does not begin anew in each.
+    /// does not begin anew in each. So does a session, whose token may be stolen: it has a count of its own.
     fn paired(self) -> Self {
-        Self { network: self.network.filter(|_| !self.known_browser), ..self }
+        Self { network: self.network.filter(|_| !self.standing.is_known()), ..self }
     }
 }
 
@@ -179,8 +195,8 @@ impl Lockout {
         let is_familiar = |network| self.familiar.get(&self.pair_hash(&guesser.account, network)).is_some();
         let guess = Guess {
             guesser,
-            of_pair: guesser.known_browser || guesser.network.is_some(),
-            wide: !guesser.known_browser && !guesser.network.is_some_and(is_familiar),
+            of_pair: guesser.standing.is_known() || guesser.network.is_some(),
+            wide: !guesser.standing.is_known() && !guesser.network.is_some_and(is_familiar),
         };
         if guess.of_pair {
             self.pair.count(&guesser.paired(), now)?;

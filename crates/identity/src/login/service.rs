@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use sluice_crypto::credential::Verified;
-use sluice_primitives::{Clock, IdentityId, Lifetime, Secret};
+use sluice_primitives::{Clock, IdentityId, Lifetime, Secret, SessionId};
 use tracing::{info, warn};
 
-use super::lockout::{Guess, Guesser, Lockout, LockoutConfig, Network};
+use super::lockout::{Guess, Guesser, Lockout, LockoutConfig, Network, Standing};
 use crate::credential::{Password, PasswordHasher};
 use crate::error::IdentityError;
 use crate::identity::{Email, Identity, IdentityRepository, IdentityStatus, LoginNameHash};
@@ -139,7 +139,7 @@ impl LoginService {
         let found = if known_as.is_some() { Some(find().await?) } else { None };
         let present = found.as_ref().and_then(|found| found.as_ref().map(KnownAs::of));
         let known_browser = present.is_some() && present == known_as;
-        let (guess, _place) = match self.admit(account, network, known_browser) {
+        let (guess, _place) = match self.admit((account, known(known_browser)), network) {
             Ok(admitted) => admitted,
             Err(wait) => return Ok(too_many(network, wait)),
         };
@@ -153,14 +153,14 @@ impl LoginService {
         self.settle((&guess, network), looked_at.await)
     }
 
-    /// Whether the password is that of somebody who is logged in, before something that matters is changed. Counted with
-    /// the attempts to log in from browsers that are known.
+    /// Whether the password is that of somebody who is logged in, before something that matters is changed. Counted for their
+    /// session alone: a token may be stolen, and is to keep its owner from nothing.
     ///
     /// # Errors
     /// [`IdentityError`] if hash pool or store cannot do it now; then the attempt does not count.
     pub async fn verify_password(
         &self,
-        identity: IdentityId,
+        (identity, session): (IdentityId, SessionId),
         password: &Secret<String>,
         network: Network,
     ) -> Result<LoginOutcome, IdentityError> {
@@ -170,7 +170,7 @@ impl LoginService {
         let Some(found) = self.identities.find(identity).await? else {
             return Ok(LoginOutcome::Refused(Refusal::UnknownAccount));
         };
-        let (guess, _place) = match self.admit(found.login_name, network, true) {
+        let (guess, _place) = match self.admit((found.login_name, Standing::SignedIn(session)), network) {
             Ok(admitted) => admitted,
             Err(wait) => return Ok(too_many(network, wait)),
         };
@@ -188,14 +188,13 @@ impl LoginService {
 
     fn admit(
         &self,
-        account: LoginNameHash,
+        (account, standing): (LoginNameHash, Standing),
         network: Network,
-        known_browser: bool,
     ) -> Result<(Guess, Place), Lifetime> {
         let place = self.limits.place(network)?;
         self.limits.check_login(network)?;
         let network = (!self.limits.is_exempt(network)).then_some(network);
-        let guess = self.lockout.guess(Guesser { account, network, known_browser }, self.clock.now())?;
+        let guess = self.lockout.guess(Guesser { account, network, standing }, self.clock.now())?;
         Ok((guess, place))
     }
 
@@ -208,6 +207,8 @@ impl LoginService {
             (Some(identity), Verified::Right { replacement }) => match identity.status {
                 IdentityStatus::Disabled => Seen::refused(Refusal::Disabled, id),
                 IdentityStatus::Active => {
+                    // Of whoever is told that nobody was found nothing is written: that would take its time.
+                    let replacement = replacement.filter(|_| !self.is_concealed(&identity));
                     let identity = self.keep(identity, replacement).await;
                     Seen { outcome: LoginOutcome::LoggedIn(Box::new(identity)), identity: id }
                 }
@@ -215,11 +216,13 @@ impl LoginService {
         })
     }
 
+    const fn is_concealed(&self, identity: &Identity) -> bool {
+        self.verified_only && identity.email_verified_at.is_none()
+    }
+
     fn conceal(&self, seen: Seen) -> Seen {
         match &seen.outcome {
-            LoginOutcome::LoggedIn(identity)
-                if self.verified_only && identity.email_verified_at.is_none() =>
-            {
+            LoginOutcome::LoggedIn(identity) if self.is_concealed(identity) => {
                 Seen::refused(Refusal::Unverified, seen.identity)
             }
             _ => seen,
@@ -279,6 +282,10 @@ impl Seen {
     const fn refused(refusal: Refusal, identity: Option<IdentityId>) -> Self {
         Self { outcome: LoginOutcome::Refused(refusal), identity }
     }
+}
+
+const fn known(browser: bool) -> Standing {
+    if browser { Standing::KnownBrowser } else { Standing::Stranger }
 }
 
 fn too_many(network: Network, wait: Lifetime) -> LoginOutcome {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
-use sluice_crypto::Sealer;
+use sluice_crypto::{OpenError, Sealer};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 use tracing::{error, info, warn};
@@ -85,10 +85,9 @@ impl MailDelivery {
     }
 
     async fn deliver(&self, leased: LeasedMail) -> Result<(), StoreError> {
-        let Some((message, written_at)) = Message::open(&leased.sealed, &self.sealer) else {
-            error!(mail.id = %leased.id, "mail cannot be opened: its secret is not configured here");
-            self.metrics.count_failed();
-            return self.outbox.failed(leased.id, None).await;
+        let (message, written_at) = match Message::open(&leased.sealed, &self.sealer) {
+            Ok(opened) => opened,
+            Err(cause) => return self.unopened(&leased, cause).await,
         };
         let sent = match self.templates.render(leased.id, &message, written_at) {
             Ok(mail) => self.transport.send(&mail).await,
@@ -106,6 +105,15 @@ impl MailDelivery {
             }
             Err(error) => self.failed(&leased, (&message, written_at), &error).await,
         }
+    }
+
+    /// A secret that this node does not have, another may: while it is brought in node by node, mails wait for those who do.
+    async fn unopened(&self, leased: &LeasedMail, cause: OpenError) -> Result<(), StoreError> {
+        let again = cause == OpenError::UnknownKey && leased.attempts + 1 < ATTEMPTS;
+        let next = again.then(|| self.clock.now() + self.back_off(leased.attempts));
+        error!(mail.id = %leased.id, attempts = leased.attempts + 1, dead = next.is_none(), error = %cause, "mail cannot be opened");
+        self.metrics.count_failed();
+        self.outbox.failed(leased.id, next).await
     }
 
     async fn failed(

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use sluice_crypto::{Purpose, Sealer};
+use sluice_crypto::{OpenError, Purpose, Sealer};
 use sluice_primitives::{Lifetime, Rng, Timestamp};
 
 use super::repository::NEVER;
@@ -92,10 +92,13 @@ impl Message {
     }
 
     /// What the outbox kept, and when it was written.
-    pub(super) fn open(sealed: &str, sealer: &Sealer) -> Option<(Self, Timestamp)> {
-        let bytes = sealer.open(Purpose::Mail, sealed).ok()?;
-        let wire: Wire = postcard::from_bytes(&bytes).ok()?;
-        Some((wire.message, Timestamp::from_millis(wire.written_at)))
+    ///
+    /// # Errors
+    /// [`OpenError::UnknownKey`], if it was sealed with a secret that is not configured here: another node may have it.
+    pub(super) fn open(sealed: &str, sealer: &Sealer) -> Result<(Self, Timestamp), OpenError> {
+        let bytes = sealer.open(Purpose::Mail, sealed)?;
+        let wire: Wire = postcard::from_bytes(&bytes).map_err(|_| OpenError::Malformed)?;
+        Ok((wire.message, Timestamp::from_millis(wire.written_at)))
     }
 }
 

@@ -1,8 +1,10 @@
-//! Sessions that a browser shows by their id, which its cookie holds sealed, instead of by tokens.
+//! Sessions that the store is asked about: those that a browser shows by their id, which its cookie holds sealed, instead of by
+//! tokens; and those of tokens, where much depends on it.
 
 use sluice_primitives::{AttemptId, Lifetime, SessionId};
 use tracing::info;
 
+use super::access_token::Caller;
 use super::model::IdentitySession;
 use super::repository::{Rotation, SessionRotation};
 use super::service::SessionService;
@@ -11,8 +13,20 @@ use crate::identity::{Identity, IdentityStatus};
 
 /// A session that was seen so lately is not written again.
 const SEEN: Lifetime = Lifetime::minutes(1);
+/// Pages that are opened together are one visit, whatever holds of refresh tokens: nothing is shown here that could be stolen.
+const TOGETHER: Lifetime = Lifetime::secs(30);
 
 impl SessionService {
+    /// Whether the caller's session goes on. A token outlives its session: on other nodes for as long as the feed takes, and in a
+    /// request whose body came later than its head.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn goes_on(&self, caller: &Caller) -> Result<bool, IdentityError> {
+        let found = self.sessions.find(caller.session, self.clock.now()).await?;
+        Ok(found.is_some_and(|session| session.identity == caller.identity && !self.is_revoked(&session)))
+    }
+
     /// The session with this id and its person, if it still goes on; it is seen now. The store is asked each time: what has
     /// ended is over at once.
     ///
@@ -33,7 +47,7 @@ impl SessionService {
         let seen = SessionRotation {
             id,
             presented: session.generation,
-            window: self.terms.lifetimes.rotation_window,
+            window: self.terms.lifetimes.rotation_window.max(TOGETHER),
             now,
             expires_at: self.end_of(session.authenticated_at, now),
             marker_expires_at: self.forgotten_at(now),

@@ -279,21 +279,26 @@ impl Importer {
 
     async fn store(&self, identity: &Identity, made_up: bool) -> Result<LineOutcome, ImportError> {
         let registered = patiently(|| self.identities.register(identity.clone().into())).await;
-        let own = |found: Option<Identity>| made_up && found.is_some_and(|found| found.id == identity.id);
+        // Of a line of this file that was mended since, the id is the same, and the record is the one of before.
+        let is_it =
+            |found: &Identity| found.login_name == identity.login_name || found.revision != identity.revision;
+        let own = |found: Option<&Identity>| {
+            made_up && found.is_some_and(|found| found.id == identity.id && is_it(found))
+        };
         match registered {
             Ok(Registration::Registered) => Ok(LineOutcome::Imported),
             Ok(Registration::Taken) => {
                 let found = patiently(|| self.identities.find_by_login_name(&identity.login_name)).await?;
                 // Of this very line, and changed since.
                 let outcome = LineOutcome::Rejected(Rejection::Duplicate);
-                Ok(if own(found) { LineOutcome::Imported } else { outcome })
+                Ok(if own(found.as_ref()) { LineOutcome::Imported } else { outcome })
             }
             Err(error) if error.is_temporary() => Err(error.into()),
             Err(error) => {
                 let found = patiently(|| self.identities.find(identity.id)).await?;
                 Ok(match found {
                     None => LineOutcome::Rejected(Rejection::Refused(error.to_string())),
-                    Some(found) if own(Some(found.clone())) => LineOutcome::Imported,
+                    found if own(found.as_ref()) => LineOutcome::Imported,
                     Some(_) => LineOutcome::Rejected(Rejection::IdTaken),
                 })
             }

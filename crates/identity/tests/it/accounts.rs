@@ -58,8 +58,9 @@ async fn a_password_is_changed_by_who_knows_it_to_one_that_may_be_chosen() {
 #[tokio::test]
 async fn guesses_at_the_present_password_are_slowed_down() {
     let (services, alice, _) = Services::with_alice().await;
+    let (caller, guess) = (services.caller(&alice, &["pwd"]).await, secret("guess guess"));
     for _ in 0..20 {
-        let outcome = services.change_password(&alice, ("guess guess", "battery staple"), None).await;
+        let outcome = services.account.confirm(&confirmation(&caller, Some(&guess))).await.unwrap();
         if let Outcome::Denied(Denied::TooMany(wait)) = outcome {
             assert!(wait > Lifetime::ZERO);
             return;
@@ -91,7 +92,8 @@ async fn a_username_is_set_as_it_is_normalised() {
 #[tokio::test]
 async fn a_deleted_account_is_gone_and_its_person_told() {
     let (services, alice, pair) = Services::with_alice().await;
-    let (caller, guess, right) = (services.caller(&alice, &["pwd"]), secret("guess guess"), secret(PASSWORD));
+    let (caller, guess, right) =
+        (services.caller(&alice, &["pwd"]).await, secret("guess guess"), secret(PASSWORD));
     let wrong = services.account.delete_account(&confirmation(&caller, Some(&guess))).await.unwrap();
     assert_eq!(wrong, Outcome::Denied(Denied::WrongPassword));
     let done = services.account.delete_account(&confirmation(&caller, Some(&right))).await.unwrap();

@@ -12,7 +12,7 @@ use super::services::{ALICE, BOB, PASSWORD, Services, code, confirmation, link, 
 const NEW: &str = "alice@example.org";
 
 async fn begin_change(services: &Services, alice: &Identity, new_email: &str) -> Outcome<()> {
-    let (caller, password) = (services.caller(alice, &["pwd"]), secret(PASSWORD));
+    let (caller, password) = (services.caller(alice, &["pwd"]).await, secret(PASSWORD));
     let confirmation = confirmation(&caller, Some(&password));
     services.account.begin_email_change(&confirmation, new_email).await.unwrap()
 }
@@ -123,7 +123,7 @@ async fn another_address_is_set_when_its_mail_is_read_and_the_former_is_told() {
 #[tokio::test]
 async fn another_address_needs_the_password_and_has_to_be_another_one() {
     let (services, alice, _) = Services::with_alice().await;
-    let (caller, password) = (services.caller(&alice, &["pwd"]), secret("guess guess"));
+    let (caller, password) = (services.caller(&alice, &["pwd"]).await, secret("guess guess"));
     let confirmation = confirmation(&caller, Some(&password));
     let wrong = services.account.begin_email_change(&confirmation, NEW).await.unwrap();
     assert_eq!(wrong, Outcome::Denied(Denied::WrongPassword));

@@ -54,7 +54,7 @@ async fn a_session_that_showed_no_second_factor_changes_nothing_of_somebody_who_
     let (services, alice, _) = Services::with_alice().await;
     let (app, enrolled) = enrol(&services, &alice).await;
     assert!(matches!(enrolled, EnrolmentOutcome::Enrolled(_)), "{enrolled:?}");
-    let (caller, password) = (services.caller(&alice, &["pwd"]), secret(PASSWORD));
+    let (caller, password) = (services.caller(&alice, &["pwd"]).await, secret(PASSWORD));
     let refused = each(&services, &confirmation(&caller, Some(&password))).await;
     assert_eq!(refused, [Some(Denied::SecondFactorRequired); 4]);
     let code = app.code(&services.clock);
@@ -66,7 +66,7 @@ async fn a_session_that_showed_no_second_factor_changes_nothing_of_somebody_who_
     assert_eq!(denied(&wrong), Some(Denied::WrongCode));
     let shown = services.account.confirm(&with(&code)).await.unwrap();
     assert_eq!(denied(&shown), None);
-    let stronger = services.caller(&alice, &["pwd", "otp", "mfa"]);
+    let stronger = services.caller(&alice, &["pwd", "otp", "mfa"]).await;
     assert_eq!(confirm(&services, &stronger, Some(&password)).await, None);
     assert!(services.store.find(alice.id).await.unwrap().is_some());
 }
@@ -78,7 +78,7 @@ async fn a_wrong_password_spends_no_recovery_code() {
     let EnrolmentOutcome::Enrolled(Enrolled { recovery_codes: Some(codes), .. }) = outcome else {
         panic!("{outcome:?}")
     };
-    let (caller, code) = (services.caller(&alice, &["pwd"]), codes.first().unwrap().grouped());
+    let (caller, code) = (services.caller(&alice, &["pwd"]).await, codes.first().unwrap().grouped());
     for (password, expected) in [("guess guess", Some(Denied::WrongPassword)), (PASSWORD, None)] {
         let password = secret(password);
         let shown = confirmation(&caller, Some(&password));
@@ -91,7 +91,8 @@ async fn a_wrong_password_spends_no_recovery_code() {
 #[tokio::test]
 async fn who_logged_in_with_a_password_shows_it_again_and_who_did_with_a_passkey_need_not_at_once() {
     let (services, alice, _) = Services::with_alice().await;
-    let (by_password, by_passkey) = (services.caller(&alice, &["pwd"]), services.caller(&alice, PASSKEY));
+    let (by_password, by_passkey) =
+        (services.caller(&alice, &["pwd"]).await, services.caller(&alice, PASSKEY).await);
     let asked = each(&services, &confirmation(&by_password, None)).await;
     assert_eq!(asked, [Some(Denied::ConfirmationRequired); 4]);
     assert_eq!(confirm(&services, &by_passkey, None).await, None);
@@ -108,13 +109,42 @@ async fn people_without_a_password_change_their_address_and_leave_with_a_passkey
         ..IdentityChange::of(&alice, services.clock.now(), AttemptId::from_bytes([7; 16]))
     };
     services.store.change(&change).await.unwrap();
-    let caller = services.caller(&alice, PASSKEY);
+    let alice = services.stored(ALICE).await;
+    let caller = services.caller(&alice, PASSKEY).await;
     let shown = confirmation(&caller, None);
     let begun = services.account.begin_email_change(&shown, NEW).await.unwrap();
     assert_eq!(begun, Outcome::Done(()));
     assert_eq!(services.mail().await.to, NEW);
     assert_eq!(services.account.delete_account(&shown).await.unwrap(), Outcome::Done(()));
     assert!(services.store.find(alice.id).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_session_that_has_ended_confirms_nothing_whatever_its_token_says() {
+    let (services, alice, _) = Services::with_alice().await;
+    let (caller, password) = (services.caller(&alice, PASSKEY).await, secret(PASSWORD));
+    assert_eq!(confirm(&services, &caller, None).await, None);
+    // As on another node, or in a request whose body came later: nothing in memory knows of it.
+    let (now, later) = (services.clock.now(), services.clock.now() + Lifetime::minutes(20));
+    services.sessions.sessions.end(caller.session, alice.id, (now, later)).await.unwrap();
+    for shown in [None, Some(&password)] {
+        let refused = each(&services, &confirmation(&caller, shown)).await;
+        assert_eq!(refused, [Some(Denied::Gone); 4]);
+    }
+    assert_eq!(services.stored(ALICE).await.revision, alice.revision);
+}
+
+#[tokio::test]
+async fn guesses_with_a_stolen_token_keep_no_other_session_waiting() {
+    let (services, alice, _) = Services::with_alice().await;
+    let (thief, owner) = (services.caller(&alice, &["pwd"]).await, services.caller(&alice, &["pwd"]).await);
+    let (guess, password) = (secret("guess guess"), secret(PASSWORD));
+    let mut last = None;
+    for _ in 0..20 {
+        last = confirm(&services, &thief, Some(&guess)).await;
+    }
+    assert!(matches!(last, Some(Denied::TooMany(_))), "{last:?}");
+    assert_eq!(confirm(&services, &owner, Some(&password)).await, None);
 }
 
 #[tokio::test]
@@ -144,7 +174,7 @@ async fn an_address_that_nobody_verified_is_told_nothing_and_written_to_no_more_
         let alice = services.register(ALICE).await;
         services.change_password(&alice, (PASSWORD, "battery staple"), None).await;
         let present = services.stored(ALICE).await;
-        let (caller, password) = (services.caller(&present, &["pwd"]), secret("battery staple"));
+        let (caller, password) = (services.caller(&present, &["pwd"]).await, secret("battery staple"));
         let gone = services.account.delete_account(&confirmation(&caller, Some(&password))).await.unwrap();
         assert_eq!(gone, Outcome::Done(()));
         mails += services.new_mails().await.len();

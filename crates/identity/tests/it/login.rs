@@ -8,7 +8,7 @@ use sluice_crypto::password_hash::{self, HashMemory};
 use sluice_identity::config::{HardeningConfig, LimitsConfig, Rate, RegistrationConfig};
 use sluice_identity::hardening::HardeningRepository;
 use sluice_identity::{Attempt, IdentityError, IdentityStatus, KnownAs, LoginOutcome, Network, Refusal};
-use sluice_primitives::{Clock, IdentityId, Lifetime, Secret};
+use sluice_primitives::{Clock, IdentityId, Lifetime, Secret, SessionId};
 
 use super::fake::{Setup, World, attempt, home};
 
@@ -291,9 +291,12 @@ async fn an_attempt_that_was_never_looked_at_does_not_count() {
 async fn whoever_is_logged_in_proves_the_password_again_and_is_slowed_down_likewise() {
     let world = world_with_alice().await;
     let alice = world.store.people.lock()[0].id;
-    let verify = async |id: IdentityId, password: &str| {
-        world.login.verify_password(id, &Secret::new(password.to_owned()), home()).await.unwrap()
+    let session = SessionId::from_bytes([5; 16]);
+    let verify_in = async |session: SessionId, id: IdentityId, password: &str| {
+        let password = Secret::new(password.to_owned());
+        world.login.verify_password((id, session), &password, home()).await.unwrap()
     };
+    let verify = async |id, password: &str| verify_in(session, id, password).await;
     assert!(is_in(&verify(alice, PASSWORD).await));
     assert_eq!(verify(alice, "").await, LoginOutcome::Refused(Refusal::Malformed));
     let nobody = IdentityId::from_bytes([9; 16]);
@@ -303,6 +306,8 @@ async fn whoever_is_logged_in_proves_the_password_again_and_is_slowed_down_likew
     }
     assert_eq!(verify(alice, PASSWORD).await, LoginOutcome::TooMany(Lifetime::secs(1)));
     assert!(is_in(&world.log_in(ALICE, PASSWORD).await), "guesses there are not guesses here");
+    let another = SessionId::from_bytes([6; 16]);
+    assert!(is_in(&verify_in(another, alice, PASSWORD).await), "nor are they those of another session");
 }
 
 #[tokio::test]

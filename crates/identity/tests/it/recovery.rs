@@ -119,7 +119,7 @@ async fn an_account_that_was_never_verified_is_recovered_without_what_its_maker_
     let services = Services::new().await;
     let made = services.register(ALICE).await;
     services.account.set_username(made.id, "The thief").await.unwrap();
-    services.store.add(&given::factor(made.id, 0), Some(&[[1; 32]])).await.unwrap();
+    services.store.add(&given::factor(made.id, 0), made.revision, Some(&[[1; 32]])).await.unwrap();
     services.new_mails().await;
     begin(&services, ALICE).await;
     let ticket = ticket(&services, &link(&services.mail().await)).await.unwrap();
@@ -134,7 +134,7 @@ async fn an_account_that_was_never_verified_is_recovered_without_what_its_maker_
 async fn second_factors_of_a_verified_account_stay_when_it_is_recovered() {
     let (services, alice, _) = Services::with_alice().await;
     services.account.set_username(alice.id, "Alice").await.unwrap();
-    services.store.add(&given::factor(alice.id, 0), None).await.unwrap();
+    services.store.add(&given::factor(alice.id, 0), alice.revision, None).await.unwrap();
     begin(&services, ALICE).await;
     let ticket = ticket(&services, &link(&services.mail().await)).await.unwrap();
     services.account.finish_recovery(ticket.expose(), &secret(NEW), network()).await.unwrap();

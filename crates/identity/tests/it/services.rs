@@ -14,12 +14,12 @@ use sluice_identity::config::{Config, LimitsConfig, RegistrationConfig};
 use sluice_identity::factor::FactorService;
 use sluice_identity::identity::IdentityRepository;
 use sluice_identity::mail::{MailDelivery, MailError, MailFate, MailTransport, RenderedMail};
-use sluice_identity::session::{Caller, RefreshOutcome, SessionService, TokenPair, acr_of};
+use sluice_identity::session::{Caller, RefreshOutcome, SessionService, TokenPair};
 use sluice_identity::{
     Attempt, Email, Identity, LoginOutcome, LoginService, Network, RegistrationOutcome, RegistrationParts,
     RegistrationService, SignUp,
 };
-use sluice_primitives::{Clock, ManualClock, NetworkId, Secret, SeededRng, SessionId, Timestamp};
+use sluice_primitives::{Lifetime, ManualClock, NetworkId, Secret, SeededRng, SessionId, Timestamp};
 use sluice_store_contract::MemoryStore;
 use sluice_store_contract::people::{People, PeopleServices, account_links};
 pub(crate) use sluice_store_contract::people::{mailed_code as code, mailed_token as token};
@@ -171,17 +171,20 @@ impl Services {
         (current, new): (&str, &str),
         keep: Option<SessionId>,
     ) -> Outcome<Option<TokenPair>> {
-        let (caller, current, new) = (self.caller(alice, &["pwd"]), secret(current), secret(new));
+        let (caller, current, new) = (self.caller(alice, &["pwd"]).await, secret(current), secret(new));
         let confirmation = confirmation(&caller, Some(&current));
         let change = PasswordChange { confirmation, new: &new, keep };
         self.account.change_password(&change).await.unwrap()
     }
 
     /// Somebody who has signed in just now, in these ways.
-    pub(crate) fn caller(&self, identity: &Identity, amr: &[&str]) -> Caller {
+    pub(crate) async fn caller(&self, identity: &Identity, amr: &[&str]) -> Caller {
         let amr: Vec<String> = amr.iter().map(|method| (*method).to_owned()).collect();
-        let (session, authenticated_at) = (SessionId::from_bytes([5; 16]), self.clock.now());
-        Caller { identity: identity.id, session, authenticated_at, acr: acr_of(&amr).to_owned(), amr }
+        let identity = self.store.find(identity.id).await.unwrap().unwrap();
+        // Later than what was revoked just now.
+        self.clock.advance(Lifetime::millis(1));
+        let begun = self.sessions.begin(&identity, amr, "test/1.0", network()).await.unwrap();
+        self.sessions.authenticate(begun.access_token.expose()).unwrap()
     }
 
     pub(crate) async fn stored(&self, email: &str) -> Identity {

@@ -13,13 +13,13 @@ impl Data {
         self.factors.values().filter(move |factor| factor.identity == identity)
     }
 
-    fn add_factor(&mut self, factor: &Factor, codes: Option<&[[u8; 32]]>) -> AddedFactor {
+    fn add_factor(&mut self, factor: &Factor, revision: i64, codes: Option<&[[u8; 32]]>) -> AddedFactor {
         let key = (factor.identity, factor.id);
-        if !self.identities.contains_key(&factor.identity) {
-            return AddedFactor::Unknown;
-        }
         if self.factors.contains_key(&key) {
             return AddedFactor::Added;
+        }
+        if self.identities.get(&factor.identity).is_none_or(|owner| owner.revision != revision) {
+            return AddedFactor::Unknown;
         }
         if u32::try_from(self.factors_of(factor.identity).count()).is_ok_and(|count| count >= MAX_FACTORS) {
             return AddedFactor::TooMany;
@@ -45,9 +45,14 @@ impl Data {
 
 #[async_trait]
 impl FactorRepository for MemoryStore {
-    async fn add(&self, factor: &Factor, codes: Option<&[[u8; 32]]>) -> Result<AddedFactor, StoreError> {
+    async fn add(
+        &self,
+        factor: &Factor,
+        revision: i64,
+        codes: Option<&[[u8; 32]]>,
+    ) -> Result<AddedFactor, StoreError> {
         check([factor.name.as_str(), factor.sealed.as_str()])?;
-        self.write(|data| data.add_factor(factor, codes)).await
+        self.write(|data| data.add_factor(factor, revision, codes)).await
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {

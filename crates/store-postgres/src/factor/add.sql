@@ -2,5 +2,6 @@ INSERT INTO factor (identity_id, factor_id, kind, name, sealed, created_at, last
 SELECT i.identity_id, $2, $4, $5, $6, $7, $8, $9
 FROM identity AS i
 WHERE i.identity_id = $1
+  AND i.revision = $10
   AND (SELECT count(*) FROM factor AS f WHERE f.identity_id = $1) < $3
 ON CONFLICT (identity_id, factor_id) DO NOTHING

@@ -33,7 +33,12 @@ const MOST: i64 = MAX_FACTORS as i64;
 
 #[async_trait]
 impl FactorRepository for PostgresStore {
-    async fn add(&self, factor: &Factor, codes: Option<&[[u8; 32]]>) -> Result<AddedFactor, StoreError> {
+    async fn add(
+        &self,
+        factor: &Factor,
+        revision: i64,
+        codes: Option<&[[u8; 32]]>,
+    ) -> Result<AddedFactor, StoreError> {
         storable::text("the name of a factor", &factor.name)?;
         storable::text("a sealed factor", &factor.sealed)?;
         let identity = factor.identity.as_uuid();
@@ -43,8 +48,8 @@ impl FactorRepository for PostgresStore {
         let mut transaction = Transaction::new().then(LOCK, vec![&identity]);
         if codes.is_some() {
             transaction = transaction
-                .then(FORGET_CODES_IF_NEW, vec![&identity, &factor.id, &MOST])
-                .then(PUT_CODES_IF_NEW, vec![&identity, &factor.id, &MOST, &hashes]);
+                .then(FORGET_CODES_IF_NEW, vec![&identity, &factor.id, &MOST, &revision])
+                .then(PUT_CODES_IF_NEW, vec![&identity, &factor.id, &MOST, &hashes, &revision]);
         }
         let transaction = transaction
             .then(
@@ -59,12 +64,17 @@ impl FactorRepository for PostgresStore {
                     &created_at,
                     &last_used_at,
                     &factor.counter,
+                    &revision,
                 ],
             )
-            .then(ADDED, vec![&identity, &factor.id]);
+            .then(ADDED, vec![&identity, &factor.id, &revision]);
         let committed = self.serial.commit(&transaction).await?;
         let Some(row) = committed.row() else { return Ok(AddedFactor::Unknown) };
-        Ok(if column(row, 0)? { AddedFactor::Added } else { AddedFactor::TooMany })
+        Ok(match (column(row, 0)?, column(row, 1)?) {
+            (true, _) => AddedFactor::Added,
+            (false, true) => AddedFactor::TooMany,
+            (false, false) => AddedFactor::Unknown,
+        })
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {

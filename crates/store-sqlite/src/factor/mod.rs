@@ -30,11 +30,16 @@ const ALL_RECOVERY_CODES_LEFT: &str = include_str!("all_recovery_codes_left.sql"
 
 #[async_trait]
 impl FactorRepository for SqliteStore {
-    async fn add(&self, factor: &Factor, codes: Option<&[[u8; 32]]>) -> Result<AddedFactor, StoreError> {
+    async fn add(
+        &self,
+        factor: &Factor,
+        revision: i64,
+        codes: Option<&[[u8; 32]]>,
+    ) -> Result<AddedFactor, StoreError> {
         row::check("name", &factor.name)?;
         row::check("factor", &factor.sealed)?;
         let (factor, codes) = (factor.clone(), codes.map(<[_]>::to_vec));
-        self.write(move |write| stored::add(write, &factor, codes.as_deref())).await
+        self.write(move |write| stored::add(write, &factor, revision, codes.as_deref())).await
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {

@@ -35,13 +35,14 @@ pub(super) fn factor(row: &Row<'_>) -> Result<Factor, SqliteError> {
 pub(super) fn add(
     write: &mut Write<'_>,
     factor: &Factor,
+    revision: i64,
     codes: Option<&[[u8; 32]]>,
 ) -> Result<AddedFactor, SqliteError> {
     let (identity, id) = (factor.identity.as_bytes(), factor.id.as_bytes());
     if write.row(IS_THERE, (identity, id), |_| Ok(()))?.is_some() {
         return Ok(AddedFactor::Added);
     }
-    match write.row(ROOM, [identity], |row| Ok(row.get::<_, u32>(0)?))? {
+    match write.row(ROOM, params![identity, revision], |row| Ok(row.get::<_, u32>(0)?))? {
         None => return Ok(AddedFactor::Unknown),
         Some(factors) if factors >= MAX_FACTORS => return Ok(AddedFactor::TooMany),
         Some(_) => {}

@@ -47,7 +47,7 @@ impl FactorService {
         let known = known.iter().map(|(_, known)| known.passkey.cred_id().clone()).collect();
         Ok(party.register(identity, known).and_then(|(options, state)| {
             let (now, rng) = (self.parts.clock.now(), &*self.parts.rng);
-            let registration = Registration { beginning: Beginning::new(identity.id, now, rng), state };
+            let registration = Registration { beginning: Beginning::new(identity, now, rng), state };
             let state = registration.seal((context, now), &self.parts.in_flight, rng)?;
             Some(PasskeyChallenge { options, state })
         }))
@@ -64,7 +64,7 @@ impl FactorService {
     ) -> Result<EnrolmentOutcome, IdentityError> {
         let whence = (new.context, self.parts.clock.now());
         let ceremony = Registration::open(new.state, whence, &self.parts.in_flight);
-        let ceremony = ceremony.filter(|ceremony| ceremony.beginning.is_of(identity.id));
+        let ceremony = ceremony.filter(|ceremony| ceremony.beginning.is_of(identity));
         let (Some(party), Some(ceremony)) = (&self.parts.passkeys, ceremony) else {
             return Ok(EnrolmentOutcome::Expired);
         };

@@ -13,7 +13,7 @@ fn network(n: u32) -> Network {
 }
 
 fn from(account: LoginNameHash, network: Network) -> Guesser {
-    Guesser { account, network: Some(network), known_browser: false }
+    Guesser { account, network: Some(network), standing: Standing::Stranger }
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_neighbour_who_guesses_all_the_time_keeps_out_nobody_who_is_known() {
     }
     assert!(lockout.guess(from([3; 32], network(1)), now).is_err());
     assert!(lockout.guess(from(ALICE, network(1)), now).is_err());
-    let alice_at_home = Guesser { known_browser: true, ..from(ALICE, network(1)) };
+    let alice_at_home = Guesser { standing: Standing::KnownBrowser, ..from(ALICE, network(1)) };
     assert!(lockout.guess(alice_at_home, now).is_ok());
     assert!(lockout.guess(from([BOB[0] + 1; 32], network(2)), now).is_ok());
 }
@@ -82,26 +82,26 @@ fn a_neighbour_who_guesses_all_the_time_keeps_out_nobody_who_is_known() {
 #[test]
 fn a_known_browser_may_not_guess_for_ever_either() {
     let lockout = lockout();
-    let thief = Guesser { known_browser: true, ..from(ALICE, network(1)) };
+    let thief = Guesser { standing: Standing::KnownBrowser, ..from(ALICE, network(1)) };
     assert_eq!((0..100).take_while(|_| lockout.guess(thief, START).is_ok()).count(), 6);
 }
 
 #[test]
 fn a_cookie_that_is_taken_to_many_networks_gives_no_more_guesses() {
     let lockout = lockout();
-    let thief = |n| Guesser { known_browser: true, ..from(ALICE, network(n)) };
+    let thief = |n| Guesser { standing: Standing::KnownBrowser, ..from(ALICE, network(n)) };
     assert_eq!((0..100).filter(|n| lockout.guess(thief(*n), START).is_ok()).count(), 6);
 }
 
 #[test]
 fn where_everybody_is_one_network_strangers_do_not_keep_the_owner_out_and_still_do_not_guess_for_ever() {
     let lockout = lockout();
-    let anywhere = |account| Guesser { account, network: None, known_browser: false };
+    let anywhere = |account| Guesser { account, network: None, standing: Standing::Stranger };
     let guess = lockout.guess(anywhere(ALICE), START).ok().unwrap();
     lockout.was_right(&guess);
     assert_eq!((0..1000).filter(|_| lockout.guess(anywhere(ALICE), START).is_ok()).count(), 51);
     assert_eq!(lockout.guess(anywhere(ALICE), START).err(), Some(Lifetime::secs(1)));
-    let at_home = Guesser { known_browser: true, ..anywhere(ALICE) };
+    let at_home = Guesser { standing: Standing::KnownBrowser, ..anywhere(ALICE) };
     assert!(lockout.guess(at_home, START).is_ok());
     for n in 3..=255 {
         assert!(lockout.guess(anywhere([n; 32]), START).is_ok(), "the others are not slowed down");

@@ -1,9 +1,10 @@
 //! Authenticator apps.
 
+use sluice_identity::Identity;
 use sluice_identity::factor::{
     EnrolmentOutcome, FactorCheck, FactorProof, MAX_FACTORS, RECOVERY_CODES, Shown,
 };
-use sluice_primitives::{Clock, Lifetime};
+use sluice_primitives::{AttemptId, Clock, Lifetime};
 
 use super::world::{App, World, network};
 
@@ -50,6 +51,26 @@ async fn a_ticket_is_good_for_a_quarter_of_an_hour_and_its_person() {
     let code = app.code(&world.clock);
     let late = world.service.confirm_totp(&world.alice, &begun.ticket, &code, "").await.unwrap();
     assert_eq!(late, EnrolmentOutcome::Expired);
+    assert!(world.has_no_factor().await);
+}
+
+#[tokio::test]
+async fn an_enrolment_that_was_begun_before_another_password_ends_with_it() {
+    use sluice_identity::identity::{IdentityChange, IdentityDirectory, NewCredential};
+    let world = World::new().await;
+    let begun = world.service.begin_totp(&world.alice);
+    let code = App::scan(&begun.secret_base32).code(&world.clock);
+    let change = IdentityChange {
+        credential: Some(NewCredential { stored: "$argon2id$another".to_owned(), hardening: false }),
+        ..IdentityChange::of(&world.alice, world.clock.now(), AttemptId::from_bytes([7; 16]))
+    };
+    world.store.change(&change).await.unwrap();
+    // Whoever looked at the record before, and whoever looks at it now.
+    for alice in [world.alice.clone(), Identity { revision: world.alice.revision + 1, ..world.alice.clone() }]
+    {
+        let outcome = world.service.confirm_totp(&alice, &begun.ticket, &code, "").await.unwrap();
+        assert_eq!(outcome, EnrolmentOutcome::Expired);
+    }
     assert!(world.has_no_factor().await);
 }
 
@@ -167,7 +188,7 @@ async fn a_secret_that_is_moved_to_somebody_else_is_none() {
     let bob = world.verified("bob@example.com").await;
     let stolen = world.store.of_identity(world.alice.id).await.unwrap().remove(0);
     let stolen = Factor { identity: bob.id, ..stolen };
-    world.store.add(&stolen, None).await.unwrap();
+    world.store.add(&stolen, bob.revision, None).await.unwrap();
     let code = app.code(&world.clock);
     let checked = world.service.check(&bob, FactorProof::Totp(&code), b"", network()).await;
     assert_eq!(checked.unwrap(), FactorCheck::Wrong);

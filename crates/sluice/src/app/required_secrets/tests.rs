@@ -68,7 +68,7 @@ impl World {
             last_used_at: None,
             counter: 0,
         };
-        FactorRepository::add(&*self.stores.repositories(), &factor, None).await.unwrap();
+        FactorRepository::add(&*self.stores.repositories(), &factor, 1, None).await.unwrap();
     }
 }
 
