@@ -2,7 +2,7 @@
 # Measures gateways that do one job (check a token, tell the application who calls, pass the request on), one after the other on this machine, the
 # load generator and the backend beside them. CPU is user and system time of each program per request.
 #
-#   tests/load/gateway.sh [nginx] [auth_request] [haproxy] [varnish] [caddy] [sluice] [distinct=TOKENS] [markers=MARKERS] [turns=ROUNDS] [validation] [blocking]
+#   tests/load/gateway.sh [nginx] [auth_request] [haproxy] [varnish] [caddy] [sluice] [distinct=TOKENS] [markers=MARKERS] [turns=ROUNDS] [knee=ROUNDS] [validation] [blocking]
 #
 # SECONDS_EACH (10) and CONNECTIONS ("64 256") say how long and how many. SLUICE_BIN and EXAMPLES name what was built. What the numbers
 # mean is in docs/benchmarks.md.
@@ -226,6 +226,38 @@ measure_turns() { # measure_turns <rounds>
   stop_proxy
 }
 
+# How late answers are at half of what can be had: nginx that checks nothing and Sluice, open loop, in turns. The rate is half of the
+# smaller knee.
+measure_knee() { # measure_knee <rounds>
+  local connections round name rate
+  local -A gateway=() knee=()
+  start_plain_nginx
+  gateway=([nginx]="http://127.0.0.1:$LISTEN" [Sluice]="http://127.0.0.1:$GATEWAY")
+  for connections in $CONNECTIONS; do
+    for name in nginx Sluice; do
+      knee[$name]=$(bench_gateway "${gateway[$name]}" "$connections" --find-knee | awk '{ print $1 }')
+      printf '%-36s %4d  %8.0f/s\n' "knee of $name" "$connections" "${knee[$name]}"
+    done
+    rate=$(printf '%s\n' "${knee[@]}" | sort -n | awk 'NR == 1 { print int($1 / 2) }')
+    for round in $(seq "$1"); do
+      for name in nginx Sluice; do
+        bench_gateway "${gateway[$name]}" "$connections" --rate "$rate" |
+          awk -v name="$name at half of the knee" -v connections="$connections" \
+            '{ printf "%-36s %4d  %8.0f/s  p50 %6.2f ms  p99 %7.2f ms  %d errors\n", name, connections, $1, $2, $3, $4 }'
+      done
+    done
+  done
+  stop_proxy
+}
+
+bench_gateway() { # bench_gateway <gateway> <connections> <option…>: rate, p50 and p99 in ms, errors
+  local gateway=$1 connections=$2
+  shift 2
+  "$PROGRAM" bench gateway --public-url "http://127.0.0.1:$PORT" --admin-url "http://127.0.0.1:$ADMIN_PORT" --gateway-url "$gateway" \
+    --path /orders --scope orders.read -c "$connections" --duration "${SECONDS_EACH}s" --no-floor --json "$@" 2>>"$FOLDER/bench.log" |
+    python3 -c 'import json, sys; run = json.load(sys.stdin); late = run["latency_ms"]; print(run["ops_per_second"], late["p50"], late["p99"], run["errors"])'
+}
+
 measure_validation() {
   start_floor
   measure 'floor: an empty handler' "http://127.0.0.1:$FLOOR_PORT/" "$FOLDER/opaque.token" "floor=$FLOOR"
@@ -242,6 +274,7 @@ for part in "${@:-nginx sluice validation auth_request haproxy varnish caddy blo
       nginx | auth_request | haproxy | varnish | caddy | sluice | validation | blocking) "measure_$one" ;;
       distinct=*) measure_distinct "${one#distinct=}" ;;
       turns=*) measure_turns "${one#turns=}" ;;
+      knee=*) measure_knee "${one#knee=}" ;;
       markers=*) measure_markers "${one#markers=}" ;;
       *) echo "there is no part $one" >&2; exit 2 ;;
     esac

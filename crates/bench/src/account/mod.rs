@@ -1,11 +1,12 @@
 //! CPU of processes and work of the database, before and after a run.
 //!
 //! [`Accountant::snapshot`] before and after, [`Accountant::costs`] between the two. `processes`: `/proc`. `postgres`:
-//! PostgreSQL's own views. `storage`: rows and bytes. [`machine`]: what it all ran on.
+//! PostgreSQL's own views. `storage`: rows and bytes. `rest`: waiting until nobody does anything. [`machine`]: what it all ran on.
 
 pub mod machine;
 mod postgres;
 pub(crate) mod processes;
+mod rest;
 mod storage;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::target::{Target, TargetError};
 pub(crate) use postgres::Postgres;
 
 pub use postgres::Work;
+pub use rest::Rest;
 pub use storage::Storage;
 
 /// What a run cost, from one [`Accountant::snapshot`] to a later one.

@@ -10,6 +10,8 @@ use crate::target::{Target, disk};
 const ORDERED_ID: &str = "(lpad(to_hex(((extract(epoch FROM clock_timestamp()) - $2::double precision \
                           - random() * $3::double precision) * 1000)::bigint), 12, '0') || '7' \
                           || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid";
+const NOW: &str = "/* sluice bench */ SELECT lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0') \
+                   || '70008000000000000000'";
 const COLUMNS: &str = "/* sluice bench */ SELECT quote_ident(column_name) FROM information_schema.columns \
                        WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position";
 /// A grant and a person take so many bytes with indexes and what is left free in their pages, and the log beside them.
@@ -71,28 +73,61 @@ pub(super) struct Bulk<'a> {
     statements: Option<[String; 2]>,
 }
 
+/// Grants that were made by logins, on their way to places among those that are loaded.
+const SET_ASIDE: &str = "sluice_bench_set_aside";
+
 impl<'a> Bulk<'a> {
     pub(super) const fn new(postgres: &'a Postgres) -> Self {
         Self { postgres, statements: None }
     }
 
+    /// Where the database's time is, as an id that is smaller than those of all grants to be made.
+    pub(super) async fn now(&self) -> Result<String, BenchError> {
+        let row = self.postgres.client().query_one(NOW, &[]).await.map_err(AccountError::from)?;
+        Ok(row.get(0))
+    }
+
+    /// Takes the grants made from `since` on ([`now`](Self::now)) out of the table, for [`load`](Self::load) to put them back among the
+    /// clones, an equal part with each of so many slices. They had lain side by side.
+    pub(super) async fn set_aside(&self, since: &str, slices: u32) -> Result<(), BenchError> {
+        let grants = GRANT.name;
+        let steps = format!(
+            "/* sluice bench */ CREATE TEMPORARY TABLE {SET_ASIDE} AS \
+             SELECT *, ntile({slices}) OVER (ORDER BY random()) - 1 AS slice FROM {grants} WHERE grant_id >= '{since}'::uuid; \
+             DELETE FROM {grants} WHERE grant_id >= '{since}'::uuid"
+        );
+        let client = self.postgres.client();
+        client.batch_execute(&steps).await.map_err(AccountError::from)?;
+        // What they leave is filled by the first clones.
+        client
+            .batch_execute(&format!("/* sluice bench */ VACUUM {grants}"))
+            .await
+            .map_err(AccountError::from)?;
+        Ok(())
+    }
+
+    /// After the last slice.
+    pub(super) async fn all_are_back(&self) -> Result<(), BenchError> {
+        let drop = format!("/* sluice bench */ DROP TABLE {SET_ASIDE}");
+        Ok(self.postgres.client().batch_execute(&drop).await.map_err(AccountError::from)?)
+    }
+
     /// So many grants and people more, made in this part of the time.
     pub(super) async fn load(&mut self, target: &Target, rows: u64, slice: Slice) -> Result<(), BenchError> {
-        if rows == 0 {
-            return Ok(());
-        }
         let (rows, client) = (i64::try_from(rows).unwrap_or(i64::MAX), self.postgres.client());
         let (ago, length) = slice.seconds();
-        for statement in self.statements(target).await? {
-            client.execute(statement, &[&rows, &ago, &length]).await.map_err(AccountError::from)?;
-        }
+        let number = i32::try_from(slice.slice).unwrap_or(i32::MAX);
+        let [grants, people] = self.statements(target).await?;
+        client.execute(grants, &[&rows, &ago, &length, &number]).await.map_err(AccountError::from)?;
+        client.execute(people, &[&rows, &ago, &length]).await.map_err(AccountError::from)?;
         Ok(())
     }
 
     async fn statements(&mut self, target: &Target) -> Result<&[String; 2], BenchError> {
         if self.statements.is_none() {
             somebody(target).await?;
-            let grants = format!("{} {}", made(), self.insert(&GRANT).await?);
+            let columns = self.columns(&GRANT).await?;
+            let grants = format!("{} {}", made(), among_clones(&GRANT, &columns).map_err(BenchError::Usage)?);
             let (person, name) = (self.insert(&IDENTITY).await?, self.insert(&LOGIN_NAME).await?);
             let people = format!("{}, person AS ({person}) {name}", made());
             self.statements = Some([grants, people]);
@@ -102,9 +137,12 @@ impl<'a> Bulk<'a> {
 
     /// An insert of clones of the table's first row.
     async fn insert(&self, table: &Table) -> Result<String, BenchError> {
+        insert(table, &self.columns(table).await?).map_err(BenchError::Usage)
+    }
+
+    async fn columns(&self, table: &Table) -> Result<Vec<String>, BenchError> {
         let rows = self.postgres.client().query(COLUMNS, &[&table.name]).await.map_err(AccountError::from)?;
-        let columns: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-        insert(table, &columns).map_err(BenchError::Usage)
+        Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
     /// What autovacuum would do sooner or later is done now, and not while something is measured.
@@ -126,6 +164,28 @@ fn made() -> String {
 }
 
 fn insert(table: &Table, columns: &[String]) -> Result<String, String> {
+    let (name, values) = (table.name, values(table, columns)?.join(", "));
+    let columns = columns.join(", ");
+    Ok(format!(
+        "INSERT INTO {name} ({columns}) SELECT {values} FROM made CROSS JOIN (SELECT * FROM {name} LIMIT 1) AS template"
+    ))
+}
+
+/// Clones of one that was set aside and those of slice `$4` themselves, shuffled.
+fn among_clones(table: &Table, columns: &[String]) -> Result<String, String> {
+    let (name, values) = (table.name, values(table, columns)?);
+    let named: Vec<_> =
+        values.iter().zip(columns).map(|(value, column)| format!("{value} AS {column}")).collect();
+    let (named, columns) = (named.join(", "), columns.join(", "));
+    Ok(format!(
+        "INSERT INTO {name} ({columns}) SELECT {columns} FROM (SELECT {named}, random() AS place FROM made \
+         CROSS JOIN (SELECT * FROM {SET_ASIDE} LIMIT 1) AS template \
+         UNION ALL SELECT {columns}, random() FROM {SET_ASIDE} WHERE slice = $4::integer) AS placed ORDER BY place"
+    ))
+}
+
+/// What a clone has in each column.
+fn values(table: &Table, columns: &[String]) -> Result<Vec<String>, String> {
     let Table { name, differs } = table;
     if let Some((missing, _)) =
         differs.iter().find(|(column, _)| !columns.iter().any(|known| known == column))
@@ -134,17 +194,11 @@ fn insert(table: &Table, columns: &[String]) -> Result<String, String> {
             "this database has no column {missing} in a table {name}: rows cannot be cloned"
         ));
     }
-    let values: Vec<_> = columns
-        .iter()
-        .map(|column| match differs.iter().find(|(known, _)| known == column) {
-            Some((_, value)) => (*value).to_owned(),
-            None => format!("template.{column}"),
-        })
-        .collect();
-    let (columns, values) = (columns.join(", "), values.join(", "));
-    Ok(format!(
-        "INSERT INTO {name} ({columns}) SELECT {values} FROM made CROSS JOIN (SELECT * FROM {name} LIMIT 1) AS template"
-    ))
+    let value = |column: &String| match differs.iter().find(|(known, _)| known == column) {
+        Some((_, value)) => (*value).to_owned(),
+        None => format!("template.{column}"),
+    };
+    Ok(columns.iter().map(value).collect())
 }
 
 /// A person to clone.
@@ -195,6 +249,18 @@ mod tests {
             sql,
             "INSERT INTO login_name (name_hash, added_later, identity_id) SELECT made.name, template.added_later, made.id \
              FROM made CROSS JOIN (SELECT * FROM login_name LIMIT 1) AS template"
+        );
+    }
+
+    #[test]
+    fn what_was_set_aside_comes_back_as_it_was() {
+        let table = Table { name: "coin", differs: &[("id", "made.id")] };
+        let sql = among_clones(&table, &columns(&["id", "year"])).unwrap();
+        assert_eq!(
+            sql,
+            "INSERT INTO coin (id, year) SELECT id, year FROM (SELECT made.id AS id, template.year AS year, random() AS place \
+             FROM made CROSS JOIN (SELECT * FROM sluice_bench_set_aside LIMIT 1) AS template \
+             UNION ALL SELECT id, year, random() FROM sluice_bench_set_aside WHERE slice = $4::integer) AS placed ORDER BY place"
         );
     }
 

@@ -3,8 +3,9 @@
 //! `bulk`: rows by the million, cloned from those that the server made. `regions`: grants that are real, spread among them.
 //! `work`: what users do. `curve`: what came of it.
 //!
-//! What is loaded was made over the last thirty days, as its ids say. Real grants are made by logins between the slices of a load, so that
-//! their places in the table are spread evenly: whoever refreshes each of them once touches its pages as if all grants were drawn from.
+//! What is loaded was made over the last thirty days, as its ids say. Real grants are made by logins and shuffled among it, so that
+//! whoever refreshes each of them once touches the pages of the table as if all grants were drawn from. Their ids are of today: the pages
+//! of the index that hold them are few.
 
 mod bulk;
 mod curve;
@@ -35,6 +36,8 @@ use work::{Logins, RefreshEach};
 
 /// Of the grants to be refreshed, one in so many warms up.
 const WARM_UP_SHARE: usize = 20;
+/// How long what a load has left behind may go on.
+const LONGEST_REST: Duration = Duration::from_secs(15 * 60);
 
 /// What a growing database is told.
 #[derive(Debug, Clone, Args)]
@@ -101,7 +104,14 @@ async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result
         ));
     };
     bulk::check_disk(sizes.last().copied().unwrap_or_default(), args.own.dsn.is_none())?;
-    let mut site = Site { args, interrupt, target: &target, accountant: &accountant, points: Vec::new() };
+    let mut site = Site {
+        args,
+        interrupt,
+        target: &target,
+        accountant: &accountant,
+        points: Vec::new(),
+        waits: Vec::new(),
+    };
     let logins = Arc::new(Logins::prepared(&target).await?);
     let introspect = site.prepared(&Kind::Introspect(IntrospectOptions::default())).await?;
     let register = site.prepared(&Kind::Register).await?;
@@ -109,6 +119,7 @@ async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result
     for grants in sizes {
         regions.grow(&target, &logins, &mut bulk, (grants, args.sample.get())).await?;
         bulk.tidy().await?;
+        site.settle(&format!("at {grants}")).await?;
         site.over_time("login", grants, Arc::<Logins>::clone(&logins)).await?;
         site.refresh(grants, &logins, &regions).await?;
         site.over_time("introspect", grants, Arc::clone(&introspect)).await?;
@@ -120,7 +131,8 @@ async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result
     let mut on = machine::describe();
     on.extend(machine::program(program));
     on.extend(accountant.database().await?);
-    Ok(GrowthReport { points: site.points, settings: target.settings(), machine: on })
+    let settings = target.settings().into_iter().chain(site.waits).collect();
+    Ok(GrowthReport { points: site.points, settings, machine: on })
 }
 
 /// Where it is measured.
@@ -130,9 +142,19 @@ struct Site<'a> {
     target: &'a Target,
     accountant: &'a Accountant,
     points: Vec<GrowthPoint>,
+    /// How long the machine took to come to rest: at which size, and how long.
+    waits: Vec<(String, String)>,
 }
 
 impl Site<'_> {
+    /// What a load leaves to be done is done before anything is measured.
+    async fn settle(&mut self, at: &str) -> Result<(), BenchError> {
+        let told = self.accountant.settle(LONGEST_REST).await?.to_string();
+        eprintln!("rest {at}: {told}");
+        self.waits.push((format!("rest {at}"), told));
+        Ok(())
+    }
+
     async fn prepared(&self, kind: &Kind) -> Result<Arc<dyn Scenario>, BenchError> {
         let mut scenario = kind.scenario(&Dialect::Hydra)?;
         scenario.prepare(self.target, self.args.connections.get()).await.map_err(BenchError::Prepare)?;

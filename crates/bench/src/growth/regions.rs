@@ -8,7 +8,7 @@ use crate::error::BenchError;
 use crate::scenario::each;
 use crate::target::Target;
 
-/// Between two slices of a load, people log in.
+/// A load is told after each slice.
 const SLICES: u32 = 40;
 
 /// What was loaded in one go.
@@ -23,7 +23,7 @@ struct Region {
 pub(super) struct Regions(Vec<Region>);
 
 impl Regions {
-    /// Loads up to so many, with so many real grants spread among them.
+    /// Makes so many real grants, loads up to so many others, and spreads the real ones among these.
     pub(super) async fn grow(
         &mut self,
         target: &Target,
@@ -33,20 +33,20 @@ impl Regions {
     ) -> Result<(), BenchError> {
         let loaded: u64 = self.0.iter().map(|region| region.loaded).sum();
         let rows = grants.saturating_sub(loaded);
-        let mut region = Region { loaded: rows, real: Vec::with_capacity(sample) };
-        for slice in 0..SLICES {
-            let until_now = |all: u64| u64::from(slice + 1) * all / u64::from(SLICES);
-            let until = usize::try_from(until_now(sample as u64)).unwrap_or(sample);
-            let made =
-                each(target, until - region.real.len(), async |agent, _| logins.one(agent).await).await?;
-            region.real.extend(made.into_iter().map(|token| Arc::new(Mutex::new(token))));
-            let slice_rows = until_now(rows) - u64::from(slice) * rows / u64::from(SLICES);
-            bulk.load(target, slice_rows, Slice { slice, slices: SLICES }).await?;
-            if slice_rows > 0 {
-                eprintln!("loaded {} of {grants} grants and people", loaded + until_now(rows));
+        let since = bulk.now().await?;
+        let made = each(target, sample, async |agent, _| logins.one(agent).await).await?;
+        let real = made.into_iter().map(|token| Arc::new(Mutex::new(token))).collect();
+        if rows > 0 {
+            bulk.set_aside(&since, SLICES).await?;
+            let until_now = |slice: u32| u64::from(slice) * rows / u64::from(SLICES);
+            for slice in 0..SLICES {
+                let here = Slice { slice, slices: SLICES };
+                bulk.load(target, until_now(slice + 1) - until_now(slice), here).await?;
+                eprintln!("loaded {} of {grants} grants and people", loaded + until_now(slice + 1));
             }
+            bulk.all_are_back().await?;
         }
-        self.0.push(region);
+        self.0.push(Region { loaded: rows, real });
         Ok(())
     }
 
