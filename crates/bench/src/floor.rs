@@ -19,6 +19,8 @@ pub(crate) use service::serve;
 
 /// Before it is measured.
 const WARM_UP: Duration = Duration::from_millis(300);
+/// Floors that are further apart than this are told: what is counted in them is known no better.
+const APART: f64 = 1.2;
 
 /// What the floor's process is told.
 #[derive(Debug, Clone, Args)]
@@ -36,20 +38,49 @@ pub(crate) struct Floor {
     pub(crate) nginx: Option<f64>,
 }
 
+/// The floors before and after what is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Around {
+    pub(crate) before: Floor,
+    pub(crate) after: Floor,
+}
+
 impl Floor {
-    /// Halfway between what was measured before and after.
-    pub(crate) fn between(before: Self, after: Self) -> Self {
+    /// The smaller of both: what others are counted in.
+    pub(crate) fn lowest(self) -> f64 {
+        self.nginx.map_or(self.hyper, |nginx| nginx.min(self.hyper))
+    }
+}
+
+impl Around {
+    /// Halfway between both.
+    pub(crate) fn floor(self) -> Floor {
+        let Self { before, after } = self;
         let nginx = before.nginx.zip(after.nginx);
-        Self {
+        Floor {
             hyper: f64::midpoint(before.hyper, after.hyper),
             nginx: nginx.map(|(before, after)| f64::midpoint(before, after)),
         }
     }
 
-    /// The smaller of both: what others are counted in.
-    pub(crate) fn lowest(self) -> f64 {
-        self.nginx.map_or(self.hyper, |nginx| nginx.min(self.hyper))
+    /// What to beware of when something is counted in this floor, if anything: hyper and nginx are far apart, or before and after.
+    pub(crate) fn caution(self) -> Option<String> {
+        let Floor { hyper, nginx } = self.floor();
+        let nginx = nginx.filter(|nginx| are_apart(hyper, *nginx));
+        let peers = nginx.map(|nginx| {
+            format!("hyper {hyper:.1} µs, nginx {nginx:.1} µs: more than 20 % apart, and the smaller counts")
+        });
+        let (before, after) = (self.before.lowest(), self.after.lowest());
+        let times = are_apart(before, after).then(|| {
+            format!("{before:.1} µs before, {after:.1} µs after: more than 20 % apart, the machine changed")
+        });
+        let said: Vec<_> = peers.into_iter().chain(times).collect();
+        (!said.is_empty()).then(|| said.join("; "))
     }
+}
+
+fn are_apart(one: f64, other: f64) -> bool {
+    one.max(other) > one.min(other) * APART
 }
 
 /// The servers that do nothing. They end with this.
@@ -110,6 +141,23 @@ mod tests {
     fn the_floor_of_a_run_lies_between_those_around_it() {
         let (before, after) =
             (Floor { hyper: 8.0, nginx: Some(6.0) }, Floor { hyper: 9.0, nginx: Some(8.0) });
-        assert_eq!(Floor::between(before, after), Floor { hyper: 8.5, nginx: Some(7.0) });
+        assert_eq!(Around { before, after }.floor(), Floor { hyper: 8.5, nginx: Some(7.0) });
+    }
+
+    #[test]
+    fn floors_that_are_far_apart_are_told_with_their_figures() {
+        let floor = |hyper, nginx| Floor { hyper, nginx };
+        let caution = |before, after| Around { before, after }.caution();
+        assert_eq!(caution(floor(8.0, Some(9.0)), floor(9.0, Some(8.5))), None);
+        assert_eq!(caution(floor(8.0, None), floor(9.0, None)), None);
+        let peers = caution(floor(8.0, Some(10.0)), floor(8.0, Some(11.0))).unwrap();
+        assert_eq!(peers, "hyper 8.0 µs, nginx 10.5 µs: more than 20 % apart, and the smaller counts");
+        let times = caution(floor(8.0, None), floor(10.0, None)).unwrap();
+        assert_eq!(times, "8.0 µs before, 10.0 µs after: more than 20 % apart, the machine changed");
+        let both = caution(floor(6.0, Some(9.0)), floor(9.0, Some(11.0))).unwrap();
+        assert!(
+            both.starts_with("hyper 7.5 µs, nginx 10.0 µs") && both.contains("; 6.0 µs before"),
+            "{both}"
+        );
     }
 }

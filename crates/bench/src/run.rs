@@ -13,7 +13,7 @@ use crate::account::{Accountant, Costs, machine};
 use crate::command::RunArgs;
 use crate::driver::{Length, Load, Measured, Pace, run as drive};
 use crate::error::BenchError;
-use crate::floor::{Floor, Floors};
+use crate::floor::{Around, Floor, Floors};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::report::RunReport;
@@ -51,8 +51,8 @@ pub(crate) async fn run(
         let load = bench.load.clone();
         let ran = bench.once(&load, &named(&bench.label, number, args.runs.get())).await?;
         let after = if interrupt.is_requested() { before } else { bench.floor().await? };
-        let floor = before.zip(after).map(|(before, after)| Floor::between(before, after));
-        reports.push(bench.report(&load, &ran, floor).await?);
+        let around = before.zip(after).map(|(before, after)| Around { before, after });
+        reports.push(bench.report(&load, &ran, around).await?);
         if interrupt.is_requested() {
             break;
         }
@@ -176,16 +176,17 @@ impl<'a> Bench<'a> {
         Ok(Ran { measured, costs, profile: profile? })
     }
 
-    async fn report(&self, load: &Load, ran: &Ran, floor: Option<Floor>) -> Result<RunReport, BenchError> {
+    async fn report(&self, load: &Load, ran: &Ran, around: Option<Around>) -> Result<RunReport, BenchError> {
         let mut settings = tell::settings(load, self.args);
         settings.extend(self.target.settings());
         settings.extend(self.scenario.finish(&self.target).await.map_err(BenchError::Finish)?);
+        settings.extend(around.and_then(Around::caution).map(|caution| ("floor".to_owned(), caution)));
         let mut on = machine::describe();
         if self.target.is_own() {
             on.extend(machine::program(self.program));
         }
         on.extend(self.accountant.database().await?);
-        let mut report = tell::report(&self.label, ran, floor);
+        let mut report = tell::report(&self.label, ran, around.map(Around::floor));
         (report.settings, report.machine) = (settings, on);
         report.server_memory = self.target.memory();
         let cores = std::thread::available_parallelism()?.get();

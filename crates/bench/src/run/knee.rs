@@ -3,7 +3,7 @@
 use super::{Bench, CALM, Ran};
 use crate::driver::{Load, Measured, Pace};
 use crate::error::BenchError;
-use crate::floor::Floor;
+use crate::floor::{Around, Floor};
 use crate::report::RunReport;
 
 /// Of the rate that was asked for, what must be reached.
@@ -58,8 +58,8 @@ impl Bench<'_> {
             lines.push((format!("at {:.0} % of the knee", share * 100.0), told(&slower, &ran.measured)));
         }
         let after = if self.interrupt.is_requested() { before } else { self.floor().await? };
-        let floor = before.zip(after).map(|(before, after)| Floor::between(before, after));
-        let mut report = self.report(&load, &ran, floor).await?;
+        let around = before.zip(after).map(|(before, after)| Around { before, after });
+        let mut report = self.report(&load, &ran, around).await?;
         lines.append(&mut report.settings);
         report.settings = lines;
         Ok(report)
