@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::account::{Accountant, Costs, machine};
+use crate::account::{Accountant, Costs, Snapshot, machine};
 use crate::command::RunArgs;
 use crate::driver::{Length, Load, Measured, Pace, run as drive};
 use crate::error::BenchError;
@@ -79,6 +79,8 @@ struct Bench<'a> {
 struct Ran {
     measured: Measured,
     costs: Costs,
+    /// What the scenario found when nothing was left to do.
+    found: Vec<(String, String)>,
     /// The flame graph, if one was asked for.
     profile: Option<String>,
 }
@@ -144,10 +146,11 @@ impl<'a> Bench<'a> {
         Ok(measured)
     }
 
-    /// A load, and what it costs.
+    /// A load, what it costs, and what it left to do.
     async fn once(&mut self, load: &Load, what: &str) -> Result<Ran, BenchError> {
         let interrupt = self.interrupt;
         let _measuring = interrupt.measuring();
+        self.scenario.begin(&self.target).await.map_err(BenchError::Prepare)?;
         let before = self.accountant.snapshot().await?;
         let (endpoints, is_profiled) = (Arc::clone(&self.target.endpoints), self.args.profile);
         let profile = async {
@@ -161,25 +164,32 @@ impl<'a> Bench<'a> {
                 Ok::<_, BenchError>(None)
             })
         };
-        let measured = async {
-            let measured = self.drive(load, what).await?;
-            // A profile that is written only now is no cost of the run.
-            Ok::<_, BenchError>((measured, self.accountant.snapshot().await?))
-        };
-        let (measured, profile) = tokio::join!(measured, profile);
-        let (measured, after) = measured?;
+        let (ran, profile) = tokio::join!(self.measure(load, what, &before), profile);
+        let ran = ran?;
+        Ok(Ran { profile: profile?, ..ran })
+    }
+
+    /// What operations leave to be done, such as passwords to harden, is waited for at once: it is no cost of the run, and must not be
+    /// under way when a floor is measured.
+    async fn measure(&mut self, load: &Load, what: &str, before: &Snapshot) -> Result<Ran, BenchError> {
+        let measured = self.drive(load, what).await?;
+        // A profile that is written only now is no cost of the run.
+        let after = self.accountant.snapshot().await?;
         if measured.operations == 0 {
             let why = measured.errors.keys().next().map_or("there was none", String::as_str);
             return Err(BenchError::Nothing(why.to_owned()));
         }
-        let costs = self.accountant.costs(&before, &after).await?;
-        Ok(Ran { measured, costs, profile: profile? })
+        // The log of the run is read while it is still there.
+        let (costs, found) =
+            tokio::join!(self.accountant.costs(before, &after), self.scenario.finish(&self.target));
+        let (costs, found) = (costs?, found.map_err(BenchError::Finish)?);
+        Ok(Ran { measured, costs, found, profile: None })
     }
 
     async fn report(&self, load: &Load, ran: &Ran, around: Option<Around>) -> Result<RunReport, BenchError> {
         let mut settings = tell::settings(load, self.args);
         settings.extend(self.target.settings());
-        settings.extend(self.scenario.finish(&self.target).await.map_err(BenchError::Finish)?);
+        settings.extend(ran.found.iter().cloned());
         settings.extend(around.and_then(Around::caution).map(|caution| ("floor".to_owned(), caution)));
         let mut on = machine::describe();
         if self.target.is_own() {

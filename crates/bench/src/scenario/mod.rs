@@ -55,7 +55,17 @@ pub trait Scenario: Send + Sync {
     /// [`Failure`], counted by its text.
     async fn operate(&self, agent: &mut Agent, turn: u64) -> Result<(), Failure>;
 
-    /// After the last operation: waits for what the operations have left to do, and says what it found, as lines for the report.
+    /// Before the first operation of each run that is measured: what was counted before, in a warm-up or in an earlier run, is none of
+    /// it.
+    ///
+    /// # Errors
+    /// [`Failure`] of a request.
+    async fn begin(&self, _target: &Target) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// After the last operation of a run: waits for what the operations have left to do, and says what it found, as lines for the
+    /// report.
     ///
     /// # Errors
     /// [`Failure`] of a request.
