@@ -30,12 +30,7 @@ pub(crate) async fn run(
     program: &Path,
     interrupt: &Interrupt,
 ) -> Result<Vec<RunReport>, BenchError> {
-    if kind.needs_rate() && args.rate.is_none() {
-        return Err(BenchError::Usage(format!("{} is an open loop: say how fast with --rate", kind.name())));
-    }
-    if args.profile {
-        profile::seconds(args.load()?.length)?;
-    }
+    check(kind, args)?;
     let mut bench = Bench::prepare(kind, args, program, interrupt).await?;
     let mut reports = Vec::new();
     let mut before = bench.floor().await?;
@@ -59,6 +54,23 @@ pub(crate) async fn run(
         before = after;
     }
     Ok(reports)
+}
+
+/// Whether the options go together.
+///
+/// # Errors
+/// [`BenchError::Usage`].
+pub(crate) fn check(kind: &Kind, args: &RunArgs) -> Result<(), BenchError> {
+    if kind.needs_rate() && args.rate.is_none() && !args.find_knee {
+        let name = kind.name();
+        return Err(BenchError::Usage(format!(
+            "{name} is an open loop: say how fast with --rate, or have it found out with --find-knee"
+        )));
+    }
+    if args.profile {
+        profile::seconds(args.load()?.length)?;
+    }
+    Ok(())
 }
 
 /// Everything that a run needs.

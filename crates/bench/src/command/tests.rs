@@ -95,6 +95,17 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn a_day_needs_a_rate_that_is_said_or_found_out() {
+    let checked = |line| {
+        let (kind, args) = run_of(line);
+        crate::run::check(&kind, &args)
+    };
+    assert!(checked("mix").unwrap_err().to_string().contains("--rate"));
+    assert!(checked("mix --rate 100").is_ok() && checked("mix --find-knee").is_ok());
+    assert!(checked("login").is_ok());
+}
+
+#[test]
 fn a_standard_server_is_known_by_issuer_and_client() {
     let (_, args) =
         run_of("userinfo --server standard --issuer http://localhost:8080/realms/bench --client-id app");

@@ -139,6 +139,8 @@ impl<'a> Ask<'a> {
 pub struct Agent {
     /// Which of them, from 0.
     pub user: usize,
+    /// When the operation was due that the user is at; in a closed loop, when it began. `None` before the first of a run.
+    pub due: Option<std::time::Instant>,
     endpoints: Arc<Endpoints>,
     connections: [Option<Box<Connection>>; ORIGINS],
     patience: Patience,
@@ -152,6 +154,7 @@ impl Agent {
     pub fn new(user: usize, endpoints: Arc<Endpoints>, ledger: Option<Arc<Ledger>>) -> Self {
         Self {
             user,
+            due: None,
             endpoints,
             connections: [const { None }; ORIGINS],
             patience: Patience::new(LIMIT),

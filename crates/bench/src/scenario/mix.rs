@@ -1,10 +1,10 @@
 //! A day: a quiet while, then everybody before the match. What people and applications do then, in fixed proportions.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use hdrhistogram::Histogram;
-use tokio::time::Instant;
 
 use super::introspect::Introspect;
 use super::login::Login;
@@ -25,7 +25,7 @@ struct Part {
     /// Of a hundred operations.
     share: u64,
     scenario: Box<dyn Scenario>,
-    /// From the first request of an operation to its last answer, in µs.
+    /// From the moment when an operation was due to its last answer, in µs, since the run began.
     took: Mutex<Histogram<u64>>,
 }
 
@@ -63,12 +63,16 @@ impl Part {
         Ok(Self { name, share, scenario: Box::new(scenario), took: Mutex::new(took) })
     }
 
+    fn took(&self) -> MutexGuard<'_, Histogram<u64>> {
+        self.took.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn line(&self) -> (String, String) {
-        let took = self.took.lock().unwrap_or_else(PoisonError::into_inner);
+        let took = self.took();
         #[expect(clippy::cast_precision_loss, reason = "milliseconds of an operation")]
         let ms = |quantile| took.value_at_quantile(quantile) as f64 / 1e3;
         let told = format!("{} operations, p50 {:.2} ms, p99 {:.2} ms", took.len(), ms(0.5), ms(0.99));
-        (format!("{}, {} of 100, with the warm-up", self.name, self.share), told)
+        (format!("{}, {} of 100", self.name, self.share), told)
     }
 }
 
@@ -83,10 +87,18 @@ impl Scenario for Mix {
 
     async fn operate(&self, agent: &mut Agent, turn: u64) -> Result<(), Failure> {
         let part = self.part(turn).ok_or_else(|| Failure::Setup("nothing to do".to_owned()))?;
-        let began = Instant::now();
+        let due = agent.due.unwrap_or_else(Instant::now);
         part.scenario.operate(agent, turn).await?;
-        let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        part.took.lock().unwrap_or_else(PoisonError::into_inner).saturating_record(took);
+        let took = u64::try_from(due.elapsed().as_micros()).unwrap_or(u64::MAX);
+        part.took().saturating_record(took);
+        Ok(())
+    }
+
+    async fn begin(&self, target: &Target) -> Result<(), Failure> {
+        for part in &self.0 {
+            part.scenario.begin(target).await?;
+            part.took().reset();
+        }
         Ok(())
     }
 
@@ -109,7 +121,52 @@ const fn scattered(number: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
     use super::*;
+    use crate::target::Found;
+
+    /// Something that takes no time and no server.
+    struct Done;
+
+    #[async_trait(?Send)]
+    impl Scenario for Done {
+        async fn prepare(&mut self, _: &Target, _: usize) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        async fn operate(&self, _: &mut Agent, _: u64) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+
+    /// Where nobody is asked anything.
+    fn nowhere() -> Target {
+        let found = Found {
+            public: "http://127.0.0.1:9/".parse().unwrap(),
+            admin: None,
+            gateway: None,
+            pids: Vec::new(),
+            dsn: None,
+            database_pid: None,
+        };
+        Target::found(&found).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_part_is_late_from_the_moment_when_it_was_due_and_a_warm_up_is_none_of_it() {
+        let mix = Mix(vec![Part::of("nothing", 100, Done).unwrap()]);
+        let target = nowhere();
+        let mut agent = Agent::new(0, Arc::clone(&target.endpoints), None);
+        mix.operate(&mut agent, 0).await.unwrap();
+        mix.begin(&target).await.unwrap();
+        agent.due = Instant::now().checked_sub(Duration::from_millis(70));
+        mix.operate(&mut agent, 1).await.unwrap();
+        let took = mix.0[0].took();
+        assert_eq!(took.len(), 1);
+        assert!(took.min() >= 69_000, "{} µs", took.min());
+    }
 
     #[test]
     fn each_part_has_its_share() {

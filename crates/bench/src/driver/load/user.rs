@@ -31,6 +31,7 @@ impl User {
             if turn.due > now && !self.alarm.wait(turn.due).await {
                 return;
             }
+            self.agent.due = Some(turn.due);
             let outcome = self.scenario.operate(&mut self.agent, turn.number).await;
             now = Instant::now();
             self.tally.borrow_mut().count(&outcome, turn.due, now);
