@@ -33,7 +33,7 @@ pub struct RunArgs {
     /// Raise the rate until the server does not keep up
     #[arg(long, conflicts_with_all = ["rate", "runs"])]
     pub find_knee: bool,
-    /// With --find-knee: the 99th percentile of the latency at which it does not keep up
+    /// With --find-knee: a server keeps up while 99 of 100 operations that are due end well within this time
     #[arg(long, default_value = "50ms", value_parser = humantime::parse_duration)]
     pub p99_below: Duration,
     /// Threads of the driver [default: one for each core]

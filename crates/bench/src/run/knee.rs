@@ -1,11 +1,16 @@
 //! The knee: the highest rate that a server keeps up with.
 
+use std::time::Duration;
+
 use super::{Bench, CALM, Ran};
 use crate::driver::{Load, Measured, Pace};
 use crate::error::BenchError;
 use crate::floor::{Around, Floor};
 use crate::report::RunReport;
+use crate::scenario::Shape;
 
+/// Of a hundred operations that were due, so many must end well and in time.
+const IN_TIME: u64 = 99;
 /// Of the rate that was asked for, what must be reached.
 const REACHED: f64 = 0.98;
 /// Halvings of the gap between a rate that is kept up with and one that is not: what is left of it is 3 %.
@@ -54,7 +59,7 @@ impl Bench<'_> {
                 break;
             }
             let slower = at_rate(&self.load, rate_of(&load) * share);
-            let ran = self.step(&slower).await?;
+            let (ran, _) = self.step(&slower).await?;
             lines.push((format!("at {:.0} % of the knee", share * 100.0), told(&slower, &ran.measured)));
         }
         let after = if self.interrupt.is_requested() { before } else { self.floor().await? };
@@ -72,8 +77,7 @@ impl Bench<'_> {
         let (mut steps, mut bisections) = (0, 0);
         while steps < MOST_STEPS && bisections < BISECTIONS && !self.interrupt.is_requested() {
             let load = at_rate(&self.load, rate);
-            let ran = self.step(&load).await?;
-            let keeps_up = self.keeps_up(rate, &ran.measured);
+            let (ran, keeps_up) = self.tried(&load).await?;
             search.learn(rate, keeps_up);
             if keeps_up {
                 best = Some((load, ran));
@@ -93,18 +97,34 @@ impl Bench<'_> {
         if rate > 0.0 { Ok(rate) } else { Err(BenchError::Usage("--find-knee needs a --warm-up".to_owned())) }
     }
 
-    async fn step(&mut self, load: &Load) -> Result<Ran, BenchError> {
-        tokio::time::sleep(CALM).await;
-        let ran = self.once(load, &format!("{} at {:.0}/s", self.label, rate_of(load))).await?;
-        let verdict = if self.keeps_up(rate_of(load), &ran.measured) { "kept up" } else { "too much" };
-        eprintln!("{}: {verdict}", told(load, &ran.measured));
-        Ok(ran)
+    /// A rate that is too much is tried once more: the machine may have had something else to do for a moment.
+    async fn tried(&mut self, load: &Load) -> Result<(Ran, bool), BenchError> {
+        let (ran, keeps_up) = self.step(load).await?;
+        if keeps_up || self.interrupt.is_requested() {
+            return Ok((ran, keeps_up));
+        }
+        self.step(load).await
     }
 
-    fn keeps_up(&self, rate: f64, measured: &Measured) -> bool {
-        let p99 = u128::from(measured.latency.value_at_quantile(0.99));
-        p99 <= self.args.p99_below.as_micros() && measured.rate() >= rate * REACHED
+    /// Whether the rate was kept up with is told beside what was measured.
+    async fn step(&mut self, load: &Load) -> Result<(Ran, bool), BenchError> {
+        tokio::time::sleep(CALM).await;
+        let ran = self.once(load, &format!("{} at {:.0}/s", self.label, rate_of(load))).await?;
+        let mean = rate_of(load) * self.scenario.shape().as_ref().map_or(1.0, Shape::mean);
+        let keeps_up = keeps_up(mean, self.args.p99_below, &ran.measured);
+        let verdict = if keeps_up { "kept up" } else { "too much" };
+        eprintln!("{}: {verdict}", told(load, &ran.measured));
+        Ok((ran, keeps_up))
     }
+}
+
+/// Whether so many a second were done, and all but a hundredth of those that were due ended well within `bound`: what failed, and what
+/// nobody was free for, was not in time either.
+fn keeps_up(rate: f64, bound: Duration, measured: &Measured) -> bool {
+    let bound = u64::try_from(bound.as_micros()).unwrap_or(u64::MAX);
+    let in_time = measured.latency.count_between(0, bound);
+    let due = measured.operations + measured.failed();
+    in_time * 100 >= due * IN_TIME && measured.rate() >= rate * REACHED
 }
 
 fn at_rate(load: &Load, rate: f64) -> Load {
@@ -133,7 +153,47 @@ fn told(load: &Load, measured: &Measured) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use hdrhistogram::Histogram;
+
     use super::*;
+
+    const BOUND: Duration = Duration::from_millis(50);
+
+    /// A second in which so many ended in time, too late, and not well.
+    fn second(in_time: u64, late: u64, failed: u64) -> Measured {
+        let mut latency = Histogram::new(3).unwrap();
+        latency.record_n(1_000, in_time).unwrap();
+        latency.record_n(80_000, late).unwrap();
+        Measured {
+            operations: in_time + late,
+            errors: BTreeMap::from([("not begun in time".to_owned(), failed)]),
+            elapsed: Duration::from_secs(1),
+            latency,
+            seconds: Vec::new(),
+            next_turn: 0,
+        }
+    }
+
+    #[test]
+    fn a_rate_is_kept_up_with_if_all_but_a_hundredth_end_well_in_time() {
+        assert!(keeps_up(1000.0, BOUND, &second(1000, 0, 0)));
+        assert!(keeps_up(1000.0, BOUND, &second(990, 10, 0)));
+        assert!(!keeps_up(1000.0, BOUND, &second(989, 11, 0)));
+    }
+
+    #[test]
+    fn whoever_is_turned_away_is_not_kept_up_with() {
+        assert!(keeps_up(1000.0, BOUND, &second(990, 0, 10)));
+        assert!(!keeps_up(1000.0, BOUND, &second(985, 0, 15)), "the rate was reached, but not by all");
+        assert!(!keeps_up(1000.0, BOUND, &second(985, 5, 10)));
+    }
+
+    #[test]
+    fn a_rate_that_was_not_reached_is_not_kept_up_with() {
+        assert!(!keeps_up(1000.0, BOUND, &second(970, 0, 0)));
+    }
 
     #[test]
     fn the_rate_doubles_until_it_is_too_much_and_then_goes_between() {
