@@ -1,5 +1,8 @@
 //! Runs of several systems side by side: medians of each, and their ratio to the first.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -77,8 +80,10 @@ pub struct Comparison {
 /// One system in one scenario: medians of its runs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Compared {
-    /// The scenario.
+    /// The scenario, as the command line names it.
     pub scenario: String,
+    /// The same with its variant.
+    pub label: String,
     /// The system.
     pub system: String,
     /// How many runs there were.
@@ -130,14 +135,14 @@ impl Comparison {
     fn of(runs: &[(String, RunReport)]) -> Self {
         let mut rows = Vec::new();
         let systems = distinct(runs.iter().map(|(system, _)| system.as_str()));
-        for scenario in distinct(runs.iter().map(|(_, run)| run.scenario.as_str())) {
+        for label in distinct(runs.iter().map(|(_, run)| run.title())) {
             let of = |system: &str| -> Vec<_> {
-                let its = runs.iter().filter(|(of, run)| of == system && run.scenario == scenario);
+                let its = runs.iter().filter(|(of, run)| of == system && run.title() == label);
                 its.map(|(_, run)| run).collect()
             };
             let measured = systems.iter().filter(|system| !of(system).is_empty());
             let mut group: Vec<_> =
-                measured.map(|system| Compared::new(scenario, system, &of(system))).collect();
+                measured.map(|system| Compared::new(label, system, &of(system))).collect();
             let first =
                 group.first().filter(|first| Some(&first.system.as_str()) == systems.first()).cloned();
             for row in &mut group {
@@ -153,26 +158,27 @@ impl Comparison {
         let wide = |of: fn(&Compared) -> &str, least: usize| {
             self.rows.iter().map(|row| of(row).chars().count()).fold(least, usize::max)
         };
-        let (scenario, system) = (wide(|row| &row.scenario, 8), wide(|row| &row.system, 6));
+        let (label, system) = (wide(|row| &row.label, 8), wide(|row| &row.system, 6));
         let line = |names: [&str; 2], cells: Vec<String>| {
             let [one, other] = names;
-            let start = format!("{one:<scenario$}  {other:<system$}");
+            let start = format!("{one:<label$}  {other:<system$}");
             cells.into_iter().skip(names.len()).fold(start, |line, cell| line + &format!("{cell:>14}")) + "\n"
         };
         let mut text = line(["scenario", "system"], report::COMPARED.map(str::to_owned).to_vec());
         for row in &self.rows {
-            text += &line([&row.scenario, &row.system], report::compared(row));
+            text += &line([&row.label, &row.system], report::compared(row));
         }
         text
     }
 }
 
 impl Compared {
-    fn new(scenario: &str, system: &str, runs: &[&RunReport]) -> Self {
+    fn new(label: &str, system: &str, runs: &[&RunReport]) -> Self {
         let of =
             |value: fn(&RunReport) -> Option<f64>| median(runs.iter().filter_map(|run| value(run)).collect());
         Self {
-            scenario: scenario.to_owned(),
+            scenario: runs.first().map_or(label, |run| run.scenario.as_str()).to_owned(),
+            label: label.to_owned(),
             system: system.to_owned(),
             runs: runs.len(),
             errors: runs.iter().map(|run| run.errors).sum(),
@@ -218,68 +224,4 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     let upper = *values.get(values.len() / 2)?;
     let lower = *values.get(values.len().checked_sub(1)? / 2)?;
     Some(f64::midpoint(lower, upper))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::samples::report;
-
-    fn run(system: &str, scenario: &str, ops_per_second: f64, server: f64) -> (String, RunReport) {
-        let (scenario, server_cpu_us) = (scenario.to_owned(), Some(server));
-        (
-            system.to_owned(),
-            RunReport { scenario, ops_per_second, server_cpu_us, postgres_cpu_us: None, ..report() },
-        )
-    }
-
-    #[test]
-    fn systems_are_compared_by_the_medians_of_their_runs() {
-        let turns = [run("a", "login", 100.0, 50.0), run("b", "login", 10.0, 90.0)];
-        let again =
-            [run("a", "login", 200.0, 30.0), run("b", "login", 20.0, 110.0), run("b", "mix", 1.0, 1.0)];
-        let Comparison { rows } = Comparison::of(&[turns.as_slice(), &again].concat());
-        let told: Vec<_> = rows
-            .iter()
-            .map(|row| (row.scenario.as_str(), row.system.as_str(), row.runs, row.rate_ratio, row.cpu_ratio))
-            .collect();
-        assert_eq!(
-            told,
-            [
-                ("login", "a", 2, Some(1.0), Some(1.0)),
-                ("login", "b", 2, Some(0.1), Some(2.5)),
-                ("mix", "b", 1, None, None),
-            ]
-        );
-    }
-
-    #[test]
-    fn a_table_has_a_line_for_each_system() {
-        let text =
-            Comparison::of(&[run("sluice", "login", 6_000.0, 160.0), run("other", "login", 60.0, 8_000.0)])
-                .text();
-        let lines: Vec<Vec<_>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[2][..4], ["login", "other", "60", "0.010"], "{text}");
-    }
-
-    #[test]
-    fn a_file_is_named_after_itself_or_its_folder_or_as_is_said() {
-        let name = |said: &str| said.parse::<Named>().unwrap().name;
-        assert_eq!(
-            ["hydra=x/run.json", "a/sluice/run.json", "b/login.json"].map(name),
-            ["hydra", "sluice", "login"]
-        );
-        assert_eq!("./odd=name/a.json".parse::<Named>().unwrap().path, Path::new("./odd=name/a.json"));
-    }
-
-    #[test]
-    fn all_runs_of_a_file_count() {
-        let json = serde_json::json!({ "runs": [report(), report()] });
-        let mut one = serde_json::to_value(report()).unwrap();
-        let alone: Run = serde_json::from_value(one.clone()).unwrap();
-        assert_eq!(alone.all().len(), 1);
-        one.as_object_mut().unwrap().insert("runs".to_owned(), json["runs"].clone());
-        let both: Run = serde_json::from_value(one).unwrap();
-        assert_eq!(both.all().len(), 2);
-    }
 }

@@ -75,6 +75,7 @@ pub(crate) fn check(kind: &Kind, args: &RunArgs) -> Result<(), BenchError> {
 
 /// Everything that a run needs.
 struct Bench<'a> {
+    kind: &'a Kind,
     label: String,
     args: &'a RunArgs,
     program: &'a Path,
@@ -99,7 +100,7 @@ struct Ran {
 
 impl<'a> Bench<'a> {
     async fn prepare(
-        kind: &Kind,
+        kind: &'a Kind,
         args: &'a RunArgs,
         program: &'a Path,
         interrupt: &'a Interrupt,
@@ -112,6 +113,7 @@ impl<'a> Bench<'a> {
         let own_program = std::env::current_exe()?;
         let floors = if args.no_floor { None } else { Some(Floors::start(&own_program).await?) };
         Ok(Self {
+            kind,
             label: kind.label(),
             args,
             program,
@@ -208,7 +210,7 @@ impl<'a> Bench<'a> {
             on.extend(machine::program(self.program));
         }
         on.extend(self.accountant.database().await?);
-        let mut report = tell::report(&self.label, ran, around.map(Around::floor));
+        let mut report = tell::report(self.kind, ran, around.map(Around::floor));
         (report.settings, report.machine) = (settings, on);
         report.server_memory = self.target.memory();
         let cores = std::thread::available_parallelism()?.get();

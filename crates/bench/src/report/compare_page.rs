@@ -33,14 +33,14 @@ pub(crate) fn compared(row: &Compared) -> Vec<String> {
         row.cpu_ratio,
         row.floors,
     ];
-    let names = [row.scenario.clone(), row.system.clone()];
+    let names = [row.label.clone(), row.system.clone()];
     let counts = [row.runs.to_string(), number::count(row.errors)];
     names.into_iter().chain(numbers.map(or_dash)).chain(counts).collect()
 }
 
 pub(super) fn page(comparison: &Comparison) -> Page {
     let first = comparison.rows.first().map_or("", |row| row.system.as_str());
-    let groups = comparison.rows.chunk_by(|one, next| one.scenario == next.scenario);
+    let groups = comparison.rows.chunk_by(|one, next| one.label == next.label);
     Page {
         kind: "Benchmark",
         title: "Comparison".to_owned(),
@@ -62,7 +62,7 @@ fn split(rows: &[Compared]) -> Option<Split> {
     let scale = Scale::from_zero(sums);
     let legend = [("server", "server"), ("postgres", "PostgreSQL"), ("driver", "driver")];
     Some(Split {
-        title: first.scenario.clone(),
+        title: first.label.clone(),
         note: "CPU of an operation in µs".to_owned(),
         legend: legend.map(|(class, name)| (class, name.to_owned())).to_vec(),
         rows: rows.iter().map(|row| bar(row, &scale)).collect(),

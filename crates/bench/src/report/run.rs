@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 /// A run of a scenario, as `--json` prints it. What is "per operation" is divided by the operations that ended well.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunReport {
-    /// The scenario, with its variant: `client-credentials (jwt)`.
+    /// The scenario, as the command line names it: `client-credentials`.
     pub scenario: String,
+    /// The same with its variant: `client-credentials (jwt)`. Empty in what was written before there was this field, where the scenario
+    /// is named so.
+    #[serde(default)]
+    pub label: String,
     /// Operations that ended well.
     pub operations: u64,
     /// Operations that did not.
@@ -61,6 +65,13 @@ pub struct RunReport {
     /// The flame graph (SVG), if one was asked for.
     #[serde(skip)]
     pub profile: Option<String>,
+}
+
+impl RunReport {
+    /// The scenario with its variant.
+    pub fn title(&self) -> &str {
+        if self.label.is_empty() { &self.scenario } else { &self.label }
+    }
 }
 
 /// In milliseconds.

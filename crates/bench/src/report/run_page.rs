@@ -18,7 +18,7 @@ pub(super) fn page(median: &RunReport, runs: &[RunReport]) -> Page {
     let charts = vec![rate(median), latency(median), percentiles(median), histogram(median)];
     let page = Page {
         kind: "Benchmark",
-        title: median.scenario.clone(),
+        title: median.title().to_owned(),
         lead: lead(median, runs.len()),
         tiles: tiles(median, &verdicts),
         limited_by: median.limited_by.clone(),

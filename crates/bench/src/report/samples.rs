@@ -12,7 +12,8 @@ fn named(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 pub(crate) fn report() -> RunReport {
     let second = |operations, p50_ms, p99_ms| SecondReport { operations, errors: 0, p50_ms, p99_ms };
     RunReport {
-        scenario: "login (ES256)".to_owned(),
+        scenario: "login".to_owned(),
+        label: "login (ES256)".to_owned(),
         operations: 71_800,
         errors: 1,
         errors_by_kind: BTreeMap::from([("token: status 500".to_owned(), 1)]),

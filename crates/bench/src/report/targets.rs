@@ -33,11 +33,11 @@ impl Target {
     }
 
     /// On PostgreSQL.
-    fn on_postgres(scenario: &str) -> Option<Self> {
+    fn on_postgres(title: &str) -> Option<Self> {
         let one_row = Some(ONE_ROW);
         let login =
             |floors| Self { statements: Some(2.0), wal: Some(WAL_OF_A_LOGIN), ..Self::floors(floors) };
-        Some(match scenario {
+        Some(match title {
             "introspect (opaque)" => Self::floors(1.5).without_sql(),
             "client-credentials (opaque)" => Self::floors(2.0).without_sql(),
             "client-credentials (jwt)" => Self::floors(4.0).without_sql(),
@@ -54,8 +54,8 @@ impl Target {
         })
     }
 
-    fn on_sqlite(scenario: &str) -> Option<Self> {
-        (scenario == "login (ES256)").then(|| Self::floors(25.0))
+    fn on_sqlite(title: &str) -> Option<Self> {
+        (title == "login (ES256)").then(|| Self::floors(25.0))
     }
 
     /// Of this run, if its settings are those of the target.
@@ -65,9 +65,9 @@ impl Target {
             return None;
         }
         if find(&report.machine, "PostgreSQL").is_some() {
-            Self::on_postgres(&report.scenario)
+            Self::on_postgres(report.title())
         } else if setting("database")?.starts_with("SQLite") {
-            Self::on_sqlite(&report.scenario)
+            Self::on_sqlite(report.title())
         } else {
             None
         }
@@ -141,7 +141,16 @@ mod tests {
         let mut other = report();
         other.settings[0].1 = "16".to_owned();
         assert_eq!(told(&other), []);
-        assert_eq!(told(&RunReport { scenario: "mix".to_owned(), ..report() }), []);
+        assert_eq!(told(&RunReport { label: "mix".to_owned(), ..report() }), []);
+    }
+
+    #[test]
+    fn a_run_that_was_written_without_a_label_is_judged_by_its_scenario() {
+        let mut old = serde_json::to_value(report()).unwrap();
+        old["scenario"] = "login (RS256)".into();
+        old.as_object_mut().unwrap().remove("label");
+        let old: RunReport = serde_json::from_value(old).unwrap();
+        assert_eq!((old.title(), floors(&old)), ("login (RS256)", Some(50.0)));
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Text {
     fn summary(&mut self, report: &RunReport, runs: usize) {
         let median = if runs > 1 { format!(", median of {runs} runs") } else { String::new() };
         let latency = &report.latency_ms;
-        self.line(&format!("{}{median}", report.scenario));
+        self.line(&format!("{}{median}", report.title()));
         self.heading("Summary");
         self.pair("Total", &format!("{} s", shown(report.elapsed_s)));
         self.pair("Slowest", &milliseconds(latency.max));

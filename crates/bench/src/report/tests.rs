@@ -58,7 +58,7 @@ fn the_page_shows_what_the_run_has_shown() {
 
 #[test]
 fn names_are_escaped() {
-    let page = html(&RunReport { scenario: "<b>&\"".to_owned(), ..report() }, &[]).unwrap();
+    let page = html(&RunReport { label: "<b>&\"".to_owned(), ..report() }, &[]).unwrap();
     assert!(!page.contains("<b>&\"") && !page.contains("<any>"));
     assert!(page.contains("2 × &#60;any&#62;"));
 }

@@ -9,6 +9,7 @@ use crate::command::RunArgs;
 use crate::driver::{Length, Load, Pace, Second};
 use crate::floor::Floor;
 use crate::report::{Latency, RunReport, SecondReport};
+use crate::scenario::Kind;
 
 /// Steps of the plot of percentiles for each halving of what is left to 100.
 const STEPS: u32 = 5;
@@ -38,7 +39,7 @@ pub(super) fn settings(load: &Load, args: &RunArgs) -> Vec<(String, String)> {
 }
 
 /// What was counted. Settings, machine and memory are whoever's knows them.
-pub(super) fn report(label: &str, ran: &Ran, floor: Option<Floor>) -> RunReport {
+pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>) -> RunReport {
     let (measured, costs) = (&ran.measured, &ran.costs);
     let operations = measured.operations;
     let micros = |spent: std::time::Duration| each(spent.as_secs_f64() * 1e6, operations);
@@ -46,7 +47,8 @@ pub(super) fn report(label: &str, ran: &Ran, floor: Option<Floor>) -> RunReport 
     let (server, postgres) = (costs.server_cpu.map(micros), costs.postgres_cpu.map(micros));
     let both = server.map(|server| server + postgres.unwrap_or_default());
     RunReport {
-        scenario: label.to_owned(),
+        scenario: kind.name().to_owned(),
+        label: kind.label(),
         operations,
         errors: measured.failed(),
         errors_by_kind: measured.errors.clone(),

@@ -29,7 +29,10 @@ const INTROSPECT: &[&str] = &["introspect", "-n", "500", "-c", "8", "--warm-up",
 #[test]
 fn a_run_on_a_private_postgres_says_what_an_operation_costs() {
     let report = report(INTROSPECT);
-    assert_eq!(report["scenario"], "introspect (opaque)");
+    assert_eq!(
+        (report["scenario"].as_str(), report["label"].as_str()),
+        (Some("introspect"), Some("introspect (opaque)"))
+    );
     assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(500), Some(0)));
     for known in ["ops_per_second", "server_cpu_us", "driver_cpu_us", "floor_cpu_us", "floors"] {
         assert!(report[known].as_f64().is_some_and(|number| number > 0.0), "{known}: {}", report[known]);

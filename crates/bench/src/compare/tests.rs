@@ -1,0 +1,76 @@
+use super::*;
+use crate::report::samples::report;
+
+fn run(system: &str, label: &str, ops_per_second: f64, server: f64) -> (String, RunReport) {
+    let (label, server_cpu_us) = (label.to_owned(), Some(server));
+    (system.to_owned(), RunReport { label, ops_per_second, server_cpu_us, postgres_cpu_us: None, ..report() })
+}
+
+#[test]
+fn systems_are_compared_by_the_medians_of_their_runs() {
+    let turns = [run("a", "login", 100.0, 50.0), run("b", "login", 10.0, 90.0)];
+    let again = [run("a", "login", 200.0, 30.0), run("b", "login", 20.0, 110.0), run("b", "mix", 1.0, 1.0)];
+    let Comparison { rows } = Comparison::of(&[turns.as_slice(), &again].concat());
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row.label.as_str(), row.system.as_str(), row.runs, row.rate_ratio, row.cpu_ratio))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("login", "a", 2, Some(1.0), Some(1.0)),
+            ("login", "b", 2, Some(0.1), Some(2.5)),
+            ("mix", "b", 1, None, None),
+        ]
+    );
+}
+
+#[test]
+fn variants_of_a_scenario_are_not_mixed_and_a_run_without_a_label_goes_by_its_scenario() {
+    let mut old = run("b", "", 30.0, 1.0);
+    old.1.scenario = "login (ES256)".to_owned();
+    let runs = [run("a", "login (ES256)", 60.0, 1.0), run("a", "login (RS256)", 40.0, 1.0), old];
+    let Comparison { rows } = Comparison::of(&runs);
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row.scenario.as_str(), row.label.as_str(), row.system.as_str(), row.rate_ratio))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("login", "login (ES256)", "a", Some(1.0)),
+            ("login (ES256)", "login (ES256)", "b", Some(0.5)),
+            ("login", "login (RS256)", "a", Some(1.0)),
+        ]
+    );
+}
+
+#[test]
+fn a_table_has_a_line_for_each_system() {
+    let text =
+        Comparison::of(&[run("sluice", "login", 6_000.0, 160.0), run("other", "login", 60.0, 8_000.0)])
+            .text();
+    let lines: Vec<Vec<_>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[2][..4], ["login", "other", "60", "0.010"], "{text}");
+}
+
+#[test]
+fn a_file_is_named_after_itself_or_its_folder_or_as_is_said() {
+    let name = |said: &str| said.parse::<Named>().unwrap().name;
+    assert_eq!(
+        ["hydra=x/run.json", "a/sluice/run.json", "b/login.json"].map(name),
+        ["hydra", "sluice", "login"]
+    );
+    assert_eq!("./odd=name/a.json".parse::<Named>().unwrap().path, Path::new("./odd=name/a.json"));
+}
+
+#[test]
+fn all_runs_of_a_file_count() {
+    let json = serde_json::json!({ "runs": [report(), report()] });
+    let mut one = serde_json::to_value(report()).unwrap();
+    let alone: Run = serde_json::from_value(one.clone()).unwrap();
+    assert_eq!(alone.all().len(), 1);
+    one.as_object_mut().unwrap().insert("runs".to_owned(), json["runs"].clone());
+    let both: Run = serde_json::from_value(one).unwrap();
+    assert_eq!(both.all().len(), 2);
+}
