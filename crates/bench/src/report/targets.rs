@@ -9,9 +9,10 @@ use crate::endurance::Verdict;
 
 const CONNECTIONS: &str = "256";
 /// What the server's own upkeep does meanwhile is less than this.
-const NO_SQL: f64 = 0.01;
-/// Rows of the upkeep beside the one of the operation.
+const NO_SQL: f64 = 0.002;
+/// Rows of the upkeep beside the one of the operation, or its two.
 const ONE_ROW: f64 = 1.05;
+const TWO_ROWS: f64 = 2.05;
 const WAL_OF_A_LOGIN: f64 = 1536.0;
 
 /// What one operation may cost.
@@ -35,8 +36,12 @@ impl Target {
     /// On PostgreSQL.
     fn on_postgres(title: &str) -> Option<Self> {
         let one_row = Some(ONE_ROW);
-        let login =
-            |floors| Self { statements: Some(2.0), wal: Some(WAL_OF_A_LOGIN), ..Self::floors(floors) };
+        let login = |floors| Self {
+            statements: Some(2.0),
+            rows: Some(TWO_ROWS),
+            wal: Some(WAL_OF_A_LOGIN),
+            ..Self::floors(floors)
+        };
         Some(match title {
             "introspect (opaque)" => Self::floors(1.5).without_sql(),
             "client-credentials (opaque)" => Self::floors(2.0).without_sql(),
@@ -90,8 +95,10 @@ pub fn verdicts(report: &RunReport) -> Vec<Verdict> {
         let claim = if bound < 1.0 { "no SQL".to_owned() } else { format!("statements ≤ {bound}") };
         judged(claim, bound, report.statements)
     }));
-    verdicts
-        .extend(target.rows.map(|bound| judged("one row written".to_owned(), bound, report.rows_written)));
+    verdicts.extend(target.rows.map(|bound| {
+        let claim = if bound < TWO_ROWS { "one row written" } else { "at most two rows written" };
+        judged(claim.to_owned(), bound, report.rows_written)
+    }));
     verdicts.extend(target.wal.map(|bound| {
         judged(format!("bytes of write-ahead log ≤ {}", number::shown(bound)), bound, report.wal_bytes)
     }));
@@ -122,11 +129,24 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_judged_by_cost_statements_and_log() {
+    fn a_login_is_judged_by_cost_statements_rows_and_log() {
         let said = told(&report());
         let holds: Vec<_> = said.iter().map(|(_, holds)| *holds).collect();
         assert_eq!(said[0].0, "CPU of server and database ≤ 20 floors");
-        assert_eq!(holds, [Some(true), Some(true), Some(true), Some(false)]);
+        assert_eq!(holds, [Some(true), Some(true), Some(true), Some(true), Some(false)]);
+        assert_eq!(said[2].0, "at most two rows written");
+        let three = told(&RunReport { rows_written: Some(3.0), ..report() });
+        assert_eq!(three[2].1, Some(false));
+    }
+
+    #[test]
+    fn what_needs_no_sql_has_next_to_none() {
+        let introspect = |statements| {
+            let label = "introspect (opaque)".to_owned();
+            told(&RunReport { label, statements: Some(statements), ..report() })[1].clone()
+        };
+        assert_eq!(introspect(0.001), ("no SQL".to_owned(), Some(true)));
+        assert_eq!(introspect(0.005), ("no SQL".to_owned(), Some(false)));
     }
 
     #[test]
