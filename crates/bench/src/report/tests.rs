@@ -39,6 +39,7 @@ fn the_page_needs_nothing_from_elsewhere() {
     assert_eq!(found("src="), 1, "the flame graph alone");
     assert!(page.contains("src=\"data:image/svg+xml;base64,"));
     assert!(page.contains("height:300px"));
+    assert!(page.contains("time in the kernel"), "what is not in the flame graph is said");
 }
 
 #[test]

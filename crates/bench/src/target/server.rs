@@ -126,15 +126,17 @@ impl Server {
 
     /// How it runs, for the report.
     pub(super) fn settings(&self) -> Vec<(String, String)> {
-        let set = if self.set.is_empty() {
-            "none: the defaults that the server ships with".to_owned()
+        const AS_IT_SHIPS: &str = "as it ships: request log, audit and metrics on";
+        const BUT_FOR: &str = "as it ships, but for the settings above";
+        let (set, logs) = if self.set.is_empty() {
+            ("none: the defaults that the server ships with".to_owned(), AS_IT_SHIPS)
         } else {
-            self.set.join(", ")
+            (self.set.join(", "), BUT_FOR)
         };
         vec![
             ("server".to_owned(), "started here: serve all --dev, for plain http".to_owned()),
             ("settings of the server".to_owned(), set),
-            ("logs".to_owned(), "request log and audit on, to a file; metrics on".to_owned()),
+            ("logs".to_owned(), logs.to_owned()),
         ]
     }
 
@@ -166,4 +168,22 @@ fn tail(path: &Path) -> std::io::Result<String> {
 pub(crate) fn free_endpoint() -> std::io::Result<Endpoint> {
     let address = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
     Ok(Endpoint { host: address.to_string(), address })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_logs_no_more_is_told_than_is_known() {
+        let folder = Path::new("nowhere");
+        let mut server = Server::of(Path::new("sluice"), folder, "sqlite:file").unwrap();
+        let told = |server: &Server, name: &str| {
+            server.settings().into_iter().find(|(is, _)| is == name).map(|(_, value)| value).unwrap()
+        };
+        assert_eq!(told(&server, "logs"), "as it ships: request log, audit and metrics on");
+        server.set(&["log.level=error".to_owned(), "serve.admin.profiling=true".to_owned()]);
+        assert_eq!(told(&server, "settings of the server"), "log.level=error, serve.admin.profiling=true");
+        assert_eq!(told(&server, "logs"), "as it ships, but for the settings above");
+    }
 }
