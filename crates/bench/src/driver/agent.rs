@@ -171,8 +171,13 @@ impl Agent {
 
     /// Writes down what an answer promised, if somebody keeps the ledger.
     pub fn record(&self, receipt: impl FnOnce() -> Receipt) {
+        self.record_for(self.user, receipt);
+    }
+
+    /// The same, for somebody who acts by this agent among others.
+    pub fn record_for(&self, who: usize, receipt: impl FnOnce() -> Receipt) {
         if let Some(ledger) = &self.ledger {
-            ledger.record(self.user, receipt());
+            ledger.record(who, receipt());
         }
     }
 

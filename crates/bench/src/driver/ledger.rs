@@ -41,7 +41,7 @@ pub enum Receipt {
 /// Who was promised what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Which of the users.
+    /// Which of the users, or of the people for whom they act.
     pub user: usize,
     /// What was promised.
     pub receipt: Receipt,
@@ -60,5 +60,24 @@ impl Ledger {
     /// Takes what was written.
     pub fn take(&self) -> Vec<Entry> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::driver::{Agent, Endpoint, Endpoints};
+
+    #[test]
+    fn a_promise_is_written_down_for_whom_it_was_made_to() {
+        let public = Endpoint { host: "nowhere".to_owned(), address: "127.0.0.1:9".parse().unwrap() };
+        let endpoints = Arc::new(Endpoints { public, admin: None, gateway: None });
+        let ledger = Arc::new(Ledger::default());
+        let agent = Agent::new(1, endpoints, Some(Arc::clone(&ledger)));
+        agent.record(|| Receipt::ClientCreated { id: "shop".to_owned() });
+        agent.record_for(7, || Receipt::Registered { email: "a@x.test".to_owned() });
+        assert_eq!(ledger.take().iter().map(|entry| entry.user).collect::<Vec<_>>(), [1, 7]);
     }
 }

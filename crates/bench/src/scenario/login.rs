@@ -72,4 +72,9 @@ impl Scenario for LoginPassword {
         let who = usize::try_from(turn).unwrap_or_default() % people.max(&1);
         flow.log_in(agent, who, turn).await.map(drop)
     }
+
+    async fn again(&self, agent: &mut Agent, what: Again<'_>) -> Result<Option<bool>, Failure> {
+        let (flow, _) = prepared(self.made.as_ref())?;
+        flow.again(agent, what).await.map(Some)
+    }
 }

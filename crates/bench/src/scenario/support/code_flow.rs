@@ -128,10 +128,10 @@ impl CodeFlow {
 
     /// Logs somebody in, in a new browser.
     pub(crate) async fn log_in(&self, agent: &mut Agent, who: usize, turn: u64) -> Result<Tokens, Failure> {
-        let proof = of(&self.proofs, who)?;
+        let challenge = &of(&self.proofs, who)?.challenge;
         agent.forget_cookies();
         let (state, nonce) = (state(turn), nonce(turn));
-        let start = format!("{}&state={state}&nonce={nonce}&code_challenge={}", self.begin, proof.challenge);
+        let start = format!("{}&state={state}&nonce={nonce}&code_challenge={challenge}", self.begin);
         let callback = match &self.way {
             Way::Admin { logins, consent } => {
                 accepted(agent, &start, Accepting { login: of(logins, who)?, consent }).await?
@@ -145,7 +145,10 @@ impl CodeFlow {
         }
         let code = raw_query_value(&callback, "code");
         let code = code.ok_or_else(|| no_code(&callback))?;
-        self.tokens_for(agent, code, proof, &nonce).await
+        let tokens = self.tokens_for(agent, code, who, &nonce).await?;
+        // Whoever tries the code again needs the verifier of the same person.
+        agent.record_for(who, || tokens.receipt());
+        Ok(tokens)
     }
 
     /// A refresh token for another.
@@ -179,11 +182,12 @@ impl CodeFlow {
         &self,
         agent: &mut Agent,
         code: &str,
-        proof: &Proof,
+        who: usize,
         nonce: &str,
     ) -> Result<Tokens, Failure> {
         const STEP: &str = "token";
-        let form = format!("{}&code={code}&code_verifier={}", self.redeem, proof.verifier);
+        let verifier = &of(&self.proofs, who)?.verifier;
+        let form = format!("{}&code={code}&code_verifier={verifier}", self.redeem);
         let answer =
             self.application.post(agent, &self.application.places.token, &form).await?.expect(200, STEP)?;
         let access_token = field::ACCESS_TOKEN.required(&answer, STEP)?.into_owned();
@@ -199,9 +203,7 @@ impl CodeFlow {
                 missing: "an ID token with the nonce of the request",
             });
         }
-        let tokens = Tokens { code: code.to_owned(), access_token, refresh_token, id_token };
-        agent.record(|| tokens.receipt());
-        Ok(tokens)
+        Ok(Tokens { code: code.to_owned(), access_token, refresh_token, id_token })
     }
 }
 
