@@ -95,6 +95,16 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn whatever_promises_something_can_be_done_while_the_server_is_killed() {
+    for name in
+        ["login", "login-password", "refresh", "revoke", "register", "register+harden", "create-client"]
+    {
+        assert!(matches!(said(&format!("crash {name}")), Ok(Task::Crash(_))), "{name}");
+    }
+    assert_eq!(said("crash introspect").err().unwrap().kind(), ErrorKind::InvalidValue);
+}
+
+#[test]
 fn a_day_needs_a_rate_that_is_said_or_found_out() {
     let checked = |line| {
         let (kind, args) = run_of(line);

@@ -201,7 +201,9 @@ async fn redeemed(agent: &mut Agent, scenario: &dyn Scenario, one: &Redeemed) ->
     Ok(if again == Some(true) { Finding::Twice } else { Finding::Kept })
 }
 
-/// The newest is exchanged; those before its predecessor are not active. The predecessor is answered with the same pair for a while.
+/// The newest is exchanged; those before its predecessor are not active. The predecessor is answered with the same pair for a while, so
+/// that the oldest gets nothing only where there is one between both. That it is tried costs the newest (RFC 9700 section 4.14), so that
+/// it comes last.
 async fn rotated(agent: &mut Agent, scenario: &dyn Scenario, chain: &Chain) -> Result<Finding, Failure> {
     agent.user = chain.user;
     let Some((newest, spent)) = chain.tokens.split_last() else { return Ok(Finding::Kept) };
@@ -213,8 +215,12 @@ async fn rotated(agent: &mut Agent, scenario: &dyn Scenario, chain: &Chain) -> R
             return Ok(Finding::Twice);
         }
     }
-    let works = scenario.again(agent, Again::RefreshToken(newest)).await?;
-    Ok(if works == Some(false) { Finding::Lost } else { Finding::Kept })
+    if scenario.again(agent, Again::RefreshToken(newest)).await? == Some(false) {
+        return Ok(Finding::Lost);
+    }
+    let [oldest, _, ..] = spent else { return Ok(Finding::Kept) };
+    let again = scenario.again(agent, Again::RefreshToken(oldest)).await?;
+    Ok(if again == Some(true) { Finding::Twice } else { Finding::Kept })
 }
 
 async fn is_active(agent: &mut Agent, token: &str) -> Result<bool, Failure> {

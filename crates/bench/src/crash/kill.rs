@@ -6,13 +6,18 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 use super::{CrashArgs, Victim};
-use crate::driver::{Failure, Observer};
+use crate::driver::{Failure, Observer, Second};
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
 use crate::target::Target;
 
 /// Not before the users are at work.
 const AT_LEAST: Duration = Duration::from_millis(300);
+/// A server that says that it is ready answers users well within this time.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
+/// The driver has told of every second that is over after this time.
+const TOLD_WITHIN: Duration = Duration::from_millis(200);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// After the last round users go on for so long, so that nobody ends with an answer that was lost.
 const EPILOGUE: Duration = Duration::from_secs(2);
 
@@ -21,20 +26,50 @@ pub(super) struct Rounds<'a> {
     args: &'a CrashArgs,
     interrupt: &'a Interrupt,
     over: Cell<bool>,
+    answers: Answers,
+}
+
+/// Which seconds of a run had good answers.
+#[derive(Debug, Default)]
+struct Answers {
+    /// Seconds that were told.
+    told: Cell<u64>,
+    /// The number of the last of them, from 1, in which an operation ended well.
+    last_good: Cell<u64>,
+}
+
+impl Answers {
+    fn note(&self, second: &Second) {
+        self.told.set(self.told.get() + 1);
+        if second.operations > 0 {
+            self.last_good.set(self.told.get());
+        }
+    }
+
+    /// Whether an operation ended well in a second that began when so many had been told, or later: not in the one that was under way
+    /// then, which is told next.
+    const fn are_good_since(&self, told: u64) -> bool {
+        self.last_good.get() > told + 1
+    }
 }
 
 impl Observer for Rounds<'_> {
+    fn second(&self, second: &Second) {
+        self.answers.note(second);
+    }
+
     fn has_enough(&self) -> bool {
         self.over.get()
     }
 }
 
 impl<'a> Rounds<'a> {
-    pub(super) const fn new(args: &'a CrashArgs, interrupt: &'a Interrupt) -> Self {
-        Self { args, interrupt, over: Cell::new(false) }
+    pub(super) fn new(args: &'a CrashArgs, interrupt: &'a Interrupt) -> Self {
+        Self { args, interrupt, over: Cell::new(false), answers: Answers::default() }
     }
 
-    /// Kills, and starts again, as often as was said; how long each took. The load ends with this, whatever comes of it.
+    /// Kills, and starts again, as often as was said; how long the server was not ready each time. The load ends with this, whatever
+    /// comes of it.
     pub(super) async fn kill(&self, target: &mut Target) -> Result<Vec<Duration>, BenchError> {
         let killed = self.all(target).await;
         self.over.set(true);
@@ -52,13 +87,27 @@ impl<'a> Rounds<'a> {
             self.one(target).await?;
             back_after.push(killed.elapsed());
             eprintln!(
-                "round {round} of {}: back after {} ms",
+                "round {round} of {}: ready after {} ms",
                 self.args.rounds,
                 killed.elapsed().as_millis()
             );
+            self.until_answers_are_good().await?;
         }
         sleep(EPILOGUE).await;
         Ok(back_after)
+    }
+
+    /// Waits until users get good answers: a server may say that it is ready and give none.
+    async fn until_answers_are_good(&self) -> Result<(), BenchError> {
+        sleep(TOLD_WITHIN).await;
+        let (began, told) = (Instant::now(), self.answers.told.get());
+        while !self.answers.are_good_since(told) && !self.interrupt.is_requested() {
+            if began.elapsed() > ANSWERS_WITHIN {
+                return Err(BenchError::Verdict("the server is ready, but answers nobody"));
+            }
+            sleep(LOOK_EVERY).await;
+        }
+        Ok(())
     }
 
     async fn one(&self, target: &mut Target) -> Result<(), BenchError> {
@@ -87,6 +136,21 @@ fn moment(within: Duration) -> Result<Duration, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_of_the_second_that_was_under_way_prove_nothing() {
+        let answers = Answers::default();
+        let tell = |operations| answers.note(&Second { operations, ..Second::default() });
+        tell(5);
+        let told = answers.told.get();
+        assert!(!answers.are_good_since(told), "that was before");
+        tell(7);
+        assert!(!answers.are_good_since(told), "some of it was before");
+        tell(0);
+        assert!(!answers.are_good_since(told), "nobody was answered");
+        tell(1);
+        assert!(answers.are_good_since(told));
+    }
 
     #[test]
     fn a_moment_is_within_its_time() {

@@ -27,6 +27,26 @@ fn no_code_works_twice_when_server_and_database_are_killed() {
     assert_eq!((codes["lost"].as_u64(), codes["twice"].as_u64()), (Some(0), Some(0)));
 }
 
+/// Whoever tries a code again is the one who got it: people take turns at the users, and each has a verifier of their own.
+#[test]
+fn no_code_of_a_login_with_a_password_works_twice() {
+    let report = report(&[&["crash", "login-password"], SHORT].concat());
+    assert_eq!(report["scenario"], "login-password");
+    let codes = &report["promises"][0];
+    assert_eq!(codes["what"], "codes redeemed");
+    assert!(codes["promised"].as_u64().is_some_and(|promised| promised > 0), "{report}");
+    assert_eq!((codes["lost"].as_u64(), codes["twice"].as_u64()), (Some(0), Some(0)));
+}
+
+#[test]
+fn nobody_who_registered_is_lost_while_passwords_are_hardened() {
+    let report = report(&[&["crash", "register+harden"], SHORT].concat());
+    let people = &report["promises"][0];
+    assert_eq!(people["what"], "people registered");
+    assert!(people["promised"].as_u64().is_some_and(|promised| promised > 0), "{report}");
+    assert_eq!((people["lost"].as_u64(), people["twice"].as_u64()), (Some(0), Some(0)));
+}
+
 #[test]
 fn a_database_of_somebody_else_is_not_killed() {
     let ended = bench(&["crash", "register", "--kill", "postgres", "--dsn", "sqlite:"]);
