@@ -29,24 +29,13 @@ pub(super) fn growth(report: &GrowthReport) -> Page {
         kind: "Benchmark",
         title: "Growth".to_owned(),
         lead: format!("What an operation costs with up to {} grants, and as many people, in the database.", number::count(most)),
-        tiles: scenarios(report).into_iter().filter_map(|name| ratio(report, name)).collect(),
+        tiles: report.scenarios().into_iter().filter_map(|name| ratio(report, name)).collect(),
         charts: charts.filter(|chart| !chart.is_empty()).collect(),
         tables: vec![points(report)],
-        foot: "Before each measurement the database writes a checkpoint, so that the first change of a page logs all of it.".to_owned(),
+        foot: "Before each measurement the database writes a checkpoint, so that the first change of a page logs all of it. Floor: one keep-alive request that an empty handler answers, at the same size; multiples are of floors where these are known.".to_owned(),
         ..Page::default()
     };
     page.with_facts(&report.settings, &report.machine)
-}
-
-/// The scenarios, in the order of their first points.
-fn scenarios(report: &GrowthReport) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for point in &report.points {
-        if !names.contains(&point.scenario.as_str()) {
-            names.push(&point.scenario);
-        }
-    }
-    names
 }
 
 fn of_scenario<'a>(report: &'a GrowthReport, name: &'a str) -> impl Iterator<Item = &'a GrowthPoint> {
@@ -57,13 +46,13 @@ fn of_scenario<'a>(report: &'a GrowthReport, name: &'a str) -> impl Iterator<Ite
 fn ratio(report: &GrowthReport, name: &str) -> Option<Tile> {
     let first = of_scenario(report, name).next()?;
     let last = of_scenario(report, name).last()?;
-    let ratio = last.cpu_us()? / first.cpu_us()?;
-    let note = format!("{name}: {} µs, then {} µs", shown(first.cpu_us()?), shown(last.cpu_us()?));
-    Some(Tile { class: "", name: "CPU in multiples", value: shown(ratio), unit: "×", note })
+    let (at_last, at_first, unit) = last.costs_beside(first)?;
+    let note = format!("{name}: {} {unit}, then {} {unit}", shown(at_first), shown(at_last));
+    Some(Tile { class: "", name: "CPU in multiples", value: shown(at_last / at_first), unit: "×", note })
 }
 
 fn curve(report: &GrowthReport, title: &str, note: &str, of: OfPoint) -> Chart {
-    let named = scenarios(report).into_iter().zip(COLOURS.into_iter().cycle());
+    let named = report.scenarios().into_iter().zip(COLOURS.into_iter().cycle());
     let line = |(name, class): (&str, &'static str)| {
         let points = of_scenario(report, name).filter_map(|point| Some((as_f64(point.grants), of(point)?)));
         Series::line(class, name, points.collect())
@@ -84,6 +73,8 @@ fn points(report: &GrowthReport) -> Table {
         "p99 ms",
         "server µs",
         "PostgreSQL µs",
+        "floor µs",
+        "floors",
         "statements",
         "rows",
         "WAL B",
@@ -98,13 +89,15 @@ fn points(report: &GrowthReport) -> Table {
             shown(point.p99_ms),
             or_dash(point.server_cpu_us),
             or_dash(point.postgres_cpu_us),
+            or_dash(point.floor_cpu_us),
+            or_dash(point.floors),
             or_dash(point.statements),
             or_dash(point.rows_written),
             or_dash(point.wal_bytes),
             number::count(point.errors),
         ]
     };
-    let names = scenarios(report);
+    let names = report.scenarios();
     let rows = names.into_iter().flat_map(|name| of_scenario(report, name)).map(row).collect();
     Table { title: "All sizes".to_owned(), head: head.map(str::to_owned).to_vec(), rows }
 }

@@ -93,12 +93,21 @@ fn a_growing_database_has_a_curve_for_each_scenario() {
         p99_ms: 2.0,
         server_cpu_us: Some(cpu),
         postgres_cpu_us: Some(cpu),
+        floor_cpu_us: None,
+        floors: None,
         statements: None,
         rows_written: Some(2.0),
         wal_bytes: Some(900.0),
     };
+    let page = |points| {
+        let report = GrowthReport { points, runs: Vec::new(), settings: Vec::new(), machine: Vec::new() };
+        growth_html(&report).unwrap()
+    };
     let points = vec![point("login", 0, 10.0), point("refresh", 0, 2.0), point("login", 1_000_000, 12.5)];
-    let page = growth_html(&GrowthReport { points, settings: Vec::new(), machine: Vec::new() }).unwrap();
+    let in_floors = points.iter().cloned().map(|point| GrowthPoint { floors: Some(4.0), ..point }).collect();
+    let in_floors = page(in_floors);
+    assert!(in_floors.contains("1<span> ×</span>") && in_floors.contains("login: 4 floors, then 4 floors"));
+    let page = page(points);
     let dom = tl::parse(&page, tl::ParserOptions::default()).unwrap();
     assert_eq!(dom.query_selector("figure").unwrap().count(), 4);
     assert!(page.contains("1.25<span> ×</span>") && page.contains("login: 20 µs, then 25 µs"));

@@ -1,0 +1,173 @@
+//! Where it is measured: the floor, the four scenarios as often as was said, the floor; at one size after the other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::GrowthArgs;
+use super::curve::{GrowthPoint, medians};
+use super::regions::Regions;
+use super::work::{Logins, RefreshEach};
+use crate::account::Accountant;
+use crate::driver::{self, Length, Load, Measured, Pace};
+use crate::error::BenchError;
+use crate::floor::{Around, Floor, Floors};
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::scenario::{Dialect, IntrospectOptions, Kind, Scenario};
+use crate::target::Target;
+
+/// Of the grants to be refreshed, one in so many warms up.
+const WARM_UP_SHARE: usize = 20;
+/// How long what a load has left behind may go on.
+const LONGEST_REST: Duration = Duration::from_mins(15);
+
+/// Where it is measured.
+pub(super) struct Site<'a> {
+    args: &'a GrowthArgs,
+    interrupt: &'a Interrupt,
+    target: &'a Target,
+    accountant: &'a Accountant,
+    floors: Floors,
+    logins: Arc<Logins>,
+    introspect: Arc<dyn Scenario>,
+    register: Arc<dyn Scenario>,
+    shown: Shown,
+}
+
+/// What it has shown so far.
+#[derive(Default)]
+pub(super) struct Shown {
+    /// Of each size and scenario the run in the middle.
+    pub(super) points: Vec<GrowthPoint>,
+    /// All runs.
+    pub(super) runs: Vec<GrowthPoint>,
+    /// What there is to say about each size: how the machine came to rest, and what to beware of when it is counted in floors.
+    pub(super) told: Vec<(String, String)>,
+}
+
+impl<'a> Site<'a> {
+    /// With what the operations need.
+    pub(super) async fn prepared(
+        args: &'a GrowthArgs,
+        interrupt: &'a Interrupt,
+        target: &'a Target,
+        accountant: &'a Accountant,
+    ) -> Result<Self, BenchError> {
+        let users = args.connections.get();
+        let introspect = Kind::Introspect(IntrospectOptions::default());
+        Ok(Self {
+            args,
+            interrupt,
+            target,
+            accountant,
+            floors: Floors::start(&std::env::current_exe()?).await?,
+            logins: Arc::new(Logins::prepared(target).await?),
+            introspect: scenario(&introspect, target, users).await?,
+            register: scenario(&Kind::Register, target, users).await?,
+            shown: Shown::default(),
+        })
+    }
+
+    /// Who makes real grants.
+    pub(super) const fn logins(&self) -> &Arc<Logins> {
+        &self.logins
+    }
+
+    /// What it has shown, at the end.
+    pub(super) fn shown(self) -> Shown {
+        self.shown
+    }
+
+    /// Everything at one size.
+    pub(super) async fn measure(&mut self, grants: u64, regions: &Regions) -> Result<(), BenchError> {
+        self.settle(grants).await?;
+        let before = self.floor().await?;
+        let mut runs = Vec::new();
+        for number in 1..=self.args.runs.get() {
+            eprintln!("at {grants} grants, run {number} of {}", self.args.runs);
+            runs.extend(self.once(grants, regions).await?);
+        }
+        let around = Around { before, after: self.floor().await? };
+        let runs: Vec<_> = runs.into_iter().map(|run| run.counted_in(around.floor())).collect();
+        self.shown.told.extend(around.caution().map(|caution| (format!("floor at {grants}"), caution)));
+        self.shown.points.extend(medians(&runs));
+        self.shown.runs.extend(runs);
+        Ok(())
+    }
+
+    /// What a load leaves to be done is done before anything is measured.
+    async fn settle(&mut self, grants: u64) -> Result<(), BenchError> {
+        let at = format!("rest at {grants}");
+        let told = self.accountant.settle(LONGEST_REST).await?.to_string();
+        eprintln!("{at}: {told}");
+        self.shown.told.push((at, told));
+        Ok(())
+    }
+
+    async fn floor(&self) -> Result<Floor, BenchError> {
+        Ok(self.floors.measure(&self.load(Length::Duration(self.args.duration), 0)).await?)
+    }
+
+    /// The four, one after the other.
+    async fn once(&self, grants: u64, regions: &Regions) -> Result<[GrowthPoint; 4], BenchError> {
+        let over_time = [self.args.warm_up, self.args.duration].map(Length::Duration);
+        let refresh = RefreshEach::new(Arc::clone(&self.logins), regions.even());
+        let first = refresh.len() / WARM_UP_SHARE;
+        let each_once = [first, refresh.len() - first].map(|length| Length::Operations(length as u64));
+        Ok([
+            self.one(("login", grants), Arc::<Logins>::clone(&self.logins), over_time).await?,
+            self.one(("refresh", grants), Arc::new(refresh), each_once).await?,
+            self.one(("introspect", grants), Arc::clone(&self.introspect), over_time).await?,
+            self.one(("register", grants), Arc::clone(&self.register), over_time).await?,
+        ])
+    }
+
+    /// A warm-up and a run of so long. Every page that is changed for the first time is logged whole, as after every checkpoint.
+    async fn one(
+        &self,
+        (name, grants): (&str, u64),
+        scenario: Arc<dyn Scenario>,
+        [warm_up, run]: [Length; 2],
+    ) -> Result<GrowthPoint, BenchError> {
+        let what = format!("{name} at {grants}");
+        let warmed = self.drive(&format!("{what}, warming up"), warm_up, &scenario, 0).await?;
+        self.accountant.checkpoint().await?;
+        let before = self.accountant.snapshot().await?;
+        let measured = self.drive(&what, run, &scenario, warmed.next_turn).await?;
+        let after = self.accountant.snapshot().await?;
+        let costs = self.accountant.costs(&before, &after).await?;
+        let point = GrowthPoint::of(name, grants, &measured, &costs);
+        let first = self.shown.points.iter().find(|earlier| earlier.scenario == name);
+        eprint!("{}", point.line(first));
+        self.target.empty_log();
+        Ok(point)
+    }
+
+    async fn drive(
+        &self,
+        what: &str,
+        length: Length,
+        scenario: &Arc<dyn Scenario>,
+        first_turn: u64,
+    ) -> Result<Measured, BenchError> {
+        let progress = Progress::new(what, length, self.interrupt);
+        let (load, endpoints) = (self.load(length, first_turn), Arc::clone(&self.target.endpoints));
+        Ok(driver::run(&load, endpoints, Arc::clone(scenario), None, &progress).await?)
+    }
+
+    fn load(&self, length: Length, first_turn: u64) -> Load {
+        Load {
+            users: self.args.connections,
+            threads: self.args.own.threads.min(self.args.connections),
+            pace: Pace::Closed,
+            length,
+            first_turn,
+        }
+    }
+}
+
+async fn scenario(kind: &Kind, target: &Target, users: usize) -> Result<Arc<dyn Scenario>, BenchError> {
+    let mut scenario = kind.scenario(&Dialect::Hydra)?;
+    scenario.prepare(target, users).await.map_err(BenchError::Prepare)?;
+    Ok(Arc::from(scenario))
+}
