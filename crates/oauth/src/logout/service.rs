@@ -18,6 +18,7 @@ use crate::flow::{BindingKey, BindingKeys};
 use crate::keys::KeyRing;
 use crate::login_session::{EndSessions, LoginSessionRepository};
 use crate::replay::{ReplayKind, ReplayRepository};
+use crate::subject::shown_subject;
 
 /// Longer requests are refused, in bytes.
 const MAX_REQUEST: usize = 16 * 1024;
@@ -175,23 +176,56 @@ impl LogoutService {
 
     /// Whether the browser's cookie names this session.
     pub fn is_session_of(&self, browser: &Browser, session: SessionId) -> bool {
-        let own = browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer));
-        own.is_some_and(|own| own.session == session)
+        self.cookie(browser).is_some_and(|own| own.session == session)
     }
 
+    fn cookie(&self, browser: &Browser) -> Option<SessionCookie> {
+        browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer))
+    }
+
+    /// Ends the session that is named, and that of the browser if it is the same user's: who signs out here is not to be
+    /// recognised by it a moment later (RP-Initiated Logout §2).
     async fn end(&self, logout: &Logout, browser: &Browser) -> Result<LogoutStep, LogoutError> {
+        let own = self.own_session(logout, browser).await?;
+        let mut frames = self.end_session(logout.session).await?;
+        if let Some(own) = own.filter(|own| *own != logout.session) {
+            frames.extend(self.end_session(own).await?);
+        }
+        let target = logout.redirect_uri.as_ref().map(|uri| with_state(uri, logout.state.as_deref()));
+        let continue_to =
+            target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string));
+        Ok(LogoutStep::Done { frames, continue_to, ends_cookie: own.is_some() })
+    }
+
+    /// The session that the browser's cookie names, if it is the one that ends, or of the same user.
+    async fn own_session(
+        &self,
+        logout: &Logout,
+        browser: &Browser,
+    ) -> Result<Option<SessionId>, LogoutError> {
+        let Some(own) = self.cookie(browser) else { return Ok(None) };
+        if own.session == logout.session || own.subject == logout.subject {
+            return Ok(Some(own.session));
+        }
+        // Of a session that is not kept only the client's name for the user is known.
+        let client = match &logout.client {
+            Some(client) => self.clients.find(client).await?,
+            None => None,
+        };
+        let shown = client.and_then(|client| shown_subject(&client, &own.subject, &self.config));
+        Ok((shown.as_deref() == Some(logout.subject.as_str())).then_some(own.session))
+    }
+
+    /// Ends one session, with its tokens; what its clients want to be loaded in frames.
+    async fn end_session(&self, session: SessionId) -> Result<Vec<Url>, LogoutError> {
         let now = self.clock.now();
-        let which = EndSessions::One(logout.session);
+        let which = EndSessions::One(session);
         let ended = self.sessions.participants(&which).await?;
         let (notices, frames) = notices_for(&ended, &self.clients, self.config.issuer.as_str()).await?;
         let expires_at = now + LONGEST_ACCESS_TOKEN;
         self.sessions.end(which, now, expires_at, notices).await?;
-        self.revocations.apply(&Marker { target: Target::Session(logout.session), at: now, expires_at });
-        let target = logout.redirect_uri.as_ref().map(|uri| with_state(uri, logout.state.as_deref()));
-        let continue_to =
-            target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string));
-        let ends_cookie = self.is_session_of(browser, logout.session);
-        Ok(LogoutStep::Done { frames, continue_to, ends_cookie })
+        self.revocations.apply(&Marker { target: Target::Session(session), at: now, expires_at });
+        Ok(frames)
     }
 
     fn destination(&self, request: &LogoutRequest) -> Option<String> {
@@ -228,8 +262,7 @@ impl LogoutService {
             None => None,
         };
         let redirect_uri = trusted_redirect(parameters.get("post_logout_redirect_uri"), client.as_deref())?;
-        let cookie = browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer));
-        let own = cookie.map(|cookie| (cookie.session, cookie.subject));
+        let own = self.cookie(browser).map(|cookie| (cookie.session, cookie.subject));
         let hinted = hint.and_then(|hint| Some((hint.session?, hint.subject)));
         let proven = hinted.as_ref().zip(own.as_ref()).is_some_and(|((hinted, _), (own, _))| hinted == own);
         let session = match hinted {

@@ -21,12 +21,14 @@ use crate::both_stores::on_both_stores;
 use crate::jwt::{claims, verified};
 use crate::legs::{delete, token, tokens_of};
 use crate::logout::channels::Ear;
+use crate::logout::log_out;
 
 on_both_stores! {
     each_sector_knows_a_user_by_another_name_and_says_it_everywhere,
     a_forced_subject_takes_precedence,
     a_client_speaks_of_its_users_by_the_names_that_it_knows,
     a_client_hears_of_a_logout_by_the_name_that_it_knows,
+    a_logout_by_the_name_that_the_client_knows_ends_the_session_of_the_browser,
 }
 
 const SALT: &str = "a-salt-of-some-length";
@@ -139,6 +141,22 @@ async fn a_client_speaks_of_its_users_by_the_names_that_it_knows(backend: Backen
         assert_eq!(asked["subject"], "alice", "a logout page learns whose session it is");
         assert_eq!(asked["sid"], claims(hint)["sid"]);
     }
+    sluice.node.stop().await;
+}
+
+/// Of the session of such an id token nothing is kept: only its `sub` says whose it was.
+async fn a_logout_by_the_name_that_the_client_knows_ends_the_session_of_the_browser(backend: Backend) {
+    let sluice = sluice(backend).await;
+    let client = client_at(&sluice, "a.test", "pairwise").await;
+    let earlier = tokens_of(&sluice, &client, "alice").await;
+    let mut browser = sluice.browser();
+    let login = json!({"subject": "alice", "remember": true});
+    let page = browser.log_in_with(&sluice, &client, &Authorize::default(), &login).await;
+    let tokens = client.redeem(&page.expect("code")).await.ok();
+    sluice.advance(Lifetime::secs(1));
+    log_out(&sluice, &mut browser, &[("id_token_hint", token(&earlier, "id_token"))]).await;
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    assert!(browser.cookies.keys().all(|name| name.contains("binding")), "{:?}", browser.cookies.keys());
     sluice.node.stop().await;
 }
 

@@ -5,12 +5,16 @@ use serde_json::json;
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Backend, TestSluice};
 
+use super::channels::Ear;
 use super::{ask, confirm, log_in, log_out};
 use crate::both_stores::on_both_stores;
+use crate::jwt::claims;
 use crate::legs::{login_request, token};
 
 on_both_stores! {
     a_logout_ends_the_session_and_its_tokens,
+    a_logout_ends_the_session_of_the_browser_that_confirmed_it,
+    a_logout_leaves_another_user_of_the_browser_signed_in,
     a_logout_goes_back_only_to_a_registered_address_of_the_client_that_asks,
     a_logout_is_confirmed_once_in_its_own_browser_and_in_time,
     a_user_who_does_not_confirm_stays,
@@ -56,6 +60,49 @@ async fn a_logout_ends_the_session_and_its_tokens(backend: Backend) {
             login_request(&sluice, &client, &mut browser, &sluice_testkit::Authorize::default()).await;
         assert_eq!(known["skip"], false);
     }
+    sluice.node.stop().await;
+}
+
+/// An application may hold an id token of a session that its user has left since.
+async fn a_logout_ends_the_session_of_the_browser_that_confirmed_it(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let mut ear = Ear::open(Vec::new()).await;
+    let client = sluice.client(&metadata()).await;
+    let told = sluice.client(&json!({"backchannel_logout_uri": ear.uri})).await;
+    for remember in [false, true] {
+        let mut browser = sluice.browser();
+        let earlier = json!({"subject": "alice", "remember": remember});
+        let earlier = log_in(&sluice, &client, &mut sluice.browser(), &earlier).await;
+        let login = json!({"subject": "alice", "remember": true});
+        let tokens = log_in(&sluice, &told, &mut browser, &login).await;
+        sluice.advance(Lifetime::secs(1));
+        let asked = [("id_token_hint", token(&earlier, "id_token")), ("post_logout_redirect_uri", BACK)];
+        assert_eq!(log_out(&sluice, &mut browser, &asked).await.location().as_str(), BACK);
+        for tokens in [&earlier, &tokens] {
+            assert!(!sluice.is_active(token(tokens, "access_token")).await, "remembered: {remember}");
+        }
+        assert!(browser.cookies.keys().all(|name| name.contains("binding")), "{:?}", browser.cookies.keys());
+        assert_eq!(claims(&ear.next().await)["sid"], claims(token(&tokens, "id_token"))["sid"]);
+        let known =
+            login_request(&sluice, &client, &mut browser, &sluice_testkit::Authorize::default()).await;
+        assert_eq!(known["skip"], false);
+    }
+    sluice.node.stop().await;
+}
+
+async fn a_logout_leaves_another_user_of_the_browser_signed_in(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&metadata()).await;
+    let mut browser = sluice.browser();
+    let of_bob = log_in(&sluice, &client, &mut sluice.browser(), &json!({"subject": "bob"})).await;
+    let login = json!({"subject": "alice", "remember": true});
+    let tokens = log_in(&sluice, &client, &mut browser, &login).await;
+    sluice.advance(Lifetime::secs(1));
+    log_out(&sluice, &mut browser, &[("id_token_hint", token(&of_bob, "id_token"))]).await;
+    assert!(!sluice.is_active(token(&of_bob, "access_token")).await);
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
+    let known = login_request(&sluice, &client, &mut browser, &sluice_testkit::Authorize::default()).await;
+    assert_eq!(known["skip"], true);
     sluice.node.stop().await;
 }
 
