@@ -87,7 +87,8 @@ impl UserinfoError {
             Self::Token(_) => Some(ErrorCode::InvalidToken),
             Self::NotHolder(error) => Some(error.code()),
             Self::Scope => Some(ErrorCode::InsufficientScope),
-            Self::Unsigned(_) | Self::NotEncrypted(_) => Some(ErrorCode::ServerError),
+            Self::Unsigned(error) => Some(error.code()),
+            Self::NotEncrypted(error) => Some(error.code()),
             Self::Store(error) if error.is_temporary() => Some(ErrorCode::TemporarilyUnavailable),
             Self::Store(_) => Some(ErrorCode::ServerError),
         }

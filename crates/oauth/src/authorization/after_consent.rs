@@ -37,8 +37,14 @@ impl AuthorizationService {
         check_granted(&request, &consent)?;
         let now = self.clock.now();
         let grant = self.grant((&request, &client), login, &consent, now);
+        // Before the grant is there: what fails now can be tried again.
+        let location = if request.details.device {
+            self.device_is_connected()
+        } else {
+            self.granted(&request, &client, &grant, now).await?
+        };
         let remember = remembered(&grant, &consent);
-        match self.grants.insert(grant.clone(), remember, client.hears_logout()).await? {
+        match self.grants.insert(grant, remember, client.hears_logout()).await? {
             Insertion::Inserted => {
                 self.spent.add(request.flow);
                 self.metrics.granted.add();
@@ -48,11 +54,6 @@ impl AuthorizationService {
                 return Err(ShownError::Spent { restart }.into());
             }
         }
-        let location = if request.details.device {
-            self.device_is_connected()
-        } else {
-            self.granted(&request, &client, &grant, now).await?
-        };
         Ok(Step { location, cookies: CookieChanges::default() })
     }
 
@@ -69,9 +70,7 @@ impl AuthorizationService {
             AuthorizationCode::of(request, now, lifetime::code(client, &self.config))
                 .seal(&self.sealer, &*self.rng)
         });
-        let mut tokens = self.tokens((request, client), grant, code.as_deref(), now)?;
-        let id_token = self.issuer.encrypted_id_token(client, tokens.id_token).await;
-        tokens.id_token = id_token.map_err(ShownError::Unsigned)?;
+        let tokens = self.tokens((request, client), grant, code.as_deref(), now).await?;
         let expires_in = tokens.access_token.as_ref().map(|(_, life)| life.as_secs().to_string());
         let mut answer: Vec<(&str, &str)> = code.as_deref().map(|code| ("code", code)).into_iter().collect();
         if let (Some((token, _)), Some(expires_in)) = (&tokens.access_token, &expires_in) {
@@ -87,7 +86,7 @@ impl AuthorizationService {
     }
 
     /// The tokens that the browser carries to the client.
-    fn tokens(
+    async fn tokens(
         &self,
         (request, client): (&Request, &Client),
         grant: &Grant,
@@ -97,6 +96,11 @@ impl AuthorizationService {
         if !request.response_type.has_front_channel_tokens() {
             return Ok(FrontChannelTokens::default());
         }
+        let recipient = if request.response_type.id_token {
+            self.issuer.id_token_recipient(client).await.map_err(ShownError::Unsigned)?
+        } else {
+            None
+        };
         let issue = Issue {
             grant,
             client,
@@ -107,6 +111,7 @@ impl AuthorizationService {
             nonce: request.nonce.as_deref(),
             requested_at: Some(request.requested_at),
             confirmation: None,
+            recipient: recipient.as_ref(),
         };
         let asked = InFront { response_type: request.response_type, code, state: request.state.as_deref() };
         self.issuer.issue_in_front(&issue, asked).map_err(ShownError::Unsigned)

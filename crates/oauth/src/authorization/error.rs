@@ -111,7 +111,8 @@ impl ShownError {
             Self::UnknownClient => ErrorCode::InvalidClient,
             Self::SessionEnded { .. } => ErrorCode::LoginRequired,
             Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
-            Self::Unsigned(_) | Self::Store(_) => ErrorCode::ServerError,
+            Self::Unsigned(error) => error.code(),
+            Self::Store(_) => ErrorCode::ServerError,
         }
     }
 
@@ -139,6 +140,9 @@ impl ShownError {
             Self::Expired { .. } => "This sign-in took too long. Please start again.",
             Self::Spent { .. } => "This sign-in was completed before. Please start again.",
             Self::SessionEnded { .. } => "You have been signed out meanwhile. Please sign in again.",
+            Self::Unsigned(error) if matches!(error.code(), ErrorCode::TemporarilyUnavailable) => {
+                "The application cannot be answered at the moment. Please try again."
+            }
             Self::Unsigned(_) => "The service cannot answer the application because of a fault of its own.",
             Self::Store(_) => "The service is busy at the moment. Please try again.",
         }

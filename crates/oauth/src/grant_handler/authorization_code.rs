@@ -32,6 +32,7 @@ impl TokenService {
         let code = AuthorizationCode::open(&exchange.code, &self.sealer)?;
         check(&code, client, &exchange, now)?;
         check_binding(&code, client, confirmation)?;
+        let recipient = self.issuer.id_token_recipient(client).await?;
         self.spend_proof(call).await?;
         // Before the code is spent; the grant's row is read only if less is asked for than was granted.
         if !exchange.less.is_all()
@@ -59,6 +60,7 @@ impl TokenService {
             nonce: code.nonce.as_deref(),
             requested_at: Some(code.requested_at),
             confirmation,
+            recipient: recipient.as_ref(),
         })?)
     }
 }

@@ -33,6 +33,7 @@ impl TokenService {
             DevicePoll::Unknown if now >= code.expires_at => return Err(TokenError::DeviceExpired),
             DevicePoll::Unknown => return Err(TokenError::UnknownGrant(code.device)),
         }
+        let recipient = self.issuer.id_token_recipient(client).await?;
         self.spend_proof(call).await?;
         let about =
             AboutToRedeem { grant: code.device, grant_type: GrantType::DeviceCode, nonce: None, less: None };
@@ -49,6 +50,7 @@ impl TokenService {
             nonce: None,
             requested_at: Some(code.requested_at),
             confirmation,
+            recipient: recipient.as_ref(),
         })?)
     }
 }

@@ -146,7 +146,7 @@ impl TokenError {
             Self::DeviceDenied => ErrorCode::AccessDenied,
             Self::DeviceExpired => ErrorCode::ExpiredToken,
             Self::AuthorizationDetails => ErrorCode::InvalidAuthorizationDetails,
-            Self::Issue(_) => ErrorCode::ServerError,
+            Self::Issue(error) => error.code(),
             Self::Store(error) => store_code(error),
         }
     }

@@ -103,10 +103,9 @@ impl TokenService {
         check_grant_type(&client, request.grant_type())?;
         let Bound { confirmation, proof } = self.constraint.of(&client, caller, now)?;
         let call = Call { client: &client, confirmation, proof, now };
-        let (mut issued, counter) = self.answer(&call, request).await?;
+        let (issued, counter) = self.answer(&call, request).await?;
         counter.add();
-        let id_token = self.issuer.encrypted_id_token(&client, issued.id_token.take()).await?;
-        Ok(TokenResponse { id_token, ..issued })
+        Ok(issued)
     }
 
     async fn answer(

@@ -49,6 +49,7 @@ impl TokenService {
             return Err(TokenError::OtherKey);
         }
         let less = exchange.less()?;
+        let recipient = self.issuer.id_token_recipient(client).await?;
         self.spend_proof(call).await?;
         let replaced = self.ask_before_refresh(call, &token, &exchange).await?;
         let mut grant = if client.security.profile.is_fapi() {
@@ -69,6 +70,7 @@ impl TokenService {
             nonce: None,
             requested_at: None,
             confirmation,
+            recipient: recipient.as_ref(),
         })?;
         if client.security.profile.is_fapi() {
             issued.refresh_token = Some(exchange.refresh_token);

@@ -54,7 +54,8 @@ impl IntrospectionError {
             Self::Malformed => ErrorCode::InvalidRequest,
             Self::Client(error) => error.code(),
             Self::PublicClient => ErrorCode::InvalidClient,
-            Self::Unsigned(_) | Self::NotEncrypted(_) => ErrorCode::ServerError,
+            Self::Unsigned(error) => error.code(),
+            Self::NotEncrypted(error) => error.code(),
             Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
             Self::Store(_) => ErrorCode::ServerError,
         }

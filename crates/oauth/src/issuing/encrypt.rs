@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sluice_crypto::jwe::{ContentEncryption, EncryptError, EncryptionKey, KeyManagement, encrypt};
 use sluice_primitives::Clock;
+use sluice_protocol::ErrorCode;
 use thiserror::Error;
 
 use crate::client::{Client, Encryption};
@@ -27,6 +28,16 @@ pub enum NotEncrypted {
     Failed(#[from] EncryptError),
 }
 
+impl NotEncrypted {
+    /// What is told instead: keys that cannot be fetched now may be there later.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Keys(_) => ErrorCode::TemporarilyUnavailable,
+            Self::Algorithm | Self::NoKey(_) | Self::Failed(_) => ErrorCode::ServerError,
+        }
+    }
+}
+
 /// What is to be encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
@@ -34,6 +45,27 @@ pub enum Content {
     Jwt,
     /// Claims, as JSON.
     Claims,
+}
+
+/// A key of a client, and how it wants something encrypted to it.
+#[derive(Debug)]
+pub struct Recipient {
+    key: EncryptionKey,
+    enc: ContentEncryption,
+}
+
+impl Recipient {
+    /// The text, encrypted.
+    ///
+    /// # Errors
+    /// [`NotEncrypted::Failed`] if the cryptography library fails.
+    pub fn encrypt(&self, content: Content, text: &str) -> Result<String, NotEncrypted> {
+        let cty = match content {
+            Content::Jwt => Some("JWT"),
+            Content::Claims => None,
+        };
+        Ok(encrypt(text.as_bytes(), &self.key, self.enc, cty)?)
+    }
 }
 
 /// Encrypts for clients.
@@ -58,15 +90,25 @@ impl ClientEncryption {
         how: Option<&Encryption>,
         (content, text): (Content, String),
     ) -> Result<String, NotEncrypted> {
-        let Some(how) = how else { return Ok(text) };
+        match self.recipient(client, how).await? {
+            Some(recipient) => recipient.encrypt(content, &text),
+            None => Ok(text),
+        }
+    }
+
+    /// The key to encrypt to as `how` says; none if it says nothing.
+    ///
+    /// # Errors
+    /// [`NotEncrypted`] if the client has no key for it.
+    pub async fn recipient(
+        &self,
+        client: &Client,
+        how: Option<&Encryption>,
+    ) -> Result<Option<Recipient>, NotEncrypted> {
+        let Some(how) = how else { return Ok(None) };
         let algorithm: KeyManagement = how.alg.parse().map_err(|_| NotEncrypted::Algorithm)?;
         let enc: ContentEncryption = how.enc.parse().map_err(|_| NotEncrypted::Algorithm)?;
-        let key = self.key(client, algorithm).await?;
-        let cty = match content {
-            Content::Jwt => Some("JWT"),
-            Content::Claims => None,
-        };
-        Ok(encrypt(text.as_bytes(), &key, enc, cty)?)
+        Ok(Some(Recipient { key: self.key(client, algorithm).await?, enc }))
     }
 
     /// A key of the client; one at a URI is looked for again if it is not among those that are kept.

@@ -7,13 +7,13 @@ use sluice_crypto::Sealer;
 use sluice_crypto::jws::SignError;
 use sluice_primitives::{Rng, Timestamp};
 use sluice_protocol::token_response::{TokenResponse, TokenType};
-use sluice_protocol::{GrantType, Scope};
+use sluice_protocol::{ErrorCode, GrantType, Scope};
 use sluice_token::claims::{Extra, RareClaims};
 use sluice_token::jwt::JwtLayout;
 use sluice_token::{AccessTokenClaims, Confirmation, TokenId};
 use thiserror::Error;
 
-use super::encrypt::{ClientEncryption, Content, NotEncrypted};
+use super::encrypt::{ClientEncryption, Content, NotEncrypted, Recipient};
 use super::id_token::{Beside, IdTokenClaims, half_hash, permitted};
 use super::refresh_token::RefreshToken;
 use super::{access_token, algorithm, lifetime};
@@ -43,6 +43,8 @@ pub struct Issue<'a> {
     pub requested_at: Option<Timestamp>,
     /// The key that the tokens are bound to.
     pub confirmation: Option<Confirmation>,
+    /// The key that the id token is encrypted to, as [`TokenIssuer::id_token_recipient`] tells it.
+    pub recipient: Option<&'a Recipient>,
 }
 
 /// Why nothing could be issued.
@@ -57,6 +59,16 @@ pub enum IssueError {
     /// The client wants it encrypted, and it could not be.
     #[error(transparent)]
     NotEncrypted(#[from] NotEncrypted),
+}
+
+impl IssueError {
+    /// What is told instead.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::NoKey | Self::Sign(_) => ErrorCode::ServerError,
+            Self::NotEncrypted(why) => why.code(),
+        }
+    }
 }
 
 /// Issues tokens.
@@ -115,18 +127,18 @@ impl TokenIssuer {
         })
     }
 
-    /// An id token as its client wants to get it: encrypted if it is so registered.
+    /// The key that id tokens of this client are encrypted to; none if it wants them as they are. To be asked before
+    /// anything is used up that is good for one id token only.
     ///
     /// # Errors
-    /// [`IssueError::NotEncrypted`] if the client has no key for that.
-    pub async fn encrypted_id_token(
-        &self,
-        client: &Client,
-        id_token: Option<String>,
-    ) -> Result<Option<String>, IssueError> {
-        let Some(id_token) = id_token else { return Ok(None) };
-        let how = client.formats.id_token_encryption.as_ref();
-        Ok(Some(self.encryption.apply(client, how, (Content::Jwt, id_token)).await?))
+    /// [`IssueError`] if the client has no key for that, or there is none to sign with.
+    pub async fn id_token_recipient(&self, client: &Client) -> Result<Option<Recipient>, IssueError> {
+        let Some(how) = client.formats.id_token_encryption.as_ref() else { return Ok(None) };
+        let algorithm = algorithm::of_id_tokens(client, &self.config)?;
+        if self.keys.id_token_signer(algorithm).is_none() {
+            return Err(IssueError::NoKey);
+        }
+        Ok(self.encryption.recipient(client, Some(how)).await?)
     }
 
     /// A signed answer of the authorization endpoint as its client wants to get it (JARM §2.2).
@@ -204,7 +216,7 @@ impl TokenIssuer {
         token.seal(&self.sealer, &*self.rng)
     }
 
-    /// An id token; `number` says which one of its grant it is.
+    /// An id token, encrypted if there is a key for that; `number` says which one of its grant it is.
     pub(super) fn id_token(
         &self,
         issue: &Issue<'_>,
@@ -234,7 +246,11 @@ impl TokenIssuer {
             extra: permitted(&grant.claims.id_token),
         };
         let payload = serde_json::to_vec(&claims).unwrap_or_default();
-        Ok(key.sign(Some("JWT"), &payload)?)
+        let signed = key.sign(Some("JWT"), &payload)?;
+        match issue.recipient {
+            Some(recipient) => Ok(recipient.encrypt(Content::Jwt, &signed)?),
+            None => Ok(signed),
+        }
     }
 }
 

@@ -11,16 +11,17 @@ use serde_json::{Value, json};
 use sluice_crypto::jwe::{ContentEncryption, DecryptedJwe, DecryptionKey, KeyManagement, decrypt};
 use sluice_crypto::jwk::{Jwk, RsaSize};
 use sluice_primitives::Lifetime;
-use sluice_testkit::{Authorize, Backend, TestClient, TestSluice};
+use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, accept_consent, accept_login};
 use tokio::net::TcpListener;
 
 use crate::answer::{Answer, http};
 use crate::authorization_errors::Change::With;
+use crate::authorization_errors::asked;
 use crate::both_stores::on_both_stores;
 use crate::jwt::verified;
 use crate::keyed::Key;
 use crate::legs::{token, tokens_of};
-use crate::response::{answer, client_for};
+use crate::response::{Response, answer, client_for};
 
 on_both_stores! {
     an_id_token_is_signed_first_and_then_encrypted_to_its_client,
@@ -168,17 +169,71 @@ async fn what_cannot_be_encrypted_is_not_sent() {
     sluice.node.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn keys_at_a_uri_are_fetched_and_fetched_again_when_they_changed() {
-    let sluice = TestSluice::start(Backend::Sqlite).await;
+/// What a client serves at its `jwks_uri`, and where that is.
+async fn served(keys: String) -> (String, Arc<Mutex<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("http://{}/jwks", listener.local_addr().unwrap());
-    let (rsa, curve) =
-        (OwnKey::new(KeyManagement::RsaOaep256, "rsa"), OwnKey::new(KeyManagement::EcdhEs, "curve"));
-    let served = Arc::new(Mutex::new(curve.set().to_string()));
+    let served = Arc::new(Mutex::new(keys));
     let serve = async |State(set): State<Arc<Mutex<String>>>| set.lock().clone();
     let router = Router::new().route("/jwks", get(serve)).with_state(Arc::clone(&served));
     tokio::spawn(async move { axum::serve(listener, router).await });
+    (uri, served)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neither_code_nor_refresh_token_is_used_up_while_the_keys_cannot_be_fetched() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let key = OwnKey::new(KeyManagement::RsaOaep256, "mine");
+    let (uri, served) = served("no keys".to_owned()).await;
+    let asked = json!({"jwks_uri": uri, "id_token_encrypted_response_alg": "RSA-OAEP-256"});
+    let client = sluice.client(&asked).await;
+    let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
+    let refused = client.redeem(&code).await;
+    assert_eq!((refused.status, &refused.body["error"]), (503, &json!("temporarily_unavailable")));
+    *served.lock() = key.set().to_string();
+    sluice.advance(Lifetime::secs(11));
+    let tokens = client.redeem(&code).await.ok();
+    verified(&sluice, &key.nested(token(&tokens, "id_token")), "RS256").await;
+    *served.lock() = "no keys".to_owned();
+    sluice.advance(Lifetime::hours(2));
+    client.refresh(token(&tokens, "refresh_token")).await.refused_with("temporarily_unavailable");
+    *served.lock() = key.set().to_string();
+    // Longer than the same refresh token may come again.
+    sluice.advance(Lifetime::minutes(1));
+    let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
+    verified(&sluice, &key.nested(token(&refreshed, "id_token")), "RS256").await;
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_is_not_used_up_while_the_keys_cannot_be_fetched() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let key = OwnKey::new(KeyManagement::RsaOaep256, "mine");
+    let (uri, served) = served("no keys".to_owned()).await;
+    let wanted = json!({"jwks_uri": uri, "id_token_encrypted_response_alg": "RSA-OAEP-256"});
+    let client = client_for(&sluice, &["code id_token"], wanted).await;
+    let mut browser = sluice.browser();
+    let url = asked(&client, &[With("response_type", "code id_token")]);
+    let challenge = browser.visit(&url).await.expect("login_challenge");
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
+    let page = browser.visit(&verifier).await;
+    assert_eq!((page.status.as_u16(), page.location), (503, None));
+    *served.lock() = key.set().to_string();
+    sluice.advance(Lifetime::secs(11));
+    let answer = Response::of(&browser.visit(&verifier).await);
+    verified(&sluice, &key.nested(answer.get("id_token")), "RS256").await;
+    client.redeem(answer.get("code")).await.ok();
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_at_a_uri_are_fetched_and_fetched_again_when_they_changed() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let (rsa, curve) =
+        (OwnKey::new(KeyManagement::RsaOaep256, "rsa"), OwnKey::new(KeyManagement::EcdhEs, "curve"));
+    let (uri, served) = served(curve.set().to_string()).await;
     let asked = json!({"jwks_uri": uri, "id_token_encrypted_response_alg": "RSA-OAEP-256"});
     let client = sluice.client(&asked).await;
     let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
