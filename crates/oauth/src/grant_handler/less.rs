@@ -1,9 +1,11 @@
 //! A token request may ask for less than was granted: for fewer services (RFC 8707 §2.2), for fewer authorization details
-//! (RFC 9396 §6.1).
+//! (RFC 9396 §6.1). And what was granted may have become less: the client may have lost some of it.
 
+use serde_json::Value;
 use sluice_protocol::{Audience, AuthorizationDetails};
 
 use super::TokenError;
+use crate::client::Client;
 use crate::grant::Grant;
 
 /// What is asked for of a grant; all of it where nothing is said.
@@ -48,4 +50,29 @@ impl Less {
             grant.claims.authorization_details = (!details.is_empty()).then(|| details.into_value());
         }
     }
+}
+
+/// The grant as far as the client may still have it. One that is for no service any more is not for all of them.
+pub(super) fn keep_permitted(client: &Client, grant: &mut Grant) -> Result<(), TokenError> {
+    let granted = grant.audience.as_slice();
+    let kept = granted.iter().filter(|name| client.audience.as_slice().contains(name));
+    let kept = Audience::from_values(kept.cloned());
+    if kept.is_empty() && !granted.is_empty() {
+        return Err(TokenError::Audience);
+    }
+    grant.audience = kept;
+    let details = grant.claims.authorization_details.take();
+    grant.claims.authorization_details = details.and_then(|details| permitted_details(client, details));
+    Ok(())
+}
+
+/// The details of types that the client registered.
+pub(super) fn permitted_details(client: &Client, details: Value) -> Option<Value> {
+    let Value::Array(details) = details else { return None };
+    let may_have = |detail: &Value| {
+        let name = detail.get("type").and_then(Value::as_str);
+        client.authorization_details_types.iter().any(|own| Some(own.as_str()) == name)
+    };
+    let kept: Vec<_> = details.into_iter().filter(may_have).collect();
+    (!kept.is_empty()).then_some(Value::Array(kept))
 }

@@ -9,7 +9,7 @@ use sluice_token::Confirmation;
 use tracing::warn;
 
 use super::hooked::{hook_call, put};
-use super::less::Less;
+use super::less::{Less, keep_permitted};
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
 use crate::grant::{Generation, Grant, RefreshRequest, RotateRefresh, Rotation};
@@ -58,6 +58,7 @@ impl TokenService {
             self.rotate(call, &token, &exchange).await?
         };
         less.of(&mut grant);
+        keep_permitted(client, &mut grant)?;
         put(replaced, &mut grant);
         let scope = &self.kept_scope(client, &exchange, &grant);
         let mut issued = self.issuer.issue(&Issue {
@@ -97,11 +98,12 @@ impl TokenService {
             return Ok(None);
         }
         let Some(mut grant) = self.grants.find(token.grant).await? else { return Ok(None) };
-        if grant.revoked_at.is_some() || token.generation.next() < grant.generation {
+        if is_refused(token, &grant) {
             return Ok(None);
         }
         check_narrower(exchange, &grant)?;
         exchange.less()?.of(&mut grant);
+        keep_permitted(call.client, &mut grant)?;
         let scope = self.kept_scope(call.client, exchange, &grant);
         self.ask_hooks(&hook_call(call, GrantType::RefreshToken, &grant, &scope)).await
     }
@@ -138,10 +140,17 @@ impl TokenService {
         exchange: &Exchange,
     ) -> Result<Box<Grant>, TokenError> {
         let Call { client, confirmation, now, .. } = *call;
-        // Scope and audience can only be held against the grant's row, which is read only if one is named.
-        if exchange.scope.is_some() || !exchange.less()?.is_all() {
-            let grant = self.grants.find(token.grant).await?.ok_or(TokenError::UnknownGrant(token.grant))?;
+        // Scope and audience can only be held against the grant's row, which is read only if one is named, or if the client
+        // may have lost what was granted.
+        let changed = client.updated_at > token.grant.made_at();
+        if changed || exchange.scope.is_some() || !exchange.less()?.is_all() {
+            let mut grant =
+                self.grants.find(token.grant).await?.ok_or(TokenError::UnknownGrant(token.grant))?;
             check_narrower(exchange, &grant)?;
+            if !is_refused(token, &grant) {
+                exchange.less()?.of(&mut grant);
+                keep_permitted(client, &mut grant)?;
+            }
         }
         // However short its tokens live, the grant's id is not free before the flow's verifiers have expired.
         let life = lifetime::refresh_token(client, GrantType::RefreshToken, &self.config)
@@ -169,6 +178,11 @@ impl TokenService {
             Rotation::Unknown => Err(TokenError::UnknownGrant(token.grant)),
         }
     }
+}
+
+/// Whether a token is sure to be refused, whatever is asked for.
+fn is_refused(token: &RefreshToken, grant: &Grant) -> bool {
+    grant.revoked_at.is_some() || token.generation.next() < grant.generation
 }
 
 fn check_narrower(exchange: &Exchange, grant: &Grant) -> Result<(), TokenError> {

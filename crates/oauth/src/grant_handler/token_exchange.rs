@@ -11,6 +11,7 @@ use sluice_protocol::{Audience, GrantType, Scope};
 use sluice_token::claims::RareClaims;
 use sluice_token::{AccessTokenClaims, TokenId};
 
+use super::less::permitted_details;
 use super::{Call, TokenError, TokenService};
 use crate::client::{AccessTokenStrategy, Client};
 use crate::grant::GrantClaims;
@@ -210,23 +211,14 @@ fn exchanged_audience(
     let (held, is_own) = (&subject.facts.audience, subject.facts.client == client.id);
     if asked.is_empty() {
         let kept = held.iter().filter(|name| is_own || client.audience.as_slice().contains(name));
-        return Ok(Audience::from_values(kept.cloned()));
+        let kept = Audience::from_values(kept.cloned());
+        // One that is for nobody would be for everybody: for whoever looks for no name in it.
+        return if kept.is_empty() && !held.is_empty() { Err(TokenError::Audience) } else { Ok(kept) };
     }
     let asked = Audience::from_values(asked);
     let is_users = subject.assertion.is_none() && is_own && subject.facts.subject.is_some();
     let is_held = !is_users || Audience::from_values(held.iter().cloned()).covers(&asked);
     if is_held && client.audience.covers(&asked) { Ok(asked) } else { Err(TokenError::Audience) }
-}
-
-/// The details of types that the client registered.
-fn permitted_details(client: &Client, details: Value) -> Option<Value> {
-    let Value::Array(details) = details else { return None };
-    let may_have = |detail: &Value| {
-        let name = detail.get("type").and_then(Value::as_str);
-        client.authorization_details_types.iter().any(|own| Some(own.as_str()) == name)
-    };
-    let kept: Vec<_> = details.into_iter().filter(may_have).collect();
-    (!kept.is_empty()).then_some(Value::Array(kept))
 }
 
 /// The client as the writer of the token sees it: who asks for a JWT gets one.

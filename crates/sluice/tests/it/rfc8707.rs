@@ -1,17 +1,19 @@
 //! Resource Indicators for OAuth 2.0 (RFC 8707).
 
 use serde_json::json;
+use sluice_primitives::Lifetime;
 use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, VERIFIER};
 
 use crate::authorization_errors::Change::{Twice, With};
 use crate::authorization_errors::asked;
 use crate::both_stores::on_both_stores;
-use crate::legs::token;
+use crate::legs::{change_client, token};
 use crate::requests::is_refused;
 
 on_both_stores! {
     a_code_yields_tokens_for_the_resources_that_are_named_when_it_is_redeemed,
     a_refresh_token_yields_tokens_for_each_resource_in_turn,
+    a_refresh_token_yields_nothing_for_a_resource_that_its_client_lost,
 }
 
 const A: &str = "https://a.test/api";
@@ -104,5 +106,23 @@ async fn a_refresh_token_yields_tokens_for_each_resource_in_turn(backend: Backen
         tokens = client.token(&form(resource)).await.ok();
         assert_eq!(sluice.introspect(token(&tokens, "access_token")).await["aud"], json!([resource]));
     }
+    sluice.node.stop().await;
+}
+
+async fn a_refresh_token_yields_nothing_for_a_resource_that_its_client_lost(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = client(&sluice).await;
+    let tokens = client.redeem(&code(&sluice, &client).await).await.ok();
+    sluice.advance(Lifetime::secs(1));
+    change_client(&sluice, &client, "audience", json!([B])).await;
+    let fewer = client.refresh(token(&tokens, "refresh_token")).await.ok();
+    assert_eq!(sluice.introspect(token(&fewer, "access_token")).await["aud"], json!([B]));
+    change_client(&sluice, &client, "audience", json!(["urn:example:c"])).await;
+    let before = sluice.written();
+    client.refresh(token(&fewer, "refresh_token")).await.refused_with("invalid_target");
+    assert_eq!(sluice.written(), before, "a refused request uses nothing up");
+    change_client(&sluice, &client, "audience", json!([A])).await;
+    let again = client.refresh(token(&fewer, "refresh_token")).await.ok();
+    assert_eq!(sluice.introspect(token(&again, "access_token")).await["aud"], json!([A]));
     sluice.node.stop().await;
 }

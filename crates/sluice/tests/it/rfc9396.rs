@@ -2,18 +2,20 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use sluice_primitives::Lifetime;
 use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, VERIFIER, accept_consent, accept_login};
 
 use crate::authorization_errors::Change::With;
 use crate::authorization_errors::asked;
 use crate::both_stores::on_both_stores;
-use crate::legs::{consent_request, token};
+use crate::legs::{change_client, consent_request, token};
 use crate::requests::is_refused;
 
 on_both_stores! {
     what_is_asked_for_in_detail_is_shown_granted_and_told,
     a_consent_page_grants_less_and_not_more,
     a_client_asks_for_less_than_was_granted,
+    details_of_a_type_that_the_client_lost_are_not_in_refreshed_tokens,
 }
 
 fn details() -> Value {
@@ -159,6 +161,21 @@ async fn a_client_asks_for_less_than_was_granted(backend: Backend) {
     let payment = json!([details()[0]]);
     let refreshed = refresh(payment.to_string()).await.ok();
     assert_eq!(refreshed["authorization_details"], payment, "the grant itself is as it was");
+    sluice.node.stop().await;
+}
+
+async fn details_of_a_type_that_the_client_lost_are_not_in_refreshed_tokens(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = client(&sluice, json!({})).await;
+    let mut tokens = client.redeem(&code(&sluice, &client, &json!({})).await).await.ok();
+    sluice.advance(Lifetime::secs(1));
+    for (types, left) in [(json!(["account"]), json!([details()[1]])), (json!([]), Value::Null)] {
+        change_client(&sluice, &client, "authorization_details_types", types).await;
+        tokens = client.refresh(token(&tokens, "refresh_token")).await.ok();
+        assert_eq!(tokens["authorization_details"], left);
+        let said = sluice.introspect(token(&tokens, "access_token")).await;
+        assert_eq!(said["authorization_details"], left);
+    }
     sluice.node.stop().await;
 }
 
