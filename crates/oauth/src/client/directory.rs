@@ -48,7 +48,7 @@ impl ClientDirectory {
     /// The client with this id, registered or described by a document at this URL.
     ///
     /// # Errors
-    /// Those of [`Self::registered`].
+    /// Those of [`Self::registered`]; and a temporary one if the document cannot be had now.
     pub async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         let Some(documents) = &self.documents else { return self.registered(id).await };
         if let Some(client) = documents.known(id) {
@@ -63,7 +63,7 @@ impl ClientDirectory {
         if self.generation() != before {
             documents.forget(id);
         }
-        Ok(described)
+        described
     }
 
     /// Whether the id is one that a document may describe. None is fetched.

@@ -14,8 +14,8 @@ use tracing::{info, warn};
 use url::Url;
 
 use super::metrics::DeliveryMetrics;
-use super::outbox::{LeasedNotice, OutboxRepository};
-use crate::client::ClientDirectory;
+use super::outbox::{LeasedNotice, LogoutNotice, OutboxRepository};
+use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::issuing::algorithm::of_id_tokens;
 use crate::keys::KeyRing;
@@ -90,9 +90,10 @@ impl LogoutDelivery {
 
     async fn deliver(&self, leased: LeasedNotice) -> Result<(), sluice_commit::StoreError> {
         let now = self.clock.now();
-        let arrived = match self.token(&leased, now).await {
-            Some(token) => self.sender.send(&leased.notice.uri, &token).await,
-            None => false,
+        let arrived = match self.written(&leased.notice, now).await {
+            Written::Letter(uri, token) => self.sender.send(&uri, &token).await,
+            Written::ToNobody => return self.outbox.delivered(leased.id).await,
+            Written::NotNow => false,
         };
         if arrived {
             info!(client.id = %leased.notice.client, "back-channel logout delivered");
@@ -105,13 +106,18 @@ impl LogoutDelivery {
         self.outbox.failed(leased.id, next).await
     }
 
-    async fn token(&self, leased: &LeasedNotice, now: Timestamp) -> Option<String> {
-        let notice = &leased.notice;
-        let algorithm = match self.clients.find(&notice.client).await {
-            Ok(Some(client)) => of_id_tokens(&client, &self.config).ok()?,
+    async fn written(&self, notice: &LogoutNotice, now: Timestamp) -> Written {
+        let Ok(client) = self.clients.find(&notice.client).await else { return Written::NotNow };
+        let Some(uri) = address(notice, client.as_deref()) else { return Written::ToNobody };
+        let token = self.token(notice, client.as_deref(), now);
+        token.map_or(Written::NotNow, |token| Written::Letter(uri, token))
+    }
+
+    fn token(&self, notice: &LogoutNotice, client: Option<&Client>, now: Timestamp) -> Option<String> {
+        let algorithm = match client {
+            Some(client) => of_id_tokens(client, &self.config).ok()?,
             // A client that is gone still has users who signed out.
-            Ok(None) => self.config.policies.id_token_alg,
-            Err(_) => return None,
+            None => self.config.policies.id_token_alg,
         };
         let key = self.keys.id_token_signer(algorithm)?;
         let token = LogoutToken {
@@ -126,6 +132,25 @@ impl LogoutDelivery {
         };
         key.sign(Some("logout+jwt"), &serde_json::to_vec(&token).ok()?).ok()
     }
+}
+
+/// What became of a notice.
+enum Written {
+    /// Where to, and the logout token.
+    Letter(Url, String),
+    /// Its client does not listen.
+    ToNobody,
+    /// The client cannot be looked up, or there is no key to sign with.
+    NotNow,
+}
+
+/// Where a notice goes. One that names the document of its client was made when that could not be had: it says now where the
+/// client listens.
+fn address(notice: &LogoutNotice, client: Option<&Client>) -> Option<Url> {
+    if notice.uri.as_str() != notice.client.as_str() {
+        return Some(notice.uri.clone());
+    }
+    Some(client?.backchannel_logout.as_ref()?.uri.clone())
 }
 
 /// 1 s, 4 s, 16 s, … at most 4 h.

@@ -1,10 +1,13 @@
 //! Who hears of the end of a session, and how.
 
+use std::sync::Arc;
+
 use sluice_commit::StoreError;
+use sluice_protocol::ClientId;
 use url::Url;
 
 use super::outbox::LogoutNotice;
-use crate::client::ClientDirectory;
+use crate::client::{Client, ClientDirectory};
 use crate::login_session::{EndedSession, SessionClient};
 
 /// Notices for the back channel, and addresses for frames of the front channel.
@@ -16,18 +19,17 @@ pub async fn notices_for(
     let (mut notices, mut frames) = (Vec::new(), Vec::new());
     for session in ended {
         for SessionClient { client: id, shown_subject } in &session.clients {
-            let Some(client) = clients.find(id).await? else { continue };
-            if let Some(backchannel) = &client.backchannel_logout {
+            let listener = listener(id, clients).await?;
+            if let Some(uri) = listener.back_channel() {
                 let seen = shown_subject.as_ref().and_then(|seen| seen.parse().ok());
                 notices.push(LogoutNotice {
-                    uri: backchannel.uri.clone(),
+                    uri,
                     client: id.clone(),
                     subject: seen.unwrap_or_else(|| session.subject.clone()),
                     session: session.session,
                 });
             }
-            if let Some(frontchannel) = &client.frontchannel_logout {
-                let mut uri = frontchannel.uri.clone();
+            if let Some(mut uri) = listener.front_channel() {
                 let sid = session.session.to_string();
                 uri.query_pairs_mut().append_pair("iss", issuer).append_pair("sid", &sid);
                 frames.push(uri);
@@ -35,4 +37,42 @@ pub async fn notices_for(
         }
     }
     Ok((notices, frames))
+}
+
+/// A client that took part in a session.
+enum Listener {
+    Known(Arc<Client>),
+    /// The document at this URL, which describes it, cannot be had now.
+    Described(Url),
+    Gone,
+}
+
+impl Listener {
+    fn back_channel(&self) -> Option<Url> {
+        match self {
+            Self::Known(client) => client.backchannel_logout.as_ref().map(|listens| listens.uri.clone()),
+            // Where it listens is looked up when the notice is sent.
+            Self::Described(document) => Some(document.clone()),
+            Self::Gone => None,
+        }
+    }
+
+    fn front_channel(&self) -> Option<Url> {
+        match self {
+            Self::Known(client) => client.frontchannel_logout.as_ref().map(|listens| listens.uri.clone()),
+            Self::Described(_) | Self::Gone => None,
+        }
+    }
+}
+
+/// Nobody stays signed in because the host of a client's document does not answer.
+async fn listener(id: &ClientId, clients: &ClientDirectory) -> Result<Listener, StoreError> {
+    match clients.find(id).await {
+        Ok(Some(client)) => Ok(Listener::Known(client)),
+        Ok(None) => Ok(Listener::Gone),
+        Err(why) if why.is_temporary() && clients.may_describe(id) => {
+            Url::parse(id.as_str()).map(Listener::Described).map_err(|_| why)
+        }
+        Err(why) => Err(why),
+    }
 }

@@ -20,8 +20,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, http};
 use crate::both_stores::on_both_stores;
+use crate::jwt::claims;
 use crate::keyed::JWT_BEARER;
 use crate::legs::{consent_challenge, consent_request, delete, token, tokens_of};
+use crate::logout::channels::Ear;
 use crate::requests::{Signer, is_shown, push, pushed, request_uri};
 use crate::rfc7591::application_with;
 
@@ -71,8 +73,20 @@ impl Host {
 
     /// A server that trusts the host.
     pub(crate) async fn sluice(&self, backend: Backend, more: &[(&str, &str)]) -> TestSluice {
-        let ca = self.directory.path().join("ca.pem").display().to_string();
+        let ca = self.ca();
         TestSluice::with(backend, &[&[ENABLED, ("clients.http.ca_file", &ca)], more].concat()).await
+    }
+
+    /// A server in the place of this one, on the same database, which has read no document yet.
+    async fn next_node(&self, sluice: TestSluice) -> TestSluice {
+        sluice.node.stop().await;
+        let ca = self.ca();
+        let settings = [ENABLED, ("clients.http.ca_file", ca.as_str())];
+        TestSluice::on(Arc::clone(&sluice.database), Arc::clone(&sluice.clock), &settings).await
+    }
+
+    fn ca(&self) -> String {
+        self.directory.path().join("ca.pem").display().to_string()
     }
 
     fn describe(&self, changes: &Value) {
@@ -241,14 +255,54 @@ async fn what_is_no_document_of_the_client_describes_none() {
         (StatusCode::OK, "application/json", "[]"),
         (StatusCode::FOUND, "application/json", &good),
         (StatusCode::CREATED, "application/json", &good),
-        (StatusCode::INTERNAL_SERVER_ERROR, "application/json", &good),
     ] {
         host.say(status, media_type, body);
         host.is_unknown(&sluice, &host.id).await;
     }
-    assert_eq!(host.asked(), 12, "no redirect was followed, no failure kept");
+    assert_eq!(host.asked(), 11, "no redirect was followed, no failure kept");
     host.say(StatusCode::OK, "application/oauth-client+json", &good);
     tokens_of(&sluice, &host.client(&sluice), "alice").await;
+    sluice.node.stop().await;
+    host.ends.cancel();
+}
+
+/// Who is told that there is no such client gives it up; who is told to come back comes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_cannot_be_had_now_is_waited_for() {
+    let host = Host::open().await;
+    let first = host.sluice(Backend::Sqlite, &[]).await;
+    let code = first.browser().log_in(&first, &host.client(&first), "alice").await.expect("code");
+    let sluice = host.next_node(first).await;
+    let client = host.client(&sluice);
+    host.say(StatusCode::BAD_GATEWAY, "text/plain", "");
+    let url = client.authorize_url(&sluice_testkit::Authorize::default());
+    let page = sluice.browser().visit(&url).await;
+    assert_eq!((page.status.as_u16(), &page.location), (503, &None));
+    let refused = client.redeem(&code).await;
+    assert_eq!((refused.status, &refused.body["error"]), (503, &json!("temporarily_unavailable")));
+    host.describe(&json!({}));
+    client.redeem(&code).await.ok();
+    sluice.node.stop().await;
+    host.ends.cancel();
+}
+
+/// Nobody stays signed in because the host of an application's document does not answer; the application hears of it later.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_logout_does_not_wait_for_a_document_and_its_notice_does() {
+    let host = Host::open().await;
+    let mut ear = Ear::open(Vec::new()).await;
+    host.describe(&json!({"backchannel_logout_uri": ear.uri}));
+    let first = host.sluice(Backend::Sqlite, &[]).await;
+    let tokens = tokens_of(&first, &host.client(&first), "alice").await;
+    let sluice = host.next_node(first).await;
+    host.say(StatusCode::BAD_GATEWAY, "text/plain", "");
+    sluice.advance(Lifetime::secs(1));
+    delete(&sluice, "/admin/oauth2/auth/sessions/login?subject=alice").await;
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    host.describe(&json!({"backchannel_logout_uri": ear.uri}));
+    sluice.advance(Lifetime::minutes(5));
+    let notice = claims(&ear.next().await);
+    assert_eq!((&notice["aud"], &notice["sub"]), (&json!(host.id), &json!("alice")));
     sluice.node.stop().await;
     host.ends.cancel();
 }

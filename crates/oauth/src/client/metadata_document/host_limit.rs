@@ -23,13 +23,21 @@ impl HostLimit {
         Self { counts: Cache::new(HOSTS), turn: Mutex::new(()) }
     }
 
-    /// Counts one more request; whether it may be made.
+    /// Counts one more request, so that one that is given up counts; whether it may be made.
     pub(super) fn allows(&self, host: &str, now: Timestamp) -> bool {
         let _turn = self.turn.lock();
         let known = self.counts.get(host).filter(|(since, _)| now < *since + WINDOW);
         let (since, count) = known.unwrap_or((now, 0));
         self.counts.insert(host.to_owned(), (since, count.saturating_add(1)));
         count < MOST
+    }
+
+    /// A request brought what it was for: it does not count.
+    pub(super) fn forgive(&self, host: &str, now: Timestamp) {
+        let _turn = self.turn.lock();
+        if let Some((since, count)) = self.counts.get(host).filter(|(since, _)| now < *since + WINDOW) {
+            self.counts.insert(host.to_owned(), (since, count.saturating_sub(1)));
+        }
     }
 }
 
@@ -44,5 +52,17 @@ mod tests {
         assert!(!limit.allows("app.example", now));
         assert!(limit.allows("other.example", now));
         assert!(limit.allows("app.example", now + WINDOW));
+    }
+
+    #[test]
+    fn what_was_there_does_not_count() {
+        let (limit, now) = (HostLimit::new(), Timestamp::from_secs(1_000_000));
+        for _ in 0..2 * MOST {
+            assert!(limit.allows("app.example", now));
+            limit.forgive("app.example", now);
+        }
+        assert!((0..MOST).all(|_| limit.allows("app.example", now)));
+        limit.forgive("other.example", now);
+        assert!(!limit.allows("app.example", now));
     }
 }

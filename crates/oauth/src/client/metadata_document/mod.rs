@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use ::url::Url;
 use quick_cache::sync::Cache;
+use sluice_commit::StoreError;
 use sluice_primitives::{Clock, Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 use thiserror::Error;
@@ -26,7 +27,7 @@ use super::registration::{ReadMetadata, RegistrationError, RegistrationRules};
 use super::service;
 use crate::config::MetadataDocumentPolicy;
 use crate::keys::SigningKeys;
-use crate::sector::{self, SectorSource};
+use crate::sector::{self, SectorRefused, SectorSource};
 use host_limit::HostLimit;
 use read::Reader;
 
@@ -70,6 +71,22 @@ pub enum DocumentError {
     /// A value is refused.
     #[error("the document is refused: {0}")]
     Refused(String),
+}
+
+impl DocumentError {
+    /// Whether there is no such client; an error if there may be one, which cannot be told now.
+    fn into_absence(self) -> Result<(), StoreError> {
+        match self {
+            Self::Busy => Err(StoreError::Busy),
+            Self::Unreachable(_) => Err(StoreError::unavailable(self)),
+            Self::Host
+            | Self::Status(_)
+            | Self::NotJson
+            | Self::OtherClient
+            | Self::Secret
+            | Self::Refused(_) => Ok(()),
+        }
+    }
 }
 
 /// What documents are read with.
@@ -141,13 +158,16 @@ impl MetadataDocuments {
     }
 
     /// The client, if its id is the URL of a document that describes it. Why it does not is logged.
-    pub async fn find(&self, id: &ClientId) -> Option<Arc<Client>> {
-        let url = url::document_url(id)?;
+    ///
+    /// # Errors
+    /// A temporary [`StoreError`] if the document cannot be had now: that is not to say that there is none.
+    pub async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        let Some(url) = url::document_url(id) else { return Ok(None) };
         match self.current(&url, id).await {
-            Ok(client) => Some(client),
+            Ok(client) => Ok(Some(client)),
             Err(why) => {
                 info!(client.id = %id, reason = %why, "a client metadata document was not taken");
-                None
+                why.into_absence().map(|()| None)
             }
         }
     }
@@ -215,10 +235,21 @@ impl MetadataDocuments {
         if !is_known && !self.hosts.allows(&host, now) {
             return Err(DocumentError::Busy);
         }
+        let kept = self.read(url, id, now).await?;
+        if !is_known {
+            self.hosts.forgive(&host, now);
+        }
+        Ok(kept)
+    }
+
+    async fn read(&self, url: &Url, id: &ClientId, now: Timestamp) -> Result<Kept, DocumentError> {
         let document = self.source.document(url).await?;
         let client = self.reader.client(id, &document.body, now)?;
         let refused = |why: &dyn fmt::Display| DocumentError::Refused(why.to_string());
         sector::check(&client, &*self.sectors).await.map_err(|why| match why {
+            RegistrationError::Sector(SectorRefused::NotFetched(why)) => {
+                DocumentError::Unreachable(why.to_string())
+            }
             RegistrationError::Sector(cause) => refused(&cause),
             why => refused(&why),
         })?;

@@ -1,7 +1,7 @@
 //! Where documents are fetched.
 
 use async_trait::async_trait;
-use sluice_net::{FetchLimits, Fetcher};
+use sluice_net::{FetchError, FetchLimits, Fetcher};
 use sluice_primitives::Lifetime;
 use url::Url;
 
@@ -34,7 +34,7 @@ impl DocumentSource for Fetcher {
         // §5: redirects are not followed, and only 200 is an answer.
         let limits = FetchLimits { https_only: true, max_redirects: 0, max_bytes, ..usual };
         let answer = self.get_with(url, "application/json", limits).await;
-        let answer = answer.map_err(|why| DocumentError::Unreachable(why.to_string()))?;
+        let answer = answer.map_err(|why| not_fetched(&why))?;
         match answer.status.as_u16() {
             200 => {}
             status @ (429 | 500..) => {
@@ -46,6 +46,26 @@ impl DocumentSource for Fetcher {
             return Err(DocumentError::NotJson);
         }
         Ok(FetchedDocument { body: answer.body.into(), max_age: answer.max_age.map(Lifetime::from) })
+    }
+}
+
+/// What cannot be fetched now may be there later, but for what is not fetched at all.
+fn not_fetched(why: &FetchError) -> DocumentError {
+    match why {
+        FetchError::TimedOut
+        | FetchError::Transport(_)
+        | FetchError::ExtraCa { .. }
+        | FetchError::Setup(_)
+        | FetchError::SetupTls(_) => DocumentError::Unreachable(why.to_string()),
+        FetchError::UnsupportedScheme
+        | FetchError::NotHttps
+        | FetchError::Credentials
+        | FetchError::PrivateAddress
+        | FetchError::TooManyRedirects
+        | FetchError::RedirectToPlainHttp
+        | FetchError::InvalidRedirect
+        | FetchError::InvalidHeader
+        | FetchError::TooLarge { .. } => DocumentError::Refused(why.to_string()),
     }
 }
 

@@ -57,7 +57,7 @@ impl Given {
     }
 
     async fn find(&self) -> Option<Arc<Client>> {
-        self.documents.find(&id()).await
+        self.documents.find(&id()).await.ok().flatten()
     }
 }
 
@@ -203,6 +203,22 @@ async fn a_document_that_is_gone_ends_its_client() {
     assert!(given.find().await.is_none());
 }
 
+/// Whoever is told that there is no such client gives it up.
+#[tokio::test]
+async fn a_document_that_cannot_be_had_now_is_not_one_that_is_not_there() {
+    let gone = DocumentError::Unreachable("it took too long".to_owned());
+    let given = given([Err(gone), Err(DocumentError::Status(404)), answer(&json!({}))]);
+    assert!(given.documents.find(&id()).await.is_err_and(|why| why.is_temporary()));
+    assert!(given.documents.find(&id()).await.unwrap().is_none());
+    assert!(given.documents.find(&id()).await.unwrap().is_some());
+
+    let given = self::given([answer(&json!({}))]);
+    let busy = given.documents.fetching.acquire_many(u32::try_from(AT_ONCE).unwrap()).await.unwrap();
+    assert!(given.documents.find(&id()).await.is_err_and(|why| why.is_temporary()));
+    drop(busy);
+    assert!(given.documents.find(&id()).await.unwrap().is_some());
+}
+
 #[tokio::test]
 async fn a_failure_is_not_kept_but_a_host_is_not_flooded_either() {
     let given = given([Err(DocumentError::Status(404)), answer(&json!({}))]);
@@ -224,9 +240,9 @@ async fn a_known_document_is_renewed_however_often_its_host_is_asked_for_others(
     given.clock.advance(USUAL);
     let others = |i| format!("https://app.example/{i}.json").parse().unwrap();
     for i in 0..100 {
-        given.documents.find(&others(i)).await;
+        drop(given.documents.find(&others(i)).await);
     }
-    assert!(given.documents.find(&others(1_000)).await.is_none());
+    assert!(given.documents.find(&others(1_000)).await.is_err());
     let asked = given.asked();
     assert!(asked < 100, "the host is not to be asked more");
     assert_eq!(given.find().await.unwrap().revision, first.revision);
@@ -274,7 +290,7 @@ async fn those_who_ask_at_once_share_one_fetch() {
     let asked: Vec<_> = (0..32)
         .map(|_| {
             let documents = Arc::clone(&given.documents);
-            tokio::spawn(async move { documents.find(&id()).await.is_some() })
+            tokio::spawn(async move { documents.find(&id()).await.unwrap().is_some() })
         })
         .collect();
     for found in asked {
