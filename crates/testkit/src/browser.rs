@@ -2,10 +2,12 @@
 //! an application of their own would be.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use sluice_primitives::{Clock, Lifetime, ManualClock, Timestamp};
 use url::Url;
 
 use crate::client::{Authorize, TestClient};
@@ -57,12 +59,22 @@ pub struct Browser {
     http: reqwest::Client,
     /// Its cookies, by name.
     pub cookies: BTreeMap<String, String>,
+    /// When those end that said so.
+    ends: BTreeMap<String, Timestamp>,
+    clock: Option<Arc<ManualClock>>,
 }
 
 impl Browser {
-    /// A browser that has never been at this public listener.
+    /// A browser that has never been at this public listener. It keeps its cookies however long they say.
     pub fn of(public: Url) -> Self {
-        Self { public, http: without_redirects(), cookies: BTreeMap::new() }
+        let (cookies, ends) = (BTreeMap::new(), BTreeMap::new());
+        Self { public, http: without_redirects(), cookies, ends, clock: None }
+    }
+
+    /// The same browser, which forgets its cookies when they say, by this clock.
+    #[must_use]
+    pub(crate) fn by(self, clock: Arc<ManualClock>) -> Self {
+        Self { clock: Some(clock), ..self }
     }
 
     /// The same browser, led to another node.
@@ -89,6 +101,7 @@ impl Browser {
         form: Option<&[(&str, &str)]>,
         headers: &[(&str, &str)],
     ) -> Page {
+        self.forget();
         let mut target = self.public.join(url).expect("a URL");
         target.set_scheme("http").expect("http");
         target.set_host(self.public.host_str()).expect("a host");
@@ -117,12 +130,31 @@ impl Browser {
             let text = cookie.to_str().expect("a cookie");
             let (pair, attributes) = text.split_once(';').unwrap_or((text, ""));
             let (name, value) = pair.split_once('=').expect("a cookie");
-            if attributes.contains("Max-Age=0") || value.is_empty() {
+            let mut attributes = attributes.split(';').map(str::trim);
+            let age = attributes.find_map(|attribute| attribute.strip_prefix("Max-Age="));
+            self.ends.remove(name);
+            if age == Some("0") || value.is_empty() {
                 self.cookies.remove(name);
-            } else {
-                self.cookies.insert(name.to_owned(), value.to_owned());
+                continue;
+            }
+            self.cookies.insert(name.to_owned(), value.to_owned());
+            if let (Some(age), Some(clock)) = (age, &self.clock) {
+                let end = clock.now() + Lifetime::secs(age.parse().expect("a number of seconds"));
+                self.ends.insert(name.to_owned(), end);
             }
         }
+    }
+
+    fn forget(&mut self) {
+        let Some(now) = self.clock.as_ref().map(|clock| clock.now()) else { return };
+        let (cookies, ends) = (&mut self.cookies, &mut self.ends);
+        ends.retain(|name, end| {
+            let lives = now < *end;
+            if !lives {
+                cookies.remove(name);
+            }
+            lives
+        });
     }
 
     /// Begins a flow; the login challenge.

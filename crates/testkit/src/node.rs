@@ -130,7 +130,7 @@ impl TestSluice {
 
     /// A browser that has never been here.
     pub fn browser(&self) -> Browser {
-        Browser::of(self.public.clone())
+        Browser::of(self.public.clone()).by(Arc::clone(&self.clock))
     }
 
     /// What the store has written since the start.

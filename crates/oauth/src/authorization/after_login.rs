@@ -145,7 +145,13 @@ impl AuthorizationService {
     }
 
     fn cookies(&self, request: &Request, login: &Login, browser: &Browser) -> CookieChanges {
-        if login.skipped || request.prompt.none || browser.framed {
+        if browser.framed {
+            return CookieChanges::default();
+        }
+        if login.skipped {
+            return CookieChanges { session: self.extended(login, browser), ..CookieChanges::default() };
+        }
+        if request.prompt.none {
             return CookieChanges::default();
         }
         let fresh = BindingKey::generate(&*self.rng);
@@ -161,9 +167,18 @@ impl AuthorizationService {
         let session = if own.is_some_and(|own| own.authenticated_at > login.authenticated_at) {
             CookieChange::Keep
         } else {
-            CookieChange::Set((cookie.seal(&self.sealer, &*self.rng), login.remember))
+            CookieChange::Set((cookie.seal(&self.sealer, &*self.rng), login.cookie_life()))
         };
         CookieChanges { binding: Some(BindingKeys(std::iter::once(fresh).chain(kept).collect())), session }
+    }
+
+    /// The cookie of a session that goes on for longer is kept for longer: the same one.
+    fn extended(&self, login: &Login, browser: &Browser) -> CookieChange<(String, Option<Lifetime>)> {
+        let goes_on = login.extend && login.remember.is_some() && self.own_cookie(browser, login).is_some();
+        match browser.session.as_ref().filter(|_| goes_on) {
+            Some(cookie) => CookieChange::Set((cookie.clone(), login.cookie_life())),
+            None => CookieChange::Keep,
+        }
     }
 }
 

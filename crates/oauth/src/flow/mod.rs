@@ -1,10 +1,11 @@
 //! Flow: one authorization request on its way from `/oauth2/auth` to a code.
 //!
 //! [`state`]: what a flow can be. [`binding`]: to which browser it belongs. [`sealed`]: flow ⇄ URL parameter.
-//! [`parked`]: flows too long for a URL. [`service`]: what a login or consent page may do with it.
+//! [`parked`]: flows too long for a URL. [`service`]: what a login or consent page may do with it; `accepting`: what it says.
 //!
 //! Nothing here touches a store but [`parked`]: until consent is given, a flow lives in the URL only.
 
+mod accepting;
 pub mod binding;
 #[cfg(test)]
 pub(crate) mod fake;

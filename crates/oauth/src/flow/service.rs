@@ -7,19 +7,17 @@ use quick_cache::sync::Cache;
 use serde_json::{Map, Value};
 use sluice_commit::StoreError;
 use sluice_crypto::digest::sha256;
-use sluice_primitives::{Clock, GrantId, Lifetime, SessionId, Timestamp};
-use sluice_protocol::{Audience, AuthorizationDetails, Scope};
+use sluice_primitives::{Clock, GrantId, SessionId, Timestamp};
+use sluice_protocol::{Prompt, Subject};
 use thiserror::Error;
 
+use super::accepting::{check_size, check_span, read_consent, rejection, span};
 use super::request_url::way_out;
 use super::sealed::{FlowError, FlowSealer};
-use super::state::{AwaitingConsent, AwaitingLogin, Consent, Login, Rejection, Request};
-use crate::authorization::checks::authorization_details::may_ask;
+use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login, Request};
 use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
 use crate::config::Config;
 
-/// Claims and context of a page, together, in bytes of JSON.
-const MAX_CLAIMS: usize = 64 * 1024;
 /// Claims that stand in a signed access token, in bytes of JSON: with the rest of it and its signature, encoded, they stay
 /// within what is taken back as a token (16 KiB).
 const MAX_TOKEN_CLAIMS: usize = 8 * 1024;
@@ -30,7 +28,7 @@ const MAX_TOKEN_CLAIMS: usize = 8 * 1024;
 pub struct AcceptLogin {
     pub subject: String,
     pub remember: bool,
-    /// Seconds; 0 stands for the configured session lifetime.
+    /// Seconds; less than 0 stands for the configured session lifetime, 0 for that, or less if the browser is closed sooner.
     pub remember_for: i64,
     pub extend_session_lifespan: bool,
     pub acr: Option<String>,
@@ -51,7 +49,7 @@ pub struct AcceptConsent {
     pub grant_scope: Vec<String>,
     pub grant_audience: Vec<String>,
     pub remember: bool,
-    /// Seconds; 0 stands for "without end".
+    /// Seconds; 0 and less stand for "without end".
     pub remember_for: i64,
     pub id_token: Map<String, Value>,
     pub access_token: Map<String, Value>,
@@ -176,7 +174,13 @@ impl FlowService {
     /// Accepts a login; where the browser goes next. May be repeated: it has no state.
     pub async fn accept_login(&self, challenge: &str, accept: AcceptLogin) -> Result<String, FlowProblem> {
         let FlowAnswer { flow, .. } = self.login(challenge).await?;
-        let login = self.read_login(&flow, accept)?;
+        let subject: Subject = accept.subject.parse().map_err(|_| {
+            FlowProblem::Invalid("The field `subject` must have 1 to 255 bytes and no control characters.")
+        })?;
+        if let Some(login_again) = self.instead_of_skipping(&flow, &accept, &subject) {
+            return Ok(login_again);
+        }
+        let login = self.read_login(&flow, subject, accept)?;
         let verifier = self.sealer.seal_login_verifier(&flow.accept(login)).await?;
         Ok(self.verifier_url("login_verifier", &verifier))
     }
@@ -202,7 +206,8 @@ impl FlowService {
         accept: AcceptConsent,
     ) -> Result<String, FlowProblem> {
         let FlowAnswer { flow, client, .. } = self.consent(challenge).await?;
-        let consent = read_consent(&flow.request, &client, accept, self.clock.now())?;
+        let strategy = self.config.scopes;
+        let consent = read_consent(&flow.request, (&client, strategy), accept, self.clock.now())?;
         self.check_fits_token(&client, &consent)?;
         let verifier = self.sealer.seal_consent_verifier(&flow.accept(consent)).await?;
         Ok(self.verifier_url("consent_verifier", &verifier))
@@ -243,11 +248,30 @@ impl FlowService {
         Ok(())
     }
 
-    fn read_login(&self, flow: &AwaitingLogin, accept: AcceptLogin) -> Result<Login, FlowProblem> {
-        let subject = accept.subject.parse().map_err(|_| {
-            FlowProblem::Invalid("The field `subject` must have 1 to 255 bytes and no control characters.")
-        })?;
-        let known = flow.known.as_ref().filter(|_| accept.authenticated_at.is_none());
+    /// The request again, for a login that is not skipped, where a page has another user than that of the session (so does
+    /// Hydra). A request that cannot be rebuilt so has no such address.
+    fn instead_of_skipping(
+        &self,
+        flow: &AwaitingLogin,
+        accept: &AcceptLogin,
+        subject: &Subject,
+    ) -> Option<String> {
+        let request = &flow.request;
+        let is_another = skipped_under(flow, accept).is_some_and(|known| known.subject != *subject);
+        let is_rebuilt = !request.is_protected() && !request.details.device && !request.prompt.none;
+        (is_another && is_rebuilt).then(|| {
+            let prompt = Prompt { login: true, ..request.prompt };
+            Request { prompt, ..request.clone() }.url(&self.config)
+        })
+    }
+
+    fn read_login(
+        &self,
+        flow: &AwaitingLogin,
+        subject: Subject,
+        accept: AcceptLogin,
+    ) -> Result<Login, FlowProblem> {
+        let known = skipped_under(flow, &accept);
         let begins_another = flow.known.as_ref().is_some_and(|known| known.subject != subject);
         if known.is_some_and(|known| known.subject != subject) {
             return Err(FlowProblem::Invalid(
@@ -263,6 +287,8 @@ impl FlowService {
         }
         let authenticated_at = known.map(|known| known.authenticated_at).or(accept.authenticated_at);
         let for_secs = span(accept.remember_for).unwrap_or(self.config.lifetimes.session);
+        // Only what is remembered was skipped, and can be extended.
+        let remember = accept.remember || (known.is_some() && accept.extend_session_lifespan);
         Ok(Login {
             subject,
             session: if begins_another {
@@ -272,7 +298,8 @@ impl FlowService {
             },
             authenticated_at: authenticated_at.unwrap_or_else(|| self.clock.now()),
             skipped: known.is_some(),
-            remember: accept.remember.then_some(for_secs),
+            remember: remember.then_some(for_secs),
+            until_closed: remember && accept.remember_for == 0,
             extend: accept.extend_session_lifespan,
             acr: accept.acr.filter(|acr| !acr.is_empty()),
             amr: accept.amr,
@@ -288,96 +315,17 @@ impl FlowService {
     }
 }
 
+/// The session under which login is skipped.
+fn skipped_under<'a>(flow: &'a AwaitingLogin, accept: &AcceptLogin) -> Option<&'a KnownSession> {
+    flow.known.as_ref().filter(|_| accept.authenticated_at.is_none())
+}
+
 /// The session that follows another one with this flow: the same however often the page accepts.
 pub(crate) fn next_session(session: SessionId, flow: GrantId) -> SessionId {
     let hash = sha256(&[session.as_bytes().as_slice(), flow.as_bytes()].concat());
     let mut id = [0; 16];
     id.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
     SessionId::from_bytes(id)
-}
-
-fn read_consent(
-    request: &Request,
-    client: &Client,
-    accept: AcceptConsent,
-    now: Timestamp,
-) -> Result<Consent, FlowProblem> {
-    let scope = Scope::from_values(accept.grant_scope.iter().map(String::as_str))
-        .map_err(|_| FlowProblem::Invalid("The field `grant_scope` holds a malformed scope."))?;
-    if !request.scope.covers(&scope) {
-        return Err(FlowProblem::Invalid("The field `grant_scope` holds a scope that was not requested."));
-    }
-    let audience = Audience::from_values(accept.grant_audience);
-    if !request.audience.covers(&audience) && !client.audience.covers(&audience) {
-        return Err(FlowProblem::Invalid(
-            "The field `grant_access_token_audience` holds an audience that the client may not ask for.",
-        ));
-    }
-    let authorization_details = accept.authorization_details.filter(|details| !details.is_null());
-    check_details(request, client, authorization_details.as_ref())?;
-    check_span(accept.remember_for)?;
-    check_size([accept.context.as_ref()], &[&accept.id_token, &accept.access_token])?;
-    Ok(Consent {
-        scope,
-        audience,
-        remember: accept.remember.then(|| span(accept.remember_for).unwrap_or(Lifetime::FOREVER)),
-        id_token: accept.id_token,
-        access_token: accept.access_token,
-        context: accept.context.filter(|context| !context.is_null()),
-        authorization_details,
-        accepted_at: now,
-    })
-}
-
-/// What is granted in detail was asked for, by its types: what is within them the consent page may change (RFC 9396 §7.1
-/// lets it be enriched).
-fn check_details(request: &Request, client: &Client, granted: Option<&Value>) -> Result<(), FlowProblem> {
-    let Some(granted) = granted else { return Ok(()) };
-    let granted = AuthorizationDetails::from_value(granted).map_err(|_| {
-        FlowProblem::Invalid("The field `authorization_details` must be an array of objects with a `type`.")
-    })?;
-    let asked = request.details.authorization_details.as_deref().map(AuthorizationDetails::parse);
-    let asked = asked.and_then(Result::ok).unwrap_or_default();
-    if granted.types().all(|own| asked.types().any(|other| other == own)) && may_ask(client, &granted) {
-        return Ok(());
-    }
-    Err(FlowProblem::Invalid("The field `authorization_details` holds a type that was not requested."))
-}
-
-fn check_size(values: [Option<&Value>; 1], maps: &[&Map<String, Value>]) -> Result<(), FlowProblem> {
-    let values = values.into_iter().flatten().map(|value| value.to_string().len());
-    let maps = maps.iter().map(|map| serde_json::to_string(map).map_or(usize::MAX, |text| text.len()));
-    if values.chain(maps).fold(0, usize::saturating_add) > MAX_CLAIMS {
-        return Err(FlowProblem::Invalid("The claims and the context are longer than 64 KiB together."));
-    }
-    Ok(())
-}
-
-/// How long something is remembered is a number of seconds that has not passed yet.
-fn check_span(secs: i64) -> Result<(), FlowProblem> {
-    if u32::try_from(secs).is_err() {
-        return Err(FlowProblem::Invalid(
-            "The field `remember_for` is negative, or more than 4294967295 seconds.",
-        ));
-    }
-    Ok(())
-}
-
-/// A positive number of seconds.
-fn span(secs: i64) -> Option<Lifetime> {
-    u32::try_from(secs).ok().filter(|secs| *secs > 0).map(Lifetime::secs)
-}
-
-fn rejection(reject: &RejectFlow) -> Rejection {
-    // RFC 6749 §4.1.2.1: %x20-21 / %x23-5B / %x5D-7E, so that no text can break out of the parameter.
-    let clean = |text: &str, max: usize| -> String {
-        text.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\')).take(max).collect()
-    };
-    let error = clean(&reject.error, 64);
-    Rejection {
-        error: if error.is_empty() { "access_denied".to_owned() } else { error },
-        description: clean(&reject.description, 512),
-    }
 }
 
 #[cfg(test)]

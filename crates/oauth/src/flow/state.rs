@@ -160,6 +160,8 @@ pub struct Login {
     pub skipped: bool,
     /// For how long the browser is to be remembered; not at all if none.
     pub remember: Option<Lifetime>,
+    /// Whether the browser forgets its cookie when it is closed, if that is sooner.
+    pub until_closed: bool,
     /// Whether the remembered session starts anew.
     pub extend: bool,
     /// Authentication context class.
@@ -172,6 +174,13 @@ pub struct Login {
     pub forced_subject: Option<String>,
     /// Session id at the identity provider.
     pub provider_session: Option<String>,
+}
+
+impl Login {
+    /// How long the browser keeps the cookie of the session; until it is closed if none.
+    pub fn cookie_life(&self) -> Option<Lifetime> {
+        self.remember.filter(|_| !self.until_closed)
+    }
 }
 
 /// A flow on its way back from the login page.

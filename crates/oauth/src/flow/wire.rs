@@ -243,6 +243,7 @@ pub(super) struct WireLogin {
 
 const SKIPPED: u8 = 1;
 const EXTEND: u8 = 2;
+const UNTIL_CLOSED: u8 = 4;
 
 impl From<&Login> for WireLogin {
     fn from(login: &Login) -> Self {
@@ -250,7 +251,9 @@ impl From<&Login> for WireLogin {
             subject: Text::of(login.subject.as_str()),
             session: *login.session.as_bytes(),
             authenticated_at: login.authenticated_at.as_millis(),
-            flags: (u8::from(login.skipped) * SKIPPED) | (u8::from(login.extend) * EXTEND),
+            flags: (u8::from(login.skipped) * SKIPPED)
+                | (u8::from(login.extend) * EXTEND)
+                | (u8::from(login.until_closed) * UNTIL_CLOSED),
             remember: login.remember.map(Lifetime::as_millis),
             acr: login.acr.clone(),
             amr: login.amr.clone(),
@@ -270,6 +273,7 @@ impl WireLogin {
             skipped: self.flags & SKIPPED != 0,
             extend: self.flags & EXTEND != 0,
             remember: self.remember.map(lifetime),
+            until_closed: self.flags & UNTIL_CLOSED != 0,
             acr: self.acr,
             amr: self.amr,
             context: self.context.map(|text| serde_json::from_str(&text)).transpose().ok()?,

@@ -81,7 +81,7 @@ async fn a_span_that_cannot_be_is_refused() {
     let client = sluice.client(&json!({})).await;
     let challenge = sluice.browser().begin(&client, &Authorize::default()).await;
     let path = format!("/admin/oauth2/auth/requests/login/accept?login_challenge={challenge}");
-    let body = json!({"subject": "alice", "remember": true, "remember_for": -1});
+    let body = json!({"subject": "alice", "remember": true, "remember_for": 4_294_967_296_i64});
     sluice.ask_json(Method::PUT, &path, Some(&body), 400).await;
     sluice.node.stop().await;
 }

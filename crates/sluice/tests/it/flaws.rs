@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Method;
 use serde_json::json;
 use sluice_primitives::Lifetime;
-use sluice_testkit::{Authorize, Backend, TestSluice, accept_consent, accept_login};
+use sluice_testkit::{Authorize, Backend, Browser, TestSluice, accept_consent, accept_login};
 
 use crate::both_stores::on_both_stores;
 use crate::legs::{
@@ -282,7 +282,8 @@ async fn every_answer_with_a_sealed_value_is_kept_from_referrers_and_caches(back
 async fn a_remembered_login_ends_on_the_server_not_only_in_the_browser(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({})).await;
-    let mut browser = sluice.browser();
+    // This one keeps its cookies whatever they say.
+    let mut browser = Browser::of(sluice.public.clone());
     let login = json!({"subject": "alice", "remember": true, "remember_for": 60});
     browser.log_in_with(&sluice, &client, &Authorize::default(), &login).await.expect("code");
     assert_eq!(login_request(&sluice, &client, &mut browser, &Authorize::default()).await["skip"], true);

@@ -431,6 +431,7 @@ impl World {
             authenticated_at: self.now(),
             skipped: false,
             remember: None,
+            until_closed: false,
             extend: false,
             acr: None,
             amr: Vec::new(),

@@ -15,6 +15,7 @@ on_both_stores! {
     a_remembered_consent_ends_with_its_time_and_when_it_is_revoked,
     a_public_client_at_an_address_that_anyone_may_claim_is_asked_about_each_time,
     only_what_was_granted_is_in_the_tokens,
+    more_may_be_granted_than_was_asked_for,
     a_refused_login_reaches_the_client,
     a_refused_consent_reaches_the_client_and_leaves_nothing,
 }
@@ -134,6 +135,23 @@ async fn only_what_was_granted_is_in_the_tokens(backend: Backend) {
     assert_eq!((&introspected["sub"], &introspected["ext"]), (&json!("alice"), &json!({"tier": "gold"})));
     let (_, userinfo) = client.userinfo(token(&tokens, "access_token")).await;
     assert_eq!(userinfo, json!({"sub": "alice", "email": "alice@example.com"}));
+    sluice.node.stop().await;
+}
+
+/// As Hydra has it, as far as the client may ask for it.
+async fn more_may_be_granted_than_was_asked_for(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let with = Authorize { scope: "openid", ..Authorize::default() };
+    let challenge = challenge(&sluice, &client, &mut browser, &with).await;
+    let more =
+        json!({"grant_scope": ["openid", "email"], "grant_access_token_audience": ["https://api.test"]});
+    let verifier = accept_consent(&sluice, &challenge, &more).await;
+    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    assert_eq!(tokens["scope"], "openid email");
+    let said = sluice.introspect(token(&tokens, "access_token")).await;
+    assert_eq!((&said["scope"], &said["aud"]), (&json!("openid email"), &json!(["https://api.test"])));
     sluice.node.stop().await;
 }
 

@@ -3,17 +3,23 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_primitives::Lifetime;
-use sluice_testkit::{Authorize, Backend, Browser, TestClient, TestSluice, accept_consent, accept_login};
+use sluice_testkit::{
+    Authorize, Backend, Browser, Page, TestClient, TestSluice, accept_consent, accept_login,
+};
 
 use crate::both_stores::on_both_stores;
-use crate::legs::login_request;
+use crate::legs::{consent_request, login_request, parameter};
+use crate::requests::{push, pushed, request_uri};
 
 on_both_stores! {
     only_a_remembered_login_is_skipped,
     remember_for_is_enforced_by_the_server,
     a_session_that_is_not_used_ends,
     a_session_can_be_extended,
+    a_cookie_lives_as_long_as_its_session_is_to_be_remembered,
+    an_extended_session_is_kept_by_its_browser,
     a_skipped_login_is_of_the_session_s_user,
+    another_user_than_that_of_the_session_logs_in,
 }
 
 const DAY: u32 = 24 * 3600;
@@ -52,7 +58,8 @@ async fn only_a_remembered_login_is_skipped(backend: Backend) {
 async fn remember_for_is_enforced_by_the_server(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({})).await;
-    let mut browser = sluice.browser();
+    // This one keeps its cookies whatever they say.
+    let mut browser = Browser::of(sluice.public.clone());
     log_in(
         &sluice,
         &client,
@@ -106,6 +113,94 @@ async fn a_session_can_be_extended(backend: Backend) {
     sluice.node.stop().await;
 }
 
+/// The life of the session's cookie, if it is set: none if it ends with the browser.
+fn cookie_life(page: &Page) -> Option<Option<i64>> {
+    let mut cookies = page.headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap());
+    let cookie = cookies.find(|cookie| !cookie.contains("binding="))?;
+    Some(cookie.split("; ").find_map(|part| part.strip_prefix("Max-Age=")).map(|age| age.parse().unwrap()))
+}
+
+/// As Hydra has it: 0 stands for the browser's own session, less for what is configured.
+async fn a_cookie_lives_as_long_as_its_session_is_to_be_remembered(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    for (login, expected) in [
+        (json!({"subject": "alice"}), None),
+        (json!({"subject": "alice", "remember": true}), None),
+        (json!({"subject": "alice", "remember": true, "remember_for": 0}), None),
+        (json!({"subject": "alice", "remember": true, "remember_for": 60}), Some(60)),
+        (json!({"subject": "alice", "remember": true, "remember_for": -1}), Some(400 * i64::from(DAY))),
+    ] {
+        let mut browser = sluice.browser();
+        let challenge = browser.begin(&client, &Authorize::default()).await;
+        let page = browser.visit(&accept_login(&sluice, &challenge, &login).await).await;
+        assert_eq!(cookie_life(&page), Some(expected), "{login}");
+        assert_eq!(is_known(&sluice, &client, &mut browser).await, login["remember"] == json!(true));
+    }
+    sluice.node.stop().await;
+}
+
+async fn an_extended_session_is_kept_by_its_browser(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({"skip_consent": true})).await;
+    let mut browser = sluice.browser();
+    let login = json!({"subject": "alice", "remember": true, "remember_for": 100});
+    log_in(&sluice, &client, &mut browser, &login).await;
+    let plain = json!({"subject": "alice", "remember_for": 200});
+    let extend = json!({"subject": "alice", "remember_for": 200, "extend_session_lifespan": true});
+    let (framed, none) = ([("sec-fetch-dest", "iframe")], [("prompt", "none")]);
+    let silent = Authorize { more: &none, ..Authorize::default() };
+    for (login, with, headers, expected) in [
+        (&plain, &Authorize::default(), &[][..], None),
+        (&extend, &silent, &framed[..], None),
+        (&extend, &Authorize::default(), &[][..], Some(Some(200))),
+        (&extend, &silent, &[][..], Some(Some(200))),
+    ] {
+        let before = browser.cookies.clone();
+        let challenge = browser.begin(&client, with).await;
+        let verifier = accept_login(&sluice, &challenge, login).await;
+        let page = browser.request(Method::GET, &verifier, None, headers).await;
+        assert_eq!(cookie_life(&page), expected, "{login} {with:?}");
+        assert_eq!(browser.cookies, before, "the same cookie");
+    }
+    sluice.advance(Lifetime::secs(199));
+    assert!(is_known(&sluice, &client, &mut browser).await);
+    sluice.advance(Lifetime::secs(1));
+    assert!(!is_known(&sluice, &client, &mut browser).await);
+    sluice.node.stop().await;
+}
+
+/// As Hydra has it: the request begins again, and nothing of it is skipped.
+async fn another_user_than_that_of_the_session_logs_in(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": true})).await;
+    let challenge = browser.begin(&client, &Authorize::default()).await;
+    let again = accept_login(&sluice, &challenge, &json!({"subject": "bob"})).await;
+    assert_eq!(parameter(&again, "prompt"), "login");
+    let challenge = browser.visit(&again).await.expect("login_challenge");
+    let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");
+    assert_eq!(sluice.ask_json(Method::GET, &path, None, 200).await["skip"], false);
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "bob"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    assert_eq!(consent_request(&sluice, &challenge).await["subject"], "bob");
+    let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
+    let page = browser.visit(&verifier).await;
+    assert_eq!(page.expect("state"), Authorize::default().state);
+    client.redeem(&page.expect("code")).await.ok();
+    // What cannot be rebuilt, or must not ask, has no such way.
+    log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": true})).await;
+    let silent = Authorize { more: &[("prompt", "none")], ..Authorize::default() };
+    let urls = [client.authorize_url(&silent), pushed(&client, &request_uri(&push(&client, &[]).await))];
+    for url in urls {
+        let challenge = browser.visit(&url).await.expect("login_challenge");
+        let path = format!("/admin/oauth2/auth/requests/login/accept?login_challenge={challenge}");
+        sluice.ask_json(Method::PUT, &path, Some(&json!({"subject": "bob"})), 400).await;
+    }
+    sluice.node.stop().await;
+}
+
 async fn a_skipped_login_is_of_the_session_s_user(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({})).await;
@@ -113,7 +208,6 @@ async fn a_skipped_login_is_of_the_session_s_user(backend: Backend) {
     log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": true})).await;
     let challenge = browser.begin(&client, &Authorize::default()).await;
     let path = format!("/admin/oauth2/auth/requests/login/accept?login_challenge={challenge}");
-    sluice.ask_json(Method::PUT, &path, Some(&json!({"subject": "mallory"})), 400).await;
     sluice.ask_json(Method::PUT, &path, Some(&json!({})), 400).await;
     let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
     let challenge = browser.visit(&verifier).await.expect("consent_challenge");

@@ -1,0 +1,104 @@
+//! What a login or consent page says when it accepts or rejects, as far as it holds.
+
+use serde_json::{Map, Value};
+use sluice_primitives::{Lifetime, Timestamp};
+use sluice_protocol::{Audience, AuthorizationDetails, Scope};
+
+use super::service::{AcceptConsent, FlowProblem, RejectFlow};
+use super::state::{Consent, Rejection, Request};
+use crate::authorization::checks::authorization_details::may_ask;
+use crate::client::Client;
+use crate::config::ScopeStrategy;
+
+/// Claims and context of a page, together, in bytes of JSON.
+const MAX_CLAIMS: usize = 64 * 1024;
+
+/// What the user consented to. A page may grant what was not asked for, if the client may ask for it.
+pub(super) fn read_consent(
+    request: &Request,
+    (client, strategy): (&Client, ScopeStrategy),
+    accept: AcceptConsent,
+    now: Timestamp,
+) -> Result<Consent, FlowProblem> {
+    let scope = Scope::from_values(accept.grant_scope.iter().map(String::as_str))
+        .map_err(|_| FlowProblem::Invalid("The field `grant_scope` holds a malformed scope."))?;
+    if !scope.iter().all(|value| request.scope.contains(value) || strategy.allows(&client.scope, value)) {
+        return Err(FlowProblem::Invalid(
+            "The field `grant_scope` holds a scope that the client may not ask for.",
+        ));
+    }
+    let audience = Audience::from_values(accept.grant_audience);
+    if !request.audience.covers(&audience) && !client.audience.covers(&audience) {
+        return Err(FlowProblem::Invalid(
+            "The field `grant_access_token_audience` holds an audience that the client may not ask for.",
+        ));
+    }
+    let authorization_details = accept.authorization_details.filter(|details| !details.is_null());
+    check_details(request, client, authorization_details.as_ref())?;
+    check_span(accept.remember_for)?;
+    check_size([accept.context.as_ref()], &[&accept.id_token, &accept.access_token])?;
+    Ok(Consent {
+        scope,
+        audience,
+        remember: accept.remember.then(|| span(accept.remember_for).unwrap_or(Lifetime::FOREVER)),
+        id_token: accept.id_token,
+        access_token: accept.access_token,
+        context: accept.context.filter(|context| !context.is_null()),
+        authorization_details,
+        accepted_at: now,
+    })
+}
+
+/// What is granted in detail was asked for, by its types: what is within them the consent page may change (RFC 9396 §7.1
+/// lets it be enriched).
+fn check_details(request: &Request, client: &Client, granted: Option<&Value>) -> Result<(), FlowProblem> {
+    let Some(granted) = granted else { return Ok(()) };
+    let granted = AuthorizationDetails::from_value(granted).map_err(|_| {
+        FlowProblem::Invalid("The field `authorization_details` must be an array of objects with a `type`.")
+    })?;
+    let asked = request.details.authorization_details.as_deref().map(AuthorizationDetails::parse);
+    let asked = asked.and_then(Result::ok).unwrap_or_default();
+    if granted.types().all(|own| asked.types().any(|other| other == own)) && may_ask(client, &granted) {
+        return Ok(());
+    }
+    Err(FlowProblem::Invalid("The field `authorization_details` holds a type that was not requested."))
+}
+
+/// What a page hands over is bounded.
+pub(super) fn check_size(
+    values: [Option<&Value>; 1],
+    maps: &[&Map<String, Value>],
+) -> Result<(), FlowProblem> {
+    let values = values.into_iter().flatten().map(|value| value.to_string().len());
+    let maps = maps.iter().map(|map| serde_json::to_string(map).map_or(usize::MAX, |text| text.len()));
+    if values.chain(maps).fold(0, usize::saturating_add) > MAX_CLAIMS {
+        return Err(FlowProblem::Invalid("The claims and the context are longer than 64 KiB together."));
+    }
+    Ok(())
+}
+
+/// How long something is remembered is a number of seconds that can be added to the time.
+pub(super) fn check_span(secs: i64) -> Result<(), FlowProblem> {
+    if secs > i64::from(u32::MAX) {
+        return Err(FlowProblem::Invalid("The field `remember_for` is more than 4294967295 seconds."));
+    }
+    Ok(())
+}
+
+/// A positive number of seconds.
+pub(super) fn span(secs: i64) -> Option<Lifetime> {
+    u32::try_from(secs).ok().filter(|secs| *secs > 0).map(Lifetime::secs)
+}
+
+/// What the client is told of a refusal.
+pub(super) fn rejection(reject: &RejectFlow) -> Rejection {
+    // RFC 6749 §4.1.2.1: %x20-21 / %x23-5B / %x5D-7E, so that no text can break out of the parameter.
+    let clean = |text: &str, max: usize| -> String {
+        text.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\')).take(max).collect()
+    };
+    let error = clean(&reject.error, 64);
+    Rejection {
+        error: if error.is_empty() { "access_denied".to_owned() } else { error },
+        description: clean(&reject.description, 512),
+    }
+}
