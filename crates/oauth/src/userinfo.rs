@@ -163,7 +163,23 @@ impl UserinfoService {
             told.retain(|name, _| is_covered(&token.scope, name));
         }
         told.insert("sub".to_owned(), token.visible_subject().into());
+        self.add_login(token, &mut told);
         Ok(told)
+    }
+
+    /// Whose word this is, for whom, and of which login: as an id token says it, as far as the access token itself knows.
+    fn add_login(&self, token: &AccessTokenClaims, told: &mut Map<String, Value>) {
+        told.insert("iss".to_owned(), self.config.issuer.as_str().into());
+        told.insert("aud".to_owned(), Value::from(vec![token.client.as_str()]));
+        if let Some(logged_in_at) = token.logged_in_at() {
+            told.insert("auth_time".to_owned(), logged_in_at.as_secs().into());
+        }
+        if let Some(acr) = &token.rare.acr {
+            told.insert("acr".to_owned(), acr.as_str().into());
+        }
+        if !token.rare.amr.is_empty() {
+            told.insert("amr".to_owned(), Value::from(token.rare.amr.clone()));
+        }
     }
 
     /// What the grant of a token says that does not carry it.
@@ -191,8 +207,7 @@ impl UserinfoService {
         Ok(Userinfo::Jwt(self.encryption.apply(client, how, content).await?))
     }
 
-    /// The claims as a signed token, with `iss` and `aud` (OpenID Connect Core §5.3.2). It has no `exp`, by which it is
-    /// told from an id token.
+    /// The claims as a signed token (OpenID Connect Core §5.3.2). It has no `exp`, by which it is told from an id token.
     fn signed(
         &self,
         client: &Client,
@@ -201,7 +216,6 @@ impl UserinfoService {
     ) -> Result<String, IssueError> {
         let algorithm: SigningAlgorithm = algorithm.parse().map_err(|_| IssueError::NoKey)?;
         let key = self.keys.id_token_signer(algorithm).ok_or(IssueError::NoKey)?;
-        claims.insert("iss".to_owned(), self.config.issuer.as_str().into());
         claims.insert("aud".to_owned(), client.id.as_str().into());
         claims.insert("iat".to_owned(), now.as_secs().into());
         Ok(key.sign(Some("JWT"), &serde_json::to_vec(&claims).unwrap_or_default())?)

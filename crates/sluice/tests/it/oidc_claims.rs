@@ -11,6 +11,7 @@ use crate::both_stores::on_both_stores;
 use crate::disclosure::Witness;
 use crate::jwt::claims;
 use crate::legs::token;
+use crate::userinfo::about_user;
 
 on_both_stores! {
     the_built_in_pages_tell_what_is_asked_for_and_allowed,
@@ -59,6 +60,7 @@ async fn the_built_in_pages_tell_what_is_asked_for_and_allowed(backend: Backend)
         let (tokens, userinfo) =
             told(&sluice, &Authorize { scope, more: &more, ..Authorize::default() }).await;
         assert_eq!(tokens["scope"], scope, "a claim grants no scope");
+        let userinfo = about_user(userinfo);
         let said: BTreeSet<_> = userinfo.as_object().unwrap().keys().map(String::as_str).collect();
         let expected: BTreeSet<_> = names.iter().copied().chain(["sub"]).collect();
         assert_eq!(said, expected, "{scope} {claims:?}");
@@ -122,7 +124,8 @@ async fn what_a_consent_page_knows_is_told_in_both_places_wherever_it_was_asked_
         let tokens = tokens_with(&sluice, &client, asked, &known).await;
         assert_eq!(claims(token(&tokens, "id_token"))["name"], "Alice");
         let access_token = token(&tokens, "access_token");
-        assert_eq!(client.userinfo(access_token).await.1, json!({"sub": "alice", "name": "Alice"}));
+        let told = client.userinfo(access_token).await.1;
+        assert_eq!(about_user(told), json!({"sub": "alice", "name": "Alice"}));
         assert!(claims(access_token).get("name").is_none(), "never in an access token");
     }
     let unknown = r#"{"userinfo":{"shoe_size":{"essential":true}}}"#;

@@ -6,7 +6,8 @@ mod statements;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, accept_consent, accept_login};
+use sluice_primitives::Clock;
+use sluice_testkit::{Authorize, Backend, ISSUER, TestClient, TestSluice, accept_consent, accept_login};
 
 use crate::answer::{Answer, http};
 use crate::both_stores::on_both_stores;
@@ -63,6 +64,35 @@ fn refused(answer: &Answer, status: u16, error: &str) {
     assert!(challenge.contains(&format!("error=\"{error}\"")), "{challenge}");
 }
 
+/// What userinfo says of a user, without what it says of the login.
+pub(crate) fn about_user(mut userinfo: Value) -> Value {
+    let said = userinfo.as_object_mut().unwrap();
+    for name in ["iss", "aud", "auth_time"] {
+        assert!(said.remove(name).is_some(), "no {name} in {said:?}");
+    }
+    userinfo
+}
+
+/// As Hydra does: what an id token says of the login stands beside what it says of the user.
+#[tokio::test(flavor = "multi_thread")]
+async fn userinfo_says_who_speaks_to_whom_and_of_which_login() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let logged_in_at = sluice.clock.now().as_secs();
+    for (strategy, class, methods) in
+        [("opaque", Value::Null, Value::Null), ("jwt", json!("urn:level:2"), json!(["pwd", "otp"]))]
+    {
+        let client = sluice.client(&json!({"access_token_strategy": strategy})).await;
+        let login = json!({"subject": "alice", "acr": "urn:level:2", "amr": ["pwd", "otp"]});
+        let page = sluice.browser().log_in_with(&sluice, &client, &Authorize::default(), &login).await;
+        let tokens = client.redeem(&page.expect("code")).await.ok();
+        let (status, said) = client.userinfo(token(&tokens, "access_token")).await;
+        assert_eq!((status, &said["iss"], &said["aud"]), (200, &json!(ISSUER), &json!([client.id])));
+        assert_eq!(said["auth_time"], logged_in_at);
+        assert_eq!((&said["acr"], &said["amr"]), (&class, &methods), "{strategy}");
+    }
+    sluice.node.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_token_is_in_the_header_or_in_the_form() {
     let (sluice, token) = given("openid").await;
@@ -77,7 +107,7 @@ async fn the_token_is_in_the_header_or_in_the_form() {
         http().post(url.clone()).bearer_auth(&token).json(&json!({"access_token": token})),
     ] {
         let answer = Answer::to(request).await;
-        assert_eq!(answer.ok(), json!({"sub": "alice"}));
+        assert_eq!(about_user(answer.ok()), json!({"sub": "alice"}));
         assert_eq!(answer.header("cache-control"), "no-store");
     }
     sluice.node.stop().await;

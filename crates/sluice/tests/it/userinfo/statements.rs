@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use sluice_testkit::TestSluice;
 
-use super::tokens_with;
+use super::{about_user, tokens_with};
 use crate::legs::token;
 use crate::statements::account::{Account, Sent};
 
@@ -25,8 +25,9 @@ async fn holds(sluice: &TestSluice, account: &Account, case: Case) {
     let access_token = token(&tokens, "access_token");
     let mut expected: Map<String, Value> = case.said.as_object().unwrap().clone();
     expected.insert("sub".to_owned(), "alice".into());
-    let expected = (200, Value::Object(expected));
-    assert_eq!(client.userinfo(access_token).await, expected);
+    let (status, told) = client.userinfo(access_token).await;
+    assert_eq!((status, about_user(told.clone())), (200, Value::Object(expected)));
+    let expected = (200, told);
     let ask = async || assert_eq!(client.userinfo(access_token).await, expected);
     assert_eq!(account.of(ask, TIMES).await, case.sent, "{}", account.told());
     let introspected = sluice.introspect(access_token).await;
