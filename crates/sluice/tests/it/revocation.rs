@@ -8,6 +8,7 @@ use crate::both_stores::on_both_stores;
 use crate::legs::{delete, token, tokens_of};
 
 on_both_stores! {
+    a_client_that_does_not_exist_has_nothing_to_revoke,
     what_is_revoked_on_one_node_is_revoked_on_the_other,
     revoking_a_token_revokes_its_grant_and_no_other,
     wide_revocations_do_not_touch_later_logins,
@@ -224,5 +225,18 @@ async fn a_revoked_consent_is_listed_no_more(backend: Backend) {
     let listed = sluice.ask_json(reqwest::Method::GET, &list, None, 200).await;
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(listed[0]["consent_request"]["client"]["client_id"], client.id);
+    sluice.node.stop().await;
+}
+
+/// As with Hydra, whoever is gone already is no failure.
+async fn a_client_that_does_not_exist_has_nothing_to_revoke(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    sluice.advance(Lifetime::secs(1));
+    let before = sluice.written();
+    delete(&sluice, "/admin/oauth2/tokens?client_id=nobody").await;
+    assert_eq!(sluice.written(), before);
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
     sluice.node.stop().await;
 }

@@ -7,14 +7,14 @@ use super::{ClientService, ClientServiceError};
 
 impl ClientService {
     /// Revokes everything that the client was granted up to now; what it is granted later holds. A client that is described by
-    /// a document is nowhere registered: its id is enough.
+    /// a document is nowhere registered: its id is enough. One that does not exist has nothing left.
     ///
     /// # Errors
-    /// [`ClientServiceError::NotFound`].
+    /// [`ClientServiceError::Store`] if the store cannot do it now.
     pub async fn revoke_tokens(&self, id: &ClientId) -> Result<(), ClientServiceError> {
         let stored = self.0.repo.find(id).await?;
         if stored.is_none() && !self.0.directory.may_describe(id) {
-            return Err(ClientServiceError::NotFound);
+            return Ok(());
         }
         let at = self.now();
         let longest = stored.and_then(|client| client.lifespans.longest_access_token()).unwrap_or_default();

@@ -130,7 +130,7 @@ pub(crate) enum Delete {
     /// Delete sets of keys by their ids
     #[command(name = "jwks", visible_alias = "jwk")]
     Jwks(jwks::SetsArgs),
-    /// Delete all access tokens of a client
+    /// Revoke everything that a client was granted: its access tokens and its refresh tokens
     AccessTokens(token::DeleteAccessTokensArgs),
     /// Delete people, with all that belongs to them
     Identity(identity::IdsArgs),
