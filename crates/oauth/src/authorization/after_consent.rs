@@ -108,6 +108,8 @@ impl AuthorizationService {
             scope: &grant.scope,
             audience: grant.audience.as_slice(),
             issued_at: now.floor_to_secs(),
+            now,
+            access_token_id: None,
             nonce: request.nonce.as_deref(),
             requested_at: Some(request.requested_at),
             confirmation: None,

@@ -14,6 +14,14 @@ use crate::client::Client;
 use crate::flow::{AwaitingLogin, BindingKeys, KnownSession, Request};
 use crate::subject::shown_subject;
 
+/// Whom the client expects.
+pub(super) struct Hinted {
+    /// By which name it knows the user.
+    subject: Subject,
+    /// In which session it saw the user.
+    session: Option<SessionId>,
+}
+
 impl AuthorizationService {
     /// The first leg: checks the request and sends the browser to the login page.
     pub async fn begin(&self, query: &[u8], browser: &Browser) -> Result<Step, AuthorizationError> {
@@ -26,12 +34,13 @@ impl AuthorizationService {
         let checked = Checked { raw: &raw, client: &client, config: &self.config, how: &how };
         let parsed = checks::run(&checked, &target)?;
         let hinted = self
-            .hinted_subject(&raw, parsed.claims.as_ref())
+            .hinted(&raw, parsed.claims.as_ref())
             .map_err(|(code, hint)| RedirectedError::new(target.clone(), code, hint))?;
         let known = self.usable_session((&parsed, &client), hinted.as_ref(), browser).await?;
         if parsed.prompt.none && known.is_none() {
             return Err(RedirectedError::new(target, ErrorCode::LoginRequired, "").into());
         }
+        let hinted = hinted.map(|hinted| hinted.subject);
         let (request, binding) = self.request(&checked, (redirect, target), parsed, (hinted, browser));
         let prompt = request.prompt;
         let now = self.clock.now();
@@ -51,44 +60,48 @@ impl AuthorizationService {
         Ok(Step { location: Location::Redirect(page.into()), cookies })
     }
 
-    /// The subject that the client expects: that of the `id_token_hint`, of which an expired one still tells, or that of
-    /// the `claims` parameter (OpenID Connect Core §5.5.1).
-    pub(super) fn hinted_subject(
+    /// Whom the client expects: the user of the `id_token_hint`, of which an expired one still tells, or that of the
+    /// `claims` parameter (OpenID Connect Core §5.5.1).
+    pub(super) fn hinted(
         &self,
         raw: &RawAuthorizationRequest<'_>,
         claims: Option<&ClaimsRequest>,
-    ) -> Result<Option<Subject>, Refusal> {
+    ) -> Result<Option<Hinted>, Refusal> {
         let by_hint = match raw.get("id_token_hint") {
             Some(hint) => {
                 let hint = self.keys.verify_id_token_hint(hint, self.config.issuer.as_str());
                 let refusal = "The `id_token_hint` is not an id token of this server.";
-                Some(hint.ok_or((ErrorCode::InvalidRequest, refusal))?.subject)
+                let hint = hint.ok_or((ErrorCode::InvalidRequest, refusal))?;
+                Some(Hinted { subject: hint.subject, session: hint.session })
             }
             None => None,
         };
         // Checked before to be one text, if anything.
         let by_claims = claims.and_then(|claims| claims.subject().ok().flatten()).map(str::parse).transpose();
-        let by_claims =
+        let by_claims: Option<Subject> =
             by_claims.map_err(|_| (ErrorCode::InvalidRequest, "The `sub` of `claims` is malformed."))?;
         match (by_hint, by_claims) {
-            (Some(one), Some(other)) if one != other => {
+            (Some(one), Some(other)) if one.subject != other => {
                 Err((ErrorCode::InvalidRequest, "The `id_token_hint` and `claims` name different users."))
             }
-            (one, other) => Ok(one.or(other)),
+            (Some(hinted), _) => Ok(Some(hinted)),
+            (None, subject) => Ok(subject.map(|subject| Hinted { subject, session: None })),
         }
     }
 
-    /// Whether a client that speaks of this `sub` means this user: it knows what it was shown.
-    fn means(&self, client: &Client, named: &Subject, subject: &Subject) -> bool {
-        let shown = shown_subject(client, subject, &self.config);
-        shown.as_deref().unwrap_or(subject.as_str()) == named.as_str()
+    /// Whether a client that speaks so means the user of this session: it knows what it was shown, which may be a name that
+    /// the login page forced upon it in this session.
+    fn means(&self, client: &Client, hinted: &Hinted, known: &KnownSession) -> bool {
+        let shown = shown_subject(client, &known.subject, &self.config);
+        let is_named = shown.as_deref().unwrap_or(known.subject.as_str()) == hinted.subject.as_str();
+        is_named || hinted.session == Some(known.id)
     }
 
     /// The browser's session, if this request lets login be skipped with it.
     async fn usable_session(
         &self,
         (parsed, client): (&Parsed, &Client),
-        hinted: Option<&Subject>,
+        hinted: Option<&Hinted>,
         browser: &Browser,
     ) -> Result<Option<KnownSession>, AuthorizationError> {
         if parsed.prompt.login || parsed.prompt.select_account || parsed.prompt.create {
@@ -100,7 +113,7 @@ impl AuthorizationService {
             .filter(|known| {
                 parsed.max_age.is_none_or(|age| now < known.authenticated_at + Lifetime::secs(age))
             })
-            .filter(|known| hinted.is_none_or(|hinted| self.means(client, hinted, &known.subject))))
+            .filter(|known| hinted.is_none_or(|hinted| self.means(client, hinted, known))))
     }
 
     /// The request as it is sealed, bound to the browser; new keys for its cookie if it has none and may get one.

@@ -44,11 +44,11 @@ impl AuthorizationService {
         let verifier = DeviceVerifier::open(verifier, &self.sealer)
             .map_err(|error| ShownError::Verifier(FlowError::Sealed(error)))?;
         let (challenge, keys) = (&verifier.challenge, browser.binding_keys());
+        let restart = self.config.issuer.endpoint(VERIFICATION_PATH);
         let Some(key) = keys.0.first().filter(|_| keys.hold(challenge.id, &challenge.binding)) else {
-            return Err(ShownError::WrongBrowser.into());
+            return Err(ShownError::WrongBrowser { restart: Some(restart) }.into());
         };
         let now = self.clock.now();
-        let restart = self.config.issuer.endpoint(VERIFICATION_PATH);
         let expired = || ShownError::Expired { restart: Some(restart.clone()) };
         if now >= challenge.issued_at + self.config.lifetimes.flow {
             return Err(expired().into());

@@ -71,7 +71,10 @@ pub enum ShownError {
     Verifier(#[source] FlowError),
     /// The flow began in another browser, or the browser lost its cookie.
     #[error("the flow does not belong to this browser")]
-    WrongBrowser,
+    WrongBrowser {
+        /// Where the browser can start again, if there is such a place.
+        restart: Option<String>,
+    },
     /// The flow took too long.
     #[error("the flow has expired")]
     Expired {
@@ -105,7 +108,9 @@ impl ShownError {
             Self::Parameters(_) | Self::ClientId | Self::RedirectUri(_) | Self::Verifier(_) => {
                 ErrorCode::InvalidRequest
             }
-            Self::WrongBrowser | Self::Expired { .. } | Self::Spent { .. } => ErrorCode::InvalidRequest,
+            Self::WrongBrowser { .. } | Self::Expired { .. } | Self::Spent { .. } => {
+                ErrorCode::InvalidRequest
+            }
             Self::RequestUri(_) => ErrorCode::InvalidRequestUri,
             Self::RequestObject(error) => error.code(),
             Self::UnknownClient => ErrorCode::InvalidClient,
@@ -134,8 +139,8 @@ impl ShownError {
                 "The sign-in request is not one that the application is known to have made."
             }
             Self::Verifier(_) => "This link is damaged or was made by another server.",
-            Self::WrongBrowser => {
-                "This sign-in began in another browser, or cookies are blocked. Start again from the application."
+            Self::WrongBrowser { .. } => {
+                "This sign-in began in another browser or at the same time as another, or cookies are blocked. Please start again."
             }
             Self::Expired { .. } => "This sign-in took too long. Please start again.",
             Self::Spent { .. } => "This sign-in was completed before. Please start again.",
@@ -156,9 +161,10 @@ impl ShownError {
     /// Where the browser can start again, if that helps.
     pub fn way_out(&self) -> Option<&str> {
         match self {
-            Self::Expired { restart } | Self::Spent { restart } | Self::SessionEnded { restart } => {
-                restart.as_deref()
-            }
+            Self::WrongBrowser { restart }
+            | Self::Expired { restart }
+            | Self::Spent { restart }
+            | Self::SessionEnded { restart } => restart.as_deref(),
             _ => None,
         }
     }

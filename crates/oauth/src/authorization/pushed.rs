@@ -183,7 +183,7 @@ impl PushedRequests {
         checks::trust_redirect(raw, client)?;
         let refused = |(code, hint)| PushError::Refused(code, hint);
         let parsed = checks::parse(&Checked { raw, client, config, how }).map_err(refused)?;
-        self.authorization.hinted_subject(raw, parsed.claims.as_ref()).map_err(refused)?;
+        self.authorization.hinted(raw, parsed.claims.as_ref()).map_err(refused)?;
         Ok(())
     }
 }

@@ -90,7 +90,9 @@ impl AuthorizationService {
     /// The flow belongs to this browser and has not expired.
     pub(super) async fn check_browser(&self, request: &Request, browser: &Browser) -> Result<(), ShownError> {
         if !browser.binding_keys().hold(request.flow, &request.binding) {
-            return Err(ShownError::WrongBrowser);
+            // Two tabs of a browser without cookies that begin at once get a key each, of which it keeps one.
+            let restart = way_out(request, &self.clients, &self.config).await;
+            return Err(ShownError::WrongBrowser { restart });
         }
         if self.clock.now() >= request.ends_at(&self.config) {
             let restart = way_out(request, &self.clients, &self.config).await;

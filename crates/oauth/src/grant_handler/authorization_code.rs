@@ -57,6 +57,8 @@ impl TokenService {
             scope: &grant.scope,
             audience: grant.audience.as_slice(),
             issued_at: grant.rotated_at.unwrap_or(now).floor_to_secs(),
+            now,
+            access_token_id: None,
             nonce: code.nonce.as_deref(),
             requested_at: Some(code.requested_at),
             confirmation,

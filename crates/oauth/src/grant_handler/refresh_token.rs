@@ -5,14 +5,14 @@ use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{AttemptId, Timestamp};
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{GrantType, Scope};
-use sluice_token::Confirmation;
+use sluice_token::{Confirmation, TokenId};
 use tracing::warn;
 
 use super::hooked::{hook_call, put};
 use super::less::{Less, keep_permitted};
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
-use crate::grant::{Generation, Grant, RefreshRequest, RotateRefresh, Rotation};
+use crate::grant::{Grant, RefreshRequest, RotateRefresh, Rotation};
 use crate::hooks::Replaced;
 use crate::issuing::{Issue, RefreshToken, lifetime};
 
@@ -52,7 +52,8 @@ impl TokenService {
         let recipient = self.issuer.id_token_recipient(client).await?;
         self.spend_proof(call).await?;
         let replaced = self.ask_before_refresh(call, &token, &exchange).await?;
-        let mut grant = if client.security.profile.is_fapi() {
+        let is_fapi = client.security.profile.is_fapi();
+        let mut grant = if is_fapi {
             self.unrotated(&token, &exchange, now).await?
         } else {
             self.rotate(call, &token, &exchange).await?
@@ -68,12 +69,14 @@ impl TokenService {
             scope,
             audience: grant.audience.as_slice(),
             issued_at: grant.rotated_at.unwrap_or(now).floor_to_secs(),
+            now,
+            access_token_id: is_fapi.then(|| TokenId::from_bytes(random_bytes(&*self.rng))),
             nonce: None,
             requested_at: None,
             confirmation,
             recipient: recipient.as_ref(),
         })?;
-        if client.security.profile.is_fapi() {
+        if is_fapi {
             issued.refresh_token = Some(exchange.refresh_token);
         }
         Ok(issued)
@@ -127,8 +130,6 @@ impl TokenService {
             return Err(TokenError::RefreshTokenStale(token.grant));
         }
         check_narrower(exchange, &grant)?;
-        // The id of an access token is derived from its generation: each has one of its own.
-        grant.generation = Generation(u32::from_be_bytes(random_bytes::<4>(&*self.rng)));
         grant.rotated_at = Some(now);
         Ok(Box::new(grant))
     }

@@ -37,6 +37,10 @@ pub struct Issue<'a> {
     pub audience: &'a [String],
     /// When the pair is made: a repeated refresh says the same as the first.
     pub issued_at: Timestamp,
+    /// When it is told.
+    pub now: Timestamp,
+    /// The id of the access token; none for that of its generation of the grant.
+    pub access_token_id: Option<TokenId>,
     /// From the authorization request.
     pub nonce: Option<&'a str>,
     /// When the authorization request arrived.
@@ -118,7 +122,7 @@ impl TokenIssuer {
         Ok(TokenResponse {
             refresh_token: may_refresh(issue.client, &issue.grant.scope).then(|| self.refresh_token(issue)),
             access_token,
-            expires_in: life.as_secs(),
+            expires_in: (issue.issued_at + life).since(issue.now.floor_to_secs()).as_secs(),
             id_token,
             scope: issue.scope.to_string(),
             token_type: token_type(issue.confirmation),
@@ -172,7 +176,7 @@ impl TokenIssuer {
         // Nobody reads them in an opaque token.
         let told = (strategy == AccessTokenStrategy::Jwt).then_some(&grant.claims);
         AccessTokenClaims {
-            id: TokenId::derive(grant.id, grant.generation.0),
+            id: issue.access_token_id.unwrap_or_else(|| TokenId::derive(grant.id, grant.generation.0)),
             grant: grant.id,
             client: grant.client.clone(),
             subject: Some(grant.subject.clone()),

@@ -19,6 +19,7 @@ on_both_stores! {
     attempt_reuse_authorization_code_after_one_second,
     refresh_token,
     a_refresh_token_that_was_revoked_stays_so,
+    an_id_token_of_a_refresh_stands_for_its_grant,
 }
 
 const TOKEN: &str = "/oauth2/token";
@@ -309,6 +310,28 @@ async fn dpop_negative_tests() {
         json!({"extra": [1, 2, 3]}),
     ] {
         userinfo(&sluice, &dpop, &[&with(changes)]).await.ok();
+    }
+    sluice.node.stop().await;
+}
+
+/// RFC 8693, where nothing is rotated.
+async fn an_id_token_of_a_refresh_stands_for_its_grant(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let exchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+    let grant_types = json!({"grant_types": ["authorization_code", "refresh_token", exchange]});
+    let client = fapi_client_with(&sluice, &grant_types).await;
+    let first = client.tokens(&sluice).await;
+    sluice.advance(Lifetime::secs(60));
+    let form = [("grant_type", "refresh_token"), ("refresh_token", token(&first, "refresh_token"))];
+    let fresh = client.token(&sluice, &form).await.ok();
+    for tokens in [&first, &fresh] {
+        let form = [
+            ("grant_type", exchange),
+            ("subject_token", token(tokens, "id_token")),
+            ("subject_token_type", "urn:ietf:params:oauth:token-type:id_token"),
+        ];
+        let exchanged = client.token(&sluice, &form).await.ok();
+        assert_eq!(sluice.introspect(token(&exchanged, "access_token")).await["sub"], "alice");
     }
     sluice.node.stop().await;
 }

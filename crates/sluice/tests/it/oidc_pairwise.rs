@@ -26,6 +26,7 @@ use crate::logout::log_out;
 on_both_stores! {
     each_sector_knows_a_user_by_another_name_and_says_it_everywhere,
     a_forced_subject_takes_precedence,
+    a_forced_subject_is_known_again_by_its_session,
     a_client_speaks_of_its_users_by_the_names_that_it_knows,
     a_client_hears_of_a_logout_by_the_name_that_it_knows,
     a_logout_by_the_name_that_the_client_knows_ends_the_session_of_the_browser,
@@ -116,6 +117,28 @@ async fn a_forced_subject_takes_precedence(backend: Backend) {
     assert_eq!(claims(token(&tokens, "id_token"))["sub"], "pseudonym");
     assert_eq!(client.userinfo(token(&tokens, "access_token")).await.1["sub"], "pseudonym");
     assert_eq!(sluice.introspect(token(&tokens, "refresh_token")).await["obfuscated_subject"], "pseudonym");
+    sluice.node.stop().await;
+}
+
+/// Nobody but the login page knows whose such a name is; the session is the one that the id token is of.
+async fn a_forced_subject_is_known_again_by_its_session(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({"skip_consent": true})).await;
+    let mut browser = sluice.browser();
+    let login = json!({"subject": "alice", "remember": true, "force_subject_identifier": "pseudonym"});
+    let page = browser.log_in_with(&sluice, &client, &Authorize::default(), &login).await;
+    let tokens = client.redeem(&page.expect("code")).await.ok();
+    let again = [("id_token_hint", token(&tokens, "id_token")), ("prompt", "none")];
+    let with = Authorize { more: &again, ..Authorize::default() };
+    let page = browser.log_in_with(&sluice, &client, &with, &login).await;
+    let tokens = client.redeem(&page.expect("code")).await.ok();
+    assert_eq!(claims(token(&tokens, "id_token"))["sub"], "pseudonym");
+    // Another session is nobody's that the client knows.
+    let mut elsewhere = sluice.browser();
+    let plain = json!({"subject": "alice", "remember": true});
+    elsewhere.log_in_with(&sluice, &client, &Authorize::default(), &plain).await.expect("code");
+    let page = elsewhere.visit(&client.authorize_url(&with)).await;
+    assert_eq!(page.expect("error"), "login_required");
     sluice.node.stop().await;
 }
 

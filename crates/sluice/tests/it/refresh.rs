@@ -1,7 +1,7 @@
 //! Refresh tokens: one chain a grant, idempotent for a moment, revoked by theft.
 
 use serde_json::{Value, json};
-use sluice_primitives::Lifetime;
+use sluice_primitives::{Clock, Lifetime};
 use sluice_testkit::{Authorize, Backend, TestClient, TestSluice};
 
 use crate::both_stores::on_both_stores;
@@ -45,6 +45,8 @@ async fn a_refresh_repeated_within_the_window_is_answered_with_the_same_pair(bac
     let second = client.refresh(token(&tokens, "refresh_token")).await.ok();
     assert_eq!(identity_of(&sluice, &second).await, pair);
     assert_eq!(sluice.written().grant_updates, before.grant_updates);
+    let left = pair[2].as_i64().unwrap() - sluice.clock.now().as_secs();
+    assert_eq!(second["expires_in"], left, "what is told counts from now");
     // Whichever of the two answers arrived, the chain goes on from it.
     let third = client.refresh(token(&second, "refresh_token")).await.ok();
     let fourth = client.refresh(token(&first, "refresh_token")).await.ok();

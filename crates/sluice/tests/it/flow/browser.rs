@@ -10,6 +10,7 @@ use crate::legs::{consent_challenge, login_verifier, token};
 
 on_both_stores! {
     two_tabs_of_a_browser_log_in_at_once,
+    a_tab_of_a_fresh_browser_that_lost_to_another_is_offered_to_start_again,
     the_binding_cookie_is_new_at_login_and_tabs_opened_before_go_on,
     frames_get_no_cookie,
     an_authorization_request_by_post_is_asked_for_again_by_get,
@@ -38,6 +39,22 @@ async fn two_tabs_of_a_browser_log_in_at_once(backend: Backend) {
         let verifier = accept_consent(&sluice, challenge, &json!({})).await;
         client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
     }
+    sluice.node.stop().await;
+}
+
+/// Both ask before either answer has brought a cookie: the browser keeps the one that came last.
+async fn a_tab_of_a_fresh_browser_that_lost_to_another_is_offered_to_start_again(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let lost = browser.clone().begin(&client, &Authorize::default()).await;
+    let kept = browser.begin(&client, &Authorize::default()).await;
+    let verifier = accept_login(&sluice, &lost, &json!({"subject": "alice"})).await;
+    let page = browser.visit(&verifier).await;
+    assert_eq!((page.status.as_u16(), &page.location), (400, &None));
+    assert!(page.body.contains("Start again") && page.body.contains(&client.id), "{}", page.body);
+    let verifier = accept_login(&sluice, &kept, &json!({"subject": "alice"})).await;
+    browser.visit(&verifier).await.expect("consent_challenge");
     sluice.node.stop().await;
 }
 
