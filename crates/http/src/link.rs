@@ -82,7 +82,7 @@ async fn keys(State(state): State<LinkState>) -> Response {
 async fn feed(State(state): State<LinkState>, Json(question): Json<FeedQuestion>) -> Response {
     let from = FeedPosition::from(&question.position);
     let wait = Duration::from_millis(question.wait_ms).min(LONGEST_WAIT);
-    match state.after(&from, wait).await {
+    match state.after(from, wait, question.pages).await {
         Ok(batch) => Json(FeedAnswer::from(&batch)).into_response(),
         Err(error) => {
             warn!(error = %chain(&error), "a gateway was not told what was revoked");
@@ -94,18 +94,24 @@ async fn feed(State(state): State<LinkState>, Json(question): Json<FeedQuestion>
 impl LinkState {
     /// What came after a position, now or as soon as something does. Who is where this node is costs no query: it waits for
     /// this node to hear.
-    async fn after(&self, from: &FeedPosition, wait: Duration) -> Result<FeedBatch, StoreError> {
+    async fn after(&self, from: FeedPosition, wait: Duration, pages: bool) -> Result<FeedBatch, StoreError> {
         let mut advanced = self.follower.subscribe();
         advanced.mark_unchanged();
         let until = Instant::now() + wait;
-        if covers(from, &self.follower.position()) {
+        if covers(&from, &self.follower.position()) {
             let heard = timeout_at(until, advanced.changed()).await;
             if heard.is_err() && !self.follower.is_stale() {
                 let age = self.follower.age();
-                return Ok(FeedBatch { position: from.clone(), age, ..FeedBatch::default() });
+                return Ok(FeedBatch { position: from, age, ..FeedBatch::default() });
             }
         }
-        self.feed.read(from).await
+        let mut told = self.feed.read(&from).await?;
+        // A gateway of an earlier release takes the first answer for all there is.
+        while told.more && !pages {
+            let next = self.feed.read(&told.position).await?;
+            told.append(next);
+        }
+        Ok(told)
     }
 }
 
@@ -126,7 +132,64 @@ async fn check(State(state): State<LinkState>, Json(question): Json<TokenQuestio
 
 #[cfg(test)]
 mod tests {
+    use sluice_primitives::SystemClock;
+    use sluice_token::{Change, RevocationSet};
+
     use super::*;
+    use crate::state::Ready;
+
+    /// A feed of three pages, and all else that the link needs, which is not asked.
+    struct Pages;
+
+    #[async_trait::async_trait]
+    impl Feed for Pages {
+        async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
+            let page = from.revocations.values().copied().max().unwrap_or_default() + 1;
+            let changes = vec![Change::Keys(page.to_string())];
+            let node = u8::try_from(page).unwrap();
+            Ok(FeedBatch {
+                changes,
+                position: position(&[(node, page)]),
+                more: page < 3,
+                ..FeedBatch::default()
+            })
+        }
+
+        async fn wait(&self) {}
+    }
+
+    impl LinkSource for Pages {
+        fn keys(&self) -> Vec<u8> {
+            Vec::new()
+        }
+
+        fn check(&self, _token: &str) -> Result<TokenAnswer, StoreError> {
+            Err(StoreError::Busy)
+        }
+    }
+
+    #[async_trait::async_trait]
+    impl Health for Pages {
+        async fn ready(&self) -> Ready {
+            Ready::Yes
+        }
+    }
+
+    #[tokio::test]
+    async fn who_reads_pages_is_told_one_at_a_time_and_who_does_not_is_told_all() {
+        let (feed, set) = (Arc::new(Pages), Arc::new(RevocationSet::default()));
+        let state = LinkState {
+            token: Arc::new(Secret::new("a token".to_owned())),
+            source: feed.clone(),
+            feed: feed.clone(),
+            follower: Arc::new(FeedFollower::new(feed.clone(), set, Arc::new(SystemClock))),
+            health: feed,
+        };
+        let told = async |pages| state.after(FeedPosition::default(), Duration::ZERO, pages).await.unwrap();
+        let (page, all) = (told(true).await, told(false).await);
+        assert_eq!((page.changes.len(), page.more), (1, true));
+        assert_eq!((all.changes.len(), all.more), (3, false));
+    }
 
     fn position(markers: &[(u8, i64)]) -> FeedPosition {
         let node = |(node, counter): &(u8, i64)| (NodeId::from_bytes([*node; 16]), *counter);

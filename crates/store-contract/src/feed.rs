@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use sluice_oauth::grant::GrantRepository;
 use sluice_primitives::GrantId;
-use sluice_token::{Feed, FeedPosition, Marker, Target};
+use sluice_token::{FEED_PAGE, Feed, FeedPosition, Marker, Target};
 
 use crate::{Fixture, given};
 
@@ -94,6 +94,33 @@ pub async fn markers_of_overlapping_transactions_are_each_read_once(fixture: &im
     assert!(join_all(writers).await.iter().all(Result::is_ok));
     let distinct: HashSet<_> = read.iter().map(|marker| marker.target.clone()).collect();
     assert_eq!((read.len(), distinct.len()), (200, 200));
+}
+
+/// However much there is: it is read in pages of a bounded size, from each node in its own order, nothing twice and nothing left out.
+pub async fn a_long_feed_is_read_in_pages(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let page = usize::try_from(FEED_PAGE).unwrap();
+    let mut grants = HashSet::new();
+    while grants.len() <= page {
+        for store in &nodes {
+            let some: Vec<GrantId> = (0..1000).map(|_| given::grant_id()).collect();
+            join_all(some.iter().map(|grant| revoke(&**store, *grant))).await;
+            grants.extend(some);
+        }
+    }
+    let (mut position, mut read, mut pages) = (FeedPosition::default(), Vec::new(), 0);
+    loop {
+        let batch = nodes[1].read(&position).await.unwrap();
+        assert!(batch.markers.len() <= page);
+        read.extend(batch.markers.into_iter().map(|marker| marker.target));
+        position = batch.position;
+        pages += 1;
+        if !batch.more {
+            break;
+        }
+    }
+    assert_eq!((read.len(), pages), (grants.len(), 2));
+    assert_eq!(read.into_iter().collect::<HashSet<_>>(), grants.into_iter().map(Target::Grant).collect());
 }
 
 /// A wait ends when something was appended here or elsewhere, or when the poll interval has passed.

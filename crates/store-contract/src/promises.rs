@@ -68,6 +68,7 @@ macro_rules! store_contract {
                 nothing_is_read_twice,
                 a_node_that_appends_late_is_not_skipped,
                 markers_of_overlapping_transactions_are_each_read_once,
+                a_long_feed_is_read_in_pages,
                 a_wait_ends,
             }
             grant {

@@ -17,5 +17,6 @@ pub use claims::{AccessTokenClaims, Origin, TokenId};
 pub use confirmation::{Confirmation, UnknownConfirmation};
 pub use paseto::PersonTokenClaims;
 pub use revocation::{
-    Change, Facts, Feed, FeedBatch, FeedFollower, FeedPosition, Marker, Moment, RevocationSet, Target,
+    Change, FEED_PAGE, Facts, Feed, FeedBatch, FeedFollower, FeedPosition, Marker, Moment, RevocationSet,
+    Target,
 };

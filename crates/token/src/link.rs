@@ -60,6 +60,9 @@ pub struct FeedQuestion {
     /// How long the server may wait for something new, in milliseconds.
     #[serde(default)]
     pub wait_ms: u64,
+    /// Whether it reads on while there is more. Who does not is told everything at once.
+    #[serde(default)]
+    pub pages: bool,
 }
 
 /// A position on the wire: the last counter of each origin.
@@ -89,6 +92,9 @@ pub struct FeedAnswer {
     /// How old this knowledge is, in milliseconds.
     #[serde(default)]
     pub age_ms: u64,
+    /// Whether there may be more behind the position.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
 }
 
 impl From<&FeedPosition> for WirePosition {
@@ -120,6 +126,7 @@ impl From<&FeedBatch> for FeedAnswer {
             markers: markers.collect(),
             position: (&batch.position).into(),
             age_ms: batch.age.as_millis().try_into().unwrap_or_default(),
+            more: batch.more,
             ..Self::default()
         };
         for change in &batch.changes {
@@ -147,6 +154,7 @@ impl From<FeedAnswer> for FeedBatch {
             markers: answer.markers.into_iter().filter_map(marker).collect(),
             position: (&answer.position).into(),
             age: Lifetime::millis(answer.age_ms.try_into().unwrap_or(u32::MAX)),
+            more: answer.more,
         }
     }
 }
@@ -182,6 +190,7 @@ mod tests {
                 changes: BTreeMap::from([(node, 7)]),
             },
             age: Lifetime::millis(120),
+            more: true,
         };
         let told = serde_json::to_vec(&FeedAnswer::from(&batch)).unwrap();
         assert_eq!(FeedBatch::from(serde_json::from_slice::<FeedAnswer>(&told).unwrap()), batch);

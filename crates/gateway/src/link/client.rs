@@ -15,11 +15,11 @@ use sluice_token::link::{FeedAnswer, FeedQuestion, TokenAnswer, TokenQuestion};
 use thiserror::Error;
 use url::Url;
 
-/// The most bytes of an answer: about four million markers.
+/// The most bytes of an answer: about four million markers, which a server of an earlier release tells at once.
 const MAX_ANSWER: usize = 256 << 20;
 /// The time for an answer that nobody waits for on purpose.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The time for the first feed, which may be large.
+/// The time for an answer of the feed, which may be large.
 const FEED_PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where the link is.

@@ -41,7 +41,7 @@ impl LinkFeed {
 
     async fn ask(&self, from: &FeedPosition, wait: Duration) -> Result<FeedBatch, LinkError> {
         let wait_ms = wait.as_millis().try_into().unwrap_or(u64::MAX);
-        let question = FeedQuestion { position: from.into(), wait_ms };
+        let question = FeedQuestion { position: from.into(), wait_ms, pages: true };
         Ok(self.client.feed(&question).await?.into())
     }
 

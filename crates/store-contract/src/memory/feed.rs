@@ -1,12 +1,13 @@
 //! The feed in memory, and what its markers cover.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_oauth::grant::Grant;
-use sluice_primitives::Timestamp;
-use sluice_token::{Feed, FeedBatch, FeedPosition, Target};
+use sluice_primitives::{NodeId, Timestamp};
+use sluice_token::{FEED_PAGE, Feed, FeedBatch, FeedPosition, Target};
 use tokio::time::timeout;
 
 use super::{Data, MemoryStore};
@@ -31,24 +32,29 @@ impl Data {
     }
 }
 
+/// Whether what an origin appended there was not read yet.
+fn is_behind(position: &BTreeMap<NodeId, i64>, (origin, counter): &(NodeId, i64)) -> bool {
+    position.get(origin).is_none_or(|read| counter > read)
+}
+
 #[async_trait]
 impl Feed for MemoryStore {
     async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
         let mut batch = FeedBatch { position: from.clone(), ..FeedBatch::default() };
+        let page = usize::try_from(FEED_PAGE).unwrap_or(usize::MAX);
         MemoryStore::read(self, |data| {
-            for ((origin, counter), marker) in &data.markers {
-                if from.revocations.get(origin).is_none_or(|read| counter > read) {
-                    batch.markers.push(marker.clone());
-                    batch.position.revocations.insert(*origin, *counter);
-                }
+            let new = data.markers.iter().filter(|(place, _)| is_behind(&from.revocations, place));
+            for ((origin, counter), marker) in new.take(page) {
+                batch.markers.push(marker.clone());
+                batch.position.revocations.insert(*origin, *counter);
             }
-            for ((origin, counter), change) in &data.changes {
-                if from.changes.get(origin).is_none_or(|read| counter > read) {
-                    batch.changes.push(change.clone());
-                    batch.position.changes.insert(*origin, *counter);
-                }
+            let new = data.changes.iter().filter(|(place, _)| is_behind(&from.changes, place));
+            for ((origin, counter), change) in new.take(page) {
+                batch.changes.push(change.clone());
+                batch.position.changes.insert(*origin, *counter);
             }
         });
+        batch.more = batch.markers.len() == page || batch.changes.len() == page;
         Ok(batch)
     }
 

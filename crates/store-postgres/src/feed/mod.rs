@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_primitives::{NodeId, Timestamp};
-use sluice_token::{Change, Feed, FeedBatch, FeedPosition, Marker, Target};
+use sluice_token::{Change, FEED_PAGE, Feed, FeedBatch, FeedPosition, Marker, Target};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -25,8 +25,9 @@ const READ_CHANGES: &str = include_str!("read_changes.sql");
 impl Feed for PostgresStore {
     async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
         let (markers_after, changes_after) = (columns(&from.revocations), columns(&from.changes));
-        let markers_after: Params<'_> = &[&markers_after.0, &markers_after.1];
-        let changes_after: Params<'_> = &[&changes_after.0, &changes_after.1];
+        let page = i64::from(FEED_PAGE);
+        let markers_after: Params<'_> = &[&markers_after.0, &markers_after.1, &page];
+        let changes_after: Params<'_> = &[&changes_after.0, &changes_after.1, &page];
         let (revocations, changes) = tokio::try_join!(
             self.read(READ_REVOCATIONS, markers_after),
             self.read(READ_CHANGES, changes_after)
@@ -34,12 +35,12 @@ impl Feed for PostgresStore {
         let mut batch = FeedBatch { position: from.clone(), ..FeedBatch::default() };
         for row in &revocations {
             batch.markers.extend(marker(row)?);
-            advance(&mut batch.position.revocations, row)?;
         }
         for row in &changes {
             batch.changes.extend(change(row)?);
-            advance(&mut batch.position.changes, row)?;
         }
+        let is_cut = advance(&mut batch.position.revocations, &revocations)?;
+        batch.more = advance(&mut batch.position.changes, &changes)? || is_cut;
         Ok(batch)
     }
 
@@ -52,10 +53,19 @@ fn columns(position: &BTreeMap<NodeId, i64>) -> (Vec<Uuid>, Vec<i64>) {
     position.iter().map(|(node, counter)| (node.as_uuid(), *counter)).unzip()
 }
 
-/// Every row tells its origin's last counter.
-fn advance(position: &mut BTreeMap<NodeId, i64>, row: &Row) -> Result<(), Unreadable> {
-    position.insert(NodeId::from_uuid(column(row, 0)?), column(row, 1)?);
-    Ok(())
+/// Every row tells its origin's last counter, and the rows of one origin follow each other. If the page is full, and there may be more,
+/// the last origin was read as far as its last row; whether it is.
+fn advance(position: &mut BTreeMap<NodeId, i64>, page: &[Row]) -> Result<bool, Unreadable> {
+    for row in page {
+        position.insert(NodeId::from_uuid(column(row, 0)?), column(row, 1)?);
+    }
+    let is_full = u32::try_from(page.len()).is_ok_and(|rows| rows >= FEED_PAGE);
+    if let Some(last) = page.last().filter(|_| is_full)
+        && let Some(counter) = column::<Option<i64>>(last, 2)?
+    {
+        position.insert(NodeId::from_uuid(column(last, 0)?), counter);
+    }
+    Ok(is_full)
 }
 
 /// The marker of a row. A target of a kind that only later versions know is passed over.

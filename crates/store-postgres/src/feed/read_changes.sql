@@ -6,7 +6,7 @@ LEFT JOIN LATERAL (
     SELECT counter, kind, key
     FROM change
     WHERE origin = n.node_id AND counter > COALESCE(p.counter, 0)
-    OFFSET 0
+    ORDER BY counter LIMIT $3
 ) AS c ON TRUE
 WHERE n.change_counter > COALESCE(p.counter, 0)
-ORDER BY n.node_id, c.counter
+ORDER BY n.node_id, c.counter LIMIT $3

@@ -284,7 +284,7 @@ async fn what_is_new_in_the_feed_is_found_by_origin_and_counter() {
     let changes = include_str!("../../src/feed/read_changes.sql");
     let revocations = include_str!("../../src/feed/read_revocations.sql");
     for (name, sql, table) in [("changes", changes, "change"), ("revocations", revocations, "revocation")] {
-        let plan = explain(&client, name, sql, "'{}','{}'").await;
+        let plan = explain(&client, name, sql, "'{}','{}',10").await;
         assert!(plan.contains(&format!("{table}_pkey")) && !plan.contains("Seq Scan"), "{plan}");
         let new = "Index Cond: ((origin = n.node_id) AND (counter > COALESCE(p.counter, '0'::bigint)))";
         assert!(plan.contains(new), "{plan}");

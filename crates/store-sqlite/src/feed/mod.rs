@@ -6,13 +6,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_primitives::NodeId;
-use sluice_token::{Change, Feed, FeedBatch, FeedPosition, Marker, Target};
+use sluice_token::{Change, FEED_PAGE, Feed, FeedBatch, FeedPosition, Marker, Target};
 use tokio::time::timeout;
 
 use crate::error::SqliteError;
+use crate::reader::Read;
 use crate::row;
 use crate::store::SqliteStore;
 
+const REVOCATION_ORIGINS: &str = include_str!("revocation_origins.sql");
+const CHANGE_ORIGINS: &str = include_str!("change_origins.sql");
 const READ_REVOCATIONS: &str = include_str!("read_revocations.sql");
 const READ_CHANGES: &str = include_str!("read_changes.sql");
 /// How long a reader waits for what other processes append.
@@ -21,18 +24,17 @@ const POLL: Duration = Duration::from_millis(250);
 #[async_trait]
 impl Feed for SqliteStore {
     async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
-        let (revocations, changes) = (by_origin(&from.revocations), by_origin(&from.changes));
-        let mut batch = FeedBatch { position: from.clone(), ..FeedBatch::default() };
+        let FeedPosition { revocations, changes } = from.clone();
         SqliteStore::read(self, move |read| {
-            for (origin, counter, marker) in read.rows(READ_REVOCATIONS, [revocations], marker)? {
-                batch.position.revocations.insert(origin, counter);
-                batch.markers.extend(marker);
-            }
-            for (origin, counter, change) in read.rows(READ_CHANGES, [changes], change)? {
-                batch.position.changes.insert(origin, counter);
-                batch.changes.extend(change);
-            }
-            Ok(batch)
+            let markers = page(read, (REVOCATION_ORIGINS, READ_REVOCATIONS), revocations, marker)?;
+            let changes = page(read, (CHANGE_ORIGINS, READ_CHANGES), changes, change)?;
+            Ok(FeedBatch {
+                markers: markers.entries,
+                changes: changes.entries,
+                position: FeedPosition { revocations: markers.position, changes: changes.position },
+                more: markers.is_full || changes.is_full,
+                ..FeedBatch::default()
+            })
         })
         .await
     }
@@ -42,28 +44,51 @@ impl Feed for SqliteStore {
     }
 }
 
-/// A JSON object of the positions.
-fn by_origin(positions: &BTreeMap<NodeId, i64>) -> String {
-    let hex = |node: &NodeId| node.as_uuid().simple().to_string().to_ascii_uppercase();
-    let entries: serde_json::Map<_, _> =
-        positions.iter().map(|(node, counter)| (hex(node), (*counter).into())).collect();
-    serde_json::Value::Object(entries).to_string()
+/// What was read of one of the two feeds.
+struct Page<T> {
+    entries: Vec<T>,
+    position: BTreeMap<NodeId, i64>,
+    is_full: bool,
+}
+
+/// Reads what lies behind a position, origin by origin, as far as a page goes. `origins` and `behind` are statements: the origins there are,
+/// and what one of them appended after a counter.
+fn page<T>(
+    read: Read<'_>,
+    (origins, behind): (&str, &str),
+    mut position: BTreeMap<NodeId, i64>,
+    entry: fn(&rusqlite::Row<'_>) -> Result<(i64, Option<T>), SqliteError>,
+) -> Result<Page<T>, SqliteError> {
+    let mut entries = Vec::new();
+    let mut left = FEED_PAGE;
+    for origin in read.rows(origins, [], |row| Ok(NodeId::from_bytes(row.get(0)?)))? {
+        let after = position.get(&origin).copied().unwrap_or_default();
+        let rows = read.rows(behind, (origin.as_bytes(), after, left), entry)?;
+        left = left.saturating_sub(u32::try_from(rows.len()).unwrap_or(left));
+        for (counter, told) in rows {
+            position.insert(origin, counter);
+            entries.extend(told);
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(Page { entries, position, is_full: left == 0 })
 }
 
 /// A marker; none if a newer version marks something that this one does not know.
-fn marker(row: &rusqlite::Row<'_>) -> Result<(NodeId, i64, Option<Marker>), SqliteError> {
-    let (at, expires_at) = (row::time(row, 4)?, row::time(row, 5)?);
-    let target = Target::parse(row.get(2)?, &row.get::<_, String>(3)?).ok();
-    let marker = target.map(|target| Marker { target, at, expires_at });
-    Ok((NodeId::from_bytes(row.get(0)?), row.get(1)?, marker))
+fn marker(row: &rusqlite::Row<'_>) -> Result<(i64, Option<Marker>), SqliteError> {
+    let (at, expires_at) = (row::time(row, 3)?, row::time(row, 4)?);
+    let target = Target::parse(row.get(1)?, &row.get::<_, String>(2)?).ok();
+    Ok((row.get(0)?, target.map(|target| Marker { target, at, expires_at })))
 }
 
 /// A change; none if a newer version tells of something that this one keeps no cache of.
-fn change(row: &rusqlite::Row<'_>) -> Result<(NodeId, i64, Option<Change>), SqliteError> {
-    let change = match row.get::<_, i16>(2)? {
-        1 => Some(Change::Client(row::parsed(row, 3)?)),
-        2 => Some(Change::Keys(row.get(3)?)),
+fn change(row: &rusqlite::Row<'_>) -> Result<(i64, Option<Change>), SqliteError> {
+    let change = match row.get::<_, i16>(1)? {
+        1 => Some(Change::Client(row::parsed(row, 2)?)),
+        2 => Some(Change::Keys(row.get(2)?)),
         _ => None,
     };
-    Ok((NodeId::from_bytes(row.get(0)?), row.get(1)?, change))
+    Ok((row.get(0)?, change))
 }

@@ -9,6 +9,9 @@ use sluice_protocol::ClientId;
 
 use super::marker::Marker;
 
+/// So many markers, and so many changes, are read at once at most.
+pub const FEED_PAGE: u32 = 10_000;
+
 /// How far a reader has read, node by node. A transaction that commits late is never skipped, because it is told apart
 /// from those of other nodes, and a node writes its own one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,12 +42,26 @@ pub struct FeedBatch {
     pub position: FeedPosition,
     /// How old this knowledge is: nothing where the store itself was read.
     pub age: Lifetime,
+    /// Whether this is a full page: there may be more behind its position.
+    pub more: bool,
+}
+
+impl FeedBatch {
+    /// Adds what came after it.
+    pub fn append(&mut self, next: Self) {
+        self.markers.extend(next.markers);
+        self.changes.extend(next.changes);
+        self.position = next.position;
+        self.age = next.age;
+        self.more = next.more;
+    }
 }
 
 /// Reads the feed.
 #[async_trait]
 pub trait Feed: Send + Sync {
-    /// What was appended after `from`; from an empty position: all markers that are not forgotten yet.
+    /// What was appended after `from`; from an empty position: all markers that are not forgotten yet. At most [`FEED_PAGE`]
+    /// markers and as many changes, each origin's in its own order: who wants all of it reads on while there is `more`.
     async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError>;
 
     /// Returns when something may have been appended, at the latest when the store's own poll interval has passed.

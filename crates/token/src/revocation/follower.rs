@@ -9,7 +9,7 @@ use sluice_commit::StoreError;
 use sluice_primitives::{Clock, Lifetime, Timestamp};
 use tokio::sync::watch;
 
-use super::feed::{Change, Feed, FeedPosition};
+use super::feed::{Change, Feed, FeedBatch, FeedPosition};
 use super::set::RevocationSet;
 
 /// A node that has not heard the feed for so long may hold revoked tokens for good.
@@ -17,12 +17,21 @@ const TOO_OLD: Lifetime = Lifetime::secs(10);
 /// Of a time: there is none.
 const NEVER: i64 = i64::MIN;
 
+/// What was read at once, beside what it told.
+struct Page {
+    is_new: bool,
+    age: Lifetime,
+    more: bool,
+}
+
 /// Reads the feed into the set. A node is ready only after its first [`FeedFollower::catch_up`].
 pub struct FeedFollower {
     feed: Arc<dyn Feed>,
     set: Arc<RevocationSet>,
     clock: Arc<dyn Clock>,
     position: Mutex<FeedPosition>,
+    /// Changes that were read, and nobody has been told of: a later page could not be read.
+    untold: Mutex<Vec<Change>>,
     began_at: Instant,
     /// When the feed was heard by the monotonic clock, in milliseconds after the beginning; [`NEVER`] if never. Read about each request.
     heard_at: AtomicI64,
@@ -37,28 +46,29 @@ impl FeedFollower {
     pub fn new(feed: Arc<dyn Feed>, set: Arc<RevocationSet>, clock: Arc<dyn Clock>) -> Self {
         let (began_at, heard_at, heard_at_day) =
             (Instant::now(), AtomicI64::new(NEVER), AtomicI64::new(NEVER));
-        let (position, advanced) = (Mutex::default(), watch::Sender::default());
-        Self { feed, set, clock, position, began_at, heard_at, heard_at_day, advanced }
+        let (position, untold, advanced) = (Mutex::default(), Mutex::default(), watch::Sender::default());
+        Self { feed, set, clock, position, untold, began_at, heard_at, heard_at_day, advanced }
     }
 
-    /// Applies what is new; the changes that caches must hear of. One task at a time calls this.
+    /// Applies what is new, page by page; the changes that caches must hear of. One task at a time calls this. What a page told is kept if a
+    /// later one cannot be read: the next call goes on behind it.
     pub async fn catch_up(&self) -> Result<Vec<Change>, StoreError> {
-        let (asked_at, asked_at_day) = (Instant::now(), self.clock.now());
-        let from = self.position.lock().clone();
-        let batch = self.feed.read(&from).await?;
-        for marker in &batch.markers {
-            self.set.apply(marker);
+        let mut is_new = false;
+        loop {
+            let (asked_at, asked_at_day) = (Instant::now(), self.clock.now());
+            let page = self.read_page().await?;
+            is_new |= page.is_new;
+            // Only who has read to the end has heard all that there was when it asked.
+            if !page.more {
+                self.set.forget_some_expired(self.clock.now(), Instant::now());
+                self.note_heard(asked_at, asked_at_day, page.age);
+                break;
+            }
         }
-        let is_new = batch.position != from;
-        *self.position.lock() = batch.position;
-        self.set.forget_some_expired(self.clock.now(), Instant::now());
-        self.heard_at_day.store((asked_at_day - batch.age).as_millis(), Ordering::Release);
-        let asked_at = Lifetime::from(asked_at.saturating_duration_since(self.began_at));
-        self.heard_at.store(asked_at.as_millis().saturating_sub(batch.age.as_millis()), Ordering::Release);
         if is_new {
             self.advanced.send_modify(|times| *times += 1);
         }
-        Ok(batch.changes)
+        Ok(std::mem::take(&mut *self.untold.lock()))
     }
 
     /// How far it has heard.
@@ -88,6 +98,25 @@ impl FeedFollower {
         self.running_age() > TOO_OLD
     }
 
+    /// Reads on, and applies what it reads.
+    async fn read_page(&self) -> Result<Page, StoreError> {
+        let from = self.position.lock().clone();
+        let FeedBatch { markers, changes, position, age, more } = self.feed.read(&from).await?;
+        for marker in &markers {
+            self.set.apply(marker);
+        }
+        self.untold.lock().extend(changes);
+        let is_new = position != from;
+        *self.position.lock() = position;
+        Ok(Page { is_new, age, more: more && is_new })
+    }
+
+    fn note_heard(&self, asked_at: Instant, asked_at_day: Timestamp, age: Lifetime) {
+        self.heard_at_day.store((asked_at_day - age).as_millis(), Ordering::Release);
+        let asked_at = Lifetime::from(asked_at.saturating_duration_since(self.began_at));
+        self.heard_at.store(asked_at.as_millis().saturating_sub(age.as_millis()), Ordering::Release);
+    }
+
     /// How long ago the feed was heard, while this process ran.
     fn running_age(&self) -> Lifetime {
         let heard_at = self.heard_at.load(Ordering::Acquire);
@@ -101,12 +130,12 @@ impl FeedFollower {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::atomic::AtomicU32;
 
     use async_trait::async_trait;
-    use sluice_primitives::{GrantId, ManualClock};
+    use sluice_primitives::{GrantId, ManualClock, NodeId};
 
-    use super::super::feed::FeedBatch;
     use super::super::marker::{Marker, Target};
     use super::*;
 
@@ -121,11 +150,7 @@ mod tests {
     impl Feed for Once {
         async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
             let markers = match self.0.fetch_add(1, Ordering::SeqCst) {
-                0 => vec![Marker {
-                    target: Target::Grant(GRANT),
-                    at: START,
-                    expires_at: START + Lifetime::hours(1),
-                }],
+                0 => vec![marker(GRANT)],
                 _ => Vec::new(),
             };
             Ok(FeedBatch { markers, position: from.clone(), ..FeedBatch::default() })
@@ -134,9 +159,60 @@ mod tests {
         async fn wait(&self) {}
     }
 
-    fn follower() -> (FeedFollower, Arc<RevocationSet>, Arc<ManualClock>) {
+    /// A feed of three pages; the second cannot be read at first.
+    #[derive(Default)]
+    struct Pages(AtomicU32);
+
+    #[async_trait]
+    impl Feed for Pages {
+        async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
+            if self.0.fetch_add(1, Ordering::SeqCst) == 1 {
+                return Err(StoreError::Busy);
+            }
+            let node = NodeId::from_bytes([1; 16]);
+            let page = from.revocations.get(&node).copied().unwrap_or_default() + 1;
+            Ok(FeedBatch {
+                markers: vec![marker(grant_of(page))],
+                changes: vec![Change::Keys(page.to_string())],
+                position: FeedPosition {
+                    revocations: BTreeMap::from([(node, page)]),
+                    ..FeedPosition::default()
+                },
+                more: page < 3,
+                ..FeedBatch::default()
+            })
+        }
+
+        async fn wait(&self) {}
+    }
+
+    fn grant_of(page: i64) -> GrantId {
+        GrantId::from_bytes([u8::try_from(page).unwrap(); 16])
+    }
+
+    fn marker(grant: GrantId) -> Marker {
+        Marker { target: Target::Grant(grant), at: START, expires_at: START + Lifetime::hours(1) }
+    }
+
+    fn following(feed: Arc<dyn Feed>) -> (FeedFollower, Arc<RevocationSet>, Arc<ManualClock>) {
         let (set, clock) = (Arc::new(RevocationSet::default()), Arc::new(ManualClock::at(START)));
-        (FeedFollower::new(Arc::new(Once::default()), set.clone(), clock.clone()), set, clock)
+        (FeedFollower::new(feed, set.clone(), clock.clone()), set, clock)
+    }
+
+    fn follower() -> (FeedFollower, Arc<RevocationSet>, Arc<ManualClock>) {
+        following(Arc::new(Once::default()))
+    }
+
+    #[tokio::test]
+    async fn a_feed_of_many_pages_is_heard_to_its_end_and_no_page_twice() {
+        let (follower, set, _) = following(Arc::new(Pages::default()));
+        assert!(follower.catch_up().await.is_err());
+        assert!(set.holds_grant(grant_of(1)) && !set.holds_grant(grant_of(2)));
+        assert!(follower.age().is_forever(), "who has not read to the end does not know what was revoked");
+        let changes = follower.catch_up().await.unwrap();
+        assert_eq!(changes, ["1", "2", "3"].map(|set| Change::Keys(set.to_owned())));
+        assert!(set.holds_grant(grant_of(2)) && set.holds_grant(grant_of(3)));
+        assert!(follower.age() < Lifetime::secs(10));
     }
 
     #[tokio::test]

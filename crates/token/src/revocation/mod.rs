@@ -8,7 +8,7 @@ mod markers;
 mod moment;
 mod set;
 
-pub use feed::{Change, Feed, FeedBatch, FeedPosition};
+pub use feed::{Change, FEED_PAGE, Feed, FeedBatch, FeedPosition};
 pub use follower::FeedFollower;
 pub use marker::{Marker, Target, UnknownTarget};
 pub use moment::Moment;
