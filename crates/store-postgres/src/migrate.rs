@@ -19,6 +19,7 @@ const MIGRATIONS: &[(i32, &str, &str)] = &[
     (2, "device_and_trust", include_str!("migrations/0002_device_and_trust.sql")),
     (3, "identities", include_str!("migrations/0003_identities.sql")),
     (4, "grants_by_time", include_str!("migrations/0004_grants_by_time.sql")),
+    (5, "upkeep", include_str!("migrations/0005_upkeep.sql")),
 ];
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
     version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";

@@ -27,7 +27,6 @@ pub(crate) struct Transaction<'a> {
     serializable: bool,
     steps: Vec<(&'static str, Values<'a>)>,
     wakes: bool,
-    is_upkeep: bool,
 }
 
 /// What the statements of a transaction returned.
@@ -52,13 +51,6 @@ impl<'a> Transaction<'a> {
     #[must_use]
     pub(crate) fn then(mut self, sql: &'static str, values: Values<'a>) -> Self {
         self.steps.push((sql, values));
-        self
-    }
-
-    /// Nobody asked for it.
-    #[must_use]
-    pub(crate) const fn upkeep(mut self) -> Self {
-        self.is_upkeep = true;
         self
     }
 
@@ -151,8 +143,7 @@ impl Serial {
         opened?;
         let rows = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
         committed?;
-        let kind = if transaction.is_upkeep { Kind::Upkeep } else { Kind::Other };
-        self.counters.count(kind, rows.len(), rows.len());
+        self.counters.count(Kind::Other, rows.len(), rows.len());
         Ok(rows)
     }
 }

@@ -6,34 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_identity::hardening::HardeningWorker;
-use sluice_identity::mail::{CodeRepository, MailDelivery, MailRepository};
-use sluice_identity::session::IdentitySessionRepository;
-use sluice_oauth::device::DeviceCodeRepository;
-use sluice_oauth::flow::ParkedFlowRepository;
-use sluice_oauth::grant::GrantRepository;
+use sluice_identity::mail::MailDelivery;
 use sluice_oauth::keys::KeyRotation;
-use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::LogoutDelivery;
-use sluice_oauth::replay::ReplayRepository;
-use sluice_oauth::trust::TrustedIssuerRepository;
-use sluice_primitives::{Clock, Lifetime, Timestamp};
+use sluice_primitives::Clock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::hearing::Hearing;
+use super::janitor;
 use super::stores::Repositories;
 
 /// How often expired rows are looked for.
 const JANITOR_EVERY: Duration = Duration::from_mins(1);
-/// How many rows one deletion takes at most.
-const JANITOR_ROWS: u32 = 1_000;
-/// How many rounds follow each other at most.
-const JANITOR_ROUNDS: usize = 1_000;
 /// How often the outbox is looked into.
 const OUTBOX_EVERY: Duration = Duration::from_secs(1);
-/// How long a mail that was given up is kept for an operator to look into.
-const DEAD_MAILS: Lifetime = Lifetime::hours(7 * 24);
 /// How often it is looked whether a signing key has to be made or deleted.
 const KEYS_EVERY: Duration = Duration::from_mins(1);
 /// How long work that is under way may take once the node stops. Whom it asks may never answer.
@@ -71,19 +59,7 @@ impl Background {
     pub(crate) fn tidy(&self, store: Arc<dyn Repositories>, clock: Arc<dyn Clock>) {
         self.every(JANITOR_EVERY, Late::IsCut, move || {
             let (store, clock) = (Arc::clone(&store), Arc::clone(&clock));
-            async move {
-                // As long as a round finds as much as it may take, there is more.
-                for _ in 0..JANITOR_ROUNDS {
-                    match janitor_round(&*store, clock.now(), (JanitorKinds::ALL, JANITOR_ROWS)).await {
-                        Ok(deleted) if deleted >= u64::from(JANITOR_ROWS) => {}
-                        Ok(_) => break,
-                        Err(error) => {
-                            warn!(%error, "expired rows could not be deleted");
-                            break;
-                        }
-                    }
-                }
-            }
+            async move { janitor::tidy(&*store, &*clock).await }
         });
     }
 
@@ -175,42 +151,4 @@ async fn finish(shutdown: &CancellationToken, work: impl Future<Output = ()> + S
             work.await;
         }
     }
-}
-
-/// What the janitor looks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct JanitorKinds {
-    /// Grants, sessions and trust in issuers.
-    pub(crate) grants: bool,
-    /// Parked flows, spent ids, the codes of devices and mails, and mails that are not sent any more.
-    pub(crate) flows: bool,
-}
-
-impl JanitorKinds {
-    /// Everything.
-    pub(crate) const ALL: Self = Self { grants: true, flows: true };
-}
-
-/// One round of the janitor: deletes at most `limit` rows of each kind that expired before `before`; how many it was.
-pub(crate) async fn janitor_round(
-    store: &dyn Repositories,
-    before: Timestamp,
-    (kinds, limit): (JanitorKinds, u32),
-) -> Result<u64, sluice_commit::StoreError> {
-    let mut deleted = 0;
-    if kinds.grants {
-        GrantRepository::sweep_revoked(store, before, limit).await?;
-        deleted += GrantRepository::purge_expired(store, before, limit).await?;
-        deleted += LoginSessionRepository::purge_expired(store, before, limit).await?;
-        deleted += TrustedIssuerRepository::purge_expired(store, before, limit).await?;
-        deleted += IdentitySessionRepository::purge_expired(store, before, limit).await?;
-    }
-    if kinds.flows {
-        deleted += ParkedFlowRepository::purge_expired(store, before, limit).await?;
-        deleted += DeviceCodeRepository::purge_expired(store, before, limit).await?;
-        deleted += ReplayRepository::purge_expired(store, before, limit).await?;
-        deleted += CodeRepository::purge_expired(store, before, limit).await?;
-        deleted += MailRepository::purge_mails(store, before - DEAD_MAILS, limit).await?;
-    }
-    Ok(deleted)
 }

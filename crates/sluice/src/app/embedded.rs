@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sluice_primitives::{Clock, Rng};
 use url::Url;
 
-use super::background::{JanitorKinds, janitor_round};
+use super::janitor::{JanitorKinds, janitor_round};
 use super::node::{Node, StartOptions, World};
 use super::stores::Stores;
 use crate::cli::Listeners;

@@ -14,6 +14,7 @@ mod hearing;
 mod hooks;
 mod identity_config;
 mod identity_tokens;
+mod janitor;
 mod listeners;
 mod node;
 mod numbers;
@@ -29,9 +30,9 @@ mod signing_out;
 mod stores;
 mod worker;
 
-pub(crate) use background::{JanitorKinds, janitor_round};
 pub use embedded::{EmbeddedNode, EmbeddedOptions, Written};
 pub(crate) use gateway::process::run as run_gateway_process;
+pub(crate) use janitor::{JanitorKinds, janitor_round};
 pub(crate) use node::{Node, StartOptions, World};
 pub(crate) use opening::{key_material, open_store};
 pub(crate) use secrets::{KeyMaterial, SecretsError};

@@ -1,16 +1,16 @@
 //! Sweep: writes onto grants what wide markers say of them, so that markers need not live for ever.
 //!
-//! A pass goes through all grants. A marker is gone only after a pass that began when it had expired: what was granted by
-//! a flow under way when the marker was made is covered as well.
+//! A pass goes through all grants, in many calls if there are many. A marker is gone only after a pass that began when it had expired: what
+//! was granted by a flow under way when the marker was made is covered as well.
 
 use sluice_commit::StoreError;
 use sluice_primitives::{Lifetime, Timestamp};
 use uuid::Uuid;
 
 use crate::PostgresStore;
+use crate::connection::Params;
 use crate::error::column;
-use crate::rounds::{Done, walk};
-use crate::serial::Transaction;
+use crate::rounds::{Done, SLICES, Slice, Stretch, walk};
 
 const SWEEP_NEEDED: &str = include_str!("sweep_needed.sql");
 const SWEEP_POSITIONS: &str = include_str!("sweep_positions.sql");
@@ -25,6 +25,10 @@ const FORGET_NODES: &str = include_str!("../feed/forget_nodes.sql");
 const CHANGES_LIVE: Lifetime = Lifetime::hours(24);
 /// How long an origin without entries is remembered.
 const NODES_LIVE: Lifetime = Lifetime::hours(24 * 7);
+/// What a statement marks or forgets at once: the number in its text.
+const AT_ONCE: usize = 1_000;
+/// How often one call runs such a statement at most.
+const TIMES: usize = 100;
 
 /// A pass under way. In memory only: after a restart it begins anew.
 pub(crate) struct Pass {
@@ -34,34 +38,28 @@ pub(crate) struct Pass {
     place: Uuid,
 }
 
-/// The repository's method of this name.
+/// The repository's method of this name. A pass whose call fails goes on where that call began.
 pub(crate) async fn sweep_revoked(
     store: &PostgresStore,
     now: Timestamp,
     limit: u32,
 ) -> Result<u64, StoreError> {
     let mut under_way = store.sweep.lock().await;
-    let mut pass = match under_way.take() {
-        Some(pass) => pass,
-        None if store.read(SWEEP_NEEDED, &[&now.as_millis()]).await?.is_empty() => {
-            return forget(store, now).await.map(|()| 0);
-        }
-        None => begin(store, now).await?,
-    };
-    let slice = |slice: crate::rounds::Slice| async move {
-        let rows =
-            store.upkeep(SWEEP_SLICE, &[&slice.after, &slice.rows, &now.as_millis(), &slice.limit]).await?;
-        Done::read(rows.first())
-    };
-    let walked = walk(pass.place, limit, &mut { slice }).await?;
-    if walked.to_the_end {
-        complete(store, &pass).await?;
-        forget(store, now).await?;
-    } else {
-        pass.place = walked.at;
-        *under_way = Some(pass);
+    if under_way.is_none() && !store.read(SWEEP_NEEDED, &[&now.as_millis()]).await?.is_empty() {
+        *under_way = Some(begin(store, now).await?);
     }
-    Ok(walked.changed)
+    let mut changed = 0;
+    if let Some(pass) = under_way.as_mut() {
+        let mut step = |slice: Slice| sweep_slice(store, now, slice);
+        let stretch = Stretch { from: pass.place, until: None, limit, slices: SLICES };
+        let walked = walk(stretch, &mut step).await?;
+        (pass.place, changed) = (walked.at, walked.changed);
+        if walked.to_the_end && complete(store, pass).await? {
+            *under_way = None;
+        }
+    }
+    forget(store, now).await?;
+    Ok(changed)
 }
 
 async fn begin(store: &PostgresStore, now: Timestamp) -> Result<Pass, StoreError> {
@@ -74,25 +72,34 @@ async fn begin(store: &PostgresStore, now: Timestamp) -> Result<Pass, StoreError
     Ok(pass)
 }
 
-/// Every grant was seen since the pass began.
-async fn complete(store: &PostgresStore, pass: &Pass) -> Result<(), StoreError> {
+async fn sweep_slice(store: &PostgresStore, now: Timestamp, slice: Slice) -> Result<Done, StoreError> {
+    let rows =
+        store.upkeep(SWEEP_SLICE, &[&slice.after, &slice.rows, &now.as_millis(), &slice.limit]).await?;
+    Done::read(rows.first())
+}
+
+/// Every grant was seen since the pass began: its markers go, or are marked; whether all of them are.
+async fn complete(store: &PostgresStore, pass: &Pass) -> Result<bool, StoreError> {
     let begun_at = pass.begun_at.as_millis();
-    let transaction = Transaction::new()
-        .upkeep()
-        .then(SWEEP_FORGET, vec![&pass.origins, &pass.counters, &begun_at])
-        .then(SWEEP_MARK, vec![&pass.origins, &pass.counters]);
-    store.serial.commit(&transaction).await.map(drop)
+    let forgotten = repeat(store, SWEEP_FORGET, &[&pass.origins, &pass.counters, &begun_at]).await?;
+    Ok(forgotten && repeat(store, SWEEP_MARK, &[&pass.origins, &pass.counters]).await?)
 }
 
 /// What needs no sweep: it has said all it had to say.
 async fn forget(store: &PostgresStore, now: Timestamp) -> Result<(), StoreError> {
-    let at = now.as_millis();
     let clock = store.clock.now();
     let (changes, nodes) = ((clock - CHANGES_LIVE).as_millis(), (clock - NODES_LIVE).as_millis());
-    let transaction = Transaction::new()
-        .upkeep()
-        .then(FORGET_GRANT_MARKERS, vec![&at])
-        .then(FORGET_CHANGES, vec![&changes])
-        .then(FORGET_NODES, vec![&nodes]);
-    store.serial.commit(&transaction).await.map(drop)
+    repeat(store, FORGET_GRANT_MARKERS, &[&now.as_millis()]).await?;
+    repeat(store, FORGET_CHANGES, &[&changes]).await?;
+    store.upkeep(FORGET_NODES, &[&nodes]).await.map(drop)
+}
+
+/// Runs a statement as long as it finds as much as it takes at once, but not for ever; whether nothing is left.
+async fn repeat(store: &PostgresStore, sql: &'static str, values: Params<'_>) -> Result<bool, StoreError> {
+    for _ in 0..TIMES {
+        if store.upkeep(sql, values).await?.len() < AT_ONCE {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

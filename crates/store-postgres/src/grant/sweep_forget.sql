@@ -1,11 +1,16 @@
 -- A complete pass has begun after these markers were appended and had expired. Sessions that one of them ended go with
 -- it, or they would come back: an insert that overlapped with the end may have left one. So do decisions that were
--- forgotten.
-WITH passed AS (
-    SELECT r.origin, r.counter, r.kind, r.key, r.at
-    FROM revocation AS r
-    JOIN UNNEST($1::uuid[], $2::bigint[]) AS p (origin, counter) ON p.origin = r.origin AND r.counter <= p.counter
-    WHERE r.expires_at <= $3 AND r.kind > 1
+-- forgotten. Of the oldest thousand, as `sweep.rs` expects; what was appended since the pass began waits for the next.
+WITH oldest AS MATERIALIZED (
+    SELECT origin, counter, kind, key, at, expires_at
+    FROM revocation
+    WHERE kind <> 1 ORDER BY expires_at LIMIT 1000
+),
+passed AS MATERIALIZED (
+    SELECT o.origin, o.counter, o.kind, o.key, o.at
+    FROM oldest AS o
+    JOIN UNNEST($1::uuid[], $2::bigint[]) AS p (origin, counter) ON p.origin = o.origin AND o.counter <= p.counter
+    WHERE o.expires_at <= $3
 ),
 ended AS (
     SELECT s.sid
@@ -38,3 +43,4 @@ decisions AS (
 )
 DELETE FROM revocation AS r USING passed AS m
 WHERE r.origin = m.origin AND r.counter = m.counter
+RETURNING 1

@@ -1,4 +1,5 @@
--- One slice of the table in the order of its key, as in purge_expired.sql: what wide markers cover is revoked.
+-- One slice of the table in the order of its key, as in purge_expired.sql: what wide markers cover is revoked. Counted is what they cover,
+-- whoever revokes it meanwhile: a walk that took less for the rest of the slice would leave the others out.
 WITH slice AS MATERIALIZED (
     SELECT grant_id, sid, subject, client_id, authenticated_at, consented_at, revoked_at
     FROM oauth_grant WHERE grant_id > $1 ORDER BY grant_id LIMIT $2
@@ -25,5 +26,5 @@ revoked AS (
 )
 SELECT (SELECT count(*) FROM slice),
        (SELECT grant_id FROM slice ORDER BY grant_id DESC LIMIT 1),
-       (SELECT count(*) FROM revoked),
+       (SELECT count(*) FROM covered),
        (SELECT grant_id FROM covered ORDER BY grant_id DESC LIMIT 1)

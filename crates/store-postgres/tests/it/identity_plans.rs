@@ -8,7 +8,7 @@ use tokio_postgres::Client;
 
 use crate::fixture::{PostgresFixture, connection};
 
-async fn planner() -> (PostgresFixture, Client) {
+pub(crate) async fn planner() -> (PostgresFixture, Client) {
     let fixture = PostgresFixture::start().await;
     let client = connection(fixture.dsn()).await;
     client.batch_execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off").await.unwrap();
@@ -16,7 +16,7 @@ async fn planner() -> (PostgresFixture, Client) {
 }
 
 /// The plan of a statement, which goes through no table from front to end.
-async fn plan(client: &Client, sql: &str, values: &str) -> String {
+pub(crate) async fn plan(client: &Client, sql: &str, values: &str) -> String {
     client.batch_execute(&format!("DEALLOCATE ALL; PREPARE planned AS {sql}")).await.unwrap();
     let rows = client.query(&format!("EXPLAIN EXECUTE planned({values})"), &[]).await.unwrap();
     let plan = rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n");

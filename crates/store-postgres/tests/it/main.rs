@@ -12,6 +12,7 @@ mod migrations;
 mod proxy;
 mod restart;
 mod statements;
+mod upkeep;
 
 use fixture::PostgresFixture;
 use sluice_store_contract::store_contract;

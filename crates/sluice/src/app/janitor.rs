@@ -1,0 +1,129 @@
+//! The janitor: deletes what has expired, a little at a time, and writes onto grants what wide markers say of them.
+
+use sluice_commit::StoreError;
+use sluice_identity::mail::{CodeRepository, MailRepository};
+use sluice_identity::session::IdentitySessionRepository;
+use sluice_oauth::device::DeviceCodeRepository;
+use sluice_oauth::flow::ParkedFlowRepository;
+use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::login_session::LoginSessionRepository;
+use sluice_oauth::replay::ReplayRepository;
+use sluice_oauth::trust::TrustedIssuerRepository;
+use sluice_primitives::{Clock, Lifetime, Timestamp};
+use tracing::warn;
+
+use super::stores::Repositories;
+
+/// How many rows one deletion takes at most.
+const ROWS: u32 = 1_000;
+/// How many rounds follow each other at most.
+const ROUNDS: usize = 1_000;
+/// How often a sweep goes on in one round at most.
+const SWEEPS: usize = 100;
+/// How long a mail that was given up is kept for an operator to look into.
+const DEAD_MAILS: Lifetime = Lifetime::hours(7 * 24);
+
+/// What the janitor looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JanitorKinds {
+    /// Grants that wide markers cover, and markers that have said all they had to say.
+    pub(crate) markers: bool,
+    /// Grants, sessions and trust in issuers.
+    pub(crate) grants: bool,
+    /// Parked flows, spent ids, the codes of devices and mails, and mails that are not sent any more.
+    pub(crate) flows: bool,
+}
+
+impl JanitorKinds {
+    /// Everything.
+    pub(crate) const ALL: Self = Self { markers: true, grants: true, flows: true };
+}
+
+/// Tidies up, as a node does by itself: one sweep, and deletions as long as a round finds as much as it may take.
+pub(crate) async fn tidy(store: &dyn Repositories, clock: &dyn Clock) {
+    let mut kinds = JanitorKinds::ALL;
+    for _ in 0..ROUNDS {
+        match janitor_round(store, clock.now(), (kinds, ROWS)).await {
+            Ok(deleted) if deleted >= u64::from(ROWS) => {}
+            Ok(_) => break,
+            Err(error) => {
+                warn!(%error, "not all that has expired could be deleted");
+                break;
+            }
+        }
+        kinds.markers = false;
+    }
+}
+
+/// One round of the janitor: deletes at most `limit` rows of each kind that expired before `before`; how many it was.
+///
+/// # Errors
+/// What failed first. All other kinds were looked after all the same.
+pub(crate) async fn janitor_round(
+    store: &dyn Repositories,
+    before: Timestamp,
+    (kinds, limit): (JanitorKinds, u32),
+) -> Result<u64, StoreError> {
+    let mut round = Round::default();
+    if kinds.markers {
+        round.note(sweep(store, before, limit).await);
+    }
+    if kinds.grants {
+        round.note(GrantRepository::purge_expired(store, before, limit).await);
+        round.note(LoginSessionRepository::purge_expired(store, before, limit).await);
+        round.note(TrustedIssuerRepository::purge_expired(store, before, limit).await);
+        round.note(IdentitySessionRepository::purge_expired(store, before, limit).await);
+    }
+    if kinds.flows {
+        round.note(ParkedFlowRepository::purge_expired(store, before, limit).await);
+        round.note(DeviceCodeRepository::purge_expired(store, before, limit).await);
+        round.note(ReplayRepository::purge_expired(store, before, limit).await);
+        round.note(CodeRepository::purge_expired(store, before, limit).await);
+        round.note(MailRepository::purge_mails(store, before - DEAD_MAILS, limit).await);
+    }
+    round.end()
+}
+
+/// Goes on with the sweep as long as a call revokes as many grants as it may. It deletes no row of its own account.
+async fn sweep(store: &dyn Repositories, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+    for _ in 0..SWEEPS {
+        if GrantRepository::sweep_revoked(store, now, limit).await? < u64::from(limit) {
+            break;
+        }
+    }
+    Ok(0)
+}
+
+/// What a round has done so far.
+#[derive(Default)]
+struct Round {
+    deleted: u64,
+    failed: Option<StoreError>,
+}
+
+impl Round {
+    fn note(&mut self, outcome: Result<u64, StoreError>) {
+        match outcome {
+            Ok(deleted) => self.deleted += deleted,
+            Err(error) => self.failed = self.failed.take().or(Some(error)),
+        }
+    }
+
+    fn end(self) -> Result<u64, StoreError> {
+        self.failed.map_or(Ok(self.deleted), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_ends_with_its_first_failure_whatever_came_after_it() {
+        let mut round = Round::default();
+        let outcomes = [Ok(3), Err(StoreError::Busy), Ok(4), Err(StoreError::Unavailable(None))];
+        outcomes.into_iter().for_each(|outcome| round.note(outcome));
+        assert_eq!(round.deleted, 7);
+        assert!(matches!(round.end(), Err(StoreError::Busy)));
+    }
+}

@@ -1,0 +1,115 @@
+//! Upkeep: what it costs however much there is, and that it neither stops half-way nor leaves anybody out.
+
+use std::time::Duration;
+
+use sluice_oauth::consent::{ConsentRepository, Forget};
+use sluice_oauth::grant::GrantRepository;
+use sluice_primitives::{NodeId, OsRng, Timestamp};
+use sluice_store_contract::{Fixture, given};
+use sluice_store_postgres::{PostgresStore, StoreOptions};
+use tokio_postgres::Client;
+
+use crate::fixture::{PostgresFixture, connection, options};
+use crate::identity_plans::{plan, planner};
+
+/// When the markers of these tests have expired.
+const EXPIRED: i64 = 9001;
+
+#[tokio::test]
+async fn markers_and_changes_that_have_to_go_are_found_by_indexes_of_their_own() {
+    let (_fixture, client) = planner().await;
+    let needed = plan(&client, include_str!("../../src/grant/sweep_needed.sql"), "0").await;
+    assert!(needed.contains("revocation_unswept") && needed.contains("revocation_wide_expiry"), "{needed}");
+    let grants = plan(&client, include_str!("../../src/grant/forget_grant_markers.sql"), "0").await;
+    assert_eq!(grants.matches("revocation_grant_expiry").count(), 2, "{grants}");
+    let changes = plan(&client, include_str!("../../src/feed/forget_changes.sql"), "0").await;
+    assert_eq!(changes.matches("change_time").count(), 2, "{changes}");
+    let mark = plan(&client, include_str!("../../src/grant/sweep_mark.sql"), "'{}','{}'").await;
+    assert!(mark.contains("revocation_unswept") && mark.contains("revocation_pkey"), "{mark}");
+    let forget = plan(&client, include_str!("../../src/grant/sweep_forget.sql"), "'{}','{}',0").await;
+    assert!(forget.contains("Index Scan using revocation_wide_expiry"), "{forget}");
+}
+
+/// Markers of another node: 2,500 of grants, 2,500 of subjects that have expired, 2,500 of subjects that have not.
+async fn append_many(client: &Client) {
+    let origin = NodeId::generate(Timestamp::default(), &OsRng).as_uuid();
+    client.execute("INSERT INTO node VALUES ($1, 7500, 0, 0)", &[&origin]).await.unwrap();
+    let append = "INSERT INTO revocation
+        SELECT $1::uuid, c, $2::bigint, CASE WHEN c > 5000 THEN $4::bigint ELSE $3::bigint END,
+               CASE WHEN c > 2500 THEN 3 ELSE 1 END, c <= 2500,
+               CASE WHEN c > 2500 THEN 'subject-' || c ELSE gen_random_uuid()::text END
+        FROM generate_series(1, 7500) AS c";
+    let at = |secs| given::at(secs).as_millis();
+    client.execute(append, &[&origin, &at(20), &at(9000), &at(90_000)]).await.unwrap();
+}
+
+async fn count(client: &Client, sql: &str) -> i64 {
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test]
+async fn a_sweep_forgets_and_marks_more_than_one_statement_takes() {
+    let fixture = PostgresFixture::start().await;
+    let (store, client) = (fixture.store(), connection(fixture.dsn()).await);
+    append_many(&client).await;
+    let old = "INSERT INTO change SELECT gen_random_uuid(), c, c, 1, 'client-' || c FROM generate_series(1, 2500) AS c";
+    client.execute(old, &[]).await.unwrap();
+    store.sweep_revoked(given::at(EXPIRED), 10).await.unwrap();
+    assert_eq!(count(&client, "SELECT count(*) FROM revocation").await, 2500);
+    assert_eq!(count(&client, "SELECT count(*) FROM revocation WHERE kind = 3 AND swept").await, 2500);
+    assert_eq!(count(&client, "SELECT count(*) FROM change").await, 0);
+}
+
+#[tokio::test]
+async fn a_pass_whose_end_failed_is_ended_by_the_next_call() {
+    let fixture = PostgresFixture::start().await;
+    let impatient = StoreOptions { deadline: Duration::from_millis(300), ..options() };
+    let store = PostgresStore::connect(fixture.dsn(), impatient).await.unwrap();
+    forget_alice(&store).await;
+    let client = connection(fixture.dsn()).await;
+    client.batch_execute("BEGIN; LOCK TABLE revocation IN SHARE MODE").await.unwrap();
+    assert!(store.sweep_revoked(given::at(EXPIRED), 10).await.is_err());
+    client.batch_execute("COMMIT").await.unwrap();
+    // A pass that begins now would not know that the marker has expired.
+    store.sweep_revoked(given::at(21), 10).await.unwrap();
+    assert_eq!(given::markers(&store).await, []);
+}
+
+async fn forget_alice(store: &PostgresStore) {
+    let (subject, now, marker_expires_at) = (given::subject("alice"), given::at(20), given::at(9000));
+    store.forget(Forget { subject, client: None, now, marker_expires_at }).await.unwrap();
+}
+
+/// All nodes sweep, each its own pass: who finds a grant taken by another does not pass over those behind it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sweep_that_meets_another_leaves_no_grant_out() {
+    let fixture = PostgresFixture::start().await;
+    let (store, other) = (fixture.store(), connection(fixture.dsn()).await);
+    let watching = connection(fixture.dsn()).await;
+    let mut grants = Vec::new();
+    for _ in 0..3 {
+        grants.push(given::inserted(&*store, given::grant()).await.id);
+    }
+    grants.sort_unstable();
+    forget_alice(&store).await;
+    other.batch_execute("BEGIN").await.unwrap();
+    let revoke = "UPDATE oauth_grant SET revoked_at = 1 WHERE grant_id = $1";
+    other.execute(revoke, &[&grants[0].as_uuid()]).await.unwrap();
+    let sweeping = tokio::spawn({
+        let store = store.clone();
+        async move { store.sweep_revoked(given::at(EXPIRED), 1).await }
+    });
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while count(&watching, waiting).await == 0 {}
+    other.batch_execute("COMMIT").await.unwrap();
+    sweeping.await.unwrap().unwrap();
+    for _ in 0..5 {
+        store.sweep_revoked(given::at(EXPIRED), 1).await.unwrap();
+    }
+    assert_eq!(given::markers(&*store).await, []);
+    for id in grants {
+        let grant = GrantRepository::find(&*store, id).await.unwrap().unwrap();
+        assert!(grant.revoked_at.is_some(), "{id}");
+    }
+}
