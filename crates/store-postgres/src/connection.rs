@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
+use sluice_commit::StoreError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -22,7 +23,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::debug;
 
 use crate::dsn::Address;
-use crate::error::{Failure, Nature};
+use crate::error::Failure;
+use crate::turn::Place;
 
 /// Values for the placeholders of a statement.
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -34,6 +36,9 @@ const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqsca
 pub(crate) const WAKE: &str = "NOTIFY sluice_feed";
 /// How much longer the client waits than the server, so that the server's own, definite "cancelled" arrives first.
 const GRACE: Duration = Duration::from_secs(1);
+/// So many callers of single statements share a link, those included whose statement is tried again: what waits behind a thousand
+/// others is hardly answered in time.
+const CALLERS: usize = 1_024;
 /// How long opening a connection may take.
 const DIALLING: Duration = Duration::from_secs(5);
 
@@ -80,7 +85,8 @@ impl Dialer {
         let (client, connection) = self.address.config.connect(tls).await?;
         let driver = tokio::spawn(drive(connection, notified)).abort_handle();
         let statements = Mutex::new(HashMap::new());
-        Ok(Session { client, statements, driver, patience: self.patience + GRACE })
+        let (opened_at, heard_at) = (Instant::now(), AtomicU64::new(0));
+        Ok(Session { client, statements, driver, patience: self.patience + GRACE, opened_at, heard_at })
     }
 }
 
@@ -113,6 +119,9 @@ pub(crate) struct Session {
     statements: Mutex<HashMap<usize, Statement>>,
     driver: AbortHandle,
     patience: Duration,
+    opened_at: Instant,
+    /// When a statement was answered last, in milliseconds after the opening.
+    heard_at: AtomicU64,
 }
 
 impl Session {
@@ -126,7 +135,7 @@ impl Session {
         self.client.is_closed() || self.driver.is_finished()
     }
 
-    /// Waits no longer than its patience for `answer`.
+    /// Waits no longer than its patience for `answer`: of who has the connection alone.
     pub(crate) async fn within<T>(
         &self,
         answer: impl Future<Output = Result<T, Failure>>,
@@ -145,13 +154,33 @@ impl Session {
         Ok(statement)
     }
 
-    /// Runs one statement. Concurrent calls are pipelined in the order of their first poll.
+    /// Runs one statement. Concurrent calls are pipelined in the order of their first poll; who waits behind others that are answered waits
+    /// in vain at worst, but does not take the connection for dead.
     pub(crate) async fn query(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
-        self.within(async {
-            let statement = self.prepared(sql).await?;
-            Ok(self.client.query(&statement, params).await?)
-        })
-        .await
+        match timeout(self.patience, self.ask(sql, params)).await {
+            Ok(answer) => {
+                self.heard_at.fetch_max(self.age(), Ordering::Relaxed);
+                answer
+            }
+            Err(_) if self.is_silent() => Err(Failure::Silent(self.patience)),
+            Err(_) => Err(Failure::Late(self.patience)),
+        }
+    }
+
+    async fn ask(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
+        let statement = self.prepared(sql).await?;
+        Ok(self.client.query(&statement, params).await?)
+    }
+
+    /// Whether nobody was answered for as long as anybody waits.
+    fn is_silent(&self) -> bool {
+        let heard = Duration::from_millis(self.heard_at.load(Ordering::Relaxed));
+        self.opened_at.elapsed().saturating_sub(heard) >= self.patience
+    }
+
+    /// How long ago it was opened, in milliseconds.
+    fn age(&self) -> u64 {
+        u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }
 
@@ -161,13 +190,22 @@ pub(crate) struct Link {
     current: ArcSwapOption<Session>,
     dialing: tokio::sync::Mutex<Option<(Instant, Failure)>>,
     closed: AtomicBool,
+    callers: AtomicUsize,
 }
 
 impl Link {
     /// A link that dials at its first use.
     pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
-        let current = ArcSwapOption::empty();
-        Self { dialer, current, dialing: tokio::sync::Mutex::default(), closed: AtomicBool::new(false) }
+        let (current, dialing) = (ArcSwapOption::empty(), tokio::sync::Mutex::default());
+        Self { dialer, current, dialing, closed: AtomicBool::new(false), callers: AtomicUsize::new(0) }
+    }
+
+    /// A place among those who run single statements here.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] if there are too many.
+    pub(crate) fn place(&self) -> Result<Place<'_>, StoreError> {
+        Place::take(&self.callers, CALLERS)
     }
 
     /// The session, dialled anew if there is none. Those who ask at once wait for one attempt and share its failure.
@@ -215,7 +253,7 @@ impl Link {
 
     /// Gives the session up if this failure means that it is lost.
     pub(crate) fn note(&self, session: &Arc<Session>, failure: &Failure) {
-        if failure.nature() == Nature::Lost {
+        if failure.ends_session() {
             session.driver.abort();
             let current = self.current.load();
             if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {

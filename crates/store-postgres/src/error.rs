@@ -17,6 +17,9 @@ pub(crate) enum Failure {
     /// No answer within this time. The connection is given up.
     #[error("PostgreSQL did not answer within {0:?}")]
     Silent(Duration),
+    /// The same, but others on the same connection had theirs: it stays, and the answer is no longer waited for.
+    #[error("PostgreSQL did not come to it within {0:?}")]
+    Late(Duration),
     /// The store was shut down.
     #[error("the store is shut down")]
     Closed,
@@ -33,7 +36,7 @@ pub(crate) struct Unreadable {
 /// What a failure means for the writes it hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nature {
-    /// The connection is gone; the outcome is unknown.
+    /// The connection is gone, or nobody waits for its answer any more; the outcome is unknown.
     Lost,
     /// Rolled back for contention; the same again may work.
     Busy,
@@ -53,7 +56,7 @@ impl Failure {
     /// What must happen next.
     pub(crate) fn nature(&self) -> Nature {
         match self {
-            Self::Silent(_) => Nature::Lost,
+            Self::Silent(_) | Self::Late(_) => Nature::Lost,
             Self::Closed => Nature::Refused,
             Self::Postgres(error) => match error.code() {
                 Some(code) => nature_of(code),
@@ -61,6 +64,11 @@ impl Failure {
                 None => Nature::Refused,
             },
         }
+    }
+
+    /// Whether the connection is of no use any more.
+    pub(crate) fn ends_session(&self) -> bool {
+        self.nature() == Nature::Lost && !matches!(self, Self::Late(_))
     }
 
     /// The failure as a commit queue wants it.
@@ -181,6 +189,17 @@ mod tests {
         assert_eq!(nature_of(&SqlState::T_R_DEADLOCK_DETECTED), Nature::Busy);
         assert_eq!(nature_of(&SqlState::CHARACTER_NOT_IN_REPERTOIRE), Nature::Poisoned);
         assert_eq!(nature_of(&SqlState::UNIQUE_VIOLATION), Nature::Poisoned);
+    }
+
+    #[test]
+    fn a_connection_is_given_up_if_it_is_silent_and_not_if_one_answer_is_late() {
+        let (silent, late) = (Failure::Silent(Duration::ZERO), Failure::Late(Duration::ZERO));
+        assert_eq!(
+            (silent.nature(), late.nature()),
+            (Nature::Lost, Nature::Lost),
+            "who knows what became of it"
+        );
+        assert!(silent.ends_session() && !late.ends_session());
     }
 
     #[test]

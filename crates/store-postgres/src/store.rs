@@ -296,6 +296,7 @@ impl PostgresStore {
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let link = link.ok_or(StoreError::Unavailable(None))?;
+        let _place = link.place()?;
         let mut tries = Tries::within(self.patience);
         loop {
             match link.query(sql, params).await {

@@ -35,10 +35,14 @@ impl Turn {
 }
 
 /// A place among those who wait; given back when dropped.
-struct Place<'a>(&'a AtomicUsize);
+pub(crate) struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize, depth: usize) -> Result<Self, StoreError> {
+    /// One of `depth` places, of which `waiting` are taken.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] if all are.
+    pub(crate) fn take(waiting: &'a AtomicUsize, depth: usize) -> Result<Self, StoreError> {
         let place = Self(waiting);
         if waiting.fetch_add(1, Ordering::AcqRel) >= depth { Err(StoreError::Busy) } else { Ok(place) }
     }

@@ -9,6 +9,7 @@ mod identity_cut;
 mod identity_plans;
 mod late_commit;
 mod migrations;
+mod patience;
 mod proxy;
 mod restart;
 mod statements;

@@ -1,0 +1,71 @@
+//! Patience: how many wait for one connection, and when it is taken for dead.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
+use sluice_commit::StoreError;
+use sluice_oauth::grant::GrantRepository;
+use sluice_store_contract::{Fixture, given};
+use sluice_store_postgres::{PostgresStore, StoreOptions};
+use tokio_postgres::Client;
+
+use crate::fixture::{PostgresFixture, connection, options};
+
+/// A node with one connection for reads, which has read already.
+async fn reader(fixture: &PostgresFixture, deadline: Duration) -> PostgresStore {
+    let options = StoreOptions { readers: NonZeroUsize::MIN, deadline, ..options() };
+    let store = PostgresStore::connect(fixture.dsn(), options).await.unwrap();
+    assert_eq!(GrantRepository::find(&store, given::grant_id()).await.unwrap(), None);
+    store
+}
+
+/// While this goes on, nobody reads grants.
+async fn stall(fixture: &PostgresFixture) -> Client {
+    let client = connection(fixture.dsn()).await;
+    client.batch_execute("BEGIN; LOCK TABLE oauth_grant IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    client
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_finds_a_thousand_before_them_is_turned_away_at_once() {
+    let fixture = PostgresFixture::start().await;
+    let store = reader(&fixture, Duration::from_secs(20)).await;
+    let stall = stall(&fixture).await;
+    let find = |_| GrantRepository::find(&store, given::grant_id());
+    let mut reads: FuturesUnordered<_> = (0..1500).map(find).collect();
+    for _ in 0..1500 - 1024 {
+        let turned_away = reads.next().await.unwrap();
+        assert!(matches!(turned_away, Err(StoreError::Busy)), "{turned_away:?}");
+    }
+    stall.batch_execute("COMMIT").await.unwrap();
+    let answered: Vec<_> = reads.collect().await;
+    assert_eq!(answered.len(), 1024);
+    assert!(answered.iter().all(|found| matches!(found, Ok(None))));
+}
+
+/// The server's processes that nodes had look for grants last.
+async fn finders(client: &Client) -> BTreeSet<i32> {
+    let sql = "SELECT pid FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'sluice' AND query LIKE '%FROM oauth_grant%'";
+    client.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+/// Each is cut off by the server when its own time is over: those behind it had to wait so long in vain.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_waited_in_vain_costs_nobody_the_connection() {
+    let fixture = PostgresFixture::start().await;
+    let store = reader(&fixture, Duration::from_millis(300)).await;
+    let watching = connection(fixture.dsn()).await;
+    let before = finders(&watching).await;
+    assert_eq!(before.len(), 1);
+    let stall = stall(&fixture).await;
+    let finds = join_all((0..8).map(|_| GrantRepository::find(&store, given::grant_id()))).await;
+    assert!(finds.iter().all(|found| matches!(found, Err(StoreError::Unavailable(_)))), "{finds:?}");
+    stall.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(GrantRepository::find(&store, given::grant_id()).await.unwrap(), None);
+    assert_eq!(finders(&watching).await, before);
+}
