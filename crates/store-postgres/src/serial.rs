@@ -13,7 +13,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::connection::{Dialer, Link, Session, WAKE};
-use crate::error::Failure;
+use crate::error::{Failure, Nature};
 use crate::retry::Tries;
 use crate::statistics::{Counters, Kind};
 use crate::turn::Turn;
@@ -32,7 +32,7 @@ pub(crate) struct Transaction<'a> {
 /// What the statements of a transaction returned.
 pub(crate) struct Committed {
     rows: Vec<Vec<Row>>,
-    /// Whether an earlier attempt was lost and may have been committed as well.
+    /// Whether an earlier attempt was lost after it was sent, and may have been committed as well.
     pub(crate) repeated: bool,
 }
 
@@ -99,10 +99,11 @@ impl Serial {
         let _turn = self.turn.take(tries.deadline()).await?;
         let mut repeated = false;
         loop {
-            match self.attempt(transaction).await {
+            let mut is_sent = false;
+            match self.attempt(transaction, &mut is_sent).await {
                 Ok(rows) => return Ok(Committed { rows, repeated }),
                 Err(failure) => {
-                    repeated |= failure.nature() == crate::error::Nature::Lost;
+                    repeated |= is_sent && failure.nature() == Nature::Lost;
                     tries.again(failure).await?;
                 }
             }
@@ -115,19 +116,30 @@ impl Serial {
         self.link.close();
     }
 
-    async fn attempt(&self, transaction: &Transaction<'_>) -> Result<Vec<Vec<Row>>, Failure> {
+    /// `is_sent` is set as soon as it may reach the server.
+    async fn attempt(
+        &self,
+        transaction: &Transaction<'_>,
+        is_sent: &mut bool,
+    ) -> Result<Vec<Vec<Row>>, Failure> {
         let session = self.link.session().await?;
-        let answer = session.within(self.send(&session, transaction)).await;
+        let answer = session.within(self.send(&session, transaction, is_sent)).await;
         answer.inspect_err(|failure| self.link.note(&session, failure))
     }
 
-    async fn send(&self, session: &Session, transaction: &Transaction<'_>) -> Result<Vec<Vec<Row>>, Failure> {
+    async fn send(
+        &self,
+        session: &Session,
+        transaction: &Transaction<'_>,
+        is_sent: &mut bool,
+    ) -> Result<Vec<Vec<Row>>, Failure> {
         let mut steps = Vec::with_capacity(transaction.steps.len());
         for (sql, values) in &transaction.steps {
             steps.push((session.prepared(sql).await?, values));
         }
         let client = session.client();
         let begin = if transaction.serializable { "BEGIN ISOLATION LEVEL SERIALIZABLE" } else { "BEGIN" };
+        *is_sent = true;
         // All of it is sent by the first poll of each, in this order; fewer than thirty, which `join_all` polls in order.
         let (opened, answers, committed, ()) = tokio::join!(
             biased;

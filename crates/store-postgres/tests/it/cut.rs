@@ -140,6 +140,17 @@ async fn a_client_whose_writes_were_not_answered_is_written_once() {
     assert_eq!(given::markers(&*cut.store).await.len(), 1);
 }
 
+/// Its transaction never left: nobody can have deleted anything with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_never_was_is_not_deleted_by_who_first_could_not_connect() {
+    let cut = Cut::start().await;
+    cut.proxy.refuse_two();
+    let unknown = given::client_id("unknown");
+    let deleted = ClientRepository::delete(&*cut.store, &unknown, given::at(20), given::at(9000)).await;
+    assert!(!deleted.unwrap());
+    assert_eq!(cut.proxy.refusals(), 0);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_device_that_was_not_answered_is_not_told_to_slow_down() {
     let cut = Cut::start().await;

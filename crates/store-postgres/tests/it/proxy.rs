@@ -25,6 +25,8 @@ struct Shared {
     /// What the SQL of the statement contains whose answer is to be swallowed.
     needle: Mutex<Option<String>>,
     cuts: AtomicUsize,
+    /// Connections that are still to be refused.
+    refusals: AtomicUsize,
 }
 
 impl Proxy {
@@ -38,6 +40,10 @@ impl Proxy {
         let accepting = shared.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                if accepting.refusals.load(Ordering::SeqCst) > 0 {
+                    accepting.refusals.fetch_sub(1, Ordering::SeqCst);
+                    continue;
+                }
                 let server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
                 tokio::spawn(relay(client, server, accepting.clone()));
             }
@@ -54,6 +60,16 @@ impl Proxy {
     /// Swallows the answer to the next statement whose SQL contains `needle`, and cuts its connection.
     pub(crate) fn cut_after(&self, needle: &str) {
         *self.shared.needle.lock().unwrap() = Some(needle.to_owned());
+    }
+
+    /// Refuses the next two connections: one may be the listener's.
+    pub(crate) fn refuse_two(&self) {
+        self.shared.refusals.fetch_add(2, Ordering::SeqCst);
+    }
+
+    /// How many connections are still to be refused.
+    pub(crate) fn refusals(&self) -> usize {
+        self.shared.refusals.load(Ordering::SeqCst)
     }
 
     /// How many connections were cut.
