@@ -122,7 +122,9 @@ mod tests {
     fn a_round_ends_with_its_first_failure_whatever_came_after_it() {
         let mut round = Round::default();
         let outcomes = [Ok(3), Err(StoreError::Busy), Ok(4), Err(StoreError::Unavailable(None))];
-        outcomes.into_iter().for_each(|outcome| round.note(outcome));
+        for outcome in outcomes {
+            round.note(outcome);
+        }
         assert_eq!(round.deleted, 7);
         assert!(matches!(round.end(), Err(StoreError::Busy)));
     }

@@ -51,13 +51,16 @@ struct Page<T> {
     is_full: bool,
 }
 
+/// Reads a row: its counter, and what it tells, if this version knows it.
+type ReadEntry<T> = fn(&rusqlite::Row<'_>) -> Result<(i64, Option<T>), SqliteError>;
+
 /// Reads what lies behind a position, origin by origin, as far as a page goes. `origins` and `behind` are statements: the origins there are,
 /// and what one of them appended after a counter.
 fn page<T>(
     read: Read<'_>,
     (origins, behind): (&str, &str),
     mut position: BTreeMap<NodeId, i64>,
-    entry: fn(&rusqlite::Row<'_>) -> Result<(i64, Option<T>), SqliteError>,
+    entry: ReadEntry<T>,
 ) -> Result<Page<T>, SqliteError> {
     let mut entries = Vec::new();
     let mut left = FEED_PAGE;

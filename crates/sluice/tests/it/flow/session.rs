@@ -113,11 +113,22 @@ async fn a_session_can_be_extended(backend: Backend) {
     sluice.node.stop().await;
 }
 
-/// The life of the session's cookie, if it is set: none if it ends with the browser.
-fn cookie_life(page: &Page) -> Option<Option<i64>> {
+/// What becomes of the session's cookie.
+#[derive(Debug, PartialEq, Eq)]
+enum Cookie {
+    /// It is not set.
+    AsItWas,
+    /// It ends with the browser.
+    OfTheBrowser,
+    /// It lives for so many seconds.
+    For(i64),
+}
+
+fn cookie_life(page: &Page) -> Cookie {
     let mut cookies = page.headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap());
-    let cookie = cookies.find(|cookie| !cookie.contains("binding="))?;
-    Some(cookie.split("; ").find_map(|part| part.strip_prefix("Max-Age=")).map(|age| age.parse().unwrap()))
+    let Some(cookie) = cookies.find(|cookie| !cookie.contains("binding=")) else { return Cookie::AsItWas };
+    let age = cookie.split("; ").find_map(|part| part.strip_prefix("Max-Age="));
+    age.map_or(Cookie::OfTheBrowser, |age| Cookie::For(age.parse().unwrap()))
 }
 
 /// As Hydra has it: 0 stands for the browser's own session, less for what is configured.
@@ -125,16 +136,19 @@ async fn a_cookie_lives_as_long_as_its_session_is_to_be_remembered(backend: Back
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({})).await;
     for (login, expected) in [
-        (json!({"subject": "alice"}), None),
-        (json!({"subject": "alice", "remember": true}), None),
-        (json!({"subject": "alice", "remember": true, "remember_for": 0}), None),
-        (json!({"subject": "alice", "remember": true, "remember_for": 60}), Some(60)),
-        (json!({"subject": "alice", "remember": true, "remember_for": -1}), Some(400 * i64::from(DAY))),
+        (json!({"subject": "alice"}), Cookie::OfTheBrowser),
+        (json!({"subject": "alice", "remember": true}), Cookie::OfTheBrowser),
+        (json!({"subject": "alice", "remember": true, "remember_for": 0}), Cookie::OfTheBrowser),
+        (json!({"subject": "alice", "remember": true, "remember_for": 60}), Cookie::For(60)),
+        (
+            json!({"subject": "alice", "remember": true, "remember_for": -1}),
+            Cookie::For(400 * i64::from(DAY)),
+        ),
     ] {
         let mut browser = sluice.browser();
         let challenge = browser.begin(&client, &Authorize::default()).await;
         let page = browser.visit(&accept_login(&sluice, &challenge, &login).await).await;
-        assert_eq!(cookie_life(&page), Some(expected), "{login}");
+        assert_eq!(cookie_life(&page), expected, "{login}");
         assert_eq!(is_known(&sluice, &client, &mut browser).await, login["remember"] == json!(true));
     }
     sluice.node.stop().await;
@@ -151,10 +165,10 @@ async fn an_extended_session_is_kept_by_its_browser(backend: Backend) {
     let (framed, none) = ([("sec-fetch-dest", "iframe")], [("prompt", "none")]);
     let silent = Authorize { more: &none, ..Authorize::default() };
     for (login, with, headers, expected) in [
-        (&plain, &Authorize::default(), &[][..], None),
-        (&extend, &silent, &framed[..], None),
-        (&extend, &Authorize::default(), &[][..], Some(Some(200))),
-        (&extend, &silent, &[][..], Some(Some(200))),
+        (&plain, &Authorize::default(), &[][..], Cookie::AsItWas),
+        (&extend, &silent, &framed[..], Cookie::AsItWas),
+        (&extend, &Authorize::default(), &[][..], Cookie::For(200)),
+        (&extend, &silent, &[][..], Cookie::For(200)),
     ] {
         let before = browser.cookies.clone();
         let challenge = browser.begin(&client, with).await;
