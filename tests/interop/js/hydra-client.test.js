@@ -218,7 +218,7 @@ test('a rotated secret and its successor both work until the old ones are droppe
 test('a login and a consent request show what was asked and are accepted', async () => {
   const client = await create({ metadata: { tier: 'gold' } })
   const agent = new Agent()
-  const url = authorizationUrl(client, { login_hint: 'alice@example.com', ui_locales: 'cs en', display: 'page' })
+  const url = authorizationUrl(client, { login_hint: 'alice@example.com', ui_locales: 'cs en', display: 'page', tenant: 'acme' })
 
   const loginChallenge = await challenge(agent, url, 'login')
   const loginRequest = (await oauth.getOAuth2LoginRequest({ loginChallenge })).data
@@ -230,6 +230,7 @@ test('a login and a consent request show what was asked and are accepted', async
   assert.deepEqual(loginRequest.client.metadata, { tier: 'gold' })
   assert.deepEqual(loginRequest.requested_scope, ['openid', 'offline_access'])
   assert.equal(new URL(loginRequest.request_url).searchParams.get('login_hint'), 'alice@example.com')
+  assert.equal(new URL(loginRequest.request_url).searchParams.get('tenant'), 'acme')
   assert.equal(loginRequest.oidc_context.login_hint, 'alice@example.com')
   assert.deepEqual(loginRequest.oidc_context.ui_locales, ['cs', 'en'])
   const accepted = (
@@ -248,6 +249,9 @@ test('a login and a consent request show what was asked and are accepted', async
   assert.deepEqual(consentRequest.context, { device: 'tv' })
   assert.deepEqual(consentRequest.requested_scope, ['openid', 'offline_access'])
   assert.ok(consentRequest.login_session_id)
+  assert.equal(new URL(consentRequest.request_url).searchParams.get('tenant'), 'acme')
+  assert.ok(consentRequest.login_challenge)
+  assert.equal(consentRequest.login_session_id, loginRequest.session_id)
   const { redirect_to: last } = (
     await oauth.acceptOAuth2ConsentRequest({ consentChallenge, acceptOAuth2ConsentRequest: { grant_scope: ['openid'] } })
   ).data

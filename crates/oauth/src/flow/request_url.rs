@@ -3,6 +3,9 @@
 //!
 //! A request that was pushed or signed cannot be rebuilt: as a plain URL it would be another one, which anybody could have
 //! changed. Pages are shown what they need of it, and only the client itself can start again.
+//!
+//! An `id_token_hint` is shown to the pages of an administrator only: a way out may be a link on a page of this server, which
+//! whoever has the challenge is shown.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,7 +23,7 @@ impl Request {
     /// §4) where the request itself cannot be rebuilt.
     pub fn way_out(&self, client: &Client, config: &Config) -> Option<String> {
         if !self.is_protected() {
-            return Some(self.url(config));
+            return Some(self.rebuilt(config, None));
         }
         let mut uri = Url::parse(client.defaults.initiate_login_uri.as_deref()?).ok()?;
         uri.query_pairs_mut().append_pair("iss", config.issuer.as_str());
@@ -32,8 +35,13 @@ impl Request {
         self.details.pushed || self.details.signed
     }
 
-    /// The authorization request as a URL, rebuilt from what was checked; little of a protected one.
+    /// The authorization request as a URL, as pages of an administrator are shown it; little of a protected one.
     pub fn url(&self, config: &Config) -> String {
+        self.rebuilt(config, self.details.further.id_token_hint.as_deref())
+    }
+
+    /// The request as a URL, rebuilt from what was checked, and what was kept besides.
+    fn rebuilt(&self, config: &Config, id_token_hint: Option<&str>) -> String {
         if self.details.device {
             return self.device_url(config);
         }
@@ -48,8 +56,9 @@ impl Request {
         }
         if !self.is_protected() {
             self.append_rest(&mut query);
+            self.append_further(&mut query, id_token_hint);
         }
-        format!("{}?{}", config.issuer.endpoint("/oauth2/auth"), query.0)
+        query.at(config.issuer.endpoint("/oauth2/auth"))
     }
 
     /// What only the client needs.
@@ -90,38 +99,56 @@ impl Request {
         }
     }
 
+    /// What this server only passes on.
+    fn append_further(&self, query: &mut Query, id_token_hint: Option<&str>) {
+        if let Some(hint) = id_token_hint {
+            query.append_pair("id_token_hint", hint);
+        }
+        for (name, value) in &self.details.further.parameters {
+            query.append_pair(name, value);
+        }
+    }
+
     /// The user of a device starts again by typing its code.
     fn device_url(&self, config: &Config) -> String {
         let mut query = Query::default();
         query.append_pair("client_id", self.client.as_str());
-        format!("{}?{}", config.issuer.endpoint(VERIFICATION_PATH), query.0)
+        query.at(config.issuer.endpoint(VERIFICATION_PATH))
     }
 }
 
 /// A query under construction. Most values need no escapes, and looking for them one by one is what costs.
 #[derive(Default)]
-struct Query(String);
+pub(crate) struct Query(String);
 
 impl Query {
-    /// Appends a pair whose name needs no escapes.
-    fn append_pair(&mut self, name: &str, value: &str) {
+    pub(crate) fn append_pair(&mut self, name: &str, value: &str) {
         if !self.0.is_empty() {
             self.0.push('&');
         }
-        self.0.push_str(name);
+        self.append_escaped(name);
         self.0.push('=');
-        if value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
-            self.0.push_str(value);
+        self.append_escaped(value);
+    }
+
+    fn append_escaped(&mut self, text: &str) {
+        if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
+            self.0.push_str(text);
         } else {
-            self.0.extend(byte_serialize(value.as_bytes()));
+            self.0.extend(byte_serialize(text.as_bytes()));
         }
+    }
+
+    /// The URL of an endpoint with this query.
+    pub(crate) fn at(self, endpoint: String) -> String {
+        if self.0.is_empty() { endpoint } else { format!("{endpoint}?{}", self.0) }
     }
 }
 
 /// Where the browser can start again, whether or not the client is still there.
 pub(crate) async fn way_out(request: &Request, clients: &ClientDirectory, config: &Config) -> Option<String> {
     if !request.is_protected() {
-        return Some(request.url(config));
+        return Some(request.rebuilt(config, None));
     }
     let client = clients.find(&request.client).await.ok().flatten()?;
     request.way_out(&client, config)

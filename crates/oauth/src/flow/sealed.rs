@@ -1,4 +1,9 @@
 //! Flow ⇄ URL parameter. What is too long for a URL is parked, and the URL carries a handle and what came later.
+//!
+//! `parking`: what is kept in the store. `unbegun`: requests that no browser has come with yet.
+
+mod parking;
+mod unbegun;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,14 +12,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sluice_commit::StoreError;
 use sluice_crypto::{OpenError, Purpose, Sealer};
-use sluice_primitives::rng::random_bytes;
-use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
+use sluice_primitives::{Clock, Lifetime, Rng};
 use thiserror::Error;
 
-use super::parked::{ParkedFlow, ParkedFlowRepository, ParkedHandle};
+use super::further::Further;
+use super::parked::{ParkedFlowRepository, ParkedHandle};
 use super::state::{AwaitingConsent, AwaitingLogin, ConsentAnswered, LoginAnswered, Request};
 use super::wire::{WireConsent, WireDecision, WireKnown, WireLogin, WireRequest};
-use crate::client::Client;
 use crate::network_limit::ClientLimit;
 
 /// A longer challenge or verifier is parked, in characters: browsers and proxies still take what is shorter.
@@ -61,6 +65,19 @@ pub struct FlowSealer {
     limit: ClientLimit,
 }
 
+/// A flow as it is sealed: its request, what came later, and what stands behind both.
+struct Whole<'a, R> {
+    request: WireRequest,
+    later: &'a R,
+    further: Further,
+}
+
+impl<'a, R> Whole<'a, R> {
+    fn of(request: &Request, later: &'a R) -> Self {
+        Self { request: WireRequest::from(request), later, further: request.details.further.clone() }
+    }
+}
+
 /// The first byte of the plaintext: where the request is.
 #[derive(Clone, Copy, PartialEq)]
 #[repr(u8)]
@@ -93,23 +110,27 @@ impl FlowSealer {
         }
     }
 
-    /// Seals a flow for the login page. A flow that has to be parked counts for the network that asks for it: anybody can.
+    /// Seals a flow for the login page. A flow that has to be parked counts for the network that asks for it: anybody can. Where
+    /// no more may be parked, one that is only too long with what pages are shown besides goes on without that.
     pub async fn seal_login_challenge(
         &self,
         flow: &AwaitingLogin,
         asked_by: Option<IpAddr>,
     ) -> Result<String, FlowError> {
         let rest = WireKnown::new(flow.session, flow.known.as_ref());
-        let wire = WireRequest::from(&flow.request);
-        let sealed = self.seal_bytes(Purpose::LoginChallenge, Place::Inline, &(&wire, &rest));
-        if sealed.len() <= MAX_IN_URL - LATER_LEGS {
+        let mut whole = Whole::of(&flow.request, &rest);
+        let (purpose, most) = (Purpose::LoginChallenge, MAX_IN_URL - LATER_LEGS);
+        if let Some(sealed) = self.seal_inline(purpose, &mut whole, most) {
             return Ok(sealed);
         }
-        if asked_by.is_some_and(|address| !self.limit.allows_anybody(address, self.clock.now())) {
-            return Err(FlowError::QuotaReached);
+        let parked = self.park_counted(&whole, asked_by).await;
+        match parked {
+            Err(FlowError::QuotaReached) => {
+                whole.further = Further::default();
+                self.seal_inline(purpose, &mut whole, most).ok_or(FlowError::QuotaReached)
+            }
+            parked => self.seal_beside(purpose, parked?, &whole).await,
         }
-        let handle = self.park_flow(&wire).await?;
-        self.seal_beside(Purpose::LoginChallenge, handle, (&wire, &rest)).await
     }
 
     /// Opens what the login page presents.
@@ -160,69 +181,41 @@ impl FlowSealer {
         Ok(ConsentAnswered { login: login.into_login().ok_or(FlowError::Content)?, request, answer })
     }
 
-    /// Seals a pushed authorization request, for which there is no flow yet: one that begins is parked anew. A request that
-    /// has to be parked counts for the client, or for the network that a public client is in.
-    pub(crate) async fn seal_pushed<T: Serialize + Sync>(
-        &self,
-        pushed: &T,
-        (client, address): (&Client, Option<IpAddr>),
-        expires_at: Timestamp,
-    ) -> Result<String, FlowError> {
-        let sealed = self.seal_bytes(Purpose::PushedRequest, Place::Inline, pushed);
-        if sealed.len() <= MAX_IN_URL {
-            return Ok(sealed);
-        }
-        if !self.limit.allows(client, address, self.clock.now()) {
-            return Err(FlowError::QuotaReached);
-        }
-        let bytes = postcard::to_stdvec(pushed).map_err(|_| FlowError::Content)?;
-        let handle = self.park(&bytes, expires_at).await?;
-        Ok(self.seal_bytes(Purpose::PushedRequest, Place::AllParked, &handle))
-    }
-
-    /// Opens a pushed authorization request.
-    pub(crate) async fn open_pushed<T: DeserializeOwned>(&self, sealed: &str) -> Result<T, FlowError> {
-        let bytes = self.sealer.open(Purpose::PushedRequest, sealed)?;
-        let content = |_| FlowError::Content;
-        match bytes.split_first() {
-            Some((0, body)) => postcard::from_bytes(body).map_err(content),
-            Some((2, body)) => {
-                let handle = postcard::from_bytes(body).map_err(content)?;
-                postcard::from_bytes(&self.fetch(handle).await?).map_err(content)
-            }
-            _ => Err(FlowError::Content),
-        }
-    }
-
-    /// Seals what a device asks for, which no browser has come to yet. The store keeps it.
-    pub(crate) fn seal_device_request(&self, request: &Request) -> Result<String, FlowError> {
-        let bytes = postcard::to_stdvec(&WireRequest::from(request)).map_err(|_| FlowError::Content)?;
-        Ok(self.sealer.seal(Purpose::DeviceRequest, &bytes, &*self.rng))
-    }
-
-    /// Opens what a device asks for.
-    pub(crate) fn open_device_request(&self, sealed: &str) -> Result<Request, FlowError> {
-        let bytes = self.sealer.open(Purpose::DeviceRequest, sealed)?;
-        let wire: WireRequest = postcard::from_bytes(&bytes).map_err(|_| FlowError::Content)?;
-        wire.into_request().ok_or(FlowError::Content)
-    }
-
     async fn seal<R: Serialize + Sync>(
         &self,
         purpose: Purpose,
         request: &Request,
         rest: &R,
     ) -> Result<String, FlowError> {
-        let wire = WireRequest::from(request);
+        let mut whole = Whole::of(request, rest);
         if let Some(handle) = request.parked {
-            return self.seal_beside(purpose, handle, (&wire, rest)).await;
+            return self.seal_beside(purpose, handle, &whole).await;
         }
-        let sealed = self.seal_bytes(purpose, Place::Inline, &(&wire, rest));
-        if sealed.len() <= MAX_IN_URL {
+        if let Some(sealed) = self.seal_inline(purpose, &mut whole, MAX_IN_URL) {
             return Ok(sealed);
         }
-        let handle = self.park_flow(&wire).await?;
-        self.seal_beside(purpose, handle, (&wire, rest)).await
+        let handle = self.park_flow(&whole.request, &whole.further).await?;
+        self.seal_beside(purpose, handle, &whole).await
+    }
+
+    /// All of it, if that has at most so many characters; an `id_token_hint` may take what room the URL has. One that there is
+    /// no room for is dropped: no flow is parked because of one, and none is parked with one.
+    fn seal_inline<R: Serialize>(
+        &self,
+        purpose: Purpose,
+        whole: &mut Whole<'_, R>,
+        most: usize,
+    ) -> Option<String> {
+        let sealed = self.seal_whole(purpose, whole);
+        if sealed.len() <= most {
+            return Some(sealed);
+        }
+        whole.further.id_token_hint.take()?;
+        let without_hint = self.seal_whole(purpose, whole);
+        if without_hint.len() > most {
+            return None;
+        }
+        Some(if sealed.len() <= MAX_IN_URL { sealed } else { without_hint })
     }
 
     /// The request is parked; what came later is carried, unless that alone is too long.
@@ -230,29 +223,20 @@ impl FlowSealer {
         &self,
         purpose: Purpose,
         handle: ParkedHandle,
-        (wire, rest): (&WireRequest, &R),
+        whole: &Whole<'_, R>,
     ) -> Result<String, FlowError> {
-        let sealed = self.seal_bytes(purpose, Place::RequestParked, &(handle, rest));
+        let sealed = self.seal_bytes(purpose, Place::RequestParked, &(handle, whole.later));
         if sealed.len() <= MAX_IN_URL {
             return Ok(sealed);
         }
-        let handle = self.park_flow(&(wire, rest)).await?;
+        let handle = self.park_flow(&(&whole.request, whole.later), &whole.further).await?;
         Ok(self.seal_bytes(purpose, Place::AllParked, &handle))
     }
 
-    async fn park_flow<T: Serialize + Sync>(&self, flow: &T) -> Result<ParkedHandle, FlowError> {
-        let bytes = postcard::to_stdvec(flow).map_err(|_| FlowError::Content)?;
-        self.park(&bytes, self.clock.now() + self.lifetime + WAY_OUT_KEPT).await
-    }
-
-    async fn park(&self, bytes: &[u8], expires_at: Timestamp) -> Result<ParkedHandle, FlowError> {
-        let handle = random_bytes(&*self.rng);
-        let sealed = self.sealer.seal(Purpose::ParkedFlow, bytes, &*self.rng);
-        if self.parked.park(ParkedFlow { handle, sealed, expires_at }, self.quota).await? {
-            Ok(handle)
-        } else {
-            Err(FlowError::QuotaReached)
-        }
+    fn seal_whole<R: Serialize>(&self, purpose: Purpose, whole: &Whole<'_, R>) -> String {
+        let flow = (&whole.request, whole.later);
+        let bytes = whole.further.write_behind(&flow, vec![Place::Inline as u8]).unwrap_or_default();
+        self.sealer.seal(purpose, &bytes, &*self.rng)
     }
 
     fn seal_bytes<T: Serialize>(&self, purpose: Purpose, place: Place, value: &T) -> String {
@@ -270,29 +254,32 @@ impl FlowSealer {
         let content = |_| FlowError::Content;
         match *place {
             0 => {
-                let (wire, rest): (WireRequest, R) = postcard::from_bytes(body).map_err(content)?;
-                Ok((wire.into_request().ok_or(FlowError::Content)?, rest))
+                let ((wire, rest), further) =
+                    Further::read_behind::<(WireRequest, R)>(body).map_err(content)?;
+                Ok((whole_request(wire, further)?, rest))
             }
             1 => {
                 let (handle, rest): (ParkedHandle, R) = postcard::from_bytes(body).map_err(content)?;
-                let wire: WireRequest = postcard::from_bytes(&self.fetch(handle).await?).map_err(content)?;
-                let request = wire.into_request().ok_or(FlowError::Content)?;
-                Ok((Request { parked: Some(handle), ..request }, rest))
+                let parked = self.fetch(handle).await?;
+                let (wire, further) = Further::read_behind(&parked).map_err(content)?;
+                Ok((Request { parked: Some(handle), ..whole_request(wire, further)? }, rest))
             }
             2 => {
                 let handle: ParkedHandle = postcard::from_bytes(body).map_err(content)?;
-                let (wire, rest): (WireRequest, R) =
-                    postcard::from_bytes(&self.fetch(handle).await?).map_err(content)?;
-                Ok((wire.into_request().ok_or(FlowError::Content)?, rest))
+                let parked = self.fetch(handle).await?;
+                let ((wire, rest), further) =
+                    Further::read_behind::<(WireRequest, R)>(&parked).map_err(content)?;
+                Ok((whole_request(wire, further)?, rest))
             }
             _ => Err(FlowError::Content),
         }
     }
+}
 
-    async fn fetch(&self, handle: ParkedHandle) -> Result<Vec<u8>, FlowError> {
-        let sealed = self.parked.fetch(handle, self.clock.now()).await?.ok_or(FlowError::Gone)?;
-        Ok(self.sealer.open(Purpose::ParkedFlow, &sealed)?)
-    }
+fn whole_request(wire: WireRequest, further: Further) -> Result<Request, FlowError> {
+    let mut request = wire.into_request().ok_or(FlowError::Content)?;
+    request.details.further = further;
+    Ok(request)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use sluice_protocol::{
 };
 
 use super::binding::Binding;
+use super::further::Further;
 use super::parked::ParkedHandle;
 use crate::config::Config;
 
@@ -85,6 +86,8 @@ pub struct RequestDetails {
     /// Whether a device waits for the answer (RFC 8628): then the flow's id is the device code's, and there is no client
     /// that the browser could be sent to.
     pub device: bool,
+    /// What pages are shown besides.
+    pub further: Further,
 }
 
 /// A session that the browser already had.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use sluice_primitives::{GrantId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::{Audience, CodeChallenge, Prompt, RedirectUri, ResponseMode, ResponseType};
 
+use super::further::Further;
 use super::state::{Consent, Decision, KnownSession, Login, Rejection, Request, RequestDetails};
 
 /// A text, shorter where it is a UUID in its usual spelling.
@@ -135,6 +136,7 @@ const fn flags(request: &Request) -> u8 {
 }
 
 impl WireRequest {
+    /// The request, without what stands behind it.
     pub(super) fn into_request(self) -> Option<Request> {
         let has = |flag: u8| self.flags & flag != 0;
         let rare = self.rare.unwrap_or_default();
@@ -170,6 +172,7 @@ impl WireRequest {
                 pushed: rare.pushed,
                 signed: rare.signed,
                 device: rare.device,
+                further: Further::default(),
             },
             requested_at: Timestamp::from_millis(self.requested_at),
             binding: self.binding,

@@ -6,6 +6,7 @@ pub(crate) mod authorization_details;
 mod claims;
 mod dpop_jkt;
 mod fapi;
+mod further;
 mod hints;
 mod lengths;
 mod max_age;
@@ -100,6 +101,7 @@ pub(crate) fn parse(checked: &Checked<'_>) -> Result<Parsed, Refusal> {
         pushed: checked.how.pushed.is_some(),
         signed: checked.how.signed,
         device: false,
+        further: further::read(checked),
     };
     Ok(Parsed { response_type, scope, audience, code_challenge, prompt, max_age, claims, details })
 }

@@ -1,9 +1,11 @@
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret};
+use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, SessionId, Timestamp};
 
 use super::*;
 use crate::client::fake::client;
+use crate::flow::ParkedFlow;
+use crate::flow::fake::request;
 
 #[derive(Default)]
 struct Shelf(Mutex<Vec<ParkedFlow>>);
@@ -40,6 +42,63 @@ fn given() -> Given {
     let sources = (Arc::new(OsRng) as _, Arc::clone(&clock) as _);
     let flows = FlowSealer::new(sealer, Arc::clone(&shelf) as _, sources, Lifetime::minutes(30), 100_000);
     Given { flows, clock, shelf }
+}
+
+fn asking(parameters: &[(&str, &str)], id_token_hint: Option<String>) -> AwaitingLogin {
+    let mut request = request();
+    let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    request.details.further = Further { parameters: parameters.collect(), id_token_hint };
+    AwaitingLogin { request, known: None, session: SessionId::from_bytes([4; 16]) }
+}
+
+#[tokio::test]
+async fn a_flow_of_the_version_before_is_opened() {
+    let Given { flows, .. } = given();
+    let flow = asking(&[], None);
+    let later = WireKnown::new(flow.session, None);
+    let before = (&WireRequest::from(&flow.request), &later);
+    let challenge = flows.seal_bytes(Purpose::LoginChallenge, Place::Inline, &before);
+    assert_eq!(flows.open_login_challenge(&challenge).await.unwrap(), flow);
+    let handle = flows.park(&postcard::to_stdvec(before.0).unwrap(), Timestamp::NEVER).await.unwrap();
+    let challenge = flows.seal_bytes(Purpose::LoginChallenge, Place::RequestParked, &(handle, &later));
+    let opened = flows.open_login_challenge(&challenge).await.unwrap();
+    assert_eq!(opened.request, Request { parked: Some(handle), ..flow.request });
+}
+
+#[tokio::test]
+async fn a_hint_is_kept_where_it_fits_into_the_url_and_in_no_store() {
+    let Given { flows, shelf, .. } = given();
+    for (length, fits) in [(500, true), (1_100, true), (3_000, false)] {
+        let hint = "h".repeat(length);
+        let flow = asking(&[("tenant", "acme")], Some(hint.clone()));
+        let challenge = flows.seal_login_challenge(&flow, None).await.unwrap();
+        assert!(challenge.len() <= MAX_IN_URL && shelf.0.lock().is_empty(), "{length}");
+        let further = flows.open_login_challenge(&challenge).await.unwrap().request.details.further;
+        assert_eq!(further.parameters, flow.request.details.further.parameters);
+        assert_eq!(further.id_token_hint, Some(hint).filter(|_| fits));
+    }
+    let flow = asking(&[("long", &"x".repeat(2_000))], Some("hint".to_owned()));
+    let challenge = flows.seal_login_challenge(&flow, None).await.unwrap();
+    assert_eq!(shelf.0.lock().len(), 1);
+    let further = flows.open_login_challenge(&challenge).await.unwrap().request.details.further;
+    assert_eq!(further, Further { id_token_hint: None, ..flow.request.details.further });
+}
+
+#[tokio::test]
+async fn who_may_park_no_more_begins_a_flow_of_which_pages_are_shown_less() {
+    let Given { flows, shelf, .. } = given();
+    let network = Some(IpAddr::from([192, 0, 2, 1]));
+    let mut flow = asking(&[("long", &"x".repeat(2_000))], None);
+    for _ in 0..MOST_PARKED.0 {
+        flows.seal_login_challenge(&flow, network).await.unwrap();
+    }
+    let challenge = flows.seal_login_challenge(&flow, network).await.unwrap();
+    assert_eq!(shelf.0.lock().len(), MOST_PARKED.0 as usize);
+    let opened = flows.open_login_challenge(&challenge).await.unwrap().request;
+    assert_eq!(opened.details.further, Further::default());
+    flow.request.state = Some("s".repeat(2_000));
+    let refused = flows.seal_login_challenge(&flow, network).await;
+    assert!(matches!(refused, Err(FlowError::QuotaReached)));
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod consent;
 mod expiry;
 mod parked;
 mod prompt;
+mod request_url;
 mod sealed;
 mod session;
 mod single_use;

@@ -1,0 +1,62 @@
+//! Requests that no browser has come with yet: pushed ones, and those of devices.
+
+use std::net::IpAddr;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sluice_crypto::Purpose;
+use sluice_primitives::Timestamp;
+
+use super::{FlowError, FlowSealer, MAX_IN_URL, Place};
+use crate::client::Client;
+use crate::flow::state::Request;
+use crate::flow::wire::WireRequest;
+
+impl FlowSealer {
+    /// Seals a pushed authorization request, for which there is no flow yet: one that begins is parked anew. A request that
+    /// has to be parked counts for the client, or for the network that a public client is in.
+    pub(crate) async fn seal_pushed<T: Serialize + Sync>(
+        &self,
+        pushed: &T,
+        (client, address): (&Client, Option<IpAddr>),
+        expires_at: Timestamp,
+    ) -> Result<String, FlowError> {
+        let sealed = self.seal_bytes(Purpose::PushedRequest, Place::Inline, pushed);
+        if sealed.len() <= MAX_IN_URL {
+            return Ok(sealed);
+        }
+        if !self.limit.allows(client, address, self.clock.now()) {
+            return Err(FlowError::QuotaReached);
+        }
+        let bytes = postcard::to_stdvec(pushed).map_err(|_| FlowError::Content)?;
+        let handle = self.park(&bytes, expires_at).await?;
+        Ok(self.seal_bytes(Purpose::PushedRequest, Place::AllParked, &handle))
+    }
+
+    /// Opens a pushed authorization request.
+    pub(crate) async fn open_pushed<T: DeserializeOwned>(&self, sealed: &str) -> Result<T, FlowError> {
+        let bytes = self.sealer.open(Purpose::PushedRequest, sealed)?;
+        let content = |_| FlowError::Content;
+        match bytes.split_first() {
+            Some((0, body)) => postcard::from_bytes(body).map_err(content),
+            Some((2, body)) => {
+                let handle = postcard::from_bytes(body).map_err(content)?;
+                postcard::from_bytes(&self.fetch(handle).await?).map_err(content)
+            }
+            _ => Err(FlowError::Content),
+        }
+    }
+
+    /// Seals what a device asks for, which no browser has come to yet. The store keeps it.
+    pub(crate) fn seal_device_request(&self, request: &Request) -> Result<String, FlowError> {
+        let bytes = postcard::to_stdvec(&WireRequest::from(request)).map_err(|_| FlowError::Content)?;
+        Ok(self.sealer.seal(Purpose::DeviceRequest, &bytes, &*self.rng))
+    }
+
+    /// Opens what a device asks for.
+    pub(crate) fn open_device_request(&self, sealed: &str) -> Result<Request, FlowError> {
+        let bytes = self.sealer.open(Purpose::DeviceRequest, sealed)?;
+        let wire: WireRequest = postcard::from_bytes(&bytes).map_err(|_| FlowError::Content)?;
+        wire.into_request().ok_or(FlowError::Content)
+    }
+}
