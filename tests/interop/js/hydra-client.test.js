@@ -306,6 +306,7 @@ test('a logout request is shown, rejected and accepted', async () => {
   assert.equal(request.subject, 'alice')
   assert.ok(request.sid)
   assert.equal(request.rp_initiated, true)
+  assert.equal(new URL(request.request_url).searchParams.get('state'), 's')
   assert.equal((await oauth.rejectOAuth2LogoutRequest({ logoutChallenge: rejected })).status, 204)
 
   const logoutChallenge = await challenge(agent, url, 'logout')

@@ -33,7 +33,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let challenge = challenge(&fields, "logout_challenge")?;
     let asked = ui.logout.request(challenge).await?;
     if !visit.browser.binding_keys().hold(asked.logout.id, &asked.logout.binding) {
-        return Err(Problem::NoCookie { restart: Some(asked.request_url) });
+        return Err(Problem::NoCookie { restart: Some(asked.way_out) });
     }
     form(ui, (visit, challenge), &asked).await
 }
@@ -42,7 +42,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "logout_challenge")?;
     if let Err(problem) = visit.check_token(challenge, &fields) {
-        let restart = ui.logout.request(challenge).await.ok().map(|asked| asked.request_url);
+        let restart = ui.logout.request(challenge).await.ok().map(|asked| asked.way_out);
         return Err(problem.restarting_at(restart));
     }
     if fields.get("decision") == Some("accept") {

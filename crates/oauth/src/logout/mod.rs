@@ -2,13 +2,14 @@
 //! 1.0).
 //!
 //! [`service`]: from the request to the end of the session. [`state`]: a logout on its way. [`error`]: refusals.
-//! `notice`: who hears of it. [`outbox`]: back-channel notices that must arrive. [`delivery`]: how they do.
+//! `request_url`: what was asked for, as a URL. `notice`: who hears of it. [`outbox`]: back-channel notices that must arrive. [`delivery`]: how they do.
 
 pub mod delivery;
 pub mod error;
 pub mod metrics;
 mod notice;
 pub mod outbox;
+mod request_url;
 pub mod service;
 pub mod state;
 

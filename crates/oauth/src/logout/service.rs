@@ -10,11 +10,13 @@ use url::Url;
 
 use super::error::{LogoutError, LogoutProblem};
 use super::notice::notices_for;
+use super::request_url::PATH;
 use super::state::Logout;
 use crate::authorization::{Browser, SessionCookie};
 use crate::client::{Client, ClientDirectory};
 use crate::config::{Config, LONGEST_ACCESS_TOKEN};
-use crate::flow::{BindingKey, BindingKeys};
+use crate::flow::sealed::MAX_IN_URL;
+use crate::flow::{BindingKey, BindingKeys, Further};
 use crate::keys::KeyRing;
 use crate::login_session::{EndSessions, LoginSessionRepository};
 use crate::replay::{ReplayKind, ReplayRepository};
@@ -22,6 +24,9 @@ use crate::subject::shown_subject;
 
 /// Longer requests are refused, in bytes.
 const MAX_REQUEST: usize = 16 * 1024;
+/// What is checked of a request; the logout page is shown the rest as it is.
+const KNOWN: &[&str] =
+    &["id_token_hint", "client_id", "post_logout_redirect_uri", "state", "logout_verifier"];
 
 /// What is asked for, after checking.
 #[derive(Debug, Clone)]
@@ -32,6 +37,7 @@ pub struct LogoutRequest {
     client: Option<Arc<Client>>,
     redirect_uri: Option<RedirectUri>,
     state: Option<String>,
+    further: Further,
 }
 
 /// Where the browser goes next.
@@ -62,8 +68,10 @@ pub struct LogoutView {
     pub logout: Logout,
     /// The client that asked.
     pub client: Option<Arc<Client>>,
-    /// The logout request as a URL.
+    /// The logout request as a URL, for a page that an administrator trusts.
     pub request_url: String,
+    /// The same for anybody: where the browser can start again.
+    pub way_out: String,
     /// Until when it can be confirmed.
     pub expires_at: Timestamp,
 }
@@ -117,14 +125,29 @@ impl LogoutService {
             state: request.state,
             requested_at: now,
             binding: key.bind(id),
+            further: request.further,
         };
         if skip {
             return self.end(&logout, browser).await;
         }
         let mut page = self.config.pages.logout.clone();
-        let challenge = logout.seal(Purpose::LogoutChallenge, &self.sealer, &*self.rng);
-        page.query_pairs_mut().append_pair("logout_challenge", &challenge);
+        page.query_pairs_mut().append_pair("logout_challenge", &self.challenge(logout));
         Ok(LogoutStep::Confirm { page: page.into(), binding })
+    }
+
+    /// The logout for its page. What is only shown there is left out where the challenge would be too long for a URL: first the
+    /// id token, then all of it.
+    fn challenge(&self, mut logout: Logout) -> String {
+        let seal = |logout: &Logout| logout.seal(Purpose::LogoutChallenge, &self.sealer, &*self.rng);
+        let mut challenge = seal(&logout);
+        if challenge.len() > MAX_IN_URL && logout.further.id_token_hint.take().is_some() {
+            challenge = seal(&logout);
+        }
+        if challenge.len() > MAX_IN_URL && !logout.further.parameters.is_empty() {
+            logout.further = Further::default();
+            challenge = seal(&logout);
+        }
+        challenge
     }
 
     /// What a logout page is shown.
@@ -132,22 +155,24 @@ impl LogoutService {
         let logout =
             Logout::open(Purpose::LogoutChallenge, challenge, &self.sealer).ok_or(LogoutProblem::Unknown)?;
         let expires_at = logout.requested_at + self.config.lifetimes.flow;
-        let request_url = self.config.issuer.endpoint("/oauth2/sessions/logout");
+        let way_out = logout.way_out(&self.config);
         if self.clock.now() >= expires_at {
-            return Err(LogoutProblem::Gone { redirect_to: request_url });
+            return Err(LogoutProblem::Gone { redirect_to: way_out });
         }
         let client = match &logout.client {
             Some(client) => self.clients.find(client).await?,
             None => None,
         };
-        Ok(LogoutView { logout, client, request_url, expires_at })
+        let request_url = logout.url(&self.config);
+        Ok(LogoutView { logout, client, request_url, way_out, expires_at })
     }
 
     /// The user confirmed; where the browser goes next.
     pub async fn accept(&self, challenge: &str) -> Result<String, LogoutProblem> {
-        let logout = self.request(challenge).await?.logout;
+        let LogoutView { logout, .. } = self.request(challenge).await?;
+        let logout = Logout { further: Further::default(), ..logout };
         let verifier = logout.seal(Purpose::LogoutVerifier, &self.sealer, &*self.rng);
-        Ok(format!("{}?logout_verifier={verifier}", self.config.issuer.endpoint("/oauth2/sessions/logout")))
+        Ok(format!("{}?logout_verifier={verifier}", self.config.issuer.endpoint(PATH)))
     }
 
     /// The user stays signed in.
@@ -273,7 +298,9 @@ impl LogoutService {
             _ => own,
         };
         let state = parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned);
-        Ok(LogoutRequest { session, proven, client, redirect_uri, state })
+        let id_token_hint = parameters.get("id_token_hint").map(str::to_owned);
+        let further = Further { id_token_hint, ..Further::of(parameters.iter(), KNOWN) };
+        Ok(LogoutRequest { session, proven, client, redirect_uri, state, further })
     }
 }
 

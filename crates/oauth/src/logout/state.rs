@@ -5,7 +5,7 @@ use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{GrantId, Rng, SessionId, Timestamp};
 use sluice_protocol::{ClientId, RedirectUri, Subject};
 
-use crate::flow::Binding;
+use crate::flow::{Binding, Further};
 
 /// A logout that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Logout {
     pub requested_at: Timestamp,
     /// To which browser it belongs.
     pub binding: Binding,
+    /// What the logout page is shown besides.
+    pub further: Further,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,12 +54,13 @@ impl Logout {
             requested_at: self.requested_at.as_millis(),
             binding: self.binding,
         };
-        sealer.seal(purpose, &postcard::to_stdvec(&wire).unwrap_or_default(), rng)
+        let bytes = self.further.write_behind(&wire, Vec::new()).unwrap_or_default();
+        sealer.seal(purpose, &bytes, rng)
     }
 
     pub(super) fn open(purpose: Purpose, sealed: &str, sealer: &Sealer) -> Option<Self> {
         let bytes = sealer.open(purpose, sealed).ok()?;
-        let wire: Wire = postcard::from_bytes(&bytes).ok()?;
+        let (wire, further): (Wire, _) = Further::read_behind(&bytes).ok()?;
         Some(Self {
             id: GrantId::from_bytes(wire.id),
             session: SessionId::from_bytes(wire.session),
@@ -67,6 +70,7 @@ impl Logout {
             state: wire.state,
             requested_at: Timestamp::from_millis(wire.requested_at),
             binding: wire.binding,
+            further,
         })
     }
 }

@@ -9,7 +9,7 @@ use super::channels::Ear;
 use super::{ask, confirm, log_in, log_out};
 use crate::both_stores::on_both_stores;
 use crate::jwt::claims;
-use crate::legs::{login_request, token};
+use crate::legs::{login_request, parameter, token};
 
 on_both_stores! {
     a_logout_ends_the_session_and_its_tokens,
@@ -20,6 +20,7 @@ on_both_stores! {
     a_user_who_does_not_confirm_stays,
     another_site_cannot_end_a_session_without_the_user,
     a_logout_without_a_session_asks_nobody,
+    a_logout_page_is_shown_all_parameters_of_the_request,
 }
 
 const BACK: &str = "https://app.test/goodbye";
@@ -214,5 +215,48 @@ async fn a_logout_without_a_session_asks_nobody(backend: Backend) {
     assert_eq!(ask(&mut browser, &asked).await.location().as_str(), "https://app.test/goodbye?state=s");
     let page = browser.submit("/oauth2/sessions/logout", &asked).await;
     assert_eq!((page.status.as_u16(), page.location().path()), (303, "/oauth2/sessions/logout"));
+    sluice.node.stop().await;
+}
+
+async fn a_logout_page_is_shown_all_parameters_of_the_request(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let mut metadata = metadata();
+    metadata["id_token_signed_response_alg"] = json!("ES256");
+    let client = sluice.client(&metadata).await;
+    let mut browser = sluice.browser();
+    let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice"})).await;
+    let asked = [
+        ("post_logout_redirect_uri", BACK),
+        ("state", "a state & more"),
+        ("ui_locales", "cs en"),
+        ("tenant", "acme & sons"),
+    ];
+    let hinted = [asked.as_slice(), &[("id_token_hint", token(&tokens, "id_token"))]].concat();
+    let challenge = ask(&mut browser, &hinted).await.expect("logout_challenge");
+    let path = format!("/admin/oauth2/auth/requests/logout?logout_challenge={challenge}");
+    let request = sluice.ask_json(Method::GET, &path, None, 200).await;
+    let url = request["request_url"].as_str().unwrap();
+    assert!(url.starts_with("http://sluice.test/oauth2/sessions/logout?"), "{url}");
+    for (name, value) in hinted {
+        assert_eq!(parameter(url, name), value);
+    }
+    // Whoever has the challenge is shown the way out, and not the id token.
+    sluice.advance(Lifetime::minutes(30));
+    let gone = sluice.ask_json(Method::GET, &path, None, 410).await;
+    let again = gone["redirect_to"].as_str().unwrap();
+    assert!(!again.contains("id_token_hint"), "{again}");
+    for (name, value) in asked {
+        assert_eq!(parameter(again, name), value);
+    }
+    browser.visit(again).await.expect("logout_challenge");
+    // What would make the challenge too long for a URL is left out of it.
+    let long = "x".repeat(1_500);
+    let asked = [("client_id", client.id.as_str()), ("state", "s"), ("long", long.as_str())];
+    let challenge = ask(&mut browser, &asked).await.expect("logout_challenge");
+    assert!(challenge.len() <= 1_500, "{}", challenge.len());
+    let path = format!("/admin/oauth2/auth/requests/logout?logout_challenge={challenge}");
+    let request = sluice.ask_json(Method::GET, &path, None, 200).await;
+    let url = request["request_url"].as_str().unwrap();
+    assert_eq!((parameter(url, "state").as_str(), url.contains("long")), ("s", false), "{url}");
     sluice.node.stop().await;
 }
