@@ -34,7 +34,7 @@ struct ConsentRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<ClientBody<'a>>,
     request_url: &'a str,
-    login_challenge: &'a str,
+    login_challenge: String,
     login_session_id: String,
     acr: &'a str,
     amr: &'a [String],
@@ -55,7 +55,7 @@ impl<'a> ConsentSessionBody<'a> {
             oidc_context: json!({}),
             client: client.map(ClientBody::from),
             request_url: "",
-            login_challenge: "",
+            login_challenge: id.clone(),
             login_session_id: grant.session.map(|session| session.to_string()).unwrap_or_default(),
             acr: grant.claims.acr.as_deref().unwrap_or_default(),
             amr: &grant.claims.amr,

@@ -61,7 +61,8 @@ pub(crate) struct ConsentRequestBody<'a> {
     oidc_context: OidcContext<'a>,
     client: &'a RawValue,
     request_url: String,
-    login_challenge: &'a str,
+    /// The id of the flow: the challenge itself is too long to be carried on.
+    login_challenge: String,
     login_session_id: String,
     acr: &'a str,
     amr: &'a [String],
@@ -88,7 +89,7 @@ impl<'a> ConsentRequestBody<'a> {
             oidc_context: OidcContext::from(&flow.request),
             client,
             request_url: answer.request_url(),
-            login_challenge: "",
+            login_challenge: flow.request.flow.to_string(),
             login_session_id: flow.login.session.to_string(),
             acr: flow.login.acr.as_deref().unwrap_or_default(),
             amr: &flow.login.amr,

@@ -14,6 +14,7 @@ on_both_stores! {
     a_flow_that_starts_again_has_all_parameters_but_the_id_token,
     what_is_beyond_the_bounds_is_not_shown_and_does_no_harm,
     an_unknown_parameter_that_stands_twice_is_refused,
+    a_consent_request_says_which_login_it_follows,
 }
 
 fn names(url: &str) -> Vec<String> {
@@ -102,5 +103,24 @@ async fn an_unknown_parameter_that_stands_twice_is_refused(backend: Backend) {
     let twice = [Change::With("tenant", "acme"), Change::Twice("tenant", "other")];
     let page = sluice.browser().visit(&asked(&client, &twice)).await;
     assert_eq!((page.status.as_u16(), page.location), (400, None));
+    sluice.node.stop().await;
+}
+
+async fn a_consent_request_says_which_login_it_follows(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let (mut browser, mut seen) = (sluice.browser(), Vec::new());
+    for subject in ["alice", "bob"] {
+        let challenge = browser.begin(&client, &Authorize::default()).await;
+        let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");
+        let login = sluice.ask_json(Method::GET, &path, None, 200).await;
+        let verifier = accept_login(&sluice, &challenge, &json!({"subject": subject})).await;
+        let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+        let consent = consent_request(&sluice, &challenge).await;
+        assert_eq!(consent["login_challenge"], consent["consent_request_id"]);
+        assert_eq!(consent["login_session_id"], login["session_id"]);
+        seen.push(consent["login_challenge"].as_str().unwrap().to_owned());
+    }
+    assert!(seen[0].len() == 36 && seen[0] != seen[1], "{seen:?}");
     sluice.node.stop().await;
 }
