@@ -1,4 +1,5 @@
-//! Login, consent and logout requests as Hydra spells them.
+//! Login, consent and logout requests as Hydra spells them. Like in Hydra, `null` in what a page sends says
+//! the same as nothing.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -140,10 +141,10 @@ fn words(text: &str) -> Vec<&str> {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct AcceptLoginBody {
-    subject: String,
-    remember: bool,
-    remember_for: i64,
-    extend_session_lifespan: bool,
+    subject: Option<String>,
+    remember: Option<bool>,
+    remember_for: Option<i64>,
+    extend_session_lifespan: Option<bool>,
     acr: Option<String>,
     amr: Option<Vec<String>>,
     context: Option<Value>,
@@ -154,10 +155,10 @@ pub(crate) struct AcceptLoginBody {
 impl From<AcceptLoginBody> for AcceptLogin {
     fn from(body: AcceptLoginBody) -> Self {
         Self {
-            subject: body.subject,
-            remember: body.remember,
-            remember_for: body.remember_for,
-            extend_session_lifespan: body.extend_session_lifespan,
+            subject: body.subject.unwrap_or_default(),
+            remember: body.remember.unwrap_or_default(),
+            remember_for: body.remember_for.unwrap_or_default(),
+            extend_session_lifespan: body.extend_session_lifespan.unwrap_or_default(),
             acr: body.acr,
             amr: body.amr.unwrap_or_default(),
             context: body.context,
@@ -174,8 +175,8 @@ impl From<AcceptLoginBody> for AcceptLogin {
 pub(crate) struct AcceptConsentBody {
     grant_scope: Option<Vec<String>>,
     grant_access_token_audience: Option<Vec<String>>,
-    remember: bool,
-    remember_for: i64,
+    remember: Option<bool>,
+    remember_for: Option<i64>,
     session: Option<SessionBody>,
     context: Option<Value>,
     /// What is granted in detail (RFC 9396 §2); beyond Hydra.
@@ -196,8 +197,8 @@ impl From<AcceptConsentBody> for AcceptConsent {
         Self {
             grant_scope: body.grant_scope.unwrap_or_default(),
             grant_audience: body.grant_access_token_audience.unwrap_or_default(),
-            remember: body.remember,
-            remember_for: body.remember_for,
+            remember: body.remember.unwrap_or_default(),
+            remember_for: body.remember_for.unwrap_or_default(),
             id_token: session.id_token.unwrap_or_default(),
             access_token: session.access_token.unwrap_or_default(),
             context: body.context,
@@ -255,6 +256,45 @@ impl<'a> LogoutRequestBody<'a> {
             client: view.client.as_deref().map(ClientBody::from),
             requested_at: rfc3339(view.logout.requested_at),
             expires_at: rfc3339(view.expires_at),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admin::json_body::read_json;
+
+    #[test]
+    fn null_says_the_same_as_nothing() {
+        let login = br#"{"subject": "a", "remember": null, "remember_for": null, "extend_session_lifespan": null, "acr": null,
+            "amr": null, "context": null, "force_subject_identifier": null, "identity_provider_session_id": null}"#;
+        let login = AcceptLogin::from(read_json::<AcceptLoginBody>(login).unwrap());
+        let expected = AcceptLogin { subject: "a".to_owned(), ..AcceptLogin::default() };
+        assert_eq!(format!("{login:?}"), format!("{expected:?}"));
+        let login = AcceptLogin::from(read_json::<AcceptLoginBody>(br#"{"subject": null}"#).unwrap());
+        assert_eq!(login.subject, "");
+        let consent = br#"{"grant_scope": null, "grant_access_token_audience": null, "remember": null, "remember_for": null,
+            "session": {"access_token": null, "id_token": null}, "context": null, "authorization_details": null}"#;
+        for consent in [consent.as_slice(), br#"{"session": null}"#] {
+            let consent = AcceptConsent::from(read_json::<AcceptConsentBody>(consent).unwrap());
+            assert_eq!(format!("{consent:?}"), format!("{:?}", AcceptConsent::default()));
+        }
+        let rejection =
+            br#"{"error": null, "error_description": null, "error_hint": null, "status_code": null}"#;
+        let rejection = RejectFlow::from(read_json::<RejectBody>(rejection).unwrap());
+        assert_eq!((rejection.error.as_str(), rejection.description.as_str()), ("", ""));
+    }
+
+    #[test]
+    fn what_is_of_another_type_is_refused_by_its_name() {
+        for (body, named) in [
+            (r#"{"subject": "a", "remember": "yes"}"#, "remember: "),
+            (r#"{"subject": "a", "remember_for": "1h"}"#, "remember_for: "),
+            (r#"{"subject": 5}"#, "subject: "),
+        ] {
+            let refused = read_json::<AcceptLoginBody>(body.as_bytes()).err().unwrap();
+            assert!(refused.contains(named), "{refused}");
         }
     }
 }
