@@ -105,7 +105,8 @@ fn endpoints(config: &Config) -> Endpoints {
     let endpoint = |path: &str| config.issuer.endpoint(path);
     let address =
         |told: &Option<Url>, path: &str| told.as_ref().map_or_else(|| endpoint(path), Url::to_string);
-    let registers = config.policies.dynamic_registration.enabled;
+    // Clients may register elsewhere, whether or not they may here.
+    let registers = config.policies.dynamic_registration.enabled || announced.registration_endpoint.is_some();
     Endpoints {
         authorization_endpoint: address(&announced.authorization_endpoint, "/oauth2/auth"),
         token_endpoint: address(&announced.token_endpoint, "/oauth2/token"),

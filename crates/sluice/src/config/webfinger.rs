@@ -27,7 +27,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "oidc_discovery.client_registration_url",
         Kind::UrlReference,
-        "Another address of the client registration endpoint.",
+        "Another address of the client registration endpoint, which is announced also where clients may not register here.",
     ),
     Key::hydra(
         "oidc_discovery.userinfo_url",

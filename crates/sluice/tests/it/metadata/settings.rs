@@ -10,7 +10,7 @@ use crate::client_id_metadata_document::Host;
 use crate::jwt::claims;
 use crate::legs::token;
 use crate::oidc_claims::{told, with_built_in_pages};
-use crate::rfc7591::{ENABLED, register};
+use crate::rfc7591::{ENABLED, application, register};
 
 /// The settings, and the entries that they change.
 type Changes = (&'static [(&'static str, &'static str)], &'static [&'static str]);
@@ -74,6 +74,18 @@ async fn an_endpoint_that_is_not_announced_is_not_there() {
     assert!(!server.said.contains_key("registration_endpoint"));
     assert_eq!(register(&server.sluice, None, &json!({})).await.status, 404);
     server.sluice.node.stop().await;
+}
+
+/// Clients may register at another service, whether or not they may here.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_else_clients_register_is_announced() {
+    let elsewhere = ("webfinger.oidc_discovery.client_registration_url", "https://register.test/clients");
+    for (settings, status) in [(&[elsewhere][..], 404), (&[elsewhere, ENABLED][..], 201)] {
+        let server = Server::with(settings).await;
+        assert_eq!(server.said["registration_endpoint"], elsewhere.1);
+        assert_eq!(register(&server.sluice, None, &application()).await.status, status);
+        server.sluice.node.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
