@@ -7,6 +7,7 @@ use sluice_protocol::Subject;
 
 use super::people::mailed_code;
 use super::world::{ALICE, Answer, World, form};
+use crate::ui::web_url;
 
 impl World {
     async fn decided(&self, answer: &Answer) -> Decision<Consent> {
@@ -51,6 +52,32 @@ async fn of_a_client_that_describes_itself_the_host_is_shown_for_a_device_too() 
     let shown = world.get(&page).await.body;
     assert!(shown.contains("it comes from <strong><bdi>app.example</bdi>"), "{shown}");
     assert!(!shown.contains("you return to"), "{shown}");
+}
+
+/// An administrator may have written anything there.
+#[tokio::test]
+async fn what_a_client_shows_is_a_link_only_where_it_is_an_address_of_the_web() {
+    for (text, is_link) in [
+        ("https://links.example/about", true),
+        ("http://links.example/about", true),
+        ("links.example", false),
+        ("//links.example/about", false),
+        ("file:///etc/links.example", false),
+        ("javascript:links.example", false),
+        ("data:image/png;base64,iVBORw0KGgo=", false),
+    ] {
+        let world = World::new().await;
+        let request = Request { client: world.client_that_shows(text).await, ..world.request() };
+        let page = world.at_consent_of(request, ("somebody".parse().unwrap(), None), false).await;
+        let shown = world.get(&page).await;
+        assert_eq!(shown.status, StatusCode::OK);
+        assert_eq!(shown.body.contains(&format!("href=\"{text}\"")), is_link, "{text}: {}", shown.body);
+        assert!(is_link || !shown.body.contains(text), "{text}: {}", shown.body);
+        assert_eq!(web_url(text).is_some(), is_link, "what the other pages ask");
+        // Whatever it is, nothing of it is loaded or run.
+        let policy = shown.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'; style-src 'self'; base-uri 'none'"), "{policy}");
+    }
 }
 
 #[tokio::test]

@@ -360,6 +360,14 @@ impl World {
         client.id
     }
 
+    /// A client that shows its users this as each of its links.
+    pub(super) async fn client_that_shows(&self, link: &str) -> ClientId {
+        let [client_uri, logo_uri, policy_uri, tos_uri] = [link; 4].map(str::to_owned);
+        let client = Client { client_uri, logo_uri, policy_uri, tos_uri, ..given::client("linking", "") };
+        self.store.insert(&client).await.unwrap();
+        client.id
+    }
+
     /// A login page's address.
     pub(super) async fn at(&self, page: &str) -> String {
         self.at_with(page, self.request(), None).await

@@ -6,7 +6,7 @@ use sluice_protocol::{GrantType, Scope};
 
 use crate::client::model::{AccessTokenStrategy, Client, Lifespans};
 use crate::client::profile::{ClientSecurity, TokenExchangePolicy};
-use crate::client::registration::{ClientMetadata, RegistrationError};
+use crate::client::registration::{ClientMetadata, RegistrationError, check_own_links};
 use crate::subject::PAIRWISE;
 
 /// Grant types by which a client asks for itself: nobody would be behind such tokens.
@@ -46,6 +46,7 @@ impl Bounds<'_> {
         self.check_grant_types(&metadata.grant_types)?;
         self.check_keys(&metadata.jwks_uri)?;
         check_redirects(&metadata)?;
+        check_own_links(&metadata, self.stored)?;
         let scope = self.scope(&metadata.scope)?;
         let metadata = ClientMetadata { scope, client_secret: None, ..metadata };
         Ok(self.keep(metadata))

@@ -22,6 +22,7 @@ use url::Url;
 pub use credentials::MIN_SECRET;
 pub use error::RegistrationError;
 pub use metadata::{ClientMetadata, ReadMetadata};
+pub(super) use uris::check_own_links;
 pub(crate) use uris::is_loopback;
 
 use super::model::{AccessTokenStrategy, Client, Lifespans};

@@ -281,11 +281,39 @@ fn a_cors_origin_is_an_origin() {
 }
 
 #[test]
-fn links_and_logout_uris_are_web_urls() {
+fn an_administrator_writes_what_a_client_shows_as_text_but_no_script() {
+    let client = |logo_uri: &str, client_uri: &str| {
+        let (logo_uri, client_uri) = (logo_uri.to_owned(), client_uri.to_owned());
+        registered(ClientMetadata { logo_uri, client_uri, ..asking() })
+    };
+    for harmless in
+        ["https://a.example/l", "a.example", "/logo", "//a.example", "mailto:a@a.example", "what: ever", ""]
+    {
+        let client = client(harmless, harmless).unwrap();
+        assert_eq!((client.logo_uri.as_str(), client.client_uri.as_str()), (harmless, harmless));
+    }
+    for image in ["data:image/png;base64,iVBORw0KGgo=", "DATA:Image/svg+xml,<svg/>"] {
+        assert_eq!(client(image, "").unwrap().logo_uri, image);
+        assert!(client("", image).is_err(), "{image}");
+    }
+    for script in [
+        "javascript:alert(1)",
+        " JavaScript:alert(1)",
+        "java\tscript:alert(1)",
+        "vbscript:x",
+        "data:text/html,x",
+        "data:,x",
+        "data:image",
+        "a\u{0}b",
+    ] {
+        assert!(client(script, "").is_err() && client("", script).is_err(), "{script:?}");
+    }
+}
+
+#[test]
+fn logout_uris_are_web_urls() {
     for bad in ["javascript:alert(1)", "data:text/html,x", "/relative"] {
         let bad = bad.to_owned();
-        assert!(registered(ClientMetadata { logo_uri: bad.clone(), ..asking() }).is_err());
-        assert!(registered(ClientMetadata { tos_uri: bad.clone(), ..asking() }).is_err());
         assert!(registered(ClientMetadata { backchannel_logout_uri: bad.clone(), ..asking() }).is_err());
         assert!(registered(ClientMetadata { frontchannel_logout_uri: bad, ..asking() }).is_err());
     }

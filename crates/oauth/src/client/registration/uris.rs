@@ -5,7 +5,10 @@ use url::{Host, Url};
 
 use super::metadata::AskedLogoutUri;
 use super::{ClientMetadata, RegistrationError};
-use crate::client::model::LogoutUri;
+use crate::client::model::{Client, LogoutUri};
+
+/// The one link that is shown as an image, and may be one.
+const LOGO: &str = "logo_uri";
 
 pub(super) fn redirect_uris(asked: &[String]) -> Result<Vec<RedirectUri>, RegistrationError> {
     let parsed = asked.iter().map(|raw| {
@@ -144,20 +147,54 @@ pub(super) fn sector_identifier_uri(metadata: &ClientMetadata) -> Result<Option<
     }
 }
 
-/// Links are shown to users, so they must not be scripts.
-pub(super) fn check_links(metadata: &ClientMetadata) -> Result<(), RegistrationError> {
-    let links = [
+/// What a client shows its users, by its name.
+fn links(metadata: &ClientMetadata) -> [(&'static str, &str); 4] {
+    [
         ("client_uri", &metadata.client_uri),
-        ("logo_uri", &metadata.logo_uri),
+        (LOGO, &metadata.logo_uri),
         ("policy_uri", &metadata.policy_uri),
         ("tos_uri", &metadata.tos_uri),
-    ];
-    match links.iter().find(|(_, link)| !link.is_empty() && web_url(link).is_none()) {
+    ]
+}
+
+/// Links are shown to users, so they must not be scripts. An administrator may write anything else, as with Hydra; a page makes
+/// a link of it only if it is an address of the web.
+pub(super) fn check_links(metadata: &ClientMetadata) -> Result<(), RegistrationError> {
+    match links(metadata).into_iter().find(|(field, link)| is_harmful(field, link)) {
+        Some((field, _)) => {
+            let hint = "must not be a script or a document, or hold control characters.";
+            Err(RegistrationError::metadata(format!("Field {field} {hint}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The links of a client that describes itself are addresses of the web, or what an administrator gave it.
+pub(in crate::client) fn check_own_links(
+    metadata: &ClientMetadata,
+    stored: Option<&Client>,
+) -> Result<(), RegistrationError> {
+    let given = stored.map(|own| [&own.client_uri, &own.logo_uri, &own.policy_uri, &own.tos_uri]);
+    let is_given = |link: &str| given.is_some_and(|given| given.into_iter().any(|own| own == link));
+    let refused = |link: &str| !link.is_empty() && web_url(link).is_none() && !is_given(link);
+    match links(metadata).into_iter().find(|(_, link)| refused(link)) {
         Some((field, _)) => {
             Err(RegistrationError::metadata(format!("Field {field} must be an https:// or http:// URL.")))
         }
         None => Ok(()),
     }
+}
+
+/// Whether a browser that follows this link would run what it says. The scheme is read as browsers do, who look past
+/// spaces; control characters, which they look past as well, are no part of any link.
+fn is_harmful(field: &str, link: &str) -> bool {
+    let scheme = link.trim_start().split_once(':').map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
+    let harmful = scheme.is_some_and(|(scheme, rest)| match scheme.as_str() {
+        "javascript" | "vbscript" => true,
+        "data" => field != LOGO || !rest.get(..6).is_some_and(|kind| kind.eq_ignore_ascii_case("image/")),
+        _ => false,
+    });
+    harmful || link.contains(char::is_control)
 }
 
 pub(super) fn web_url(raw: &str) -> Option<Url> {

@@ -32,6 +32,19 @@ fn what_only_an_administrator_decides_is_refused() {
 }
 
 #[test]
+fn links_lead_to_the_web_unless_an_administrator_gave_others() {
+    let logo = |uri: &str| asked(|asked| asked.logo_uri = uri.to_owned());
+    let image = "data:image/png;base64,iVBORw0KGgo=";
+    for bad in ["app.example", "ftp://app.example/logo.png", "/logo.png", image] {
+        assert!(INVITED.restrict(logo(bad)).is_err(), "{bad}");
+    }
+    assert!(OPEN.restrict(logo("https://app.example/logo.png")).is_ok());
+    let own = crate::client::Client { logo_uri: image.to_owned(), ..fake::client("app") };
+    let bounds = Bounds { stored: Some(&own), ..OPEN };
+    assert!(bounds.restrict(logo(image)).is_ok() && bounds.restrict(logo("app.example")).is_err());
+}
+
+#[test]
 fn anybody_gets_no_scope_beyond_the_default() {
     let scope = |asked_for: &str| {
         OPEN.restrict(asked(|asked| asked.scope = asked_for.to_owned())).map(|kept| kept.scope)
