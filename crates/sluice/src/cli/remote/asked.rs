@@ -61,6 +61,7 @@ impl Noun for Import {
         console: &mut Console<'_>,
     ) -> Result<Answer, RemoteError> {
         match self {
+            Self::Client(args) => client::import(args, &connection.admin(console)?).await,
             Self::Jwk(args) => import::import(args, &connection.admin(console)?).await,
             Self::Identities(_) => Err(RemoteError::Usage(
                 "people are imported into the database, not through a server".to_owned(),

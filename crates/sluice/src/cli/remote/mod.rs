@@ -48,7 +48,7 @@ pub(crate) enum RemoteCommand {
     Update(Verb<Update>),
     /// Delete clients, keys, people, or the access tokens of a client
     Delete(Verb<Delete>),
-    /// Bring keys or people along from files
+    /// Bring clients, keys or people along from files
     Import(Verb<Import>),
     /// List, rotate and import the keys that the server signs with
     Keys(Verb<Keys>),
@@ -145,6 +145,9 @@ pub(crate) enum Delete {
 /// What can be imported.
 #[derive(Subcommand)]
 pub(crate) enum Import {
+    /// Register clients from JSON files, with the ids and secrets that they have there
+    #[command(name = "oauth2-client", visible_alias = "client", aliases = ["oauth2-clients", "clients"])]
+    Client(client::ImportArgs),
     /// Add keys from JSON, PEM or DER files to a set
     #[command(name = "jwk", visible_alias = "jwks")]
     Jwk(import::ImportArgs),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::cli::remote::error::RemoteError;
 
 /// The name that stands for the standard input.
-const STANDARD_INPUT: &str = "-";
+pub(super) const STANDARD_INPUT: &str = "-";
 
 /// A client as a JSON file.
 #[derive(Clone, Args)]
@@ -25,14 +25,17 @@ impl DocumentArgs {
         let Some(path) = &self.file else { return Ok(None) };
         let failed = |reason: String| RemoteError::File { path: path.clone(), reason };
         let text = read(path).map_err(|error| failed(error.to_string()))?;
-        // The error says where, not what: the file may hold a secret.
-        serde_json::from_slice(&text).map(Some).map_err(|error| {
-            failed(format!("it is no JSON object (line {}, column {})", error.line(), error.column()))
-        })
+        serde_json::from_slice(&text).map(Some).map_err(|error| failed(no_json("object", &error)))
     }
 }
 
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+/// Where a file is something else. Not what: it may hold a secret.
+pub(super) fn no_json(what: &str, error: &serde_json::Error) -> String {
+    format!("it is no JSON {what} (line {}, column {})", error.line(), error.column())
+}
+
+/// The file, or the standard input.
+pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     if path.as_os_str() != STANDARD_INPUT {
         return std::fs::read(path);
     }

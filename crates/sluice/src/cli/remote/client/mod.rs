@@ -1,9 +1,10 @@
-//! Clients: `create`, `get`, `list`, `update`, `delete`, `rotate client-secret`.
+//! Clients: `create`, `get`, `list`, `update`, `delete`, `import`, `rotate client-secret`.
 //!
-//! [`fields`]: the flags that describe a client. [`document`]: a client as a file.
+//! [`fields`]: the flags that describe a client. [`document`]: a client as a file. [`from_files`]: any number of them.
 
 mod document;
 mod fields;
+mod from_files;
 
 use clap::Args;
 use reqwest::Method;
@@ -15,6 +16,8 @@ use crate::cli::output::{Answer, text};
 use crate::cli::value;
 use document::DocumentArgs;
 use fields::FieldArgs;
+pub(crate) use from_files::ImportArgs;
+pub(super) use from_files::import;
 
 const HEADER: &[&str] =
     &["CLIENT ID", "CLIENT SECRET", "GRANT TYPES", "RESPONSE TYPES", "SCOPE", "AUDIENCE", "REDIRECT URIS"];
@@ -89,10 +92,7 @@ pub(super) async fn get(args: &IdsArgs, server: &Server) -> Result<Answer, Remot
     for id in &args.ids {
         clients.push(server.get(&["admin", "clients", id], &[]).await?.into_json()?);
     }
-    Ok(match <[Value; 1]>::try_from(clients) {
-        Ok([client]) => one(client),
-        Err(clients) => Answer::list(HEADER, clients.iter().map(cells).collect(), clients.into()),
-    })
+    Ok(all(clients))
 }
 
 pub(super) async fn list(args: &ListArgs, server: &Server) -> Result<Answer, RemoteError> {
@@ -135,6 +135,14 @@ pub(super) async fn delete(args: &IdsArgs, server: &Server) -> Result<Answer, Re
 pub(super) async fn rotate_secret(args: &RotateSecretArgs, server: &Server) -> Result<Answer, RemoteError> {
     let reply = server.post(&["admin", "clients", &args.id, "secrets", "rotate"]).await?;
     Ok(one(reply.into_json()?))
+}
+
+/// One client in full, or any number of them as a list.
+fn all(clients: Vec<Value>) -> Answer {
+    match <[Value; 1]>::try_from(clients) {
+        Ok([client]) => one(client),
+        Err(clients) => Answer::list(HEADER, clients.iter().map(cells).collect(), clients.into()),
+    }
 }
 
 fn one(client: Value) -> Answer {

@@ -185,6 +185,78 @@ async fn what_could_not_be_deleted_is_told_and_the_rest_is_deleted() {
     assert_eq!(stub.run("sluice delete client a").await.out, "ID  a\n");
 }
 
+/// Answers with the client that it is sent, but refuses that with the id `taken`.
+async fn registry() -> Stub {
+    Stub::start(|asked| match asked.json()["client_id"].as_str() {
+        Some("taken") => reply(409, &json!({ "error": "taken" })),
+        _ => reply(201, &asked.json()),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn clients_are_imported_from_files_with_their_ids_and_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("one"), photos().to_string()).unwrap();
+    std::fs::write(path("list"), json!([{ "client_id": "a" }, { "client_id": "b" }]).to_string()).unwrap();
+    // As `hydra list clients --format json` prints them.
+    let listed = json!({ "items": [{ "client_id": "c" }], "next_page_token": "", "is_last_page": true });
+    std::fs::write(path("listed"), listed.to_string()).unwrap();
+    let stub = registry().await;
+    let line = format!("sluice import oauth2-client {} {} {}", path("one"), path("list"), path("listed"));
+    let outcome = stub.run(&format!("{line} --format json")).await;
+    let expected = json!([photos(), { "client_id": "a" }, { "client_id": "b" }, { "client_id": "c" }]);
+    assert_eq!((outcome.exit, outcome.err.as_str()), (Exit::Success, ""));
+    assert_eq!(serde_json::from_str::<Value>(&outcome.out).unwrap(), expected);
+    let asked = stub.asked();
+    assert!(asked.iter().all(|asked| asked.line == "POST /admin/clients"), "{asked:?}");
+    assert_eq!(asked.iter().map(super::stub::Asked::json).collect::<Vec<_>>(), *expected.as_array().unwrap());
+    let alone = stub.run(&format!("sluice import client {}", path("one"))).await;
+    assert!(alone.out.starts_with("CLIENT ID       photos\nCLIENT SECRET   s3cret\n"), "{}", alone.out);
+}
+
+#[tokio::test]
+async fn what_cannot_be_imported_is_told_and_the_rest_is_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let clients = json!([{ "client_id": "a" }, { "client_id": "taken" }, { "client_id": "b" }]);
+    std::fs::write(path("list"), clients.to_string()).unwrap();
+    std::fs::write(path("broken"), "hunter2").unwrap();
+    std::fs::write(path("number"), "1").unwrap();
+    let stub = registry().await;
+    let [broken, missing, number, list] = ["broken", "missing", "number", "list"].map(path);
+    let outcome = stub.run(&format!("sluice import clients {broken} {missing} {number} {list} -q")).await;
+    assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Failure, "a\nb\n"));
+    let errors: Vec<_> = outcome.err.lines().collect();
+    assert_eq!(errors.len(), 4, "{errors:?}");
+    assert_eq!(
+        errors[0],
+        format!("error: cannot use {broken}: it is no JSON client or list (line 1, column 1)")
+    );
+    assert!(errors[1].starts_with(&format!("error: cannot use {missing}: ")), "{}", errors[1]);
+    assert_eq!(
+        errors[2],
+        format!("error: cannot use {number}: it holds neither a client nor a list of clients")
+    );
+    assert_eq!(errors[3], "error: taken: taken (409 Conflict)");
+}
+
+#[tokio::test]
+async fn a_client_without_an_id_is_told_by_its_place_in_the_file() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), r#"[{"client_name": "one"}, {"client_name": "two"}]"#).unwrap();
+    let stub = Stub::answering(400, json!({ "error": "invalid_client_metadata" })).await;
+    let path = file.path().display();
+    let outcome = stub.run(&format!("sluice import oauth2-client {path}")).await;
+    assert_eq!(outcome.exit, Exit::Failure);
+    assert!(
+        outcome.err.contains(&format!("error: client 2 of {path}: invalid_client_metadata")),
+        "{}",
+        outcome.err
+    );
+}
+
 #[tokio::test]
 async fn a_rotated_secret_is_shown() {
     let stub = Stub::answering(200, photos()).await;
