@@ -284,7 +284,7 @@ fn a_cors_origin_is_an_origin() {
 fn an_administrator_writes_what_a_client_shows_as_text_but_no_script() {
     let client = |logo_uri: &str, client_uri: &str| {
         let (logo_uri, client_uri) = (logo_uri.to_owned(), client_uri.to_owned());
-        registered(ClientMetadata { logo_uri, client_uri, ..asking() })
+        registered(ClientMetadata { client_uri, logo_uri, ..asking() })
     };
     for harmless in
         ["https://a.example/l", "a.example", "/logo", "//a.example", "mailto:a@a.example", "what: ever", ""]
