@@ -33,9 +33,12 @@ pub enum SigningAlgorithm {
     ES384,
     /// ECDSA on P-521 with SHA-512.
     ES512,
-    /// Ed25519.
+    /// Ed25519. It has two names: this one, which is what is written here, and `Ed25519`.
     EdDSA,
 }
+
+/// The name of EdDSA on the one curve that there is here (RFC 9864 §2.2), which is read as the other one is.
+const ED25519: &str = "Ed25519";
 
 impl SigningAlgorithm {
     /// All of them.
@@ -91,6 +94,9 @@ impl SigningAlgorithm {
 impl FromStr for SigningAlgorithm {
     type Err = UnknownAlgorithm;
     fn from_str(raw: &str) -> Result<Self, UnknownAlgorithm> {
+        if raw == ED25519 {
+            return Ok(Self::EdDSA);
+        }
         Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == raw).ok_or(UnknownAlgorithm)
     }
 }

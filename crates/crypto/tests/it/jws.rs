@@ -9,6 +9,8 @@ const RFC_7515_A1: &str = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJq
 const RFC_7515_A2: &str = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
 const RFC_7515_A3: &str = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
 const RFC_8037_A4: &str = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
+/// The same with the name that RFC 9864 gives the algorithm, made by Python's `cryptography`.
+const RFC_9864: &str = "eyJhbGciOiJFZDI1NTE5In0.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.UxhIYLHGg39NVCLpQAVD_UcfOmnGSCzLFZoXYkLiIbFccmOb_qObsgjzLKsfJw-4NlccUgvYrEHrRbNV0HcZAQ";
 /// Made by Node.js with the P-521 key of these tests.
 const NODE_ES512: &str = "eyJhbGciOiJFUzUxMiJ9.eyJzdWIiOiJhbGljZSJ9.AWv9OLC0xrXj-bG6Pq2d_oJ8WmviRSHXD3p8Mujk85EQixVgE94KRfAmZwnntwARDDfvFEc_Wf0Ykior_GSb3eVDAEiI9JVv9C2ykMx6TgBWuElZ_iQ3AGEv4JKszYE1v2G2jUJqchb4dJhdNPE2NXq2HLr7_2mbRPPC5chOENegNLvi";
 
@@ -53,6 +55,23 @@ fn the_ed25519_token_of_rfc_8037_verifies_and_is_signed_alike() {
     assert_eq!(jws.payload, b"Example of Ed25519 signing");
     let signed = SigningKey::from_jwk(&key).unwrap().sign(None, b"Example of Ed25519 signing").unwrap();
     assert_eq!(signed, RFC_8037_A4);
+}
+
+#[test]
+fn ed25519_has_two_names_in_tokens_and_in_keys() {
+    let plain = r#"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#;
+    let plain: Jwk = serde_json::from_str(plain).unwrap();
+    for alg in [None, Some("EdDSA"), Some("Ed25519")] {
+        let jwk = Jwk { alg: alg.map(str::to_owned), ..plain.clone() };
+        assert_eq!(jwk.signing_algorithm().unwrap(), SigningAlgorithm::EdDSA);
+        let key = VerifyingKey::from_jwk(&jwk).unwrap();
+        for token in [RFC_8037_A4, RFC_9864] {
+            let keys = std::slice::from_ref(&key);
+            assert!(verify(token, keys, &[SigningAlgorithm::EdDSA]).is_ok(), "{alg:?} {token}");
+            assert!(verify(token, keys, &[SigningAlgorithm::ES256]).is_err());
+        }
+    }
+    assert_eq!("Ed25519".parse::<SigningAlgorithm>(), Ok(SigningAlgorithm::EdDSA));
 }
 
 #[test]

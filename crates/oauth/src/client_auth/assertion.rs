@@ -33,7 +33,7 @@ pub(super) struct Assertion {
 }
 
 /// With what an assertion claims to be signed: the one is never taken for the other.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Algorithm {
     Key(SigningAlgorithm),
     Secret(MacAlgorithm),
@@ -46,13 +46,6 @@ impl Algorithm {
         }
         let not_allowed = |_| AssertionError::Signature(VerifyError::AlgorithmNotAllowed);
         name.parse().map(Self::Secret).map_err(not_allowed)
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Key(algorithm) => algorithm.as_str(),
-            Self::Secret(algorithm) => algorithm.as_str(),
-        }
     }
 }
 
@@ -111,7 +104,7 @@ impl AssertionVerifier {
         now: Timestamp,
     ) -> Result<(), ClientAuthError> {
         let algorithm = assertion.algorithm;
-        if client.auth_signing_alg.as_deref().is_some_and(|named| named != algorithm.as_str()) {
+        if client.auth_signing_alg.as_deref().is_some_and(|named| Algorithm::named(named) != Ok(algorithm)) {
             return Err(AssertionError::Algorithm.into());
         }
         let verified = match algorithm {

@@ -59,14 +59,16 @@ pub(super) struct KeySealer {
 }
 
 impl KeySealer {
-    /// The row of a key.
+    /// The row of a key. Its algorithm has the name that stands in what is signed with it.
     pub(super) fn seal(&self, set: &str, jwk: &Jwk, state: KeyState, created_at: Timestamp) -> StoredKey {
-        let json = sluice_primitives::Secret::new(serde_json::to_vec(jwk).unwrap_or_default());
-        let implied = || jwk.signing_algorithm().ok().map(|algorithm| algorithm.to_string());
+        let signs = jwk.signing_algorithm().ok().map(|algorithm| algorithm.to_string());
+        let algorithm = signs.or_else(|| jwk.alg.clone());
+        let named = Jwk { alg: jwk.alg.as_ref().and(algorithm.clone()), ..jwk.clone() };
+        let json = sluice_primitives::Secret::new(serde_json::to_vec(&named).unwrap_or_default());
         StoredKey {
             set: set.to_owned(),
             kid: jwk.kid.clone().unwrap_or_default(),
-            algorithm: jwk.alg.clone().or_else(implied).unwrap_or_default(),
+            algorithm: algorithm.unwrap_or_default(),
             sealed: self.at_rest.seal(Purpose::SigningKey, json.expose(), &*self.rng),
             state,
             created_at,

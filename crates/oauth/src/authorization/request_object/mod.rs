@@ -117,7 +117,7 @@ impl RequestObjects {
     ) -> Result<Map<String, Value>, RequestObjectError> {
         let algorithm: SigningAlgorithm = header.alg.parse().map_err(|_| VerifyError::AlgorithmNotAllowed)?;
         let registered = client.request_object_signing_alg.as_deref();
-        if registered.is_some_and(|registered| registered != algorithm.as_str()) {
+        if registered.is_some_and(|registered| registered.parse::<SigningAlgorithm>() != Ok(algorithm)) {
             return Err(RequestObjectError::Algorithm);
         }
         if client.security.profile.is_fapi() && !FAPI.contains(&algorithm) {

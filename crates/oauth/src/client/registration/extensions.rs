@@ -33,7 +33,18 @@ pub(super) fn formats(metadata: &ClientMetadata) -> Result<ResponseFormats, Regi
     if let Some(how) = &asked.request_object_encryption {
         check_encryption("request_object_encryption", how, &REQUEST_OBJECT_ALGORITHMS)?;
     }
-    Ok(asked.clone())
+    Ok(ResponseFormats {
+        authorization_signing_alg: as_written(asked.authorization_signing_alg.as_deref()),
+        introspection_signing_alg: as_written(asked.introspection_signing_alg.as_deref()),
+        access_token_signing_alg: as_written(asked.access_token_signing_alg.as_deref()),
+        ..asked.clone()
+    })
+}
+
+/// An algorithm by the name that stands in what is signed with it.
+fn as_written(algorithm: Option<&str>) -> Option<String> {
+    let algorithm: SigningAlgorithm = algorithm?.parse().ok()?;
+    Some(algorithm.to_string())
 }
 
 /// What requests of the client mean where they say nothing.

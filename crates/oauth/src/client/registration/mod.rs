@@ -222,8 +222,12 @@ fn request_object_alg(metadata: &ClientMetadata) -> Result<Option<String>, Regis
 }
 
 fn signing_alg(field: &str, asked: &str, one_of: &str) -> Result<Option<String>, RegistrationError> {
-    if asked.is_empty() || asked.parse::<SigningAlgorithm>().is_ok() {
-        return Ok(filled(asked.to_owned()));
+    if asked.is_empty() {
+        return Ok(None);
+    }
+    if let Ok(algorithm) = asked.parse::<SigningAlgorithm>() {
+        // By the name that stands in what is signed with it.
+        return Ok(Some(algorithm.to_string()));
     }
     let known = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).join(", ");
     Err(RegistrationError::metadata(format!("Field {field} can be {one_of}{known}.")))

@@ -64,6 +64,19 @@ async fn an_assertion_authenticates_once() {
 }
 
 #[tokio::test]
+async fn an_algorithm_with_two_names_is_registered_by_either() {
+    let key = key(SigningAlgorithm::EdDSA, "k");
+    for (alg, jwk) in [("EdDSA", "Ed25519"), ("Ed25519", "EdDSA")] {
+        let given = given();
+        let registered = Jwk { alg: Some(jwk.to_owned()), ..key.clone() };
+        let token_endpoint_auth_signing_alg = alg.to_owned();
+        let metadata = ClientMetadata { token_endpoint_auth_signing_alg, ..with_keys(&[&registered]) };
+        given.client(metadata, Vec::new());
+        assert!(answer(&given, sign(&key, &json!({})), NOW).await.is_ok(), "{alg} {jwk}");
+    }
+}
+
+#[tokio::test]
 async fn each_claim_is_checked() {
     let (given, key, now) = (given(), es256("k"), NOW.as_secs());
     given.client(with_keys(&[&key]), Vec::new());

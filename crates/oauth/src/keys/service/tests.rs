@@ -34,6 +34,17 @@ async fn keys_are_made_for_each_algorithm_and_kept_sealed() {
     assert!(matches!(unknown, Err(KeyServiceError::Algorithm)));
 }
 
+/// Who verifies a token looks for its algorithm in the key.
+#[tokio::test]
+async fn an_algorithm_with_two_names_is_kept_by_the_one_that_tokens_say() {
+    let (service, ring, _) = given().await;
+    let made = service.create("elsewhere", asking("EdDSA", "k")).await.unwrap().keys.remove(0);
+    let named = Jwk { alg: Some("Ed25519".to_owned()), ..made };
+    service.put_key(ID_TOKEN_SET, named).await.unwrap();
+    assert_eq!(service.key(ID_TOKEN_SET, "k").await.unwrap().keys[0].alg.as_deref(), Some("EdDSA"));
+    assert!(ring.id_token_signer(SigningAlgorithm::EdDSA).is_some());
+}
+
 #[tokio::test]
 async fn a_key_without_a_name_is_given_one() {
     let (service, ..) = given().await;
