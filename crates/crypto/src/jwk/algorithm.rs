@@ -37,7 +37,7 @@ pub enum SigningAlgorithm {
     EdDSA,
 }
 
-/// The name of EdDSA on the one curve that there is here (RFC 9864 §2.2), which is read as the other one is.
+/// The name of `EdDSA` on the one curve that there is here (RFC 9864 §2.2), which is read as the other one is.
 const ED25519: &str = "Ed25519";
 
 impl SigningAlgorithm {

@@ -4,7 +4,7 @@
 WITH oldest AS MATERIALIZED (
     SELECT origin, counter, kind, key, at, expires_at
     FROM revocation
-    WHERE kind <> 1 ORDER BY expires_at LIMIT 1000
+    WHERE kind + 0 <> 1 ORDER BY expires_at LIMIT 1000
 ),
 passed AS MATERIALIZED (
     SELECT o.origin, o.counter, o.kind, o.key, o.at

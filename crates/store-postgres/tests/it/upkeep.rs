@@ -30,6 +30,18 @@ async fn markers_and_changes_that_have_to_go_are_found_by_indexes_of_their_own()
     assert!(forget.contains("Index Scan using revocation_wide_expiry"), "{forget}");
 }
 
+#[tokio::test]
+async fn the_last_of_the_wide_markers_is_found_by_time_and_each_of_them_by_its_key() {
+    let (_fixture, client) = planner().await;
+    let (redeem, rotate) =
+        (include_str!("../../src/grant/redeem_code.sql"), include_str!("../../src/grant/rotate_refresh.sql"));
+    for (sql, values) in [(redeem, "'{}','{}','{}','{}'"), (rotate, "'{}','{}','{}','{}','{}','{}'")] {
+        let plan = plan(&client, sql, values).await;
+        assert_eq!(plan.matches("Backward using revocation_wide ").count(), 1, "{plan}");
+        assert_eq!(plan.matches("using revocation_target ").count(), 5, "{plan}");
+    }
+}
+
 /// Markers of another node: 2,500 of grants, 2,500 of subjects that have expired, 2,500 of subjects that have not.
 async fn append_many(client: &Client) {
     let origin = NodeId::generate(Timestamp::default(), &OsRng).as_uuid();
