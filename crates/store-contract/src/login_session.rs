@@ -8,7 +8,7 @@
 
 use sluice_commit::StoreError;
 use sluice_oauth::grant::{GrantClaims, GrantRepository};
-use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository};
+use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository, SessionClient};
 use sluice_oauth::logout::{LogoutNotice, OutboxRepository};
 use sluice_primitives::{Lifetime, SessionId};
 use sluice_token::Target;
@@ -23,8 +23,13 @@ async fn find(store: &impl LoginSessionRepository, session: &LoginSession, now: 
     store.find(session.id, given::at(now)).await.unwrap()
 }
 
-async fn end(store: &impl LoginSessionRepository, which: EndSessions, now: i64, notices: Vec<LogoutNotice>) {
-    store.end(which, given::at(now), given::at(9000), notices).await.unwrap();
+async fn end(
+    store: &impl LoginSessionRepository,
+    which: EndSessions,
+    now: i64,
+    notices: Vec<LogoutNotice>,
+) -> Vec<(SessionId, SessionClient)> {
+    store.end(which, given::at(now), given::at(9000), notices).await.unwrap()
 }
 
 /// The session that is found equals the one that was inserted.
@@ -241,7 +246,9 @@ pub async fn an_ended_session_is_gone_marked_and_told(fixture: &impl Fixture) {
         subject: session.subject.clone(),
         session: session.id,
     };
-    end(&*store, EndSessions::One(session.id), 20, vec![notice.clone()]).await;
+    let told = end(&*store, EndSessions::One(session.id), 20, vec![notice.clone()]).await;
+    let shop = SessionClient { client: given::client_id("shop"), shown_subject: None };
+    assert_eq!(told, [(session.id, shop)], "who took part in the end");
     assert_eq!(find(&*store, &session, 21).await, None);
     assert!(find(&*store, &other, 21).await.is_some());
     assert_eq!(store.participants(&EndSessions::One(session.id)).await.unwrap(), []);
@@ -260,7 +267,11 @@ pub async fn all_sessions_of_a_subject_end_with_one_marker(fixture: &impl Fixtur
     for session in [&one, &other, &bobs] {
         insert(&*store, session).await;
     }
-    end(&*store, EndSessions::Subject(given::subject("alice")), 20, Vec::new()).await;
+    for session in [&one, &bobs] {
+        take_part(&*store, session.id, "shop", true).await;
+    }
+    let told = end(&*store, EndSessions::Subject(given::subject("alice")), 20, Vec::new()).await;
+    assert_eq!(told.iter().map(|(session, _)| *session).collect::<Vec<_>>(), [one.id]);
     assert_eq!((find(&*store, &one, 21).await, find(&*store, &other, 21).await), (None, None));
     assert!(find(&*store, &bobs, 21).await.is_some());
     let targets: Vec<_> = given::markers(&*store).await.into_iter().map(|marker| marker.target).collect();

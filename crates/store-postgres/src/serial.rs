@@ -63,6 +63,11 @@ impl<'a> Transaction<'a> {
 }
 
 impl Committed {
+    /// The rows that the first statement returned.
+    pub(crate) fn first(&self) -> &[Row] {
+        self.rows.first().map_or(&[], Vec::as_slice)
+    }
+
     /// The rows that the last statement returned.
     pub(crate) fn last(&self) -> &[Row] {
         self.rows.last().map_or(&[], Vec::as_slice)

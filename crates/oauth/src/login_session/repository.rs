@@ -93,13 +93,14 @@ pub trait LoginSessionRepository: Send + Sync {
     /// Ends sessions: their rows go, one marker is appended (session or subject, which revokes nothing that
     /// authenticated after `now`), and the notices are put into the outbox, all in one transaction. With a subject who is a
     /// person of the identity service go the sessions there that the marker covers: it expires, and they would revive.
+    /// Answers with who took part in the end, which may be more than a moment before.
     async fn end(
         &self,
         which: EndSessions,
         now: Timestamp,
         marker_expires_at: Timestamp,
         notices: Vec<LogoutNotice>,
-    ) -> Result<(), StoreError>;
+    ) -> Result<Vec<(SessionId, SessionClient)>, StoreError>;
 
     /// Deletes at most `limit` sessions that expired before `now`, with their participants; how many it was.
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;

@@ -10,7 +10,7 @@ use sluice_token::{Marker, RevocationSet, Target};
 use super::repository::{EndSessions, LoginSession, LoginSessionRepository};
 use crate::client::ClientDirectory;
 use crate::config::{Config, LONGEST_ACCESS_TOKEN};
-use crate::logout::notices_for;
+use crate::logout::ending::Ending;
 
 /// Ends sessions on behalf of an administrator, or of their person.
 pub struct LoginSessionService {
@@ -62,14 +62,14 @@ impl LoginSessionService {
     /// # Errors
     /// [`StoreError`] if the store cannot do it now.
     pub async fn end_at(&self, which: EndSessions, now: Timestamp) -> Result<(), StoreError> {
-        let ended = self.sessions.participants(&which).await?;
-        let (notices, _) = notices_for(&ended, &self.clients, self.config.issuer.as_str()).await?;
-        let target = match &which {
-            EndSessions::One(session) => Target::Session(*session),
-            EndSessions::Subject(subject) => Target::Subject(subject.clone()),
-        };
         let expires_at = now + LONGEST_ACCESS_TOKEN;
-        self.sessions.end(which, now, expires_at, notices).await?;
+        let issuer = self.config.issuer.as_str();
+        let ending = Ending { sessions: &*self.sessions, clients: &self.clients, issuer };
+        ending.end(&which, now, expires_at).await?;
+        let target = match which {
+            EndSessions::One(session) => Target::Session(session),
+            EndSessions::Subject(subject) => Target::Subject(subject),
+        };
         self.revocations.apply(&Marker { target, at: now, expires_at });
         Ok(())
     }

@@ -2,9 +2,11 @@
 //! 1.0).
 //!
 //! [`service`]: from the request to the end of the session. [`state`]: a logout on its way. [`error`]: refusals.
-//! `request_url`: what was asked for, as a URL. `notice`: who hears of it. [`outbox`]: back-channel notices that must arrive. [`delivery`]: how they do.
+//! `request_url`: what was asked for, as a URL. `ending`: the end itself; `notice`: who hears of it. [`outbox`]: back-channel notices that
+//! must arrive. [`delivery`]: how they do.
 
 pub mod delivery;
+pub(crate) mod ending;
 pub mod error;
 pub mod metrics;
 mod notice;
@@ -16,7 +18,6 @@ pub mod state;
 pub use delivery::LogoutDelivery;
 pub use error::{LogoutError, LogoutProblem};
 pub use metrics::DeliveryMetrics;
-pub use notice::notices_for;
 pub use outbox::{LeasedNotice, LogoutNotice, OutboxRepository};
 pub use service::{LogoutRequest, LogoutService, LogoutStep, LogoutView};
 pub use state::Logout;

@@ -11,7 +11,7 @@ use crate::client::{Client, ClientDirectory};
 use crate::login_session::{EndedSession, SessionClient};
 
 /// Notices for the back channel, and addresses for frames of the front channel.
-pub async fn notices_for(
+pub(super) async fn notices_for(
     ended: &[EndedSession],
     clients: &ClientDirectory,
     issuer: &str,

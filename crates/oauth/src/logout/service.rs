@@ -8,8 +8,8 @@ use sluice_protocol::{ClientId, Parameters, RedirectUri, Subject};
 use sluice_token::{Marker, RevocationSet, Target};
 use url::Url;
 
+use super::ending::Ending;
 use super::error::{LogoutError, LogoutProblem};
-use super::notice::notices_for;
 use super::request_url::PATH;
 use super::state::Logout;
 use crate::authorization::{Browser, SessionCookie};
@@ -244,11 +244,10 @@ impl LogoutService {
     /// Ends one session, with its tokens; what its clients want to be loaded in frames.
     async fn end_session(&self, session: SessionId) -> Result<Vec<Url>, LogoutError> {
         let now = self.clock.now();
-        let which = EndSessions::One(session);
-        let ended = self.sessions.participants(&which).await?;
-        let (notices, frames) = notices_for(&ended, &self.clients, self.config.issuer.as_str()).await?;
         let expires_at = now + LONGEST_ACCESS_TOKEN;
-        self.sessions.end(which, now, expires_at, notices).await?;
+        let issuer = self.config.issuer.as_str();
+        let ending = Ending { sessions: &*self.sessions, clients: &self.clients, issuer };
+        let frames = ending.end(&EndSessions::One(session), now, expires_at).await?;
         self.revocations.apply(&Marker { target: Target::Session(session), at: now, expires_at });
         Ok(frames)
     }

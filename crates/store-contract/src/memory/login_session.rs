@@ -137,9 +137,14 @@ impl LoginSessionRepository for MemoryStore {
         now: Timestamp,
         marker_expires_at: Timestamp,
         notices: Vec<LogoutNotice>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<(SessionId, SessionClient)>, StoreError> {
         self.write(|data| {
             let gone = purge(&mut data.sessions, u32::MAX, |session| includes(&which, session));
+            let of = |session: &SessionId| {
+                let session = *session;
+                data.participants_of(session).into_iter().map(move |client| (session, client))
+            };
+            let participants: Vec<_> = gone.iter().flat_map(of).collect();
             data.forget_participants(&gone);
             let target = match which {
                 EndSessions::One(session) => Target::Session(session),
@@ -156,6 +161,7 @@ impl LoginSessionRepository for MemoryStore {
             for notice in notices {
                 data.notify(notice, now);
             }
+            participants
         })
         .await
     }

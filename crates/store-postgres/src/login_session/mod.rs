@@ -109,7 +109,7 @@ impl LoginSessionRepository for PostgresStore {
         now: Timestamp,
         marker_expires_at: Timestamp,
         notices: Vec<LogoutNotice>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<(SessionId, SessionClient)>, StoreError> {
         let (target, end, id, subject) = match &which {
             EndSessions::One(session) => (Target::Session(*session), END_ONE, Some(session.as_uuid()), ""),
             EndSessions::Subject(subject) => {
@@ -129,7 +129,8 @@ impl LoginSessionRepository for PostgresStore {
             transaction = transaction.then(END_PERSON, vec![person, &at]);
         }
         let transaction = markers.append(transaction);
-        self.serial.commit(&notices.put(transaction, &at)).await.map(drop)
+        let committed = self.serial.commit(&notices.put(transaction, &at)).await?;
+        Ok(committed.first().iter().map(took_part).collect::<Result<_, _>>()?)
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
@@ -198,6 +199,12 @@ fn gather(rows: &[Row]) -> Result<Vec<EndedSession>, Unreadable> {
 fn participant(client: &str, row: &Row) -> Result<SessionClient, Unreadable> {
     let client = client.parse().map_err(|cause| unreadable(&cause))?;
     Ok(SessionClient { client, shown_subject: column(row, 3)? })
+}
+
+/// Who took part in a session that ended.
+fn took_part(row: &Row) -> Result<(SessionId, SessionClient), Unreadable> {
+    let client = column::<&str>(row, 1)?.parse().map_err(|cause| unreadable(&cause))?;
+    Ok((SessionId::from_uuid(column(row, 0)?), SessionClient { client, shown_subject: column(row, 2)? }))
 }
 
 fn read(row: &Row) -> Result<LoginSession, Unreadable> {

@@ -27,7 +27,8 @@ const PARTICIPANTS: &str = include_str!("participants.sql");
 const END_ONE: &str = include_str!("end_one.sql");
 const END_SUBJECT: &str = include_str!("end_subject.sql");
 const FORGET_PARTICIPANTS: &str = include_str!("forget_participants.sql");
-const FORGET_PARTICIPANTS_OF_SUBJECT: &str = include_str!("forget_participants_of_subject.sql");
+const END_PARTICIPANTS: &str = include_str!("end_participants.sql");
+const END_PARTICIPANTS_OF_SUBJECT: &str = include_str!("end_participants_of_subject.sql");
 const EXPIRED: &str = include_str!("expired.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
@@ -165,14 +166,15 @@ impl LoginSessionRepository for SqliteStore {
         now: Timestamp,
         marker_expires_at: Timestamp,
         notices: Vec<LogoutNotice>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<(SessionId, SessionClient)>, StoreError> {
         let rng = self.rng();
         let notices: Vec<NewNotice> =
             notices.into_iter().map(|notice| NewNotice::new(notice, now, &*rng)).collect();
         self.write(move |write| {
-            let target = end(write, &which, now)?;
+            let (target, participants) = end(write, &which, now)?;
             write.mark(&Marker { target, at: now, expires_at: marker_expires_at })?;
-            notices.iter().try_for_each(|notice| notice.insert(write))
+            notices.iter().try_for_each(|notice| notice.insert(write))?;
+            Ok(participants)
         })
         .await
     }
@@ -196,28 +198,39 @@ impl LoginSessionRepository for SqliteStore {
     }
 }
 
-/// Deletes the rows of sessions that end; the target of their marker. Those of a subject that began after `now` stay, as
+/// Deletes the rows of sessions that end; the target of their marker, and who took part. Those of a subject that began after `now` stay, as
 /// the marker does not cover them. It does cover the sessions that the subject has as a person of the identity service: it
 /// expires, and they must not revive.
-fn end(write: &mut Write<'_>, which: &EndSessions, now: Timestamp) -> Result<Target, SqliteError> {
+fn end(
+    write: &mut Write<'_>,
+    which: &EndSessions,
+    now: Timestamp,
+) -> Result<(Target, Vec<(SessionId, SessionClient)>), SqliteError> {
     match which {
         EndSessions::One(session) => {
-            write.delete("session_client", FORGET_PARTICIPANTS, [session.as_bytes()])?;
+            let participants =
+                write.deleted("session_client", END_PARTICIPANTS, [session.as_bytes()], participant)?;
             write.delete("login_session", END_ONE, [session.as_bytes()])?;
-            Ok(Target::Session(*session))
+            Ok((Target::Session(*session), participants))
         }
         EndSessions::Subject(subject) => {
             let values = (subject.as_str(), now.as_millis());
-            write.delete("session_client", FORGET_PARTICIPANTS_OF_SUBJECT, values)?;
+            let participants =
+                write.deleted("session_client", END_PARTICIPANTS_OF_SUBJECT, values, participant)?;
             write.delete("login_session", END_SUBJECT, values)?;
             let person = subject.as_str().parse::<IdentityId>().ok();
             // A UUID can be written in more ways than one; a person is called by one.
             if let Some(person) = person.filter(|person| person.to_string() == subject.as_str()) {
                 identity_session::forget_until(write, person, now)?;
             }
-            Ok(Target::Subject(subject.clone()))
+            Ok((Target::Subject(subject.clone()), participants))
         }
     }
+}
+
+fn participant(row: &Row<'_>) -> Result<(SessionId, SessionClient), SqliteError> {
+    let client = SessionClient { client: row::parsed(row, 1)?, shown_subject: row.get(2)? };
+    Ok((SessionId::from_bytes(row.get(0)?), client))
 }
 
 fn clients(row: &Row<'_>, column: usize) -> Result<Vec<SessionClient>, SqliteError> {

@@ -1,0 +1,91 @@
+//! Sessions end, and everybody who took part in them is told: also who joined them while their end was under way.
+
+use sluice_commit::StoreError;
+use sluice_primitives::{SessionId, Timestamp};
+use sluice_protocol::Subject;
+use url::Url;
+
+use super::notice::notices_for;
+use crate::client::ClientDirectory;
+use crate::login_session::{EndSessions, EndedSession, LoginSessionRepository, SessionClient};
+
+/// Where sessions are, and who hears of their end.
+#[derive(Clone, Copy)]
+pub(crate) struct Ending<'a> {
+    pub(crate) sessions: &'a dyn LoginSessionRepository,
+    pub(crate) clients: &'a ClientDirectory,
+    pub(crate) issuer: &'a str,
+}
+
+impl Ending<'_> {
+    /// Ends sessions as of `now`; what their clients want to be loaded in frames.
+    pub(crate) async fn end(
+        self,
+        which: &EndSessions,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+    ) -> Result<Vec<Url>, StoreError> {
+        let before = self.sessions.participants(which).await?;
+        let (notices, mut frames) = notices_for(&before, self.clients, self.issuer).await?;
+        let ended = self.sessions.end(which.clone(), now, marker_expires_at, notices).await?;
+        let (notices, more) = notices_for(&late(which, &before, ended), self.clients, self.issuer).await?;
+        if !notices.is_empty() {
+            // What has ended ends no more than once; what is new are the notices.
+            self.sessions.end(which.clone(), now, marker_expires_at, notices).await?;
+        }
+        frames.extend(more);
+        Ok(frames)
+    }
+}
+
+/// Who took part in the end and had not before.
+fn late(
+    which: &EndSessions,
+    before: &[EndedSession],
+    ended: Vec<(SessionId, SessionClient)>,
+) -> Vec<EndedSession> {
+    let mut late = Vec::new();
+    for (session, client) in ended {
+        let known = before.iter().find(|known| known.session == session);
+        if known.is_some_and(|known| known.clients.iter().any(|other| other.client == client.client)) {
+            continue;
+        }
+        if let Some(subject) = known.map(|known| &known.subject).or_else(|| subject_of(which)) {
+            late.push(EndedSession { session, subject: subject.clone(), clients: vec![client] });
+        }
+    }
+    late
+}
+
+const fn subject_of(which: &EndSessions) -> Option<&Subject> {
+    match which {
+        EndSessions::One(_) => None,
+        EndSessions::Subject(subject) => Some(subject),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(name: &str) -> SessionClient {
+        SessionClient { client: name.parse().unwrap(), shown_subject: None }
+    }
+
+    #[test]
+    fn who_joined_while_sessions_ended_is_told_and_nobody_twice() {
+        let (one, other) = (SessionId::from_bytes([1; 16]), SessionId::from_bytes([2; 16]));
+        let alice: Subject = "alice".parse().unwrap();
+        let ended = |session, clients: &[&str]| EndedSession {
+            session,
+            subject: alice.clone(),
+            clients: clients.iter().map(|name| client(name)).collect(),
+        };
+        let before = [ended(one, &["shop"])];
+        let at_the_end = vec![(one, client("shop")), (one, client("bank")), (other, client("shop"))];
+        let of_one = late(&EndSessions::One(one), &before, at_the_end.clone());
+        assert_eq!(of_one, [ended(one, &["bank"])], "of another session nobody knows whose it was");
+        let of_all = late(&EndSessions::Subject(alice.clone()), &before, at_the_end);
+        assert_eq!(of_all, [ended(one, &["bank"]), ended(other, &["shop"])]);
+    }
+}
