@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sluice_commit::StoreError;
 use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Clock, GrantId, Rng, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Parameters, RedirectUri, Subject};
@@ -159,10 +160,7 @@ impl LogoutService {
         if self.clock.now() >= expires_at {
             return Err(LogoutProblem::Gone { redirect_to: way_out });
         }
-        let client = match &logout.client {
-            Some(client) => self.clients.find(client).await?,
-            None => None,
-        };
+        let client = self.client_of(&logout).await?;
         let request_url = logout.url(&self.config);
         Ok(LogoutView { logout, client, request_url, way_out, expires_at })
     }
@@ -222,6 +220,15 @@ impl LogoutService {
         Ok(LogoutStep::Done { frames, continue_to, ends_cookie: own.is_some() })
     }
 
+    /// The client that asked, unless the document that describes it cannot be had now: the logout goes on.
+    async fn client_of(&self, logout: &Logout) -> Result<Option<Arc<Client>>, StoreError> {
+        let Some(id) = &logout.client else { return Ok(None) };
+        match self.clients.find(id).await {
+            Err(why) if why.is_temporary() && self.clients.may_describe(id) => Ok(None),
+            found => found,
+        }
+    }
+
     /// The session that the browser's cookie names, if it is the one that ends, or of the same user.
     async fn own_session(
         &self,
@@ -233,10 +240,7 @@ impl LogoutService {
             return Ok(Some(own.session));
         }
         // Of a session that is not kept only the client's name for the user is known.
-        let client = match &logout.client {
-            Some(client) => self.clients.find(client).await?,
-            None => None,
-        };
+        let client = self.client_of(logout).await?;
         let shown = client.and_then(|client| shown_subject(&client, &own.subject, &self.config));
         Ok((shown.as_deref() == Some(logout.subject.as_str())).then_some(own.session))
     }
