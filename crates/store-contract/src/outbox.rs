@@ -8,7 +8,7 @@
 
 use futures_util::future::join_all;
 use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
-use sluice_oauth::logout::{LeasedNotice, LogoutNotice, OutboxRepository};
+use sluice_oauth::logout::{LeaseRoom, LeasedNotice, LogoutNotice, OutboxRepository};
 use sluice_primitives::Lifetime;
 
 use crate::{Fixture, given};
@@ -31,7 +31,8 @@ async fn notify(store: &impl LoginSessionRepository, count: usize) -> Vec<Logout
 }
 
 async fn lease(store: &impl OutboxRepository, now: i64, limit: u32) -> Vec<LeasedNotice> {
-    store.lease(given::at(now), LEASE, limit).await.unwrap()
+    let room = LeaseRoom { notices: limit, of_a_client: limit };
+    store.lease(given::at(now), LEASE, room).await.unwrap()
 }
 
 /// Every notice is given to one node, until its lease has passed.
@@ -48,6 +49,33 @@ pub async fn a_leased_notice_is_given_to_nobody_else(fixture: &impl Fixture) {
     assert_eq!(given, notices);
     assert_eq!(lease(&*other, 3, 10).await, []);
     assert_eq!(lease(&*other, 31, 10).await.len(), 2);
+}
+
+/// However many notices wait for one client, and however long: they leave room for those of others.
+pub async fn a_client_takes_no_more_than_its_share_of_a_lease(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let notice = |client: &str, number: u32| LogoutNotice {
+        uri: format!("https://{client}.example/logout/{number}").parse().unwrap(),
+        client: given::client_id(client),
+        subject: given::subject("alice"),
+        session: given::session_id(),
+    };
+    for (client, count, due_at) in [("shop", 5, 0), ("bank", 1, 1), ("wiki", 2, 2)] {
+        let notices = (0..count).map(|number| notice(client, number)).collect();
+        let session = EndSessions::One(given::session_id());
+        store.end(session, given::at(due_at), given::at(9000), notices).await.unwrap();
+    }
+    let lease = async |notices| {
+        let room = LeaseRoom { notices, of_a_client: 2 };
+        let leased = store.lease(given::at(3), LEASE, room).await.unwrap();
+        let mut clients: Vec<_> = leased.iter().map(|leased| leased.notice.client.to_string()).collect();
+        clients.sort_unstable();
+        clients
+    };
+    assert_eq!(lease(3).await, ["bank", "shop", "shop"], "those that are due longest");
+    assert_eq!(lease(10).await, ["shop", "shop", "wiki", "wiki"]);
+    assert_eq!(lease(10).await, ["shop"]);
+    assert_eq!(lease(10).await, [""; 0]);
 }
 
 /// Concurrent leases share nothing.
@@ -95,4 +123,18 @@ pub async fn a_dead_letter_is_kept_and_not_sent(fixture: &impl Fixture) {
     let others = lease(&*store, 1_000_000, 10).await;
     assert!(others.iter().all(|other| other.id != leased[0].id));
     assert_eq!(others.len(), 1);
+}
+
+/// Dead letters that are old enough are deleted, and nothing else, however old.
+pub async fn dead_letters_are_purged_in_bounded_steps(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    notify(&*store, 5).await;
+    let leased = lease(&*store, 1, 4).await;
+    for one in &leased {
+        store.failed(one.id, None).await.unwrap();
+    }
+    let purge = async |before, limit| other.purge_notices(given::at(before), limit).await.unwrap();
+    assert_eq!(purge(31, 10).await, 0, "they were due when the lease was over");
+    assert_eq!([purge(32, 3).await, purge(32, 3).await, purge(32, 3).await], [3, 1, 0]);
+    assert_eq!(store.depth().await.unwrap(), (1, 0));
 }

@@ -247,10 +247,12 @@ macro_rules! store_contract {
             }
             outbox {
                 a_leased_notice_is_given_to_nobody_else,
+                a_client_takes_no_more_than_its_share_of_a_lease,
                 concurrent_leases_never_overlap,
                 a_delivered_notice_is_gone,
                 a_failed_notice_is_due_again_at_its_time,
                 a_dead_letter_is_kept_and_not_sent,
+                dead_letters_are_purged_in_bounded_steps,
             }
             overload {
                 a_poisoned_row_fails_alone,

@@ -31,6 +31,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0002_device_and_trust.sql"),
     },
     Migration { version: 3, name: "identities", sql: include_str!("migrations/0003_identities.sql") },
+    Migration {
+        version: 4,
+        name: "notices_by_client",
+        sql: include_str!("migrations/0004_notices_by_client.sql"),
+    },
 ];
 
 struct Migration {

@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use url::Url;
 
 use super::metrics::DeliveryMetrics;
-use super::outbox::{LeasedNotice, LogoutNotice, OutboxRepository};
+use super::outbox::{LeaseRoom, LeasedNotice, LogoutNotice, OutboxRepository};
 use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::issuing::algorithm::of_id_tokens;
@@ -24,8 +24,8 @@ use crate::keys::KeyRing;
 const ATTEMPTS: u32 = 12;
 /// How long this node may take for what it leased.
 const LEASE: Lifetime = Lifetime::secs(120);
-/// How many notices are sent at once.
-const AT_ONCE: u32 = 16;
+/// How many notices are sent at once. A client that hangs holds its own places until its time is over, and delays the others' next by that.
+const ROOM: LeaseRoom = LeaseRoom { notices: 64, of_a_client: 8 };
 
 /// Sends a logout token to a client.
 #[async_trait]
@@ -75,17 +75,27 @@ struct LogoutToken<'a> {
 }
 
 impl LogoutDelivery {
-    /// Delivers what is due; how many notices were tried. Progress is in the store: a crash repeats but never loses.
-    pub async fn round(&self) -> Result<usize, sluice_commit::StoreError> {
-        let due = self.outbox.lease(self.clock.now(), LEASE, AT_ONCE).await?;
-        let tried = due.len();
-        // At once: a client that does not answer delays no other.
-        let outcomes = join_all(due.into_iter().map(|leased| self.deliver(leased))).await;
-        if self.metrics.is_due(tried) {
-            self.metrics.set_depth(self.outbox.depth().await?);
+    /// Delivers all that is due, for as long as `goes_on` says so; how many notices were tried. Progress is in the store: a crash repeats but
+    /// never loses.
+    ///
+    /// # Errors
+    /// [`sluice_commit::StoreError`] if the store cannot do it now.
+    pub async fn run(&self, goes_on: impl Fn() -> bool + Send) -> Result<usize, sluice_commit::StoreError> {
+        let mut tried = 0;
+        loop {
+            let due = self.outbox.lease(self.clock.now(), LEASE, ROOM).await?;
+            let may_be_more = fills(ROOM, &due);
+            tried += due.len();
+            let outcomes = join_all(due.into_iter().map(|leased| self.deliver(leased))).await;
+            let is_over = !may_be_more || !goes_on();
+            if self.metrics.is_due(if is_over { tried } else { 0 }) {
+                self.metrics.set_depth(self.outbox.depth().await?);
+            }
+            outcomes.into_iter().collect::<Result<(), _>>()?;
+            if is_over {
+                return Ok(tried);
+            }
         }
-        outcomes.into_iter().collect::<Result<(), _>>()?;
-        Ok(tried)
     }
 
     async fn deliver(&self, leased: LeasedNotice) -> Result<(), sluice_commit::StoreError> {
@@ -153,8 +163,43 @@ fn address(notice: &LogoutNotice, client: Option<&Client>) -> Option<Url> {
     Some(client?.backchannel_logout.as_ref()?.uri.clone())
 }
 
+/// Whether there was no room for more notices, at least of some client.
+fn fills(room: LeaseRoom, leased: &[LeasedNotice]) -> bool {
+    let full = |places: u32, taken: usize| u32::try_from(taken).is_ok_and(|taken| taken >= places);
+    let of_same_client =
+        |one: &LeasedNotice| leased.iter().filter(|other| other.notice.client == one.notice.client).count();
+    full(room.notices, leased.len()) || leased.iter().any(|one| full(room.of_a_client, of_same_client(one)))
+}
+
 /// 1 s, 4 s, 16 s, … at most 4 h.
 fn back_off(attempts: u32) -> Lifetime {
     let secs = 4_u32.saturating_pow(attempts).min(4 * 3600);
     Lifetime::secs(secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_primitives::SessionId;
+
+    use super::super::outbox::LogoutNotice;
+    use super::*;
+
+    #[test]
+    fn a_lease_that_left_no_room_is_followed_by_another() {
+        let leased = |clients: &[&str]| -> Vec<LeasedNotice> {
+            let notice = |client: &&str| LogoutNotice {
+                uri: "https://shop.example/logout".parse().unwrap(),
+                client: client.parse().unwrap(),
+                subject: "alice".parse().unwrap(),
+                session: SessionId::from_bytes([1; 16]),
+            };
+            let lease = |client| LeasedNotice { id: uuid::Uuid::nil(), notice: notice(client), attempts: 0 };
+            clients.iter().map(lease).collect()
+        };
+        let room = LeaseRoom { notices: 4, of_a_client: 2 };
+        assert!(!fills(room, &leased(&[])));
+        assert!(!fills(room, &leased(&["bank", "mail", "shop"])));
+        assert!(fills(room, &leased(&["bank", "mail", "shop", "wiki"])), "no room for anybody");
+        assert!(fills(room, &leased(&["shop", "shop"])), "no room for this client");
+    }
 }

@@ -18,6 +18,6 @@ pub mod state;
 pub use delivery::LogoutDelivery;
 pub use error::{LogoutError, LogoutProblem};
 pub use metrics::DeliveryMetrics;
-pub use outbox::{LeasedNotice, LogoutNotice, OutboxRepository};
+pub use outbox::{LeaseRoom, LeasedNotice, LogoutNotice, OutboxRepository};
 pub use service::{LogoutRequest, LogoutService, LogoutStep, LogoutView};
 pub use state::Logout;

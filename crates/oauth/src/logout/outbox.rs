@@ -30,15 +30,25 @@ pub struct LeasedNotice {
     pub attempts: u32,
 }
 
+/// How many notices may be taken at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseRoom {
+    /// Of all clients together.
+    pub notices: u32,
+    /// Of each client, so that one that does not answer takes no more places than that.
+    pub of_a_client: u32,
+}
+
 /// The outbox. Every method is one transaction.
 #[async_trait]
 pub trait OutboxRepository: Send + Sync {
-    /// Takes at most `limit` notices that are due; no other node gets them before `lease` has passed.
+    /// Takes as many notices that are due as there is room for, those first that are due longest; no other node gets them before `lease` has
+    /// passed.
     async fn lease(
         &self,
         now: Timestamp,
         lease: Lifetime,
-        limit: u32,
+        room: LeaseRoom,
     ) -> Result<Vec<LeasedNotice>, StoreError>;
 
     /// The notice has arrived.
@@ -47,6 +57,9 @@ pub trait OutboxRepository: Send + Sync {
     /// The notice did not arrive: it is due again at `next`, or, without one, kept as a dead letter.
     async fn failed(&self, id: uuid::Uuid, next: Option<Timestamp>) -> Result<(), StoreError>;
 
-    /// How many notices wait, and how many are dead letters.
+    /// How many notices wait, and how many are dead letters; each is counted to 100,000 at least, and perhaps no further.
     async fn depth(&self) -> Result<(u64, u64), StoreError>;
+
+    /// Deletes at most `limit` dead letters that were due before `before`; how many it was.
+    async fn purge_notices(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
 }

@@ -65,10 +65,11 @@ impl Background {
 
     /// Delivers back-channel logout notices.
     pub(crate) fn deliver_logouts(&self, delivery: Arc<LogoutDelivery>) {
+        let shutdown = self.shutdown.clone();
         self.every(OUTBOX_EVERY, Late::IsCut, move || {
-            let delivery = Arc::clone(&delivery);
+            let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
             async move {
-                if let Err(error) = delivery.round().await {
+                if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
                     warn!(%error, "the outbox cannot be read");
                 }
             }

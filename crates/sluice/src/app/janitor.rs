@@ -7,6 +7,7 @@ use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::flow::ParkedFlowRepository;
 use sluice_oauth::grant::GrantRepository;
 use sluice_oauth::login_session::LoginSessionRepository;
+use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
 use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::{Clock, Lifetime, Timestamp};
@@ -20,8 +21,8 @@ const ROWS: u32 = 1_000;
 const ROUNDS: usize = 1_000;
 /// How often a sweep goes on in one round at most.
 const SWEEPS: usize = 100;
-/// How long a mail that was given up is kept for an operator to look into.
-const DEAD_MAILS: Lifetime = Lifetime::hours(7 * 24);
+/// How long a mail or a logout notice that was given up is kept for an operator to look into.
+const DEAD_LETTERS: Lifetime = Lifetime::hours(7 * 24);
 
 /// What the janitor looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub(crate) struct JanitorKinds {
     pub(crate) markers: bool,
     /// Grants, sessions and trust in issuers.
     pub(crate) grants: bool,
-    /// Parked flows, spent ids, the codes of devices and mails, and mails that are not sent any more.
+    /// Parked flows, spent ids, the codes of devices and mails, and mails and notices that are not sent any more.
     pub(crate) flows: bool,
 }
 
@@ -79,7 +80,8 @@ pub(crate) async fn janitor_round(
         round.note(DeviceCodeRepository::purge_expired(store, before, limit).await);
         round.note(ReplayRepository::purge_expired(store, before, limit).await);
         round.note(CodeRepository::purge_expired(store, before, limit).await);
-        round.note(MailRepository::purge_mails(store, before - DEAD_MAILS, limit).await);
+        round.note(MailRepository::purge_mails(store, before - DEAD_LETTERS, limit).await);
+        round.note(OutboxRepository::purge_notices(store, before - DEAD_LETTERS, limit).await);
     }
     round.end()
 }

@@ -1,13 +1,16 @@
 //! The outbox in memory.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::logout::{LeasedNotice, LogoutNotice, OutboxRepository};
+use sluice_oauth::logout::{LeaseRoom, LeasedNotice, LogoutNotice, OutboxRepository};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Lifetime, OsRng, Timestamp};
+use sluice_protocol::ClientId;
 use uuid::Uuid;
 
-use super::{Data, MemoryStore};
+use super::{Data, MemoryStore, count, due_first, purge};
 
 #[derive(Debug)]
 pub(super) struct Row {
@@ -22,6 +25,20 @@ impl Data {
         let id = Uuid::from_bytes(random_bytes(&OsRng));
         self.outbox.insert(id, Row { notice, due_at: now, attempts: 0, dead: false });
     }
+
+    /// The notices that there is room for.
+    fn due_notices(&self, now: Timestamp, room: LeaseRoom) -> Vec<Uuid> {
+        let mut by_client: BTreeMap<&ClientId, Vec<(Timestamp, Uuid)>> = BTreeMap::new();
+        for (id, row) in self.outbox.iter().filter(|(_, row)| !row.dead && row.due_at <= now) {
+            by_client.entry(&row.notice.client).or_default().push((row.due_at, *id));
+        }
+        let shares = by_client.into_values().flat_map(|mut notices| {
+            notices.sort_unstable();
+            notices.truncate(usize::try_from(room.of_a_client).unwrap_or(usize::MAX));
+            notices
+        });
+        due_first(shares, room.notices)
+    }
 }
 
 #[async_trait]
@@ -30,17 +47,16 @@ impl OutboxRepository for MemoryStore {
         &self,
         now: Timestamp,
         lease: Lifetime,
-        limit: u32,
+        room: LeaseRoom,
     ) -> Result<Vec<LeasedNotice>, StoreError> {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         self.write(|data| {
-            let due = data.outbox.iter_mut().filter(|(_, row)| !row.dead && row.due_at <= now);
-            due.take(limit)
-                .map(|(id, row)| {
-                    row.due_at = now + lease;
-                    LeasedNotice { id: *id, notice: row.notice.clone(), attempts: row.attempts }
-                })
-                .collect()
+            let mut leased = Vec::new();
+            for id in data.due_notices(now, room) {
+                let Some(row) = data.outbox.get_mut(&id) else { continue };
+                row.due_at = now + lease;
+                leased.push(LeasedNotice { id, notice: row.notice.clone(), attempts: row.attempts });
+            }
+            leased
         })
         .await
     }
@@ -66,5 +82,10 @@ impl OutboxRepository for MemoryStore {
             let waiting = data.outbox.len() - dead;
             (u64::try_from(waiting).unwrap_or(u64::MAX), u64::try_from(dead).unwrap_or(u64::MAX))
         }))
+    }
+
+    async fn purge_notices(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let is_over = |row: &Row| row.dead && row.due_at < before;
+        self.write(|data| count(&purge(&mut data.outbox, limit, is_over))).await
     }
 }

@@ -1,1 +1,3 @@
-SELECT count(*) FILTER (WHERE NOT dead), count(*) FILTER (WHERE dead) FROM outbox
+-- Counts no further than $1.
+SELECT (SELECT count(*) FROM (SELECT 1 FROM outbox WHERE NOT dead LIMIT $1) AS waiting),
+       (SELECT count(*) FROM (SELECT 1 FROM outbox WHERE dead LIMIT $1) AS dead)

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::logout::{LeasedNotice, LogoutNotice, OutboxRepository};
+use sluice_oauth::logout::{LeaseRoom, LeasedNotice, LogoutNotice, OutboxRepository};
 use sluice_primitives::{Lifetime, SessionId, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -14,6 +14,9 @@ const LEASE: &str = include_str!("lease.sql");
 const DELIVERED: &str = include_str!("delivered.sql");
 const FAILED: &str = include_str!("failed.sql");
 const DEPTH: &str = include_str!("depth.sql");
+const PURGE: &str = include_str!("purge.sql");
+/// How far notices are counted.
+const COUNTED: i64 = 100_000;
 
 #[async_trait]
 impl OutboxRepository for PostgresStore {
@@ -21,10 +24,11 @@ impl OutboxRepository for PostgresStore {
         &self,
         now: Timestamp,
         lease: Lifetime,
-        limit: u32,
+        room: LeaseRoom,
     ) -> Result<Vec<LeasedNotice>, StoreError> {
         let until = (now + lease).as_millis();
-        let rows = self.upkeep(LEASE, &[&now.as_millis(), &until, &i64::from(limit)]).await?;
+        let (notices, of_a_client) = (i64::from(room.notices), i64::from(room.of_a_client));
+        let rows = self.upkeep(LEASE, &[&now.as_millis(), &until, &notices, &of_a_client]).await?;
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
 
@@ -37,10 +41,14 @@ impl OutboxRepository for PostgresStore {
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
-        let rows = self.read(DEPTH, &[]).await?;
+        let rows = self.read(DEPTH, &[&COUNTED]).await?;
         let row = rows.first().ok_or_else(|| Unreadable::new("outbox", &"no row"))?;
         let count = |place| column::<i64>(row, place).map(i64::unsigned_abs);
         Ok((count(0)?, count(1)?))
+    }
+
+    async fn purge_notices(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        Ok(self.upkeep(PURGE, &[&before.as_millis(), &i64::from(limit)]).await?.len() as u64)
     }
 }
 

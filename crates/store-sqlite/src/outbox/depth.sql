@@ -1,1 +1,4 @@
-SELECT (SELECT count(*) FROM outbox WHERE dead = 0), (SELECT count(*) FROM outbox WHERE dead = 1)
+-- Counts no further than a hundred thousand: enough to raise an alarm.
+SELECT
+    (SELECT count(*) FROM (SELECT 1 FROM outbox WHERE dead = 0 LIMIT 100000)),
+    (SELECT count(*) FROM (SELECT 1 FROM outbox WHERE dead = 1 LIMIT 100000))

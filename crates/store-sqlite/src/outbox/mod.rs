@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
-use sluice_oauth::logout::{LeasedNotice, LogoutNotice, OutboxRepository};
+use sluice_oauth::logout::{LeaseRoom, LeasedNotice, LogoutNotice, OutboxRepository};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Lifetime, Rng, SessionId, Timestamp};
 use uuid::Uuid;
@@ -18,6 +18,7 @@ const LEASE: &str = include_str!("lease.sql");
 const DELIVERED: &str = include_str!("delivered.sql");
 const FAILED: &str = include_str!("failed.sql");
 const DEPTH: &str = include_str!("depth.sql");
+const PURGE: &str = include_str!("purge.sql");
 
 /// A notice on its way into the outbox.
 pub(crate) struct NewNotice {
@@ -62,9 +63,9 @@ impl OutboxRepository for SqliteStore {
         &self,
         now: Timestamp,
         lease: Lifetime,
-        limit: u32,
+        room: LeaseRoom,
     ) -> Result<Vec<LeasedNotice>, StoreError> {
-        let values = (now.as_millis(), (now + lease).as_millis(), limit);
+        let values = (now.as_millis(), (now + lease).as_millis(), room.notices, room.of_a_client);
         self.write(move |write| write.updated("outbox", LEASE, values, leased)).await
     }
 
@@ -82,5 +83,10 @@ impl OutboxRepository for SqliteStore {
         let depth =
             self.read(move |read| read.row(DEPTH, [], |row| Ok((count(row.get(0)?), count(row.get(1)?)))));
         Ok(depth.await?.unwrap_or_default())
+    }
+
+    async fn purge_notices(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let values = (before.as_millis(), limit);
+        self.write(move |write| Ok(row::count(write.delete("outbox", PURGE, values)?))).await
     }
 }

@@ -9,7 +9,7 @@ use sluice_store_contract::Fixture;
 use crate::fixture::SqliteFixture;
 
 /// What walks over a table: upkeep that no request waits for, counts that end at a number, and a table of a few rows.
-const WALKERS: [&str; 9] = [
+const WALKERS: [&str; 10] = [
     "factor/all_recovery_codes_left.sql",
     "feed/forget_changes.sql",
     "feed/forget_nodes.sql",
@@ -17,6 +17,7 @@ const WALKERS: [&str; 9] = [
     "hardening/backlog.sql",
     "identity_session/expired.sql",
     "login_session/expired.sql",
+    "outbox/depth.sql",
     "parked_flow/park.sql",
     "signing_key/sets.sql",
 ];

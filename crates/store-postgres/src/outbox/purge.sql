@@ -1,0 +1,5 @@
+DELETE FROM outbox
+WHERE id = ANY(ARRAY(
+    SELECT id FROM outbox WHERE dead AND due_at < $1 ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+  ))
+RETURNING 1
