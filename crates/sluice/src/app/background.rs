@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::hearing::Hearing;
-use super::janitor;
+use super::janitor::Janitor;
 use super::stores::Repositories;
 
 /// How often expired rows are looked for.
@@ -57,9 +57,10 @@ impl Background {
 
     /// Deletes what has expired, a little at a time.
     pub(crate) fn tidy(&self, store: Arc<dyn Repositories>, clock: Arc<dyn Clock>) {
+        let janitor = Arc::new(Janitor::new(store, clock));
         self.every(JANITOR_EVERY, Late::IsCut, move || {
-            let (store, clock) = (Arc::clone(&store), Arc::clone(&clock));
-            async move { janitor::tidy(&*store, &*clock).await }
+            let janitor = Arc::clone(&janitor);
+            async move { janitor.tick().await }
         });
     }
 
