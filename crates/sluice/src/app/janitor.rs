@@ -27,7 +27,6 @@ const ROUNDS: usize = 1_000;
 const SWEEPS: usize = 100;
 /// How long a mail or a logout notice that was given up is kept for an operator to look into.
 const DEAD_LETTERS: Lifetime = Lifetime::hours(7 * 24);
-
 /// By how many milliseconds the time of day and the time that has passed may differ from one tick to the next: five minutes.
 const DRIFT: u64 = 5 * 60 * 1_000;
 /// So many ticks in a row must agree after a clock has jumped.

@@ -58,7 +58,7 @@ async fn finders(client: &Client) -> BTreeSet<i32> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_that_waited_in_vain_costs_nobody_the_connection() {
     let fixture = PostgresFixture::start().await;
-    let store = reader(&fixture, Duration::from_millis(300)).await;
+    let store = reader(&fixture, Duration::from_millis(500)).await;
     let watching = connection(fixture.dsn()).await;
     let before = finders(&watching).await;
     assert_eq!(before.len(), 1);

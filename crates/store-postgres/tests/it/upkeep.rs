@@ -87,7 +87,7 @@ async fn a_sweep_forgets_and_marks_more_than_one_statement_takes() {
 #[tokio::test]
 async fn a_pass_whose_end_failed_is_ended_by_the_next_call() {
     let fixture = PostgresFixture::start().await;
-    let impatient = StoreOptions { deadline: Duration::from_millis(300), ..options() };
+    let impatient = StoreOptions { deadline: Duration::from_secs(1), ..options() };
     let store = PostgresStore::connect(fixture.dsn(), impatient).await.unwrap();
     forget_alice(&store).await;
     let client = connection(fixture.dsn()).await;
