@@ -9,7 +9,7 @@
 use sluice_commit::StoreError;
 use sluice_oauth::grant::{GrantClaims, GrantRepository};
 use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository, SessionClient};
-use sluice_oauth::logout::{LogoutNotice, OutboxRepository};
+use sluice_oauth::logout::{LeaseRoom, LogoutNotice, OutboxRepository};
 use sluice_primitives::{Lifetime, SessionId};
 use sluice_token::Target;
 
@@ -255,7 +255,8 @@ pub async fn an_ended_session_is_gone_marked_and_told(fixture: &impl Fixture) {
     let marker = given::markers(&*store).await.pop().unwrap();
     let expected = (Target::Session(session.id), given::at(20), given::at(9000));
     assert_eq!((marker.target, marker.at, marker.expires_at), expected);
-    let leased = store.lease(given::at(21), Lifetime::secs(30), 10).await.unwrap();
+    let room = LeaseRoom { notices: 10, of_a_client: 10 };
+    let leased = store.lease(given::at(21), Lifetime::secs(30), room).await.unwrap();
     assert_eq!(leased.into_iter().map(|leased| leased.notice).collect::<Vec<_>>(), [notice]);
 }
 

@@ -29,7 +29,8 @@ fn wide(grant: &Grant) -> Vec<Target> {
 /// Appends a wide marker at [`MARKED`].
 async fn mark(store: &impl Stores, target: &Target) {
     let (now, expires_at) = (given::at(MARKED), given::at(FORGOTTEN));
-    let end = async |which| LoginSessionRepository::end(store, which, now, expires_at, Vec::new()).await;
+    let end =
+        async |which| LoginSessionRepository::end(store, which, now, expires_at, Vec::new()).await.map(drop);
     let marked = match target.clone() {
         Target::Grant(grant) => store.revoke(grant, now, expires_at).await,
         Target::Session(session) => end(EndSessions::One(session)).await,
