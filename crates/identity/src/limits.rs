@@ -22,7 +22,7 @@ use ipnet::IpNet;
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use sluice_net::{LimitClock, LimitMoment};
-use sluice_primitives::{Clock, IdentityId, Lifetime};
+use sluice_primitives::{Clock, IdentityId, Lifetime, SessionId};
 
 use crate::config::{LimitsConfig, Rate};
 use crate::identity::LoginNameHash;
@@ -53,6 +53,7 @@ pub struct Limits {
     codes_of: Limit<(LoginNameHash, Network)>,
     codes_from: Networks,
     changes: Limit<IdentityId>,
+    passwords: Limit<SessionId>,
     places: Places,
     exempt: Vec<IpNet>,
 }
@@ -72,6 +73,7 @@ impl Limits {
             codes_of: Limit::new(config.codes_per_account, clock),
             codes_from: Networks::new(config.codes_per_network, clock),
             changes: Limit::new(Some(CHANGES), clock),
+            passwords: Limit::new(Some(CHANGES), clock),
             places: Places::default(),
             exempt: config.exempt.clone(),
         }
@@ -156,6 +158,14 @@ impl Limits {
     /// How long to wait.
     pub fn check_change(&self, identity: IdentityId) -> Result<(), Lifetime> {
         self.changes.check(&identity)
+    }
+
+    /// Counts a new password that somebody wants in this session. Whoever has the token of another keeps nobody from it.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn check_password_change(&self, session: SessionId) -> Result<(), Lifetime> {
+        self.passwords.check(&session)
     }
 
     /// A place among those who wait for a slow hash that somebody asks for. No network takes the places of others.

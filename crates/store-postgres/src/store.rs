@@ -217,7 +217,7 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError::Unavailable`] if it does not.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.read(PING, &[]).await.map(drop)
+        self.look(PING, &[]).await.map(drop)
     }
 
     /// Finishes what was submitted, turns away what comes, and closes the connections.
@@ -262,16 +262,20 @@ impl PostgresStore {
         AttemptId::generate(self.clock.now(), &*self.rng).as_uuid()
     }
 
-    /// Runs a statement that reads.
+    /// Runs a statement that reads, for somebody who asks.
     pub(crate) async fn read(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let reader = turn.checked_rem(self.readers.len()).and_then(|place| self.readers.get(place));
-        self.persist(reader.map(Arc::as_ref), sql, params).await
+        self.persist_with_place(self.next_reader(), sql, params).await
+    }
+
+    /// The same for the node itself: the feed, and whether the server answers. There are few of those, and callers, however many, do not
+    /// keep the node from them.
+    pub(crate) async fn look(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        self.persist(self.next_reader(), sql, params).await
     }
 
     /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own.
     pub(crate) async fn write(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let rows = self.persist(self.next_lane(), sql, params).await?;
+        let rows = self.persist_with_place(self.next_lane(), sql, params).await?;
         self.counters.count(Kind::Other, 1, 1);
         Ok(rows)
     }
@@ -283,10 +287,26 @@ impl PostgresStore {
         Ok(rows)
     }
 
+    fn next_reader(&self) -> Option<&Link> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let reader = turn.checked_rem(self.readers.len()).and_then(|place| self.readers.get(place));
+        reader.map(Arc::as_ref)
+    }
+
     fn next_lane(&self) -> Option<&Link> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let lane = turn.checked_rem(self.lanes.len()).and_then(|place| self.lanes.get(place));
         lane.map(|lane| &lane.link)
+    }
+
+    async fn persist_with_place(
+        &self,
+        link: Option<&Link>,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let _place = link.map(Link::place).transpose()?;
+        self.persist(link, sql, params).await
     }
 
     async fn persist(
@@ -296,7 +316,6 @@ impl PostgresStore {
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let link = link.ok_or(StoreError::Unavailable(None))?;
-        let _place = link.place()?;
         let mut tries = Tries::within(self.patience);
         loop {
             match link.query(sql, params).await {

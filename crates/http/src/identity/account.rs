@@ -132,7 +132,8 @@ pub(super) async fn confirm_email(
     body: JsonBody,
 ) -> Result<Response, Problem> {
     let proof = body.read::<ProofBody<'_>>()?.proof(Some(caller.identity))?;
-    went_through(state.accounts.confirm_email_change(caller.identity, &proof, network).await?)?;
+    let who = (caller.identity, caller.session);
+    went_through(state.accounts.confirm_email_change(who, &proof, network).await?)?;
     Ok(done(StatusCode::NO_CONTENT))
 }
 

@@ -64,7 +64,7 @@ impl IdentityState {
     async fn present(&self, caller: &Caller) -> Result<Identity, Problem> {
         let person = self.person(caller).await?;
         // After the record was read: what ends all sessions makes another one of it.
-        if self.sessions.goes_on(caller).await? {
+        if self.sessions.goes_on((caller.identity, caller.session)).await? {
             Ok(person)
         } else {
             Err(Problem::of_token(ProblemKind::InvalidToken))

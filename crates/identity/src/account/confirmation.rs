@@ -84,7 +84,7 @@ impl AccountService {
             None => self.fresh(caller).await?,
         };
         // The record was read before: if all sessions end from here on, it is another one when it is to be changed.
-        if !self.sessions.goes_on(caller).await? {
+        if !self.sessions.goes_on((caller.identity, caller.session)).await? {
             return Err(Denied::Gone.into());
         }
         // After the password: a recovery code is good once.

@@ -1,7 +1,7 @@
 //! E-mail addresses: the proof that somebody reads mail there, and another address. Whether an address is taken is told
 //! to nobody but who reads mail at it.
 
-use sluice_primitives::{IdentityId, Secret};
+use sluice_primitives::{IdentityId, Secret, SessionId};
 use tracing::info;
 
 use super::codes::{MailProof, NewCode, nobody};
@@ -78,14 +78,14 @@ impl AccountService {
         Outcome::of(self.email_change_begun(confirmation, new_email).await)
     }
 
-    /// Sets the address of `caller`, who is signed in, to the one that the code was sent to. The former one is told. Whoever
+    /// Sets the address of `caller`, a person and the session in which they are signed in, to the one that the code was sent to. The former one is told. Whoever
     /// only reads the mail sets nobody's address: others may have asked for it.
     ///
     /// # Errors
     /// [`IdentityError`] if the store cannot do it now.
     pub async fn confirm_email_change(
         &self,
-        caller: IdentityId,
+        caller: (IdentityId, SessionId),
         proof: &MailProof,
         network: Network,
     ) -> Result<Outcome<()>, IdentityError> {
@@ -165,12 +165,15 @@ impl AccountService {
 
     async fn email_changed(
         &self,
-        caller: IdentityId,
+        caller: (IdentityId, SessionId),
         proof: &MailProof,
         network: Network,
     ) -> Result<(), Stop> {
-        let whose = (CodePurpose::ChangeEmail, Some(caller));
+        let whose = (CodePurpose::ChangeEmail, Some(caller.0));
         let (identity, email) = self.take_code(proof, whose, network).await?;
+        if !self.sessions.goes_on(caller).await? {
+            return Err(Denied::Gone.into());
+        }
         let email: Email = email.parse().map_err(|_| Denied::WrongCode)?;
         let now = self.clock.now();
         let new_masked = masked(email.as_str());

@@ -100,10 +100,10 @@ impl AccountService {
     }
 
     async fn password_changed(&self, change: &PasswordChange<'_>) -> Result<Option<TokenPair>, Stop> {
+        // Who showed a passkey is not asked for the password: each use of the token costs a hash.
+        self.limits.check_password_change(change.confirmation.caller.session).map_err(Denied::TooMany)?;
         let identity = self.confirmed(&change.confirmation).await?;
         let network = change.confirmation.network;
-        // Who showed a passkey is not asked for the password: each use of the token costs a hash.
-        self.limits.check_change(identity.id).map_err(Denied::TooMany)?;
         let _place = self.limits.place(network).map_err(Denied::TooMany)?;
         let credential = self.new_credential(&identity, change.new).await?;
         let kept = self.kept(&identity, change.keep).await?;

@@ -1,10 +1,9 @@
 //! Sessions that the store is asked about: those that a browser shows by their id, which its cookie holds sealed, instead of by
 //! tokens; and those of tokens, where much depends on it.
 
-use sluice_primitives::{AttemptId, Lifetime, SessionId};
+use sluice_primitives::{AttemptId, IdentityId, Lifetime, SessionId};
 use tracing::info;
 
-use super::access_token::Caller;
 use super::model::IdentitySession;
 use super::repository::{Rotation, SessionRotation};
 use super::service::SessionService;
@@ -17,14 +16,14 @@ const SEEN: Lifetime = Lifetime::minutes(1);
 const TOGETHER: Lifetime = Lifetime::secs(30);
 
 impl SessionService {
-    /// Whether the caller's session goes on. A token outlives its session: on other nodes for as long as the feed takes, and in a
+    /// Whether this session of this person goes on. A token outlives its session: on other nodes for as long as the feed takes, and in a
     /// request whose body came later than its head.
     ///
     /// # Errors
     /// [`IdentityError::Store`] if the store cannot do it now.
-    pub async fn goes_on(&self, caller: &Caller) -> Result<bool, IdentityError> {
-        let found = self.sessions.find(caller.session, self.clock.now()).await?;
-        Ok(found.is_some_and(|session| session.identity == caller.identity && !self.is_revoked(&session)))
+    pub async fn goes_on(&self, (identity, session): (IdentityId, SessionId)) -> Result<bool, IdentityError> {
+        let found = self.sessions.find(session, self.clock.now()).await?;
+        Ok(found.is_some_and(|session| session.identity == identity && !self.is_revoked(&session)))
     }
 
     /// The session with this id and its person, if it still goes on; it is seen now. The store is asked each time: what has

@@ -18,7 +18,8 @@ async fn begin_change(services: &Services, alice: &Identity, new_email: &str) ->
 }
 
 async fn confirm_change(services: &Services, alice: &Identity, proof: &MailProof) -> Outcome<()> {
-    services.account.confirm_email_change(alice.id, proof, network()).await.unwrap()
+    let session = services.caller(alice, &["pwd"]).await.session;
+    services.account.confirm_email_change((alice.id, session), proof, network()).await.unwrap()
 }
 
 async fn verify(services: &Services, proof: &MailProof) -> Outcome<sluice_primitives::IdentityId> {

@@ -95,12 +95,9 @@ impl EmbeddedNode {
     /// # Errors
     /// The store's.
     pub async fn tidy(&self) -> Result<u64, sluice_commit::StoreError> {
-        janitor_round(
-            &*self.node.stores().repositories(),
-            self.clock.now(),
-            (JanitorKinds::ALL, TIDIED_AT_ONCE),
-        )
-        .await
+        let store = self.node.stores().repositories();
+        let round = janitor_round(&*store, self.clock.now(), (JanitorKinds::ALL, TIDIED_AT_ONCE)).await;
+        round.failed.map_or(Ok(round.deleted), Err)
     }
 
     /// What the store has written since the start, by kind.

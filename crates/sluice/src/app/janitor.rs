@@ -23,6 +23,8 @@ use super::stores::Repositories;
 const ROWS: u32 = 1_000;
 /// How many rounds follow each other at most.
 const ROUNDS: usize = 1_000;
+/// After so many rounds in which something failed it waits for the next tick.
+const MOST_FAILURES: u32 = 20;
 /// How often a sweep goes on in one round at most.
 const SWEEPS: usize = 100;
 /// How long a mail or a logout notice that was given up is kept for an operator to look into.
@@ -73,15 +75,16 @@ impl Janitor {
             warn!("nothing is deleted: the time of day has jumped, or the machine was suspended");
             return;
         }
-        let mut kinds = JanitorKinds::ALL;
+        let (mut kinds, mut failures) = (JanitorKinds::ALL, 0);
         for _ in 0..ROUNDS {
-            match janitor_round(&*self.store, self.clock.now(), (kinds, ROWS)).await {
-                Ok(deleted) if deleted >= u64::from(ROWS) => {}
-                Ok(_) => break,
-                Err(error) => {
-                    warn!(%error, "not all that has expired could be deleted");
-                    break;
-                }
+            let round = janitor_round(&*self.store, self.clock.now(), (kinds, ROWS)).await;
+            if let Some(error) = round.failed {
+                failures += 1;
+                warn!(%error, "not all that has expired could be deleted");
+            }
+            // One kind that fails keeps no other from being deleted; a store that is away fails in all of them.
+            if round.deleted < u64::from(ROWS) || failures >= MOST_FAILURES {
+                break;
             }
             kinds.markers = false;
         }
@@ -104,15 +107,12 @@ impl JanitorKinds {
     pub(crate) const ALL: Self = Self { markers: true, grants: true, flows: true };
 }
 
-/// One round of the janitor: deletes at most `limit` rows of each kind that expired before `before`; how many it was.
-///
-/// # Errors
-/// What failed first. All other kinds were looked after all the same.
+/// One round of the janitor: deletes at most `limit` rows of each kind that expired before `before`. What fails keeps it from no other kind.
 pub(crate) async fn janitor_round(
     store: &dyn Repositories,
     before: Timestamp,
     (kinds, limit): (JanitorKinds, u32),
-) -> Result<u64, StoreError> {
+) -> Round {
     let mut round = Round::default();
     if kinds.markers {
         round.note(sweep(store, before, limit).await);
@@ -131,7 +131,7 @@ pub(crate) async fn janitor_round(
         round.note(MailRepository::purge_mails(store, before - DEAD_LETTERS, limit).await);
         round.note(OutboxRepository::purge_notices(store, before - DEAD_LETTERS, limit).await);
     }
-    round.end()
+    round
 }
 
 /// Goes on with the sweep as long as a call revokes as many grants as it may. It deletes no row of its own account.
@@ -146,9 +146,11 @@ async fn sweep(store: &dyn Repositories, now: Timestamp, limit: u32) -> Result<u
 
 /// What a round has done so far.
 #[derive(Default)]
-struct Round {
-    deleted: u64,
-    failed: Option<StoreError>,
+pub(crate) struct Round {
+    /// How many rows.
+    pub(crate) deleted: u64,
+    /// What failed first.
+    pub(crate) failed: Option<StoreError>,
 }
 
 impl Round {
@@ -157,10 +159,6 @@ impl Round {
             Ok(deleted) => self.deleted += deleted,
             Err(error) => self.failed = self.failed.take().or(Some(error)),
         }
-    }
-
-    fn end(self) -> Result<u64, StoreError> {
-        self.failed.map_or(Ok(self.deleted), Err)
     }
 }
 
@@ -188,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn a_round_ends_with_its_first_failure_whatever_came_after_it() {
+    fn a_round_goes_on_after_a_failure_and_tells_the_first() {
         let mut round = Round::default();
         let outcomes = [Ok(3), Err(StoreError::Busy), Ok(4), Err(StoreError::Unavailable(None))];
         for outcome in outcomes {
             round.note(outcome);
         }
         assert_eq!(round.deleted, 7);
-        assert!(matches!(round.end(), Err(StoreError::Busy)));
+        assert!(matches!(round.failed, Some(StoreError::Busy)));
     }
 }

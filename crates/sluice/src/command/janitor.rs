@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use sluice_primitives::Lifetime;
 
 use super::{database, fail, print};
-use crate::app::{JanitorKinds, janitor_round};
+use crate::app::{JanitorKinds, Round, janitor_round};
 use crate::cli::{Console, Exit, JanitorCommand};
 
 /// A round looks at a part of a large table: so many that find nothing have seen a table of ten million rows from end to end.
@@ -30,12 +30,13 @@ pub(crate) async fn run(
     let grants = work.tokens || work.grants;
     let kinds = JanitorKinds { markers: grants, grants, flows: work.requests };
     let kept = janitor.keep_if_younger.map(Lifetime::from).unwrap_or_default();
+    // What expires meanwhile is left to others: this is to end.
+    let before = console.clock.now() - kept;
     let exit = loop {
-        let before = console.clock.now() - kept;
         match janitor_round(&*store, before, (kinds, janitor.batch_size.max(1))).await {
-            Ok(0) => quiet_rounds += 1,
-            Ok(rows) => (deleted, quiet_rounds) = (deleted + rows, 0),
-            Err(error) => break fail(console, &error),
+            Round { failed: Some(error), .. } => break fail(console, &error),
+            Round { deleted: 0, .. } => quiet_rounds += 1,
+            Round { deleted: rows, .. } => (deleted, quiet_rounds) = (deleted + rows, 0),
         }
         if quiet_rounds >= QUIET_ROUNDS {
             break print(console, &format!("Deleted {deleted} expired rows."));

@@ -29,8 +29,8 @@ impl Feed for PostgresStore {
         let markers_after: Params<'_> = &[&markers_after.0, &markers_after.1, &page];
         let changes_after: Params<'_> = &[&changes_after.0, &changes_after.1, &page];
         let (revocations, changes) = tokio::try_join!(
-            self.read(READ_REVOCATIONS, markers_after),
-            self.read(READ_CHANGES, changes_after)
+            self.look(READ_REVOCATIONS, markers_after),
+            self.look(READ_CHANGES, changes_after)
         )?;
         let mut batch = FeedBatch { position: from.clone(), ..FeedBatch::default() };
         for row in &revocations {

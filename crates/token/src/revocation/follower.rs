@@ -53,20 +53,21 @@ impl FeedFollower {
     /// Applies what is new, page by page; the changes that caches must hear of. One task at a time calls this. What a page told is kept if a
     /// later one cannot be read: the next call goes on behind it.
     pub async fn catch_up(&self) -> Result<Vec<Change>, StoreError> {
-        let mut is_new = false;
         loop {
             let (asked_at, asked_at_day) = (Instant::now(), self.clock.now());
             let page = self.read_page().await?;
-            is_new |= page.is_new;
             // Only who has read to the end has heard all that there was when it asked.
             if !page.more {
                 self.set.forget_some_expired(self.clock.now(), Instant::now());
                 self.note_heard(asked_at, asked_at_day, page.age);
+            }
+            // Of each page: the next may fail.
+            if page.is_new {
+                self.advanced.send_modify(|times| *times += 1);
+            }
+            if !page.more {
                 break;
             }
-        }
-        if is_new {
-            self.advanced.send_modify(|times| *times += 1);
         }
         Ok(std::mem::take(&mut *self.untold.lock()))
     }

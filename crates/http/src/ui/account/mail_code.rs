@@ -78,8 +78,8 @@ async fn take_change(ui: &UiState, member: &Member) -> Result<Response, Refused>
     let token = fields.get("token");
     let proof =
         token.map_or_else(|| proof(member, &fields), |token| MailProof::Link(Secret::new(token.to_owned())));
-    let (id, network) = (member.identity.id, member.visit.network);
-    match went(ui, ui.accounts.confirm_email_change(id, &proof, network).await, here)? {
+    let (who, network) = ((member.identity.id, member.session.id), member.visit.network);
+    match went(ui, ui.accounts.confirm_email_change(who, &proof, network).await, here)? {
         Ok(()) => Ok(done(ui, member, Notice::EmailChanged)),
         Err(mistake) => match token {
             Some(token) => link_form(ui, member, token, Some(&mistake)),
