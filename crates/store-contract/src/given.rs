@@ -10,8 +10,8 @@ use sluice_oauth::client::{
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::device::DeviceCode;
 use sluice_oauth::grant::{
-    Generation, Grant, GrantClaims, GrantRepository, Insertion, RedeemCode, Redemption, RotateRefresh,
-    Rotation,
+    Generation, Grant, GrantClaims, GrantRepository, Insertion, MadeIn, RedeemCode, Redemption,
+    RotateRefresh, Rotation,
 };
 use sluice_oauth::login_session::LoginSession;
 use sluice_oauth::trust::TrustedIssuer;
@@ -98,10 +98,12 @@ pub fn grant() -> Grant {
     }
 }
 
-/// Claims with something in every field.
+/// Claims with something in every field that is of grants as of decisions.
 pub fn claims() -> GrantClaims {
     let object = |key: &str| Map::from_iter([(key.to_owned(), json!(["ä", 1, null, {"deep": true}]))]);
     GrantClaims {
+        made_in: None,
+        skipped: false,
         acr: Some("gold".to_owned()),
         amr: vec!["pwd".to_owned(), "otp".to_owned()],
         id_token: object("id"),
@@ -135,12 +137,13 @@ pub fn rotate(grant: GrantId, presented: u32, now: i64) -> RotateRefresh {
 
 /// A decision of `alice` about `shop`, made at second 10, without end.
 pub fn decision() -> RememberedConsent {
+    let made_in = MadeIn::new(GrantId::from_bytes([3; 16]), Some(SessionId::from_bytes([4; 16])));
     RememberedConsent {
         subject: subject("alice"),
         client: client_id("shop"),
         scope: scope("openid"),
         audience: audience(&["api"]),
-        claims: claims(),
+        claims: GrantClaims { made_in: Some(made_in), ..claims() },
         decided_at: at(10),
         expires_at: Timestamp::NEVER,
     }

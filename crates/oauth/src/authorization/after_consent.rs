@@ -13,7 +13,7 @@ use super::service::{AuthorizationService, Step, refused, rejected};
 use crate::client::Client;
 use crate::consent::RememberedConsent;
 use crate::flow::{Consent, Decision, Login, Request};
-use crate::grant::{Generation, Grant, GrantClaims, Insertion};
+use crate::grant::{Generation, Grant, GrantClaims, Insertion, MadeIn};
 use crate::issuing::{FrontChannelTokens, InFront, Issue, lifetime};
 use crate::subject::shown_subject;
 
@@ -36,7 +36,7 @@ impl AuthorizationService {
         }
         check_granted(&request, &consent)?;
         let now = self.clock.now();
-        let grant = self.grant((&request, &client), login, &consent, now);
+        let grant = self.grant((&request, &client), (login, flow.skip), &consent, now);
         // Before the grant is there: what fails now can be tried again.
         let location = if request.details.device {
             self.device_is_connected()
@@ -122,7 +122,7 @@ impl AuthorizationService {
     fn grant(
         &self,
         (request, client): (&Request, &Client),
-        login: Login,
+        (login, skipped): (Login, bool),
         consent: &Consent,
         now: Timestamp,
     ) -> Grant {
@@ -146,6 +146,8 @@ impl AuthorizationService {
             rotated_at: redeemed_at,
             attempt: AttemptId::generate(now, &*self.rng),
             claims: GrantClaims {
+                made_in: None,
+                skipped,
                 acr: login.acr,
                 amr: login.amr,
                 id_token: consent.id_token.clone(),
@@ -189,12 +191,13 @@ fn parsed(text: Option<&str>) -> Option<Value> {
 
 fn remembered(grant: &Grant, consent: &Consent) -> Option<RememberedConsent> {
     let span = consent.remember?;
+    let made_in = Some(MadeIn::new(grant.id, grant.session));
     Some(RememberedConsent {
         subject: grant.subject.clone(),
         client: grant.client.clone(),
         scope: consent.scope.clone(),
         audience: consent.audience.clone(),
-        claims: grant.claims.clone(),
+        claims: GrantClaims { made_in, skipped: false, ..grant.claims.clone() },
         decided_at: consent.accepted_at,
         expires_at: consent.accepted_at + span,
     })

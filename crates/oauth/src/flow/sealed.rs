@@ -169,7 +169,8 @@ impl FlowSealer {
     /// Seals the answer of the consent page.
     pub async fn seal_consent_verifier(&self, flow: &ConsentAnswered) -> Result<String, FlowError> {
         let answer = WireDecision::of(&flow.answer, |consent| WireConsent::new(consent, &flow.request));
-        self.seal(Purpose::ConsentVerifier, &flow.request, &(WireLogin::from(&flow.login), answer)).await
+        let login = WireLogin::from(&flow.login).with_consent_known(flow.skip);
+        self.seal(Purpose::ConsentVerifier, &flow.request, &(login, answer)).await
     }
 
     /// Opens the answer of the consent page.
@@ -178,7 +179,8 @@ impl FlowSealer {
             self.open(Purpose::ConsentVerifier, sealed).await?;
         let answer =
             answer.into_decision(|consent| consent.into_consent(&request)).ok_or(FlowError::Content)?;
-        Ok(ConsentAnswered { login: login.into_login().ok_or(FlowError::Content)?, request, answer })
+        let skip = login.is_consent_known();
+        Ok(ConsentAnswered { login: login.into_login().ok_or(FlowError::Content)?, request, skip, answer })
     }
 
     async fn seal<R: Serialize + Sync>(

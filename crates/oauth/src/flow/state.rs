@@ -215,12 +215,16 @@ impl AsRef<Request> for AwaitingConsent {
 impl AwaitingConsent {
     /// The user consented.
     pub fn accept(self, consent: Consent) -> ConsentAnswered {
-        ConsentAnswered { request: self.request, login: self.login, answer: Decision::Accepted(consent) }
+        self.answered(Decision::Accepted(consent))
     }
 
     /// The user did not.
     pub fn reject(self, rejection: Rejection) -> ConsentAnswered {
-        ConsentAnswered { request: self.request, login: self.login, answer: Decision::Rejected(rejection) }
+        self.answered(Decision::Rejected(rejection))
+    }
+
+    fn answered(self, answer: Decision<Consent>) -> ConsentAnswered {
+        ConsentAnswered { request: self.request, login: self.login, skip: self.skip, answer }
     }
 }
 
@@ -252,6 +256,8 @@ pub struct ConsentAnswered {
     pub request: Request,
     /// Who logged in.
     pub login: Login,
+    /// Whether the decision was known already.
+    pub skip: bool,
     /// Yes or no.
     pub answer: Decision<Consent>,
 }

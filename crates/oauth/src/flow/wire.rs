@@ -247,6 +247,8 @@ pub(super) struct WireLogin {
 const SKIPPED: u8 = 1;
 const EXTEND: u8 = 2;
 const UNTIL_CLOSED: u8 = 4;
+/// Not of the login: on the way back from the consent page, whether that could be skipped.
+const CONSENT_KNOWN: u8 = 8;
 
 impl From<&Login> for WireLogin {
     fn from(login: &Login) -> Self {
@@ -268,6 +270,16 @@ impl From<&Login> for WireLogin {
 }
 
 impl WireLogin {
+    /// With the note whether consent was known. A version that does not know of it passes it over.
+    pub(super) fn with_consent_known(mut self, known: bool) -> Self {
+        self.flags |= u8::from(known) * CONSENT_KNOWN;
+        self
+    }
+
+    pub(super) const fn is_consent_known(&self) -> bool {
+        self.flags & CONSENT_KNOWN != 0
+    }
+
     pub(super) fn into_login(self) -> Option<Login> {
         Some(Login {
             subject: self.subject.into_string().parse().ok()?,

@@ -5,5 +5,5 @@
 pub mod model;
 pub mod repository;
 
-pub use model::{Generation, Grant, GrantClaims, RedeemCode, RefreshRequest, RotateRefresh};
+pub use model::{Generation, Grant, GrantClaims, MadeIn, RedeemCode, RefreshRequest, RotateRefresh};
 pub use repository::{GrantPage, GrantRepository, Insertion, Redemption, Rotation};

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use sluice_primitives::{AttemptId, GrantId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use sluice_token::Facts;
+use uuid::Uuid;
 
 /// How many times the refresh token of a grant was rotated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -67,10 +68,41 @@ impl Grant {
     }
 }
 
-/// What the tokens of a grant say beside the facts that the server acts on. Stores keep it as one JSON text.
+/// The flow that a remembered decision was made in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeIn {
+    session: Option<Uuid>,
+    grant: Uuid,
+}
+
+impl MadeIn {
+    /// The flow that led to this grant.
+    pub fn new(grant: GrantId, session: Option<SessionId>) -> Self {
+        Self { session: session.map(SessionId::as_uuid), grant: grant.as_uuid() }
+    }
+
+    /// The grant that it led to.
+    pub const fn grant(self) -> GrantId {
+        GrantId::from_uuid(self.grant)
+    }
+
+    /// In which login session.
+    pub fn session(self) -> Option<SessionId> {
+        self.session.map(SessionId::from_uuid)
+    }
+}
+
+/// What the tokens of a grant say beside the facts that the server acts on. Stores keep it as one JSON text, and look at how
+/// that begins: the first two fields stay the first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GrantClaims {
+    /// Of a remembered decision: where it was made. Of a grant: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_in: Option<MadeIn>,
+    /// Of a grant: whether its consent page could be skipped, the decision being known. Of a remembered decision: no.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
     /// Authentication context class (OpenID Connect Core §2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acr: Option<String>,
@@ -137,4 +169,24 @@ pub struct RotateRefresh {
     pub window: Lifetime,
     /// Until when the grant lives from now on.
     pub expires_at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Listings in both stores depend on it.
+    #[test]
+    fn the_text_of_claims_begins_with_what_stores_look_at() {
+        let acr = Some("gold".to_owned());
+        let skipped = GrantClaims { skipped: true, acr: acr.clone(), ..GrantClaims::default() };
+        assert_eq!(serde_json::to_string(&skipped).unwrap(), r#"{"skipped":true,"acr":"gold"}"#);
+        let (session, grant) = (SessionId::from_bytes([0xAB; 16]), GrantId::from_bytes([1; 16]));
+        let made_in = Some(MadeIn::new(grant, Some(session)));
+        let text = serde_json::to_string(&GrantClaims { made_in, acr, ..GrantClaims::default() }).unwrap();
+        let begin = format!(r#"{{"made_in":{{"session":"{session}","grant":"{grant}"}},"acr""#);
+        assert!(text.starts_with(&begin), "{text}");
+        let read: GrantClaims = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.made_in.map(|flow| (flow.grant(), flow.session())), Some((grant, Some(session))));
+    }
 }

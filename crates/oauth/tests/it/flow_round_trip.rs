@@ -220,8 +220,8 @@ proptest! {
     }
 
     #[test]
-    fn a_flow_on_its_way_back_from_consent_survives(request in request(), login in login(), answer in decision(consent())) {
-        let (flow, flows) = (ConsentAnswered { request, login, answer }, flows());
+    fn a_flow_on_its_way_back_from_consent_survives(request in request(), login in login(), skip: bool, answer in decision(consent())) {
+        let (flow, flows) = (ConsentAnswered { request, login, skip, answer }, flows());
         let verifier = now(flows.seal_consent_verifier(&flow)).unwrap();
         let opened = now(flows.open_consent_verifier(&verifier)).unwrap();
         let request = sealed(&flow.request, &opened.request);
