@@ -76,10 +76,12 @@ pub enum Purpose {
     ProofOfWork = 34,
     /// The cookie that says which accounts a browser logged in to.
     KnownBrowser = 35,
+    /// The name of a remembered decision in the list of consents.
+    RememberedConsent = 36,
 }
 
 /// Each, in the order of their numbers.
-pub(super) const PURPOSES: [Purpose; 35] = [
+pub(super) const PURPOSES: [Purpose; 36] = [
     Purpose::LoginChallenge,
     Purpose::LoginVerifier,
     Purpose::ConsentChallenge,
@@ -115,6 +117,7 @@ pub(super) const PURPOSES: [Purpose; 35] = [
     Purpose::EnrolmentTicket,
     Purpose::ProofOfWork,
     Purpose::KnownBrowser,
+    Purpose::RememberedConsent,
 ];
 
 /// A number that is no purpose of this version.
