@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
-use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
-use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Redemption};
-use sluice_primitives::Timestamp;
+use sluice_oauth::consent::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
+use sluice_oauth::grant::{Grant, GrantClaims, GrantPage, GrantRepository, Listed, MadeIn, Redemption};
+use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_token::Target;
 
 use crate::{Fixture, given};
@@ -18,6 +18,33 @@ async fn remember(store: &impl GrantRepository, decision: RememberedConsent) -> 
         Grant { client: decision.client.clone(), consented_at: decision.decided_at, ..given::grant() };
     store.insert(grant.clone(), Some(decision), false).await.unwrap();
     grant
+}
+
+/// A decision about this client, made with `grant` in a session.
+fn about(client: &str, (grant, session): (GrantId, SessionId)) -> RememberedConsent {
+    let claims = GrantClaims { made_in: Some(MadeIn::new(grant, Some(session))), ..given::claims() };
+    RememberedConsent { client: given::client_id(client), claims, ..given::decision() }
+}
+
+fn page(now: i64) -> DecisionPage {
+    let subject = given::subject("alice");
+    DecisionPage { subject, session: None, after: None, limit: 9, now: given::at(now) }
+}
+
+/// The clients that the listed decisions are about.
+async fn clients(store: &impl ConsentRepository, page: DecisionPage) -> Vec<String> {
+    store.list(page).await.unwrap().iter().map(|decision| decision.client.to_string()).collect()
+}
+
+/// The grants of `alice` that are listed.
+async fn listed(
+    store: &impl GrantRepository,
+    (listed, session): (Listed, Option<SessionId>),
+    now: i64,
+) -> Vec<GrantId> {
+    let (subject, now) = (given::subject("alice"), given::at(now));
+    let page = GrantPage { subject, session, listed, before: None, limit: 9, now };
+    store.list(page).await.unwrap().iter().map(|grant| grant.id).collect()
 }
 
 fn forget(client: Option<&str>, now: i64) -> Forget {
@@ -114,9 +141,7 @@ pub async fn forgotten_grants_are_neither_listed_nor_missed_by_the_sweep(fixture
     let store = fixture.store();
     let grant = given::inserted(&*store, given::grant()).await;
     store.forget(forget(None, 20)).await.unwrap();
-    let page =
-        GrantPage { subject: grant.subject, session: None, before: None, limit: 9, now: given::at(21) };
-    assert_eq!(GrantRepository::list(&*store, page).await.unwrap(), []);
+    assert_eq!(listed(&*store, (Listed::All, None), 21).await, []);
     assert_eq!(store.sweep_revoked(given::at(22), 9).await.unwrap(), 1);
     let swept = GrantRepository::find(&*store, grant.id).await.unwrap().unwrap();
     assert_eq!(swept.revoked_at, Some(given::at(22)));
@@ -144,4 +169,70 @@ pub async fn a_forgotten_decision_does_not_come_back(fixture: &impl Fixture) {
     let grant = remember(&*store, given::decision()).await;
     assert_eq!(find(&*store, 21).await, None);
     assert_eq!(store.redeem_code(given::redeem(grant.id, 21)).await.unwrap(), Redemption::Revoked);
+}
+
+/// What a subject decided is listed by client, in pages, as it was stored, as long as it holds.
+pub async fn decisions_are_listed_by_client_until_they_end(fixture: &impl Fixture) {
+    let store = fixture.store();
+    for client in ["shop", "bank", "club"] {
+        remember(&*store, about(client, (given::grant_id(), given::session_id()))).await;
+    }
+    let ends = RememberedConsent { expires_at: given::at(60), ..given::decision() };
+    remember(&*store, RememberedConsent { client: given::client_id("dice"), ..ends.clone() }).await;
+    let bobs = RememberedConsent { subject: given::subject("bob"), ..given::decision() };
+    let grant = Grant { subject: bobs.subject.clone(), ..given::grant() };
+    GrantRepository::insert(&*store, grant, Some(bobs.clone()), false).await.unwrap();
+    let node = fixture.second_node().await;
+    assert_eq!(clients(&*node, page(59)).await, ["bank", "club", "dice", "shop"]);
+    assert_eq!(clients(&*node, page(60)).await, ["bank", "club", "shop"]);
+    assert_eq!(clients(&*node, DecisionPage { limit: 2, ..page(20) }).await, ["bank", "club"]);
+    let rest = DecisionPage { after: Some(given::client_id("club")), ..page(60) };
+    assert_eq!(clients(&*node, rest).await, ["shop"]);
+    let bob = DecisionPage { subject: given::subject("bob"), ..page(20) };
+    assert_eq!(ConsentRepository::list(&*node, bob).await.unwrap(), [bobs]);
+}
+
+/// A list may be of the decisions that were made in one login session.
+pub async fn the_decisions_of_a_session_are_listed(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let session = given::session_id();
+    remember(&*store, about("shop", (given::grant_id(), session))).await;
+    remember(&*store, about("bank", (given::grant_id(), given::session_id()))).await;
+    assert_eq!(clients(&*store, DecisionPage { session: Some(session), ..page(20) }).await, ["shop"]);
+    let other = Some(given::session_id());
+    assert!(clients(&*store, DecisionPage { session: other, ..page(20) }).await.is_empty());
+}
+
+/// What was forgotten is in no list, and does not come back into it.
+pub async fn forgotten_decisions_are_not_listed(fixture: &impl Fixture) {
+    let store = fixture.store();
+    for client in ["shop", "bank", "club"] {
+        remember(&*store, about(client, (given::grant_id(), given::session_id()))).await;
+    }
+    store.forget(forget(Some("shop"), 20)).await.unwrap();
+    assert_eq!(clients(&*store, page(21)).await, ["bank", "club"]);
+    remember(&*store, given::decision()).await;
+    assert_eq!(clients(&*store, page(21)).await, ["bank", "club"]);
+    store.forget(forget(None, 22)).await.unwrap();
+    assert!(clients(&*store, page(23)).await.is_empty());
+}
+
+/// A grant whose decision is listed is not listed beside it, but again when that has ended or another has replaced it.
+pub async fn a_grant_is_not_listed_beside_its_remembered_decision(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let session = given::session_id();
+    let grant = Grant { session: Some(session), ..given::grant() };
+    let decision = RememberedConsent { expires_at: given::at(60), ..about("shop", (grant.id, session)) };
+    GrantRepository::insert(&*store, grant.clone(), Some(decision), false).await.unwrap();
+    let again = Grant { consented_at: given::at(11), session: Some(session), ..given::grant() };
+    let again = given::inserted(&*store, again).await;
+    for session in [None, Some(session)] {
+        assert_eq!(listed(&*store, (Listed::OnTheirOwn, session), 59).await, [again.id]);
+        assert_eq!(listed(&*store, (Listed::All, session), 59).await.len(), 2);
+        assert_eq!(listed(&*store, (Listed::OnTheirOwn, session), 60).await.len(), 2);
+    }
+    let later = RememberedConsent { decided_at: given::at(12), ..given::decision() };
+    let last = remember(&*store, later).await;
+    let own = listed(&*store, (Listed::OnTheirOwn, None), 59).await;
+    assert!(own.len() == 2 && own.contains(&grant.id) && !own.contains(&last.id), "{own:?}");
 }

@@ -7,10 +7,11 @@
 )]
 
 use futures_util::future::join_all;
+use serde_json::json;
 use sluice_commit::StoreError;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::grant::{
-    Generation, Grant, GrantClaims, GrantPage, GrantRepository, Insertion, RedeemCode, Redemption,
+    Generation, Grant, GrantClaims, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption,
 };
 use sluice_primitives::{GrantId, OsRng, Timestamp};
 use sluice_token::Target;
@@ -187,7 +188,14 @@ pub async fn redemptions_in_opposite_order_from_two_nodes_each_get_an_outcome(fi
 }
 
 fn page() -> GrantPage {
-    GrantPage { subject: given::subject("alice"), session: None, before: None, limit: 10, now: given::at(50) }
+    GrantPage {
+        subject: given::subject("alice"),
+        session: None,
+        listed: Listed::All,
+        before: None,
+        limit: 10,
+        now: given::at(50),
+    }
 }
 
 async fn listed(store: &impl GrantRepository, page: GrantPage) -> Vec<GrantId> {
@@ -217,6 +225,23 @@ pub async fn the_grants_of_a_session_are_listed(fixture: &impl Fixture) {
     given::inserted(&*store, given::grant()).await;
     given::inserted(&*store, Grant { session: None, ..given::grant() }).await;
     assert_eq!(listed(&*store, GrantPage { session: grant.session, ..page() }).await, [grant.id]);
+}
+
+/// What came of a consent page that was skipped stands for no decision of its own.
+pub async fn grants_of_a_skipped_consent_are_listed_among_all_only(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let claims = GrantClaims { skipped: true, ..given::claims() };
+    let skipped = given::inserted(&*store, Grant { claims, ..given::grant() }).await;
+    assert_eq!(find(&*store, skipped.id).await, Some(skipped.clone()));
+    // A text of somebody else is no note of ours.
+    let context = Some(json!({"skipped": true, "text": "{\"skipped\":true"}));
+    let claims = GrantClaims { acr: None, amr: Vec::new(), context, ..given::claims() };
+    let shown = given::inserted(&*store, Grant { claims, ..given::grant() }).await;
+    let own = GrantPage { listed: Listed::OnTheirOwn, ..page() };
+    assert_eq!(listed(&*store, own).await, [shown.id]);
+    let mut all = [skipped.id, shown.id];
+    all.sort_unstable_by(|one, other| other.cmp(one));
+    assert_eq!(listed(&*store, page()).await, all);
 }
 
 /// Neither expired nor revoked grants are listed, whatever revoked them.

@@ -29,6 +29,10 @@ macro_rules! store_contract {
                 forgotten_grants_are_neither_listed_nor_missed_by_the_sweep,
                 a_later_grant_is_not_touched_by_forgetting,
                 a_forgotten_decision_does_not_come_back,
+                decisions_are_listed_by_client_until_they_end,
+                the_decisions_of_a_session_are_listed,
+                forgotten_decisions_are_not_listed,
+                a_grant_is_not_listed_beside_its_remembered_decision,
             }
             device {
                 a_device_code_is_found_by_its_user_code_until_it_expires,
@@ -86,6 +90,7 @@ macro_rules! store_contract {
                 redemptions_in_opposite_order_from_two_nodes_each_get_an_outcome,
                 the_grants_of_a_subject_are_listed_newest_first,
                 the_grants_of_a_session_are_listed,
+                grants_of_a_skipped_consent_are_listed_among_all_only,
                 dead_grants_are_not_listed,
                 expired_grants_are_purged_in_bounded_steps,
             }

@@ -7,7 +7,8 @@ use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, LINK};
 use axum::response::{IntoResponse, Response};
-use sluice_oauth::consent::{InvalidPageToken, Revoke};
+use sluice_oauth::consent::{InvalidPageToken, ListConsents, Revoke};
+use sluice_oauth::grant::Listed;
 use sluice_oauth::login_session::EndSessions;
 use sluice_protocol::{Parameters, Subject};
 
@@ -51,13 +52,19 @@ pub(crate) async fn list_consents(State(state): State<Arc<AdminState>>, RawQuery
     };
     let size =
         parameters.get("page_size").and_then(|size| size.parse().ok()).unwrap_or(PAGE).clamp(1, MAX_PAGE);
-    let page = state.consents.list(subject, session, (parameters.get("page_token"), size)).await;
-    let page = page.map_err(|error| match error {
+    let page_token = parameters.get("page_token").map(str::to_owned);
+    // As with Hydra, what came of a skipped consent page is no entry.
+    let grants = Listed::OnTheirOwn;
+    let asked = ListConsents { subject, session, grants, page_token, page_size: size };
+    let page = state.consents.list(&asked).await.map_err(|error| match error {
         InvalidPageToken::Token => AdminError::malformed(error.to_string()),
         InvalidPageToken::Store(error) => AdminError::from(error),
     })?;
-    let body: Vec<_> =
-        page.grants.iter().map(|(grant, client)| ConsentSessionBody::new(grant, client.as_deref())).collect();
+    let body: Vec<_> = page
+        .entries
+        .iter()
+        .map(|(entry, client)| ConsentSessionBody::new(entry, client.as_deref()))
+        .collect();
     let mut response = Json(body).into_response();
     if let Ok(links) = HeaderValue::from_str(&links(&parameters, size, page.next.as_deref())) {
         response.headers_mut().insert(LINK, links);
@@ -73,10 +80,7 @@ pub(crate) async fn revoke_consents(
     let query = query.unwrap_or_default();
     let parameters = parse(&query)?;
     let revoke = match (parameters.get("consent_request_id"), parameters.get("subject")) {
-        (Some(id), None) => {
-            let Ok(grant) = id.parse() else { return Err(AdminError::not_found()) };
-            Revoke::Grant(grant)
-        }
+        (Some(id), None) => state.consents.named(id).ok_or_else(AdminError::not_found)?,
         (None, Some(raw)) => of_subject(subject(raw)?, &parameters)?,
         (None, None) => return Err(missing_subject()),
         (Some(_), Some(_)) => {

@@ -1,10 +1,15 @@
 //! Consent: a remembered decision of a user about a client.
 //!
 //! [`repository`]: how decisions are found and forgotten. They are stored together with the grant they led to.
-//! [`service`]: what an administrator may do.
+//! [`service`]: what an administrator may do. [`listing`]: what a user consented to, page by page, remembered or not. [`name`]:
+//! what an entry of that is called.
 
+pub mod listing;
+pub mod name;
 pub mod repository;
 pub mod service;
 
-pub use repository::{ConsentRepository, Forget, RememberedConsent};
-pub use service::{ConsentPage, ConsentService, InvalidPageToken, Revoke};
+pub use listing::{ConsentEntry, ConsentPage, InvalidPageToken, ListConsents};
+pub use name::DecisionName;
+pub use repository::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
+pub use service::{ConsentService, Revoke};

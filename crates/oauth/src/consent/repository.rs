@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_primitives::Timestamp;
+use sluice_primitives::{SessionId, Timestamp};
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use sluice_token::{Marker, Target};
 
@@ -52,6 +52,21 @@ impl Forget {
     }
 }
 
+/// One page of a subject's remembered decisions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecisionPage {
+    /// Whose.
+    pub subject: Subject,
+    /// Only those made in this login session.
+    pub session: Option<SessionId>,
+    /// Only about clients whose id comes after this one.
+    pub after: Option<ClientId>,
+    /// At most so many.
+    pub limit: u32,
+    /// Decisions that have ended are left out.
+    pub now: Timestamp,
+}
+
 /// Remembered decisions. Every method is one transaction.
 #[async_trait]
 pub trait ConsentRepository: Send + Sync {
@@ -62,6 +77,9 @@ pub trait ConsentRepository: Send + Sync {
         client: &ClientId,
         now: Timestamp,
     ) -> Result<Option<RememberedConsent>, StoreError>;
+
+    /// The decisions of a subject that hold at `now`, in the order of their clients' ids.
+    async fn list(&self, page: DecisionPage) -> Result<Vec<RememberedConsent>, StoreError>;
 
     /// Forgets decisions and revokes what was granted by them, or will be by flows under way: one marker for (subject,
     /// client), or without a client for all consents of the subject, however many there are. Grants whose consent was

@@ -6,4 +6,4 @@ pub mod model;
 pub mod repository;
 
 pub use model::{Generation, Grant, GrantClaims, MadeIn, RedeemCode, RefreshRequest, RotateRefresh};
-pub use repository::{GrantPage, GrantRepository, Insertion, Redemption, Rotation};
+pub use repository::{GrantPage, GrantRepository, Insertion, Listed, Redemption, Rotation};

@@ -48,6 +48,16 @@ pub enum Rotation {
     Unknown,
 }
 
+/// Which of a subject's grants are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed {
+    /// All that live.
+    All,
+    /// Those that stand for a decision of their own: their consent page was shown, and the decision is not among those that
+    /// [`ConsentRepository::list`](crate::consent::ConsentRepository::list) lists for the same session.
+    OnTheirOwn,
+}
+
 /// One page of a subject's grants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GrantPage {
@@ -55,6 +65,8 @@ pub struct GrantPage {
     pub subject: Subject,
     /// Only of this login session.
     pub session: Option<SessionId>,
+    /// Which of these.
+    pub listed: Listed,
     /// Older than this one.
     pub before: Option<GrantId>,
     /// At most so many.

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
-use sluice_primitives::Timestamp;
+use sluice_oauth::consent::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
+use sluice_oauth::grant::{Grant, MadeIn};
+use sluice_primitives::{SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::Target;
 
@@ -26,6 +27,24 @@ impl Data {
             self.consents.insert(key, decision);
         }
     }
+
+    /// Whether what a grant was decided by is in the list of what is remembered.
+    pub(super) fn is_listed_as_decision(
+        &self,
+        grant: &Grant,
+        session: Option<SessionId>,
+        now: Timestamp,
+    ) -> bool {
+        let decision = self.consents.get(&(grant.subject.clone(), grant.client.clone()));
+        decision.is_some_and(|decision| {
+            decision.decided_at == grant.consented_at && is_of(decision, session) && decision.expires_at > now
+        })
+    }
+}
+
+/// Whether a decision was made in this session, if there is one to be asked about.
+fn is_of(decision: &RememberedConsent, session: Option<SessionId>) -> bool {
+    session.is_none() || decision.claims.made_in.and_then(MadeIn::session) == session
 }
 
 #[async_trait]
@@ -38,6 +57,20 @@ impl ConsentRepository for MemoryStore {
     ) -> Result<Option<RememberedConsent>, StoreError> {
         let key = (subject.clone(), client.clone());
         Ok(self.read(|data| data.consents.get(&key).filter(|decision| decision.expires_at > now).cloned()))
+    }
+
+    async fn list(&self, page: DecisionPage) -> Result<Vec<RememberedConsent>, StoreError> {
+        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+        let follows = |client: &ClientId| page.after.as_ref().is_none_or(|after| after < client);
+        Ok(self.read(|data| {
+            let own = data.consents.iter().filter(|((subject, _), _)| *subject == page.subject);
+            own.filter(|((_, client), _)| follows(client))
+                .map(|(_, decision)| decision)
+                .filter(|decision| decision.expires_at > page.now && is_of(decision, page.session))
+                .take(limit)
+                .cloned()
+                .collect()
+        }))
     }
 
     async fn forget(&self, forget: Forget) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@ use sluice_commit::StoreError;
 use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{
-    Generation, Grant, GrantPage, GrantRepository, Insertion, RedeemCode, Redemption, RefreshRequest,
+    Generation, Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RefreshRequest,
     RotateRefresh, Rotation,
 };
 use sluice_primitives::{GrantId, NodeId, Timestamp};
@@ -187,6 +187,10 @@ impl GrantRepository for MemoryStore {
                 .filter(|grant| page.session.is_none() || grant.session == page.session)
                 .filter(|grant| page.before.is_none_or(|before| grant.id < before))
                 .filter(|grant| !data.is_revoked(grant))
+                .filter(|grant| {
+                    let decided = data.is_listed_as_decision(grant, page.session, page.now);
+                    page.listed == Listed::All || (!grant.claims.skipped && !decided)
+                })
                 .take(limit)
                 .cloned()
                 .collect()

@@ -53,7 +53,8 @@ impl Writer for FindConsents {
             let place = usize::try_from(column::<i64>(row, 0).map_err(lost)?).unwrap_or_default();
             let asked = place.checked_sub(1).and_then(|place| batch.get(place).zip(outcomes.get_mut(place)));
             if let Some((wanted, outcome)) = asked {
-                *outcome = read(row, wanted).map(Some).map_err(StoreError::from);
+                let whose = (wanted.subject.clone(), wanted.client.clone());
+                *outcome = read(row, whose).map(Some).map_err(StoreError::from);
             }
         }
         Ok(outcomes)
@@ -75,11 +76,15 @@ impl FindConsents {
     }
 }
 
-fn read(row: &Row, wanted: &Wanted) -> Result<RememberedConsent, Unreadable> {
+/// Reads what follows the first column of a decision.
+pub(super) fn read(
+    row: &Row,
+    (subject, client): (Subject, ClientId),
+) -> Result<RememberedConsent, Unreadable> {
     let unreadable = |cause: &dyn std::fmt::Display| Unreadable::new("consent", cause);
     Ok(RememberedConsent {
-        subject: wanted.subject.clone(),
-        client: wanted.client.clone(),
+        subject,
+        client,
         scope: column::<&str>(row, 1)?.parse().map_err(|cause| unreadable(&cause))?,
         audience: Audience::from_values(read_list(column(row, 2)?).map_err(|cause| unreadable(&cause))?),
         claims: claims(column(row, 3)?)?,

@@ -4,15 +4,17 @@ pub(crate) mod find;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
-use sluice_primitives::Timestamp;
+use sluice_oauth::consent::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
+use sluice_primitives::{SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 
 use crate::PostgresStore;
+use crate::error::{Unreadable, column};
 use crate::feed::append::Markers;
 use crate::serial::Transaction;
 use find::Wanted;
 
+const LIST: &str = include_str!("list.sql");
 const FORGET_ONE: &str = include_str!("forget_one.sql");
 const FORGET_ALL: &str = include_str!("forget_all.sql");
 
@@ -25,6 +27,20 @@ impl ConsentRepository for PostgresStore {
         now: Timestamp,
     ) -> Result<Option<RememberedConsent>, StoreError> {
         self.consents.submit(Wanted::new(subject, client, now), self.deadline()).await?
+    }
+
+    async fn list(&self, page: DecisionPage) -> Result<Vec<RememberedConsent>, StoreError> {
+        let (subject, session) = (page.subject.as_str(), page.session.map(SessionId::as_uuid));
+        let after = page.after.as_ref().map(ClientId::as_str);
+        let (now, limit) = (page.now.as_millis(), i64::from(page.limit));
+        let rows = self.read(LIST, &[&subject, &session, &after, &now, &limit]).await?;
+        let mut decisions = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let client = column::<&str>(row, 0)?.parse::<ClientId>();
+            let client = client.map_err(|cause| Unreadable::new("consent", &cause))?;
+            decisions.push(find::read(row, (page.subject.clone(), client))?);
+        }
+        Ok(decisions)
     }
 
     async fn forget(&self, forget: Forget) -> Result<(), StoreError> {

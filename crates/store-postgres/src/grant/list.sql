@@ -39,6 +39,13 @@ CROSS JOIN LATERAL (
           WHERE m.kind = 5 AND m.key = g.client_id AND m.at >= g.consented_at LIMIT 1), FALSE)
       AND NOT COALESCE((SELECT TRUE FROM revocation AS m
           WHERE m.kind = 6 AND m.key = g.subject AND m.at >= g.consented_at LIMIT 1), FALSE)
+      -- On its own: its consent page was shown, and its decision is not listed as what is remembered (consent/list.sql).
+      AND ($6::boolean
+          OR (g.claims NOT LIKE '{"skipped":true%'
+              AND NOT COALESCE((SELECT TRUE FROM consent AS c
+                  WHERE c.subject = g.subject AND c.client_id = g.client_id AND c.decided_at = g.consented_at AND c.expires_at > $4
+                    AND ($2::uuid IS NULL OR c.claims LIKE '{"made_in":{"session":"' || $2::uuid::text || '"%')
+                  LIMIT 1), FALSE)))
     ORDER BY g.grant_id DESC
     LIMIT $5
 ) AS found

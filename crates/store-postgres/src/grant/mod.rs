@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use sluice_commit::{BoxError, StoreError};
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{
-    Grant, GrantPage, GrantRepository, Insertion, RedeemCode, Redemption, RotateRefresh, Rotation,
+    Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RotateRefresh, Rotation,
 };
 use sluice_primitives::{GrantId, Timestamp};
 use uuid::Uuid;
@@ -105,9 +105,10 @@ impl GrantRepository for PostgresStore {
         let session = page.session.map(sluice_primitives::SessionId::as_uuid);
         let before = page.before.map(GrantId::as_uuid);
         let (now, limit) = (page.now.as_millis(), i64::from(page.limit));
+        let all = page.listed == Listed::All;
         // It looks at each quarter of an hour of which grants are alive: others who read wait for one at most.
         let _turn = self.listing.take(self.deadline()).await?;
-        let rows = self.read(LIST, &[&subject, &session, &before, &now, &limit]).await?;
+        let rows = self.read(LIST, &[&subject, &session, &before, &now, &limit, &all]).await?;
         let grants = rows.iter().map(|found| row::read(found).map(|stored| stored.grant));
         let mut grants: Vec<Grant> = grants.collect::<Result<_, _>>()?;
         // As they are found, in truth: an SQL planner does not owe it.

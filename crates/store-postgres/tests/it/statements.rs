@@ -8,7 +8,7 @@ use sluice_identity::mail::{CodeByMail, CodePurpose, MailRepository};
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::device::{DeviceCodeRepository, DevicePoll};
-use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Insertion, Redemption};
+use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Insertion, Listed, Redemption};
 use sluice_primitives::{GrantId, Lifetime, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{StoreStatistics, WriteCount};
@@ -244,7 +244,8 @@ async fn what_a_subject_granted_is_found_by_times() {
     }
     let page = |limit, before| {
         let (subject, now) = (given::subject("alice"), given::at(10 * day));
-        GrantRepository::list(&*store, GrantPage { subject, session: None, before, now, limit })
+        let page = GrantPage { subject, session: None, listed: Listed::All, before, now, limit };
+        GrantRepository::list(&*store, page)
     };
     let ids = |grants: Vec<Grant>| grants.iter().map(|grant| grant.id).collect::<Vec<_>>();
     let newest_first = |places: &[usize]| places.iter().map(|place| granted[*place]).collect::<Vec<_>>();
@@ -252,10 +253,15 @@ async fn what_a_subject_granted_is_found_by_times() {
     assert_eq!(ids(page(2, None).await.unwrap()), newest_first(&[5, 3]));
     assert_eq!(ids(page(2, Some(granted[3])).await.unwrap()), newest_first(&[2, 1]));
     client.batch_execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off").await.unwrap();
-    let plan = explain(&client, "list", include_str!("../../src/grant/list.sql"), "'',NULL,NULL,0,10").await;
+    let plan =
+        explain(&client, "list", include_str!("../../src/grant/list.sql"), "'',NULL,NULL,0,10,FALSE").await;
     assert!(plan.contains("subject = $1"), "{plan}");
     assert!(!plan.contains("Seq Scan") && !plan.contains("oauth_grant_pkey"), "{plan}");
     assert_eq!(plan.matches("oauth_grant_subject").count(), 3, "{plan}");
+    assert_eq!(plan.matches("consent_pkey").count(), 1, "{plan}");
+    let decisions = include_str!("../../src/consent/list.sql");
+    let plan = explain(&client, "decisions", decisions, "'',NULL,NULL,0,10").await;
+    assert!(plan.contains("consent_pkey") && !plan.contains("Seq Scan"), "{plan}");
 }
 
 #[tokio::test]

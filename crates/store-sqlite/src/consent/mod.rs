@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
-use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
+use sluice_oauth::consent::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
 use sluice_primitives::Timestamp;
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::Target;
@@ -15,6 +15,7 @@ use crate::writer::Write;
 
 const REMEMBER: &str = include_str!("remember.sql");
 const FIND: &str = include_str!("find.sql");
+const LIST: &str = include_str!("list.sql");
 const FORGET_ONE: &str = include_str!("forget_one.sql");
 const FORGET_ALL: &str = include_str!("forget_all.sql");
 const FORGET_DELETED: &str = include_str!("forget_deleted.sql");
@@ -80,6 +81,16 @@ impl ConsentRepository for SqliteStore {
         let (subject, client) = (subject.clone(), client.clone());
         self.read(move |read| read.row(FIND, (subject.as_str(), client.as_str(), now.as_millis()), decision))
             .await
+    }
+
+    async fn list(&self, page: DecisionPage) -> Result<Vec<RememberedConsent>, StoreError> {
+        self.read(move |read| {
+            let session = page.session.map(|session| session.to_string());
+            let after = page.after.as_ref().map(ClientId::as_str);
+            let values = params![page.subject.as_str(), session, after, page.now.as_millis(), page.limit];
+            read.rows(LIST, values, decision)
+        })
+        .await
     }
 
     async fn forget(&self, forget: Forget) -> Result<(), StoreError> {

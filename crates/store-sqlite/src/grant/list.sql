@@ -7,5 +7,13 @@ WHERE g.subject = ?1
   AND g.expires_at > ?5
   AND g.revoked_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM covered_grant AS c WHERE c.grant_id = g.grant_id)
+  -- On its own: its consent page was shown, and its decision is not listed as what is remembered (consent/list.sql).
+  AND (?6
+      OR (g.claims NOT LIKE '{"skipped":true%'
+          AND NOT EXISTS (
+              SELECT 1 FROM consent AS c
+              WHERE c.subject = g.subject AND c.client_id = g.client_id AND c.decided_at = g.consented_at AND c.expires_at > ?5
+                AND (?7 IS NULL OR c.claims LIKE '{"made_in":{"session":"' || ?7 || '"%')
+          )))
 ORDER BY g.grant_id DESC
 LIMIT ?4

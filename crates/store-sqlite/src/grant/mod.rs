@@ -17,7 +17,7 @@ use rusqlite::params;
 use sluice_commit::StoreError;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{
-    Grant, GrantPage, GrantRepository, Insertion, RedeemCode, Redemption, RotateRefresh, Rotation,
+    Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RotateRefresh, Rotation,
 };
 use sluice_primitives::{GrantId, Timestamp};
 
@@ -73,7 +73,10 @@ impl GrantRepository for SqliteStore {
         self.read(move |read| {
             let session = page.session.map(|session| *session.as_bytes());
             let before = page.before.map(|before| *before.as_bytes());
-            let values = params![page.subject.as_str(), session, before, page.limit, page.now.as_millis()];
+            let (all, now) = (page.listed == Listed::All, page.now.as_millis());
+            let session_name = page.session.map(|session| session.to_string());
+            let subject = page.subject.as_str();
+            let values = params![subject, session, before, page.limit, now, all, session_name];
             read.rows(LIST, values, stored::grant)
         })
         .await

@@ -3,14 +3,14 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use sluice_oauth::client::Client;
-use sluice_oauth::grant::Grant;
+use sluice_oauth::consent::ConsentEntry;
 
 use super::client::{ClientBody, rfc3339};
 
 /// `oAuth2ConsentSession`.
 #[derive(Serialize)]
 pub(crate) struct ConsentSessionBody<'a> {
-    consent_request_id: String,
+    consent_request_id: &'a str,
     consent_request: ConsentRequest<'a>,
     grant_scope: Vec<&'a str>,
     grant_access_token_audience: &'a [String],
@@ -24,8 +24,8 @@ pub(crate) struct ConsentSessionBody<'a> {
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "the fields are Hydra's")]
 struct ConsentRequest<'a> {
-    challenge: String,
-    consent_request_id: String,
+    challenge: &'a str,
+    consent_request_id: &'a str,
     requested_scope: Vec<&'a str>,
     requested_access_token_audience: &'a [String],
     skip: bool,
@@ -42,34 +42,34 @@ struct ConsentRequest<'a> {
 }
 
 impl<'a> ConsentSessionBody<'a> {
-    pub(crate) fn new(grant: &'a Grant, client: Option<&'a Client>) -> Self {
-        let id = grant.id.to_string();
-        let context = grant.claims.context.clone().unwrap_or_else(|| json!({}));
+    pub(crate) fn new(entry: &'a ConsentEntry, client: Option<&'a Client>) -> Self {
+        let claims = &entry.claims;
+        let context = claims.context.clone().unwrap_or_else(|| json!({}));
         let consent_request = ConsentRequest {
-            challenge: id.clone(),
-            consent_request_id: id.clone(),
-            requested_scope: grant.scope.iter().collect(),
-            requested_access_token_audience: grant.audience.as_slice(),
-            skip: false,
-            subject: grant.subject.as_str(),
+            challenge: &entry.id,
+            consent_request_id: &entry.id,
+            requested_scope: entry.scope.iter().collect(),
+            requested_access_token_audience: entry.audience.as_slice(),
+            skip: claims.skipped,
+            subject: entry.subject.as_str(),
             oidc_context: json!({}),
             client: client.map(ClientBody::from),
             request_url: "",
-            login_challenge: id.clone(),
-            login_session_id: grant.session.map(|session| session.to_string()).unwrap_or_default(),
-            acr: grant.claims.acr.as_deref().unwrap_or_default(),
-            amr: &grant.claims.amr,
+            login_challenge: entry.flow.map(|flow| flow.to_string()).unwrap_or_default(),
+            login_session_id: entry.session.map(|session| session.to_string()).unwrap_or_default(),
+            acr: claims.acr.as_deref().unwrap_or_default(),
+            amr: &claims.amr,
             context: context.clone(),
         };
         Self {
-            consent_request_id: id,
+            consent_request_id: &entry.id,
             consent_request,
-            grant_scope: grant.scope.iter().collect(),
-            grant_access_token_audience: grant.audience.as_slice(),
-            session: json!({"access_token": grant.claims.access_token, "id_token": grant.claims.id_token}),
-            remember: grant.claims.remember_for.is_some(),
-            remember_for: grant.claims.remember_for.unwrap_or_default(),
-            handled_at: rfc3339(grant.consented_at),
+            grant_scope: entry.scope.iter().collect(),
+            grant_access_token_audience: entry.audience.as_slice(),
+            session: json!({"access_token": claims.access_token, "id_token": claims.id_token}),
+            remember: claims.remember_for.is_some(),
+            remember_for: claims.remember_for.unwrap_or_default(),
+            handled_at: rfc3339(entry.decided_at),
             context,
         }
     }

@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_commit::StoreError;
 use sluice_oauth::client::Client;
-use sluice_oauth::consent::{ConsentPage, InvalidPageToken, Revoke};
-use sluice_oauth::grant::Grant;
+use sluice_oauth::consent::{ConsentEntry, ConsentPage, InvalidPageToken, ListConsents, Revoke};
+use sluice_oauth::grant::Listed;
 use sluice_protocol::ClientId;
 use tracing::info;
 
@@ -24,7 +24,7 @@ use crate::ui::views::scope_sentence;
 use crate::ui::{UiState, client_host, client_name, stylesheet, web_url};
 
 const HERE: Place = Place::Applications;
-/// How many grants are read at a time, and how many times: more than anybody has.
+/// How many consents are read at a time, and how many times: more than anybody has.
 const PAGE: u32 = 500;
 const PAGES: usize = 10;
 
@@ -62,51 +62,58 @@ async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
 }
 
-/// What was granted, by application; the one that was last allowed something first.
+/// What was granted or is remembered to be, by application: those whose consent is remembered first, then the one that was last
+/// allowed something.
 async fn applications(ui: &UiState, member: &Member) -> Result<Vec<ApplicationRow>, Refused> {
-    let (mut rows, mut places, mut next) = (Vec::new(), HashMap::new(), None);
+    let (mut rows, mut places) = (Vec::new(), HashMap::new());
+    let mut asked = ListConsents {
+        subject: member.subject()?,
+        session: None,
+        grants: Listed::All,
+        page_token: None,
+        page_size: PAGE,
+    };
     for _ in 0..PAGES {
-        let listed = ui.consents.list(member.subject()?, None, (next.as_deref(), PAGE)).await;
-        let ConsentPage { grants, next: following } = listed.map_err(unlisted)?;
-        for (grant, client) in grants {
+        let ConsentPage { entries, next } = ui.consents.list(&asked).await.map_err(unlisted)?;
+        for (entry, client) in entries {
             // A client that is gone has no access any more.
             let Some(client) = client else { continue };
-            let place = *places.entry(grant.client.clone()).or_insert_with(|| {
-                rows.push(row(&client, &grant));
+            let place = *places.entry(entry.client.clone()).or_insert_with(|| {
+                rows.push(row(&client, &entry));
                 rows.len() - 1
             });
             if let Some(row) = rows.get_mut(place) {
-                add(row, &grant);
+                add(row, &entry);
             }
         }
-        next = following;
         if next.is_none() {
             break;
         }
+        asked.page_token = next;
     }
     Ok(rows)
 }
 
-fn row(client: &Client, grant: &Grant) -> ApplicationRow {
+fn row(client: &Client, entry: &ConsentEntry) -> ApplicationRow {
     ApplicationRow {
         client: client.id.to_string(),
         name: client_name(client).to_owned(),
         host: client_host(client),
         url: web_url(&client.client_uri).map(str::to_owned),
         scopes: Vec::new(),
-        since: Moment::new(grant.consented_at),
+        since: Moment::new(entry.decided_at),
     }
 }
 
-/// One more grant of an application.
-fn add(row: &mut ApplicationRow, grant: &Grant) {
-    for scope in grant.scope.iter().map(scope_sentence) {
+/// One more consent to an application.
+fn add(row: &mut ApplicationRow, entry: &ConsentEntry) {
+    for scope in entry.scope.iter().map(scope_sentence) {
         if !row.scopes.iter().any(|known| known == scope) {
             row.scopes.push(scope.to_owned());
         }
     }
-    if grant.consented_at < row.since.at {
-        row.since = Moment::new(grant.consented_at);
+    if entry.decided_at < row.since.at {
+        row.since = Moment::new(entry.decided_at);
     }
 }
 

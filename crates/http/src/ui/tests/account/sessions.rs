@@ -1,7 +1,8 @@
 //! Where one is signed in, and who may act for one.
 
 use axum::http::StatusCode;
-use sluice_oauth::grant::Grant;
+use sluice_oauth::consent::RememberedConsent;
+use sluice_oauth::grant::{Grant, Listed};
 use sluice_oauth::login_session::LoginSession;
 use sluice_primitives::{IdentityId, Lifetime, OsRng, SessionId, Timestamp};
 use sluice_protocol::Subject;
@@ -153,9 +154,41 @@ async fn an_application_is_shown_with_what_it_may_do_until_its_access_is_removed
     let page = sluice_oauth::grant::GrantPage {
         subject: subject(bobs),
         session: None,
+        listed: Listed::All,
         before: None,
         limit: 10,
         now: world.now(),
     };
     assert_eq!(world.ui.consents.grants.list(page).await.unwrap().len(), 1, "Bob's stays");
+}
+
+#[tokio::test]
+async fn a_remembered_decision_is_shown_without_a_grant_and_ends_with_the_access() {
+    let world = World::new().await;
+    let alices = world.register_alice().await;
+    let at = world.now();
+    let grant = Grant {
+        subject: subject(alices),
+        client: given::client_id("shop"),
+        consented_at: at,
+        expires_at: at,
+        ..given::grant()
+    };
+    let decision = RememberedConsent {
+        subject: grant.subject.clone(),
+        client: grant.client.clone(),
+        scope: given::scope("openid email"),
+        decided_at: at,
+        ..given::decision()
+    };
+    world.ui.consents.grants.insert(grant, Some(decision.clone()), false).await.unwrap();
+    world.clock.advance(Lifetime::hours(1));
+    let alice = Visitor::signed_in(&world).await;
+    let page = alice.get("/ui/account/applications").await;
+    assert!(page.body.contains("See your email address"), "{}", page.body);
+    let csrf = page.field("csrf");
+    let done = alice.post("/ui/account/applications", &[("csrf", &csrf), ("client", "shop")]).await;
+    assert!(alice.follow(&done).await.body.contains("No application has access"));
+    let found = world.ui.consents.consents.find(&decision.subject, &decision.client, world.now()).await;
+    assert_eq!(found.unwrap(), None);
 }
