@@ -19,6 +19,7 @@ mod client_authentication;
 mod client_id_metadata_document;
 mod client_listing;
 mod conformance;
+mod consent_sessions;
 mod crash;
 mod cross_origin;
 mod database_restart;
