@@ -8,7 +8,7 @@ use url::{Host, Url};
 use super::UrlPattern;
 
 /// A name that always means this machine (RFC 6761 §6.3).
-const LOCALHOST: &str = "localhost";
+pub(super) const LOCALHOST: &str = "localhost";
 
 /// Where outbound requests may go, and how much they may take.
 #[derive(Debug, Clone)]

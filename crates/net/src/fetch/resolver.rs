@@ -10,6 +10,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::net::lookup_host;
 
 use super::is_public;
+use super::policy::LOCALHOST;
 
 /// What may be connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +50,12 @@ pub(super) struct NoPublicAddress;
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let reach = self.reach;
+        let is_inside = reach == Reach::PublicOnly && is_this_machine(name.as_str());
         let looking_up = self.lookup.lookup(name.as_str().to_owned());
         Box::pin(async move {
+            if is_inside {
+                return Err(NoPublicAddress.into());
+            }
             let mut permitted = looking_up.await?;
             permitted.retain(|address| reach == Reach::Anything || is_public(address.ip()));
             if permitted.is_empty() {
@@ -59,4 +64,10 @@ impl Resolve for Resolver {
             Ok(Box::new(permitted.into_iter()) as Addrs)
         })
     }
+}
+
+/// Whether the name always means this machine (RFC 6761 §6.3), also where the resolver of the system knows nothing of it.
+fn is_this_machine(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case(LOCALHOST))
 }

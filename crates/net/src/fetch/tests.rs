@@ -76,6 +76,16 @@ async fn a_name_of_private_addresses_is_refused_and_not_asked_about_again() {
 }
 
 #[tokio::test]
+async fn a_name_of_this_machine_is_refused_whatever_its_addresses_are_said_to_be() {
+    for host in ["localhost", "localhost.", "app.localhost", "app.localhost."] {
+        let url = Url::parse(&format!("https://{host}/")).unwrap();
+        let names = Scripted::new(&[&["1.1.1.1"]]);
+        let refused = fetcher(FetchPolicy::default(), &names).get(&url, "*/*").await;
+        assert!(matches!(refused, Err(FetchError::PrivateAddress)), "{host}: {refused:?}");
+    }
+}
+
+#[tokio::test]
 async fn of_the_addresses_of_a_name_only_public_ones_are_connected_to() {
     let name = || "mixed.test".parse::<Name>().unwrap();
     let names = Scripted::new(&[&["127.0.0.1", "1.1.1.1", "169.254.169.254", "2606:4700::1111", "::1"]]);

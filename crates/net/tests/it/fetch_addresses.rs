@@ -103,6 +103,7 @@ async fn hosts_that_are_or_mean_private_addresses_are_refused() {
         "https://10.0.0.1/",
         "http://localhost/",
         "http://LOCALHOST/",
+        "https://localhost./",
         "http://\u{ff11}27.0.0.1/",
     ] {
         let refused = fetcher.get(&Url::parse(url).unwrap(), "*/*").await;
