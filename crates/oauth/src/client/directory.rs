@@ -66,6 +66,17 @@ impl ClientDirectory {
         described
     }
 
+    /// The client with this id, for those who go on without one: none, too, while the document at this URL cannot be had.
+    ///
+    /// # Errors
+    /// Those of [`Self::find`] of a client that no document may describe.
+    pub async fn find_if_known(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        match self.find(id).await {
+            Err(why) if why.is_temporary() && self.may_describe(id) => Ok(None),
+            found => found,
+        }
+    }
+
     /// Whether the id is one that a document may describe. None is fetched.
     pub fn may_describe(&self, id: &ClientId) -> bool {
         self.documents.is_some() && MetadataDocuments::is_address(id)

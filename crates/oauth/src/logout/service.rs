@@ -129,7 +129,8 @@ impl LogoutService {
             further: request.further,
         };
         if skip {
-            return self.end(&logout, browser).await;
+            let own = self.own_session(&logout, browser).await?;
+            return self.end(&logout, own).await;
         }
         let mut page = self.config.pages.logout.clone();
         page.query_pairs_mut().append_pair("logout_challenge", &self.challenge(logout));
@@ -189,12 +190,14 @@ impl LogoutService {
         if self.clock.now() >= expires_at {
             return Err(LogoutError::Verifier);
         }
+        // Before the verifier is spent: what fails now can be tried again.
+        let own = self.own_session(&logout, browser).await?;
         let hash = sluice_crypto::digest::sha256(logout.id.as_bytes());
         let first = self.replay.spend(ReplayKind::LogoutVerifier, hash, self.clock.now(), expires_at).await?;
         if !first {
             return Err(LogoutError::Verifier);
         }
-        self.end(&logout, browser).await
+        self.end(&logout, own).await
     }
 
     /// Whether the browser's cookie names this session.
@@ -208,8 +211,7 @@ impl LogoutService {
 
     /// Ends the session that is named, and that of the browser if it is the same user's: who signs out here is not to be
     /// recognised by it a moment later (RP-Initiated Logout §2).
-    async fn end(&self, logout: &Logout, browser: &Browser) -> Result<LogoutStep, LogoutError> {
-        let own = self.own_session(logout, browser).await?;
+    async fn end(&self, logout: &Logout, own: Option<SessionId>) -> Result<LogoutStep, LogoutError> {
         let mut frames = self.end_session(logout.session).await?;
         if let Some(own) = own.filter(|own| *own != logout.session) {
             frames.extend(self.end_session(own).await?);
@@ -222,10 +224,9 @@ impl LogoutService {
 
     /// The client that asked, unless the document that describes it cannot be had now: the logout goes on.
     async fn client_of(&self, logout: &Logout) -> Result<Option<Arc<Client>>, StoreError> {
-        let Some(id) = &logout.client else { return Ok(None) };
-        match self.clients.find(id).await {
-            Err(why) if why.is_temporary() && self.clients.may_describe(id) => Ok(None),
-            found => found,
+        match &logout.client {
+            Some(id) => self.clients.find_if_known(id).await,
+            None => Ok(None),
         }
     }
 
@@ -286,7 +287,7 @@ impl LogoutService {
             return Err(LogoutError::ClientMismatch);
         }
         let client = match hinted.or(named) {
-            Some(id) => self.clients.find(&id).await?,
+            Some(id) => self.clients.find_if_known(&id).await?,
             None => None,
         };
         let redirect_uri = trusted_redirect(parameters.get("post_logout_redirect_uri"), client.as_deref())?;

@@ -24,6 +24,7 @@ use crate::jwt::claims;
 use crate::keyed::JWT_BEARER;
 use crate::legs::{consent_challenge, consent_request, delete, token, tokens_of};
 use crate::logout::channels::Ear;
+use crate::logout::{ask, log_in, log_out};
 use crate::requests::{Signer, is_shown, push, pushed, request_uri};
 use crate::rfc7591::application_with;
 
@@ -297,6 +298,31 @@ async fn a_logout_does_not_wait_for_a_document_and_its_notice_does() {
     sluice.advance(Lifetime::minutes(5));
     let notice = claims(&ear.next().await);
     assert_eq!((&notice["aud"], &notice["sub"]), (&json!(host.id), &json!("alice")));
+    sluice.node.stop().await;
+    host.ends.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_whose_document_cannot_be_had_signs_its_user_out() {
+    let host = Host::open().await;
+    let first = host.sluice(Backend::Sqlite, &[]).await;
+    let mut before = first.browser();
+    let login = json!({"subject": "alice", "remember": true});
+    let tokens = log_in(&first, &host.client(&first), &mut before, &login).await;
+    let sluice = host.next_node(first).await;
+    let mut browser = sluice.browser();
+    browser.cookies = before.cookies;
+    host.say(StatusCode::BAD_GATEWAY, "text/plain", "");
+    sluice.advance(Lifetime::secs(1));
+    let hint = ("id_token_hint", token(&tokens, "id_token"));
+    let refused = ask(&mut browser, &[hint, ("post_logout_redirect_uri", "https://app.test/goodbye")]).await;
+    assert_eq!(
+        (refused.status.as_u16(), refused.location),
+        (400, None),
+        "nobody knows whether it is its own"
+    );
+    log_out(&sluice, &mut browser, &[hint]).await;
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await);
     sluice.node.stop().await;
     host.ends.cancel();
 }

@@ -219,6 +219,17 @@ async fn a_document_that_cannot_be_had_now_is_not_one_that_is_not_there() {
     assert!(given.documents.find(&id()).await.unwrap().is_some());
 }
 
+/// Who goes on without a client goes on while there may be one.
+#[tokio::test]
+async fn a_client_whose_document_cannot_be_had_is_none_to_those_who_do_not_wait() {
+    let gone = DocumentError::Unreachable("it took too long".to_owned());
+    let given = given([Err(gone), answer(&json!({}))]);
+    let repo = Arc::new(FakeClients::default());
+    let directory = ClientDirectory::new(repo, 10).with_documents(Arc::clone(&given.documents));
+    assert!(directory.find_if_known(&id()).await.unwrap().is_none());
+    assert!(directory.find_if_known(&id()).await.unwrap().is_some());
+}
+
 #[tokio::test]
 async fn a_failure_is_not_kept_but_a_host_is_not_flooded_either() {
     let given = given([Err(DocumentError::Status(404)), answer(&json!({}))]);
