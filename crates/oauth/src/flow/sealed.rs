@@ -1,7 +1,8 @@
 //! Flow ⇄ URL parameter. What is too long for a URL is parked, and the URL carries a handle and what came later.
 //!
-//! `parking`: what is kept in the store. `unbegun`: requests that no browser has come with yet.
+//! `inline`: what fits into a URL. `parking`: what is kept in the store. `unbegun`: requests that no browser has come with yet.
 
+mod inline;
 mod parking;
 mod unbegun;
 
@@ -110,8 +111,7 @@ impl FlowSealer {
         }
     }
 
-    /// Seals a flow for the login page. A flow that has to be parked counts for the network that asks for it: anybody can. Where
-    /// no more may be parked, one that is only too long with what pages are shown besides goes on without that.
+    /// Seals a flow for the login page. A flow that has to be parked counts for the network that asks for it: anybody can.
     pub async fn seal_login_challenge(
         &self,
         flow: &AwaitingLogin,
@@ -123,14 +123,8 @@ impl FlowSealer {
         if let Some(sealed) = self.seal_inline(purpose, &mut whole, most) {
             return Ok(sealed);
         }
-        let parked = self.park_counted(&whole, asked_by).await;
-        match parked {
-            Err(FlowError::QuotaReached) => {
-                whole.further = Further::default();
-                self.seal_inline(purpose, &mut whole, most).ok_or(FlowError::QuotaReached)
-            }
-            parked => self.seal_beside(purpose, parked?, &whole).await,
-        }
+        let handle = self.park_counted(&whole, asked_by).await?;
+        self.seal_beside(purpose, handle, &whole).await
     }
 
     /// Opens what the login page presents.
@@ -198,26 +192,6 @@ impl FlowSealer {
         }
         let handle = self.park_flow(&whole.request, &whole.further).await?;
         self.seal_beside(purpose, handle, &whole).await
-    }
-
-    /// All of it, if that has at most so many characters; an `id_token_hint` may take what room the URL has. One that there is
-    /// no room for is dropped: no flow is parked because of one, and none is parked with one.
-    fn seal_inline<R: Serialize>(
-        &self,
-        purpose: Purpose,
-        whole: &mut Whole<'_, R>,
-        most: usize,
-    ) -> Option<String> {
-        let sealed = self.seal_whole(purpose, whole);
-        if sealed.len() <= most {
-            return Some(sealed);
-        }
-        whole.further.id_token_hint.take()?;
-        let without_hint = self.seal_whole(purpose, whole);
-        if without_hint.len() > most {
-            return None;
-        }
-        Some(if sealed.len() <= MAX_IN_URL { sealed } else { without_hint })
     }
 
     /// The request is parked; what came later is carried, unless that alone is too long.

@@ -6,6 +6,7 @@ use super::*;
 use crate::client::fake::client;
 use crate::flow::ParkedFlow;
 use crate::flow::fake::request;
+use crate::flow::state::Login;
 
 #[derive(Default)]
 struct Shelf(Mutex<Vec<ParkedFlow>>);
@@ -77,26 +78,59 @@ async fn a_hint_is_kept_where_it_fits_into_the_url_and_in_no_store() {
         assert_eq!(further.parameters, flow.request.details.further.parameters);
         assert_eq!(further.id_token_hint, Some(hint).filter(|_| fits));
     }
-    let flow = asking(&[("long", &"x".repeat(2_000))], Some("hint".to_owned()));
+    let mut flow = asking(&[("tenant", "acme")], Some("hint".to_owned()));
+    flow.request.state = Some("s".repeat(2_000));
     let challenge = flows.seal_login_challenge(&flow, None).await.unwrap();
     assert_eq!(shelf.0.lock().len(), 1);
     let further = flows.open_login_challenge(&challenge).await.unwrap().request.details.further;
     assert_eq!(further, Further { id_token_hint: None, ..flow.request.details.further });
 }
 
+fn logged_in(session: SessionId, context: String) -> Login {
+    Login {
+        subject: "alice".parse().unwrap(),
+        session,
+        authenticated_at: Timestamp::from_secs(1),
+        skipped: false,
+        remember: None,
+        until_closed: false,
+        extend: false,
+        acr: None,
+        amr: Vec::new(),
+        context: Some(context.into()),
+        forced_subject: None,
+        provider_session: None,
+    }
+}
+
 #[tokio::test]
-async fn who_may_park_no_more_begins_a_flow_of_which_pages_are_shown_less() {
+async fn what_only_pages_are_shown_takes_what_room_there_is_and_parks_no_flow() {
+    let Given { flows, shelf, .. } = given();
+    let long = "x".repeat(600);
+    let flow = asking(&["first", "second", "third"].map(|name| (name, long.as_str())), None);
+    let challenge = flows.seal_login_challenge(&flow, None).await.unwrap();
+    assert!(challenge.len() <= MAX_IN_URL - LATER_LEGS, "{}", challenge.len());
+    let request = flows.open_login_challenge(&challenge).await.unwrap().request;
+    let kept: Vec<_> = request.details.further.parameters.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(kept, ["first"]);
+    let login = logged_in(flow.session, "c".repeat(600));
+    let consent = AwaitingConsent { request, login, skip: false };
+    let challenge = flows.seal_consent_challenge(&consent).await.unwrap();
+    let request = flows.open_consent_challenge(&challenge).await.unwrap().request;
+    assert_eq!(request.details.further, Further::default());
+    assert!(shelf.0.lock().is_empty());
+}
+
+#[tokio::test]
+async fn a_network_that_has_parked_enough_parks_no_more() {
     let Given { flows, shelf, .. } = given();
     let network = Some(IpAddr::from([192, 0, 2, 1]));
-    let mut flow = asking(&[("long", &"x".repeat(2_000))], None);
+    let mut flow = asking(&[("tenant", "acme")], None);
+    flow.request.state = Some("s".repeat(2_000));
     for _ in 0..MOST_PARKED.0 {
         flows.seal_login_challenge(&flow, network).await.unwrap();
     }
-    let challenge = flows.seal_login_challenge(&flow, network).await.unwrap();
     assert_eq!(shelf.0.lock().len(), MOST_PARKED.0 as usize);
-    let opened = flows.open_login_challenge(&challenge).await.unwrap().request;
-    assert_eq!(opened.details.further, Further::default());
-    flow.request.state = Some("s".repeat(2_000));
     let refused = flows.seal_login_challenge(&flow, network).await;
     assert!(matches!(refused, Err(FlowError::QuotaReached)));
 }

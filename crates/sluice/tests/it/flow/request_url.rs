@@ -82,11 +82,12 @@ async fn what_is_beyond_the_bounds_is_not_shown_and_does_no_harm(backend: Backen
     let (long, longer) = ("x".repeat(1_900), "y".repeat(2_100));
     let more = [("tenant", "acme"), ("longer", longer.as_str()), ("long", long.as_str()), ("last", "one")];
     let with = Authorize { more: &more, ..Authorize::default() };
-    let mut browser = sluice.browser();
+    let (mut browser, before) = (sluice.browser(), sluice.written());
     let login = login_request(&sluice, &client, &mut browser, &with).await;
+    assert_eq!(sluice.written(), before, "no flow is kept because of what is only shown");
     let url = request_url(&login);
-    assert_eq!((parameter(url, "tenant"), parameter(url, "long")), ("acme".to_owned(), long.clone()));
-    assert!(names(url).contains(&"last".to_owned()) && !url.contains("longer"), "{url}");
+    assert_eq!(parameter(url, "tenant"), "acme");
+    assert!(!names(url).iter().any(|name| name.starts_with("long")), "{url}");
     browser.log_in_with(&sluice, &client, &with, &json!({"subject": "alice"})).await.expect("code");
     let many: Vec<String> = (0..40).map(|number| format!("unknown{number}")).collect();
     let more: Vec<_> = many.iter().map(|name| (name.as_str(), "1")).collect();
