@@ -247,7 +247,7 @@ pub async fn an_ended_session_is_gone_marked_and_told(fixture: &impl Fixture) {
         session: session.id,
     };
     let told = end(&*store, EndSessions::One(session.id), 20, vec![notice.clone()]).await;
-    let shop = SessionClient { client: given::client_id("shop"), shown_subject: None };
+    let shop = SessionClient { client: given::client_id("shop"), shown_subject: Some("pairwise".to_owned()) };
     assert_eq!(told, [(session.id, shop)], "who took part in the end");
     assert_eq!(find(&*store, &session, 21).await, None);
     assert!(find(&*store, &other, 21).await.is_some());

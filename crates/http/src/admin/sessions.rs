@@ -63,7 +63,7 @@ pub(crate) async fn list_consents(State(state): State<Arc<AdminState>>, RawQuery
     let body: Vec<_> = page
         .entries
         .iter()
-        .map(|(entry, client)| ConsentSessionBody::new(entry, client.as_deref()))
+        .map(|(entry, grantee)| ConsentSessionBody::new(entry, grantee.client()))
         .collect();
     let mut response = Json(body).into_response();
     if let Ok(links) = HeaderValue::from_str(&links(&parameters, size, page.next.as_deref())) {

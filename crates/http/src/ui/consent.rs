@@ -205,7 +205,7 @@ async fn form(
     // The browser of a device's user goes back to nobody.
     let return_to =
         request.redirect_uri.url().filter(|_| !request.details.device).map(|url| destination(&url));
-    let client_host = super::client_host(client);
+    let client_host = super::client_host(&client.id);
     let view = ConsentPage {
         stylesheet: &stylesheet(&ui.config),
         action: &ui.path(super::CONSENT),

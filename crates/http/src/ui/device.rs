@@ -79,7 +79,7 @@ async fn confirm(ui: &UiState, (visit, challenge): (&Visit, &str), typed: &str) 
         Ok(waiting) => waiting,
         Err(problem) => return again(ui, (visit, challenge), typed, problem),
     };
-    let client_host = super::client_host(&waiting.client);
+    let client_host = super::client_host(&waiting.client.id);
     let view = DeviceConfirmPage {
         stylesheet: &stylesheet(&ui.config),
         action: &ui.path(super::DEVICE),

@@ -50,6 +50,7 @@ use sluice_oauth::flow::FlowService;
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::LogoutService;
 use sluice_primitives::Rng;
+use sluice_protocol::ClientId;
 use url::Url;
 
 pub(crate) use stylesheet::stylesheet;
@@ -120,8 +121,8 @@ fn client_name(client: &Client) -> &str {
 }
 
 /// Whose word the name is, of a client that describes itself: the host of the document that its id is the URL of.
-fn client_host(client: &Client) -> Option<String> {
-    let url = Url::parse(client.id.as_str()).ok().filter(|url| url.scheme() == "https")?;
+fn client_host(id: &ClientId) -> Option<String> {
+    let url = Url::parse(id.as_str()).ok().filter(|url| url.scheme() == "https")?;
     url.host_str().map(str::to_owned)
 }
 

@@ -60,8 +60,8 @@ pub struct ConsentEntry {
 /// A page of consents with their clients, and where the next one begins.
 #[derive(Debug)]
 pub struct ConsentPage {
-    /// A deleted client is none.
-    pub entries: Vec<(ConsentEntry, Option<Arc<Client>>)>,
+    /// Each with its client.
+    pub entries: Vec<(ConsentEntry, Grantee)>,
     /// The token of the next page, if there is one.
     pub next: Option<String>,
 }
@@ -106,6 +106,27 @@ impl From<Grant> for ConsentEntry {
     }
 }
 
+/// The client of something that is listed.
+#[derive(Debug, Clone)]
+pub enum Grantee {
+    /// It is there.
+    Known(Arc<Client>),
+    /// The document that describes it cannot be had now.
+    Unreachable,
+    /// It was deleted.
+    Gone,
+}
+
+impl Grantee {
+    /// The client, as far as it is known.
+    pub fn client(&self) -> Option<&Client> {
+        match self {
+            Self::Known(client) => Some(client),
+            Self::Unreachable | Self::Gone => None,
+        }
+    }
+}
+
 impl ConsentService {
     /// A page of what a subject consented to.
     pub async fn list(&self, asked: &ListConsents) -> Result<ConsentPage, InvalidPageToken> {
@@ -122,10 +143,19 @@ impl ConsentService {
                 Found::Decision(decision) => self.entry(decision).await?,
                 Found::Grant(grant) => ConsentEntry::from(grant),
             };
-            let client = self.clients.find(&entry.client).await?;
-            entries.push((entry, client));
+            let grantee = self.grantee(&entry.client).await?;
+            entries.push((entry, grantee));
         }
         Ok(ConsentPage { entries, next })
+    }
+
+    /// What a client is, of which nothing can be told now, hides no other.
+    async fn grantee(&self, id: &ClientId) -> Result<Grantee, StoreError> {
+        match self.clients.find(id).await {
+            Ok(client) => Ok(client.map_or(Grantee::Gone, Grantee::Known)),
+            Err(why) if why.is_temporary() && self.clients.may_describe(id) => Ok(Grantee::Unreachable),
+            Err(why) => Err(why),
+        }
     }
 
     /// What a page shows, and one more if there is a next one.

@@ -9,7 +9,7 @@ pub mod name;
 pub mod repository;
 pub mod service;
 
-pub use listing::{ConsentEntry, ConsentPage, InvalidPageToken, ListConsents};
+pub use listing::{ConsentEntry, ConsentPage, Grantee, InvalidPageToken, ListConsents};
 pub use name::DecisionName;
 pub use repository::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
 pub use service::{ConsentService, Revoke};

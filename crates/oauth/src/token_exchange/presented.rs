@@ -16,7 +16,7 @@ use super::{ExchangeError, TokenKind, policy};
 use crate::access_token_reader::AccessTokenReader;
 use crate::client::Client;
 use crate::config::Config;
-use crate::grant::{Grant, GrantPage, GrantRepository};
+use crate::grant::{Grant, GrantPage, GrantRepository, Listed};
 use crate::issuing::{RefreshToken, access_token, front_channel};
 use crate::keys::KeyRing;
 use crate::trust::{Assertion, TrustedAssertions};
@@ -178,6 +178,7 @@ impl PresentedTokens {
         let page = GrantPage {
             subject: claims.sub.parse().map_err(|_| ExchangeError::NotUsable)?,
             session: session.map_err(|_| ExchangeError::NotUsable)?,
+            listed: Listed::All,
             before: None,
             limit: GRANTS,
             now,

@@ -281,6 +281,30 @@ async fn a_document_that_cannot_be_had_now_is_waited_for() {
     host.ends.cancel();
 }
 
+/// One document that cannot be had hides neither what was granted to its client nor what was granted to others.
+#[tokio::test(flavor = "multi_thread")]
+async fn consents_are_listed_while_the_document_of_one_client_cannot_be_had() {
+    let host = Host::open().await;
+    let first = host.sluice(Backend::Sqlite, &[]).await;
+    tokens_of(&first, &host.client(&first), "alice").await;
+    let other = first.client(&json!({})).await;
+    first.advance(Lifetime::secs(1));
+    tokens_of(&first, &other, "alice").await;
+    let sluice = host.next_node(first).await;
+    host.say(StatusCode::BAD_GATEWAY, "text/plain", "");
+    let path = "/admin/oauth2/auth/sessions/consent?subject=alice";
+    let listed = sluice.ask_json(Method::GET, path, None, 200).await;
+    let clients: Vec<_> =
+        listed.as_array().unwrap().iter().map(|one| &one["consent_request"]["client"]["client_id"]).collect();
+    assert_eq!(clients, [&json!(other.id), &Value::Null]);
+    sluice.advance(Lifetime::secs(1));
+    delete(&sluice, &format!("{path}&client={}", host.id)).await;
+    let listed = sluice.ask_json(Method::GET, path, None, 200).await;
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    sluice.node.stop().await;
+    host.ends.cancel();
+}
+
 /// Nobody stays signed in because the host of an application's document does not answer; the application hears of it later.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_logout_does_not_wait_for_a_document_and_its_notice_does() {

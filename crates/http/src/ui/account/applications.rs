@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_commit::StoreError;
 use sluice_oauth::client::Client;
-use sluice_oauth::consent::{ConsentEntry, ConsentPage, InvalidPageToken, ListConsents, Revoke};
+use sluice_oauth::consent::{ConsentEntry, ConsentPage, Grantee, InvalidPageToken, ListConsents, Revoke};
 use sluice_oauth::grant::Listed;
 use sluice_protocol::ClientId;
 use tracing::info;
@@ -75,11 +75,13 @@ async fn applications(ui: &UiState, member: &Member) -> Result<Vec<ApplicationRo
     };
     for _ in 0..PAGES {
         let ConsentPage { entries, next } = ui.consents.list(&asked).await.map_err(unlisted)?;
-        for (entry, client) in entries {
+        for (entry, grantee) in entries {
             // A client that is gone has no access any more.
-            let Some(client) = client else { continue };
+            if matches!(grantee, Grantee::Gone) {
+                continue;
+            }
             let place = *places.entry(entry.client.clone()).or_insert_with(|| {
-                rows.push(row(&client, &entry));
+                rows.push(row(grantee.client(), &entry));
                 rows.len() - 1
             });
             if let Some(row) = rows.get_mut(place) {
@@ -94,12 +96,13 @@ async fn applications(ui: &UiState, member: &Member) -> Result<Vec<ApplicationRo
     Ok(rows)
 }
 
-fn row(client: &Client, entry: &ConsentEntry) -> ApplicationRow {
+/// An application whose description cannot be had now is shown by its id.
+fn row(client: Option<&Client>, entry: &ConsentEntry) -> ApplicationRow {
     ApplicationRow {
-        client: client.id.to_string(),
-        name: client_name(client).to_owned(),
-        host: client_host(client),
-        url: web_url(&client.client_uri).map(str::to_owned),
+        client: entry.client.to_string(),
+        name: client.map_or_else(|| entry.client.as_str(), client_name).to_owned(),
+        host: client_host(&entry.client),
+        url: client.and_then(|client| web_url(&client.client_uri)).map(str::to_owned),
         scopes: Vec::new(),
         since: Moment::new(entry.decided_at),
     }
