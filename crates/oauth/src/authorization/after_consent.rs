@@ -11,6 +11,7 @@ use super::error::{AuthorizationError, ShownError};
 use super::response::{Location, ResponseTarget};
 use super::service::{AuthorizationService, Step, refused, rejected};
 use crate::client::Client;
+use crate::config::ScopeStrategy;
 use crate::consent::RememberedConsent;
 use crate::flow::{Consent, Decision, Login, Request};
 use crate::grant::{Generation, Grant, GrantClaims, Insertion, MadeIn};
@@ -34,7 +35,7 @@ impl AuthorizationService {
         if self.was_signed_out(login.session, &login) {
             return Err(refused(&request, ErrorCode::LoginRequired, "The user has signed out meanwhile."));
         }
-        check_granted(&request, &consent)?;
+        check_granted((&request, &client), &consent, self.config.scopes)?;
         let now = self.clock.now();
         let grant = self.grant((&request, &client), (login, flow.skip), &consent, now);
         // Before the grant is there: what fails now can be tried again.
@@ -176,8 +177,20 @@ impl AuthorizationService {
     }
 }
 
-/// Whoever asks for an id token gets one or an error: the page may not have granted what makes one possible.
-fn check_granted(request: &Request, consent: &Consent) -> Result<(), AuthorizationError> {
+/// Whoever asks for an id token gets one or an error: the page may not have granted what makes one possible. And what it
+/// granted beyond the request the client may have lost meanwhile.
+fn check_granted(
+    (request, client): (&Request, &Client),
+    consent: &Consent,
+    strategy: ScopeStrategy,
+) -> Result<(), AuthorizationError> {
+    let may_have = |value: &str| request.scope.contains(value) || strategy.allows(&client.scope, value);
+    let may_reach = |name: &String| {
+        request.audience.as_slice().contains(name) || client.audience.as_slice().contains(name)
+    };
+    if !consent.scope.iter().all(may_have) || !consent.audience.as_slice().iter().all(may_reach) {
+        return Err(refused(request, ErrorCode::UnauthorizedClient, "The client was changed meanwhile."));
+    }
     if request.response_type.id_token && !consent.scope.contains("openid") {
         return Err(refused(request, ErrorCode::AccessDenied, "The scope `openid` was not granted."));
     }

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sluice_testkit::{Authorize, Backend, TestSluice, accept_consent, redirect_to};
+use sluice_testkit::{Authorize, Backend, TestSluice, accept_consent, accept_login, redirect_to};
 
 use crate::both_stores::on_both_stores;
 use crate::legs::{change_client, consent_challenge, consent_verifier, delete, login_verifier};
@@ -10,6 +10,7 @@ use crate::legs::{change_client, consent_challenge, consent_verifier, delete, lo
 on_both_stores! {
     a_flow_whose_redirect_uri_was_removed_is_shown_here,
     a_flow_that_its_client_may_not_begin_any_more_is_refused_to_the_client,
+    what_was_granted_beyond_the_request_is_refused_to_a_client_that_lost_it,
     a_flow_goes_on_when_its_client_is_renamed,
     a_flow_ends_when_its_client_is_deleted,
     a_rotated_client_secret_works_until_it_is_forgotten,
@@ -58,6 +59,26 @@ async fn a_flow_that_its_client_may_not_begin_any_more_is_refused_to_the_client(
             assert_eq!(page.expect("error"), "unauthorized_client", "{field}");
             assert_eq!(page.expect("state"), Authorize::default().state);
         }
+        assert_eq!(sluice.written(), before, "{field}");
+    }
+    sluice.node.stop().await;
+}
+
+async fn what_was_granted_beyond_the_request_is_refused_to_a_client_that_lost_it(backend: Backend) {
+    let more =
+        json!({"grant_scope": ["openid", "email"], "grant_access_token_audience": ["https://api.test"]});
+    let sluice = TestSluice::start(backend).await;
+    let mut browser = sluice.browser();
+    for (field, value) in [("scope", json!("openid")), ("audience", json!([]))] {
+        let client = sluice.client(&json!({})).await;
+        let with = Authorize { scope: "openid", ..Authorize::default() };
+        let challenge = browser.begin(&client, &with).await;
+        let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+        let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+        let verifier = accept_consent(&sluice, &challenge, &more).await;
+        change_client(&sluice, &client, field, value).await;
+        let before = sluice.written();
+        assert_eq!(browser.visit(&verifier).await.expect("error"), "unauthorized_client", "{field}");
         assert_eq!(sluice.written(), before, "{field}");
     }
     sluice.node.stop().await;
