@@ -41,7 +41,7 @@ impl Request {
     }
 
     /// The request as a URL, rebuilt from what was checked, and what was kept besides.
-    fn rebuilt(&self, config: &Config, id_token_hint: Option<&str>) -> String {
+    pub(super) fn rebuilt(&self, config: &Config, id_token_hint: Option<&str>) -> String {
         if self.details.device {
             return self.device_url(config);
         }

@@ -249,7 +249,8 @@ impl FlowService {
     }
 
     /// The request again, for a login that is not skipped, where a page has another user than that of the session (so does
-    /// Hydra). A request that cannot be rebuilt so has no such address.
+    /// Hydra), and without an `id_token_hint`: that is not for the other user, whose login it would refuse. A request that
+    /// cannot be rebuilt so has no such address.
     fn instead_of_skipping(
         &self,
         flow: &AwaitingLogin,
@@ -261,7 +262,7 @@ impl FlowService {
         let is_rebuilt = !request.is_protected() && !request.details.device && !request.prompt.none;
         (is_another && is_rebuilt).then(|| {
             let prompt = Prompt { login: true, ..request.prompt };
-            Request { prompt, ..request.clone() }.url(&self.config)
+            Request { prompt, ..request.clone() }.rebuilt(&self.config, None)
         })
     }
 

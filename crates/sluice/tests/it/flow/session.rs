@@ -8,7 +8,7 @@ use sluice_testkit::{
 };
 
 use crate::both_stores::on_both_stores;
-use crate::legs::{consent_request, login_request, parameter};
+use crate::legs::{consent_request, login_request, parameter, token};
 use crate::requests::{push, pushed, request_uri};
 
 on_both_stores! {
@@ -20,6 +20,7 @@ on_both_stores! {
     an_extended_session_is_kept_by_its_browser,
     a_skipped_login_is_of_the_session_s_user,
     another_user_than_that_of_the_session_logs_in,
+    another_user_than_that_of_the_session_is_not_given_its_id_token,
 }
 
 const DAY: u32 = 24 * 3600;
@@ -209,6 +210,30 @@ async fn another_user_than_that_of_the_session_logs_in(backend: Backend) {
         let path = format!("/admin/oauth2/auth/requests/login/accept?login_challenge={challenge}");
         sluice.ask_json(Method::PUT, &path, Some(&json!({"subject": "bob"})), 400).await;
     }
+    sluice.node.stop().await;
+}
+
+/// With it, nobody else could log in.
+async fn another_user_than_that_of_the_session_is_not_given_its_id_token(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({"id_token_signed_response_alg": "ES256"})).await;
+    let mut browser = sluice.browser();
+    let login = json!({"subject": "alice", "remember": true});
+    let page = browser.log_in_with(&sluice, &client, &Authorize::default(), &login).await;
+    let tokens = client.redeem(&page.expect("code")).await.ok();
+    let more = [("id_token_hint", token(&tokens, "id_token")), ("tenant", "acme")];
+    let with = Authorize { more: &more, ..Authorize::default() };
+    let challenge = browser.begin(&client, &with).await;
+    let again = accept_login(&sluice, &challenge, &json!({"subject": "bob"})).await;
+    assert_eq!(
+        (parameter(&again, "prompt"), parameter(&again, "tenant")),
+        ("login".to_owned(), "acme".to_owned())
+    );
+    assert!(!again.contains("id_token_hint"), "{again}");
+    let challenge = browser.visit(&again).await.expect("login_challenge");
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "bob"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    assert_eq!(consent_request(&sluice, &challenge).await["subject"], "bob");
     sluice.node.stop().await;
 }
 
