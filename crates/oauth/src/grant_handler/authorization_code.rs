@@ -32,7 +32,7 @@ impl TokenService {
         let code = AuthorizationCode::open(&exchange.code, &self.sealer)?;
         check(&code, client, &exchange, now)?;
         check_binding(&code, client, confirmation)?;
-        let recipient = self.issuer.id_token_recipient(client).await?;
+        let recipient = self.recipient(client, code.grant).await?;
         self.spend_proof(call).await?;
         // Before the code is spent; the grant's row is read only if less is asked for than was granted.
         if !exchange.less.is_all()

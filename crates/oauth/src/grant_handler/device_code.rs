@@ -33,7 +33,7 @@ impl TokenService {
             DevicePoll::Unknown if now >= code.expires_at => return Err(TokenError::DeviceExpired),
             DevicePoll::Unknown => return Err(TokenError::UnknownGrant(code.device)),
         }
-        let recipient = self.issuer.id_token_recipient(client).await?;
+        let recipient = self.recipient(client, code.device).await?;
         self.spend_proof(call).await?;
         let about =
             AboutToRedeem { grant: code.device, grant_type: GrantType::DeviceCode, nonce: None, less: None };

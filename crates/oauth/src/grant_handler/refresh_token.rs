@@ -49,7 +49,7 @@ impl TokenService {
             return Err(TokenError::OtherKey);
         }
         let less = exchange.less()?;
-        let recipient = self.issuer.id_token_recipient(client).await?;
+        let recipient = self.recipient(client, token.grant).await?;
         self.spend_proof(call).await?;
         let replaced = self.ask_before_refresh(call, &token, &exchange).await?;
         let is_fapi = client.security.profile.is_fapi();

@@ -22,6 +22,7 @@ use crate::jwt::verified;
 use crate::keyed::Key;
 use crate::legs::{token, tokens_of};
 use crate::response::{Response, answer, client_for};
+use crate::rfc8628::{DEVICE_CODE, connect, poll};
 use crate::userinfo::about_user;
 
 on_both_stores! {
@@ -203,6 +204,30 @@ async fn neither_code_nor_refresh_token_is_used_up_while_the_keys_cannot_be_fetc
     sluice.advance(Lifetime::minutes(1));
     let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
     verified(&sluice, &key.nested(token(&refreshed, "id_token")), "RS256").await;
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_gets_no_id_token_needs_no_key_for_one() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let (uri, _) = served("no keys".to_owned()).await;
+    let grant_types = json!(["authorization_code", "refresh_token", DEVICE_CODE]);
+    let asked = json!({"jwks_uri": uri, "id_token_encrypted_response_alg": "RSA-OAEP-256",
+                       "grant_types": grant_types});
+    let client = sluice.client(&asked).await;
+    let with = Authorize { scope: "offline_access email", ..Authorize::default() };
+    let login = json!({"subject": "alice"});
+    let page = sluice.browser().log_in_with(&sluice, &client, &with, &login).await;
+    let tokens = client.redeem(&page.expect("code")).await.ok();
+    sluice.advance(Lifetime::secs(1));
+    let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
+    let given = client.post("/oauth2/device/auth", &[("scope", "offline_access")]).await.ok();
+    connect(&sluice, &mut sluice.browser(), &given, &json!({})).await;
+    sluice.advance(Lifetime::secs(5));
+    let polled = poll(&client, &given).await.ok();
+    for tokens in [tokens, refreshed, polled] {
+        assert!(tokens["access_token"].is_string() && tokens["id_token"].is_null(), "{tokens}");
+    }
     sluice.node.stop().await;
 }
 

@@ -12,7 +12,7 @@ use crate::answer::{Answer, basic, http};
 use crate::both_stores::on_both_stores;
 use crate::legs::{change_client, consent_request, token};
 
-const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+pub(crate) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 const ACCEPT: &str = "/admin/oauth2/auth/requests/device/accept";
 const INTERVAL: Lifetime = Lifetime::secs(5);
 
