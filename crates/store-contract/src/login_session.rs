@@ -209,7 +209,10 @@ pub async fn participants_know_whose_session_it_is_by_the_name_they_were_told(fi
     let session = given::session();
     insert(&*store, &session).await;
     for (client, shown) in [("bank", Some("pseudonym")), ("shop", None), ("bank", Some("a later one"))] {
-        let claims = GrantClaims { shown_subject: shown.map(str::to_owned), ..GrantClaims::default() };
+        // What a page says may hold what no text of a database may.
+        let id_token = [("note".to_owned(), "\u{0}".into())].into_iter().collect();
+        let claims =
+            GrantClaims { shown_subject: shown.map(str::to_owned), id_token, ..GrantClaims::default() };
         let (session, client) = (Some(session.id), given::client_id(client));
         let grant = sluice_oauth::grant::Grant { session, client, claims, ..given::grant() };
         GrantRepository::insert(&*store, grant, None, true).await.unwrap();

@@ -41,6 +41,7 @@ impl NewGrant {
         storable::each("the audience of a grant", grant.audience.as_slice())?;
         storable::text("the audience of a grant", &audience)?;
         storable::text("the claims of a grant", &claims)?;
+        storable::texts(&[("the name of a subject", grant.claims.shown_subject.as_deref())])?;
         if let Some(decision) = &remember {
             storable::text("the scope of a decision", decision.scope.as_str())?;
             storable::each("the audience of a decision", decision.audience.as_slice())?;
@@ -183,11 +184,13 @@ struct More<'a> {
     encoded: [Vec<String>; 2],
     times: [Vec<i64>; 2],
     participating: Vec<Uuid>,
+    shown_subjects: Vec<Option<&'a str>>,
 }
 
 impl<'a> More<'a> {
     fn of(batch: &'a [NewGrant]) -> Self {
         let decisions = || batch.iter().filter_map(|op| Some((&op.grant, op.remember.as_ref()?)));
+        let participating = || batch.iter().filter(|op| op.participates).map(|op| &op.grant);
         let texts =
             |of: fn(&'a RememberedConsent) -> &'a str| decisions().map(|(_, made)| of(made)).collect();
         Self {
@@ -205,11 +208,8 @@ impl<'a> More<'a> {
                 decisions().map(|(_, made)| made.decided_at.as_millis()).collect(),
                 decisions().map(|(_, made)| made.expires_at.as_millis()).collect(),
             ],
-            participating: batch
-                .iter()
-                .filter(|op| op.participates)
-                .map(|op| op.grant.id.as_uuid())
-                .collect(),
+            participating: participating().map(|grant| grant.id.as_uuid()).collect(),
+            shown_subjects: participating().map(|grant| grant.claims.shown_subject.as_deref()).collect(),
         }
     }
 
@@ -218,6 +218,7 @@ impl<'a> More<'a> {
         let [subject, client, scope] = &self.texts;
         let [audience, claims] = &self.encoded;
         let [decided, expires] = &self.times;
-        vec![&self.decided, subject, client, scope, audience, claims, decided, expires, &self.participating]
+        let (participating, shown) = (&self.participating, &self.shown_subjects);
+        vec![&self.decided, subject, client, scope, audience, claims, decided, expires, participating, shown]
     }
 }

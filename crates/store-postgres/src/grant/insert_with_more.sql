@@ -19,7 +19,7 @@ WITH inserted AS (
         revoked_at, generation, rotated_at, attempt
     )
     ON CONFLICT (grant_id) DO NOTHING
-    RETURNING grant_id, sid, client_id, claims
+    RETURNING grant_id, sid, client_id
 ),
 decided AS MATERIALIZED (
     SELECT d.*
@@ -49,8 +49,8 @@ remembered AS (
 ),
 participants AS (
     INSERT INTO session_client (sid, client_id, shown_subject)
-    SELECT i.sid, i.client_id, NULLIF(i.claims, '')::json ->> 'shown_subject'
-    FROM UNNEST($24::uuid[]) AS p (grant_id)
+    SELECT i.sid, i.client_id, p.shown_subject
+    FROM UNNEST($24::uuid[], $25::text[]) AS p (grant_id, shown_subject)
     JOIN inserted AS i ON i.grant_id = p.grant_id
     WHERE i.sid IS NOT NULL
     ON CONFLICT (sid, client_id) DO NOTHING
