@@ -222,7 +222,7 @@ async fn hot_writes_find_rows_by_their_keys_and_join_by_hashing() {
     let plan = explain(&client, "register_with_letters", register, &values).await;
     assert!(!plan.contains("Seq Scan") && !plan.contains("Nested Loop"), "{plan}");
     let insert = include_str!("../../src/grant/insert_with_more.sql");
-    let plan = explain(&client, "insert", insert, &vec!["'{}'"; 24].join(",")).await;
+    let plan = explain(&client, "insert", insert, &vec!["'{}'"; 25].join(",")).await;
     assert!(!plan.contains("Seq Scan"), "{plan}");
     assert_eq!(plan.matches("Hash Join").count() + plan.matches("Merge Join").count(), 2, "{plan}");
 }
