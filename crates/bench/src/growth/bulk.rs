@@ -31,6 +31,7 @@ const GRANT: Table = Table {
         ("subject", "'person-' || made.number::text"),
         // A row grows after it was inserted, into room that is left for it. One that was inserted as long as it gets would
         // leave holes of its size all over the table, for every later login to be put into another page.
+        ("redeemed_at", "NULL"),
         ("rotated_at", "NULL"),
     ],
 };
