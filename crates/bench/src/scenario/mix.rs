@@ -125,7 +125,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::target::Found;
 
     /// Something that takes no time and no server.
     struct Done;
@@ -141,23 +140,11 @@ mod tests {
         }
     }
 
-    /// Where nobody is asked anything.
-    fn nowhere() -> Target {
-        let found = Found {
-            public: "http://127.0.0.1:9/".parse().unwrap(),
-            admin: None,
-            gateway: None,
-            pids: Vec::new(),
-            dsn: None,
-            database_pid: None,
-        };
-        Target::found(&found).unwrap()
-    }
-
     #[tokio::test]
     async fn a_part_is_late_from_the_moment_when_it_was_due_and_a_warm_up_is_none_of_it() {
         let mix = Mix(vec![Part::of("nothing", 100, Done).unwrap()]);
-        let target = nowhere();
+        // Nobody is asked anything there.
+        let target = Target::at("http://127.0.0.1:9/".parse().unwrap());
         let mut agent = Agent::new(0, Arc::clone(&target.endpoints), None);
         mix.operate(&mut agent, 0).await.unwrap();
         mix.begin(&target).await.unwrap();

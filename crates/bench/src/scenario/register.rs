@@ -159,7 +159,6 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::target::Found;
 
     /// A server that says how many it has hardened.
     async fn served(hardened: Arc<AtomicU64>) -> Target {
@@ -176,15 +175,7 @@ mod tests {
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
             }
         });
-        let found = Found {
-            public: url.clone(),
-            admin: Some(url),
-            gateway: None,
-            pids: vec![],
-            dsn: None,
-            database_pid: None,
-        };
-        Target::found(&found).unwrap()
+        Target::at(url)
     }
 
     #[tokio::test]

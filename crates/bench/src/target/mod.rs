@@ -87,6 +87,16 @@ pub struct Target {
     settings: Vec<(String, String)>,
 }
 
+#[cfg(test)]
+impl Target {
+    /// One server for everything, of which nothing else is known.
+    pub(crate) fn at(url: Url) -> Self {
+        let (public, admin) = (url.clone(), Some(url));
+        let found = Found { public, admin, gateway: None, pids: Vec::new(), dsn: None, database_pid: None };
+        Self::found(&found).unwrap()
+    }
+}
+
 impl Target {
     /// A server that runs already.
     ///

@@ -15,7 +15,6 @@ use tokio::net::TcpListener;
 use super::*;
 use crate::crash::{CrashReport, Victim};
 use crate::driver::{Entry, Receipt};
-use crate::target::Found;
 
 /// What is left in the database.
 #[derive(Debug, Default)]
@@ -40,15 +39,7 @@ async fn served(left: Arc<Left>) -> Target {
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
         }
     });
-    let found = Found {
-        public: url.clone(),
-        admin: Some(url),
-        gateway: None,
-        pids: vec![],
-        dsn: None,
-        database_pid: None,
-    };
-    Target::found(&found).unwrap()
+    Target::at(url)
 }
 
 async fn answer(left: Arc<Left>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
