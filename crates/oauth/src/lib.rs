@@ -26,6 +26,7 @@ pub mod login_session;
 pub mod logout;
 pub mod metrics;
 pub mod network_limit;
+mod query;
 pub mod replay;
 pub mod revocation;
 pub mod sector;

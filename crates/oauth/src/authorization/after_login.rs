@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::flow::service::next_session;
 use crate::flow::{AwaitingConsent, BindingKey, BindingKeys, Decision, Login, Request};
 use crate::login_session::LoginSession;
+use crate::query::with_parameter;
 use crate::subject::shown_subject;
 
 /// How many binding keys a browser keeps: the present one, and those of tabs opened before its last logins.
@@ -49,9 +50,8 @@ impl AuthorizationService {
         let cookies = self.cookies(&request, &login, browser);
         let challenge = self.flows.seal_consent_challenge(&AwaitingConsent { request, login, skip }).await?;
         self.metrics.logged_in.add();
-        let mut page = self.config.pages.consent.clone();
-        page.query_pairs_mut().append_pair("consent_challenge", &challenge);
-        Ok(Step { location: Location::Redirect(page.into()), cookies })
+        let page = with_parameter(&self.config.pages.consent, "consent_challenge", &challenge);
+        Ok(Step { location: Location::Redirect(page), cookies })
     }
 
     async fn keep_session(

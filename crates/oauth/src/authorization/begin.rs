@@ -12,6 +12,7 @@ use super::response::{Location, ResponseTarget};
 use super::service::{AuthorizationService, Step};
 use crate::client::Client;
 use crate::flow::{AwaitingLogin, BindingKeys, KnownSession, Request};
+use crate::query::with_parameter;
 use crate::subject::shown_subject;
 
 /// Whom the client expects.
@@ -49,15 +50,12 @@ impl AuthorizationService {
             .flows
             .seal_login_challenge(&AwaitingLogin { request, known, session }, browser.address)
             .await?;
-        let mut page = if prompt.create {
-            self.config.pages.registration.clone()
-        } else {
-            self.config.pages.login.clone()
-        };
-        page.query_pairs_mut().append_pair("login_challenge", &challenge);
+        let pages = &self.config.pages;
+        let page = if prompt.create { &pages.registration } else { &pages.login };
+        let page = with_parameter(page, "login_challenge", &challenge);
         self.metrics.begun.add();
         let cookies = CookieChanges { binding, ..CookieChanges::default() };
-        Ok(Step { location: Location::Redirect(page.into()), cookies })
+        Ok(Step { location: Location::Redirect(page), cookies })
     }
 
     /// Whom the client expects: the user of the `id_token_hint`, of which an expired one still tells, or that of the

@@ -9,6 +9,7 @@ use super::response::Location;
 use super::service::{AuthorizationService, Step};
 use crate::device::{DeviceChallenge, DeviceVerifier, VERIFICATION_PATH};
 use crate::flow::{AwaitingLogin, FlowError, Request};
+use crate::query::with_parameter;
 
 /// A longer text is no user code, and is not handed to the page, in bytes.
 const MAX_USER_CODE: usize = 256;
@@ -69,10 +70,9 @@ impl AuthorizationService {
             .map_or_else(|| SessionId::generate(self.clock.now(), &*self.rng), |known| known.id);
         let flow = AwaitingLogin { request, known, session };
         let challenge = self.flows.seal_login_challenge(&flow, browser.address).await?;
-        let mut page = self.config.pages.login.clone();
-        page.query_pairs_mut().append_pair("login_challenge", &challenge);
+        let page = with_parameter(&self.config.pages.login, "login_challenge", &challenge);
         self.metrics.begun.add();
-        Ok(Step { location: Location::Redirect(page.into()), cookies: CookieChanges::default() })
+        Ok(Step { location: Location::Redirect(page), cookies: CookieChanges::default() })
     }
 
     /// A page said no: if a device waits for the answer, it is told.

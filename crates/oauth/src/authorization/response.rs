@@ -1,9 +1,9 @@
 //! How an answer of the authorization endpoint travels to the client.
 
 use sluice_protocol::{ClientId, RedirectUri, ResponseMode};
-use url::form_urlencoded::Serializer;
 
 use crate::flow::Request;
+use crate::query::Query;
 
 /// Where the browser goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl ResponseTarget {
             let fields = parameters.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
             return Location::FormPost { action: self.redirect_uri.to_string(), fields: fields.collect() };
         }
-        let encoded = Serializer::new(String::new()).extend_pairs(parameters).finish();
+        let encoded = Query::from_iter(parameters).into_string();
         let uri = self.redirect_uri.as_str();
         let joint = match self.mode.signed(false) {
             ResponseMode::Fragment => "#",

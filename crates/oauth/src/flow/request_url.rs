@@ -11,12 +11,12 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_protocol::{Prompt, ResponseType};
 use url::Url;
-use url::form_urlencoded::byte_serialize;
 
 use super::state::Request;
 use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::device::VERIFICATION_PATH;
+use crate::query::Query;
 
 impl Request {
     /// Where the browser can start again, if there is such a place: the client's `initiate_login_uri` (OpenID Connect Core
@@ -114,34 +114,6 @@ impl Request {
         let mut query = Query::default();
         query.append_pair("client_id", self.client.as_str());
         query.at(config.issuer.endpoint(VERIFICATION_PATH))
-    }
-}
-
-/// A query under construction. Most values need no escapes, and looking for them one by one is what costs.
-#[derive(Default)]
-pub(crate) struct Query(String);
-
-impl Query {
-    pub(crate) fn append_pair(&mut self, name: &str, value: &str) {
-        if !self.0.is_empty() {
-            self.0.push('&');
-        }
-        self.append_escaped(name);
-        self.0.push('=');
-        self.append_escaped(value);
-    }
-
-    fn append_escaped(&mut self, text: &str) {
-        if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
-            self.0.push_str(text);
-        } else {
-            self.0.extend(byte_serialize(text.as_bytes()));
-        }
-    }
-
-    /// The URL of an endpoint with this query.
-    pub(crate) fn at(self, endpoint: String) -> String {
-        if self.0.is_empty() { endpoint } else { format!("{endpoint}?{}", self.0) }
     }
 }
 

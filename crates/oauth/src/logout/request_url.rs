@@ -4,7 +4,7 @@ use sluice_protocol::{ClientId, RedirectUri};
 
 use super::state::Logout;
 use crate::config::Config;
-use crate::flow::request_url::Query;
+use crate::query::Query;
 
 /// The path of the endpoint.
 pub(super) const PATH: &str = "/oauth2/sessions/logout";

@@ -20,6 +20,7 @@ use crate::flow::sealed::MAX_IN_URL;
 use crate::flow::{BindingKey, BindingKeys, Further};
 use crate::keys::KeyRing;
 use crate::login_session::{EndSessions, LoginSessionRepository};
+use crate::query::with_parameter;
 use crate::replay::{ReplayKind, ReplayRepository};
 use crate::subject::shown_subject;
 
@@ -132,9 +133,8 @@ impl LogoutService {
             let own = self.own_session(&logout, browser).await?;
             return self.end(&logout, own).await;
         }
-        let mut page = self.config.pages.logout.clone();
-        page.query_pairs_mut().append_pair("logout_challenge", &self.challenge(logout));
-        Ok(LogoutStep::Confirm { page: page.into(), binding })
+        let page = with_parameter(&self.config.pages.logout, "logout_challenge", &self.challenge(logout));
+        Ok(LogoutStep::Confirm { page, binding })
     }
 
     /// The logout for its page. What is only shown there is left out where the challenge would be too long for a URL: first the

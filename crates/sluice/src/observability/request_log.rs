@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::MatchedPath;
 use http::header::CONTENT_LENGTH;
@@ -231,13 +231,13 @@ impl Shared {
             traces::describe_response(span, status);
         }
         if !(arrived.is_health && self.options.skip_health) {
-            self.log(arrived, Some(status));
+            self.log(arrived, Some(status), duration);
         }
     }
 
     /// Called within the request, so that the line has its id.
-    fn log(&self, arrived: &Arrived, status: Option<StatusCode>) {
-        let milliseconds = arrived.at.elapsed().as_secs_f64() * 1e3;
+    fn log(&self, arrived: &Arrived, status: Option<StatusCode>, duration: Duration) {
+        let milliseconds = duration.as_secs_f64() * 1e3;
         info!(
             listener = self.options.listener,
             http.method = arrived.method.as_str(),
@@ -283,7 +283,7 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             if let Some(arrived) = this.arrived.take() {
-                this.within.run(|| this.shared.log(&arrived, None));
+                this.within.run(|| this.shared.log(&arrived, None, arrived.at.elapsed()));
             }
         }
     }
