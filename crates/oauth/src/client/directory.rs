@@ -58,7 +58,8 @@ impl ClientDirectory {
         if let Some(client) = self.registered(id).await? {
             return Ok(Some(client));
         }
-        let described = documents.find(id).await;
+        // Boxed: it is rare, and large, and would be a part of whatever looks for a client.
+        let described = Box::pin(documents.find(id)).await;
         // Somebody may have registered the client meanwhile.
         if self.generation() != before {
             documents.forget(id);

@@ -6,6 +6,7 @@
 
 pub mod for_clients;
 
+use std::mem;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -48,30 +49,31 @@ impl IntrospectionService {
     ) -> Result<IntrospectionResponse, StoreError> {
         self.reader.check_knowledge()?;
         let now = self.clock.now();
-        if let Ok(claims) = self.reader.active(token, now) {
+        if let Ok(mut claims) = self.reader.active(token, now) {
             if required.is_some_and(|required| !claims.scope.covers(required)) {
                 return Ok(IntrospectionResponse::default());
             }
-            return self.access_token(claims).await;
+            let ext = match &mut claims.extra {
+                Extra::None => None,
+                Extra::Inline(text) => RawValue::from_string(mem::take(text)).ok(),
+                Extra::InGrant => {
+                    let grant = self.grants.find(claims.grant).await?;
+                    grant.and_then(|grant| serde_json::value::to_raw_value(&grant.claims.access_token).ok())
+                }
+            };
+            return Ok(self.access_token(claims, ext));
         }
         let Ok(refresh) = RefreshToken::open(token, &self.sealer) else {
             return Ok(IntrospectionResponse::default());
         };
-        self.refresh_token(&refresh, required, now).await
+        // Boxed: the others are many.
+        Box::pin(self.refresh_token(&refresh, required, now)).await
     }
 
-    async fn access_token(&self, claims: AccessTokenClaims) -> Result<IntrospectionResponse, StoreError> {
-        let ext = match claims.extra {
-            Extra::None => None,
-            Extra::Inline(text) => RawValue::from_string(text).ok(),
-            Extra::InGrant => {
-                let grant = self.grants.find(claims.grant).await?;
-                grant.and_then(|grant| serde_json::value::to_raw_value(&grant.claims.access_token).ok())
-            }
-        };
+    fn access_token(&self, claims: AccessTokenClaims, ext: Option<Box<RawValue>>) -> IntrospectionResponse {
         let subject = claims.subject.as_ref().map_or(claims.client.as_str(), |subject| subject.as_str());
         let shown = claims.rare.shown_subject;
-        Ok(IntrospectionResponse {
+        IntrospectionResponse {
             active: true,
             scope: Some(claims.scope.to_string()),
             client_id: Some(claims.client.to_string()),
@@ -93,7 +95,7 @@ impl IntrospectionService {
             authorization_details: raw(claims.rare.authorization_details),
             obfuscated_subject: shown,
             ext,
-        })
+        }
     }
 
     async fn refresh_token(
