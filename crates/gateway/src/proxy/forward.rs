@@ -17,7 +17,9 @@ use super::answering;
 use super::body::ProxyBody;
 use super::core::Core;
 use super::fault::Fault;
-use super::headers::{Malformed, Origin, Visitor, announce_upgrade, read_target, strip_request, tell_origin};
+use super::headers::{
+    Malformed, Origin, Visitor, announce_upgrade, join_cookies, read_target, strip_request, tell_origin,
+};
 use super::outgoing::Outgoing;
 use super::problem;
 use super::traffic::Traffic;
@@ -140,8 +142,11 @@ impl<T: Traffic> Passage<'_, T> {
         let Some(admitted) = &self.account.admitted else { return Err(Fault::NoUpstream.into()) };
         let Some(route) = &admitted.route else { return Err(Fault::NoUpstream.into()) };
         let upstream = self.core.upstream(route)?;
-        let may_wait = parts.version >= Version::HTTP_2;
+        let is_http2 = parts.version >= Version::HTTP_2;
         let mut handover = strip_request(&mut parts.headers, parts.version);
+        if is_http2 {
+            join_cookies(&mut parts.headers);
+        }
         tell_origin(&mut parts.headers, self.visitor, origin);
         self.core.traffic.enrich(admitted, &mut parts.headers, self.account.client);
         let upgrade = handover.upgrade.take().filter(|_| upstream.is_http1());
@@ -164,7 +169,7 @@ impl<T: Traffic> Passage<'_, T> {
             let client = client.ok_or(Fault::BadAnswer)?;
             return Ok(answering::switch(answered, client, upstream.timeouts(), &self.core.tunnels)?);
         }
-        let watch = may_wait.then_some(&self.core.watch);
+        let watch = is_http2.then_some(&self.core.watch);
         let mut response = answering::take(answered, &self.account.course, upstream.timeouts(), watch).await;
         self.core.traffic.announce(admitted, response.headers_mut());
         Ok(response)

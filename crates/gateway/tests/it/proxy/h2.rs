@@ -163,6 +163,21 @@ async fn a_request_over_http_2_reaches_an_upstream_over_http_1() {
 }
 
 #[tokio::test]
+async fn cookies_that_came_apart_over_http_2_reach_an_upstream_over_http_1_in_one_line() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let world = Setup::to(&[address]).start().await;
+    let mut client = http2_client(world.connect().await).await;
+    let request = Request::get("http://api.example/")
+        .header("cookie", "a=1")
+        .header("cookie", "b=2; c=3")
+        .header("cookie", "d=4")
+        .body(Empty::<Bytes>::new())
+        .unwrap();
+    assert_eq!(in_time(client.send_request(request)).await.unwrap().status(), 200);
+    assert_eq!(in_time(requests.recv()).await.unwrap().all("cookie"), ["a=1; b=2; c=3; d=4"]);
+}
+
+#[tokio::test]
 async fn a_stream_that_the_client_resets_ends_at_the_upstream_too() {
     let backend = Backend::bind().await;
     let mut world = Setup::to(&[backend.address]).start().await;
