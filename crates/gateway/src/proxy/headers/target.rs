@@ -1,5 +1,7 @@
 //! Host and path of a request, and whether its head can be read in one way only.
 
+use std::net::Ipv6Addr;
+
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
@@ -134,7 +136,7 @@ fn host(parts: &Parts) -> Result<HeaderValue, Malformed> {
         (None, None) if parts.version < Version::HTTP_11 => return Ok(HeaderValue::from_static("")),
         (None, None) => return Err(Malformed::Host),
     };
-    if is_host(found.as_bytes()) { Ok(found) } else { Err(Malformed::Host) }
+    if found.to_str().is_ok_and(is_host) { Ok(found) } else { Err(Malformed::Host) }
 }
 
 /// A host in the target is there in absolute form (`http://host/path`), never alone.
@@ -145,17 +147,31 @@ fn check_form(parts: &Parts) -> Result<(), Malformed> {
     }
 }
 
-/// A name or address, and perhaps a port. No user, no path, nothing that a reader might split elsewhere.
-fn is_host(host: &[u8]) -> bool {
-    !host.is_empty()
-        && host.iter().all(|byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':' | b'[' | b']' | b'~')
-        })
+/// A name or address, and perhaps a port. No user, no path, nothing that a reader might split elsewhere; always an authority
+/// that HTTP/2 can say.
+fn is_host(host: &str) -> bool {
+    if let Some((address, rest)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        let has_port = || rest.strip_prefix(':').is_some_and(is_port);
+        return address.parse::<Ipv6Addr>().is_ok() && (rest.is_empty() || has_port());
+    }
+    let (name, port) = host.split_once(':').unwrap_or((host, ""));
+    is_name(name) && is_port(port)
+}
+
+fn is_name(name: &str) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+    !name.is_empty() && name.bytes().all(is_of_name)
+}
+
+/// Nothing, which means the scheme's own (RFC 3986 §3.2.3), or a number.
+fn is_port(port: &str) -> bool {
+    port.bytes().all(|byte| byte.is_ascii_digit()) && (port.is_empty() || port.parse::<u16>().is_ok())
 }
 
 #[cfg(test)]
 mod tests {
     use http::Request;
+    use http::uri::Authority;
 
     use super::*;
 
@@ -191,6 +207,20 @@ mod tests {
             assert_eq!(read(Request::get("/").header(HOST, host)), Err(Malformed::Host), "{host}");
         }
         assert!(read(Request::get("/").version(Version::HTTP_10)).is_ok());
+    }
+
+    #[test]
+    fn a_host_is_an_authority_with_one_port_at_most() {
+        for host in ["a:1:2", "a::", ":80", "a:x", "a:+1", "a:65536", "a[", "]a", "a[::1]", "::1"] {
+            assert_eq!(read(Request::get("/").header(HOST, host)), Err(Malformed::Host), "{host}");
+        }
+        for host in ["[::1", "[::1]a", "[::1]80", "[::1]:x", "[a]", "[]", "[[::1]]"] {
+            assert_eq!(read(Request::get("/").header(HOST, host)), Err(Malformed::Host), "{host}");
+        }
+        for host in ["a", "a_b.c~d-e.", "a:", "a:080", "10.0.0.1:65535", "[::1]", "[2001:DB8::1]:443"] {
+            assert_eq!(read(Request::get("/").header(HOST, host)), Ok((host.to_owned(), "/".to_owned())));
+            assert!(Authority::try_from(host).is_ok(), "{host}");
+        }
     }
 
     #[test]

@@ -109,7 +109,9 @@ impl Upstream {
         mut request: Box<Request<RequestBody>>,
         (on, course): (On, &Course),
     ) -> Result<(Response<Incoming>, Carrier), Failed> {
-        self.address(&mut request, (ticket.server, server), course);
+        if let Err(fault) = self.address(&mut request, (ticket.server, server), course) {
+            return Err(Failed::unsent(fault, request));
+        }
         let waiting =
             || Waiting::new(&self.shared.config.timeouts, course.progress.as_ref(), course.deadline);
         if self.shared.config.protocol == UpstreamProtocol::Http2 {
@@ -150,7 +152,7 @@ impl Upstream {
         request: &mut Request<RequestBody>,
         (place, server): (usize, &Server),
         course: &Course,
-    ) {
+    ) -> Result<(), Fault> {
         // A request that an earlier attempt has addressed over HTTP/2 carries its host in the target.
         let is_unnamed = request.headers().get(HOST).is_none_or(HeaderValue::is_empty)
             && (request.headers().contains_key(HOST) || request.uri().authority().is_none());
@@ -174,9 +176,10 @@ impl Upstream {
                 let scheme = if server.config.tls { Scheme::HTTPS } else { Scheme::HTTP };
                 let host = request.headers_mut().remove(HOST);
                 let authority = host.and_then(|host| Authority::from_maybe_shared(host).ok());
-                make_absolute(request.uri_mut(), scheme, authority);
+                make_absolute(request.uri_mut(), scheme, authority)?;
             }
         }
+        Ok(())
     }
 
     /// What a request is made of, kept where it may have to be sent anew although all of it was sent.
@@ -227,11 +230,27 @@ fn is_in_time(course: &Course) -> bool {
         && course.deadline.is_none_or(|deadline| Instant::now() < deadline)
 }
 
-/// Adds scheme and authority, as HTTP/2 has them in fields of their own.
-fn make_absolute(uri: &mut Uri, scheme: Scheme, authority: Option<Authority>) {
+/// Adds scheme and authority, as HTTP/2 has them in fields of their own. A host of a client always is one.
+fn make_absolute(uri: &mut Uri, scheme: Scheme, authority: Option<Authority>) -> Result<(), Fault> {
     let mut parts = std::mem::take(uri).into_parts();
     parts.scheme = Some(scheme);
     parts.authority = authority.or(parts.authority);
     parts.path_and_query.get_or_insert_with(|| PathAndQuery::from_static("/"));
-    *uri = Uri::from_parts(parts).unwrap_or_default();
+    *uri = Uri::from_parts(parts).map_err(|_| Fault::NoUpstream)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_without_an_authority_is_not_replaced_by_another() {
+        let authority = || Some(Authority::from_static("a:1"));
+        let mut uri = Uri::from_static("/x?y");
+        assert_eq!(make_absolute(&mut uri, Scheme::HTTPS, authority()), Ok(()));
+        assert_eq!(uri, "https://a:1/x?y");
+        let mut uri = Uri::from_static("/x?y");
+        assert_eq!(make_absolute(&mut uri, Scheme::HTTP, None), Err(Fault::NoUpstream));
+    }
 }
