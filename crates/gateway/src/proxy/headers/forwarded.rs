@@ -59,7 +59,7 @@ fn drop_claims(headers: &mut HeaderMap) {
 }
 
 /// Whether a name is one of those that proxies write, or what CGI and its heirs make the same of.
-fn is_about_origin(name: &str) -> bool {
+pub(super) fn is_about_origin(name: &str) -> bool {
     let is = |known: &str, name: &[u8]| {
         name.iter().zip(known.bytes()).all(|(byte, known)| match known {
             b'-' => !byte.is_ascii_alphanumeric(),

@@ -7,6 +7,8 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Version};
 use smallvec::SmallVec;
 
+use super::forwarded::is_about_origin;
+
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// What the dropped headers asked of the gateway.
@@ -94,7 +96,8 @@ pub(in crate::proxy) fn announce_upgrade(headers: &mut HeaderMap, protocol: Head
     headers.insert(UPGRADE, protocol);
 }
 
-/// Drops from trailers what would mean something as a header (RFC 9110 §6.5.1): some servers merge the two.
+/// Drops from trailers what would mean something as a header (RFC 9110 §6.5.1): some servers merge the two. What is about the origin
+/// of a request was said in its head, also by a trusted proxy.
 pub(in crate::proxy) fn retain_harmless_trailers(trailers: &mut HeaderMap) {
     let harmful: SmallVec<[HeaderName; 4]> =
         trailers.keys().filter(|name| !is_harmless_trailer(name)).cloned().collect();
@@ -124,7 +127,8 @@ fn is_harmless_trailer(name: &HeaderName) -> bool {
     ];
     let text = name.as_str();
     !BARRED.contains(name)
-        && !["oauth-", "x-forwarded-", "content-"].iter().any(|prefix| text.starts_with(prefix))
+        && !is_about_origin(text)
+        && !["oauth-", "content-"].iter().any(|prefix| text.starts_with(prefix))
 }
 
 /// What `Connection` said.
@@ -254,6 +258,10 @@ mod tests {
             ("grpc-status", "0"),
             ("oauth-user-id", "root"),
             ("x-forwarded-for", "1.2.3.4"),
+            ("x_forwarded_proto", "https"),
+            ("x-real-ip", "1.2.3.4"),
+            ("client-cert", ":AA==:"),
+            ("client_cert_chain", ":AA==:"),
             ("content-length", "5"),
             ("authorization", "Bearer x"),
         ]);

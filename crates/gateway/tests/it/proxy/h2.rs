@@ -104,7 +104,8 @@ async fn a_grpc_call_keeps_its_trailers_both_ways() {
     let (address, _) = http2_server().await;
     let world = spoken_over_http2(Setup::to(&[address])).start().await;
     let mut client = http2_client(world.connect().await).await;
-    let trailers = [("x-checksum", "1"), ("oauth-user-id", "root"), ("configured", "x")];
+    let trailers =
+        [("x-checksum", "1"), ("oauth-user-id", "root"), ("configured", "x"), ("x-real-ip", "127.0.0.1")];
     let request = Request::post("http://api.example/service/Method")
         .header("te", "trailers")
         .header("content-type", "application/grpc")
