@@ -171,22 +171,22 @@ impl Gateway {
     }
 
     /// Takes away what clients may not say, and the token where the upstream is not to have it: of headers, and of trailers, which some
-    /// upstreams take for headers.
+    /// upstreams take for headers. As the table says that the request was judged under, also if another is in force by now.
     pub fn strip(&self, admitted: &Admitted, headers: &mut HeaderMap) {
         if headers.is_empty() {
             return;
         }
-        let table = self.parts.routes.load();
-        let route = admitted.route.as_deref();
-        if let Some(route) = route {
-            // A token that nobody checked does not pass where tokens are checked: that of a preflight.
-            let is_unchecked =
-                route.policy.auth != AuthMode::None && !matches!(admitted.verdict, Verdict::Caller(_));
-            if !route.enrichment.forward_token || is_unchecked {
-                headers::remove_token(headers, &route.policy.sources);
-            }
+        let Some(route) = admitted.route.as_deref() else {
+            headers::strip(headers, &[], None);
+            return;
+        };
+        // A token that nobody checked does not pass where tokens are checked: that of a preflight.
+        let is_unchecked =
+            route.policy.auth != AuthMode::None && !matches!(admitted.verdict, Verdict::Caller(_));
+        if !route.enrichment.forward_token || is_unchecked {
+            headers::remove_token(headers, &route.policy.sources);
         }
-        headers::strip(headers, &table.settings().strip_headers, route.map(|route| &route.enrichment));
+        headers::strip(headers, &route.enrichment.stripped, Some(&route.enrichment));
     }
 
     /// The answer to a request that may not pass. Never call it for another.

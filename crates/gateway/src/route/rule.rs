@@ -173,6 +173,9 @@ pub struct Enrichment {
     pub told_of_missing: Arc<AtomicBool>,
     /// Whether the client's `Authorization` (or cookie) with the token goes on to the upstream. Default: yes; no with a phantom token.
     pub forward_token: bool,
+    /// What the file strips on all routes: put here by [`RouteTable::new`](super::RouteTable::new), so that a request loses what its own
+    /// table says whatever table is in force meanwhile.
+    pub stripped: Arc<[HeaderName]>,
 }
 
 /// A header from a claim.

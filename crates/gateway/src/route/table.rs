@@ -72,8 +72,10 @@ impl RouteTable {
     /// A table of these routes, in the order of precedence.
     pub fn new(rules: Vec<(Match, Route)>, upstreams: Vec<UpstreamConfig>, settings: Settings) -> Self {
         let upstreams = upstreams.into_iter().map(Arc::new).collect();
+        let stripped: Arc<[HeaderName]> = settings.strip_headers.as_slice().into();
         let mut table = Self { upstreams, settings, ..Self::default() };
         for (matched, mut route) in rules {
+            route.enrichment.stripped = stripped.clone();
             route.policy.foreign_issuers = table.settings.named_issuers(&route.policy.issuers);
             let route = Arc::new(route);
             for host in &matched.hosts {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::given::{Ask, GivenGateway};
 use super::*;
 use crate::authn::given;
-use crate::route::{Enrichment, HeaderFrom, Phantom, Settings, TokenSources};
+use crate::route::{Enrichment, HeaderFrom, Phantom, RouteTable, Settings, TokenSources};
 
 fn open() -> RoutePolicy {
     RoutePolicy { auth: AuthMode::None, ..RoutePolicy::default() }
@@ -40,6 +40,20 @@ async fn clients_say_nothing_on_routes_where_nobody_is_asked() {
     let ask =
         Ask::to("/open").header("oauth-user-id", "root").header("x-user", "root").header("x_user", "root");
     assert_eq!(gateway.told(&ask.bearer("kept")).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_stripped_by_the_routes_that_it_was_judged_under() {
+    let settings = Settings { strip_headers: vec![HeaderName::from_static("x-user")], ..Settings::default() };
+    let gateway = GivenGateway::telling(vec![("/open", open(), given::ordinary())], settings);
+    let admitted = gateway.judge(&Ask::to("/open")).await;
+    gateway.gateway.routes().replace(RouteTable::default());
+    let (name, root) = (HeaderName::from_static("x-user"), HeaderValue::from_static("root"));
+    let mut head = HeaderMap::from_iter([(name, root)]);
+    let mut trailers = head.clone();
+    gateway.gateway.enrich(&admitted, &mut head, "192.0.2.1".parse().unwrap());
+    gateway.gateway.strip(&admitted, &mut trailers);
+    assert!(head.is_empty() && trailers.is_empty(), "{head:?} {trailers:?}");
 }
 
 #[tokio::test]
