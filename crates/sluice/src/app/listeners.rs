@@ -4,10 +4,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderName;
 use ipnet::IpNet;
 use sluice_http::Routes;
 use sluice_net::{
-    BindAddress, Limits, Listener, LocalAddress, PemSource, TlsAcceptorHandle, self_signed, serve,
+    BindAddress, ForwardedCertificatePolicy, Limits, Listener, LocalAddress, PemSource, TlsAcceptorHandle,
+    self_signed, serve,
 };
 use sluice_primitives::{Clock, Secret};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +18,7 @@ use tracing::info;
 
 use super::dispatch::Dispatch;
 use super::stores::StartError;
-use crate::config::{self, ListenAddress, ListenerSettings, TlsSettings};
+use crate::config::{self, CertificateHeader, ListenAddress, ListenerSettings, TlsSettings};
 use crate::observability::RequestLogLayer;
 
 /// How often a certificate file is looked at.
@@ -108,6 +110,15 @@ pub(super) fn acceptor(
         None => return Ok(None),
     };
     Ok(Some(if settings.allow_termination_from.is_empty() { handle } else { handle.accepting_plain_http() }))
+}
+
+/// Whose word about certificates of clients counts: nobody's without a header.
+pub(super) fn certificate_policy(proxy: Option<&CertificateHeader>) -> ForwardedCertificatePolicy {
+    let policy = proxy.and_then(|proxy| {
+        let name = proxy.name.parse::<HeaderName>().ok()?;
+        Some(ForwardedCertificatePolicy { headers: vec![name.into()], from: proxy.from.clone() })
+    });
+    policy.unwrap_or_default()
 }
 
 fn pem(source: &config::PemSource) -> PemSource {

@@ -1,8 +1,7 @@
 //! Settings in the words of the domain.
 
-use http::HeaderName;
 use sluice_http::{CookiePolicy, CorsPolicy, Proxies};
-use sluice_net::{ForwardedCertificatePolicy, TrustedProxies};
+use sluice_net::TrustedProxies;
 use sluice_oauth::client::AccessTokenStrategy;
 use sluice_oauth::config::{Config, Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy};
 use sluice_oauth::discovery::Announced;
@@ -11,6 +10,7 @@ use sluice_primitives::Lifetime;
 use sluice_token::jwt::{BelowExt, ScopeClaim};
 use url::Url;
 
+use super::listeners::certificate_policy;
 use super::policies;
 use super::stores::StartError;
 use crate::config::{self, CorsSettings, Settings, WebfingerSettings};
@@ -112,13 +112,9 @@ fn lifetimes(settings: &Settings) -> Lifetimes {
 
 /// Who is believed about clients: where they are, and which certificate they showed.
 pub(crate) fn proxies(settings: &Settings) -> Proxies {
-    let certificates = settings.oauth2.mtls.proxy.as_ref().and_then(|proxy| {
-        let name = proxy.name.parse::<HeaderName>().ok()?;
-        Some(ForwardedCertificatePolicy { headers: vec![name.into()], from: proxy.from.clone() })
-    });
     Proxies {
         addresses: TrustedProxies::new(settings.serve.trusted_proxies.clone()),
-        certificates: certificates.unwrap_or_default(),
+        certificates: certificate_policy(settings.oauth2.mtls.proxy.as_ref()),
     }
 }
 

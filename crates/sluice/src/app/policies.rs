@@ -78,7 +78,7 @@ fn mtls(settings: &Settings) -> Result<MtlsPolicy, StartError> {
     Ok(MtlsPolicy {
         enabled: mtls.listener_asks || mtls.proxy.is_some(),
         aliases: mtls.endpoint_aliases_url.clone(),
-        proxy_verifies: mtls.proxy.as_ref().is_some_and(|proxy| proxy.verifies),
+        proxy_verifies: mtls.proxy.is_some() && mtls.proxy_verifies,
         trust_anchors: mtls
             .trust_anchors
             .as_deref()

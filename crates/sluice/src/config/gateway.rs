@@ -7,6 +7,7 @@ use url::Url;
 
 use super::key::{Key, Kind};
 use super::listener::{self, ListenerSettings};
+use super::mtls::{self, ShownCertificates};
 use super::reader::Reader;
 use super::secret_string::SecretString;
 
@@ -144,8 +145,11 @@ pub(crate) struct GatewaySettings {
     /// `None`: there is none in `serve all`.
     pub(crate) routes: Option<PathBuf>,
     pub(crate) listener: ListenerSettings,
+    pub(crate) certificates: ShownCertificates,
     /// `None`: other proxies get no verdicts.
     pub(crate) decisions: Option<ListenerSettings>,
+    /// Of the clients of other proxies.
+    pub(crate) decision_certificates: ShownCertificates,
     pub(crate) access_log: AccessLogSetting,
     pub(crate) phantom: PhantomSettings,
     pub(crate) max_connections: usize,
@@ -207,7 +211,9 @@ pub(super) fn read(reader: &mut Reader<'_>) -> GatewaySettings {
     GatewaySettings {
         routes: reader.path(ROUTES),
         listener: listener::read_without_cors(reader, "serve.gateway"),
+        certificates: mtls::read_gateway(reader),
         decisions: read_decisions(reader),
+        decision_certificates: mtls::read_decisions(reader),
         access_log: match reader.text("gateway.access_log").as_deref() {
             Some("off") => AccessLogSetting::Off,
             Some("stderr") | None => AccessLogSetting::StandardError,

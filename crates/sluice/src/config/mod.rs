@@ -71,6 +71,7 @@ pub(crate) use error::{ConfigError, Finding};
 pub(crate) use gateway::{AccessLogSetting, GatewaySettings, PhantomSettings, ServedLinkSettings};
 pub(crate) use listener::{ListenAddress, ListenerSettings};
 pub(crate) use mode::Mode;
+pub(crate) use mtls::{CertificateHeader, ShownCertificates};
 pub(crate) use oauth2::{OAuth2Settings, PkcePolicy};
 pub(crate) use oidc::OidcSettings;
 pub(crate) use reference::reference_markdown;
@@ -100,7 +101,7 @@ pub(crate) use self::{
     hook::HookAuth,
     jwt_bearer::JwtBearerSettings,
     metadata_documents::MetadataDocumentSettings,
-    mtls::{CertificateHeader, MtlsSettings},
+    mtls::MtlsSettings,
     requests::{PushedRequestSettings, RequestObjectSettings, RequestSettings},
 };
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Shown {
         serde_json::to_value(jwk).unwrap()
     }
 
-    fn identity(&self) -> Identity {
+    pub(crate) fn identity(&self) -> Identity {
         let pem = format!("{}{}", self.key.serialize_pem(), self.certificate.pem());
         Identity::from_pem(pem.as_bytes()).unwrap()
     }

@@ -25,7 +25,7 @@ use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy};
 use sluice_gateway::route::RoutesFile;
 use sluice_gateway::validation::{HolderCheck, HolderParts, LocalParts, Validation, ValidationParts};
 use sluice_gateway::{Gateway, GatewayParts, PhantomParts};
-use sluice_net::{FetchPolicy, Fetcher, ForwardedCertificatePolicy, Limits, LocalAddress};
+use sluice_net::{FetchPolicy, Fetcher, Limits, LocalAddress, TlsAcceptorHandle};
 use sluice_primitives::{Lifetime, Rng};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
@@ -33,10 +33,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::info;
 
-use super::listeners::{acceptor, bind_address};
+use super::listeners::{acceptor, bind_address, certificate_policy};
 use super::node::World;
 use super::stores::StartError;
-use crate::config::{AccessLogSetting, GatewaySettings, ListenerSettings, PhantomSettings};
+use crate::config::{
+    AccessLogSetting, GatewaySettings, ListenerSettings, PhantomSettings, ShownCertificates,
+};
 use crate::observability::Metrics;
 use crate::observability::gateway::{AccessLog, AccessLogGuard, AccessLogTarget, GatewayObserver};
 
@@ -100,7 +102,7 @@ impl RunningGateway {
         let decisions = match &settings.decisions {
             Some(listener) => {
                 let limits = Limits { max_connections: settings.max_connections, ..Limits::default() };
-                let config = start.proxy_config(listener, limits)?;
+                let config = start.proxy_config(listener, &settings.decision_certificates, limits)?;
                 let served = DecisionConfig::default();
                 Some(
                     RunningDecisions::start(config, served, Arc::clone(&gateway), start.shutdown.clone())
@@ -109,7 +111,8 @@ impl RunningGateway {
             }
             None => None,
         };
-        let config = start.proxy_config(&settings.listener, client_limits(settings))?;
+        let limits = client_limits(settings);
+        let config = start.proxy_config(&settings.listener, &settings.certificates, limits)?;
         let proxy = RunningProxy::start(config, gateway, start.shutdown.clone()).await?;
         let address = text(proxy.local_address());
         let decided_at = decisions.as_ref().map(|decisions| text(decisions.local_address()));
@@ -185,10 +188,18 @@ impl GatewayStart<'_> {
         Ok((GatewayObserver { metrics: Arc::new(self.metrics.gateway()), log }, guard))
     }
 
-    fn proxy_config(&self, listener: &ListenerSettings, limits: Limits) -> Result<ProxyConfig, StartError> {
+    fn proxy_config(
+        &self,
+        listener: &ListenerSettings,
+        certificates: &ShownCertificates,
+        limits: Limits,
+    ) -> Result<ProxyConfig, StartError> {
         let cores = self.settings.threads.and_then(NonZeroUsize::new);
         let cores = cores.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-        let tls = acceptor(&listener.tls, self.tls_self_signed, &*self.world.clock)?;
+        let mut tls = acceptor(&listener.tls, self.tls_self_signed, &*self.world.clock)?;
+        if certificates.listener_asks {
+            tls = tls.map(TlsAcceptorHandle::requesting_client_certificates);
+        }
         if let Some(tls) = &tls {
             let reloading =
                 tls.clone().reload_when_changed(super::listeners::RELOAD_EVERY, self.shutdown.clone());
@@ -206,7 +217,7 @@ impl GatewayStart<'_> {
             cores,
             tls,
             limits,
-            certificates: ForwardedCertificatePolicy::default(),
+            certificates: certificate_policy(certificates.proxy.as_ref()),
             plain_http,
         })
     }

@@ -28,8 +28,10 @@ fn what_goes_beyond_the_code_grant_is_off_or_strict_by_default() {
     let DpopSettings { nonce_required, nonce_lifetime, proof_lifetime } = settings.oauth2.dpop;
     assert!(!nonce_required);
     assert_eq!((nonce_lifetime, proof_lifetime), (Duration::from_mins(5), Duration::from_mins(1)));
-    let MtlsSettings { listener_asks, proxy, trust_anchors, endpoint_aliases_url } = settings.oauth2.mtls;
-    assert!(!listener_asks && proxy.is_none() && trust_anchors.is_none() && endpoint_aliases_url.is_none());
+    let MtlsSettings { listener_asks, proxy, proxy_verifies, trust_anchors, endpoint_aliases_url } =
+        settings.oauth2.mtls;
+    assert!(!listener_asks && proxy.is_none() && !proxy_verifies);
+    assert!(trust_anchors.is_none() && endpoint_aliases_url.is_none());
     let hooks = settings.oauth2.hooks;
     assert!(hooks.token.is_none() && hooks.refresh_token.is_none());
     assert_eq!(hooks.timeout, Duration::from_secs(5));
@@ -276,11 +278,11 @@ fn request_objects_are_not_signed_and_unsigned_at_once() {
 fn certificates_come_from_the_listener_or_from_known_proxies() {
     let mtls =
         with("oauth2: {mtls: {header: X-Client-Cert, header_from: [10.0.0.0/8]}}").settings().oauth2.mtls;
-    let CertificateHeader { name, from, verifies } = mtls.proxy.unwrap();
-    assert_eq!((name.as_str(), from.len(), verifies), ("X-Client-Cert", 1, false));
+    let CertificateHeader { name, from } = mtls.proxy.unwrap();
+    assert_eq!((name.as_str(), from.len(), mtls.proxy_verifies), ("X-Client-Cert", 1, false));
     let verifying =
         "oauth2: {mtls: {header: X-Client-Cert, header_from: [10.0.0.0/8], proxy_verifies: true}}";
-    assert!(with(verifying).settings().oauth2.mtls.proxy.unwrap().verifies);
+    assert!(with(verifying).settings().oauth2.mtls.proxy_verifies);
     let tls = "serve: {public: {tls: {enabled: true, cert: {path: /c}, key: {path: /k}}}}\n";
     let asking = with(&format!("{tls}oauth2: {{mtls: {{enabled: true, trust_anchors: /ca.pem}}}}"));
     let mtls = asking.settings().oauth2.mtls;
@@ -353,4 +355,29 @@ fn clients_of_the_gateway_have_time_within_bounds() {
     let expected = "serve.gateway.timeouts.head: must be from 100ms to 1h\n\
                     serve.gateway.timeouts.idle: must be from 100ms to 24h";
     assert_eq!(wrong, expected);
+}
+
+#[test]
+fn the_gateway_takes_certificates_from_its_listener_or_from_known_proxies() {
+    let gateway = given(MINIMAL).settings().gateway;
+    for none in [gateway.certificates, gateway.decision_certificates] {
+        assert!(!none.listener_asks && none.proxy.is_none());
+    }
+    let tls = "tls: {enabled: true, cert: {path: /c}, key: {path: /k}}";
+    let header = "header: Client-Cert, header_from: [10.0.0.0/8]";
+    let gateway = with(&format!(
+        "serve: {{gateway: {{{tls}, mtls: {{enabled: true, {header}}}}}, decisions: {{mtls: {{{header}}}}}}}"
+    ));
+    let gateway = gateway.settings().gateway;
+    assert!(gateway.certificates.listener_asks);
+    for certificates in [gateway.certificates, gateway.decision_certificates] {
+        let CertificateHeader { name, from } = certificates.proxy.unwrap();
+        assert_eq!((name.as_str(), from.len()), ("Client-Cert", 1));
+    }
+    let wrong = with("serve: {gateway: {mtls: {enabled: true}}, decisions: {mtls: {header: Client-Cert}}}");
+    let expected = "serve.gateway.mtls.enabled: needs serve.gateway.tls.enabled; behind a proxy that ends TLS set \
+                    serve.gateway.mtls.header\n\
+                    serve.decisions.mtls.header_from: is required with serve.decisions.mtls.header: anybody could \
+                    send that header";
+    assert_eq!(wrong.problems(), expected);
 }
