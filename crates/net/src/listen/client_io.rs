@@ -3,12 +3,13 @@
 //! - A connection that hyper closes while its client may still be sending lingers ([`Linger`]).
 //! - A client that closed its sending side after its request gets its answer. It cannot be told from one that has left, so it is for
 //!   [`Limits::half_closed_timeout`] only, anew after each part of the answer.
-//! - A first head that has begun and is late is answered 408. A later one is not: bytes after an answer could as well be the rest of a
-//!   body that nobody read, and to such a client nothing more is to be said.
+//! - A head that has begun and is late is answered 408. One after a request with a body is not: bytes after the answer could as well be
+//!   the rest of a body that nobody read, and to such a client nothing more is to be said.
 //!
 //! HTTP/2, and what a connection was upgraded to, pass as they are.
 
 use std::io::{self, IoSlice};
+use std::mem::take;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -21,7 +22,7 @@ use super::limits::{Limits, Linger};
 use super::lingering::Lingering;
 use super::record::Record;
 
-/// What is said to a client whose first head is late (RFC 9110 §15.5.9).
+/// What is said to a client whose head is late (RFC 9110 §15.5.9).
 const LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 /// How a client of HTTP/2 begins (RFC 9113 §3.4); the line alone tells.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
@@ -45,6 +46,8 @@ pub(super) struct ClientIo<I> {
     record: Arc<Record>,
     ends: Ends,
     protocol: Protocol,
+    /// After how many requests, the last of them without a body, bytes came that hyper has not asked to go on; 0: none did.
+    came_after: u32,
     /// Whether anything was written.
     wrote: bool,
     /// Whether the client closed its sending side.
@@ -90,7 +93,7 @@ impl Protocol {
 impl<I> ClientIo<I> {
     pub(super) const fn new(inner: I, record: Arc<Record>, ends: Ends) -> Self {
         let (protocol, stage) = (Protocol::Unknown(0), Stage::Open);
-        Self { inner, record, ends, protocol, wrote: false, ended: false, stage }
+        Self { inner, record, ends, protocol, came_after: 0, wrote: false, ended: false, stage }
     }
 
     /// Notes bytes that came.
@@ -102,12 +105,27 @@ impl<I> ClientIo<I> {
                 self.record.begin();
             }
         }
+        // Empty lines before a head are none of it (RFC 9112 §2.2).
+        let is_text = bytes.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
+        if self.protocol == Protocol::Http1 && !self.record.has_body() && is_text {
+            self.came_after = self.record.requests();
+        }
+    }
+
+    /// Notes that hyper wants more. After a request without a body it reads ahead no more than once while that is answered; when it
+    /// comes back after bytes came, the answer is out, and those bytes are the beginning of a head.
+    fn note_wanted(&mut self) {
+        if self.came_after > 0 {
+            self.record.begin_after(take(&mut self.came_after));
+        }
     }
 
     /// Notes bytes that went.
     fn note_written(&mut self, written: &Poll<io::Result<usize>>) {
         if let Poll::Ready(Ok(1..)) = written {
             self.wrote = true;
+            // What is answered unasked was no head.
+            self.record.begin_after(0);
             if let Stage::HalfClosed(until) = &mut self.stage {
                 until.as_mut().reset(Instant::now() + self.ends.half_closed_timeout);
             }
@@ -176,6 +194,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncRead for ClientIo<I> {
         if !this.wrote && matches!(this.stage, Stage::Open) && this.record.is_late() {
             this.refuse(context);
         }
+        this.note_wanted();
         match &mut this.stage {
             Stage::Open | Stage::Closing => this.poll_inner(context, buffer),
             Stage::HalfClosed(until) => until.as_mut().poll(context).map(Ok),
@@ -213,6 +232,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<I> {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        if matches!(this.stage, Stage::Open) && this.record.ends_within_head() {
+            this.refuse(context);
+        }
         if matches!(this.stage, Stage::Open | Stage::HalfClosed(_)) {
             this.stage = if this.may_linger() {
                 Stage::Lingering(Box::new(Lingering::new(&this.ends.linger)))

@@ -10,8 +10,8 @@ pub struct Limits {
     pub max_connections: usize,
     /// How long a TLS handshake may take. Default: 10 s.
     pub tls_handshake_timeout: Duration,
-    /// How long a connection may take to bring its first complete request head. One over HTTP/1.1 that has begun is answered
-    /// 408 then. Default: 10 s.
+    /// How long a connection may take to bring its first complete request head, and over HTTP/1.1 a later one that has begun after a
+    /// request without a body. One that has begun is answered 408 then. Default: 10 s.
     pub first_request_timeout: Duration,
     /// How long a connection may go without a new request before it is asked to end; a request that is being
     /// answered is finished. Default: 75 s, above the 60 s for which common load balancers keep a connection.

@@ -28,8 +28,12 @@ pub(crate) struct Record {
     waker: AtomicWaker,
     /// Whether the client may still be sending: bytes came since the last request, or that has a body.
     sending: AtomicBool,
+    /// Whether the last request has a body.
+    has_body: AtomicBool,
     /// Whether some of a first head over HTTP/1.1 came.
     begun: AtomicBool,
+    /// After how many requests some of another head over HTTP/1.1 came; 0: none of it.
+    begun_after: AtomicU32,
     /// Whether it is HTTP no more.
     switched: AtomicBool,
     /// Whether it is just being told to drain: what ends meanwhile was idle.
@@ -41,6 +45,12 @@ impl Record {
     pub(crate) fn count_request(&self, has_body: bool) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.sending.store(has_body, Ordering::Relaxed);
+        self.has_body.store(has_body, Ordering::Relaxed);
+    }
+
+    /// Whether the last request has a body.
+    pub(crate) fn has_body(&self) -> bool {
+        self.has_body.load(Ordering::Relaxed)
     }
 
     /// How many requests arrived.
@@ -56,6 +66,22 @@ impl Record {
     /// Notes that a first head over HTTP/1.1 has begun.
     pub(crate) fn begin(&self) {
         self.begun.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that another head has begun after so many requests; 0: that it has ended without becoming one.
+    pub(crate) fn begin_after(&self, requests: u32) {
+        self.begun_after.store(requests, Ordering::Relaxed);
+    }
+
+    /// Whether a head after the first has begun and is not complete.
+    pub(crate) fn has_begun_another(&self) -> bool {
+        let requests = self.requests();
+        requests > 0 && self.begun_after.load(Ordering::Relaxed) == requests
+    }
+
+    /// Whether the connection, which is idle but for a head that has begun, is waited for no longer.
+    pub(crate) fn ends_within_head(&self) -> bool {
+        self.draining.load(Ordering::Relaxed) && self.has_begun_another()
     }
 
     /// Notes that what follows is not HTTP.
@@ -85,7 +111,8 @@ impl Record {
         }
     }
 
-    fn order(&self) -> Order {
+    /// The strictest order that was given.
+    pub(crate) fn order(&self) -> Order {
         match self.order.load(Ordering::Acquire) {
             0 => Order::Continue,
             1 => Order::Drain,

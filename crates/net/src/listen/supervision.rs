@@ -19,6 +19,7 @@ const SWEEP_INTERVAL: (Duration, Duration) = (Duration::from_millis(10), Duratio
 /// All open connections of a listener.
 #[derive(Debug)]
 pub(crate) struct Supervision {
+    /// For later heads that have begun, too.
     first_request_timeout: Duration,
     /// When a connection is cut that was told that its first request is late, and is still there.
     first_request_cut: Duration,
@@ -39,6 +40,19 @@ struct Entry {
     requests: u32,
     /// Since when no further request came.
     since: Instant,
+    /// Since when the head of a further one is coming.
+    head_since: Option<Instant>,
+}
+
+impl Entry {
+    /// How long the head of a further request has been coming.
+    fn head_waited(&mut self, now: Instant) -> Duration {
+        if !self.record.has_begun_another() {
+            self.head_since = None;
+            return Duration::ZERO;
+        }
+        now.saturating_duration_since(*self.head_since.get_or_insert(now))
+    }
 }
 
 /// Keeps a connection in the list.
@@ -74,7 +88,7 @@ impl Supervision {
     /// Enters a connection, which begins to drain at once if the listener already does.
     pub(crate) fn enter(&self) -> Membership<'_> {
         let record = Arc::new(Record::default());
-        let entry = Entry { record: record.clone(), requests: 0, since: Instant::now() };
+        let entry = Entry { record: record.clone(), requests: 0, since: Instant::now(), head_since: None };
         let mut open = self.open.lock();
         if open.draining {
             record.give(Order::Drain);
@@ -85,19 +99,21 @@ impl Supervision {
         Membership { supervision: self, number, record }
     }
 
-    /// Ends who has not brought a request, drains who has brought none for long.
+    /// Ends who has not brought a request, drains who has brought none for long, or has begun one and does not go on.
     pub(crate) fn sweep(&self, now: Instant) {
         for entry in self.open.lock().entries.values_mut() {
             let requests = entry.record.requests();
             let waited = now.saturating_duration_since(entry.since);
+            let head_waited = entry.head_waited(now);
             if requests != entry.requests {
                 entry.requests = requests;
                 entry.since = now;
+                entry.head_since = None;
             } else if requests == 0 && waited >= self.first_request_cut {
                 entry.record.give(Order::Cut);
             } else if requests == 0 && waited >= self.first_request_timeout {
                 entry.record.give(Order::Late);
-            } else if waited >= self.keep_alive_timeout {
+            } else if waited >= self.keep_alive_timeout || head_waited >= self.first_request_timeout {
                 entry.record.give(Order::Drain);
             }
         }
@@ -115,5 +131,58 @@ impl Supervision {
         let open = self.open.lock();
         open.entries.values().for_each(|entry| entry.record.give(Order::Cut));
         open.entries.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection whose last request has been answered, and when that was noticed.
+    fn answered(supervision: &Supervision) -> (Membership<'_>, Instant) {
+        let (member, start) = (supervision.enter(), Instant::now());
+        member.record.count_request(false);
+        supervision.sweep(start);
+        (member, start)
+    }
+
+    #[test]
+    fn a_later_head_has_as_long_as_the_first() {
+        let limits = Limits::default();
+        let supervision = Supervision::new(&limits);
+        let (member, start) = answered(&supervision);
+        member.record.begin_after(1);
+        supervision.sweep(start + Duration::from_secs(1));
+        supervision.sweep(start + limits.first_request_timeout);
+        assert_eq!(member.record.order(), Order::Continue, "it began later");
+        supervision.sweep(start + Duration::from_secs(1) + limits.first_request_timeout);
+        assert_eq!(member.record.order(), Order::Drain);
+    }
+
+    #[test]
+    fn a_head_that_became_a_request_counts_no_longer() {
+        let limits = Limits::default();
+        let supervision = Supervision::new(&limits);
+        let (member, start) = answered(&supervision);
+        member.record.begin_after(1);
+        supervision.sweep(start + Duration::from_secs(1));
+        member.record.count_request(false);
+        member.record.begin_after(2);
+        supervision.sweep(start + Duration::from_secs(9));
+        supervision.sweep(start + Duration::from_secs(12));
+        assert_eq!(member.record.order(), Order::Continue);
+        supervision.sweep(start + Duration::from_secs(22));
+        assert_eq!(member.record.order(), Order::Drain);
+    }
+
+    #[test]
+    fn an_idle_connection_is_kept_longer() {
+        let limits = Limits::default();
+        let supervision = Supervision::new(&limits);
+        let (member, start) = answered(&supervision);
+        supervision.sweep(start + limits.keep_alive_timeout / 2);
+        assert_eq!(member.record.order(), Order::Continue);
+        supervision.sweep(start + limits.keep_alive_timeout);
+        assert_eq!(member.record.order(), Order::Drain);
     }
 }

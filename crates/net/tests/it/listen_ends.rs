@@ -23,6 +23,8 @@ use crate::given::*;
 use crate::tls::{certificate, handshake};
 
 const SOON: Duration = Duration::from_millis(100);
+/// Time enough for a request that is at hand, also on a busy machine.
+const A_WHILE: Duration = Duration::from_secs(1);
 /// Longer than any test: what waits so long fails.
 const NEVER: Duration = Duration::from_hours(1);
 const LATE: &str = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
@@ -127,8 +129,7 @@ async fn a_shutdown_waits_for_lingering_connections_and_cuts_them_in_the_end() {
 #[tokio::test]
 async fn an_idle_connection_does_not_linger() {
     let long = Linger { silence: NEVER, total: NEVER, bytes: u64::MAX };
-    let echo = |body: String| async move { body };
-    let server = running(Router::new().route("/", any(echo)), limits(long)).await;
+    let server = running(echoing(), limits(long)).await;
     let mut stream = server.connect().await;
     say(&mut stream, &post(4)).await;
     say(&mut stream, "four").await;
@@ -151,6 +152,71 @@ async fn a_first_head_that_is_late_is_answered_408_and_silence_with_silence() {
         let mut stream = server.connect().await;
         say(&mut stream, beginning).await;
         assert_eq!(answer_until(&mut stream, "never").await, expected, "{beginning:?}");
+    }
+}
+
+/// Answers with the body that came.
+fn echoing() -> Router {
+    let echo = |body: String| async move { body };
+    Router::new().route("/", any(echo))
+}
+
+/// Connections whose requests were answered, and on which then this was sent.
+async fn answered_and_then(server: &Running, cases: &[(String, &str)]) -> Vec<TcpStream> {
+    let mut streams = Vec::new();
+    for (request, then) in cases {
+        let mut stream = server.connect().await;
+        say(&mut stream, request).await;
+        let end = if request.ends_with("four") { "four" } else { "\r\n\r\n" };
+        assert!(answer_until(&mut stream, end).await.starts_with("HTTP/1.1 200 "));
+        say(&mut stream, then).await;
+        streams.push(stream);
+    }
+    streams
+}
+
+#[tokio::test]
+async fn a_later_head_that_is_late_is_answered_408() {
+    let limits = Limits { first_request_timeout: A_WHILE, ..Limits::default() };
+    let server = running(echoing(), limits).await;
+    let beginnings = ["G", "GET / HTTP/1.1\r\nhost: slu", "\r\nPOST"];
+    let cases = beginnings.map(|beginning| (GET.to_owned(), beginning));
+    for mut stream in answered_and_then(&server, &cases).await {
+        assert_eq!(answer_until(&mut stream, "never").await, LATE);
+    }
+}
+
+#[tokio::test]
+async fn what_may_be_no_head_is_never_answered_408() {
+    let limits = Limits { keep_alive_timeout: A_WHILE, ..Limits::default() };
+    let server = running(echoing(), limits).await;
+    let cases =
+        [(GET.to_owned(), ""), (GET.to_owned(), "\r\n\r\n"), (post(4) + "four", ""), (post(4) + "four", "G")];
+    for mut stream in answered_and_then(&server, &cases).await {
+        assert_eq!(answer_until(&mut stream, "never").await, "");
+    }
+}
+
+#[tokio::test]
+async fn a_request_behind_an_answer_that_takes_long_is_answered_in_its_turn() {
+    let (asked, let_go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let gates = (asked.clone(), let_go.clone());
+    let slow = move || async move {
+        gates.0.notify_one();
+        gates.1.notified().await;
+        "at last"
+    };
+    let limits = Limits { first_request_timeout: A_WHILE, ..Limits::default() };
+    let server = running(Router::new().route("/", get(slow)), limits).await;
+    let mut stream = server.connect().await;
+    say(&mut stream, GET).await;
+    in_time(asked.notified()).await;
+    say(&mut stream, GET).await;
+    tokio::time::sleep(A_WHILE * 2).await;
+    for _ in 0..2 {
+        let_go.notify_one();
+        let answer = answer_until(&mut stream, "at last").await;
+        assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("at last"), "{answer}");
     }
 }
 

@@ -90,8 +90,8 @@ pub(super) const GATEWAY_LISTENER: &[Key] = &[
     Key::own(
         "timeouts.head",
         Kind::Duration,
-        "How long a client of the gateway may take for its first request head, after the TLS handshake; one that has begun is answered \
-         408 then. From 100ms to 1h.",
+        "How long a client of the gateway may take for its first request head, after the TLS handshake, and over HTTP/1.1 for a later one \
+         once it has begun; one that has begun is answered 408 then. From 100ms to 1h.",
     )
     .with_default("10s"),
     Key::own(
