@@ -9,7 +9,7 @@
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
 use sluice_identity::factor::{AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, MAX_FACTORS};
-use sluice_identity::identity::IdentityRepository;
+use sluice_identity::identity::{IdentityRepository, Removed};
 use sluice_primitives::IdentityId;
 
 use crate::{Fixture, given};
@@ -154,7 +154,7 @@ pub async fn a_factor_of_another_is_not_used(fixture: &impl Fixture) {
     assert!(!store.use_once(&FactorUse { identity: bob, ..use_of(&factor, 20) }).await.unwrap());
     assert!(!store.use_once(&use_of(&given::factor(alice, 1), 20)).await.unwrap());
     assert!(!store.rename(bob, factor.id, "Mallory's").await.unwrap());
-    assert!(!store.remove(bob, factor.id).await.unwrap());
+    assert_eq!(store.remove(bob, factor.id, None).await.unwrap(), Removed::Missing);
     assert_eq!(list(&*store, alice).await, [factor]);
 }
 
@@ -178,13 +178,14 @@ pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) 
         assert_eq!(store.add(factor, 1, Some(&CODES)).await.unwrap(), AddedFactor::Added);
     }
     let second = added(&*store, given::factor(alice, 1)).await;
-    assert!(store.remove(alice, first.id).await.unwrap());
-    assert!(!store.remove(alice, first.id).await.unwrap());
+    assert_eq!(store.remove(alice, first.id, Some(1)).await.unwrap(), Removed::Done);
+    assert_eq!(store.remove(alice, first.id, Some(1)).await.unwrap(), Removed::Missing);
     assert_eq!(
         (list(&*store, alice).await, store.recovery_codes_left(alice).await.unwrap()),
         (vec![second.clone()], 3)
     );
-    assert!(fixture.second_node().await.remove(alice, second.id).await.unwrap());
+    let removed = fixture.second_node().await.remove(alice, second.id, None).await.unwrap();
+    assert_eq!(removed, Removed::Done);
     assert_eq!((list(&*store, alice).await, store.recovery_codes_left(alice).await.unwrap()), (vec![], 0));
     assert_eq!(store.recovery_codes_left(bob).await.unwrap(), 3);
 }
@@ -197,7 +198,7 @@ pub async fn recovery_codes_are_replaced_together(fixture: &impl Fixture) {
     store.add(&given::factor(bob, 0), 1, Some(&CODES)).await.unwrap();
     added(&*store, given::factor(alice, 1)).await;
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
-    store.replace_recovery_codes(alice, &[CODES[2], [4; 32]]).await.unwrap();
+    assert!(store.replace_recovery_codes(alice, 1, &[CODES[2], [4; 32]]).await.unwrap());
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2);
     assert!(!store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
     assert!(store.spend_recovery_code(alice, &CODES[2]).await.unwrap());
@@ -275,7 +276,7 @@ pub async fn all_recovery_codes_are_counted(fixture: &impl Fixture) {
     assert_eq!(store.all_recovery_codes_left().await.unwrap(), 0);
     for name in ["alice", "bob"] {
         let person = somebody(&*store, name).await;
-        store.replace_recovery_codes(person, &CODES).await.unwrap();
+        assert!(store.replace_recovery_codes(person, 1, &CODES).await.unwrap());
         assert!(store.spend_recovery_code(person, &CODES[0]).await.unwrap());
     }
     assert_eq!(fixture.second_node().await.all_recovery_codes_left().await.unwrap(), 4);

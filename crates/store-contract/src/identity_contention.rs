@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use sluice_identity::factor::{AddedFactor, FactorRepository};
 use sluice_identity::hardening::{HardenedCredential, HardeningRepository};
 use sluice_identity::identity::{
-    Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityRepository, Registration,
+    Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityRepository, Registration, Removed,
 };
 use sluice_identity::mail::MailRepository;
 use sluice_primitives::IdentityId;
@@ -139,12 +139,12 @@ pub async fn a_deletion_takes_what_comes_at_the_same_time(fixture: &impl Fixture
             new: "$argon2id$second".to_owned(),
         }];
         let (deleted, changed, added, hardened) = tokio::join!(
-            nodes[0].delete(person.id, given::at(20), given::at(9000)),
+            nodes[0].delete(person.id, None, given::at(20), given::at(9000)),
             nodes[1].change(&change),
             nodes[1].add(&factor, 1, Some(&[[1; 32]])),
             nodes[0].harden(&hardened),
         );
-        assert!(deleted.unwrap());
+        assert_eq!(deleted.unwrap(), Removed::Done);
         assert_ne!(changed.unwrap(), Changed::Taken);
         assert_ne!(added.unwrap(), AddedFactor::TooMany);
         assert!(hardened.unwrap() <= 1);

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use sluice_identity::factor::{AddedFactor, FactorRepository};
 use sluice_identity::hardening::{Backlog, HardeningRepository};
 use sluice_identity::identity::{
-    Identity, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
+    Identity, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository, Removed,
 };
 use sluice_identity::mail::{CodePurpose, CodeRepository, ShownCode, TakenCode};
 use sluice_oauth::consent::{ConsentRepository, RememberedConsent};
@@ -17,7 +17,9 @@ use sluice_token::Marker;
 use crate::{Fixture, given};
 
 async fn delete(store: &impl IdentityDirectory, id: IdentityId) -> bool {
-    store.delete(id, given::at(20), given::at(9000)).await.unwrap()
+    let deleted = store.delete(id, None, given::at(20), given::at(9000)).await.unwrap();
+    assert_ne!(deleted, Removed::Stale, "no record was looked at");
+    deleted == Removed::Done
 }
 
 /// The person agrees to what a client asked for.

@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
 use futures_util::future::join_all;
+use sluice_identity::factor::FactorRepository;
 use sluice_identity::identity::{
-    Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityStatus, NewCredential,
+    Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityStatus, NewCredential, Removed,
 };
 
 use crate::{Fixture, given};
@@ -77,4 +78,46 @@ pub async fn a_small_change_retried_by_its_own_attempt_is_made_once(fixture: &im
     assert_eq!(fixture.second_node().await.change(&change).await.unwrap(), Changed::Done);
     assert_eq!(given::person(&*store, alice.id).await, changed);
     assert!(given::has_session(&*store, &session).await, "it was begun after the change");
+}
+
+/// Whoever looked at a record before it was changed takes nothing away after: no factor, no recovery code, not the record.
+pub async fn what_was_looked_at_before_a_change_is_not_removed_after(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let alice = given::registered(&*store, given::identity("alice")).await;
+    let factor = given::factor(alice.id, 0);
+    store.add(&factor, alice.revision, Some(&[[1; 32]])).await.unwrap();
+    let present =
+        given::changed(&*store, &IdentityChange { revokes: true, ..given::change(&alice, 20) }).await;
+    let markers = given::markers(&*store).await;
+    let looked_at = Some(alice.revision);
+    assert_eq!(other.remove(alice.id, factor.id, looked_at).await.unwrap(), Removed::Stale);
+    assert!(!other.replace_recovery_codes(alice.id, alice.revision, &[[2; 32]]).await.unwrap());
+    let deleted = other.delete(alice.id, looked_at, given::at(30), given::at(9000)).await.unwrap();
+    assert_eq!(deleted, Removed::Stale);
+    assert_eq!(given::person(&*store, alice.id).await, present);
+    assert_eq!(store.of_identity(alice.id).await.unwrap(), [factor]);
+    assert!(store.spend_recovery_code(alice.id, &[1; 32]).await.unwrap());
+    assert_eq!(given::markers(&*store).await, markers);
+}
+
+/// Whoever looked at a record as it is does; of one that is gone there is nothing to take away.
+pub async fn what_was_looked_at_as_it_is_is_removed(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = given::registered(&*store, given::identity("alice")).await;
+    let alice = given::changed(&*store, &IdentityChange { revokes: true, ..given::change(&alice, 20) }).await;
+    let factors = [given::factor(alice.id, 0), given::factor(alice.id, 1)];
+    for factor in &factors {
+        store.add(factor, alice.revision, None).await.unwrap();
+    }
+    let looked_at = Some(alice.revision);
+    let [one, other] = factors.map(|factor| factor.id);
+    assert!(store.replace_recovery_codes(alice.id, alice.revision, &[[2; 32]]).await.unwrap());
+    assert_eq!(store.recovery_codes_left(alice.id).await.unwrap(), 1);
+    assert_eq!(store.remove(alice.id, one, looked_at).await.unwrap(), Removed::Done);
+    assert_eq!(store.remove(alice.id, one, looked_at).await.unwrap(), Removed::Missing);
+    let delete = || store.delete(alice.id, looked_at, given::at(30), given::at(9000));
+    assert_eq!(delete().await.unwrap(), Removed::Done);
+    assert_eq!(delete().await.unwrap(), Removed::Missing);
+    assert_eq!(store.remove(alice.id, other, looked_at).await.unwrap(), Removed::Missing);
+    assert!(!store.replace_recovery_codes(alice.id, alice.revision, &[[3; 32]]).await.unwrap());
 }

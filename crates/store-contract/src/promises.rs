@@ -161,6 +161,8 @@ macro_rules! store_contract {
                 what_a_proof_rests_on_raises_the_revision,
                 changes_that_raise_no_revision_stop_nobody,
                 a_small_change_retried_by_its_own_attempt_is_made_once,
+                what_was_looked_at_before_a_change_is_not_removed_after,
+                what_was_looked_at_as_it_is_is_removed,
             }
             identity_session_bounds {
                 a_person_has_so_many_sessions_and_the_oldest_go,

@@ -139,7 +139,7 @@ pub(super) async fn make_recovery_codes(
     body: JsonBody,
 ) -> Result<Response, Problem> {
     let identity = confirmed(&state, (&caller, network), &body).await?;
-    match state.factors.regenerate_recovery_codes(identity.id).await? {
+    match state.factors.regenerate_recovery_codes(&identity).await? {
         Some(codes) => Ok(answer(StatusCode::CREATED, &RecoveryCodesBody::from(codes.as_slice()))),
         None => Err(Problem::of(ProblemKind::SecondFactorMissing)),
     }

@@ -15,7 +15,7 @@ use crate::error::IdentityError;
 use crate::factor::FactorService;
 use crate::identity::changing::change_latest;
 use crate::identity::{
-    Changed, EndsSessions, Identity, IdentityChange, IdentityDirectory, NewCredential, Username,
+    Changed, EndsSessions, Identity, IdentityChange, IdentityDirectory, NewCredential, Removed, Username,
 };
 use crate::limits::Limits;
 use crate::login::{LoginOutcome, LoginService, Network};
@@ -91,7 +91,7 @@ impl AccountService {
     /// Deletes an account with all that belongs to it.
     ///
     /// # Errors
-    /// [`IdentityError`] if hash pool or store cannot do it now.
+    /// [`IdentityError`] if hash pool or store cannot do it now, or the record was changed meanwhile.
     pub async fn delete_account(
         &self,
         confirmation: &Confirmation<'_>,
@@ -149,8 +149,11 @@ impl AccountService {
         let identity = self.confirmed(confirmation).await?;
         let network = confirmation.network;
         let now = self.clock.now();
-        if !self.identities.delete(identity.id, now, self.sessions.revoked_until(now)).await? {
-            return Err(Denied::Gone.into());
+        let until = self.sessions.revoked_until(now);
+        match self.identities.delete(identity.id, Some(identity.revision), now, until).await? {
+            Removed::Done => {}
+            Removed::Stale => return Err(IdentityError::Changed.into()),
+            Removed::Missing => return Err(Denied::Gone.into()),
         }
         self.sessions.revoke(identity.id, now);
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "account deleted");

@@ -18,7 +18,7 @@ use crate::factor::{EnrolledFactor, FactorService};
 use crate::identity::changing::change_latest;
 use crate::identity::{
     Changed, Email, EndsSessions, Identity, IdentityChange, IdentityDirectory, IdentityStatus, NewCredential,
-    NewEmail, Registration, Username,
+    NewEmail, Registration, Removed, Username,
 };
 use crate::registration::{InvalidField, PasswordRules, Person};
 use crate::session::{IdentitySession, SessionService};
@@ -129,7 +129,8 @@ impl IdentityAdministration {
     /// [`AdministrationError::NotFound`] if there is none.
     pub async fn delete(&self, id: IdentityId) -> Result<(), AdministrationError> {
         let now = self.clock.now();
-        if !self.identities.delete(id, now, self.sessions.revoked_until(now)).await? {
+        let until = self.sessions.revoked_until(now);
+        if self.identities.delete(id, None, now, until).await? != Removed::Done {
             return Err(AdministrationError::NotFound);
         }
         self.sessions.revoke(id, now);
@@ -205,7 +206,7 @@ impl IdentityAdministration {
     /// # Errors
     /// [`AdministrationError::NotFound`] if the person has no such factor.
     pub async fn remove_factor(&self, id: IdentityId, factor: Uuid) -> Result<(), AdministrationError> {
-        if !self.factors.remove(&self.get(id).await?, factor).await? {
+        if !self.factors.remove_as_administrator(&self.get(id).await?, factor).await? {
             return Err(AdministrationError::NotFound);
         }
         info!(target: "sluice_audit", { identity.id = %id, factor.id = %factor }, "it was an administrator who removed the factor");

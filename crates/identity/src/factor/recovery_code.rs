@@ -117,22 +117,27 @@ fn hash_with(key: &MacKey, identity: IdentityId, code: &RecoveryCode) -> [u8; 32
 }
 
 impl FactorService {
-    /// Makes a new set of recovery codes; the former ones are none any more. To prove who it is, once more, is asked for by
-    /// the caller. None if the person has no factor that they could stand in for.
+    /// Makes a new set of recovery codes for the record that was looked at when somebody proved, once more, to be this person,
+    /// which is asked for by the caller; the former ones are none any more. None if the person has no factor that they could
+    /// stand in for.
     ///
     /// # Errors
+    /// [`IdentityError::Changed`] if that record was changed meanwhile: the proof may not hold any more.
     /// [`IdentityError::Store`] if the store cannot do it now.
     pub async fn regenerate_recovery_codes(
         &self,
-        identity: IdentityId,
+        identity: &Identity,
     ) -> Result<Option<Vec<RecoveryCode>>, IdentityError> {
-        if self.parts.factors.of_identity(identity).await?.is_empty() {
+        let factors = &self.parts.factors;
+        if factors.of_identity(identity.id).await?.is_empty() {
             return Ok(None);
         }
         let codes = RecoveryCode::draw_set(&*self.parts.rng);
-        let hashes = self.parts.recovery_keys.hash_all(identity, &codes);
-        self.parts.factors.replace_recovery_codes(identity, &hashes).await?;
-        info!(target: "sluice_audit", { identity.id = %identity }, "recovery codes made");
+        let hashes = self.parts.recovery_keys.hash_all(identity.id, &codes);
+        if !factors.replace_recovery_codes(identity.id, identity.revision, &hashes).await? {
+            return Err(IdentityError::Changed);
+        }
+        info!(target: "sluice_audit", { identity.id = %identity.id }, "recovery codes made");
         Ok(Some(codes))
     }
 

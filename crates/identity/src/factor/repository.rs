@@ -6,6 +6,7 @@ use sluice_primitives::{IdentityId, Timestamp};
 use uuid::Uuid;
 
 use super::model::Factor;
+use crate::identity::Removed;
 
 /// How many factors a person may have.
 pub const MAX_FACTORS: u32 = 20;
@@ -59,15 +60,23 @@ pub trait FactorRepository: Send + Sync {
     /// Gives a factor another name; whether it was there.
     async fn rename(&self, identity: IdentityId, id: Uuid, name: &str) -> Result<bool, StoreError>;
 
-    /// Removes a factor; whether it was there. With the last one the recovery codes go.
-    async fn remove(&self, identity: IdentityId, id: Uuid) -> Result<bool, StoreError>;
+    /// Removes a factor, if its person's record still has the revision that is given, if one is. With the last one the
+    /// recovery codes go.
+    async fn remove(
+        &self,
+        identity: IdentityId,
+        id: Uuid,
+        revision: Option<i64>,
+    ) -> Result<Removed, StoreError>;
 
-    /// Stores recovery codes in the place of the former ones.
+    /// Stores recovery codes in the place of the former ones, if their person's record still has this revision; whether it
+    /// had.
     async fn replace_recovery_codes(
         &self,
         identity: IdentityId,
+        revision: i64,
         codes: &[[u8; 32]],
-    ) -> Result<(), StoreError>;
+    ) -> Result<bool, StoreError>;
 
     /// Spends a recovery code; whether it was there and unspent.
     async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError>;

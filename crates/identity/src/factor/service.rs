@@ -16,7 +16,7 @@ use super::proof::{FactorCheck, FactorProof, Shown};
 use super::recovery_code::RecoveryCodeKeys;
 use super::repository::FactorRepository;
 use crate::error::IdentityError;
-use crate::identity::{Identity, IdentityRepository};
+use crate::identity::{Identity, IdentityRepository, Removed};
 use crate::limits::Limits;
 use crate::login::Network;
 use crate::login::lockout::{Backoff, Failures};
@@ -120,20 +120,41 @@ impl FactorService {
         Ok(self.parts.factors.rename(identity, id, &name_of(name, factor.kind)).await?)
     }
 
-    /// Removes a factor; whether it was there. With the last one the recovery codes go. To prove who it is, once more, is
-    /// asked for by the caller.
+    /// Removes a factor of the record that was looked at when somebody proved, once more, to be this person, which is asked
+    /// for by the caller; whether it was there. With the last one the recovery codes go.
     ///
     /// # Errors
+    /// [`IdentityError::Changed`] if that record was changed meanwhile: the proof may not hold any more.
     /// [`IdentityError::Store`] if the store cannot do it now.
     pub async fn remove(&self, identity: &Identity, id: Uuid) -> Result<bool, IdentityError> {
+        self.remove_at(identity, id, Some(identity.revision)).await
+    }
+
+    /// Removes a factor, whatever the person changes meanwhile: it is not them who proved something.
+    pub(crate) async fn remove_as_administrator(
+        &self,
+        identity: &Identity,
+        id: Uuid,
+    ) -> Result<bool, IdentityError> {
+        self.remove_at(identity, id, None).await
+    }
+
+    async fn remove_at(
+        &self,
+        identity: &Identity,
+        id: Uuid,
+        revision: Option<i64>,
+    ) -> Result<bool, IdentityError> {
         let factors = self.parts.factors.of_identity(identity.id).await?;
         let Some(factor) = factors.into_iter().find(|factor| factor.id == id) else { return Ok(false) };
-        let removed = self.parts.factors.remove(identity.id, id).await?;
-        if removed {
-            info!(target: "sluice_audit", { identity.id = %identity.id, factor.id = %id, factor.kind = factor.kind.as_str() }, "factor removed");
-            self.tell(identity, MessageKind::FactorRemoved { name: factor.name }).await;
+        match self.parts.factors.remove(identity.id, id, revision).await? {
+            Removed::Done => {}
+            Removed::Stale => return Err(IdentityError::Changed),
+            Removed::Missing => return Ok(false),
         }
-        Ok(removed)
+        info!(target: "sluice_audit", { identity.id = %identity.id, factor.id = %id, factor.kind = factor.kind.as_str() }, "factor removed");
+        self.tell(identity, MessageKind::FactorRemoved { name: factor.name }).await;
+        Ok(true)
     }
 
     /// Whether the person can show a factor: at login, or once more before something that matters is changed. `context` is

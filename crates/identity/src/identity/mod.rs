@@ -13,6 +13,6 @@ pub use email::{Email, InvalidEmail};
 pub use model::{Identity, IdentityStatus, LoginNameHash};
 pub use repository::{
     Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage,
-    IdentityRepository, NewCredential, NewEmail, NewIdentity, Registration, RegistrationLetters,
+    IdentityRepository, NewCredential, NewEmail, NewIdentity, Registration, RegistrationLetters, Removed,
 };
 pub use username::{InvalidUsername, Username};

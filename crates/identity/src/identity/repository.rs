@@ -225,6 +225,28 @@ pub enum Changed {
     Taken,
 }
 
+/// What became of a removal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removed {
+    /// It was there, and is gone.
+    Done,
+    /// Somebody raised the revision of the record that was looked at: nothing was removed.
+    Stale,
+    /// It was not there.
+    Missing,
+}
+
+impl Removed {
+    /// Why nothing is removed of a record, if nothing is: it has the `present` revision, if it is there, and `looked_at` is
+    /// the one that the removal rests on, if it rests on one.
+    pub fn prevented(present: Option<i64>, looked_at: Option<i64>) -> Option<Self> {
+        match present {
+            None => Some(Self::Missing),
+            Some(present) => looked_at.filter(|looked_at| *looked_at != present).map(|_| Self::Stale),
+        }
+    }
+}
+
 /// Identities. Every method is one transaction.
 #[async_trait]
 pub trait IdentityRepository: Send + Sync {
@@ -254,12 +276,13 @@ pub trait IdentityDirectory: IdentityRepository {
     /// ([`IdentityChange::raises_revision`]) get in each other's way; of others the last one stays.
     async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError>;
 
-    /// Deletes an identity with its login name, factors, recovery codes, sessions, codes and what it agreed to for clients,
-    /// and appends the subject marker; whether it was there. Its id is never given again.
+    /// Deletes an identity, if it still has the revision that is given, if one is, with its login name, factors, recovery codes,
+    /// sessions, codes and what it agreed to for clients, and appends the subject marker. Its id is never given again.
     async fn delete(
         &self,
         id: IdentityId,
+        revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
-    ) -> Result<bool, StoreError>;
+    ) -> Result<Removed, StoreError>;
 }

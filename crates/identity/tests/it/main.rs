@@ -16,6 +16,7 @@ mod hardening;
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
 mod login;
 mod mails;
+mod meanwhile;
 mod printed;
 mod recovery;
 mod registration;

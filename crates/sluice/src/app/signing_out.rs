@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
-    LoginNameHash, NewIdentity, Registration,
+    LoginNameHash, NewIdentity, Registration, Removed,
 };
 use sluice_oauth::login_session::{EndSessions, LoginSessionService};
 use sluice_primitives::{Clock, IdentityId, Timestamp};
@@ -74,12 +74,15 @@ impl IdentityDirectory for SigningOut {
     async fn delete(
         &self,
         id: IdentityId,
+        revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Removed, StoreError> {
         self.sign_out(id, now).await?;
-        let deleted = IdentityDirectory::delete(&*self.store, id, now, marker_expires_at).await?;
-        self.sign_out(id, self.clock.now()).await?;
+        let deleted = IdentityDirectory::delete(&*self.store, id, revision, now, marker_expires_at).await?;
+        if deleted != Removed::Stale {
+            self.sign_out(id, self.clock.now()).await?;
+        }
         Ok(deleted)
     }
 }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::factor::{AddedFactor, Factor, FactorRepository, FactorUse, MAX_FACTORS};
+use sluice_identity::identity::Removed;
 use sluice_primitives::IdentityId;
 use uuid::Uuid;
 
@@ -34,6 +35,19 @@ impl Data {
     fn replace_codes(&mut self, identity: IdentityId, codes: &[[u8; 32]]) {
         self.recovery_codes.retain(|(owner, _)| *owner != identity);
         self.recovery_codes.extend(codes.iter().map(|code| (identity, *code)));
+    }
+
+    fn remove_factor(&mut self, identity: IdentityId, id: Uuid, looked_at: Option<i64>) -> Removed {
+        if let Some(prevented) = self.removal_prevented(identity, looked_at) {
+            return prevented;
+        }
+        if self.factors.remove(&(identity, id)).is_none() {
+            return Removed::Missing;
+        }
+        if self.factors_of(identity).next().is_none() {
+            self.replace_codes(identity, &[]);
+        }
+        Removed::Done
     }
 
     /// Forgets the factors and the recovery codes of somebody.
@@ -85,23 +99,29 @@ impl FactorRepository for MemoryStore {
         .await
     }
 
-    async fn remove(&self, identity: IdentityId, id: Uuid) -> Result<bool, StoreError> {
-        self.write(|data| {
-            let was_there = data.factors.remove(&(identity, id)).is_some();
-            if data.factors_of(identity).next().is_none() {
-                data.replace_codes(identity, &[]);
-            }
-            was_there
-        })
-        .await
+    async fn remove(
+        &self,
+        identity: IdentityId,
+        id: Uuid,
+        revision: Option<i64>,
+    ) -> Result<Removed, StoreError> {
+        self.write(|data| data.remove_factor(identity, id, revision)).await
     }
 
     async fn replace_recovery_codes(
         &self,
         identity: IdentityId,
+        revision: i64,
         codes: &[[u8; 32]],
-    ) -> Result<(), StoreError> {
-        self.write(|data| data.replace_codes(identity, codes)).await
+    ) -> Result<bool, StoreError> {
+        self.write(|data| {
+            let is_as_before = data.removal_prevented(identity, Some(revision)).is_none();
+            if is_as_before {
+                data.replace_codes(identity, codes);
+            }
+            is_as_before
+        })
+        .await
     }
 
     async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {

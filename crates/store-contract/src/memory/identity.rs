@@ -7,7 +7,7 @@ use sluice_commit::StoreError;
 use sluice_identity::identity::repository::SEARCHED_AT_ONCE;
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
-    LoginNameHash, NewIdentity, Registration,
+    LoginNameHash, NewIdentity, Registration, Removed,
 };
 use sluice_primitives::{IdentityId, NodeId, Timestamp};
 use sluice_protocol::Subject;
@@ -86,8 +86,16 @@ impl Data {
         }
     }
 
-    fn delete_identity(&mut self, id: IdentityId) -> bool {
-        let Some(identity) = self.identities.remove(&id) else { return false };
+    /// Why nothing is removed of somebody's record, if nothing is.
+    pub(super) fn removal_prevented(&self, id: IdentityId, looked_at: Option<i64>) -> Option<Removed> {
+        Removed::prevented(self.identities.get(&id).map(|identity| identity.revision), looked_at)
+    }
+
+    fn delete_identity(&mut self, id: IdentityId, looked_at: Option<i64>) -> Removed {
+        if let Some(prevented) = self.removal_prevented(id, looked_at) {
+            return prevented;
+        }
+        let Some(identity) = self.identities.remove(&id) else { return Removed::Missing };
         self.login_names.remove(&identity.login_name);
         self.hardening.remove(&id);
         self.identity_sessions.retain(|_, session| session.identity != id);
@@ -95,7 +103,7 @@ impl Data {
         let subject = id.to_string();
         self.consents.retain(|(consenting, _), _| consenting.as_str() != subject);
         self.forget_factors(id);
-        true
+        Removed::Done
     }
 }
 
@@ -138,15 +146,16 @@ impl IdentityDirectory for MemoryStore {
     async fn delete(
         &self,
         id: IdentityId,
+        revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Removed, StoreError> {
         self.write(|data| {
-            let was_there = data.delete_identity(id);
-            if was_there {
+            let deleted = data.delete_identity(id, revision);
+            if deleted == Removed::Done {
                 data.mark_subject(self.node, id, now, marker_expires_at);
             }
-            was_there
+            deleted
         })
         .await
     }

@@ -3,13 +3,14 @@
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::factor::{AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, MAX_FACTORS};
+use sluice_identity::identity::Removed;
 use sluice_primitives::{IdentityId, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
-use crate::identity::LOCK;
+use crate::identity::{LOCK, removal_prevented, removed};
 use crate::serial::Transaction;
 use crate::storable;
 
@@ -99,27 +100,34 @@ impl FactorRepository for PostgresStore {
         Ok(!self.write(RENAME, &[&identity.as_uuid(), &id, &name]).await?.is_empty())
     }
 
-    async fn remove(&self, identity: IdentityId, id: Uuid) -> Result<bool, StoreError> {
+    async fn remove(
+        &self,
+        identity: IdentityId,
+        id: Uuid,
+        revision: Option<i64>,
+    ) -> Result<Removed, StoreError> {
         let identity = identity.as_uuid();
         let transaction = Transaction::new()
             .then(LOCK, vec![&identity])
-            .then(FORGET_CODES_WITH_LAST, vec![&identity, &id])
-            .then(REMOVE, vec![&identity, &id]);
+            .then(FORGET_CODES_WITH_LAST, vec![&identity, &id, &revision])
+            .then(REMOVE, vec![&identity, &id, &revision]);
         let committed = self.serial.commit(&transaction).await?;
-        Ok(committed.row().is_some() || committed.repeated)
+        Ok(removed(&committed, revision)?)
     }
 
     async fn replace_recovery_codes(
         &self,
         identity: IdentityId,
+        revision: i64,
         codes: &[[u8; 32]],
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let (identity, hashes) = (identity.as_uuid(), columns(codes));
         let transaction = Transaction::new()
             .then(LOCK, vec![&identity])
-            .then(FORGET_CODES, vec![&identity])
-            .then(PUT_CODES, vec![&identity, &hashes]);
-        self.serial.commit(&transaction).await.map(drop)
+            .then(FORGET_CODES, vec![&identity, &revision])
+            .then(PUT_CODES, vec![&identity, &revision, &hashes]);
+        let committed = self.serial.commit(&transaction).await?;
+        Ok(removal_prevented(&committed, Some(revision))?.is_none())
     }
 
     async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {

@@ -1,5 +1,5 @@
 INSERT INTO recovery_code (identity_id, code_hash)
 SELECT i.identity_id, c.code_hash
-FROM identity AS i, UNNEST($2::bytea[]) AS c (code_hash)
-WHERE i.identity_id = $1
+FROM identity AS i, UNNEST($3::bytea[]) AS c (code_hash)
+WHERE i.identity_id = $1 AND i.revision = $2
 ON CONFLICT (identity_id, code_hash) DO NOTHING

@@ -1,6 +1,8 @@
 -- The identity is locked, and the revocation counter raised.
 WITH deleted AS (
-    DELETE FROM identity AS i WHERE i.identity_id = $1 RETURNING i.identity_id, i.login_name
+    DELETE FROM identity AS i
+    WHERE i.identity_id = $1 AND ($5::bigint IS NULL OR i.revision = $5)
+    RETURNING i.identity_id, i.login_name
 ),
 name AS (
     DELETE FROM login_name AS n USING deleted AS d

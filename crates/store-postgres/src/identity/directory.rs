@@ -2,11 +2,13 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::identity::{Changed, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage};
+use sluice_identity::identity::{
+    Changed, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, Removed,
+};
 use sluice_primitives::{IdentityId, Timestamp};
 use uuid::Uuid;
 
-use super::{LOCK, change, read, search};
+use super::{LOCK, change, read, removed, search};
 use crate::PostgresStore;
 use crate::feed::append::Counted;
 use crate::serial::Transaction;
@@ -39,15 +41,16 @@ impl IdentityDirectory for PostgresStore {
     async fn delete(
         &self,
         id: IdentityId,
+        revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Removed, StoreError> {
         let counted = Counted::new(self, 1, now);
         let (id, expires_at) = (id.as_uuid(), marker_expires_at.as_millis());
         let transaction = counted
             .for_revocations(Transaction::new().then(LOCK, vec![&id]))
-            .then(DELETE, vec![&id, &counted.at, &expires_at, &counted.node]);
+            .then(DELETE, vec![&id, &counted.at, &expires_at, &counted.node, &revision]);
         let committed = self.serial.commit(&transaction).await?;
-        Ok(committed.row().is_some() || committed.repeated)
+        Ok(removed(&committed, revision)?)
     }
 }

@@ -1,5 +1,5 @@
 //! Identities. [`register`]: the hot write, with its [`letters`]. [`directory`]: what is done with records that are there, with
-//! [`change`] and [`search`]. Here: the repository.
+//! [`change`] and [`search`]. Here: the repository, and what a removal rests on.
 
 mod change;
 mod directory;
@@ -10,16 +10,17 @@ mod search;
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::identity::{
-    Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration,
+    Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration, Removed,
 };
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 use tokio_postgres::Row;
 
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
+use crate::serial::Committed;
 use crate::storable;
 
-/// Locks an identity until the end of the transaction.
+/// Locks an identity until the end of the transaction: its id and revision.
 pub(crate) const LOCK: &str = include_str!("lock.sql");
 const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
 const FIND: &str = include_str!("find.sql");
@@ -54,6 +55,27 @@ impl IdentityRepository for PostgresStore {
         let replaced = self.write(REPLACE_CREDENTIAL, &[&id.as_uuid(), &old, &new]).await?;
         Ok(!replaced.is_empty())
     }
+}
+
+/// Why nothing is removed of somebody's record, if nothing is. The first statement of the transaction locked it.
+pub(crate) fn removal_prevented(
+    committed: &Committed,
+    looked_at: Option<i64>,
+) -> Result<Option<Removed>, Unreadable> {
+    let present = committed.first().first().map(|row| column::<i64>(row, 1)).transpose()?;
+    Ok(Removed::prevented(present, looked_at))
+}
+
+/// What became of a removal. The first statement of the transaction locked the identity, the last one removed.
+pub(crate) fn removed(committed: &Committed, looked_at: Option<i64>) -> Result<Removed, Unreadable> {
+    if committed.row().is_some() {
+        return Ok(Removed::Done);
+    }
+    Ok(match removal_prevented(committed, looked_at)? {
+        Some(Removed::Stale) => Removed::Stale,
+        _ if committed.repeated => Removed::Done,
+        _ => Removed::Missing,
+    })
 }
 
 pub(crate) const fn stored_status(status: IdentityStatus) -> i16 {

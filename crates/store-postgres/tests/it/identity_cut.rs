@@ -2,7 +2,7 @@
 
 use sluice_identity::factor::{AddedFactor, FactorRepository, FactorUse};
 use sluice_identity::identity::{
-    Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityRepository, Registration,
+    Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityRepository, Registration, Removed,
 };
 use sluice_identity::mail::{CodePurpose, CodeRepository, MailRepository, ShownCode, TakenCode};
 use sluice_identity::session::{IdentitySessionRepository, Rotation};
@@ -53,11 +53,12 @@ async fn a_change_that_was_not_answered_is_made_once() {
 async fn an_identity_whose_deletion_was_not_answered_is_deleted_once() {
     let cut = Cut::start().await;
     let alice = given::registered(&*cut.store, given::identity("alice")).await;
-    let delete = || IdentityDirectory::delete(&*cut.store, alice.id, given::at(20), given::at(9000));
+    let (looked_at, now, until) = (Some(alice.revision), given::at(20), given::at(9000));
+    let delete = || IdentityDirectory::delete(&*cut.store, alice.id, looked_at, now, until);
     cut.proxy.cut_after("WITH deleted AS");
-    assert!(delete().await.unwrap());
+    assert_eq!(delete().await.unwrap(), Removed::Done);
     assert_eq!(cut.proxy.cuts(), 1);
-    assert!(!delete().await.unwrap());
+    assert_eq!(delete().await.unwrap(), Removed::Missing);
     assert_eq!(given::markers(&*cut.store).await.len(), 1);
 }
 
@@ -126,7 +127,7 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
     assert_eq!(cut.store.add(&factor, 1, Some(&codes)).await.unwrap(), AddedFactor::Added);
     assert_eq!(cut.store.recovery_codes_left(alice).await.unwrap(), 1, "a spent code stays spent");
     cut.proxy.cut_after("DELETE FROM factor");
-    assert!(cut.store.remove(alice, factor.id).await.unwrap());
-    assert!(!cut.store.remove(alice, factor.id).await.unwrap());
+    assert_eq!(cut.store.remove(alice, factor.id, Some(1)).await.unwrap(), Removed::Done);
+    assert_eq!(cut.store.remove(alice, factor.id, Some(1)).await.unwrap(), Removed::Missing);
     assert_eq!(cut.proxy.cuts(), 4);
 }

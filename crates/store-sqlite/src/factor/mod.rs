@@ -8,20 +8,19 @@ use async_trait::async_trait;
 use rusqlite::params;
 use sluice_commit::StoreError;
 use sluice_identity::factor::{AddedFactor, Factor, FactorRepository, FactorUse};
+use sluice_identity::identity::Removed;
 use sluice_primitives::IdentityId;
 use uuid::Uuid;
 
 pub(crate) use stored::forget;
 
+use crate::identity::removal_prevented;
 use crate::row;
 use crate::store::SqliteStore;
 
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
 const USE_ONCE: &str = include_str!("use_once.sql");
 const RENAME: &str = include_str!("rename.sql");
-const REMOVE: &str = include_str!("remove.sql");
-const HAS_ANY: &str = include_str!("has_any.sql");
-const FORGET_RECOVERY_CODES: &str = include_str!("forget_recovery_codes.sql");
 const SPEND_RECOVERY_CODE: &str = include_str!("spend_recovery_code.sql");
 const RECOVERY_CODES_LEFT: &str = include_str!("recovery_codes_left.sql");
 const ALL: &str = include_str!("all.sql");
@@ -72,26 +71,30 @@ impl FactorRepository for SqliteStore {
         .await
     }
 
-    async fn remove(&self, identity: IdentityId, id: Uuid) -> Result<bool, StoreError> {
-        self.write(move |write| {
-            if write.delete("factor", REMOVE, (identity.as_bytes(), id.as_bytes()))? == 0 {
-                return Ok(false);
-            }
-            if write.row(HAS_ANY, [identity.as_bytes()], |_| Ok(()))?.is_none() {
-                write.delete("recovery_code", FORGET_RECOVERY_CODES, [identity.as_bytes()])?;
-            }
-            Ok(true)
-        })
-        .await
+    async fn remove(
+        &self,
+        identity: IdentityId,
+        id: Uuid,
+        revision: Option<i64>,
+    ) -> Result<Removed, StoreError> {
+        self.write(move |write| stored::remove(write, (identity, revision), id)).await
     }
 
     async fn replace_recovery_codes(
         &self,
         identity: IdentityId,
+        revision: i64,
         codes: &[[u8; 32]],
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let codes = codes.to_vec();
-        self.write(move |write| stored::replace_recovery_codes(write, identity, &codes)).await
+        self.write(move |write| {
+            let is_as_before = removal_prevented(write, identity, Some(revision))?.is_none();
+            if is_as_before {
+                stored::replace_recovery_codes(write, identity, &codes)?;
+            }
+            Ok(is_as_before)
+        })
+        .await
     }
 
     async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {

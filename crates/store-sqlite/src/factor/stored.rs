@@ -2,19 +2,23 @@
 
 use rusqlite::{Row, params};
 use sluice_identity::factor::{AddedFactor, Factor, FactorKind, MAX_FACTORS};
+use sluice_identity::identity::Removed;
 use sluice_primitives::{IdentityId, Timestamp};
 use uuid::Uuid;
 
-use super::FORGET_RECOVERY_CODES;
 use crate::error::SqliteError;
+use crate::identity::removal_prevented;
 use crate::row;
 use crate::writer::Write;
 
 const IS_THERE: &str = include_str!("is_there.sql");
 const ROOM: &str = include_str!("room.sql");
 const ADD: &str = include_str!("add.sql");
+const REMOVE: &str = include_str!("remove.sql");
+const HAS_ANY: &str = include_str!("has_any.sql");
 const FORGET: &str = include_str!("forget.sql");
 const ADD_RECOVERY_CODE: &str = include_str!("add_recovery_code.sql");
+const FORGET_RECOVERY_CODES: &str = include_str!("forget_recovery_codes.sql");
 
 /// A factor. One of a kind that this version does not know is an error: passed over, it would not be asked for.
 pub(super) fn factor(row: &Row<'_>) -> Result<Factor, SqliteError> {
@@ -62,6 +66,23 @@ pub(super) fn add(
         replace_recovery_codes(write, factor.identity, codes)?;
     }
     Ok(AddedFactor::Added)
+}
+
+pub(super) fn remove(
+    write: &mut Write<'_>,
+    (identity, revision): (IdentityId, Option<i64>),
+    id: Uuid,
+) -> Result<Removed, SqliteError> {
+    if let Some(prevented) = removal_prevented(write, identity, revision)? {
+        return Ok(prevented);
+    }
+    if write.delete("factor", REMOVE, (identity.as_bytes(), id.as_bytes()))? == 0 {
+        return Ok(Removed::Missing);
+    }
+    if write.row(HAS_ANY, [identity.as_bytes()], |_| Ok(()))?.is_none() {
+        write.delete("recovery_code", FORGET_RECOVERY_CODES, [identity.as_bytes()])?;
+    }
+    Ok(Removed::Done)
 }
 
 pub(super) fn replace_recovery_codes(

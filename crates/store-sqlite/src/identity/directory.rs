@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::identity::{
-    Changed, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, LoginNameHash,
+    Changed, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, LoginNameHash, Removed,
 };
 use sluice_primitives::{IdentityId, Timestamp};
 
 use super::list::Search;
-use super::{FORGET_NAME, change};
+use super::{FORGET_NAME, change, removal_prevented};
 use crate::error::SqliteError;
 use crate::store::SqliteStore;
 use crate::writer::Write;
@@ -32,21 +32,25 @@ impl IdentityDirectory for SqliteStore {
     async fn delete(
         &self,
         id: IdentityId,
+        revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
-    ) -> Result<bool, StoreError> {
-        self.write(move |write| delete(write, id, (now, marker_expires_at))).await
+    ) -> Result<Removed, StoreError> {
+        self.write(move |write| delete(write, (id, revision), (now, marker_expires_at))).await
     }
 }
 
 fn delete(
     write: &mut Write<'_>,
-    id: IdentityId,
+    (id, revision): (IdentityId, Option<i64>),
     marker: (Timestamp, Timestamp),
-) -> Result<bool, SqliteError> {
+) -> Result<Removed, SqliteError> {
+    if let Some(prevented) = removal_prevented(write, id, revision)? {
+        return Ok(prevented);
+    }
     let name = |row: &rusqlite::Row<'_>| Ok(row.get::<_, LoginNameHash>(0)?);
     let Some(login_name) = write.deleted("identity", DELETE, [id.as_bytes()], name)?.pop() else {
-        return Ok(false);
+        return Ok(Removed::Missing);
     };
     write.delete("login_name", FORGET_NAME, [login_name])?;
     factor::forget(write, id)?;
@@ -54,5 +58,5 @@ fn delete(
     mail_code::forget(write, id)?;
     consent::forget_all(write, &id.to_string())?;
     change::revoke(write, id, marker)?;
-    Ok(true)
+    Ok(Removed::Done)
 }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
 use sluice_identity::identity::{
-    Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration,
+    Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration, Removed,
 };
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 
@@ -25,6 +25,7 @@ const ATTEMPT: &str = include_str!("attempt.sql");
 const FORGET_NAME: &str = include_str!("forget_name.sql");
 const FIND: &str = include_str!("find.sql");
 const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
+const REVISION: &str = include_str!("revision.sql");
 pub(crate) const REPLACE_CREDENTIAL: &str = include_str!("replace_credential.sql");
 
 const ACTIVE: i16 = 1;
@@ -74,6 +75,16 @@ fn insert(write: &mut Write<'_>, identity: &Identity) -> Result<(), SqliteError>
         identity.attempt.as_bytes(),
     ];
     write.insert("identity", REGISTER, values).map(drop)
+}
+
+/// Why nothing is removed of somebody's record, if nothing is.
+pub(crate) fn removal_prevented(
+    write: &Write<'_>,
+    id: IdentityId,
+    looked_at: Option<i64>,
+) -> Result<Option<Removed>, SqliteError> {
+    let present = write.row(REVISION, [id.as_bytes()], |row| Ok(row.get::<_, i64>(0)?))?;
+    Ok(Removed::prevented(present, looked_at))
 }
 
 const fn stored(status: IdentityStatus) -> i16 {

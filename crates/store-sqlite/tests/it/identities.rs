@@ -5,7 +5,7 @@ use sluice_identity::factor::{AddedFactor, Factor, FactorKind, FactorRepository}
 use sluice_identity::hardening::HardeningRepository;
 use sluice_identity::identity::repository::SEARCHED_AT_ONCE;
 use sluice_identity::identity::{
-    Identity, IdentityDirectory, IdentityFilter, IdentityRepository, Registration,
+    Identity, IdentityDirectory, IdentityFilter, IdentityRepository, Registration, Removed,
 };
 use sluice_identity::mail::{CodePurpose, CodeRepository, MailCode, QueuedMail};
 use sluice_identity::session::{IdentitySession, IdentitySessionRepository};
@@ -150,6 +150,7 @@ async fn a_deleted_identity_leaves_no_row_behind() {
     store.put(&code(identity), &mail()).await.unwrap();
     let connection = Connection::open(fixture.path()).unwrap();
     assert_eq!(rows(&connection), [1; 6]);
-    assert!(IdentityDirectory::delete(&*store, identity, given::at(9), given::at(99)).await.unwrap());
+    let deleted = IdentityDirectory::delete(&*store, identity, None, given::at(9), given::at(99)).await;
+    assert_eq!(deleted.unwrap(), Removed::Done);
     assert_eq!(rows(&connection), [0; 6]);
 }

@@ -53,7 +53,7 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
 
 async fn make_codes(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     member.must_be_fresh(ui, HERE).await?;
-    match ui.factors.regenerate_recovery_codes(member.identity.id).await? {
+    match ui.factors.regenerate_recovery_codes(&member.identity).await? {
         Some(codes) => Ok(codes_page(ui, (member, &member.csrf()?), &codes)),
         None => Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))),
     }

@@ -2,6 +2,7 @@
 
 use axum::http::header::SET_COOKIE;
 use axum::http::{Request, StatusCode};
+use sluice_identity::identity::Removed;
 use sluice_primitives::Lifetime;
 
 use super::world::{ALICE, Answer, PASSWORD, World, form};
@@ -101,7 +102,9 @@ async fn a_browser_is_not_known_to_who_has_the_address_next() {
     let alice = world.register_alice().await;
     let known = pair(&world.log_in_anew(&RIGHT).await);
     let now = world.now();
-    assert!(world.ui.accounts.identities.delete(alice, now, now + Lifetime::hours(1)).await.unwrap());
+    let until = now + Lifetime::hours(1);
+    let deleted = world.ui.accounts.identities.delete(alice, None, now, until).await.unwrap();
+    assert_eq!(deleted, Removed::Done);
     world.guess().await;
     assert_eq!(world.log_in_from(&known, &RIGHT).await.status, StatusCode::TOO_MANY_REQUESTS);
     world.register_alice().await;

@@ -4,7 +4,7 @@ use sluice_identity::Identity;
 use sluice_identity::factor::{
     Aal, FactorChoices, FactorOutcome, FactorProof, FirstFactor, NextStep, TICKET_DATA, TicketData,
 };
-use sluice_identity::identity::{IdentityDirectory, IdentityStatus, NewCredential};
+use sluice_identity::identity::{IdentityDirectory, IdentityStatus, NewCredential, Removed};
 use sluice_identity::mail::MailRepository;
 use sluice_primitives::Lifetime;
 use sluice_store_contract::given;
@@ -127,7 +127,8 @@ async fn a_ticket_is_void_when_its_person_was_changed_disabled_or_deleted() {
         match what {
             "deleted" => {
                 let now = change.now;
-                assert!(world.store.delete(world.alice.id, now, now).await.unwrap());
+                let deleted = world.store.delete(world.alice.id, None, now, now).await.unwrap();
+                assert_eq!(deleted, Removed::Done);
             }
             "disabled" => {
                 change.status = Some(IdentityStatus::Disabled);

@@ -21,7 +21,7 @@ async fn a_code_is_taken_once() {
 async fn a_new_set_replaces_the_former_one() {
     let world = World::new().await;
     let former = world.app().await.1.recovery_codes.unwrap();
-    let present = world.service.regenerate_recovery_codes(world.alice.id).await.unwrap().unwrap();
+    let present = world.service.regenerate_recovery_codes(&world.alice).await.unwrap().unwrap();
     assert_eq!(present.len(), RECOVERY_CODES);
     assert_eq!(world.check(FactorProof::RecoveryCode(&former[0].grouped())).await, FactorCheck::Wrong);
     assert_eq!(world.check(FactorProof::RecoveryCode(&present[0].grouped())).await, RIGHT);
@@ -30,7 +30,7 @@ async fn a_new_set_replaces_the_former_one() {
 #[tokio::test]
 async fn who_has_no_factor_gets_no_codes_and_loses_them_with_the_last_one() {
     let world = World::new().await;
-    assert_eq!(world.service.regenerate_recovery_codes(world.alice.id).await.unwrap(), None);
+    assert_eq!(world.service.regenerate_recovery_codes(&world.alice).await.unwrap(), None);
     let (_, enrolled) = world.app().await;
     assert!(world.service.remove(&world.alice, enrolled.factor).await.unwrap());
     assert!(!world.service.remove(&world.alice, enrolled.factor).await.unwrap());

@@ -1,6 +1,7 @@
 //! Name, address, password, and the end.
 
 use axum::http::StatusCode;
+use sluice_identity::identity::Removed;
 
 use super::Visitor;
 use crate::ui::tests::people::{mailed_code, mailed_link};
@@ -153,6 +154,7 @@ async fn a_deleted_person_may_not_go_on_in_another_browser() {
     let id = world.register_alice().await;
     let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
     let now = world.now();
-    assert!(world.ui.accounts.identities.delete(id, now, now).await.unwrap());
+    let deleted = world.ui.accounts.identities.delete(id, None, now, now).await.unwrap();
+    assert_eq!(deleted, Removed::Done);
     assert!(!alice.is_in().await && !other.is_in().await);
 }

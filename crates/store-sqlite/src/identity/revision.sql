@@ -1,0 +1,1 @@
+SELECT revision FROM identity WHERE identity_id = ?1
