@@ -146,7 +146,12 @@ impl Member {
     pub(super) async fn must_be_fresh(&self, ui: &UiState, place: Place) -> Result<(), Refused> {
         let age = ui.accounts.clock.now().since(self.session.authenticated_at);
         let is_enough = age < FRESH && ui.accounts.has_shown_factor(&self.caller()).await?;
-        if is_enough { Ok(()) } else { Err(Refused::Stale(place)) }
+        if !is_enough {
+            return Err(Refused::Stale(place));
+        }
+        // The record was read after the session: if that ended in between, it is not the record that was shown anything.
+        let goes_on = ui.accounts.sessions.goes_on((self.identity.id, self.session.id)).await?;
+        if goes_on { Ok(()) } else { Err(Refused::SignedOut(place)) }
     }
 
     /// The same for a page that asks for the password itself: of those who have one, however long ago they signed in.

@@ -10,7 +10,7 @@ use crate::ui::tests::people::{ORIGIN, app_code, passkeys};
 use crate::ui::tests::world::{ALICE, Answer, PASSWORD, World};
 
 const TOTP: &str = "/ui/account/factors/totp";
-const FACTORS: &str = "/ui/account/factors";
+pub(super) const FACTORS: &str = "/ui/account/factors";
 
 /// The secret that a page shows.
 fn secret(shown: &Answer) -> String {
@@ -19,7 +19,7 @@ fn secret(shown: &Answer) -> String {
 }
 
 /// Alice with an authenticator app: its secret, and the recovery codes.
-async fn with_app(alice: &Visitor<'_>) -> (String, Vec<String>) {
+pub(super) async fn with_app(alice: &Visitor<'_>) -> (String, Vec<String>) {
     let shown = alice.get(TOTP).await;
     let secret = secret(&shown);
     let code = app_code(&secret, &alice.world.clock);

@@ -2,6 +2,7 @@
 
 mod factors;
 mod forms;
+mod meanwhile;
 mod record;
 mod sessions;
 mod signing_in;
