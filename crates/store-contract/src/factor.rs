@@ -175,7 +175,7 @@ pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) 
     let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
     let first = given::factor(alice, 0);
     for factor in [&first, &given::factor(bob, 0)] {
-        assert_eq!(store.add(factor, 1, Some(&CODES)).await.unwrap(), AddedFactor::Added);
+        assert_eq!(store.add(factor, 1, Some(&CODES)).await.unwrap(), AddedFactor::AddedWithCodes);
     }
     let second = added(&*store, given::factor(alice, 1)).await;
     assert_eq!(store.remove(alice, first.id, Some(1)).await.unwrap(), Removed::Done);
@@ -202,10 +202,46 @@ pub async fn recovery_codes_are_replaced_together(fixture: &impl Fixture) {
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2);
     assert!(!store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
     assert!(store.spend_recovery_code(alice, &CODES[2]).await.unwrap());
-    store.add(&given::factor(alice, 2), 1, Some(&CODES)).await.unwrap();
-    assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
-    assert!(!store.spend_recovery_code(alice, &[4; 32]).await.unwrap());
+    assert!(store.spend_recovery_code(alice, &[4; 32]).await.unwrap());
     assert_eq!(store.recovery_codes_left(bob).await.unwrap(), 3);
+}
+
+/// Recovery codes come with the first factor and with no other, also where each of two was taken for the first.
+pub async fn only_the_first_factor_brings_recovery_codes(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    for round in 0..8 {
+        let person = somebody(&*nodes[0], &format!("person-{round}")).await;
+        let factors = [given::factor(person, 0), given::factor(person, 1)];
+        let codes = [[given::random_hash()], [given::random_hash()]];
+        let (one, other) = tokio::join!(
+            nodes[0].add(&factors[0], 1, Some(&codes[0])),
+            nodes[1].add(&factors[1], 1, Some(&codes[1])),
+        );
+        let outcomes = [one.unwrap(), other.unwrap()];
+        let first = outcomes.iter().position(|told| *told == AddedFactor::AddedWithCodes).unwrap();
+        assert_eq!(outcomes[1 - first], AddedFactor::Added);
+        assert_eq!(list(&*nodes[1], person).await, factors);
+        assert!(!nodes[0].spend_recovery_code(person, &codes[1 - first][0]).await.unwrap());
+        assert!(nodes[0].spend_recovery_code(person, &codes[first][0]).await.unwrap());
+    }
+}
+
+/// A retry is told of its codes as long as one of them is there: of none that was replaced, and of none that never was.
+pub async fn a_factor_added_again_tells_whether_its_codes_are_there(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let alice = somebody(&*store, "alice").await;
+    let (first, second) = (given::factor(alice, 0), given::factor(alice, 1));
+    let seconds = [[7; 32]];
+    let add_first = async || other.add(&first, 1, Some(&CODES)).await.unwrap();
+    assert_eq!(add_first().await, AddedFactor::AddedWithCodes);
+    assert_eq!(store.add(&second, 1, Some(&seconds)).await.unwrap(), AddedFactor::Added);
+    assert!(store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
+    assert_eq!(add_first().await, AddedFactor::AddedWithCodes);
+    assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2, "a spent code stays spent");
+    assert_eq!(store.add(&second, 1, Some(&seconds)).await.unwrap(), AddedFactor::Added);
+    assert!(store.replace_recovery_codes(alice, 1, &[[4; 32]]).await.unwrap());
+    assert_eq!(add_first().await, AddedFactor::Added);
+    assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 1);
 }
 
 /// Of 16 who spend one recovery code on two nodes, one does.

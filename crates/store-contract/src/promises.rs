@@ -61,6 +61,8 @@ macro_rules! store_contract {
                 a_factor_is_renamed,
                 the_recovery_codes_go_with_the_last_factor,
                 recovery_codes_are_replaced_together,
+                only_the_first_factor_brings_recovery_codes,
+                a_factor_added_again_tells_whether_its_codes_are_there,
                 a_recovery_code_is_spent_once,
                 a_factor_with_text_that_cannot_be_stored_is_refused,
                 all_factors_are_listed_by_person_in_pages,

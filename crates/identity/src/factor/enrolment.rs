@@ -57,7 +57,7 @@ pub(super) struct Beginning {
     owner: [u8; 16],
     /// The id that the factor will have.
     pub(super) factor: Uuid,
-    /// The codes that come with it if it is the first.
+    /// The codes that come with it if it is the first one that is confirmed.
     codes: Vec<String>,
     /// Of the record that was looked at: whoever began before another password does not end after it.
     revision: i64,
@@ -117,15 +117,16 @@ impl FactorService {
             counter: new.counter,
         };
         let others = self.parts.factors.of_identity(identity.id).await?;
-        let is_first = others.iter().all(|other| other.id == factor.id);
-        let codes = is_first.then(|| new.beginning.codes.iter().filter_map(|code| RecoveryCode::typed(code)));
-        let codes: Option<Vec<RecoveryCode>> = codes.map(Iterator::collect);
-        let hashes = codes.as_ref().map(|codes| self.parts.recovery_keys.hash_all(identity.id, codes));
-        match self.parts.factors.add(&factor, new.beginning.revision, hashes.as_deref()).await? {
-            AddedFactor::Added => {}
-            AddedFactor::TooMany => return Ok(EnrolmentOutcome::TooMany),
-            AddedFactor::Unknown => return Ok(EnrolmentOutcome::Expired),
-        }
+        let drawn: Vec<_> = new.beginning.codes.iter().filter_map(|code| RecoveryCode::typed(code)).collect();
+        let hashes = self.parts.recovery_keys.hash_all(identity.id, &drawn);
+        // Which one is the first, the store knows: of two that are confirmed at once, codes are shown of one.
+        let codes =
+            match self.parts.factors.add(&factor, new.beginning.revision, Some(hashes.as_slice())).await? {
+                AddedFactor::AddedWithCodes => Some(drawn),
+                AddedFactor::Added => None,
+                AddedFactor::TooMany => return Ok(EnrolmentOutcome::TooMany),
+                AddedFactor::Unknown => return Ok(EnrolmentOutcome::Expired),
+            };
         info!(target: "sluice_audit", { identity.id = %identity.id, factor.id = %factor.id, factor.kind = factor.kind.as_str() }, "factor enrolled");
         if others.iter().all(|other| other.id != factor.id) {
             self.tell(identity, MessageKind::FactorAdded { name: factor.name }).await;

@@ -14,8 +14,10 @@ pub const MAX_FACTORS: u32 = 20;
 /// What became of an enrolment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddedFactor {
-    /// It is there.
+    /// It is there. The recovery codes are not: it was not the first, or others have taken their place.
     Added,
+    /// It is there, and was the first, and so are the recovery codes that came with it, as long as one of them is unspent.
+    AddedWithCodes,
     /// The person has as many as may be.
     TooMany,
     /// There is no such person, or the record is another one than was looked at.
@@ -42,8 +44,8 @@ pub struct FactorUse {
 /// Factors and recovery codes. Every method is one transaction.
 #[async_trait]
 pub trait FactorRepository: Send + Sync {
-    /// Stores a factor, if its person's record still has this revision, and, if given, recovery codes in the place of the former ones.
-    /// Twice with one id is once.
+    /// Stores a factor, if its person's record still has this revision; and, if there is no other, the recovery codes that are
+    /// given in the place of the former ones. Twice with one id is once.
     async fn add(
         &self,
         factor: &Factor,

@@ -17,19 +17,21 @@ impl Data {
     fn add_factor(&mut self, factor: &Factor, revision: i64, codes: Option<&[[u8; 32]]>) -> AddedFactor {
         let key = (factor.identity, factor.id);
         if self.factors.contains_key(&key) {
-            return AddedFactor::Added;
+            let mut codes = codes.unwrap_or_default().iter();
+            let has_code = codes.any(|code| self.recovery_codes.contains(&(factor.identity, *code)));
+            return if has_code { AddedFactor::AddedWithCodes } else { AddedFactor::Added };
         }
         if self.identities.get(&factor.identity).is_none_or(|owner| owner.revision != revision) {
             return AddedFactor::Unknown;
         }
-        if u32::try_from(self.factors_of(factor.identity).count()).is_ok_and(|count| count >= MAX_FACTORS) {
+        let others = self.factors_of(factor.identity).count();
+        if u32::try_from(others).is_ok_and(|others| others >= MAX_FACTORS) {
             return AddedFactor::TooMany;
         }
         self.factors.insert(key, factor.clone());
-        if let Some(codes) = codes {
-            self.replace_codes(factor.identity, codes);
-        }
-        AddedFactor::Added
+        let Some(codes) = codes.filter(|_| others == 0) else { return AddedFactor::Added };
+        self.replace_codes(factor.identity, codes);
+        AddedFactor::AddedWithCodes
     }
 
     fn replace_codes(&mut self, identity: IdentityId, codes: &[[u8; 32]]) {

@@ -14,8 +14,8 @@ use crate::identity::{LOCK, removal_prevented, removed};
 use crate::serial::Transaction;
 use crate::storable;
 
-const FORGET_CODES_IF_NEW: &str = include_str!("forget_codes_if_new.sql");
-const PUT_CODES_IF_NEW: &str = include_str!("put_codes_if_new.sql");
+const FORGET_CODES_IF_FIRST: &str = include_str!("forget_codes_if_first.sql");
+const PUT_CODES_IF_FIRST: &str = include_str!("put_codes_if_first.sql");
 const ADD: &str = include_str!("add.sql");
 const ADDED: &str = include_str!("added.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
@@ -49,8 +49,8 @@ impl FactorRepository for PostgresStore {
         let mut transaction = Transaction::new().then(LOCK, vec![&identity]);
         if codes.is_some() {
             transaction = transaction
-                .then(FORGET_CODES_IF_NEW, vec![&identity, &factor.id, &MOST, &revision])
-                .then(PUT_CODES_IF_NEW, vec![&identity, &factor.id, &MOST, &hashes, &revision]);
+                .then(FORGET_CODES_IF_FIRST, vec![&identity, &revision])
+                .then(PUT_CODES_IF_FIRST, vec![&identity, &revision, &hashes]);
         }
         let transaction = transaction
             .then(
@@ -68,13 +68,14 @@ impl FactorRepository for PostgresStore {
                     &revision,
                 ],
             )
-            .then(ADDED, vec![&identity, &factor.id, &revision]);
+            .then(ADDED, vec![&identity, &factor.id, &revision, &hashes]);
         let committed = self.serial.commit(&transaction).await?;
         let Some(row) = committed.row() else { return Ok(AddedFactor::Unknown) };
-        Ok(match (column(row, 0)?, column(row, 1)?) {
-            (true, _) => AddedFactor::Added,
-            (false, true) => AddedFactor::TooMany,
-            (false, false) => AddedFactor::Unknown,
+        Ok(match (column(row, 0)?, column(row, 1)?, column(row, 2)?) {
+            (true, _, true) => AddedFactor::AddedWithCodes,
+            (true, _, false) => AddedFactor::Added,
+            (false, true, _) => AddedFactor::TooMany,
+            (false, false, _) => AddedFactor::Unknown,
         })
     }
 

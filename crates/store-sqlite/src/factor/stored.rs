@@ -18,6 +18,7 @@ const REMOVE: &str = include_str!("remove.sql");
 const HAS_ANY: &str = include_str!("has_any.sql");
 const FORGET: &str = include_str!("forget.sql");
 const ADD_RECOVERY_CODE: &str = include_str!("add_recovery_code.sql");
+const HAS_RECOVERY_CODE: &str = include_str!("has_recovery_code.sql");
 const FORGET_RECOVERY_CODES: &str = include_str!("forget_recovery_codes.sql");
 
 /// A factor. One of a kind that this version does not know is an error: passed over, it would not be asked for.
@@ -44,13 +45,14 @@ pub(super) fn add(
 ) -> Result<AddedFactor, SqliteError> {
     let (identity, id) = (factor.identity.as_bytes(), factor.id.as_bytes());
     if write.row(IS_THERE, (identity, id), |_| Ok(()))?.is_some() {
-        return Ok(AddedFactor::Added);
+        let has_code = has_one(write, factor.identity, codes.unwrap_or_default())?;
+        return Ok(if has_code { AddedFactor::AddedWithCodes } else { AddedFactor::Added });
     }
-    match write.row(ROOM, params![identity, revision], |row| Ok(row.get::<_, u32>(0)?))? {
+    let others = match write.row(ROOM, params![identity, revision], |row| Ok(row.get::<_, u32>(0)?))? {
         None => return Ok(AddedFactor::Unknown),
         Some(factors) if factors >= MAX_FACTORS => return Ok(AddedFactor::TooMany),
-        Some(_) => {}
-    }
+        Some(factors) => factors,
+    };
     let values = params![
         identity,
         id,
@@ -62,10 +64,19 @@ pub(super) fn add(
         factor.counter,
     ];
     write.insert("factor", ADD, values)?;
-    if let Some(codes) = codes {
-        replace_recovery_codes(write, factor.identity, codes)?;
+    let Some(codes) = codes.filter(|_| others == 0) else { return Ok(AddedFactor::Added) };
+    replace_recovery_codes(write, factor.identity, codes)?;
+    Ok(AddedFactor::AddedWithCodes)
+}
+
+/// Whether a person has one of these recovery codes.
+fn has_one(write: &Write<'_>, identity: IdentityId, codes: &[[u8; 32]]) -> Result<bool, SqliteError> {
+    for code in codes {
+        if write.row(HAS_RECOVERY_CODE, (identity.as_bytes(), code), |_| Ok(()))?.is_some() {
+            return Ok(true);
+        }
     }
-    Ok(AddedFactor::Added)
+    Ok(false)
 }
 
 pub(super) fn remove(

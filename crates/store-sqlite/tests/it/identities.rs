@@ -145,7 +145,8 @@ async fn a_deleted_identity_leaves_no_row_behind() {
     let store = fixture.store();
     let identity = waiting(&store, 1).await.id;
     let codes: &[[u8; 32]] = &[given::random_hash()];
-    assert_eq!(store.add(&factor(identity), 1, Some(codes)).await.unwrap(), AddedFactor::Added);
+    let added = store.add(&factor(identity), 1, Some(codes)).await.unwrap();
+    assert_eq!(added, AddedFactor::AddedWithCodes);
     store.begin(&session(identity)).await.unwrap();
     store.put(&code(identity), &mail()).await.unwrap();
     let connection = Connection::open(fixture.path()).unwrap();

@@ -85,6 +85,26 @@ async fn only_the_first_factor_comes_with_recovery_codes() {
 }
 
 #[tokio::test]
+async fn of_two_first_factors_that_are_confirmed_at_once_one_shows_recovery_codes_and_they_hold() {
+    let world = World::new().await;
+    let begun = [world.service.begin_totp(&world.alice), world.service.begin_totp(&world.alice)];
+    let codes = begun.each_ref().map(|begun| App::scan(&begun.secret_base32).code(&world.clock));
+    let confirm =
+        |tab: usize| world.service.confirm_totp(&world.alice, &begun[tab].ticket, &codes[tab], "Phone");
+    // Both look for other factors before either is stored.
+    let held = world.store.hold().await;
+    let (one, other, ()) = tokio::join!(biased; confirm(0), confirm(1), async { drop(held) });
+    let shown = [one.unwrap(), other.unwrap()].map(|outcome| match outcome {
+        EnrolmentOutcome::Enrolled(enrolled) => enrolled.recovery_codes,
+        other => panic!("{other:?}"),
+    });
+    let shown: Vec<_> = shown.into_iter().flatten().collect();
+    assert_eq!((shown.len(), world.service.list(world.alice.id).await.unwrap().len()), (1, 2));
+    let checked = world.check(FactorProof::RecoveryCode(&shown[0][0].grouped())).await;
+    assert_eq!(checked, FactorCheck::Right(Shown::RecoveryCode));
+}
+
+#[tokio::test]
 async fn nobody_has_more_factors_than_may_be() {
     let world = World::new().await;
     for _ in 0..MAX_FACTORS {

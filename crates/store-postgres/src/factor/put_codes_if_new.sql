@@ -1,9 +1,0 @@
--- As forget_codes_if_new.sql.
-INSERT INTO recovery_code (identity_id, code_hash)
-SELECT i.identity_id, c.code_hash
-FROM identity AS i, UNNEST($4::bytea[]) AS c (code_hash)
-WHERE i.identity_id = $1
-  AND i.revision = $5
-  AND (SELECT count(*) FROM factor AS f WHERE f.identity_id = $1) < $3
-  AND NOT COALESCE((SELECT TRUE FROM factor AS f WHERE f.identity_id = $1 AND f.factor_id = $2 LIMIT 1), FALSE)
-ON CONFLICT (identity_id, code_hash) DO NOTHING

@@ -1,0 +1,1 @@
+SELECT 1 FROM recovery_code WHERE identity_id = ?1 AND code_hash = ?2
