@@ -18,7 +18,7 @@ use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::client_auth::Presented;
 use sluice_protocol::{ClientId, Parameters};
 
-use crate::extract::{MAX_FORM, NoBody, access_token, whole};
+use crate::extract::{MAX_FORM, access_token, whole};
 
 /// What an application sends that proves a key, and reads, whatever is configured (RFC 9449 §8, §9): also when it may come
 /// again (RFC 9110 §10.2.3).
@@ -159,11 +159,7 @@ fn is_form(request: &Request) -> bool {
 /// Reads the form for the client's id, and puts it back.
 async fn client_of_form(request: Request) -> Result<(Request, Option<ClientId>), Response> {
     let (parts, body) = request.into_parts();
-    let bytes = whole(body, MAX_FORM).await.map_err(|none| match none {
-        NoBody::TooLarge => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
-        NoBody::BrokeOff => StatusCode::BAD_REQUEST.into_response(),
-        NoBody::TooSlow => StatusCode::REQUEST_TIMEOUT.into_response(),
-    })?;
+    let bytes = whole(body, MAX_FORM).await.map_err(|none| none.status().into_response())?;
     let form = Parameters::parse(&bytes, MAX_FORM, &["resource", "audience"]).ok();
     let client = form.and_then(|form| form.get("client_id")?.parse().ok());
     Ok((Request::from_parts(parts, Body::from(bytes)), client))

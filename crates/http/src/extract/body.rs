@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
+use axum::http::StatusCode;
 use bytes::Bytes;
 use http_body_util::LengthLimitError;
 use thiserror::Error;
@@ -24,6 +25,17 @@ pub(crate) enum NoBody {
     /// It did not come in time.
     #[error("the body did not come within {} s", LONGEST.as_secs())]
     TooSlow,
+}
+
+impl NoBody {
+    /// With what such a request is refused.
+    pub(crate) const fn status(self) -> StatusCode {
+        match self {
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BrokeOff => StatusCode::BAD_REQUEST,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+        }
+    }
 }
 
 /// The body, of at most `most` bytes.

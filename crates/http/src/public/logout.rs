@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sluice_oauth::authorization::{CookieChange, CookieChanges};
 use sluice_oauth::logout::{LogoutError, LogoutStep};
-use sluice_protocol::Parameters;
+use sluice_protocol::{ErrorCode, Parameters};
 
-use crate::extract::form_bytes;
+use crate::extract::{InvalidForm, NoBody, form_bytes};
 use crate::respond::oauth_error::log;
 use crate::respond::page::{ErrorView, error_page, logged_out_page};
 use crate::respond::redirect::{ask_again_with_get, redirect};
@@ -30,9 +30,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         Ok((_, bytes)) => {
             ask_again_with_get(&state.config.issuer.endpoint("/oauth2/sessions/logout"), &bytes)
         }
-        Err(_) => {
-            refuse(&state, &LogoutError::Parameters(sluice_protocol::parameters::InvalidParameters::NotUtf8))
-        }
+        Err(error) => unreadable(&state, &error),
     }
 }
 
@@ -74,4 +72,52 @@ fn refuse(state: &PublicState, error: &LogoutError) -> Response {
     log("logout", error.code(), error);
     let view = ErrorView { code: error.code(), sentence: error.sentence(), way_out: None, over: false };
     error_page(&state.config, &view).into_response()
+}
+
+/// There is no form that could be asked for again.
+fn unreadable(state: &PublicState, error: &InvalidForm) -> Response {
+    let code = ErrorCode::InvalidRequest;
+    log("logout", code, error);
+    let (status, sentence) = reason(error);
+    let view = ErrorView { code, sentence, way_out: None, over: false };
+    let mut response = error_page(&state.config, &view);
+    // A configured error page is gone to by a redirect, whatever the reason.
+    if response.status().is_client_error() {
+        *response.status_mut() = status;
+    }
+    response
+}
+
+const fn reason(error: &InvalidForm) -> (StatusCode, &'static str) {
+    match error {
+        InvalidForm::ContentType => (StatusCode::BAD_REQUEST, "The sign-out request is malformed."),
+        InvalidForm::Body(none) => {
+            let sentence = match none {
+                NoBody::TooLarge => "The sign-out request is too long.",
+                NoBody::BrokeOff => "The sign-out request broke off.",
+                NoBody::TooSlow => "The sign-out request did not come in time.",
+            };
+            (none.status(), sentence)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_that_cannot_be_read_is_refused_for_its_reason() {
+        let table = [
+            (InvalidForm::ContentType, 400_u16, "is malformed."),
+            (InvalidForm::Body(NoBody::TooLarge), 413, "is too long."),
+            (InvalidForm::Body(NoBody::BrokeOff), 400, "broke off."),
+            (InvalidForm::Body(NoBody::TooSlow), 408, "did not come in time."),
+        ];
+        for (error, status, end) in table {
+            let (told, sentence) = reason(&error);
+            assert_eq!(told, status, "{error}");
+            assert!(sentence.ends_with(end), "{sentence}");
+        }
+    }
 }

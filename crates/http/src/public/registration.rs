@@ -17,7 +17,7 @@ use sluice_protocol::ErrorCode;
 
 use crate::admin::path::Path;
 use crate::admin::wire::client::ClientBody;
-use crate::extract::{bearer, caller, whole};
+use crate::extract::{NoBody, bearer, caller, whole};
 use crate::respond::AdminError;
 use crate::respond::oauth_error::{log, no_store, retry_after, status};
 use crate::state::PublicState;
@@ -29,8 +29,8 @@ const MAX_BODY: usize = 64 * 1024;
 pub(crate) enum Refused {
     /// Clients do not register themselves here.
     NotHere,
-    /// The body is too long or broke off.
-    Body,
+    /// There is no whole body.
+    Body(NoBody),
     /// The registration's reason.
     Registration {
         error: Box<DynamicRegistrationError>,
@@ -100,7 +100,7 @@ fn service(state: &PublicState) -> Result<&DynamicRegistration, Refused> {
 
 async fn read(request: Request<Body>) -> Result<(Parts, Bytes), Refused> {
     let (parts, body) = request.into_parts();
-    let body = whole(body, MAX_BODY).await.map_err(|_| Refused::Body)?;
+    let body = whole(body, MAX_BODY).await.map_err(Refused::Body)?;
     Ok((parts, body))
 }
 
@@ -149,12 +149,21 @@ impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         match self {
             Self::NotHere => AdminError::not_found().into_response(),
-            Self::Body => {
-                let hint = format!("The request body is larger than {MAX_BODY} bytes, or broke off.");
-                told(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::InvalidClientMetadata, Some(&hint))
+            Self::Body(none) => {
+                let code = ErrorCode::InvalidClientMetadata;
+                log("registration", code, &none);
+                told(none.status(), code, Some(&reason(none)))
             }
             Self::Registration { error, presented, wait } => refuse(&error, presented, wait),
         }
+    }
+}
+
+fn reason(none: NoBody) -> String {
+    match none {
+        NoBody::TooLarge => format!("The request body is larger than {MAX_BODY} bytes."),
+        NoBody::BrokeOff => "The request body broke off.".to_owned(),
+        NoBody::TooSlow => "The request body did not come in time.".to_owned(),
     }
 }
 
@@ -187,4 +196,40 @@ fn told(status: StatusCode, code: ErrorCode, hint: Option<&str>) -> Response {
     let mut response = (status, body).into_response();
     no_store(&mut response);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use axum::body::to_bytes;
+    use futures_util::stream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_is_refused_for_its_reason() {
+        let reasons = [
+            (NoBody::TooLarge, 413_u16, "The request body is larger than 65536 bytes."),
+            (NoBody::BrokeOff, 400, "The request body broke off."),
+            (NoBody::TooSlow, 408, "The request body did not come in time."),
+        ];
+        for (none, status, reason) in reasons {
+            let response = Refused::Body(none).into_response();
+            assert_eq!(response.status(), status, "{none}");
+            let told: Value =
+                serde_json::from_slice(&to_bytes(response.into_body(), 4096).await.unwrap()).unwrap();
+            assert_eq!(told["error"], "invalid_client_metadata");
+            assert!(told["error_description"].as_str().unwrap().ends_with(reason), "{told}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_breaks_off_is_not_called_too_large() {
+        let gone = stream::iter([Ok("{\"client_name\":"), Err(io::Error::other("gone"))]);
+        let request = Request::new(Body::from_stream(gone));
+        assert!(matches!(read(request).await, Err(Refused::Body(NoBody::BrokeOff))));
+        let large = Request::new(Body::from(vec![b' '; MAX_BODY + 1]));
+        assert!(matches!(read(large).await, Err(Refused::Body(NoBody::TooLarge))));
+    }
 }
