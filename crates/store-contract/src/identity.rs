@@ -8,7 +8,9 @@
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
-use sluice_identity::identity::{Identity, IdentityRepository, IdentityStatus, Registration};
+use sluice_identity::identity::{
+    Identity, IdentityDirectory, IdentityRepository, IdentityStatus, Registration,
+};
 use sluice_primitives::{IdentityId, OsRng};
 
 use crate::{Fixture, given};
@@ -106,4 +108,19 @@ pub async fn a_credential_is_replaced_only_if_it_is_still_the_old_one(fixture: &
     assert_eq!(stored, Identity { credential: "$argon2id$second".into(), ..alice });
     let nobody = IdentityId::generate(given::at(0), &OsRng);
     assert!(!store.replace_credential(nobody, "a", "b").await.unwrap());
+}
+
+/// A credential is sealed again if it is still the same, and nothing else of the record changes: it waits to be hardened as
+/// before, and what was proved of it holds on.
+pub async fn a_credential_is_sealed_again_if_it_is_unchanged(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let waiting = Identity { hardening: true, ..given::identity("alice") };
+    let alice = given::registered(&*store, waiting).await;
+    assert!(!other.reseal_credential(alice.id, "another", "new").await.unwrap());
+    assert!(!other.reseal_credential(given::identity_id(), &alice.credential, "new").await.unwrap());
+    assert!(other.reseal_credential(alice.id, &alice.credential, "new").await.unwrap());
+    assert!(!other.reseal_credential(alice.id, &alice.credential, "newer").await.unwrap());
+    let refused = other.reseal_credential(alice.id, "new", "with \0 inside").await;
+    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    assert_eq!(given::person(&*store, alice.id).await, Identity { credential: "new".to_owned(), ..alice });
 }

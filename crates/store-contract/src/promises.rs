@@ -118,6 +118,7 @@ macro_rules! store_contract {
                 duplicates_in_opposite_order_from_two_nodes_each_get_an_outcome,
                 an_identity_with_text_that_cannot_be_stored_fails_alone,
                 a_credential_is_replaced_only_if_it_is_still_the_old_one,
+                a_credential_is_sealed_again_if_it_is_unchanged,
             }
             identity_change {
                 a_change_touches_the_fields_that_it_names,

@@ -7,14 +7,10 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 use sluice_commit::StoreError;
 use sluice_crypto::OpenError;
-use sluice_crypto::credential::{
-    CredentialError, CredentialKeys, CredentialState, PepperId, SecretsInUse, StoredCredential,
-};
-use sluice_primitives::{AttemptId, Clock, IdentityId, Rng, Timestamp};
+use sluice_crypto::credential::{CredentialError, CredentialKeys, PepperId, SecretsInUse, StoredCredential};
+use sluice_primitives::{Clock, IdentityId, Rng, Timestamp};
 
-use crate::identity::{
-    Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, NewCredential,
-};
+use crate::identity::{Identity, IdentityDirectory, IdentityFilter, IdentityPage};
 
 /// How many records are read at a time.
 const PAGE: u32 = 1_000;
@@ -153,7 +149,6 @@ impl StoredCredentials {
     }
 
     async fn again(&self, identity: Identity) -> Result<Again, StoreError> {
-        let state = StoredCredential::parse(&identity.credential).map(|stored| stored.state());
         let is_sealed = identity.credential.starts_with("p1$") || identity.credential.starts_with("f1$");
         if !is_sealed {
             return Ok(Again::NotSealed);
@@ -166,16 +161,8 @@ impl StoredCredentials {
                 Err(_) => Again::Unopened(identity.id),
             });
         };
-        let is_done = if state == Ok(CredentialState::Provisional) {
-            // It stays in the queue of the hardening workers.
-            let now = self.clock.now();
-            let attempt = AttemptId::generate(now, &*self.rng);
-            let credential = Some(NewCredential { stored, hardening: true });
-            let change = IdentityChange { credential, ..IdentityChange::of(&identity, now, attempt) };
-            self.identities.change(&change).await? == Changed::Done
-        } else {
-            self.identities.replace_credential(identity.id, &identity.credential, &stored).await?
-        };
+        // No change of the record: what was mailed or proved holds on.
+        let is_done = self.identities.reseal_credential(identity.id, &identity.credential, &stored).await?;
         Ok(if is_done { Again::Resealed } else { Again::Changed })
     }
 }

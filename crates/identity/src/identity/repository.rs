@@ -276,6 +276,10 @@ pub trait IdentityDirectory: IdentityRepository {
     /// ([`IdentityChange::raises_revision`]) get in each other's way; of others the last one stays.
     async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError>;
 
+    /// Puts the same credential, sealed by another secret, in the place of the stored one, if that is still `old`; whether it
+    /// was. Whether it waits to be hardened stays, and so does all else of the record.
+    async fn reseal_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError>;
+
     /// Deletes an identity, if it still has the revision that is given, if one is, with its login name, factors, recovery codes,
     /// sessions, codes and what it agreed to for clients, and appends the subject marker. Its id is never given again.
     async fn delete(

@@ -54,6 +54,10 @@ impl IdentityDirectory for Meanwhile {
         self.0.change(change).await
     }
 
+    async fn reseal_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        self.0.reseal_credential(id, old, new).await
+    }
+
     async fn delete(
         &self,
         id: IdentityId,

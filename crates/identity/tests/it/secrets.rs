@@ -110,6 +110,7 @@ async fn what_a_former_secret_sealed_is_sealed_again_and_still_waits_to_be_harde
     };
     assert!(new.export(imported.id, &stored(&imported).await.credential).is_ok());
     let fresh = stored(&fresh).await;
+    assert_eq!(fresh.revision, 1, "codes that were mailed hold on");
     assert!(
         fresh.hardening
             && new

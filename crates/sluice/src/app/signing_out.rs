@@ -71,6 +71,10 @@ impl IdentityDirectory for SigningOut {
         Ok(changed)
     }
 
+    async fn reseal_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        self.store.reseal_credential(id, old, new).await
+    }
+
     async fn delete(
         &self,
         id: IdentityId,

@@ -143,6 +143,15 @@ impl IdentityDirectory for MemoryStore {
         self.write(|data| data.change_identity(self.node, change)).await
     }
 
+    async fn reseal_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        check([new])?;
+        self.write(|data| {
+            let identity = data.identities.get_mut(&id).filter(|identity| identity.credential == old);
+            identity.map(|identity| new.clone_into(&mut identity.credential)).is_some()
+        })
+        .await
+    }
+
     async fn delete(
         &self,
         id: IdentityId,

@@ -12,8 +12,10 @@ use super::{LOCK, change, read, removed, search};
 use crate::PostgresStore;
 use crate::feed::append::Counted;
 use crate::serial::Transaction;
+use crate::storable;
 
 const LIST: &str = include_str!("list.sql");
+const RESEAL_CREDENTIAL: &str = include_str!("reseal_credential.sql");
 const DELETE: &str = include_str!("delete.sql");
 
 #[async_trait]
@@ -36,6 +38,12 @@ impl IdentityDirectory for PostgresStore {
 
     async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError> {
         change::change(self, change).await
+    }
+
+    async fn reseal_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        storable::text("the credential of an identity", new)?;
+        let resealed = self.write(RESEAL_CREDENTIAL, &[&id.as_uuid(), &old, &new]).await?;
+        Ok(!resealed.is_empty())
     }
 
     async fn delete(

@@ -1,6 +1,7 @@
 //! What administrators and people do with records that are there.
 
 use async_trait::async_trait;
+use rusqlite::params;
 use sluice_commit::StoreError;
 use sluice_identity::identity::{
     Changed, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, LoginNameHash, Removed,
@@ -12,8 +13,9 @@ use super::{FORGET_NAME, change, removal_prevented};
 use crate::error::SqliteError;
 use crate::store::SqliteStore;
 use crate::writer::Write;
-use crate::{consent, factor, identity_session, mail_code};
+use crate::{consent, factor, identity_session, mail_code, row};
 
+const RESEAL_CREDENTIAL: &str = include_str!("reseal_credential.sql");
 const DELETE: &str = include_str!("delete.sql");
 
 #[async_trait]
@@ -27,6 +29,15 @@ impl IdentityDirectory for SqliteStore {
         change::check(change)?;
         let change = change.clone();
         self.write(move |write| change::change(write, &change)).await
+    }
+
+    async fn reseal_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        row::check("credential", new)?;
+        let (old, new) = (old.to_owned(), new.to_owned());
+        self.write(move |write| {
+            Ok(write.update("identity", RESEAL_CREDENTIAL, params![id.as_bytes(), old, new])? == 1)
+        })
+        .await
     }
 
     async fn delete(

@@ -66,6 +66,10 @@ impl IdentityDirectory for Meanwhile {
         self.people.change(change).await
     }
 
+    async fn reseal_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        self.people.reseal_credential(id, old, new).await
+    }
+
     async fn delete(
         &self,
         id: IdentityId,

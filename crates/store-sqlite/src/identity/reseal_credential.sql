@@ -1,0 +1,1 @@
+UPDATE identity SET credential = ?3 WHERE identity_id = ?1 AND credential = ?2
