@@ -5,7 +5,7 @@ use sluice_identity::factor::{
     Aal, Enrolled, EnrolmentOutcome, FactorCheck, FactorKind, FactorOutcome, FactorProof, NewPasskey,
     PasskeyChallenge, PasskeyProof, Shown,
 };
-use sluice_identity::identity::{IdentityDirectory, IdentityStatus};
+use sluice_identity::identity::{IdentityDirectory, IdentityRepository, IdentityStatus};
 use sluice_primitives::{IdentityId, Lifetime};
 use sluice_store_contract::given;
 use sluice_testkit::Authenticator;
@@ -271,7 +271,8 @@ async fn a_removed_passkey_and_a_disabled_person_do_not_log_in() {
     let asked = world.ask(None).await;
     assert_eq!(world.log_in(&asked, &key.get(&asked.options)).await, FactorOutcome::Wrong);
     let asked = world.ask(None).await;
-    world.service.remove(&world.alice, enrolled.factor).await.unwrap();
+    let alice = world.store.find(world.alice.id).await.unwrap().unwrap();
+    world.service.remove(&alice, enrolled.factor).await.unwrap();
     assert_eq!(world.show(&asked, &key.get(&asked.options)).await, None);
     assert!(world.service.begin_passkey(Some(world.alice.id), CONTEXT).await.unwrap().is_none());
 }
