@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use sluice_primitives::Timestamp;
 use sluice_token::claims::Extra;
+use sluice_token::jwt::is_reserved;
 use sluice_token::{AccessTokenClaims, Confirmation};
 
 use crate::authn::{Caller, PersonClaims};
@@ -36,7 +37,8 @@ impl<'a> Claims<'a> {
     /// The claim of this name; else, of names separated by dots, that below `ext`. Null is nothing.
     pub(super) fn find(&self, name: &str) -> Option<Value> {
         let found = match self.caller {
-            Caller::Own(claims) => own(claims, name).or_else(|| below(self.extra.as_ref()?, name)),
+            Caller::Own(claims) if is_servers(name) => own(claims, name),
+            Caller::Own(_) => self.extra.as_ref().and_then(|extra| below(extra, name)),
             Caller::Person(claims) => of_person(claims, name),
             Caller::Foreign(claims) => below(&claims.claims, name),
         };
@@ -71,7 +73,20 @@ fn at<'v>(claims: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
     names.try_fold(first, |value, name| value.get(name))
 }
 
-fn own(claims: &AccessTokenClaims, name: &str) -> Option<Value> {
+/// Whether only the server speaks where this name leads to, also of a token that does not say it.
+fn is_servers(name: &str) -> bool {
+    let first = name.split('.').next().unwrap_or(name);
+    first == "sid" || (first != "ext" && is_reserved(first))
+}
+
+/// A claim of the server's, or what is inside of it.
+fn own(claims: &AccessTokenClaims, path: &str) -> Option<Value> {
+    let mut names = path.split('.');
+    let claim = own_claim(claims, names.next()?)?;
+    names.try_fold(claim, |value, name| value.get(name).cloned())
+}
+
+fn own_claim(claims: &AccessTokenClaims, name: &str) -> Option<Value> {
     let rare = &claims.rare;
     let as_json = |text: &Option<String>| serde_json::from_str(text.as_deref()?).ok();
     Some(match name {
