@@ -75,6 +75,13 @@ pub(crate) fn bob(claims: Value) -> Caller {
     }))
 }
 
+/// A token of bob's issuer for somebody who is called there as alice is here.
+pub(crate) fn namesake() -> Caller {
+    let Caller::Foreign(mut claims) = bob(bobs_claims()) else { unreachable!("bob's is another issuer's") };
+    claims.subject = Some("alice".to_owned());
+    Caller::Foreign(claims)
+}
+
 /// What bob's issuer says of him.
 pub(crate) fn bobs_claims() -> Value {
     json!({

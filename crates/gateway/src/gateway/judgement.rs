@@ -87,7 +87,12 @@ fn conclude(
     if let Err(refusal) = is_holder.and_then(|()| policy::check(demands, &caller)) {
         return refused(refusal);
     }
-    let who = Who { subject: caller.subject(), client: caller.client(), address: case.asked.client };
+    let who = Who {
+        issuer: caller.foreign_issuer(),
+        subject: caller.subject(),
+        client: caller.client(),
+        address: case.asked.client,
+    };
     let outcome = parts.limits.check_rest(case.route, &who, counted);
     let token = case.route.enrichment.phantom.is_some().then(|| sha256(case.presented.token.as_bytes()));
     limited(Admitted { verdict: Verdict::Caller(caller), token, ..refused(Refusal::TokenMissing) }, outcome)
@@ -95,7 +100,7 @@ fn conclude(
 
 /// Nobody calls, and may.
 fn anonymous(parts: &GatewayParts, route: &Arc<Route>, client: IpAddr) -> Admitted {
-    let outcome = parts.limits.check(route, &Who { subject: None, client: None, address: client });
+    let outcome = parts.limits.check(route, &Who::at(client));
     let route = Some(route.clone());
     limited(Admitted { route, verdict: Verdict::Anonymous, scheme: None, token: None, limits: None }, outcome)
 }

@@ -36,12 +36,21 @@ struct RouteLimits {
 /// Who calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Who<'a> {
+    /// Whose subject and client they are, if not this installation's.
+    pub issuer: Option<&'a str>,
     /// `sub`.
     pub subject: Option<&'a str>,
     /// With which client.
     pub client: Option<&'a str>,
     /// From where.
     pub address: IpAddr,
+}
+
+impl Who<'_> {
+    /// Nobody in particular, from `address`.
+    pub const fn at(address: IpAddr) -> Self {
+        Self { issuer: None, subject: None, client: None, address }
+    }
 }
 
 /// What a request was counted by before it was known who calls.
@@ -78,7 +87,7 @@ impl RateLimits {
         if !route.limits.iter().any(|limit| limit.by == LimitBy::Address) {
             return Ok(Counted::default());
         }
-        self.of(route).check_address(&Who { subject: None, client: None, address })
+        self.of(route).check_address(&Who::at(address))
     }
 
     /// Counts a request by what it was not counted by before.
@@ -182,23 +191,23 @@ impl fmt::Debug for RateLimits {
     }
 }
 
-/// Those whose requests are counted together.
+/// Those whose requests are counted together. Subjects and clients are those of an issuer: others may have some of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Whose<'a> {
-    Subject(&'a str),
-    Client(&'a str),
+    Subject(Option<&'a str>, &'a str),
+    Client(Option<&'a str>, &'a str),
     Address(IpAddr),
     All,
 }
 
 fn whose<'a>(by: LimitBy, who: &Who<'a>) -> Whose<'a> {
     let address = || Whose::Address(network(who.address));
-    let client = || who.client.map_or_else(address, Whose::Client);
+    let client = || who.client.map_or_else(address, |client| Whose::Client(who.issuer, client));
     match by {
         LimitBy::Route => Whose::All,
         LimitBy::Address => address(),
         LimitBy::Client => client(),
-        LimitBy::Subject => who.subject.map_or_else(client, Whose::Subject),
+        LimitBy::Subject => who.subject.map_or_else(client, |subject| Whose::Subject(who.issuer, subject)),
     }
 }
 

@@ -60,11 +60,15 @@ impl World {
 }
 
 fn from(address: &str) -> Who<'static> {
-    Who { subject: None, client: None, address: address.parse().unwrap() }
+    Who::at(address.parse().unwrap())
 }
 
-const ADA: Who<'_> =
-    Who { subject: Some("ada"), client: Some("web"), address: IpAddr::V4(std::net::Ipv4Addr::LOCALHOST) };
+const ADA: Who<'_> = Who {
+    issuer: None,
+    subject: Some("ada"),
+    client: Some("web"),
+    address: IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+};
 const BOB: Who<'_> = Who { subject: Some("bob"), ..ADA };
 
 #[test]
@@ -101,13 +105,25 @@ fn who_has_no_subject_is_counted_by_client_and_without_that_by_address() {
     let world = World::new();
     let route = route("orders", vec![limit(LimitBy::Subject, 1, 60, 1)]);
     let machine = Who { subject: None, ..ADA };
-    let nobody = Who { subject: None, client: None, ..ADA };
+    let nobody = Who::at(ADA.address);
     for who in [&ADA, &machine, &nobody] {
         assert_eq!(world.wait(&route, who), None);
         assert!(world.wait(&route, who).is_some());
     }
     // A subject that is called like a client is not that client.
     assert_eq!(world.wait(&route, &Who { subject: Some("web"), ..ADA }), None);
+}
+
+#[test]
+fn subjects_and_clients_of_another_issuer_are_others_than_ours_of_the_same_name() {
+    for by in [LimitBy::Subject, LimitBy::Client] {
+        let (world, route) = (World::new(), route("orders", vec![limit(by, 1, 60, 1)]));
+        let theirs = Who { issuer: Some("https://login.partner.example"), ..ADA };
+        for who in [ADA, theirs, Who { issuer: Some("https://login.other.example"), ..ADA }] {
+            assert_eq!(world.wait(&route, &who), None, "{who:?}");
+            assert!(world.wait(&route, &who).is_some(), "{who:?}");
+        }
+    }
 }
 
 #[test]

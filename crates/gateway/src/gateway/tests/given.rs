@@ -50,6 +50,7 @@ impl Words {
             "robot" => given::robot(),
             "person" => given::person(),
             "bob" => given::bob(given::bobs_claims()),
+            "namesake" => given::namesake(),
             "bound" => given::bound(Confirmation::Jkt(self.key)),
             "certified" => given::bound(Confirmation::X5tS256([5; 32])),
             "expired" => return Err(TokenFault::Expired),

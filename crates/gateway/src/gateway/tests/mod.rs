@@ -168,6 +168,7 @@ async fn who_calls_too_often_is_refused_and_told_how_things_stand() {
     assert_eq!(second.headers()[RETRY_AFTER], "60");
     assert!(second.headers().contains_key("ratelimit") && second.headers().contains_key("ratelimit-policy"));
     assert!(matches!(judged("robot").await.verdict, Verdict::Caller(_)), "another caller");
+    assert!(matches!(judged("namesake").await.verdict, Verdict::Caller(_)), "another issuer's");
     assert_eq!(gateway.gateway.refuse(&judged("forged").await).status(), 401, "the token comes first");
     gateway.clock.advance(Lifetime::secs(60));
     assert!(matches!(judged("alice").await.verdict, Verdict::Caller(_)));
