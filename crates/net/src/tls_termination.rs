@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
+use crate::client_address::forwarded_proto;
+
 /// The scheme by which the client asked the proxy.
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
@@ -18,14 +20,16 @@ pub enum NotTerminated {
     #[error("the peer is in none of the networks that may terminate TLS")]
     ForeignPeer,
     /// The proxy does not say how it was asked.
-    #[error("the X-Forwarded-Proto header is missing")]
+    #[error("neither X-Forwarded-Proto nor Forwarded says how the proxy was asked")]
     NoForwardedProto,
     /// The proxy was asked over plain http too.
-    #[error("the X-Forwarded-Proto header is not https")]
+    #[error("the proxy says that it was not asked by https")]
     NotHttps,
 }
 
 /// Decides about a request that came over plain http to a listener whose clients must use TLS.
+///
+/// The proxy says how it was asked in `X-Forwarded-Proto` or, without that header, in `Forwarded` (RFC 7239 §5.4).
 ///
 /// Only the peer counts: Hydra also looks for the networks in `X-Forwarded-For`, which any client may write. Health
 /// endpoints are exempt, which is for the caller to know.
@@ -44,13 +48,11 @@ pub fn is_tls_terminated(
     if !allow_termination_from.iter().any(|network| network.contains(&peer)) {
         return Err(NotTerminated::ForeignPeer);
     }
-    if !headers.contains_key(X_FORWARDED_PROTO) {
-        return Err(NotTerminated::NoForwardedProto);
-    }
-    let mut schemes = headers.get_all(X_FORWARDED_PROTO).iter();
-    if schemes.all(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https")) {
-        Ok(())
+    let is_https = if headers.contains_key(X_FORWARDED_PROTO) {
+        let mut schemes = headers.get_all(X_FORWARDED_PROTO).iter();
+        schemes.all(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https"))
     } else {
-        Err(NotTerminated::NotHttps)
-    }
+        forwarded_proto(headers).ok_or(NotTerminated::NoForwardedProto)?.eq_ignore_ascii_case("https")
+    };
+    if is_https { Ok(()) } else { Err(NotTerminated::NotHttps) }
 }

@@ -22,15 +22,24 @@ pub(super) fn hops(headers: &HeaderMap) -> Option<Vec<Option<IpAddr>>> {
     Some(hops.collect())
 }
 
-/// `None`: the line breaks the grammar.
-fn hops_of_line(line: &str) -> Option<Vec<Option<IpAddr>>> {
-    split_unquoted(line, b',')?.into_iter().map(hop_of_element).collect()
+/// The scheme by which the proxy before this server was asked, as that says: `proto` of the last element. `None`: it does not say, or
+/// the line breaks the grammar.
+pub fn forwarded_proto(headers: &HeaderMap) -> Option<&str> {
+    let line = headers.get_all(FORWARDED).iter().next_back()?;
+    let nearest = split_unquoted(str::from_utf8(line.as_bytes()).ok()?, b',')?.pop()?;
+    value_of(nearest, "proto").flatten()
 }
 
-/// `None`: the element breaks the grammar. `Some(None)`: it names no address.
+/// `None`: the line breaks the grammar.
+fn hops_of_line(line: &str) -> Option<Vec<Option<IpAddr>>> {
+    let node = |element| value_of(element, "for").map(|node| node.and_then(parse_node));
+    split_unquoted(line, b',')?.into_iter().map(node).collect()
+}
+
+/// What an element says by a name. `None`: it breaks the grammar. `Some(None)`: it says nothing.
 #[expect(clippy::option_option, reason = "two different failures, told apart by the caller")]
-fn hop_of_element(element: &str) -> Option<Option<IpAddr>> {
-    let mut node = None;
+fn value_of<'a>(element: &'a str, wanted: &str) -> Option<Option<&'a str>> {
+    let mut found = None;
     for pair in split_unquoted(element, b';')? {
         let (name, value) = pair.split_once('=')?;
         if !is_token(name) {
@@ -41,11 +50,11 @@ fn hop_of_element(element: &str) -> Option<Option<IpAddr>> {
             None if is_token(value) => value,
             None => return None,
         };
-        if name.eq_ignore_ascii_case("for") && node.replace(value).is_some() {
+        if name.eq_ignore_ascii_case(wanted) && found.replace(value).is_some() {
             return None;
         }
     }
-    Some(node.and_then(parse_node))
+    Some(found)
 }
 
 /// RFC 9110 §5.6.2.

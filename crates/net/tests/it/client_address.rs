@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use proptest::prelude::*;
-use sluice_net::TrustedProxies;
+use sluice_net::{TrustedProxies, forwarded_proto};
 
 use crate::given::headers;
 
@@ -101,6 +101,22 @@ fn forwarded_is_read_by_its_grammar() {
     assert_eq!(by_forwarded("proto=http ; host=\"a,b;for=6.6.6.6\" ; for=1.2.3.4"), "1.2.3.4");
     assert_eq!(by_forwarded("for=\"6.6.6.6, for=1.2.3.4"), PROXY, "an open quote spoils the line");
     assert_eq!(by_forwarded("for=[2001:db8::5]"), PROXY, "an IPv6 address must be quoted");
+}
+
+#[test]
+fn how_the_nearest_proxy_was_asked_is_in_the_last_element() {
+    let nearest = |lines: &[&str]| {
+        let headers = headers(&lines.iter().map(|line| ("forwarded", *line)).collect::<Vec<_>>());
+        forwarded_proto(&headers).map(str::to_owned)
+    };
+    assert_eq!(nearest(&["for=1.2.3.4;proto=https"]).as_deref(), Some("https"));
+    assert_eq!(nearest(&["Proto=\"HTTPS\" ; for=1.2.3.4"]).as_deref(), Some("HTTPS"));
+    assert_eq!(nearest(&["proto=https, for=1.2.3.4;proto=http"]).as_deref(), Some("http"));
+    assert_eq!(nearest(&["proto=https", "for=1.2.3.4;proto=http"]).as_deref(), Some("http"));
+    assert_eq!(nearest(&["proto=https, for=1.2.3.4"]), None);
+    assert_eq!(nearest(&["proto=https;proto=http"]), None);
+    assert_eq!(nearest(&["for=\"1.2.3.4;proto=https"]), None);
+    assert_eq!(nearest(&[]), None);
 }
 
 #[test]

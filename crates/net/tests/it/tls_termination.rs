@@ -12,6 +12,7 @@ fn decide(peer: &str, lines: &[(&'static str, &str)]) -> Result<(), NotTerminate
 fn a_proxy_that_was_asked_by_https_is_believed() {
     assert_eq!(decide("10.1.1.1", &[("x-forwarded-proto", "https")]), Ok(()));
     assert_eq!(decide("::ffff:10.1.1.1", &[("x-forwarded-proto", "HTTPS")]), Ok(()));
+    assert_eq!(decide("10.1.1.1", &[("forwarded", "for=192.0.2.1;proto=https")]), Ok(()));
 }
 
 #[test]
@@ -24,6 +25,11 @@ fn plain_http_is_refused_with_its_reason() {
     for lines in [&[("x-forwarded-proto", "http")][..], &[https, ("x-forwarded-proto", "http")]] {
         assert_eq!(decide("10.1.1.1", lines), Err(NotTerminated::NotHttps));
     }
+    let forwarded = |line| decide("10.1.1.1", &[("forwarded", line)]);
+    assert_eq!(forwarded("proto=https, for=192.0.2.1;proto=http"), Err(NotTerminated::NotHttps));
+    assert_eq!(forwarded("proto=https, for=192.0.2.1"), Err(NotTerminated::NoForwardedProto));
+    let both = [("x-forwarded-proto", "http"), ("forwarded", "proto=https")];
+    assert_eq!(decide("10.1.1.1", &both), Err(NotTerminated::NotHttps), "the header of proxies comes first");
 }
 
 #[test]

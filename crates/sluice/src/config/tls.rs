@@ -22,7 +22,7 @@ pub(super) const KEYS: &[Key] = &[
         "allow_termination_from",
         Kind::Networks,
         "The proxies that end TLS before a listener that speaks it: their plain http is accepted \
-         with `X-Forwarded-Proto: https`.",
+         with `X-Forwarded-Proto: https` or, without that header, `Forwarded` with `proto=https`.",
     ),
 ];
 

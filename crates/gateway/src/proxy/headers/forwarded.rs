@@ -213,4 +213,20 @@ mod tests {
             ]
         );
     }
+
+    #[test]
+    fn a_trusted_proxy_that_says_https_in_forwarded_alone_is_believed_and_not_contradicted() {
+        assert_eq!(
+            told("10.2.2.2:9", &[("forwarded", "for=203.0.113.9;proto=HTTPS")]),
+            [
+                "forwarded: for=203.0.113.9;proto=HTTPS, for=10.2.2.2;proto=https;host=\"api.example:8443\"",
+                "x-forwarded-host: api.example:8443",
+                "x-forwarded-proto: https",
+            ]
+        );
+        let of_a_client = told("192.0.2.1:9", &[("forwarded", "for=203.0.113.9;proto=https")]);
+        assert!(of_a_client.contains(&"x-forwarded-proto: http".to_owned()), "{of_a_client:?}");
+        let both = told("10.2.2.2:9", &[("forwarded", "proto=https"), ("x-forwarded-proto", "http")]);
+        assert!(both.contains(&"x-forwarded-proto: http".to_owned()), "{both:?}");
+    }
 }

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 use sluice_crypto::digest::sha256;
-use sluice_net::{ConnectionFacts, ForwardedCertificatePolicy, PeerCertificates, client_certificate};
+use sluice_net::{
+    ConnectionFacts, ForwardedCertificatePolicy, PeerCertificates, client_certificate, forwarded_proto,
+};
 
 use super::Malformed;
 
@@ -47,8 +49,12 @@ impl Visitor {
 
     /// Whether the client used https, as far as the peer says, if it is `trusted`, or the connection shows.
     pub(in crate::proxy) fn is_https(&self, trusted: bool, headers: &HeaderMap) -> bool {
-        let said = trusted.then(|| headers.get("x-forwarded-proto")).flatten();
-        said.map_or(self.tls, |said| said.as_bytes().eq_ignore_ascii_case(b"https"))
+        if !trusted {
+            return self.tls;
+        }
+        let said = headers.get("x-forwarded-proto").map(HeaderValue::as_bytes);
+        let said = said.or_else(|| forwarded_proto(headers).map(str::as_bytes));
+        said.map_or(self.tls, |said| said.eq_ignore_ascii_case(b"https"))
     }
 
     /// SHA-256 of the client's certificate.
