@@ -18,6 +18,8 @@ use super::live::LiveRoutes;
 
 /// How long a directory is quiet before the file is read: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(100);
+/// How long that quiet is waited for: something else may write into the directory all the time.
+const SETTLED_AFTER: Duration = Duration::from_secs(2);
 /// How often the file is looked at even if nobody says that it changed: network file systems tell nothing.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
@@ -123,7 +125,7 @@ impl RoutesFile {
                 _ = looks.tick() => {}
             }
             // Also before a look: it may come while somebody writes.
-            while timeout(QUIET, changed.notified()).await.is_ok() {}
+            settle(&changed).await;
             let file = self.clone();
             // What went wrong was logged.
             let _ = tokio::task::spawn_blocking(move || file.read_again(false)).await;
@@ -182,6 +184,12 @@ impl fmt::Debug for RoutesFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RoutesFile").field("path", &self.path).finish_non_exhaustive()
     }
+}
+
+/// Waits until nothing has changed for a while, or for long enough.
+async fn settle(changed: &Notify) {
+    let quiet = async { while timeout(QUIET, changed.notified()).await.is_ok() {} };
+    let _ = timeout(SETTLED_AFTER, quiet).await;
 }
 
 fn read(path: &Path) -> Result<String, RoutesError> {

@@ -3,6 +3,7 @@ use std::fs;
 use http::Method;
 use sluice_primitives::{Lifetime, ManualClock};
 use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
 
 use super::*;
 use crate::route::Unrouted;
@@ -133,6 +134,28 @@ fn a_request_ends_under_the_table_it_began_with() {
     world.file.reload().unwrap();
     assert!(before.find(&Method::GET, "localhost", "/old").is_ok());
     assert!(before.generation() < world.file.routes().load().generation());
+}
+
+/// Something else in the directory that is never quiet.
+async fn write_on(changed: &Notify) {
+    loop {
+        changed.notify_one();
+        sleep(QUIET / 2).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_file_is_read_also_while_something_else_is_written_all_the_time() {
+    let (changed, began) = (Notify::new(), Instant::now());
+    changed.notify_one();
+    settle(&changed).await;
+    assert!(began.elapsed() < QUIET * 2, "{:?}", began.elapsed());
+    tokio::select! {
+        () = settle(&changed) => {}
+        () = write_on(&changed) => {}
+    }
+    let waited = began.elapsed();
+    assert!((SETTLED_AFTER..SETTLED_AFTER + QUIET * 2).contains(&waited), "{waited:?}");
 }
 
 #[tokio::test]
