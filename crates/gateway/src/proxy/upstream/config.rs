@@ -1,9 +1,10 @@
 //! What is configured about the servers behind the gateway.
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use super::tls_client::TlsClient;
 
 /// An upstream: servers that do the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,15 +56,23 @@ pub enum UpstreamProtocol {
     Http2,
 }
 
+impl UpstreamProtocol {
+    /// What is offered in the handshake (RFC 7301).
+    pub(crate) fn alpn(self) -> Vec<Vec<u8>> {
+        match self {
+            Self::Http1 => vec![b"http/1.1".to_vec()],
+            Self::Http2 => vec![b"h2".to_vec()],
+        }
+    }
+}
+
 /// TLS with an upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UpstreamTls {
-    /// Certificates to trust, PEM. `None`: those of the system.
-    pub ca_file: Option<PathBuf>,
     /// The name that certificates must have. `None`: the host.
     pub server_name: Option<String>,
-    /// Certificate and key that the gateway shows, PEM.
-    pub client_certificate: Option<(PathBuf, PathBuf)>,
+    /// Which certificates to trust, and which to show. `None`: those of the system, and none.
+    pub client: Option<TlsClient>,
 }
 
 /// How long what may take.

@@ -1,6 +1,6 @@
 //! Servers behind the gateway: what is configured, their connections, and how they are doing.
 //!
-//! `config`: what is configured. `shared`: an upstream as all cores see it: `health` of its servers, how busy it is.
+//! `config`: what is configured; `tls_client`: what its files held. `shared`: an upstream as all cores see it: `health` of its servers, how busy it is.
 //! `pool`: an upstream as one core sees it, with connections of its own: `link` (HTTP/1.1, which wakes by a `bell`), `multiplexed`
 //! (HTTP/2), both made by `connect`. `attempt`: a request is sent, and sent anew if need be, from a `spare`. `waiting`: for how long. `registry`: which upstreams there are.
 //! `probe`: servers are asked how they are.
@@ -17,12 +17,14 @@ mod probe;
 mod registry;
 mod shared;
 mod spare;
+mod tls_client;
 mod waiting;
 
 pub use config::{
     ActiveHealth, Breaker, PassiveHealth, ServerConfig, Timeouts, UpstreamConfig, UpstreamProtocol,
     UpstreamTls,
 };
+pub use tls_client::TlsClient;
 
 pub(super) use attempt::{Answered, Course};
 pub(super) use link::Link;

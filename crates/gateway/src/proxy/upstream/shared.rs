@@ -7,7 +7,7 @@ use sluice_net::{ClientTls, client_config};
 use tokio_rustls::rustls::ClientConfig;
 use tracing::error;
 
-use super::config::{UpstreamConfig, UpstreamProtocol};
+use super::config::UpstreamConfig;
 use super::health::Server;
 use crate::proxy::fault::Fault;
 
@@ -86,16 +86,11 @@ impl SharedUpstream {
 }
 
 fn tls(config: &UpstreamConfig) -> Option<Arc<ClientConfig>> {
-    let protocols = match config.protocol {
-        UpstreamProtocol::Http1 => vec![b"http/1.1".to_vec()],
-        UpstreamProtocol::Http2 => vec![b"h2".to_vec()],
-    };
-    let tls = ClientTls {
-        ca_file: config.tls.ca_file.clone(),
-        certificate: config.tls.client_certificate.clone(),
-        protocols,
-    };
-    match client_config(&tls) {
+    if let Some(client) = &config.tls.client {
+        return Some(client.config.clone());
+    }
+    let of_system = ClientTls { protocols: config.protocol.alpn(), ..ClientTls::default() };
+    match client_config(&of_system) {
         Ok(config) => Some(config),
         Err(failure) => {
             error!(upstream = %config.name, error = %failure, "TLS with an upstream cannot be set up: it gets no requests");
@@ -108,7 +103,7 @@ fn tls(config: &UpstreamConfig) -> Option<Arc<ClientConfig>> {
 mod tests {
     use std::num::{NonZeroU32, NonZeroUsize};
 
-    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamTls};
+    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamProtocol, UpstreamTls};
     use super::*;
 
     #[tokio::test]

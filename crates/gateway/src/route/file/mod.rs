@@ -48,7 +48,7 @@ struct Surroundings {
     has_countries: bool,
 }
 
-/// Reads a file. Other files that it names are relative to `directory`; secrets are read, and that certificates can be is looked at.
+/// Reads a file. Other files that it names are relative to `directory`; secrets and certificates are read.
 ///
 /// # Errors
 /// [`Mistakes`]: all of them.

@@ -3,6 +3,9 @@ mod mistakes;
 
 use std::time::Duration;
 
+use sluice_net::{SelfSigned, self_signed};
+use sluice_primitives::Timestamp;
+
 use crate::route::{AuthMode, LimitBy, Preflight, StalePolicy, TokenSources};
 
 use super::*;
@@ -23,6 +26,10 @@ fn mistakes(text: &str) -> Vec<String> {
 
 fn warnings(text: &str) -> Vec<String> {
     read(text, Path::new("")).unwrap().warnings.iter().map(ToString::to_string).collect()
+}
+
+fn certificate() -> SelfSigned {
+    self_signed(&["gateway.example".to_owned()], Timestamp::from_secs(1_700_000_000)).unwrap()
 }
 
 #[test]
@@ -68,6 +75,28 @@ fn an_upstream_that_says_nothing_has_the_defaults_of_its_struct() {
     assert_eq!((&upstream.timeouts, &upstream.breaker), (&Timeouts::default(), &Breaker::default()));
     assert_eq!(upstream.passive_health, Some(PassiveHealth::default()));
     assert_eq!(upstream.active_health, None);
+}
+
+#[test]
+fn an_upstream_whose_certificates_were_renewed_is_another_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &str| std::fs::write(directory.path().join(name), content).unwrap();
+    let show = |own: &SelfSigned| {
+        write("own.pem", &own.certificate);
+        write("own.key", own.private_key.expose());
+    };
+    let tls = "{ca_file: ca.pem, certificate: own.pem, key: own.key}";
+    let text = format!("upstreams: {{u: {{servers: [https://h], tls: {tls}}}}}");
+    let upstream = || read(&text, directory.path()).unwrap().table.upstreams()[0].clone();
+    write("ca.pem", &certificate().certificate);
+    show(&certificate());
+    let first = upstream();
+    assert_eq!(upstream(), first, "nothing has changed");
+    show(&certificate());
+    let second = upstream();
+    assert_ne!(second, first, "it is shown another certificate");
+    write("ca.pem", &certificate().certificate);
+    assert_ne!(upstream(), second, "it is trusted for another one");
 }
 
 #[test]

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use sluice_net::{ClientTls, TlsError};
 use url::{Host, Url};
 
 use super::section::Section;
 use super::value;
 use crate::proxy::upstream::{
-    ActiveHealth, Breaker, PassiveHealth, ServerConfig, Timeouts, UpstreamConfig, UpstreamProtocol,
-    UpstreamTls,
+    ActiveHealth, Breaker, PassiveHealth, ServerConfig, Timeouts, TlsClient, UpstreamConfig,
+    UpstreamProtocol, UpstreamTls,
 };
 
 /// A request is sent anew so often at most.
@@ -26,7 +27,7 @@ const LONGEST: Duration = Duration::from_hours(24);
 pub(super) fn read(name: Arc<str>, mut section: Section<'_>, directory: &Path) -> UpstreamConfig {
     let servers = servers(&mut section);
     let protocol = section.parse("protocol", protocol).unwrap_or_default();
-    let tls = section.section("tls").map(|section| tls(section, directory));
+    let tls = section.section("tls").map(|section| tls(section, protocol, directory));
     if tls.is_some() && !servers.iter().any(|server| server.tls) {
         section.mistake("tls", "no server of this upstream has an https URL");
     }
@@ -117,20 +118,41 @@ fn protocol(text: &str) -> Result<UpstreamProtocol, &'static str> {
     }
 }
 
-fn tls(mut section: Section<'_>, directory: &Path) -> UpstreamTls {
+fn tls(mut section: Section<'_>, protocol: UpstreamProtocol, directory: &Path) -> UpstreamTls {
     let file = |text: &str| value::file(text, directory);
     let has_both = section.has("certificate") == section.has("key");
     let (certificate, key) = (section.parse("certificate", file), section.parse("key", file));
     if !has_both {
         section.mistake("", "`certificate` and `key` go together");
     }
-    let tls = UpstreamTls {
+    let files = ClientTls {
         ca_file: section.parse("ca_file", file),
-        server_name: section.parse("server_name", server_name),
-        client_certificate: certificate.zip(key),
+        certificate: certificate.zip(key),
+        protocols: protocol.alpn(),
     };
+    let server_name = section.parse("server_name", server_name);
+    let client = tls_client(&section, &files);
     section.finish();
-    tls
+    UpstreamTls { server_name, client }
+}
+
+/// What the files hold; `None` without any, and if one of them is no good.
+fn tls_client(section: &Section<'_>, files: &ClientTls) -> Option<TlsClient> {
+    if files.ca_file.is_none() && files.certificate.is_none() {
+        return None;
+    }
+    let mistake = |key, error: &TlsError| match std::error::Error::source(error) {
+        Some(why) => section.mistake(key, format_args!("{error}: {why}")),
+        None => section.mistake(key, error),
+    };
+    let trusting = ClientTls { certificate: None, ..files.clone() };
+    if files.ca_file.is_some()
+        && let Err(error) = TlsClient::read(&trusting)
+    {
+        mistake("ca_file", &error);
+        return None;
+    }
+    TlsClient::read(files).inspect_err(|error| mistake("certificate", error)).ok()
 }
 
 fn server_name(text: &str) -> Result<String, &'static str> {

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use sluice_gateway::proxy::upstream::{PassiveHealth, UpstreamProtocol};
+use sluice_gateway::proxy::upstream::{PassiveHealth, TlsClient, UpstreamProtocol};
 use sluice_net::{ClientTls, SelfSigned, client_config, self_signed};
 use sluice_primitives::{Clock, SystemClock};
 use tokio::io::AsyncWriteExt;
@@ -283,6 +284,13 @@ fn certificate() -> SelfSigned {
     self_signed(&["localhost".into(), "127.0.0.1".into()], SystemClock.now()).unwrap()
 }
 
+/// Trust in what is in `ca_file`, for an upstream that speaks `protocol`.
+fn trusting(ca_file: &Path, protocol: UpstreamProtocol) -> TlsClient {
+    let alpn = if protocol == UpstreamProtocol::Http2 { "h2" } else { "http/1.1" };
+    let protocols = vec![alpn.as_bytes().to_vec()];
+    TlsClient::read(&ClientTls { ca_file: Some(ca_file.to_owned()), certificate: None, protocols }).unwrap()
+}
+
 #[tokio::test]
 async fn tls_is_spoken_with_clients_and_upstreams_and_http_2_by_agreement() {
     let certificate = certificate();
@@ -300,7 +308,7 @@ async fn tls_is_spoken_with_clients_and_upstreams_and_http_2_by_agreement() {
         outer.upstream.protocol = protocol;
         outer.upstream.servers[0].tls = true;
         outer.upstream.tls.server_name = Some("localhost".into());
-        outer.upstream.tls.ca_file = Some(ca_file.clone());
+        outer.upstream.tls.client = Some(trusting(&ca_file, protocol));
         let outer = outer.start().await;
         for alpn in ["h2", "http/1.1"] {
             let config = client_config(&ClientTls {
@@ -340,7 +348,7 @@ async fn a_certificate_that_nobody_vouches_for_gives_502() {
     std::fs::write(&ca_file, certificate().certificate).unwrap();
     let mut outer = Setup::to(&[inner.address]);
     outer.upstream.servers[0].tls = true;
-    outer.upstream.tls.ca_file = Some(ca_file);
+    outer.upstream.tls.client = Some(trusting(&ca_file, UpstreamProtocol::Http1));
     let mut outer = outer.start().await;
     assert_eq!(outer.ask(GET).await.status(), 502);
     assert_eq!(outer.told().await.fault, Some("connect"));

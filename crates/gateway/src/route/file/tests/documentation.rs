@@ -19,13 +19,14 @@ fn example() -> &'static str {
 /// A directory with the files that the example names.
 fn directory() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
+    let own = certificate();
     let files = [
         ("GeoLite2-Country.mmdb", ""),
         ("secrets/legacy", "s3cret\n"),
         ("secrets/vendor", "t0ken"),
-        ("tls/ca.pem", ""),
-        ("tls/gateway.pem", ""),
-        ("tls/gateway.key", ""),
+        ("tls/ca.pem", own.certificate.as_str()),
+        ("tls/gateway.pem", own.certificate.as_str()),
+        ("tls/gateway.key", own.private_key.expose().as_str()),
     ];
     for (name, content) in files {
         let path = directory.path().join(name);
@@ -106,7 +107,7 @@ fn the_documented_upstreams_are_read() {
     assert_eq!(shop.active_health.as_ref().unwrap().path, "/health");
     assert_eq!((canary.protocol, canary.passive_health.is_none()), (UpstreamProtocol::Http2, true));
     assert_eq!(canary.tls.server_name.as_deref(), Some("shop.internal"));
-    assert!(canary.tls.ca_file.is_some() && canary.tls.client_certificate.is_some());
+    assert!(canary.tls.client.is_some());
 }
 
 #[test]

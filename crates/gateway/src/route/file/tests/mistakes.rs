@@ -156,6 +156,37 @@ fn files_must_be_there_and_secrets_not_empty() {
 }
 
 #[test]
+fn certificates_must_be_some_and_go_with_their_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &str| std::fs::write(directory.path().join(name), content).unwrap();
+    let (one, other) = (certificate(), certificate());
+    write("none.pem", "no certificate");
+    write("one.pem", &one.certificate);
+    write("one.key", one.private_key.expose());
+    write("other.key", other.private_key.expose());
+    let read = |tls: &str| {
+        let text = format!("upstreams: {{u: {{servers: [https://h], tls: {{{tls}}}}}}}");
+        read(&text, directory.path()).map_err(|mistakes| mistakes.to_string())
+    };
+    assert!(read("ca_file: one.pem, certificate: one.pem, key: one.key").is_ok());
+    for (tls, expected) in [
+        ("ca_file: none.pem", "upstreams.u.tls.ca_file: the PEM text holds no certificate"),
+        (
+            "certificate: none.pem, key: one.key",
+            "upstreams.u.tls.certificate: the PEM text holds no certificate",
+        ),
+        ("certificate: one.pem, key: one.pem", "upstreams.u.tls.certificate: the PEM text cannot be used: "),
+        (
+            "ca_file: one.pem, certificate: one.pem, key: other.key",
+            "upstreams.u.tls.certificate: certificate and key cannot be used: ",
+        ),
+    ] {
+        let found = read(tls).unwrap_err();
+        assert!(found.starts_with(expected), "{found}");
+    }
+}
+
+#[test]
 fn introspection_needs_what_its_authentication_needs() {
     let with = |rest: &str| format!("issuers: {{i: {{introspection: {{endpoint: https://i{rest}}}}}}}");
     assert_mistake(&with(", client_id: g"), "issuers.i.introspection.client_secret_file: is missing");
