@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sluice_crypto::digest::sha256;
 use sluice_primitives::Timestamp;
+use tokio::time::timeout;
 
 use super::{Admitted, GatewayParts, Judging};
 use crate::authn::extract::{self, Presented, Scheme};
@@ -54,7 +55,8 @@ pub(super) fn judge(parts: &Arc<GatewayParts>, route: &Arc<Route>, asked: &Asked
     }
 }
 
-/// The same once an issuer has answered. The time is asked anew: it may have taken a while.
+/// The same once an issuer has answered, or the time for all of the exchange is over. The time of day is asked anew: it may have
+/// taken a while.
 fn later(
     parts: &Arc<GatewayParts>,
     case: &Case<'_>,
@@ -64,7 +66,10 @@ fn later(
     let (parts, route, asked) = (parts.clone(), case.route.clone(), AskedLater::of(&case.asked));
     let (token, scheme): (Box<str>, Scheme) = (case.presented.token.into(), case.presented.scheme);
     Judging::Later(Box::pin(async move {
-        let outcome = validation.await;
+        let outcome = match route.total_timeout {
+            Some(total) => timeout(total, validation).await.unwrap_or(Err(TokenFault::Unreachable)),
+            None => validation.await,
+        };
         let presented = Presented { token: &token, scheme };
         let case = Case { route: &route, presented, asked: asked.as_asked() };
         conclude(&parts, &case, outcome, (parts.clock.now(), counted))

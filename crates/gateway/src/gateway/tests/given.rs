@@ -2,6 +2,7 @@
 
 use std::future::ready;
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
@@ -100,6 +101,16 @@ impl GivenGateway {
     pub(super) fn validating(validation: Arc<dyn PolicyValidator>) -> Self {
         let route = ("/orders", RoutePolicy::default(), given::ordinary());
         Self::of(table(vec![route], Settings::default()), validation)
+    }
+
+    /// The same with a route whose exchanges end after this time.
+    pub(super) fn ending_after(total: Duration, validation: Arc<dyn PolicyValidator>) -> Self {
+        let mut rule = given::rule(RoutePolicy::default(), given::ordinary());
+        rule.total_timeout = Some(total);
+        Self::of(
+            RouteTable::new(vec![(prefix("/orders"), rule)], Vec::new(), Settings::default()),
+            validation,
+        )
     }
 
     fn of(table: RouteTable, validation: Arc<dyn PolicyValidator>) -> Self {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use http::Method;
 use http::header::{ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use sluice_primitives::Lifetime;
+use tokio::time::Instant;
 
 use super::*;
 use crate::authn::SubjectKind;
@@ -147,6 +148,24 @@ async fn a_preflight_takes_no_token_past_the_gateway() {
         .bearer("forged");
     let told = gateway.told(&preflight).await;
     assert!(!told.contains_key("authorization") && told.contains_key(ORIGIN));
+}
+
+/// An issuer that is asked and never answers.
+struct Mute;
+
+impl PolicyValidator for Mute {
+    fn validate(&self, _: Question<'_>) -> Validated {
+        Validated::Later(Box::pin(std::future::pending()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_issuer_is_waited_for_no_longer_than_the_exchange_may_take() {
+    let (gateway, began) =
+        (GivenGateway::ending_after(Duration::from_secs(3), Arc::new(Mute)), Instant::now());
+    let admitted = gateway.judge(&Ask::to("/orders").bearer("alice")).await;
+    assert_eq!(refusal(&admitted), Refusal::Unavailable("issuer_unreachable"));
+    assert_eq!(began.elapsed().as_secs(), 3);
 }
 
 #[tokio::test]

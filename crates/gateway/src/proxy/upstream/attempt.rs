@@ -103,7 +103,7 @@ impl Upstream {
     }
 
     async fn attempt(
-        &self,
+        self: &Arc<Self>,
         ticket: &Ticket,
         server: &Server,
         mut request: Box<Request<RequestBody>>,
@@ -115,7 +115,7 @@ impl Upstream {
         let waiting =
             || Waiting::new(&self.shared.config.timeouts, course.progress.as_ref(), course.deadline);
         if self.shared.config.protocol == UpstreamProtocol::Http2 {
-            let stream = match self.stream(ticket.server).await {
+            let stream = match self.stream(ticket.server, course.deadline).await {
                 Ok(stream) => stream,
                 Err(unreached) => {
                     let is_shared = unreached.is_shared;
@@ -133,7 +133,7 @@ impl Upstream {
             let reused = idle.is_some();
             let mut link = match idle {
                 Some(link) => link,
-                None => match self.open_link(ticket.server).await {
+                None => match self.open_link(ticket.server, course.deadline).await {
                     Ok(link) => link,
                     Err(fault) => return Err(Failed::unsent(fault, request)),
                 },

@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 
 use http::HeaderValue;
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::config::{Timeouts, UpstreamProtocol};
 use super::connect::connect;
@@ -108,24 +108,44 @@ impl Upstream {
         self.pools.get(server)?.idle.lock().pop()
     }
 
-    /// A new connection to `server`.
-    pub(super) async fn open_link(&self, server: usize) -> Result<Link, Fault> {
+    /// A new connection to `server`, if it is made before the exchange must have ended.
+    pub(super) async fn open_link(&self, server: usize, deadline: Option<Instant>) -> Result<Link, Fault> {
         let Some(to) = self.shared.servers.get(server) else { return Err(Fault::NoUpstream) };
-        Link::open(connect(&self.shared, to).await?).await
+        let opening = async { Link::open(connect(&self.shared, to).await?).await };
+        match deadline {
+            Some(deadline) => timeout_at(deadline, opening).await.unwrap_or(Err(Fault::Timeout)),
+            None => opening.await,
+        }
     }
 
-    /// A stream to `server`, on a connection that may have to be made.
-    pub(super) async fn stream(&self, server: usize) -> Result<Stream, Unreached> {
+    /// A stream to `server`, on a connection that may have to be made before the exchange must have ended.
+    pub(super) async fn stream(
+        self: &Arc<Self>,
+        server: usize,
+        deadline: Option<Instant>,
+    ) -> Result<Stream, Unreached> {
+        let Some(pool) = self.pools.get(server) else { return Err(Fault::NoUpstream.into()) };
+        if let Some(stream) = pool.free_stream() {
+            return Ok(stream);
+        }
+        let Some(deadline) = deadline else { return self.open_stream(server).await };
+        // On its own: others wait for the same connection, and whoever comes next will want it.
+        let upstream = self.clone();
+        let opening = tokio::spawn(async move { upstream.open_stream(server).await });
+        match timeout_at(deadline, opening).await {
+            Ok(opened) => opened.unwrap_or_else(|_| Err(Fault::Connect.into())),
+            Err(_) => Err(Fault::Timeout.into()),
+        }
+    }
+
+    /// A stream on the connection that is being made, or on a new one.
+    async fn open_stream(&self, server: usize) -> Result<Stream, Unreached> {
         let (Some(to), Some(pool)) = (self.shared.servers.get(server), self.pools.get(server)) else {
             return Err(Fault::NoUpstream.into());
         };
-        let free = || pool.multiplexed.lock().iter().find_map(Multiplexed::stream);
-        if let Some(stream) = free() {
-            return Ok(stream);
-        }
         let asked_at = Instant::now();
         let mut last_failure = pool.opening.lock().await;
-        if let Some(stream) = free() {
+        if let Some(stream) = pool.free_stream() {
             return Ok(stream);
         }
         if let Some((at, fault)) = *last_failure
@@ -172,6 +192,11 @@ impl Pool {
             multiplexed: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
         }
+    }
+
+    /// A stream on a connection with room for one more.
+    fn free_stream(&self) -> Option<Stream> {
+        self.multiplexed.lock().iter().find_map(Multiplexed::stream)
     }
 }
 

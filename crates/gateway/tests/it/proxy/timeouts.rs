@@ -1,5 +1,6 @@
 //! Time-outs. What hangs here hangs for ever: only the gateway ends it.
 
+use sluice_gateway::proxy::upstream::UpstreamProtocol;
 use tokio::io::AsyncWriteExt;
 
 use super::given::*;
@@ -43,6 +44,22 @@ async fn the_total_bounds_head_and_body() {
         let mut client = Peer::new(world.connect().await);
         client.say(GET).await;
         assert_eq!(client.answer().await.map(|answer| answer.status()), status);
+    }
+}
+
+#[tokio::test]
+async fn the_total_bounds_connecting_too() {
+    for protocol in [UpstreamProtocol::Http1, UpstreamProtocol::Http2] {
+        // It waits for a request and never answers the handshake.
+        let mut setup = Setup::to(&[hanging("").await]);
+        setup.upstream.protocol = protocol;
+        setup.upstream.servers[0].tls = true;
+        setup.upstream.timeouts.connect = AT_MOST * 10;
+        setup.route.total_timeout = Some(SOON);
+        let mut world = setup.start().await;
+        assert_eq!(world.ask(GET).await.status(), 504, "{protocol:?}");
+        let told = world.told().await;
+        assert_eq!((told.fault, told.retries), (Some("timeout"), 0), "{protocol:?}");
     }
 }
 
