@@ -43,7 +43,7 @@ pub(super) async fn take(
         progress: course.progress.clone(),
         idle: timeouts.idle,
         deadline: course.deadline,
-        waiting_since: None,
+        waiting: None,
         failed: None,
     };
     let body = match watch {

@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::watched::WatchedBody;
-use super::{BodyError, Progress};
+use super::{BodyError, Mark, Progress};
 use crate::proxy::alarm::Alarm;
 use crate::proxy::upstream::{Link, Ticket};
 
@@ -36,12 +36,12 @@ pub struct AnswerBody {
     pub(in crate::proxy) ticket: Option<Ticket>,
     /// Of the request's body, which may still be flowing.
     pub(in crate::proxy) progress: Option<Arc<Progress>>,
-    /// The longest time between two parts.
+    /// The longest time between two parts, of either body.
     pub(in crate::proxy) idle: Duration,
     /// When the exchange must have ended.
     pub(in crate::proxy) deadline: Option<Instant>,
-    /// Since when the next part is waited for.
-    pub(in crate::proxy) waiting_since: Option<Instant>,
+    /// Since when the next part is waited for, and nothing of the request's body has moved either.
+    pub(in crate::proxy) waiting: Option<(Mark, Instant)>,
     /// What is to be said at the next poll.
     pub(in crate::proxy) failed: Option<BodyError>,
 }
@@ -90,7 +90,7 @@ impl AnswerBody {
         };
         match frame {
             Poll::Ready(Some(Ok(frame))) => {
-                self.waiting_since = None;
+                self.waiting = None;
                 if self.incoming.is_end_stream() {
                     self.finish(context);
                 } else if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
@@ -109,7 +109,12 @@ impl AnswerBody {
 
     /// Ready with an error once the next part is overdue.
     fn poll_too_slow(&mut self, context: &mut Context<'_>) -> Polled {
-        let since = *self.waiting_since.get_or_insert_with(Instant::now);
+        let mark = self.mark();
+        let since = match self.waiting {
+            Some((last, since)) if last == mark => since,
+            _ => Instant::now(),
+        };
+        self.waiting = Some((mark, since));
         let until = self.until(since);
         let alarm = match &mut self.carrier {
             Some(Carrier::Http1(link)) => link.alarm(),
@@ -120,6 +125,11 @@ impl AnswerBody {
             return Poll::Pending;
         }
         self.fail(context, BodyError::TooSlow)
+    }
+
+    /// How far the request's body is.
+    pub(super) fn mark(&self) -> Mark {
+        self.progress.as_ref().map_or(Mark::NO_BODY, |progress| progress.mark())
     }
 
     /// Until when something must have happened, if nothing did since.

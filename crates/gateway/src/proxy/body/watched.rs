@@ -11,15 +11,15 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::answer::Polled;
-use super::{AnswerBody, BodyError};
+use super::{AnswerBody, BodyError, Mark};
 
 /// With fewer answers it is not worth to look for those that have ended.
 const LEAST: usize = 1024;
 /// So much is handed on at once: a client that reads slowly, but reads, asks for more in time.
 const PIECE: usize = 16 * 1024;
 
-/// The body of an answer that ends when its client takes nothing of it for longer than the time between two parts may be,
-/// or the exchange is over time.
+/// The body of an answer that ends when its client takes nothing of it, and sends nothing, for longer than the time between two
+/// parts may be, or the exchange is over time.
 pub struct WatchedBody(Arc<Mutex<Watched>>);
 
 struct Watched {
@@ -27,7 +27,10 @@ struct Watched {
     body: Option<AnswerBody>,
     /// Of the last part, what was not handed on yet.
     rest: Bytes,
-    polled_at: Instant,
+    /// When the next part was asked for, or something of the request's body moved.
+    moved_at: Instant,
+    /// How far that body was.
+    mark: Mark,
     /// Who waits for the next part.
     waiting: Option<Waker>,
     /// Whether it was said that it was given up.
@@ -49,9 +52,10 @@ impl Watch {
     /// Watches `body`.
     pub(in crate::proxy) fn watched(&self, body: AnswerBody) -> WatchedBody {
         let watched = Watched {
+            mark: body.mark(),
             body: Some(body),
             rest: Bytes::new(),
-            polled_at: Instant::now(),
+            moved_at: Instant::now(),
             waiting: None,
             told: false,
         };
@@ -87,16 +91,19 @@ impl List {
 impl Watched {
     /// What it held, and who waits for more of it.
     fn give_up_if_stalled(&mut self, now: Instant) -> Option<(AnswerBody, Option<Waker>)> {
+        if let Some(mark) = self.body.as_ref().map(AnswerBody::mark).filter(|mark| *mark != self.mark) {
+            (self.mark, self.moved_at) = (mark, now);
+        }
         // Of an answer that is here to its end, the rest is let go too.
-        let (has_rest, polled_at) = (!self.rest.is_empty(), self.polled_at);
-        let is_stalled = |body: &mut AnswerBody| (body.is_held() || has_rest) && body.until(polled_at) <= now;
+        let (has_rest, moved_at) = (!self.rest.is_empty(), self.moved_at);
+        let is_stalled = |body: &mut AnswerBody| (body.is_held() || has_rest) && body.until(moved_at) <= now;
         let body = self.body.take_if(is_stalled)?;
         self.rest = Bytes::new();
         Some((body, self.waiting.take()))
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Polled {
-        self.polled_at = Instant::now();
+        self.moved_at = Instant::now();
         if !self.rest.is_empty() {
             return Poll::Ready(Some(Ok(self.piece())));
         }

@@ -101,3 +101,31 @@ async fn progress_moves_the_deadline() {
     let world = setup.start().await;
     assert_eq!(world.ask(GET).await.text().len(), 40);
 }
+
+/// A server that begins its answer at once and ends it when it has the request's body.
+async fn early() -> std::net::SocketAddr {
+    Backend::bind().await.serve(|mut peer, _| async move {
+        let head = peer.head().await.unwrap();
+        peer.say("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n").await;
+        peer.body_of(head).await;
+        peer.say("ok").await;
+    })
+}
+
+#[tokio::test]
+async fn a_body_that_moves_keeps_an_answer_that_has_begun_and_one_that_stalls_does_not() {
+    for (bytes, expected) in [(40, Some("ok".to_owned())), (1, None)] {
+        let mut setup = Setup::to(&[early().await]);
+        setup.upstream.timeouts.idle = SOON * 5;
+        let world = setup.start().await;
+        let mut client = Peer::new(world.connect().await);
+        client.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 40\r\n\r\n").await;
+        let head = client.head().await.unwrap();
+        for _ in 0..bytes {
+            tokio::time::sleep(SOON / 6).await;
+            client.say("x").await;
+        }
+        let answer = client.body_of(head).await;
+        assert_eq!(answer.map(|answer| answer.text().to_owned()), expected);
+    }
+}
