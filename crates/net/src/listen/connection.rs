@@ -9,7 +9,7 @@ use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::service::Service;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::{Builder, UpgradeableConnection};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
@@ -35,6 +35,8 @@ const LEAST_HEADER_BYTES: u32 = 8 * 1024;
 const STREAM_WINDOW: u32 = 64 * 1024;
 /// The most that HTTP/2 knows (RFC 9113 §6.9.1).
 const MOST_WINDOW: u32 = (1 << 31) - 1;
+/// How long a client over HTTP/2 may take to answer a PING.
+const PONG_WITHIN: Duration = Duration::from_secs(10);
 /// The first byte of a TLS connection: a handshake record (RFC 8446 §5.1). No HTTP request begins with it.
 const TLS_HANDSHAKE: u8 = 22;
 
@@ -185,6 +187,9 @@ async fn begins_with_tls(stream: &TcpStream) -> io::Result<bool> {
 
 /// hyper's own timer for request heads stays off: it is made anew for each request (see `supervision`). Names of headers
 /// are written as Go writes them (`Link`): some clients of Hydra's look them up by case.
+///
+/// A client over HTTP/2 from which nothing has come for long is asked whether it lives: one that does not answer would not
+/// answer the PING either for which a connection waits that is told to end (RFC 9113 §6.8), and would stay for ever.
 fn http_builder(limits: &Limits) -> HttpBuilder {
     let header_bytes = limits.max_header_bytes.max(LEAST_HEADER_BYTES);
     let mut builder = Builder::new(TokioExecutor::new());
@@ -198,6 +203,9 @@ fn http_builder(limits: &Limits) -> HttpBuilder {
     let all_streams = STREAM_WINDOW.saturating_mul(limits.max_concurrent_streams).min(MOST_WINDOW);
     builder
         .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(limits.keep_alive_timeout)
+        .keep_alive_timeout(limits.keep_alive_timeout.min(PONG_WITHIN))
         .max_header_list_size(header_bytes)
         .max_concurrent_streams(limits.max_concurrent_streams)
         .initial_stream_window_size(STREAM_WINDOW)

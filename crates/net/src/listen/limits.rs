@@ -14,7 +14,8 @@ pub struct Limits {
     /// request without a body. One that has begun is answered 408 then. Default: 10 s.
     pub first_request_timeout: Duration,
     /// How long a connection may go without a new request before it is asked to end; a request that is being
-    /// answered is finished. Default: 75 s, above the 60 s for which common load balancers keep a connection.
+    /// answered is finished. Default: 75 s, above the 60 s for which common load balancers keep a connection. A client
+    /// over HTTP/2 from which nothing came for as long must answer a PING, or is cut.
     pub keep_alive_timeout: Duration,
     /// The most bytes of a request head. Default: 64 KiB, at least 8 KiB.
     pub max_header_bytes: u32,

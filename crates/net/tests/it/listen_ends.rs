@@ -14,7 +14,7 @@ use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use sluice_net::{BindAddress, Drained, Limits, Linger, Listener, LocalAddress, serve_each};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -269,6 +269,19 @@ async fn an_idle_client_that_sends_no_more_is_let_go_at_once() {
     let mut silent = server.connect().await;
     silent.shutdown().await.unwrap();
     assert!(is_closed(&mut silent).await);
+}
+
+#[tokio::test]
+async fn a_client_over_http_2_that_answers_no_ping_is_let_go() {
+    let server = running(refusing(), Limits { keep_alive_timeout: SOON, ..Limits::default() }).await;
+    let mut stream = server.connect().await;
+    // The preface, empty SETTINGS and a GET, most of whose fields are in the static table (RFC 7541, appendix A).
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    let request = b"\0\0\x0b\x01\x05\0\0\0\x01\x82\x86\x84\x41\x06sluice";
+    in_time(stream.write_all(&[&preface[..], request].concat())).await.unwrap();
+    let mut said = Vec::new();
+    let _ = in_time(stream.read_to_end(&mut said)).await;
+    assert!(said.contains(&0x88), "`:status: 200` is in {said:?}");
 }
 
 /// Connections that are served, and the most that ever were.
