@@ -149,7 +149,9 @@ impl<T: Traffic> Passage<'_, T> {
         }
         tell_origin(&mut parts.headers, self.visitor, origin);
         self.core.traffic.enrich(admitted, &mut parts.headers, self.account.client);
-        let upgrade = handover.upgrade.take().filter(|_| upstream.is_http1());
+        // Neither side hands its wire over before the body is at its end, which may never come.
+        let may_switch = upstream.is_http1() && body.is_end_stream();
+        let upgrade = handover.upgrade.take().filter(|_| may_switch);
         let client = upgrade.and_then(|protocol| {
             announce_upgrade(&mut parts.headers, protocol);
             parts.extensions.remove::<OnUpgrade>()

@@ -10,7 +10,7 @@ use std::time::Duration;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tracing::debug;
 
 use super::upstream::{Link, Ticket};
@@ -29,8 +29,12 @@ impl Tunnel {
     /// Carries bytes until the end.
     pub(super) async fn run(self) {
         let Self { client, upstream, link, ticket: _counted, idle } = self;
-        let ((), upstream) = tokio::join!(link.hand_over(), upstream);
-        let (Ok(upstream), Ok(client)) = (upstream, client.await) else { return };
+        // As long as for bytes later on: a client that does not take the head of the answer would hold all of it.
+        let handed_over = timeout(idle, async {
+            let ((), upstream) = tokio::join!(link.hand_over(), upstream);
+            (upstream, client.await)
+        });
+        let Ok((Ok(upstream), Ok(client))) = handed_over.await else { return };
         let moved = Arc::new(AtomicU64::new(0));
         let mut client = Watched::new(client, &moved);
         let mut upstream = Watched::new(upstream, &moved);

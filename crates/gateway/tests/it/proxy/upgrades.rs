@@ -48,6 +48,27 @@ async fn an_upgraded_connection_on_which_nothing_moves_is_ended() {
     assert!(client.is_closed().await && upstream.is_closed().await);
 }
 
+/// Nothing is handed over before the body has ended, and a server that changes the protocol before would wait with everybody.
+#[tokio::test]
+async fn a_request_with_a_body_changes_no_protocol() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let world = Setup::to(&[address]).start().await;
+    let request = UPGRADE.replace("GET", "POST").replace("host: a", "host: a\r\ncontent-length: 5") + "hello";
+    assert_eq!(world.ask(&request).await.status(), 200);
+    let seen = requests.recv().await.unwrap();
+    assert_eq!((seen.header("upgrade"), seen.header("connection"), seen.text()), (None, None, "hello"));
+
+    let backend = Backend::bind().await;
+    let mut world = Setup::to(&[backend.address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say(request.strip_suffix("hello").unwrap()).await;
+    let mut upstream = backend.accept().await;
+    upstream.head().await.unwrap();
+    upstream.say(SWITCHING).await;
+    assert_eq!(client.answer().await.unwrap().status(), 502);
+    assert_eq!(world.told().await.fault, Some("bad_answer"));
+}
+
 #[tokio::test]
 async fn an_upgraded_connection_counts_until_it_ends() {
     let one = |setup: &mut Setup| setup.upstream.breaker.requests = std::num::NonZeroUsize::MIN;
