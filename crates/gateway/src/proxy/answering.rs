@@ -27,13 +27,9 @@ pub(super) async fn take(
     head.version = Version::HTTP_11;
     strip_answer(&mut head.headers, head.status == StatusCode::UPGRADE_REQUIRED);
     if incoming.is_end_stream() {
-        let sent = course.progress.as_ref().is_none_or(|progress| progress.is_ended());
-        if let Carrier::Http1(link) = carrier
-            && sent
-        {
-            let mut link = Some(link);
-            poll_fn(|context| Poll::Ready(link.take().map(|link| ticket.give_back(link, context)))).await;
-        }
+        let (mut carrier, request) = (Some(carrier), course.progress.as_deref());
+        poll_fn(|context| Poll::Ready(carrier.take().map(|carrier| carrier.end(&ticket, request, context))))
+            .await;
         return Response::from_parts(head, ProxyBody::Own(Full::default()));
     }
     let body = AnswerBody {

@@ -59,6 +59,24 @@ pub(in crate::proxy) enum Carrier {
     },
 }
 
+impl Carrier {
+    /// The answer has ended: the connection is given back if the request has, too. What is left of a request goes no further, whether
+    /// it ends with its connection or, as one of several, alone.
+    pub(in crate::proxy) fn end(
+        self,
+        ticket: &Ticket,
+        request: Option<&Progress>,
+        context: &mut Context<'_>,
+    ) {
+        let unsent = request.filter(|progress| !progress.is_ended());
+        match (self, unsent) {
+            (Self::Http1(link), None) => ticket.give_back(link, context),
+            (Self::Http2 { .. }, Some(progress)) => progress.abandon(),
+            (Self::Http1(_), Some(_)) | (Self::Http2 { .. }, None) => {}
+        }
+    }
+}
+
 /// One of the streams of a connection.
 #[derive(Debug)]
 pub(in crate::proxy) struct StreamSlot(Arc<AtomicUsize>);
@@ -164,10 +182,8 @@ impl AnswerBody {
 
     /// Gives the connection back.
     fn finish(&mut self, context: &mut Context<'_>) {
-        let (carrier, ticket) = (self.carrier.take(), self.ticket.take());
-        let sent = self.progress.as_ref().is_none_or(|progress| progress.is_ended());
-        if let (Some(Carrier::Http1(link)), Some(ticket), true) = (carrier, &ticket, sent) {
-            ticket.give_back(link, context);
+        if let (Some(carrier), Some(ticket)) = (self.carrier.take(), self.ticket.take()) {
+            carrier.end(&ticket, self.progress.as_deref(), context);
         }
     }
 }

@@ -22,6 +22,9 @@ pub enum BodyError {
     /// It came too slowly.
     #[error("the body took too long")]
     TooSlow,
+    /// The answer to it ended first.
+    #[error("the answer ended before the body")]
+    Abandoned,
     /// It is larger than permitted.
     #[error("the body is too large")]
     TooLarge,

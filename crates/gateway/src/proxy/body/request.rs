@@ -21,7 +21,10 @@ pub(in crate::proxy) struct Progress {
     stage: AtomicU8,
     /// Whether the body is held back until the upstream wants it.
     held: AtomicBool,
-    released: AtomicWaker,
+    /// Whether nobody waits for what the client has yet to send.
+    abandoned: AtomicBool,
+    /// Who hands it on.
+    waiting: AtomicWaker,
 }
 
 /// The stages of a body.
@@ -54,8 +57,14 @@ impl Progress {
     /// Lets a body flow that was held back.
     pub(in crate::proxy) fn release(&self) {
         if self.held.swap(false, Ordering::AcqRel) {
-            self.released.wake();
+            self.waiting.wake();
         }
+    }
+
+    /// Gives up what the client has yet to send: the answer has ended without it.
+    pub(in crate::proxy) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Release);
+        self.waiting.wake();
     }
 
     /// Whether the body is held back.
@@ -100,8 +109,13 @@ impl Progress {
         if !self.is_held() {
             return Poll::Ready(());
         }
-        self.released.register(context.waker());
+        self.waiting.register(context.waker());
         if self.is_held() { Poll::Pending } else { Poll::Ready(()) }
+    }
+
+    fn poll_abandoned(&self, context: &Context<'_>) -> Poll<()> {
+        self.waiting.register(context.waker());
+        if self.abandoned.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
@@ -161,7 +175,7 @@ impl Streamed {
         match Pin::new(&mut self.incoming).poll_frame(context) {
             Poll::Pending => {
                 self.progress.enter(AWAITED);
-                Poll::Pending
+                self.progress.poll_abandoned(context).map(|()| Some(Err(BodyError::Abandoned)))
             }
             Poll::Ready(Some(Ok(frame))) if frame.is_trailers() && self.terms.trailers.is_none() => {
                 self.progress.enter(ENDED);

@@ -23,6 +23,7 @@ use sluice_primitives::{Clock, SystemClock};
 use tokio::io::AsyncWriteExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use tokio_rustls::TlsConnector;
 
 use super::given::*;
@@ -264,6 +265,39 @@ async fn a_server_over_http_2_that_resets_what_cannot_be_repeated_is_left_alone(
         asked.push(world.told().await.upstream.unwrap());
     }
     assert!(asked[1..].iter().all(|other| *other != asked[0]), "the first was left alone: {asked:?}");
+}
+
+/// A server over HTTP/2 that answers at once, and tells whether the body that it goes on to read is whole.
+async fn early_server(answer: &'static str) -> (SocketAddr, mpsc::UnboundedReceiver<bool>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (told, heard) = mpsc::unbounded_channel();
+    let service = service_fn(move |request: Request<Incoming>| {
+        let told = told.clone();
+        tokio::spawn(async move {
+            let _ = told.send(request.into_body().collect().await.is_ok());
+        });
+        async move { Ok::<_, Infallible>(Response::new(Full::<Bytes>::from(answer))) }
+    });
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .serve_connection(TokioIo::new(stream), service)
+            .await;
+    });
+    (address, heard)
+}
+
+#[tokio::test]
+async fn a_client_that_stops_sending_after_its_answer_has_ended_holds_no_stream() {
+    for answer in ["", "early"] {
+        let (address, mut heard) = early_server(answer).await;
+        let world = spoken_over_http2(Setup::to(&[address])).start().await;
+        let mut client = Peer::new(world.connect().await);
+        client.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhel").await;
+        assert_eq!(client.answer().await.unwrap().text(), answer);
+        assert_eq!(in_time(heard.recv()).await, Some(false), "{answer:?}");
+    }
 }
 
 #[tokio::test]
