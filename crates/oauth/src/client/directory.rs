@@ -78,6 +78,17 @@ impl ClientDirectory {
         }
     }
 
+    /// The client with this id, as memory and the store know it: no host is asked, and a document is as it was last read here.
+    ///
+    /// # Errors
+    /// Those of [`Self::registered`].
+    pub async fn find_at_hand(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        match self.documents.as_ref().and_then(|documents| documents.at_hand(id)) {
+            Some(client) => Ok(Some(client)),
+            None => self.registered(id).await,
+        }
+    }
+
     /// Whether the id is one that a document may describe. None is fetched.
     pub fn may_describe(&self, id: &ClientId) -> bool {
         self.documents.is_some() && MetadataDocuments::is_address(id)

@@ -1,19 +1,30 @@
-//! A client repository for the tests of this crate: no feed, no markers, and a gate that holds up reading.
+//! A client repository for the tests of this crate: no feed, no markers, and a gate that holds up reading. And hosts of
+//! documents that never answer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
-use sluice_primitives::Timestamp;
+use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_primitives::{ManualClock, Timestamp};
 use sluice_protocol::ClientId;
 use tokio::sync::Semaphore;
+use url::Url;
 
+use super::directory::ClientDirectory;
+use super::metadata_document::{
+    DocumentError, DocumentSource, FetchedDocument, MetadataDocumentParts, MetadataDocuments,
+};
 use super::model::Client;
 use super::registration::{ClientMetadata, RegistrationRules, register};
 use super::repository::{ClientFilter, ClientRepository, Replacement};
+use crate::config::MetadataDocumentPolicy;
 use crate::grant::Insertion;
+use crate::keys::{KeyError, SigningKeys};
+use crate::sector::{SectorNotFetched, SectorSource};
 
 /// An ordinary client.
 pub(crate) fn client(id: &str) -> Client {
@@ -98,4 +109,45 @@ impl ClientRepository for FakeClients {
         });
         Ok(wanted.take(filter.limit as usize).cloned().collect())
     }
+}
+
+/// Hosts that are asked and never answer.
+struct Silence;
+
+#[async_trait]
+impl DocumentSource for Silence {
+    async fn document(&self, _: &Url) -> Result<FetchedDocument, DocumentError> {
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl SectorSource for Silence {
+    async fn document(&self, _: &Url) -> Result<Vec<u8>, SectorNotFetched> {
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl SigningKeys for Silence {
+    async fn ensure(&self, _: &str, _: SigningAlgorithm) -> Result<(), KeyError> {
+        Ok(())
+    }
+}
+
+/// No client is registered, and no host of a document answers.
+pub(crate) fn directory_of_silent_hosts() -> ClientDirectory {
+    let silence = Arc::new(Silence);
+    let documents = MetadataDocuments::new(MetadataDocumentParts {
+        policy: MetadataDocumentPolicy { enabled: true, allowed_hosts: Vec::new() },
+        rules: RegistrationRules::default(),
+        default_scope: String::new(),
+        source: silence.clone(),
+        sectors: silence.clone(),
+        keys: silence,
+        read: |_| Err("nothing is read".to_owned()),
+        clock: Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000))),
+    });
+    let registered = Arc::new(FakeClients::default());
+    ClientDirectory::new(registered, 10).with_documents(Arc::new(documents))
 }

@@ -2,6 +2,8 @@
 //!
 //! [`repository`]: the model and its atomic steps. [`service`]: what an administrator may do.
 
+#[cfg(test)]
+pub(crate) mod fake;
 pub mod repository;
 pub mod service;
 

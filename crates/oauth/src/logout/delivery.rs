@@ -154,7 +154,7 @@ enum Written {
     NotNow,
 }
 
-/// Where a notice goes. One that names the document of its client was made when that could not be had: it says now where the
+/// Where a notice goes. One that names the document of its client was made when that was not at hand: it says now where the
 /// client listens.
 fn address(notice: &LogoutNotice, client: Option<&Client>) -> Option<Url> {
     if notice.uri.as_str() != notice.client.as_str() {

@@ -66,7 +66,12 @@ const fn subject_of(which: &EndSessions) -> Option<&Subject> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+    use sluice_primitives::Lifetime;
+
     use super::*;
+    use crate::client::fake::directory_of_silent_hosts;
+    use crate::login_session::fake::FakeSessions;
 
     fn client(name: &str) -> SessionClient {
         SessionClient { client: name.parse().unwrap(), shown_subject: None }
@@ -87,5 +92,22 @@ mod tests {
         assert_eq!(of_one, [ended(one, &["bank"])], "of another session nobody knows whose it was");
         let of_all = late(&EndSessions::Subject(alice.clone()), &before, at_the_end);
         assert_eq!(of_all, [ended(one, &["bank"]), ended(other, &["shop"])]);
+    }
+
+    #[test]
+    fn sessions_end_while_the_host_of_a_document_does_not_answer() {
+        let document = "https://app.example/client.json";
+        let (one, alice): (_, Subject) = (SessionId::from_bytes([1; 16]), "alice".parse().unwrap());
+        let took_part =
+            EndedSession { session: one, subject: alice.clone(), clients: vec![client(document)] };
+        let sessions = FakeSessions { participants: vec![took_part], ..FakeSessions::default() };
+        let clients = directory_of_silent_hosts();
+        let ending = Ending { sessions: &sessions, clients: &clients, issuer: "https://id.example" };
+        let (which, now) = (EndSessions::Subject(alice), Timestamp::from_secs(1_000_000));
+        let ended = ending.end(&which, now, now + Lifetime::hours(1)).now_or_never();
+        assert!(ended.expect("nobody is waited for").unwrap().is_empty());
+        let ends = sessions.ends.lock();
+        let told = ends.iter().flatten().map(|notice| (notice.client.as_str(), notice.uri.as_str()));
+        assert_eq!(told.collect::<Vec<_>>(), [(document, document)], "where it listens is looked up later");
     }
 }

@@ -42,7 +42,7 @@ pub(super) async fn notices_for(
 /// A client that took part in a session.
 enum Listener {
     Known(Arc<Client>),
-    /// The document at this URL, which describes it, cannot be had now.
+    /// The document at this URL, which describes it, is not at hand.
     Described(Url),
     Gone,
 }
@@ -65,14 +65,11 @@ impl Listener {
     }
 }
 
-/// Nobody stays signed in because the host of a client's document does not answer.
+/// No host is asked: nobody stays signed in because that of a client's document does not answer.
 async fn listener(id: &ClientId, clients: &ClientDirectory) -> Result<Listener, StoreError> {
-    match clients.find(id).await {
-        Ok(Some(client)) => Ok(Listener::Known(client)),
-        Ok(None) => Ok(Listener::Gone),
-        Err(why) if why.is_temporary() && clients.may_describe(id) => {
-            Url::parse(id.as_str()).map(Listener::Described).map_err(|_| why)
-        }
-        Err(why) => Err(why),
+    if let Some(client) = clients.find_at_hand(id).await? {
+        return Ok(Listener::Known(client));
     }
+    let document = Url::parse(id.as_str()).ok().filter(|_| clients.may_describe(id));
+    Ok(document.map_or(Listener::Gone, Listener::Described))
 }

@@ -157,6 +157,13 @@ impl MetadataDocuments {
         (self.clock.now() < kept.good_until).then(|| Arc::clone(&kept.client))
     }
 
+    /// The client, if its id is the URL of a document that was read a moment ago, or that may still serve.
+    pub fn at_hand(&self, id: &ClientId) -> Option<Arc<Client>> {
+        let now = self.clock.now();
+        let old = || self.last.get(id).filter(|old| now < old.fetched_at + LONGEST);
+        self.known(id).or_else(|| old().map(|old| Arc::clone(&old.client)))
+    }
+
     /// The client, if its id is the URL of a document that describes it. Why it does not is logged.
     ///
     /// # Errors

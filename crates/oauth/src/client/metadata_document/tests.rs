@@ -230,6 +230,24 @@ async fn a_client_whose_document_cannot_be_had_is_none_to_those_who_do_not_wait(
     assert!(directory.find_if_known(&id()).await.unwrap().is_some());
 }
 
+/// Who must not wait for a host takes what was read here, and a registered client.
+#[tokio::test]
+async fn no_host_is_asked_for_what_is_at_hand() {
+    let given = given([answer(&json!({}))]);
+    let repo = Arc::new(FakeClients::default());
+    let directory = ClientDirectory::new(repo.clone(), 10).with_documents(Arc::clone(&given.documents));
+    assert!(directory.find_at_hand(&id()).await.unwrap().is_none());
+    assert_eq!(given.asked(), 0);
+    given.find().await.unwrap();
+    given.clock.advance(USUAL);
+    assert!(directory.find_at_hand(&id()).await.unwrap().is_some(), "an old one serves");
+    given.clock.advance(less(LONGEST, USUAL));
+    assert!(directory.find_at_hand(&id()).await.unwrap().is_none());
+    assert_eq!(given.asked(), 1);
+    repo.put(fake::client(ID));
+    assert!(directory.find_at_hand(&id()).await.unwrap().is_some());
+}
+
 #[tokio::test]
 async fn a_failure_is_not_kept_but_a_host_is_not_flooded_either() {
     let given = given([Err(DocumentError::Status(404)), answer(&json!({}))]);
