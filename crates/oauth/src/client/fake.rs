@@ -135,8 +135,8 @@ impl SigningKeys for Silence {
     }
 }
 
-/// No client is registered, and no host of a document answers.
-pub(crate) fn directory_of_silent_hosts() -> ClientDirectory {
+/// A directory of these clients, in which no host of a document answers.
+pub(crate) fn directory_of_silent_hosts(registered: Arc<FakeClients>) -> ClientDirectory {
     let silence = Arc::new(Silence);
     let documents = MetadataDocuments::new(MetadataDocumentParts {
         policy: MetadataDocumentPolicy { enabled: true, allowed_hosts: Vec::new() },
@@ -148,6 +148,5 @@ pub(crate) fn directory_of_silent_hosts() -> ClientDirectory {
         read: |_| Err("nothing is read".to_owned()),
         clock: Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000))),
     });
-    let registered = Arc::new(FakeClients::default());
     ClientDirectory::new(registered, 10).with_documents(Arc::new(documents))
 }

@@ -1,18 +1,16 @@
 //! What a user consented to, page by page: first the decisions that are remembered, in the order of their clients' ids; then what
 //! else was granted and lives, newest first. A place in that is sealed: a page token cannot be made up.
 
-use std::sync::Arc;
-
 use sluice_commit::StoreError;
 use sluice_crypto::Purpose;
 use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use thiserror::Error;
 
+use super::grantee::{Grantee, grantees};
 use super::name::DecisionName;
 use super::repository::{DecisionPage, RememberedConsent};
 use super::service::ConsentService;
-use crate::client::Client;
 use crate::grant::{Grant, GrantClaims, GrantPage, Listed, MadeIn};
 
 /// The first byte of a sealed place: the id of a client follows, or that of a grant.
@@ -106,27 +104,6 @@ impl From<Grant> for ConsentEntry {
     }
 }
 
-/// The client of something that is listed.
-#[derive(Debug, Clone)]
-pub enum Grantee {
-    /// It is there.
-    Known(Arc<Client>),
-    /// The document that describes it cannot be had now.
-    Unreachable,
-    /// It was deleted.
-    Gone,
-}
-
-impl Grantee {
-    /// The client, as far as it is known.
-    pub fn client(&self) -> Option<&Client> {
-        match self {
-            Self::Known(client) => Some(client),
-            Self::Unreachable | Self::Gone => None,
-        }
-    }
-}
-
 impl ConsentService {
     /// A page of what a subject consented to.
     pub async fn list(&self, asked: &ListConsents) -> Result<ConsentPage, InvalidPageToken> {
@@ -139,23 +116,17 @@ impl ConsentService {
         let next = found.last().filter(|_| more).map(|last| self.seal_place(last));
         let mut entries = Vec::with_capacity(found.len());
         for one in found {
-            let entry = match one {
+            entries.push(match one {
                 Found::Decision(decision) => self.entry(decision).await?,
                 Found::Grant(grant) => ConsentEntry::from(grant),
-            };
-            let grantee = self.grantee(&entry.client).await?;
-            entries.push((entry, grantee));
+            });
         }
-        Ok(ConsentPage { entries, next })
-    }
-
-    /// What a client is, of which nothing can be told now, hides no other.
-    async fn grantee(&self, id: &ClientId) -> Result<Grantee, StoreError> {
-        match self.clients.find(id).await {
-            Ok(client) => Ok(client.map_or(Grantee::Gone, Grantee::Known)),
-            Err(why) if why.is_temporary() && self.clients.may_describe(id) => Ok(Grantee::Unreachable),
-            Err(why) => Err(why),
-        }
+        let grantees = grantees(&entries, &self.clients).await?;
+        let with_grantee = |entry: ConsentEntry| {
+            let grantee = grantees.get(&entry.client).cloned().unwrap_or(Grantee::Gone);
+            (entry, grantee)
+        };
+        Ok(ConsentPage { entries: entries.into_iter().map(with_grantee).collect(), next })
     }
 
     /// What a page shows, and one more if there is a next one.

@@ -1,15 +1,17 @@
 //! Consent: a remembered decision of a user about a client.
 //!
 //! [`repository`]: how decisions are found and forgotten. They are stored together with the grant they led to.
-//! [`service`]: what an administrator may do. [`listing`]: what a user consented to, page by page, remembered or not. [`name`]:
-//! what an entry of that is called.
+//! [`service`]: what an administrator may do. [`listing`]: what a user consented to, page by page, remembered or not;
+//! [`grantee`]: to whom. [`name`]: what an entry of that is called.
 
+pub mod grantee;
 pub mod listing;
 pub mod name;
 pub mod repository;
 pub mod service;
 
-pub use listing::{ConsentEntry, ConsentPage, Grantee, InvalidPageToken, ListConsents};
+pub use grantee::Grantee;
+pub use listing::{ConsentEntry, ConsentPage, InvalidPageToken, ListConsents};
 pub use name::DecisionName;
 pub use repository::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
 pub use service::{ConsentService, Revoke};

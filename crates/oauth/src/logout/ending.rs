@@ -66,6 +66,8 @@ const fn subject_of(which: &EndSessions) -> Option<&Subject> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use futures_util::FutureExt;
     use sluice_primitives::Lifetime;
 
@@ -101,7 +103,7 @@ mod tests {
         let took_part =
             EndedSession { session: one, subject: alice.clone(), clients: vec![client(document)] };
         let sessions = FakeSessions { participants: vec![took_part], ..FakeSessions::default() };
-        let clients = directory_of_silent_hosts();
+        let clients = directory_of_silent_hosts(Arc::default());
         let ending = Ending { sessions: &sessions, clients: &clients, issuer: "https://id.example" };
         let (which, now) = (EndSessions::Subject(alice), Timestamp::from_secs(1_000_000));
         let ended = ending.end(&which, now, now + Lifetime::hours(1)).now_or_never();
