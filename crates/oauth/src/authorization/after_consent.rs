@@ -202,15 +202,17 @@ fn parsed(text: Option<&str>) -> Option<Value> {
     text.and_then(|text| serde_json::from_str(text).ok())
 }
 
+/// The decision, if it is to be remembered. Where the page was skipped nobody decided anything, and what was decided before goes
+/// on for no longer.
 fn remembered(grant: &Grant, consent: &Consent) -> Option<RememberedConsent> {
-    let span = consent.remember?;
+    let span = consent.remember.filter(|_| !grant.claims.skipped)?;
     let made_in = Some(MadeIn::new(grant.id, grant.session));
     Some(RememberedConsent {
         subject: grant.subject.clone(),
         client: grant.client.clone(),
         scope: consent.scope.clone(),
         audience: consent.audience.clone(),
-        claims: GrantClaims { made_in, skipped: false, ..grant.claims.clone() },
+        claims: GrantClaims { made_in, ..grant.claims.clone() },
         decided_at: consent.accepted_at,
         expires_at: consent.accepted_at + span,
     })

@@ -12,6 +12,7 @@ on_both_stores! {
     a_remembered_decision_is_listed_until_it_ends,
     a_decision_without_end_is_listed_for_ever,
     logins_that_skipped_consent_are_not_listed,
+    a_page_that_is_skipped_renews_no_decision,
     clients_that_need_no_consent_are_not_listed,
     what_was_skipped_ends_with_its_decision,
     a_decision_is_revoked_by_its_id_with_or_without_its_grant,
@@ -143,10 +144,26 @@ async fn logins_that_skipped_consent_are_not_listed(backend: Backend) {
     sluice.node.stop().await;
 }
 
+/// However often it says that it is to be remembered.
+async fn a_page_that_is_skipped_renews_no_decision(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let for_an_hour = json!({"remember": true, "remember_for": 3600});
+    let first = Consented::new(&sluice, &client, &for_an_hour).await;
+    sluice.advance(Lifetime::minutes(59));
+    let again = Consented::new(&sluice, &client, &for_an_hour).await;
+    assert_eq!(again.request["skip"], true);
+    let all = listed(&sluice, "").await;
+    assert_eq!((all.len(), id(&all[0])), (1, id(&first.request)));
+    sluice.advance(Lifetime::minutes(1));
+    assert!(!is_skipped(&sluice, &client).await, "an hour after the decision");
+    sluice.node.stop().await;
+}
+
 async fn clients_that_need_no_consent_are_not_listed(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({"skip_consent": true})).await;
-    let login = Consented::new(&sluice, &client, &json!({})).await;
+    let login = Consented::new(&sluice, &client, &remembered()).await;
     assert_eq!(login.request["skip"], true);
     assert!(listed(&sluice, "").await.is_empty());
     revoke(&sluice, &format!("subject=alice&client={}", client.id)).await;
