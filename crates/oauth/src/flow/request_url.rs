@@ -5,11 +5,12 @@
 //! changed. Pages are shown what they need of it, and only the client itself can start again.
 //!
 //! An `id_token_hint` is shown to the pages of an administrator only: a way out may be a link on a page of this server, which
-//! whoever has the challenge is shown.
+//! whoever has the challenge is shown. Without it the `claims` name the user whom it named: whoever starts again does so for
+//! the same one.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sluice_protocol::{Prompt, ResponseType};
+use sluice_protocol::{ClaimsRequest, Prompt, ResponseType};
 use url::Url;
 
 use super::state::Request;
@@ -55,20 +56,21 @@ impl Request {
             query.append_pair("scope", self.scope.as_str());
         }
         if !self.is_protected() {
-            self.append_rest(&mut query);
+            self.append_rest(&mut query, id_token_hint);
             self.append_further(&mut query, id_token_hint);
         }
         query.at(config.issuer.endpoint("/oauth2/auth"))
     }
 
     /// What only the client needs.
-    fn append_rest(&self, query: &mut Query) {
+    fn append_rest(&self, query: &mut Query, id_token_hint: Option<&str>) {
         if self.response_mode != self.response_type.default_mode() {
             query.append_pair("response_mode", self.response_mode.as_str());
         }
         for audience in self.audience.as_slice() {
             query.append_pair("audience", audience);
         }
+        let claims = self.claims_beside(id_token_hint);
         let optional = [
             ("state", &self.state),
             ("nonce", &self.nonce),
@@ -76,7 +78,7 @@ impl Request {
             ("acr_values", &self.acr_values),
             ("ui_locales", &self.ui_locales),
             ("display", &self.display),
-            ("claims", &self.details.claims),
+            ("claims", &claims),
             ("authorization_details", &self.details.authorization_details),
         ];
         for (name, value) in optional {
@@ -97,6 +99,18 @@ impl Request {
         if self.prompt != Prompt::default() {
             query.append_pair("prompt", &prompt(self.prompt));
         }
+    }
+
+    /// The `claims` parameter, which names the user (OpenID Connect Core §5.5.1) if no `id_token_hint` does.
+    fn claims_beside(&self, id_token_hint: Option<&str>) -> Option<String> {
+        let asked = self.details.claims.as_deref();
+        let Some(subject) = self.hinted_subject.as_ref().filter(|_| id_token_hint.is_none()) else {
+            return asked.map(str::to_owned);
+        };
+        let mut claims = asked.and_then(|text| ClaimsRequest::parse(text).ok()).unwrap_or_default();
+        let named = claims.id_token.entry("sub".to_owned()).or_default().get_or_insert_default();
+        named.value = Some(subject.as_str().into());
+        Some(claims.to_json())
     }
 
     /// What this server only passes on.

@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use sluice_commit::StoreError;
 use sluice_crypto::digest::sha256;
 use sluice_primitives::{Clock, GrantId, SessionId, Timestamp};
-use sluice_protocol::{Prompt, Subject};
+use sluice_protocol::{ErrorCode, Prompt, Subject};
 use thiserror::Error;
 
 use super::accepting::{check_size, check_span, read_consent, rejection, span};
 use super::request_url::way_out;
 use super::sealed::{FlowError, FlowSealer};
-use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login, Request};
+use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login, Rejection, Request};
 use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
 use crate::config::Config;
 
@@ -177,8 +177,10 @@ impl FlowService {
         let subject: Subject = accept.subject.parse().map_err(|_| {
             FlowProblem::Invalid("The field `subject` must have 1 to 255 bytes and no control characters.")
         })?;
-        if let Some(login_again) = self.instead_of_skipping(&flow, &accept, &subject) {
-            return Ok(login_again);
+        if skipped_under(&flow, &accept).is_some_and(|known| known.subject != subject)
+            && let Some(elsewhere) = self.instead_of_skipping(&flow).await?
+        {
+            return Ok(elsewhere);
         }
         let login = self.read_login(&flow, subject, accept)?;
         let verifier = self.sealer.seal_login_verifier(&flow.accept(login)).await?;
@@ -248,22 +250,24 @@ impl FlowService {
         Ok(())
     }
 
-    /// The request again, for a login that is not skipped, where a page has another user than that of the session (so does
-    /// Hydra), and without an `id_token_hint`: that is not for the other user, whose login it would refuse. A request that
-    /// cannot be rebuilt so has no such address.
-    fn instead_of_skipping(
-        &self,
-        flow: &AwaitingLogin,
-        accept: &AcceptLogin,
-        subject: &Subject,
-    ) -> Option<String> {
+    /// Where the browser goes from a page that has another user than that of the session: to the request again, for a login
+    /// that is not skipped (so does Hydra). A client that names its user hears of no other (OpenID Connect Core §3.1.2.1). A
+    /// request that cannot be rebuilt so has no such address.
+    async fn instead_of_skipping(&self, flow: &AwaitingLogin) -> Result<Option<String>, FlowProblem> {
         let request = &flow.request;
-        let is_another = skipped_under(flow, accept).is_some_and(|known| known.subject != *subject);
+        if request.hinted_subject.is_some() {
+            let refused = Rejection {
+                error: ErrorCode::LoginRequired.as_str().to_owned(),
+                description: "Another user logged in than the request names.".to_owned(),
+            };
+            let verifier = self.sealer.seal_login_verifier(&flow.clone().reject(refused)).await?;
+            return Ok(Some(self.verifier_url("login_verifier", &verifier)));
+        }
         let is_rebuilt = !request.is_protected() && !request.details.device && !request.prompt.none;
-        (is_another && is_rebuilt).then(|| {
+        Ok(is_rebuilt.then(|| {
             let prompt = Prompt { login: true, ..request.prompt };
             Request { prompt, ..request.clone() }.rebuilt(&self.config, None)
-        })
+        }))
     }
 
     fn read_login(

@@ -73,6 +73,7 @@ async fn a_flow_that_starts_again_has_all_parameters_but_the_id_token(backend: B
     let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");
     let login = sluice.ask_json(Method::GET, &path, None, 200).await;
     assert_eq!(parameter(request_url(&login), "tenant"), "acme");
+    assert_eq!(login["oidc_context"]["id_token_hint_claims"]["sub"], "alice", "it is for the same user");
     sluice.node.stop().await;
 }
 
