@@ -13,6 +13,10 @@ use crate::logout::LogoutNotice;
 #[derive(Default)]
 pub(crate) struct FakeSessions {
     pub(crate) participants: Vec<EndedSession>,
+    /// Who joins them at their end.
+    pub(crate) late: Vec<(SessionId, SessionClient)>,
+    /// After how many ends the store fails.
+    pub(crate) fails_after: Option<usize>,
     /// What was put into the outbox at each end.
     pub(crate) ends: Mutex<Vec<Vec<LogoutNotice>>>,
 }
@@ -50,8 +54,10 @@ impl LoginSessionRepository for FakeSessions {
         _: Timestamp,
         notices: Vec<LogoutNotice>,
     ) -> Result<Vec<(SessionId, SessionClient)>, StoreError> {
-        self.ends.lock().push(notices);
-        Ok(Vec::new())
+        let mut ends = self.ends.lock();
+        ends.push(notices);
+        let fails = self.fails_after.is_some_and(|most| ends.len() > most);
+        if fails { Err(StoreError::Busy) } else { Ok(self.late.clone()) }
     }
 
     async fn purge_expired(&self, _: Timestamp, _: u32) -> Result<u64, StoreError> {

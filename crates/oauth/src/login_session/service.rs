@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluice_commit::StoreError;
 use sluice_primitives::{Clock, SessionId, Timestamp};
 use sluice_protocol::Subject;
-use sluice_token::{Marker, RevocationSet, Target};
+use sluice_token::RevocationSet;
 
 use super::repository::{EndSessions, LoginSession, LoginSessionRepository};
 use crate::client::ClientDirectory;
@@ -62,15 +62,12 @@ impl LoginSessionService {
     /// # Errors
     /// [`StoreError`] if the store cannot do it now.
     pub async fn end_at(&self, which: EndSessions, now: Timestamp) -> Result<(), StoreError> {
-        let expires_at = now + LONGEST_ACCESS_TOKEN;
-        let issuer = self.config.issuer.as_str();
-        let ending = Ending { sessions: &*self.sessions, clients: &self.clients, issuer };
-        ending.end(&which, now, expires_at).await?;
-        let target = match which {
-            EndSessions::One(session) => Target::Session(session),
-            EndSessions::Subject(subject) => Target::Subject(subject),
+        let ending = Ending {
+            sessions: &*self.sessions,
+            clients: &self.clients,
+            revocations: &self.revocations,
+            issuer: self.config.issuer.as_str(),
         };
-        self.revocations.apply(&Marker { target, at: now, expires_at });
-        Ok(())
+        ending.end(&which, now, now + LONGEST_ACCESS_TOKEN).await.map(drop)
     }
 }

@@ -3,22 +3,25 @@
 use sluice_commit::StoreError;
 use sluice_primitives::{SessionId, Timestamp};
 use sluice_protocol::Subject;
+use sluice_token::{Marker, RevocationSet, Target};
+use tracing::warn;
 use url::Url;
 
 use super::notice::notices_for;
 use crate::client::ClientDirectory;
 use crate::login_session::{EndSessions, EndedSession, LoginSessionRepository, SessionClient};
 
-/// Where sessions are, and who hears of their end.
+/// Where sessions are, what holds no longer with them, and who hears of their end.
 #[derive(Clone, Copy)]
 pub(crate) struct Ending<'a> {
     pub(crate) sessions: &'a dyn LoginSessionRepository,
     pub(crate) clients: &'a ClientDirectory,
+    pub(crate) revocations: &'a RevocationSet,
     pub(crate) issuer: &'a str,
 }
 
 impl Ending<'_> {
-    /// Ends sessions as of `now`; what their clients want to be loaded in frames.
+    /// Ends sessions as of `now`, with their tokens; what their clients want to be loaded in frames.
     pub(crate) async fn end(
         self,
         which: &EndSessions,
@@ -28,13 +31,36 @@ impl Ending<'_> {
         let before = self.sessions.participants(which).await?;
         let (notices, mut frames) = notices_for(&before, self.clients, self.issuer).await?;
         let ended = self.sessions.end(which.clone(), now, marker_expires_at, notices).await?;
-        let (notices, more) = notices_for(&late(which, &before, ended), self.clients, self.issuer).await?;
+        let marker = Marker { target: target_of(which), at: now, expires_at: marker_expires_at };
+        self.revocations.apply(&marker);
+        match self.tell(which, &late(which, &before, ended), &marker).await {
+            Ok(more) => frames.extend(more),
+            // The sessions are over: who would try once more finds nobody to be told.
+            Err(why) => warn!(error = %why, "clients that joined a session at its end were not told of it"),
+        }
+        Ok(frames)
+    }
+
+    /// Tells those who were late; what they want to be loaded in frames.
+    async fn tell(
+        self,
+        which: &EndSessions,
+        late: &[EndedSession],
+        marker: &Marker,
+    ) -> Result<Vec<Url>, StoreError> {
+        let (notices, frames) = notices_for(late, self.clients, self.issuer).await?;
         if !notices.is_empty() {
             // What has ended ends no more than once; what is new are the notices.
-            self.sessions.end(which.clone(), now, marker_expires_at, notices).await?;
+            self.sessions.end(which.clone(), marker.at, marker.expires_at, notices).await?;
         }
-        frames.extend(more);
         Ok(frames)
+    }
+}
+
+fn target_of(which: &EndSessions) -> Target {
+    match which {
+        EndSessions::One(session) => Target::Session(*session),
+        EndSessions::Subject(subject) => Target::Subject(subject.clone()),
     }
 }
 
@@ -103,13 +129,35 @@ mod tests {
         let took_part =
             EndedSession { session: one, subject: alice.clone(), clients: vec![client(document)] };
         let sessions = FakeSessions { participants: vec![took_part], ..FakeSessions::default() };
-        let clients = directory_of_silent_hosts(Arc::default());
-        let ending = Ending { sessions: &sessions, clients: &clients, issuer: "https://id.example" };
+        let (clients, revocations) = (directory_of_silent_hosts(Arc::default()), RevocationSet::default());
+        let issuer = "https://id.example";
+        let ending = Ending { sessions: &sessions, clients: &clients, revocations: &revocations, issuer };
         let (which, now) = (EndSessions::Subject(alice), Timestamp::from_secs(1_000_000));
         let ended = ending.end(&which, now, now + Lifetime::hours(1)).now_or_never();
         assert!(ended.expect("nobody is waited for").unwrap().is_empty());
         let ends = sessions.ends.lock();
         let told = ends.iter().flatten().map(|notice| (notice.client.as_str(), notice.uri.as_str()));
         assert_eq!(told.collect::<Vec<_>>(), [(document, document)], "where it listens is looked up later");
+    }
+
+    /// What comes after the end may fail or never come.
+    #[test]
+    fn this_node_knows_of_the_end_before_the_late_are_told() {
+        let alice: Subject = "alice".parse().unwrap();
+        let took_part =
+            EndedSession { session: SessionId::from_bytes([1; 16]), subject: alice.clone(), clients: vec![] };
+        let sessions = FakeSessions {
+            late: vec![(took_part.session, client("https://app.example/client.json"))],
+            participants: vec![took_part],
+            fails_after: Some(1),
+            ..FakeSessions::default()
+        };
+        let (clients, revocations) = (directory_of_silent_hosts(Arc::default()), RevocationSet::default());
+        let issuer = "https://id.example";
+        let ending = Ending { sessions: &sessions, clients: &clients, revocations: &revocations, issuer };
+        let (which, now) = (EndSessions::Subject(alice.clone()), Timestamp::from_secs(1_000_000));
+        let ended = ending.end(&which, now, now + Lifetime::hours(1)).now_or_never().unwrap();
+        assert!(ended.is_ok() && sessions.ends.lock().len() == 2, "{ended:?}");
+        assert!(revocations.covers_login(SessionId::from_bytes([1; 16]), &alice, now));
     }
 }

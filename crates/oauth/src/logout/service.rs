@@ -6,7 +6,7 @@ use sluice_commit::StoreError;
 use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Clock, GrantId, Rng, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Parameters, RedirectUri, Subject};
-use sluice_token::{Marker, RevocationSet, Target};
+use sluice_token::RevocationSet;
 use url::Url;
 
 use super::ending::Ending;
@@ -130,8 +130,9 @@ impl LogoutService {
             further: request.further,
         };
         if skip {
-            let own = self.own_session(&logout, browser).await?;
-            return self.end(&logout, own).await;
+            let own = self.own_session(&logout, browser).await?.map(|own| own.session);
+            let frames = self.end_both(logout.session, own).await?;
+            return Ok(self.done(&logout, frames, own));
         }
         let page = with_parameter(&self.config.pages.logout, "logout_challenge", &self.challenge(logout));
         Ok(LogoutStep::Confirm { page, binding })
@@ -190,14 +191,21 @@ impl LogoutService {
         if self.clock.now() >= expires_at {
             return Err(LogoutError::Verifier);
         }
-        // Before the verifier is spent: what fails now can be tried again.
         let own = self.own_session(&logout, browser).await?;
+        let began_later = own.as_ref().is_some_and(|own| own.authenticated_at > logout.requested_at);
+        let own = own.map(|own| own.session);
+        // Before the verifier is spent: what fails now can be tried again, and what is over can end twice. Only a session that
+        // began after the logout was asked for must not end by a verifier that was used before.
+        let mut frames = self.end_both(logout.session, own.filter(|_| !began_later)).await?;
         let hash = sluice_crypto::digest::sha256(logout.id.as_bytes());
         let first = self.replay.spend(ReplayKind::LogoutVerifier, hash, self.clock.now(), expires_at).await?;
         if !first {
             return Err(LogoutError::Verifier);
         }
-        self.end(&logout, own).await
+        if let Some(own) = own.filter(|own| began_later && *own != logout.session) {
+            frames.extend(self.end_session(own).await?);
+        }
+        Ok(self.done(&logout, frames, own))
     }
 
     /// Whether the browser's cookie names this session.
@@ -211,15 +219,20 @@ impl LogoutService {
 
     /// Ends the session that is named, and that of the browser if it is the same user's: who signs out here is not to be
     /// recognised by it a moment later (RP-Initiated Logout §2).
-    async fn end(&self, logout: &Logout, own: Option<SessionId>) -> Result<LogoutStep, LogoutError> {
-        let mut frames = self.end_session(logout.session).await?;
-        if let Some(own) = own.filter(|own| *own != logout.session) {
+    async fn end_both(&self, named: SessionId, own: Option<SessionId>) -> Result<Vec<Url>, LogoutError> {
+        let mut frames = self.end_session(named).await?;
+        if let Some(own) = own.filter(|own| *own != named) {
             frames.extend(self.end_session(own).await?);
         }
+        Ok(frames)
+    }
+
+    /// Where the browser goes when the sessions are over.
+    fn done(&self, logout: &Logout, frames: Vec<Url>, own: Option<SessionId>) -> LogoutStep {
         let target = logout.redirect_uri.as_ref().map(|uri| with_state(uri, logout.state.as_deref()));
         let continue_to =
             target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string));
-        Ok(LogoutStep::Done { frames, continue_to, ends_cookie: own.is_some() })
+        LogoutStep::Done { frames, continue_to, ends_cookie: own.is_some() }
     }
 
     /// The client that asked, unless the document that describes it cannot be had now: the logout goes on.
@@ -235,26 +248,27 @@ impl LogoutService {
         &self,
         logout: &Logout,
         browser: &Browser,
-    ) -> Result<Option<SessionId>, LogoutError> {
+    ) -> Result<Option<SessionCookie>, LogoutError> {
         let Some(own) = self.cookie(browser) else { return Ok(None) };
         if own.session == logout.session || own.subject == logout.subject {
-            return Ok(Some(own.session));
+            return Ok(Some(own));
         }
         // Of a session that is not kept only the client's name for the user is known.
         let client = self.client_of(logout).await?;
         let shown = client.and_then(|client| shown_subject(&client, &own.subject, &self.config));
-        Ok((shown.as_deref() == Some(logout.subject.as_str())).then_some(own.session))
+        Ok(Some(own).filter(|_| shown.as_deref() == Some(logout.subject.as_str())))
     }
 
     /// Ends one session, with its tokens; what its clients want to be loaded in frames.
     async fn end_session(&self, session: SessionId) -> Result<Vec<Url>, LogoutError> {
         let now = self.clock.now();
-        let expires_at = now + LONGEST_ACCESS_TOKEN;
-        let issuer = self.config.issuer.as_str();
-        let ending = Ending { sessions: &*self.sessions, clients: &self.clients, issuer };
-        let frames = ending.end(&EndSessions::One(session), now, expires_at).await?;
-        self.revocations.apply(&Marker { target: Target::Session(session), at: now, expires_at });
-        Ok(frames)
+        let ending = Ending {
+            sessions: &*self.sessions,
+            clients: &self.clients,
+            revocations: &self.revocations,
+            issuer: self.config.issuer.as_str(),
+        };
+        Ok(ending.end(&EndSessions::One(session), now, now + LONGEST_ACCESS_TOKEN).await?)
     }
 
     fn destination(&self, request: &LogoutRequest) -> Option<String> {

@@ -1,7 +1,17 @@
 //! Logout.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use sluice_commit::StoreError;
+use sluice_oauth::authorization::{Browser, SessionCookie};
+use sluice_oauth::flow::BindingKeys;
+use sluice_oauth::logout::{LogoutError, LogoutService, LogoutStep};
+use sluice_oauth::replay::{ReplayKind, ReplayRepository};
+use sluice_primitives::{Lifetime, OsRng, SessionId, Timestamp};
 
 use super::world::{ALICE, World, form};
 
@@ -28,4 +38,79 @@ async fn another_browser_cannot_sign_a_person_out() {
     assert_eq!(shown.status, StatusCode::BAD_REQUEST);
     let forged = form("/ui/logout", &[("logout_challenge", challenge), ("decision", "accept")]);
     assert_eq!(world.send(forged).await.status, StatusCode::BAD_REQUEST);
+}
+
+/// A store that is busy when something is spent for the first time.
+struct Busy {
+    store: Arc<dyn ReplayRepository>,
+    was_asked: AtomicBool,
+}
+
+#[async_trait]
+impl ReplayRepository for Busy {
+    async fn spend(
+        &self,
+        kind: ReplayKind,
+        id_hash: [u8; 32],
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        if !self.was_asked.swap(true, Ordering::SeqCst) {
+            return Err(StoreError::Busy);
+        }
+        self.store.spend(kind, id_hash, now, expires_at).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.store.purge_expired(now, limit).await
+    }
+}
+
+fn on_a_busy_store(logout: &LogoutService) -> LogoutService {
+    LogoutService {
+        config: Arc::clone(&logout.config),
+        clients: Arc::clone(&logout.clients),
+        sessions: Arc::clone(&logout.sessions),
+        replay: Arc::new(Busy { store: Arc::clone(&logout.replay), was_asked: AtomicBool::new(false) }),
+        keys: Arc::clone(&logout.keys),
+        sealer: Arc::clone(&logout.sealer),
+        revocations: Arc::clone(&logout.revocations),
+        clock: Arc::clone(&logout.clock),
+        rng: Arc::clone(&logout.rng),
+    }
+}
+
+/// The browser of somebody who signed in now.
+fn signed_in(world: &World, session: SessionId) -> Browser {
+    let subject = "alice".parse().unwrap();
+    let cookie = SessionCookie { session, subject, authenticated_at: world.now(), remembered: true };
+    Browser {
+        keys: BindingKeys(vec![world.key.clone()]),
+        session: Some(cookie.seal(&world.sealer, &OsRng)),
+        ..Browser::default()
+    }
+}
+
+#[tokio::test]
+async fn a_sign_out_that_failed_can_be_tried_again_and_ends_no_later_session() {
+    let world = World::new().await;
+    let logout = on_a_busy_store(&world.ui.logout);
+    let [first, later] = [1, 2].map(|number| SessionId::from_bytes([number; 16]));
+    let is_over = |session| {
+        logout.revocations.covers_login(session, &"alice".parse().unwrap(), world.now() - Lifetime::secs(1))
+    };
+    let browser = signed_in(&world, first);
+    world.clock.advance(Lifetime::secs(1));
+    let Ok(LogoutStep::Confirm { page, .. }) = logout.begin(b"", &browser).await else { panic!("confirm") };
+    let next = logout.accept(page.split_once("logout_challenge=").unwrap().1).await.unwrap();
+    let verifier = next.split_once("logout_verifier=").unwrap().1;
+    assert!(matches!(logout.finish(verifier, &browser).await, Err(LogoutError::Store(_))));
+    assert!(is_over(first), "the verifier is spent when the session is over");
+    let again = logout.finish(verifier, &browser).await;
+    assert!(matches!(again, Ok(LogoutStep::Done { ends_cookie: true, .. })), "{again:?}");
+    world.clock.advance(Lifetime::secs(1));
+    let browser = signed_in(&world, later);
+    world.clock.advance(Lifetime::secs(1));
+    assert!(matches!(logout.finish(verifier, &browser).await, Err(LogoutError::Verifier)));
+    assert!(!is_over(later));
 }
