@@ -1,5 +1,5 @@
-//! A client repository for the tests of this crate: no feed, no markers, and a gate that holds up reading. And hosts of
-//! documents that never answer.
+//! A client repository for the tests of this crate: no feed, no markers, and a gate that holds up reading. And hosts
+//! that have no documents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -111,25 +111,33 @@ impl ClientRepository for FakeClients {
     }
 }
 
-/// Hosts that are asked and never answer.
-struct Silence;
+/// Hosts without a document.
+enum Hosts {
+    /// They never answer.
+    Silent,
+    /// They say so.
+    Empty,
+}
 
 #[async_trait]
-impl DocumentSource for Silence {
+impl DocumentSource for Hosts {
     async fn document(&self, _: &Url) -> Result<FetchedDocument, DocumentError> {
-        std::future::pending().await
+        match self {
+            Self::Silent => std::future::pending().await,
+            Self::Empty => Err(DocumentError::Status(404)),
+        }
     }
 }
 
 #[async_trait]
-impl SectorSource for Silence {
+impl SectorSource for Hosts {
     async fn document(&self, _: &Url) -> Result<Vec<u8>, SectorNotFetched> {
         std::future::pending().await
     }
 }
 
 #[async_trait]
-impl SigningKeys for Silence {
+impl SigningKeys for Hosts {
     async fn ensure(&self, _: &str, _: SigningAlgorithm) -> Result<(), KeyError> {
         Ok(())
     }
@@ -137,14 +145,23 @@ impl SigningKeys for Silence {
 
 /// A directory of these clients, in which no host of a document answers.
 pub(crate) fn directory_of_silent_hosts(registered: Arc<FakeClients>) -> ClientDirectory {
-    let silence = Arc::new(Silence);
+    directory(registered, Hosts::Silent)
+}
+
+/// A directory of these clients, in which no host has a document.
+pub(crate) fn directory_of_empty_hosts(registered: Arc<FakeClients>) -> ClientDirectory {
+    directory(registered, Hosts::Empty)
+}
+
+fn directory(registered: Arc<FakeClients>, hosts: Hosts) -> ClientDirectory {
+    let hosts = Arc::new(hosts);
     let documents = MetadataDocuments::new(MetadataDocumentParts {
         policy: MetadataDocumentPolicy { enabled: true, allowed_hosts: Vec::new() },
         rules: RegistrationRules::default(),
         default_scope: String::new(),
-        source: silence.clone(),
-        sectors: silence.clone(),
-        keys: silence,
+        source: hosts.clone(),
+        sectors: hosts.clone(),
+        keys: hosts,
         read: |_| Err("nothing is read".to_owned()),
         clock: Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000))),
     });

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub enum Grantee {
     /// It is there.
     Known(Arc<Client>),
-    /// The document that describes it cannot be had now.
+    /// No document describes it now, or none that can be had: it may come back, and what it was granted is there.
     Unreachable,
     /// It was deleted.
     Gone,
@@ -64,9 +64,10 @@ pub(super) async fn grantees(
     let all = async {
         while let Some((found, id)) = answers.next().await {
             match found {
-                Ok(client) => {
-                    grantees.insert(id, client.map_or(Grantee::Gone, Grantee::Known));
+                Ok(Some(client)) => {
+                    grantees.insert(id, Grantee::Known(client));
                 }
+                Ok(None) => {}
                 Err(why) if why.is_temporary() => {}
                 Err(why) => return Err(why),
             }
@@ -85,7 +86,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::client::fake::{self, FakeClients, directory_of_silent_hosts};
+    use crate::client::fake::{self, FakeClients, directory_of_empty_hosts, directory_of_silent_hosts};
     use crate::grant::GrantClaims;
 
     fn entry(client: &str) -> ConsentEntry {
@@ -116,6 +117,14 @@ mod tests {
         assert_eq!((found.len(), registered.reads()), (2, 2));
         assert!(of(&found, "shop").client().is_some());
         assert!(matches!(of(&found, "gone"), Grantee::Gone));
+    }
+
+    /// Its host may show the document to its users, and none to this server, while nobody takes away what it was granted.
+    #[tokio::test]
+    async fn a_client_cannot_hide_by_its_document() {
+        let (clients, id) = (directory_of_empty_hosts(Arc::default()), "https://app.example/client.json");
+        let found = grantees(&[entry(id)], &clients).await.unwrap();
+        assert!(matches!(of(&found, id), Grantee::Unreachable));
     }
 
     #[tokio::test(start_paused = true)]
