@@ -11,7 +11,7 @@ const MOST: u32 = 30;
 /// How long a request counts.
 const WINDOW: Lifetime = Lifetime::minutes(1);
 
-/// Counts by host. Key: the host and its port. Bound: [`HOSTS`]; the longest unseen go first. Staleness: none, but every
+/// Counts by host. Key: the host, whatever its port. Bound: [`HOSTS`]; the longest unseen go first. Staleness: none, but every
 /// node counts for itself.
 pub(super) struct HostLimit {
     counts: Cache<String, (Timestamp, u32)>,

@@ -1,9 +1,11 @@
 //! Clients that nobody registered: their id is the URL of a document that says what they are
 //! (draft-ietf-oauth-client-id-metadata-document).
 //!
-//! `url`: which ids are such URLs. `source`: how documents are fetched. `host_limit`: how often. `read`: what they may say.
+//! `url`: which ids are such URLs. `source`: how documents are fetched. `host_limit`: how often; `places`: how many at
+//! once. `read`: what they may say.
 
 mod host_limit;
+mod places;
 mod read;
 mod source;
 mod url;
@@ -17,7 +19,6 @@ use sluice_commit::StoreError;
 use sluice_primitives::{Clock, Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 use thiserror::Error;
-use tokio::sync::Semaphore;
 use tracing::{debug, info};
 
 pub use source::{DocumentSource, FetchedDocument};
@@ -29,6 +30,7 @@ use crate::config::MetadataDocumentPolicy;
 use crate::keys::SigningKeys;
 use crate::sector::{self, SectorRefused, SectorSource};
 use host_limit::HostLimit;
+use places::Places;
 use read::Reader;
 
 /// Documents that are kept.
@@ -41,8 +43,10 @@ const LONGEST: Lifetime = Lifetime::hours(24);
 const USUAL: Lifetime = Lifetime::hours(1);
 /// How long an old one serves before its host is asked again.
 const AFTER_FAILURE: Lifetime = Lifetime::minutes(1);
-/// How many are fetched at once.
-const AT_ONCE: usize = 64;
+/// How many that are not known are fetched at once.
+const FIRST_AT_ONCE: usize = 48;
+/// How many that are known are fetched anew at once: nobody who names others takes these places.
+const ANEW_AT_ONCE: usize = 16;
 
 /// Why a document describes no client.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -120,7 +124,8 @@ pub struct MetadataDocuments {
     /// The last good ones, by the same key and bound: who asks and goes away does not take the old one along.
     last: Cache<ClientId, Arc<Kept>>,
     hosts: HostLimit,
-    fetching: Semaphore,
+    first: Places,
+    anew: Places,
 }
 
 struct Kept {
@@ -142,7 +147,8 @@ impl MetadataDocuments {
             known: Cache::new(CAPACITY),
             last: Cache::new(CAPACITY),
             hosts: HostLimit::new(),
-            fetching: Semaphore::new(AT_ONCE),
+            first: Places::new(FIRST_AT_ONCE),
+            anew: Places::new(ANEW_AT_ONCE),
         }
     }
 
@@ -236,15 +242,15 @@ impl MetadataDocuments {
         if !url::is_allowed(url, &self.policy.allowed_hosts) {
             return Err(DocumentError::Host);
         }
-        let _one = self.fetching.try_acquire().map_err(|_| DocumentError::Busy)?;
-        let host =
-            format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0));
-        if !is_known && !self.hosts.allows(&host, now) {
+        let host = host_of(url);
+        let places = if is_known { &self.anew } else { &self.first };
+        let _place = places.take(host).ok_or(DocumentError::Busy)?;
+        if !is_known && !self.hosts.allows(host, now) {
             return Err(DocumentError::Busy);
         }
         let kept = self.read(url, id, now).await?;
         if !is_known {
-            self.hosts.forgive(&host, now);
+            self.hosts.forgive(host, now);
         }
         Ok(kept)
     }
@@ -264,6 +270,11 @@ impl MetadataDocuments {
         let good_until = now + document.max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
         Ok(Kept { client: Arc::new(client), fetched_at: now, good_until })
     }
+}
+
+/// The host, without its port: who has one has all of them.
+fn host_of(url: &Url) -> &str {
+    url.host_str().unwrap_or_default().trim_end_matches('.')
 }
 
 impl fmt::Debug for MetadataDocuments {

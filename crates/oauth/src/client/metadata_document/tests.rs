@@ -13,6 +13,8 @@ use crate::keys::KeyError;
 use crate::sector::SectorNotFetched;
 
 const ID: &str = "https://app.example/client.json";
+/// A host that never answers.
+const SILENT: &str = "silent.example";
 
 /// Hands out answers, the last one again and again, and counts.
 #[derive(Default)]
@@ -23,8 +25,11 @@ struct Host {
 
 #[async_trait]
 impl DocumentSource for Host {
-    async fn document(&self, _: &Url) -> Result<FetchedDocument, DocumentError> {
+    async fn document(&self, url: &Url) -> Result<FetchedDocument, DocumentError> {
         *self.asked.lock() += 1;
+        if url.host_str() == Some(SILENT) {
+            std::future::pending::<()>().await;
+        }
         tokio::task::yield_now().await;
         let mut answers = self.answers.lock();
         if answers.len() > 1 { answers.pop_front().unwrap() } else { answers.front().cloned().unwrap() }
@@ -67,6 +72,11 @@ fn less(span: Lifetime, by: Lifetime) -> Lifetime {
 
 fn id() -> ClientId {
     ID.parse().unwrap()
+}
+
+/// All places, taken by others.
+fn all_of(places: &Places) -> Vec<places::Place<'_>> {
+    (0..).map_while(|other| places.take(&format!("{other}.example"))).collect()
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what a source answers")]
@@ -213,7 +223,7 @@ async fn a_document_that_cannot_be_had_now_is_not_one_that_is_not_there() {
     assert!(given.documents.find(&id()).await.unwrap().is_some());
 
     let given = self::given([answer(&json!({}))]);
-    let busy = given.documents.fetching.acquire_many(u32::try_from(AT_ONCE).unwrap()).await.unwrap();
+    let busy = all_of(&given.documents.first);
     assert!(given.documents.find(&id()).await.is_err_and(|why| why.is_temporary()));
     drop(busy);
     assert!(given.documents.find(&id()).await.unwrap().is_some());
@@ -279,11 +289,47 @@ async fn a_known_document_is_renewed_however_often_its_host_is_asked_for_others(
 }
 
 #[tokio::test]
+async fn a_known_document_is_renewed_while_too_many_others_are_fetched() {
+    let given = given([answer(&json!({}))]);
+    given.find().await.unwrap();
+    given.clock.advance(USUAL);
+    let _busy = all_of(&given.documents.first);
+    given.find().await.unwrap();
+    assert_eq!(given.asked(), 2);
+}
+
+/// Ports cost nothing to whoever has a host.
+#[tokio::test]
+async fn a_host_that_does_not_answer_takes_few_places_on_whatever_port() {
+    let given = given([answer(&json!({}))]);
+    let ask = |port: u16| {
+        let (documents, id) = (Arc::clone(&given.documents), format!("https://{SILENT}:{port}/client.json"));
+        Box::pin(async move { documents.find(&id.parse().unwrap()).await })
+    };
+    let mut waiting: Vec<_> = (1..=100).map(ask).collect();
+    let mut held = 0;
+    for one in &mut waiting {
+        held += usize::from(at_once(one).await.is_none());
+    }
+    assert_eq!(held, places::OF_A_HOST);
+    assert!(given.find().await.is_some(), "another host is asked");
+}
+
+#[tokio::test]
+async fn a_host_is_asked_no_more_often_on_many_ports() {
+    let given = given([Err(DocumentError::Status(404))]);
+    for port in 1..=100 {
+        drop(given.documents.find(&format!("https://app.example:{port}/client.json").parse().unwrap()).await);
+    }
+    assert_eq!(given.asked(), 30);
+}
+
+#[tokio::test]
 async fn an_old_document_serves_while_too_much_is_being_fetched() {
     let given = given([answer(&json!({}))]);
     given.find().await.unwrap();
     given.clock.advance(USUAL);
-    let busy = given.documents.fetching.acquire_many(u32::try_from(AT_ONCE).unwrap()).await.unwrap();
+    let busy = (all_of(&given.documents.first), all_of(&given.documents.anew));
     assert!(given.find().await.is_some());
     assert_eq!(given.asked(), 1);
     given.clock.advance(less(LONGEST, USUAL));
