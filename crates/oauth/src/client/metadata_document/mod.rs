@@ -218,7 +218,8 @@ impl MetadataDocuments {
     async fn renewed(&self, url: &Url, id: &ClientId) -> Result<Arc<Kept>, DocumentError> {
         let now = self.clock.now();
         let old = self.last.get(id).filter(|old| now < old.fetched_at + LONGEST);
-        let kept = match (self.fetch(url, id, old.is_some()).await, old) {
+        let fetched = self.fetch(url, id, old.as_deref()).await;
+        let kept = match (fetched, old) {
             (Err(why @ (DocumentError::Unreachable(_) | DocumentError::Busy)), Some(old)) => {
                 debug!(client.id = %id, reason = %why, "an old client metadata document serves on");
                 let good_until = now + AFTER_FAILURE;
@@ -237,8 +238,8 @@ impl MetadataDocuments {
 
     /// The document. One that is known is asked for now and then and not whenever anybody names a URL: it does not count
     /// against its host, so that nobody can keep it from being renewed.
-    async fn fetch(&self, url: &Url, id: &ClientId, is_known: bool) -> Result<Kept, DocumentError> {
-        let now = self.clock.now();
+    async fn fetch(&self, url: &Url, id: &ClientId, old: Option<&Kept>) -> Result<Kept, DocumentError> {
+        let (now, is_known) = (self.clock.now(), old.is_some());
         if !url::is_allowed(url, &self.policy.allowed_hosts) {
             return Err(DocumentError::Host);
         }
@@ -248,27 +249,44 @@ impl MetadataDocuments {
         if !is_known && !self.hosts.allows(host, now) {
             return Err(DocumentError::Busy);
         }
-        let kept = self.read(url, id, now).await?;
+        let document = self.source.document(url).await?;
+        let client = self.reader.client(id, &document.body, now)?;
+        self.check_sector(&client, old, now).await?;
+        let keys = service::make_keys(&*self.keys, &client).await;
+        keys.map_err(|why| DocumentError::Refused(why.to_string()))?;
         if !is_known {
             self.hosts.forgive(host, now);
         }
-        Ok(kept)
+        let good_until = now + document.max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
+        Ok(Kept { client: Arc::new(client), fetched_at: now, good_until })
     }
 
-    async fn read(&self, url: &Url, id: &ClientId, now: Timestamp) -> Result<Kept, DocumentError> {
-        let document = self.source.document(url).await?;
-        let client = self.reader.client(id, &document.body, now)?;
-        let refused = |why: &dyn fmt::Display| DocumentError::Refused(why.to_string());
-        sector::check(&client, &*self.sectors).await.map_err(|why| match why {
+    /// Holds a client against its sector identifier document. That counts against the host that is asked, whoever has the
+    /// other document; but not if the document that was good before named it, too.
+    async fn check_sector(
+        &self,
+        client: &Client,
+        old: Option<&Kept>,
+        now: Timestamp,
+    ) -> Result<(), DocumentError> {
+        let asked = client.sector_identifier_uri.as_deref();
+        let is_known = old.is_some_and(|old| old.client.sector_identifier_uri.as_deref() == asked);
+        let url = asked.filter(|_| !is_known).and_then(|uri| Url::parse(uri).ok());
+        let host = url.as_ref().map(host_of);
+        if host.is_some_and(|host| !self.hosts.allows(host, now)) {
+            return Err(DocumentError::Busy);
+        }
+        sector::check(client, &*self.sectors).await.map_err(|why| match why {
             RegistrationError::Sector(SectorRefused::NotFetched(why)) => {
                 DocumentError::Unreachable(why.to_string())
             }
-            RegistrationError::Sector(cause) => refused(&cause),
-            why => refused(&why),
+            RegistrationError::Sector(cause) => DocumentError::Refused(cause.to_string()),
+            why => DocumentError::Refused(why.to_string()),
         })?;
-        service::make_keys(&*self.keys, &client).await.map_err(|why| refused(&why))?;
-        let good_until = now + document.max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
-        Ok(Kept { client: Arc::new(client), fetched_at: now, good_until })
+        if let Some(host) = host {
+            self.hosts.forgive(host, now);
+        }
+        Ok(())
     }
 }
 

@@ -21,6 +21,8 @@ const SILENT: &str = "silent.example";
 struct Host {
     answers: Mutex<VecDeque<Result<FetchedDocument, DocumentError>>>,
     asked: Mutex<usize>,
+    /// What sector identifier documents say, and how often they were asked for.
+    sector: Mutex<(Option<&'static str>, usize)>,
 }
 
 #[async_trait]
@@ -39,7 +41,10 @@ impl DocumentSource for Host {
 #[async_trait]
 impl SectorSource for Host {
     async fn document(&self, _: &Url) -> Result<Vec<u8>, SectorNotFetched> {
-        Err(SectorNotFetched("nobody is there".to_owned()))
+        let mut sector = self.sector.lock();
+        sector.1 += 1;
+        let text = sector.0.ok_or_else(|| SectorNotFetched("nobody is there".to_owned()))?;
+        Ok(text.as_bytes().to_vec())
     }
 }
 
@@ -102,6 +107,7 @@ fn read(json: &[u8]) -> Result<ClientMetadata, String> {
         scope: text("scope"),
         token_endpoint_auth_method: text("token_endpoint_auth_method"),
         redirect_uris: list("redirect_uris"),
+        sector_identifier_uri: text("sector_identifier_uri"),
         grant_types: list("grant_types"),
         skip_consent: document["skip_consent"] == true,
         ..ClientMetadata::default()
@@ -313,6 +319,36 @@ async fn a_host_that_does_not_answer_takes_few_places_on_whatever_port() {
     }
     assert_eq!(held, places::OF_A_HOST);
     assert!(given.find().await.is_some(), "another host is asked");
+}
+
+const SECTOR: &str = "https://sector.example/uris.json";
+
+/// Whoever has many hosts makes no requests of this server a flood for another one.
+#[tokio::test]
+async fn the_host_of_a_sector_is_asked_as_seldom_as_that_of_a_document() {
+    let named = |number: usize| format!("https://app-{number}.example/client.json");
+    let document = |number| answer(&json!({"client_id": named(number), "sector_identifier_uri": SECTOR}));
+    let given = given((0..100).map(document));
+    for number in 0..100 {
+        assert!(given.documents.find(&named(number).parse().unwrap()).await.is_err());
+    }
+    assert_eq!((given.asked(), given.host.sector.lock().1), (100, 30));
+}
+
+/// §8, of sectors.
+#[tokio::test]
+async fn a_known_document_is_renewed_however_often_the_host_of_its_sector_is_asked_for_others() {
+    let given = given([answer(&json!({"sector_identifier_uri": SECTOR}))]);
+    given.host.sector.lock().0 = Some(r#"["https://app.example/cb"]"#);
+    given.find().await.unwrap();
+    given.clock.advance(USUAL);
+    let now = given.clock.now();
+    while given.documents.hosts.allows("sector.example", now) {}
+    given.find().await.unwrap();
+    assert_eq!((given.asked(), given.host.sector.lock().1), (2, 2));
+    given.clock.advance(USUAL);
+    given.host.sector.lock().0 = Some("[]");
+    assert!(given.find().await.is_none(), "it names the redirect URI no more");
 }
 
 #[tokio::test]
