@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
-use sluice_oauth::consent::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
+use sluice_oauth::consent::{ConsentRepository, DecisionName, DecisionPage, Forget, RememberedConsent};
 use sluice_oauth::grant::{Grant, GrantClaims, GrantPage, GrantRepository, Listed, MadeIn, Redemption};
 use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_token::Target;
@@ -201,6 +201,20 @@ pub async fn the_decisions_of_a_session_are_listed(fixture: &impl Fixture) {
     assert_eq!(clients(&*store, DecisionPage { session: Some(session), ..page(20) }).await, ["shop"]);
     let other = Some(given::session_id());
     assert!(clients(&*store, DecisionPage { session: other, ..page(20) }).await.is_empty());
+}
+
+/// Whether or not the grant of the flow is there; and only until another decision takes its place.
+pub async fn a_decision_is_found_by_the_flow_that_it_was_made_in(fixture: &impl Fixture) {
+    let (store, node) = (fixture.store(), fixture.second_node().await);
+    let (flow, session) = (given::grant_id(), given::session_id());
+    let decision = about("shop", (flow, session));
+    remember(&*store, decision.clone()).await;
+    remember(&*store, about("bank", (given::grant_id(), session))).await;
+    assert_eq!(node.made_in(flow).await.unwrap(), Some(DecisionName::of(&decision)));
+    assert_eq!(node.made_in(given::grant_id()).await.unwrap(), None);
+    let later = about("shop", (given::grant_id(), session));
+    remember(&*store, RememberedConsent { decided_at: given::at(11), ..later }).await;
+    assert_eq!(node.made_in(flow).await.unwrap(), None);
 }
 
 /// What was forgotten is in no list, and does not come back into it.

@@ -31,6 +31,7 @@ macro_rules! store_contract {
                 a_forgotten_decision_does_not_come_back,
                 decisions_are_listed_by_client_until_they_end,
                 the_decisions_of_a_session_are_listed,
+                a_decision_is_found_by_the_flow_that_it_was_made_in,
                 forgotten_decisions_are_not_listed,
                 a_grant_is_not_listed_beside_its_remembered_decision,
             }

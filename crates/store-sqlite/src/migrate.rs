@@ -36,6 +36,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "notices_by_client",
         sql: include_str!("migrations/0004_notices_by_client.sql"),
     },
+    Migration {
+        version: 5,
+        name: "consents_by_flow",
+        sql: include_str!("migrations/0005_consents_by_flow.sql"),
+    },
 ];
 
 struct Migration {

@@ -1,5 +1,4 @@
 //! What a remembered decision is called where the grant that it was stored with is gone: who decided about whom and when, sealed.
-//! Stores find decisions by nothing else.
 
 use serde::{Deserialize, Serialize};
 use sluice_crypto::digest::sha256;

@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_primitives::{SessionId, Timestamp};
+use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use sluice_token::{Marker, Target};
 
+use super::name::DecisionName;
 use crate::grant::GrantClaims;
 
 /// A decision that was to be remembered. One per subject and client: a later one replaces it.
@@ -80,6 +81,10 @@ pub trait ConsentRepository: Send + Sync {
 
     /// The decisions of a subject that hold at `now`, in the order of their clients' ids.
     async fn list(&self, page: DecisionPage) -> Result<Vec<RememberedConsent>, StoreError>;
+
+    /// The decision that was made in this flow, of which a login session was part, whether or not it still holds; none once
+    /// another has taken its place.
+    async fn made_in(&self, flow: GrantId) -> Result<Option<DecisionName>, StoreError>;
 
     /// Forgets decisions and revokes what was granted by them, or will be by flows under way: one marker for (subject,
     /// client), or without a client for all consents of the subject, however many there are. Grants whose consent was

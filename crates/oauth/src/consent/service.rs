@@ -12,12 +12,12 @@ use super::name::DecisionName;
 use super::repository::{ConsentRepository, Forget};
 use crate::client::ClientDirectory;
 use crate::config::LONGEST_ACCESS_TOKEN;
-use crate::grant::GrantRepository;
+use crate::grant::{Grant, GrantRepository};
 
 /// What is revoked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Revoke {
-    /// One grant. If the decision that it came of is remembered, that too.
+    /// One grant. If the decision that it came of is remembered, that too, also when the grant is gone.
     Grant(GrantId),
     /// A remembered decision, unless another has taken its place: all that the subject granted to the client.
     Decision(DecisionName),
@@ -68,12 +68,17 @@ impl ConsentService {
         let found = self.grants.find(grant).await?;
         self.grants.revoke(grant, now, expires_at).await?;
         self.revocations.apply(&Marker { target: Target::Grant(grant), at: now, expires_at });
-        if let Some(found) = found {
-            let (subject, client) = (found.subject, found.client);
-            self.forget_decision(DecisionName { subject, client, decided_at: found.consented_at }, now)
-                .await?;
+        let decision = match found {
+            Some(Grant { subject, client, consented_at: decided_at, .. }) => {
+                Some(DecisionName { subject, client, decided_at })
+            }
+            // A decision outlives the grant that it was stored with.
+            None => self.consents.made_in(grant).await?,
+        };
+        match decision {
+            Some(decision) => self.forget_decision(decision, now).await,
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// What came of it without asking again is in no list of its own, so all that the client was granted ends.

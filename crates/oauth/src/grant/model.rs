@@ -186,6 +186,7 @@ mod tests {
         let text = serde_json::to_string(&GrantClaims { made_in, acr, ..GrantClaims::default() }).unwrap();
         let begin = format!(r#"{{"made_in":{{"session":"{session}","grant":"{grant}"}},"acr""#);
         assert!(text.starts_with(&begin), "{text}");
+        assert_eq!(text.get(70..106), Some(grant.to_string().as_str()), "an index of both stores");
         let read: GrantClaims = serde_json::from_str(&text).unwrap();
         assert_eq!(read.made_in.map(|flow| (flow.grant(), flow.session())), Some((grant, Some(session))));
     }

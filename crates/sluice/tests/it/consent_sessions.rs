@@ -16,6 +16,7 @@ on_both_stores! {
     clients_that_need_no_consent_are_not_listed,
     what_was_skipped_ends_with_its_decision,
     a_decision_is_revoked_by_its_id_with_or_without_its_grant,
+    a_decision_is_revoked_by_the_id_of_its_request_when_its_tokens_are_gone,
     an_id_of_a_decision_revokes_no_later_one,
     a_list_goes_on_from_decisions_to_grants,
     the_consents_of_a_session_are_listed_without_their_tokens_too,
@@ -221,6 +222,22 @@ async fn a_decision_is_revoked_by_its_id_with_or_without_its_grant(backend: Back
         revoke(&sluice, "subject=alice&all=true").await;
     }
     sluice.ask_json(Method::DELETE, &format!("{CONSENTS}?consent_request_id=x"), None, 404).await;
+    sluice.node.stop().await;
+}
+
+/// A page may have kept what it was told.
+async fn a_decision_is_revoked_by_the_id_of_its_request_when_its_tokens_are_gone(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = without_refresh(&sluice).await;
+    let request = Consented::new(&sluice, &client, &remembered()).await.request;
+    let_tokens_end(&sluice).await;
+    assert!(is_skipped(&sluice, &client).await);
+    let by_request = format!("consent_request_id={}", id(&request));
+    revoke(&sluice, &by_request).await;
+    assert!(!is_skipped(&sluice, &client).await);
+    let later = Consented::new(&sluice, &client, &remembered()).await;
+    revoke(&sluice, &by_request).await;
+    assert!(later.is_active(&sluice).await && is_skipped(&sluice, &client).await, "another decision");
     sluice.node.stop().await;
 }
 

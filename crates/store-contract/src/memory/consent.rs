@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::consent::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
+use sluice_oauth::consent::{ConsentRepository, DecisionName, DecisionPage, Forget, RememberedConsent};
 use sluice_oauth::grant::{Grant, MadeIn};
-use sluice_primitives::{SessionId, Timestamp};
+use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::Target;
 
@@ -70,6 +70,15 @@ impl ConsentRepository for MemoryStore {
                 .take(limit)
                 .cloned()
                 .collect()
+        }))
+    }
+
+    async fn made_in(&self, flow: GrantId) -> Result<Option<DecisionName>, StoreError> {
+        let of_flow = |made_in: MadeIn| made_in.grant() == flow && made_in.session().is_some();
+        Ok(self.read(|data| {
+            let decision =
+                data.consents.values().find(|decision| decision.claims.made_in.is_some_and(of_flow));
+            decision.map(DecisionName::of)
         }))
     }
 

@@ -4,8 +4,8 @@ pub(crate) mod find;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::consent::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
-use sluice_primitives::{SessionId, Timestamp};
+use sluice_oauth::consent::{ConsentRepository, DecisionName, DecisionPage, Forget, RememberedConsent};
+use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 
 use crate::PostgresStore;
@@ -15,6 +15,7 @@ use crate::serial::Transaction;
 use find::Wanted;
 
 const LIST: &str = include_str!("list.sql");
+const MADE_IN: &str = include_str!("made_in.sql");
 const FORGET_ONE: &str = include_str!("forget_one.sql");
 const FORGET_ALL: &str = include_str!("forget_all.sql");
 
@@ -41,6 +42,17 @@ impl ConsentRepository for PostgresStore {
             decisions.push(find::read(row, (page.subject.clone(), client))?);
         }
         Ok(decisions)
+    }
+
+    async fn made_in(&self, flow: GrantId) -> Result<Option<DecisionName>, StoreError> {
+        let rows = self.read(MADE_IN, &[&flow.as_uuid()]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let unreadable = |cause: &dyn std::fmt::Display| Unreadable::new("consent", cause);
+        Ok(Some(DecisionName {
+            subject: column::<&str>(row, 0)?.parse().map_err(|cause| unreadable(&cause))?,
+            client: column::<&str>(row, 1)?.parse().map_err(|cause| unreadable(&cause))?,
+            decided_at: Timestamp::from_millis(column(row, 2)?),
+        }))
     }
 
     async fn forget(&self, forget: Forget) -> Result<(), StoreError> {

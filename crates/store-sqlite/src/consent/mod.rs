@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
-use sluice_oauth::consent::{ConsentRepository, DecisionPage, Forget, RememberedConsent};
-use sluice_primitives::Timestamp;
+use sluice_oauth::consent::{ConsentRepository, DecisionName, DecisionPage, Forget, RememberedConsent};
+use sluice_primitives::{GrantId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::Target;
 
@@ -16,6 +16,7 @@ use crate::writer::Write;
 const REMEMBER: &str = include_str!("remember.sql");
 const FIND: &str = include_str!("find.sql");
 const LIST: &str = include_str!("list.sql");
+const MADE_IN: &str = include_str!("made_in.sql");
 const FORGET_ONE: &str = include_str!("forget_one.sql");
 const FORGET_ALL: &str = include_str!("forget_all.sql");
 const FORGET_DELETED: &str = include_str!("forget_deleted.sql");
@@ -89,6 +90,19 @@ impl ConsentRepository for SqliteStore {
             let after = page.after.as_ref().map(ClientId::as_str);
             let values = params![page.subject.as_str(), session, after, page.now.as_millis(), page.limit];
             read.rows(LIST, values, decision)
+        })
+        .await
+    }
+
+    async fn made_in(&self, flow: GrantId) -> Result<Option<DecisionName>, StoreError> {
+        self.read(move |read| {
+            read.row(MADE_IN, [flow.to_string()], |row| {
+                Ok(DecisionName {
+                    subject: row::parsed(row, 0)?,
+                    client: row::parsed(row, 1)?,
+                    decided_at: row::time(row, 2)?,
+                })
+            })
         })
         .await
     }
