@@ -16,6 +16,7 @@ use tracing::warn;
 
 use super::hearing::Hearing;
 use super::janitor::Janitor;
+use super::steady_clock::SteadyClock;
 use super::stores::Repositories;
 
 /// How often expired rows are looked for.
@@ -56,7 +57,7 @@ impl Background {
     }
 
     /// Deletes what has expired, a little at a time.
-    pub(crate) fn tidy(&self, store: Arc<dyn Repositories>, clock: Arc<dyn Clock>) {
+    pub(crate) fn tidy(&self, store: Arc<dyn Repositories>, clock: Arc<SteadyClock>) {
         let janitor = Arc::new(Janitor::new(store, clock));
         self.every(JANITOR_EVERY, Late::IsCut, move || {
             let janitor = Arc::clone(&janitor);

@@ -1,9 +1,7 @@
 //! The janitor: deletes what has expired, a little at a time, and writes onto grants what wide markers say of them.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use parking_lot::Mutex;
 use sluice_commit::StoreError;
 use sluice_identity::mail::{CodeRepository, MailRepository};
 use sluice_identity::session::IdentitySessionRepository;
@@ -14,9 +12,10 @@ use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
 use sluice_oauth::trust::TrustedIssuerRepository;
-use sluice_primitives::{Clock, Lifetime, Timestamp};
+use sluice_primitives::{Lifetime, Timestamp};
 use tracing::warn;
 
+use super::steady_clock::SteadyClock;
 use super::stores::Repositories;
 
 /// How many rows one deletion takes at most.
@@ -29,55 +28,26 @@ const MOST_FAILURES: u32 = 20;
 const SWEEPS: usize = 100;
 /// How long a mail or a logout notice that was given up is kept for an operator to look into.
 const DEAD_LETTERS: Lifetime = Lifetime::hours(7 * 24);
-/// By how many milliseconds the time of day and the time that has passed may differ from one tick to the next: five minutes.
-const DRIFT: u64 = 5 * 60 * 1_000;
-/// So many ticks in a row must agree after a clock has jumped.
-const AGREEING: u32 = 2;
 
 /// A node's janitor.
 pub(crate) struct Janitor {
     store: Arc<dyn Repositories>,
-    clock: Arc<dyn Clock>,
-    steadiness: Mutex<Steadiness>,
-}
-
-/// Whether the time of day goes on as time passes. What a clock that has jumped ahead takes for expired would be gone for good.
-#[derive(Default)]
-struct Steadiness {
-    last: Option<(Timestamp, Instant)>,
-    /// How many ticks must agree yet.
-    wanted: u32,
-}
-
-impl Steadiness {
-    /// Notes both times; whether the time of day can be relied upon.
-    fn note(&mut self, day: Timestamp, moment: Instant) -> bool {
-        if let Some((day_before, before)) = self.last.replace((day, moment)) {
-            let passed = Lifetime::from(moment.saturating_duration_since(before)).as_millis();
-            let by_day = day.as_millis().saturating_sub(day_before.as_millis());
-            let has_jumped = by_day.abs_diff(passed) > DRIFT;
-            self.wanted = if has_jumped { AGREEING } else { self.wanted.saturating_sub(1) };
-        }
-        self.wanted == 0
-    }
+    clock: Arc<SteadyClock>,
 }
 
 impl Janitor {
     /// A janitor who has not begun.
-    pub(crate) fn new(store: Arc<dyn Repositories>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock, steadiness: Mutex::default() }
+    pub(crate) const fn new(store: Arc<dyn Repositories>, clock: Arc<SteadyClock>) -> Self {
+        Self { store, clock }
     }
 
     /// Tidies up, as a node does by itself: one sweep, and deletions as long as a round finds as much as it may take. Nothing while the time
-    /// of day jumps.
+    /// of day cannot be relied upon.
     pub(crate) async fn tick(&self) {
-        if !self.steadiness.lock().note(self.clock.now(), Instant::now()) {
-            warn!("nothing is deleted: the time of day has jumped, or the machine was suspended");
-            return;
-        }
+        let Some(now) = self.clock.now() else { return };
         let (mut kinds, mut failures) = (JanitorKinds::ALL, 0);
         for _ in 0..ROUNDS {
-            let round = janitor_round(&*self.store, self.clock.now(), (kinds, ROWS)).await;
+            let round = janitor_round(&*self.store, now, (kinds, ROWS)).await;
             if let Some(error) = round.failed {
                 failures += 1;
                 warn!(%error, "not all that has expired could be deleted");
@@ -164,26 +134,7 @@ impl Round {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-
-    #[test]
-    fn after_a_clock_has_jumped_two_ticks_must_agree() {
-        let (began, mut steadiness) = (Instant::now(), Steadiness::default());
-        let mut tick = |minutes: u64, by_day: u32| {
-            let moment = began + Duration::from_mins(minutes);
-            steadiness.note(Timestamp::from_secs(1_000_000) + Lifetime::minutes(by_day), moment)
-        };
-        assert!(tick(0, 100) && tick(1, 101) && tick(2, 104), "clocks are set right by some minutes");
-        assert!(!tick(3, 1_000), "ahead");
-        assert!(!tick(4, 1_001));
-        assert!(tick(5, 1_002));
-        assert!(!tick(6, 106), "and back");
-        assert!(!tick(7, 1_000));
-        assert!(!tick(8, 1_001));
-        assert!(tick(9, 1_002));
-    }
 
     #[test]
     fn a_round_goes_on_after_a_failure_and_tells_the_first() {

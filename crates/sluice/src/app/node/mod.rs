@@ -23,6 +23,7 @@ use super::gateway::{self, RunningGateway};
 use super::opening::{key_material, open};
 use super::required_secrets::RequiredSecrets;
 use super::services::{Foundation, Services};
+use super::steady_clock::SteadyClock;
 use super::stores::{StartError, Stores};
 use crate::cli::Listeners;
 use crate::config::Settings;
@@ -208,8 +209,9 @@ impl Node {
     fn work(&self) {
         let background = Background { tasks: self.tasks.clone(), shutdown: self.shutdown.clone() };
         let (services, clock) = (&self.services, &self.clock);
+        let steady = Arc::new(SteadyClock::new(Arc::clone(clock)));
         background.follow_feed(Arc::clone(&services.hearing));
-        background.tidy(self.stores.repositories(), Arc::clone(clock));
+        background.tidy(self.stores.repositories(), Arc::clone(&steady));
         background.deliver_logouts(Arc::clone(&services.delivery));
         if let Some(delivery) = &services.people.delivery {
             background.deliver_mails(Arc::clone(delivery));

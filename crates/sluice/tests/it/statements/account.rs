@@ -28,7 +28,7 @@ const BACKGROUND: &[&str] = &[
     "SET jit",
 ];
 /// How often it is counted. What comes in one of these stretches and not in another is not of what is done there: a server looks
-/// for expired rows when it starts and once a minute.
+/// for expired rows once a minute.
 const STRETCHES: usize = 3;
 
 /// How many statements of which kind.
