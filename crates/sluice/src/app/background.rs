@@ -9,7 +9,6 @@ use sluice_identity::hardening::HardeningWorker;
 use sluice_identity::mail::MailDelivery;
 use sluice_oauth::keys::KeyRotation;
 use sluice_oauth::logout::LogoutDelivery;
-use sluice_primitives::Clock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
@@ -99,14 +98,10 @@ impl Background {
     }
 
     /// Leads signing keys through their life: announced, active, retiring, gone.
-    pub(crate) fn rotate_keys(&self, rotation: Arc<KeyRotation>, clock: Arc<dyn Clock>) {
+    pub(crate) fn rotate_keys(&self, rotation: Arc<KeyRotation>, clock: Arc<SteadyClock>) {
         self.every(KEYS_EVERY, Late::IsCut, move || {
             let (rotation, clock) = (Arc::clone(&rotation), Arc::clone(&clock));
-            async move {
-                if let Err(error) = rotation.round(clock.now()).await {
-                    warn!(%error, "signing keys could not be rotated");
-                }
-            }
+            async move { rotate(&rotation, &clock).await }
         });
     }
 
@@ -124,6 +119,15 @@ impl Background {
                 finish(&shutdown, work(), &late).await;
             }
         });
+    }
+}
+
+/// A round of the rotation, if the time of day can be relied upon: a key that is taken for over is gone for all nodes, and what it signed
+/// with it. Who signs and who retires follows from the time also where no round writes it down.
+async fn rotate(rotation: &KeyRotation, clock: &SteadyClock) {
+    let Some(now) = clock.now() else { return };
+    if let Err(error) = rotation.round(now).await {
+        warn!(%error, "signing keys could not be rotated");
     }
 }
 
@@ -153,5 +157,53 @@ async fn finish(shutdown: &CancellationToken, work: impl Future<Output = ()> + S
             delivery.stop();
             work.await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_crypto::Sealer;
+    use sluice_oauth::keys::{ID_TOKEN_SET, KeyRepository, KeyRing, RingOptions, RotationPolicy};
+    use sluice_primitives::{Lifetime, ManualClock, NetworkId, NodeId, OsRng, Secret, Timestamp};
+    use sluice_store_sqlite::{SqlitePath, SqliteStore, StoreOptions};
+
+    use super::*;
+
+    const START: Timestamp = Timestamp::from_secs(1_750_000_000);
+    const POLICY: RotationPolicy = RotationPolicy {
+        every: Some(Lifetime::hours(90 * 24)),
+        announce_for: Lifetime::hours(2),
+        retire_after: Lifetime::hours(32 * 24),
+    };
+
+    async fn store(clock: &Arc<ManualClock>) -> Arc<SqliteStore> {
+        let options = StoreOptions::new(NodeId::generate(START, &OsRng), clock.clone(), Arc::new(OsRng));
+        let store = SqliteStore::open(SqlitePath::Temporary, options).await.unwrap();
+        store.migrate_up().await.unwrap();
+        Arc::new(store)
+    }
+
+    async fn rotation(store: &Arc<SqliteStore>, clock: &Arc<ManualClock>) -> KeyRotation {
+        let secrets = [Secret::new(b"a secret".to_vec())];
+        let at_rest = Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets));
+        let options = RingOptions { rotation: POLICY, ..RingOptions::default() };
+        let ring = KeyRing::start_with(store.clone(), at_rest, Arc::new(OsRng), clock.clone(), options);
+        KeyRotation::new(ring.await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn signing_keys_stay_as_they_are_while_the_time_of_day_jumps() {
+        let clock = Arc::new(ManualClock::at(START));
+        let store = store(&clock).await;
+        let rotation = rotation(&store, &clock).await;
+        let at_first = store.set(ID_TOKEN_SET).await.unwrap();
+        let steady = SteadyClock::proven(clock.clone());
+        clock.advance(Lifetime::hours(91 * 24));
+        rotate(&rotation, &steady).await;
+        assert_eq!(store.set(ID_TOKEN_SET).await.unwrap(), at_first, "ahead");
+        rotate(&rotation, &SteadyClock::new(clock.clone())).await;
+        assert_eq!(store.set(ID_TOKEN_SET).await.unwrap(), at_first, "after a start, who knows?");
+        rotate(&rotation, &SteadyClock::proven(clock)).await;
+        assert_eq!(store.set(ID_TOKEN_SET).await.unwrap().len(), 2 * at_first.len(), "successors");
     }
 }

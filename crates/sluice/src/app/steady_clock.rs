@@ -14,7 +14,7 @@ const STEADY_FOR: Duration = Duration::from_secs(100);
 
 /// Tells the time of day only once that has gone on as time passes for about two minutes, from the start or from when it jumped: what a
 /// clock that is wrong takes for expired would be gone for good, for all nodes. Those of a node who delete share one, and ask about once a
-/// minute.
+/// minute each.
 pub(crate) struct SteadyClock {
     clock: Arc<dyn Clock>,
     seen: Mutex<Seen>,
@@ -33,6 +33,15 @@ impl SteadyClock {
         Self { clock, seen: Mutex::default() }
     }
 
+    /// A clock that has gone on steadily for long enough.
+    #[cfg(test)]
+    pub(crate) fn proven(clock: Arc<dyn Clock>) -> Self {
+        let steady = Self::new(clock);
+        let now = Instant::now();
+        let seen = Seen { last: Some((steady.clock.now(), now)), steady_since: now.checked_sub(STEADY_FOR) };
+        Self { seen: Mutex::new(seen), ..steady }
+    }
+
     /// The time of day, if it can be relied upon.
     pub(crate) fn now(&self) -> Option<Timestamp> {
         self.at(Instant::now())
@@ -44,7 +53,7 @@ impl SteadyClock {
         let last = seen.last.replace((day, moment));
         if last.is_some_and(|last| has_jumped(last, (day, moment))) {
             warn!(
-                "the time of day has jumped, or the machine was suspended: nothing is deleted until it has gone on steadily for two minutes"
+                "the time of day has jumped, or the machine was suspended: nothing is deleted, and no signing key moves on, until it has gone on steadily for two minutes"
             );
             seen.steady_since = None;
         }

@@ -208,8 +208,7 @@ impl Node {
 
     fn work(&self) {
         let background = Background { tasks: self.tasks.clone(), shutdown: self.shutdown.clone() };
-        let (services, clock) = (&self.services, &self.clock);
-        let steady = Arc::new(SteadyClock::new(Arc::clone(clock)));
+        let (services, steady) = (&self.services, Arc::new(SteadyClock::new(Arc::clone(&self.clock))));
         background.follow_feed(Arc::clone(&services.hearing));
         background.tidy(self.stores.repositories(), Arc::clone(&steady));
         background.deliver_logouts(Arc::clone(&services.delivery));
@@ -220,6 +219,6 @@ impl Node {
             background.harden(Arc::clone(&services.people.hardening));
         }
         let rotation = Arc::new(KeyRotation::new(Arc::clone(&services.ring)));
-        background.rotate_keys(rotation, Arc::clone(clock));
+        background.rotate_keys(rotation, steady);
     }
 }
