@@ -22,8 +22,6 @@ use super::stores::Repositories;
 const ROWS: u32 = 1_000;
 /// How many rounds follow each other at most.
 const ROUNDS: usize = 1_000;
-/// After so many rounds in which something failed it waits for the next tick.
-const MOST_FAILURES: u32 = 20;
 /// How often a sweep goes on in one round at most.
 const SWEEPS: usize = 100;
 /// How long a mail or a logout notice that was given up is kept for an operator to look into.
@@ -41,65 +39,117 @@ impl Janitor {
         Self { store, clock }
     }
 
-    /// Tidies up, as a node does by itself: one sweep, and deletions as long as a round finds as much as it may take. Nothing while the time
-    /// of day cannot be relied upon.
+    /// Tidies up, as a node does by itself. Nothing while the time of day cannot be relied upon.
     pub(crate) async fn tick(&self) {
-        let Some(now) = self.clock.now() else { return };
-        let (mut kinds, mut failures) = (JanitorKinds::ALL, 0);
-        for _ in 0..ROUNDS {
-            let round = janitor_round(&*self.store, now, (kinds, ROWS)).await;
-            if let Some(error) = round.failed {
-                failures += 1;
-                warn!(%error, "not all that has expired could be deleted");
-            }
-            // One kind that fails keeps no other from being deleted; a store that is away fails in all of them.
-            if round.deleted < u64::from(ROWS) || failures >= MOST_FAILURES {
-                break;
-            }
-            kinds.markers = false;
+        if let Some(now) = self.clock.now() {
+            tidy(&*self.store, now, ROWS).await;
+        }
+    }
+}
+
+/// One sweep, and deletions: a kind goes round again as long as a round finds as many of it as it may take. Another one does not: to find
+/// nothing in a large table takes long. What fails waits for the next tick.
+async fn tidy(store: &dyn Repositories, now: Timestamp, rows: u32) {
+    let mut kinds = JanitorKind::ALL.to_vec();
+    for _ in 0..ROUNDS {
+        let round = janitor_round(store, now, (&kinds, rows)).await;
+        if let Some(error) = round.failed {
+            warn!(%error, "not all that has expired could be deleted");
+        }
+        kinds = round.full;
+        if kinds.is_empty() {
+            break;
         }
     }
 }
 
 /// What the janitor looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct JanitorKinds {
+pub(crate) enum JanitorKind {
     /// Grants that wide markers cover, and markers that have said all they had to say.
-    pub(crate) markers: bool,
-    /// Grants, sessions and trust in issuers.
-    pub(crate) grants: bool,
-    /// Parked flows, spent ids, the codes of devices and mails, and mails and notices that are not sent any more.
-    pub(crate) flows: bool,
+    Markers,
+    /// Grants.
+    Grants,
+    /// Sessions of browsers.
+    LoginSessions,
+    /// Trust in issuers.
+    TrustedIssuers,
+    /// Sessions of the identity API.
+    IdentitySessions,
+    /// Parked flows.
+    ParkedFlows,
+    /// Codes of devices.
+    DeviceCodes,
+    /// Ids that may be used once.
+    SpentIds,
+    /// Codes of mails.
+    MailCodes,
+    /// Mails that are not sent any more.
+    Mails,
+    /// Logout notices that are not sent any more.
+    Notices,
 }
 
-impl JanitorKinds {
+impl JanitorKind {
     /// Everything.
-    pub(crate) const ALL: Self = Self { markers: true, grants: true, flows: true };
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Markers,
+        Self::Grants,
+        Self::LoginSessions,
+        Self::TrustedIssuers,
+        Self::IdentitySessions,
+        Self::ParkedFlows,
+        Self::DeviceCodes,
+        Self::SpentIds,
+        Self::MailCodes,
+        Self::Mails,
+        Self::Notices,
+    ];
+
+    /// Whether it is what tokens and sessions come from, and not what is on its way.
+    pub(crate) const fn is_lasting(self) -> bool {
+        match self {
+            Self::Markers
+            | Self::Grants
+            | Self::LoginSessions
+            | Self::TrustedIssuers
+            | Self::IdentitySessions => true,
+            Self::ParkedFlows
+            | Self::DeviceCodes
+            | Self::SpentIds
+            | Self::MailCodes
+            | Self::Mails
+            | Self::Notices => false,
+        }
+    }
+
+    /// Deletes at most `limit` rows; how many it was.
+    async fn purge(self, store: &dyn Repositories, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        match self {
+            Self::Markers => sweep(store, before, limit).await,
+            Self::Grants => GrantRepository::purge_expired(store, before, limit).await,
+            Self::LoginSessions => LoginSessionRepository::purge_expired(store, before, limit).await,
+            Self::TrustedIssuers => TrustedIssuerRepository::purge_expired(store, before, limit).await,
+            Self::IdentitySessions => IdentitySessionRepository::purge_expired(store, before, limit).await,
+            Self::ParkedFlows => ParkedFlowRepository::purge_expired(store, before, limit).await,
+            Self::DeviceCodes => DeviceCodeRepository::purge_expired(store, before, limit).await,
+            Self::SpentIds => ReplayRepository::purge_expired(store, before, limit).await,
+            Self::MailCodes => CodeRepository::purge_expired(store, before, limit).await,
+            Self::Mails => MailRepository::purge_mails(store, before - DEAD_LETTERS, limit).await,
+            Self::Notices => OutboxRepository::purge_notices(store, before - DEAD_LETTERS, limit).await,
+        }
+    }
 }
 
 /// One round of the janitor: deletes at most `limit` rows of each kind that expired before `before`. What fails keeps it from no other kind.
 pub(crate) async fn janitor_round(
     store: &dyn Repositories,
     before: Timestamp,
-    (kinds, limit): (JanitorKinds, u32),
+    (kinds, limit): (&[JanitorKind], u32),
 ) -> Round {
     let mut round = Round::default();
-    if kinds.markers {
-        round.note(sweep(store, before, limit).await);
-    }
-    if kinds.grants {
-        round.note(GrantRepository::purge_expired(store, before, limit).await);
-        round.note(LoginSessionRepository::purge_expired(store, before, limit).await);
-        round.note(TrustedIssuerRepository::purge_expired(store, before, limit).await);
-        round.note(IdentitySessionRepository::purge_expired(store, before, limit).await);
-    }
-    if kinds.flows {
-        round.note(ParkedFlowRepository::purge_expired(store, before, limit).await);
-        round.note(DeviceCodeRepository::purge_expired(store, before, limit).await);
-        round.note(ReplayRepository::purge_expired(store, before, limit).await);
-        round.note(CodeRepository::purge_expired(store, before, limit).await);
-        round.note(MailRepository::purge_mails(store, before - DEAD_LETTERS, limit).await);
-        round.note(OutboxRepository::purge_notices(store, before - DEAD_LETTERS, limit).await);
+    for kind in kinds {
+        round.note(*kind, limit, kind.purge(store, before, limit).await);
     }
     round
 }
@@ -119,14 +169,21 @@ async fn sweep(store: &dyn Repositories, now: Timestamp, limit: u32) -> Result<u
 pub(crate) struct Round {
     /// How many rows.
     pub(crate) deleted: u64,
+    /// Of which kinds it was as many as may be: there may be more.
+    pub(crate) full: Vec<JanitorKind>,
     /// What failed first.
     pub(crate) failed: Option<StoreError>,
 }
 
 impl Round {
-    fn note(&mut self, outcome: Result<u64, StoreError>) {
+    fn note(&mut self, kind: JanitorKind, limit: u32, outcome: Result<u64, StoreError>) {
         match outcome {
-            Ok(deleted) => self.deleted += deleted,
+            Ok(deleted) => {
+                self.deleted += deleted;
+                if deleted >= u64::from(limit) {
+                    self.full.push(kind);
+                }
+            }
             Err(error) => self.failed = self.failed.take().or(Some(error)),
         }
     }
@@ -134,16 +191,50 @@ impl Round {
 
 #[cfg(test)]
 mod tests {
+    use sluice_oauth::replay::ReplayKind;
+    use sluice_primitives::{ManualClock, NodeId, OsRng};
+    use sluice_store_sqlite::{SqlitePath, SqliteStore, StoreOptions};
+
     use super::*;
+
+    const START: Timestamp = Timestamp::from_secs(1_750_000_000);
+
+    /// A store in which so many ids have been spent for a minute.
+    async fn store(spent: u8) -> Arc<SqliteStore> {
+        let clock = Arc::new(ManualClock::at(START));
+        let options = StoreOptions::new(NodeId::generate(START, &OsRng), clock, Arc::new(OsRng));
+        let store = Arc::new(SqliteStore::open(SqlitePath::Temporary, options).await.unwrap());
+        store.migrate_up().await.unwrap();
+        for id in 0..spent {
+            store.spend(ReplayKind::DpopProof, [id; 32], START, START + Lifetime::minutes(1)).await.unwrap();
+        }
+        store
+    }
+
+    #[tokio::test]
+    async fn only_what_there_may_be_more_of_goes_round_again() {
+        let (store, later) = (store(3).await, START + Lifetime::hours(1));
+        let round = janitor_round(&*store, later, (&JanitorKind::ALL, 2)).await;
+        assert_eq!((round.deleted, round.full), (2, vec![JanitorKind::SpentIds]));
+        let round = janitor_round(&*store, later, (&[JanitorKind::SpentIds], 2)).await;
+        assert_eq!((round.deleted, round.full), (1, Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn rounds_follow_each_other_until_nothing_is_left() {
+        let (store, later) = (store(7).await, START + Lifetime::hours(1));
+        tidy(&*store, later, 2).await;
+        assert_eq!(ReplayRepository::purge_expired(&*store, later, 10).await.unwrap(), 0);
+    }
 
     #[test]
     fn a_round_goes_on_after_a_failure_and_tells_the_first() {
         let mut round = Round::default();
         let outcomes = [Ok(3), Err(StoreError::Busy), Ok(4), Err(StoreError::Unavailable(None))];
         for outcome in outcomes {
-            round.note(outcome);
+            round.note(JanitorKind::Grants, 4, outcome);
         }
-        assert_eq!(round.deleted, 7);
+        assert_eq!((round.deleted, round.full), (7, vec![JanitorKind::Grants]));
         assert!(matches!(round.failed, Some(StoreError::Busy)));
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use sluice_primitives::Lifetime;
 
 use super::{database, fail, print};
-use crate::app::{JanitorKinds, Round, janitor_round};
+use crate::app::{JanitorKind, Round, janitor_round};
 use crate::cli::{Console, Exit, JanitorCommand};
 
 /// A round looks at a part of a large table: so many that find nothing have seen a table of ten million rows from end to end.
@@ -28,12 +28,13 @@ pub(crate) async fn run(
     let (mut deleted, mut quiet_rounds) = (0_u64, 0);
     let work = janitor.work();
     let grants = work.tokens || work.grants;
-    let kinds = JanitorKinds { markers: grants, grants, flows: work.requests };
+    let is_wanted = |kind: &JanitorKind| if kind.is_lasting() { grants } else { work.requests };
+    let kinds: Vec<_> = JanitorKind::ALL.into_iter().filter(is_wanted).collect();
     let kept = janitor.keep_if_younger.map(Lifetime::from).unwrap_or_default();
     // What expires meanwhile is left to others: this is to end.
     let before = console.clock.now() - kept;
     let exit = loop {
-        match janitor_round(&*store, before, (kinds, janitor.batch_size.max(1))).await {
+        match janitor_round(&*store, before, (&kinds, janitor.batch_size.max(1))).await {
             Round { failed: Some(error), .. } => break fail(console, &error),
             Round { deleted: 0, .. } => quiet_rounds += 1,
             Round { deleted: rows, .. } => (deleted, quiet_rounds) = (deleted + rows, 0),

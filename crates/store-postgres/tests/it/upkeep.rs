@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use sluice_oauth::consent::{ConsentRepository, Forget};
+use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::replay::{ReplayKind, ReplayRepository};
 use sluice_primitives::{NodeId, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
@@ -52,6 +54,46 @@ async fn notices_are_found_by_client_and_counted_by_index() {
     assert_eq!(depth.matches("Index Only Scan").count(), 2, "{depth}");
     let purge = plan(&client, include_str!("../../src/outbox/purge.sql"), "0,10").await;
     assert!(purge.contains("outbox_due") && purge.contains("outbox_pkey"), "{purge}");
+}
+
+#[tokio::test]
+async fn what_has_expired_is_found_by_time_and_deleted_by_its_key() {
+    let (_fixture, client) = planner().await;
+    let statements = [
+        ("replay", include_str!("../../src/replay/purge_expired.sql"), "replay_pkey"),
+        ("mail_code", include_str!("../../src/mail_code/purge_expired.sql"), "mail_code_pkey"),
+        ("device_code", include_str!("../../src/device/purge_expired.sql"), "device_code_pkey"),
+        ("parked_flow", include_str!("../../src/parked_flow/purge_expired.sql"), "parked_flow_pkey"),
+        ("trusted_issuer", include_str!("../../src/trust/purge_expired.sql"), "trusted_issuer_id"),
+    ];
+    for (table, sql, key) in statements {
+        let plan = plan(&client, sql, "0,10").await;
+        assert!(plan.contains(&format!("{table}_expiry")) && plan.contains(key), "{plan}");
+    }
+}
+
+/// All nodes delete what has expired: who finds a row taken by another goes on with the next ones.
+#[tokio::test]
+async fn who_deletes_what_has_expired_waits_for_nobody() {
+    let fixture = PostgresFixture::start().await;
+    let (store, other) = (fixture.store(), connection(fixture.dsn()).await);
+    for _ in 0..3 {
+        let hash = given::random_hash();
+        assert!(store.spend(ReplayKind::DpopProof, hash, given::at(0), given::at(60)).await.unwrap());
+        assert!(DeviceCodeRepository::insert(&*store, given::device_code(), given::at(0)).await.unwrap());
+    }
+    other.batch_execute("BEGIN").await.unwrap();
+    for table in ["replay", "device_code"] {
+        let take = format!("SELECT 1 FROM {table} ORDER BY expires_at LIMIT 1 FOR UPDATE");
+        other.batch_execute(&take).await.unwrap();
+    }
+    let purge = async || {
+        let ids = ReplayRepository::purge_expired(&*store, given::at(EXPIRED), 10).await.unwrap();
+        (ids, DeviceCodeRepository::purge_expired(&*store, given::at(EXPIRED), 10).await.unwrap())
+    };
+    assert_eq!(purge().await, (2, 2));
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(purge().await, (1, 1));
 }
 
 /// Markers of another node: 2,500 of grants, 2,500 of subjects that have expired, 2,500 of subjects that have not.
