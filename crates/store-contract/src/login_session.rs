@@ -313,6 +313,46 @@ pub async fn a_session_with_text_that_cannot_be_stored_is_refused(fixture: &impl
     assert!(refused.iter().all(|refused| matches!(refused, Err(StoreError::Invalid(_)))), "{refused:?}");
 }
 
+async fn purge(store: &impl LoginSessionRepository, now: i64, kept: Lifetime, limit: u32) -> u64 {
+    store.purge_expired(given::at(now), kept, limit).await.unwrap()
+}
+
+/// Tokens may outlive the session that they come from: whoever holds them is told of a logout then, too.
+pub async fn a_remembered_session_is_kept_for_its_participants(fixture: &impl Fixture) {
+    let (store, session) = (fixture.store(), given::session());
+    let unremembered = LoginSession { remembered: false, ..given::session() };
+    for session in [&session, &unremembered] {
+        insert(&*store, session).await;
+        take_part(&*store, session.id, "shop", true).await;
+    }
+    assert_eq!(purge(&*store, 4000, Lifetime::hours(1), 10).await, 1);
+    let ended = store.participants(&EndSessions::Subject(session.subject.clone())).await.unwrap();
+    let ended: Vec<_> = ended.iter().map(|ended| (ended.session, ended.clients.len())).collect();
+    assert_eq!(ended, [(session.id, 1)]);
+    assert_eq!(find(&*store, &session, 4000).await, None);
+    assert_eq!(store.of_subject(&session.subject, given::at(4000)).await.unwrap(), []);
+    assert_eq!(purge(&*store, 7200, Lifetime::hours(1), 10).await, 0);
+    assert_eq!(purge(&*store, 7201, Lifetime::FOREVER, 10).await, 0);
+    assert_eq!(purge(&*store, 7201, Lifetime::hours(1), 10).await, 1);
+    assert_eq!(store.participants(&EndSessions::One(session.id)).await.unwrap(), []);
+}
+
+/// A session that is still kept has ended all the same.
+pub async fn a_session_whose_time_is_over_does_not_go_on(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let expired = LoginSession { idle: Lifetime::FOREVER, ..given::session() };
+    let idle = LoginSession { expires_at: given::at(9000), ..given::session() };
+    for session in [&expired, &idle] {
+        insert(&*store, session).await;
+        store.touch(session.id, given::at(3600), Some(given::at(9000))).await.unwrap();
+        assert_eq!(find(&*store, session, 3600).await, None);
+        assert!(!store.renew(&renewed(session, 3600)).await.unwrap());
+        assert_eq!(find(&*store, session, 3601).await, None);
+        assert!(insert(&*store, session).await, "the first verifier of its login, once more");
+        assert_eq!(find(&*store, session, 3601).await, None);
+    }
+}
+
 /// Expired sessions go with their participants, a bounded number at a time.
 pub async fn expired_sessions_are_purged_in_bounded_steps(fixture: &impl Fixture) {
     let store = fixture.store();
@@ -323,8 +363,7 @@ pub async fn expired_sessions_are_purged_in_bounded_steps(fixture: &impl Fixture
         insert(&*store, &session).await;
         take_part(&*store, session.id, "shop", true).await;
     }
-    let purge =
-        async |limit| LoginSessionRepository::purge_expired(&*store, given::at(4000), limit).await.unwrap();
+    let purge = async |limit| purge(&*store, 4000, Lifetime::ZERO, limit).await;
     assert_eq!((purge(2).await, purge(2).await, purge(2).await), (2, 1, 0));
     let left = store.participants(&EndSessions::Subject(given::subject("alice"))).await.unwrap();
     assert_eq!(left.iter().map(|ended| ended.session).collect::<Vec<_>>(), [living.id]);

@@ -223,6 +223,8 @@ macro_rules! store_contract {
                 an_ended_session_does_not_come_back,
                 a_session_that_authenticated_before_its_subjects_end_is_not_inserted,
                 a_session_with_text_that_cannot_be_stored_is_refused,
+                a_remembered_session_is_kept_for_its_participants,
+                a_session_whose_time_is_over_does_not_go_on,
                 expired_sessions_are_purged_in_bounded_steps,
             }
             mail {

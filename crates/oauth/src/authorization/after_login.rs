@@ -13,7 +13,7 @@ use super::error::{AuthorizationError, ShownError};
 use super::response::Location;
 use super::service::{AuthorizationService, Step, refused, rejected};
 use crate::client::Client;
-use crate::config::Config;
+use crate::config::{Config, tokens_of_session};
 use crate::flow::service::next_session;
 use crate::flow::{AwaitingConsent, BindingKey, BindingKeys, Decision, Login, Request};
 use crate::login_session::LoginSession;
@@ -109,10 +109,7 @@ impl AuthorizationService {
 
     /// A session that is not remembered is kept as long as tokens of it may be alive.
     fn session_end(&self, login: &Login, now: Timestamp) -> Timestamp {
-        let lifetimes = &self.config.lifetimes;
-        login
-            .remember
-            .map_or_else(|| now + lifetimes.refresh_token.max(Lifetime::hours(24)), |span| now + span)
+        now + login.remember.unwrap_or_else(|| tokens_of_session(self.config.lifetimes.refresh_token))
     }
 
     /// Whether the consent page may be skipped: the client needs none, or a remembered decision covers the request.

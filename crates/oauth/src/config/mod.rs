@@ -134,6 +134,12 @@ impl Default for Lifetimes {
     }
 }
 
+/// How long tokens of a login may be alive, if refresh tokens live for so long: those who hold them want to hear of a logout.
+#[must_use]
+pub fn tokens_of_session(refresh_token: Lifetime) -> Lifetime {
+    refresh_token.max(Lifetime::hours(24))
+}
+
 /// Who must use PKCE beyond public clients of this server's own judgement.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PkcePolicy {

@@ -69,7 +69,8 @@ pub trait LoginSessionRepository: Send + Sync {
     async fn insert(&self, session: LoginSession) -> Result<bool, StoreError>;
 
     /// Lets a session go on in which its subject has proved once more who it is: it is as of that login from now on, if that is
-    /// the later one. Whether the session is there, and this subject's; one that has ended does not come back.
+    /// the later one. Whether the session is there, and this subject's; one that has ended does not come back, nor one whose time was over
+    /// when it is said to have been seen.
     async fn renew(&self, session: &LoginSession) -> Result<bool, StoreError>;
 
     /// The session if it is remembered, has neither expired nor been idle too long at `now`, and was not ended.
@@ -79,7 +80,7 @@ pub trait LoginSessionRepository: Send + Sync {
     /// remembered or not; the newest first, at most 200.
     async fn of_subject(&self, subject: &Subject, now: Timestamp) -> Result<Vec<LoginSession>, StoreError>;
 
-    /// Notes that a session was used and, with `expires_at`, moves its end.
+    /// Notes that a session was used and, with `expires_at`, moves its end; one whose time is over at `now` stays as it is.
     async fn touch(
         &self,
         session: SessionId,
@@ -102,6 +103,7 @@ pub trait LoginSessionRepository: Send + Sync {
         notices: Vec<LogoutNotice>,
     ) -> Result<Vec<(SessionId, SessionClient)>, StoreError>;
 
-    /// Deletes at most `limit` sessions that expired before `now`, with their participants; how many it was.
-    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
+    /// Deletes at most `limit` sessions that expired before `now`, with their participants; how many it was. One that was remembered is kept
+    /// for `kept` after it expired: those who took part may hold tokens of it, and want to hear of its end.
+    async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError>;
 }

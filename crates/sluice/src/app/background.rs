@@ -16,7 +16,6 @@ use tracing::warn;
 use super::hearing::Hearing;
 use super::janitor::Janitor;
 use super::steady_clock::SteadyClock;
-use super::stores::Repositories;
 
 /// How often expired rows are looked for.
 const JANITOR_EVERY: Duration = Duration::from_mins(1);
@@ -56,8 +55,8 @@ impl Background {
     }
 
     /// Deletes what has expired, a little at a time.
-    pub(crate) fn tidy(&self, store: Arc<dyn Repositories>, clock: Arc<SteadyClock>) {
-        let janitor = Arc::new(Janitor::new(store, clock));
+    pub(crate) fn tidy(&self, janitor: Janitor) {
+        let janitor = Arc::new(janitor);
         self.every(JANITOR_EVERY, Late::IsCut, move || {
             let janitor = Arc::clone(&janitor);
             async move { janitor.tick().await }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sluice_primitives::{Clock, Rng};
 use url::Url;
 
-use super::janitor::{JanitorKind, janitor_round};
+use super::janitor::{JanitorKind, Task, janitor_round};
 use super::node::{Node, StartOptions, World};
 use super::stores::Stores;
 use crate::cli::Listeners;
@@ -96,7 +96,9 @@ impl EmbeddedNode {
     /// The store's.
     pub async fn tidy(&self) -> Result<u64, sluice_commit::StoreError> {
         let store = self.node.stores().repositories();
-        let round = janitor_round(&*store, self.clock.now(), (&JanitorKind::ALL, TIDIED_AT_ONCE)).await;
+        let (before, sessions_kept) = (self.clock.now(), self.node.sessions_kept());
+        let task = Task { kinds: &JanitorKind::ALL, before, sessions_kept, limit: TIDIED_AT_ONCE };
+        let round = janitor_round(&*store, task).await;
         round.failed.map_or(Ok(round.deleted), Err)
     }
 

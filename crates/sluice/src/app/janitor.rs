@@ -29,30 +29,28 @@ const DEAD_LETTERS: Lifetime = Lifetime::hours(7 * 24);
 
 /// A node's janitor.
 pub(crate) struct Janitor {
-    store: Arc<dyn Repositories>,
-    clock: Arc<SteadyClock>,
+    pub(crate) store: Arc<dyn Repositories>,
+    pub(crate) clock: Arc<SteadyClock>,
+    /// As [`Task::sessions_kept`].
+    pub(crate) sessions_kept: Lifetime,
 }
 
 impl Janitor {
-    /// A janitor who has not begun.
-    pub(crate) const fn new(store: Arc<dyn Repositories>, clock: Arc<SteadyClock>) -> Self {
-        Self { store, clock }
-    }
-
     /// Tidies up, as a node does by itself. Nothing while the time of day cannot be relied upon.
     pub(crate) async fn tick(&self) {
-        if let Some(now) = self.clock.now() {
-            tidy(&*self.store, now, ROWS).await;
+        if let Some(before) = self.clock.now() {
+            let sessions_kept = self.sessions_kept;
+            tidy(&*self.store, Task { kinds: &JanitorKind::ALL, before, sessions_kept, limit: ROWS }).await;
         }
     }
 }
 
 /// One sweep, and deletions: a kind goes round again as long as a round finds as many of it as it may take. Another one does not: to find
 /// nothing in a large table takes long. What fails waits for the next tick.
-async fn tidy(store: &dyn Repositories, now: Timestamp, rows: u32) {
-    let mut kinds = JanitorKind::ALL.to_vec();
+async fn tidy(store: &dyn Repositories, task: Task<'_>) {
+    let mut kinds = task.kinds.to_vec();
     for _ in 0..ROUNDS {
-        let round = janitor_round(store, now, (&kinds, rows)).await;
+        let round = janitor_round(store, Task { kinds: &kinds, ..task }).await;
         if let Some(error) = round.failed {
             warn!(%error, "not all that has expired could be deleted");
         }
@@ -61,6 +59,19 @@ async fn tidy(store: &dyn Repositories, now: Timestamp, rows: u32) {
             break;
         }
     }
+}
+
+/// What a round is to delete.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Task<'a> {
+    /// Of what.
+    pub(crate) kinds: &'a [JanitorKind],
+    /// What expired before.
+    pub(crate) before: Timestamp,
+    /// For how long after its end a remembered session is kept: those who hold tokens of it want to hear of a logout.
+    pub(crate) sessions_kept: Lifetime,
+    /// How many rows of each kind at most.
+    pub(crate) limit: u32,
 }
 
 /// What the janitor looks for.
@@ -123,12 +134,13 @@ impl JanitorKind {
         }
     }
 
-    /// Deletes at most `limit` rows; how many it was.
-    async fn purge(self, store: &dyn Repositories, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+    /// Deletes rows of this kind; how many it was.
+    async fn purge(self, store: &dyn Repositories, task: Task<'_>) -> Result<u64, StoreError> {
+        let Task { before, sessions_kept: kept, limit, .. } = task;
         match self {
             Self::Markers => sweep(store, before, limit).await,
             Self::Grants => GrantRepository::purge_expired(store, before, limit).await,
-            Self::LoginSessions => LoginSessionRepository::purge_expired(store, before, limit).await,
+            Self::LoginSessions => LoginSessionRepository::purge_expired(store, before, kept, limit).await,
             Self::TrustedIssuers => TrustedIssuerRepository::purge_expired(store, before, limit).await,
             Self::IdentitySessions => IdentitySessionRepository::purge_expired(store, before, limit).await,
             Self::ParkedFlows => ParkedFlowRepository::purge_expired(store, before, limit).await,
@@ -141,15 +153,11 @@ impl JanitorKind {
     }
 }
 
-/// One round of the janitor: deletes at most `limit` rows of each kind that expired before `before`. What fails keeps it from no other kind.
-pub(crate) async fn janitor_round(
-    store: &dyn Repositories,
-    before: Timestamp,
-    (kinds, limit): (&[JanitorKind], u32),
-) -> Round {
+/// One round of the janitor. What fails keeps it from no other kind.
+pub(crate) async fn janitor_round(store: &dyn Repositories, task: Task<'_>) -> Round {
     let mut round = Round::default();
-    for kind in kinds {
-        round.note(*kind, limit, kind.purge(store, before, limit).await);
+    for kind in task.kinds {
+        round.note(*kind, task.limit, kind.purge(store, task).await);
     }
     round
 }
@@ -198,6 +206,13 @@ mod tests {
     use super::*;
 
     const START: Timestamp = Timestamp::from_secs(1_750_000_000);
+    /// An hour later, two rows at a time.
+    const ALL: Task<'static> = Task {
+        kinds: &JanitorKind::ALL,
+        before: Timestamp::from_secs(1_750_003_600),
+        sessions_kept: Lifetime::ZERO,
+        limit: 2,
+    };
 
     /// A store in which so many ids have been spent for a minute.
     async fn store(spent: u8) -> Arc<SqliteStore> {
@@ -213,18 +228,18 @@ mod tests {
 
     #[tokio::test]
     async fn only_what_there_may_be_more_of_goes_round_again() {
-        let (store, later) = (store(3).await, START + Lifetime::hours(1));
-        let round = janitor_round(&*store, later, (&JanitorKind::ALL, 2)).await;
+        let store = store(3).await;
+        let round = janitor_round(&*store, ALL).await;
         assert_eq!((round.deleted, round.full), (2, vec![JanitorKind::SpentIds]));
-        let round = janitor_round(&*store, later, (&[JanitorKind::SpentIds], 2)).await;
+        let round = janitor_round(&*store, Task { kinds: &[JanitorKind::SpentIds], ..ALL }).await;
         assert_eq!((round.deleted, round.full), (1, Vec::new()));
     }
 
     #[tokio::test]
     async fn rounds_follow_each_other_until_nothing_is_left() {
-        let (store, later) = (store(7).await, START + Lifetime::hours(1));
-        tidy(&*store, later, 2).await;
-        assert_eq!(ReplayRepository::purge_expired(&*store, later, 10).await.unwrap(), 0);
+        let store = store(7).await;
+        tidy(&*store, ALL).await;
+        assert_eq!(ReplayRepository::purge_expired(&*store, ALL.before, 10).await.unwrap(), 0);
     }
 
     #[test]

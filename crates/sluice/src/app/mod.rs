@@ -33,7 +33,7 @@ mod worker;
 
 pub use embedded::{EmbeddedNode, EmbeddedOptions, Written};
 pub(crate) use gateway::process::run as run_gateway_process;
-pub(crate) use janitor::{JanitorKind, Round, janitor_round};
+pub(crate) use janitor::{JanitorKind, Round, Task, janitor_round};
 pub(crate) use node::{Node, StartOptions, World};
 pub(crate) use opening::{key_material, open_store};
 pub(crate) use secrets::{KeyMaterial, SecretsError};

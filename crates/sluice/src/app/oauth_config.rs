@@ -100,10 +100,7 @@ fn lifetimes(settings: &Settings) -> Lifetimes {
         code: ttl.auth_code.into(),
         access_token: ttl.access_token.into(),
         id_token: ttl.id_token.into(),
-        refresh_token: match ttl.refresh_token {
-            config::RefreshTokenTtl::Expires(span) => span.into(),
-            config::RefreshTokenTtl::Never => Lifetime::FOREVER,
-        },
+        refresh_token: ttl.refresh_token.lifetime(),
         session: ttl.authentication_session.into(),
         session_idle: Lifetimes::default().session_idle,
         refresh_window: settings.oauth2.refresh_token_grace.into(),

@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 
+use sluice_oauth::config::tokens_of_session;
 use sluice_primitives::Lifetime;
 
 use super::{database, fail, print};
-use crate::app::{JanitorKind, Round, janitor_round};
-use crate::cli::{Console, Exit, JanitorCommand};
+use crate::app::{JanitorKind, Round, Task, janitor_round};
+use crate::cli::{Console, DataSourceArgs, Exit, JanitorCommand, NO_DATA_SOURCE};
+use crate::config;
 
 /// A round looks at a part of a large table: so many that find nothing have seen a table of ten million rows from end to end.
 const QUIET_ROUNDS: u32 = 100;
@@ -17,8 +19,12 @@ pub(crate) async fn run(
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Exit {
-    let stores = match database(&janitor.source, environment, false).await {
-        Ok(stores) => stores,
+    let opened = match sessions_kept(&janitor.source, environment.clone()) {
+        Ok(kept) => database(&janitor.source, environment, false).await.map(|stores| (stores, kept)),
+        Err(reason) => Err(reason),
+    };
+    let (stores, sessions_kept) = match opened {
+        Ok(opened) => opened,
         Err(reason) => {
             let _ = writeln!(console.err, "{reason}");
             return Exit::Failure;
@@ -33,8 +39,9 @@ pub(crate) async fn run(
     let kept = janitor.keep_if_younger.map(Lifetime::from).unwrap_or_default();
     // What expires meanwhile is left to others: this is to end.
     let before = console.clock.now() - kept;
+    let task = Task { kinds: &kinds, before, sessions_kept, limit: janitor.batch_size.max(1) };
     let exit = loop {
-        match janitor_round(&*store, before, (&kinds, janitor.batch_size.max(1))).await {
+        match janitor_round(&*store, task).await {
             Round { failed: Some(error), .. } => break fail(console, &error),
             Round { deleted: 0, .. } => quiet_rounds += 1,
             Round { deleted: rows, .. } => (deleted, quiet_rounds) = (deleted + rows, 0),
@@ -48,4 +55,14 @@ pub(crate) async fn run(
     };
     stores.shutdown().await;
     exit
+}
+
+/// For how long remembered sessions are kept after their end: as the nodes do, if they have the same configuration.
+fn sessions_kept(
+    source: &DataSourceArgs,
+    environment: Vec<(OsString, OsString)>,
+) -> Result<Lifetime, String> {
+    let sources = source.sources(environment).ok_or_else(|| NO_DATA_SOURCE.to_owned())?;
+    let ttl = config::load_ttl(&sources).map_err(|error| error.to_string())?;
+    Ok(tokens_of_session(ttl.refresh_token.lifetime()))
 }

@@ -80,7 +80,7 @@ pub(crate) use secrets::SecretsSettings;
 pub(crate) use serve::ServeSettings;
 pub(crate) use strategies::{AccessTokenFormat, ScopeClaim, ScopeStrategy, StrategySettings};
 pub(crate) use tls::{PemSource, TlsSettings};
-pub(crate) use ttl::{RefreshTokenTtl, TtlSettings};
+pub(crate) use ttl::TtlSettings;
 pub(crate) use urls::UrlsSettings;
 pub(crate) use webfinger::WebfingerSettings;
 
@@ -103,6 +103,7 @@ pub(crate) use self::{
     metadata_documents::MetadataDocumentSettings,
     mtls::MtlsSettings,
     requests::{PushedRequestSettings, RequestObjectSettings, RequestSettings},
+    ttl::RefreshTokenTtl,
 };
 #[cfg(test)]
 pub(crate) use oidc::SubjectSettings;
@@ -188,6 +189,18 @@ pub(crate) fn load_database(sources: &Sources) -> Result<DatabaseSettings, Confi
         Some(database) => Ok(database),
         None => Err(reader.into_findings().into_error()),
     }
+}
+
+/// Reads how long things live, and nothing else.
+///
+/// # Errors
+/// [`ConfigError`] with every problem of that section.
+pub(crate) fn load_ttl(sources: &Sources) -> Result<TtlSettings, ConfigError> {
+    let table = Table::new();
+    let (values, findings) = gathered(&table, sources);
+    let mut reader = Reader::new(&table, &values, findings);
+    let ttl = ttl::read(&mut reader);
+    reader.into_findings().into_warnings().map(|_| ttl)
 }
 
 /// What a gateway in a process of its own needs: no database, no secrets, no issuer.

@@ -62,6 +62,16 @@ pub(crate) enum RefreshTokenTtl {
     Never,
 }
 
+impl RefreshTokenTtl {
+    /// As a span, which may have no end.
+    pub(crate) fn lifetime(self) -> Lifetime {
+        match self {
+            Self::Expires(span) => span.into(),
+            Self::Never => Lifetime::FOREVER,
+        }
+    }
+}
+
 pub(super) fn read(reader: &mut Reader<'_>) -> TtlSettings {
     let auth_code = reader.lifetime("ttl.auth_code");
     if auth_code > LONGEST_RECOMMENDED_CODE {

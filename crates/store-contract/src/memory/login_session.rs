@@ -6,7 +6,7 @@ use sluice_oauth::login_session::{
     EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
 };
 use sluice_oauth::logout::LogoutNotice;
-use sluice_primitives::{IdentityId, SessionId, Timestamp};
+use sluice_primitives::{IdentityId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::{Marker, Target};
 
@@ -20,6 +20,10 @@ fn includes(which: &EndSessions, session: &LoginSession) -> bool {
         EndSessions::One(id) => session.id == *id,
         EndSessions::Subject(subject) => session.subject == *subject,
     }
+}
+
+fn goes_on(session: &LoginSession, now: Timestamp) -> bool {
+    session.expires_at > now && now.since(session.last_seen_at) < session.idle
 }
 
 fn check_texts(session: &LoginSession) -> Result<(), StoreError> {
@@ -67,9 +71,9 @@ impl LoginSessionRepository for MemoryStore {
     async fn renew(&self, session: &LoginSession) -> Result<bool, StoreError> {
         check_texts(session)?;
         self.write(|data| {
-            let Some(stored) = data.sessions.get(&session.id).filter(|stored| !data.has_ended(stored)) else {
-                return false;
-            };
+            let lives =
+                |stored: &&LoginSession| !data.has_ended(stored) && goes_on(stored, session.last_seen_at);
+            let Some(stored) = data.sessions.get(&session.id).filter(lives) else { return false };
             let is_theirs = stored.subject == session.subject;
             if is_theirs && stored.authenticated_at < session.authenticated_at {
                 let last_seen_at = stored.last_seen_at.max(session.last_seen_at);
@@ -82,19 +86,14 @@ impl LoginSessionRepository for MemoryStore {
 
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
         Ok(self.read(|data| {
-            let found =
-                data.sessions.get(&session).filter(|session| session.remembered && session.expires_at > now);
-            found.filter(|session| now.since(session.last_seen_at) < session.idle).cloned()
+            let found = data.sessions.get(&session);
+            found.filter(|session| session.remembered && goes_on(session, now)).cloned()
         }))
     }
 
     async fn of_subject(&self, subject: &Subject, now: Timestamp) -> Result<Vec<LoginSession>, StoreError> {
         Ok(self.read(|data| {
-            let lives = |session: &&LoginSession| {
-                session.expires_at > now
-                    && now.since(session.last_seen_at) < session.idle
-                    && !data.has_ended(session)
-            };
+            let lives = |session: &&LoginSession| goes_on(session, now) && !data.has_ended(session);
             let own = data.sessions.values().filter(|session| session.subject == *subject).filter(lives);
             let mut own: Vec<_> = own.cloned().collect();
             own.sort_by_key(|session| std::cmp::Reverse((session.authenticated_at, session.id)));
@@ -110,7 +109,7 @@ impl LoginSessionRepository for MemoryStore {
         expires_at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         self.write(|data| {
-            if let Some(session) = data.sessions.get_mut(&session) {
+            if let Some(session) = data.sessions.get_mut(&session).filter(|session| goes_on(session, now)) {
                 session.last_seen_at = session.last_seen_at.max(now);
                 session.expires_at = expires_at.unwrap_or(session.expires_at);
             }
@@ -166,9 +165,11 @@ impl LoginSessionRepository for MemoryStore {
         .await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+    async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {
+        let is_over =
+            |session: &LoginSession| session.expires_at < if session.remembered { now - kept } else { now };
         self.write(|data| {
-            let gone = purge(&mut data.sessions, limit, |session| session.expires_at < now);
+            let gone = purge(&mut data.sessions, limit, is_over);
             data.forget_participants(&gone);
             count(&gone)
         })

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::Markers;
+use crate::rounds::{Done, Slice};
 use crate::serial::Transaction;
 use crate::storable::{self, read_list};
 
@@ -33,8 +34,14 @@ const NOTIFY: &str = include_str!("notify.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 impl PostgresStore {
-    /// Writes a session with `sql`, which says whether it was written. If not, it may be there already.
-    async fn put(&self, sql: &'static str, session: &LoginSession) -> Result<bool, StoreError> {
+    /// Writes a session with `sql`, which says whether it was written. If not, it may be there already, and must not be over at
+    /// `goes_on_at`.
+    async fn put(
+        &self,
+        sql: &'static str,
+        session: &LoginSession,
+        goes_on_at: Option<Timestamp>,
+    ) -> Result<bool, StoreError> {
         let amr = storable::list(&session.amr);
         storable::each("amr", &session.amr)?;
         let (acr, provider) = (session.acr.as_deref(), session.provider_session.as_deref());
@@ -60,19 +67,29 @@ impl PostgresStore {
         if !written.is_empty() {
             return Ok(true);
         }
-        let rows = self.read(BELONGS, &[&id, &subject]).await?;
+        let rows = self.read(BELONGS, &[&id, &subject, &goes_on_at.map(Timestamp::as_millis)]).await?;
         Ok(rows.first().map(|row| column(row, 0)).transpose()?.unwrap_or(false))
+    }
+
+    /// Deletes what nobody needs any more in one slice of the table.
+    async fn purge_sessions(&self, over: Over, slice: Slice) -> Result<Done, StoreError> {
+        let Over { before, remembered_before } = over;
+        let (before, remembered_before) = (before.as_millis(), remembered_before.as_millis());
+        let rows = self
+            .upkeep(PURGE_EXPIRED, &[&slice.after, &slice.rows, &before, &slice.limit, &remembered_before])
+            .await?;
+        Done::read(rows.first())
     }
 }
 
 #[async_trait]
 impl LoginSessionRepository for PostgresStore {
     async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
-        self.put(INSERT, &session).await
+        self.put(INSERT, &session, None).await
     }
 
     async fn renew(&self, session: &LoginSession) -> Result<bool, StoreError> {
-        self.put(RENEW, session).await
+        self.put(RENEW, session, Some(session.last_seen_at)).await
     }
 
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
@@ -133,9 +150,17 @@ impl LoginSessionRepository for PostgresStore {
         Ok(committed.first().iter().map(took_part).collect::<Result<_, _>>()?)
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        self.session_purge.go(limit, |slice| self.purge_slice(PURGE_EXPIRED, now, slice)).await
+    async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {
+        let over = Over { before: now, remembered_before: now - kept };
+        self.session_purge.go(limit, |slice| self.purge_sessions(over, slice)).await
     }
+}
+
+/// When sessions must have ended that nobody needs any more.
+#[derive(Debug, Clone, Copy)]
+struct Over {
+    before: Timestamp,
+    remembered_before: Timestamp,
 }
 
 /// The person whose sessions of the identity service end with those of a subject; none if that is no person of ours.

@@ -5,6 +5,8 @@ SET authenticated_at = $3, last_seen_at = GREATEST(s.last_seen_at, $4), expires_
 WHERE s.sid = $1
   AND s.subject = $2
   AND s.authenticated_at < $3
+  AND s.expires_at > $4
+  AND s.idle > $4 - s.last_seen_at
   AND NOT COALESCE((SELECT TRUE FROM revocation AS m
       WHERE m.kind = 2 AND m.key = s.sid::text AND m.at >= s.authenticated_at LIMIT 1), FALSE)
   AND NOT COALESCE((SELECT TRUE FROM revocation AS m

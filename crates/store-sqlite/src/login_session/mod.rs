@@ -90,12 +90,18 @@ impl NewSession {
         )
     }
 
-    /// Whether it is this subject's now; if it was not written, it may be there already.
-    fn belongs(&self, write: &Write<'_>, written: usize) -> Result<bool, SqliteError> {
+    /// Whether it is this subject's now; if it was not written, it may be there already, and must not be over at `goes_on_at`.
+    fn belongs(
+        &self,
+        write: &Write<'_>,
+        written: usize,
+        goes_on_at: Option<Timestamp>,
+    ) -> Result<bool, SqliteError> {
         if written == 1 {
             return Ok(true);
         }
-        let values = (self.session.id.as_bytes(), self.session.subject.as_str(), self.key.as_str());
+        let (id, subject) = (self.session.id.as_bytes(), self.session.subject.as_str());
+        let values = (id, subject, self.key.as_str(), goes_on_at.map(Timestamp::as_millis));
         Ok(write.row(BELONGS, values, |row| Ok(row.get(0)?))?.unwrap_or(false))
     }
 }
@@ -106,7 +112,7 @@ impl LoginSessionRepository for SqliteStore {
         let new = NewSession::new(session)?;
         self.write(move |write| {
             let written = write.insert("login_session", INSERT, new.values())?;
-            new.belongs(write, written)
+            new.belongs(write, written, None)
         })
         .await
     }
@@ -115,7 +121,7 @@ impl LoginSessionRepository for SqliteStore {
         let new = NewSession::new(session.clone())?;
         self.write(move |write| {
             let written = write.update("login_session", RENEW, new.values())?;
-            new.belongs(write, written)
+            new.belongs(write, written, Some(new.session.last_seen_at))
         })
         .await
     }
@@ -179,15 +185,18 @@ impl LoginSessionRepository for SqliteStore {
         .await
     }
 
-    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+    async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {
+        let (before, remembered_before) = (now.as_millis(), (now - kept).as_millis());
         let expired = self.read(move |read| {
-            read.rows(EXPIRED, (now.as_millis(), limit), |row| Ok(SessionId::from_bytes(row.get(0)?)))
+            let values = (before, limit, remembered_before);
+            read.rows(EXPIRED, values, |row| Ok(SessionId::from_bytes(row.get(0)?)))
         });
         let expired = expired.await?;
         self.write(move |write| {
             let mut purged = 0;
             for session in &expired {
-                if write.delete("login_session", PURGE_EXPIRED, (session.as_bytes(), now.as_millis()))? == 1 {
+                let values = (session.as_bytes(), before, remembered_before);
+                if write.delete("login_session", PURGE_EXPIRED, values)? == 1 {
                     write.delete("session_client", FORGET_PARTICIPANTS, [session.as_bytes()])?;
                     purged += 1;
                 }

@@ -12,14 +12,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_net::TrustedProxies;
+use sluice_oauth::config::tokens_of_session;
 use sluice_oauth::keys::KeyRotation;
-use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
+use sluice_primitives::{Clock, Lifetime, OsRng, Rng, SystemClock};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use super::background::Background;
 use super::gateway::{self, RunningGateway};
+use super::janitor::Janitor;
 use super::opening::{key_material, open};
 use super::required_secrets::RequiredSecrets;
 use super::services::{Foundation, Services};
@@ -145,6 +147,11 @@ impl Node {
         &self.stores
     }
 
+    /// For how long remembered sessions are kept after their end.
+    pub(crate) fn sessions_kept(&self) -> Lifetime {
+        tokens_of_session(self.services.config.lifetimes.refresh_token)
+    }
+
     /// Stops: what is in flight is answered, what is queued is written.
     pub(crate) async fn stop(self) {
         info!("stopping");
@@ -210,7 +217,8 @@ impl Node {
         let background = Background { tasks: self.tasks.clone(), shutdown: self.shutdown.clone() };
         let (services, steady) = (&self.services, Arc::new(SteadyClock::new(Arc::clone(&self.clock))));
         background.follow_feed(Arc::clone(&services.hearing));
-        background.tidy(self.stores.repositories(), Arc::clone(&steady));
+        let (store, sessions_kept) = (self.stores.repositories(), self.sessions_kept());
+        background.tidy(Janitor { store, clock: Arc::clone(&steady), sessions_kept });
         background.deliver_logouts(Arc::clone(&services.delivery));
         if let Some(delivery) = &services.people.delivery {
             background.deliver_mails(Arc::clone(delivery));

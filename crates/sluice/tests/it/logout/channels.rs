@@ -22,6 +22,7 @@ on_both_stores! {
     clients_of_a_session_are_told_in_frames,
     a_session_that_is_not_remembered_tells_its_clients_by_the_back_channel,
     an_administrator_who_ends_sessions_tells_their_clients,
+    a_session_that_is_over_tells_those_who_hold_its_tokens,
     a_notice_that_does_not_arrive_is_sent_again,
 }
 
@@ -134,6 +135,22 @@ async fn an_administrator_who_ends_sessions_tells_their_clients(backend: Backend
     sids.sort_unstable();
     heard.sort_unstable();
     assert_eq!(heard, sids);
+    sluice.node.stop().await;
+}
+
+/// The browser is forgotten after a minute; what the client was given lives on, and ends with the logout.
+async fn a_session_that_is_over_tells_those_who_hold_its_tokens(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let mut ear = Ear::open(Vec::new()).await;
+    let client = sluice.client(&json!({"backchannel_logout_uri": ear.uri})).await;
+    let login = json!({"subject": "alice", "remember": true, "remember_for": 60});
+    let tokens = log_in(&sluice, &client, &mut sluice.browser(), &login).await;
+    sluice.advance(Lifetime::hours(2));
+    sluice.node.tidy().await.unwrap();
+    delete(&sluice, "/admin/oauth2/auth/sessions/login?subject=alice").await;
+    let said = verified(&sluice, &ear.next().await, "RS256").await;
+    assert_eq!(said["sid"], crate::jwt::claims(token(&tokens, "id_token"))["sid"]);
+    client.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");
     sluice.node.stop().await;
 }
 
