@@ -258,7 +258,7 @@ pub async fn an_ended_session_is_gone_marked_and_told(fixture: &impl Fixture) {
     let marker = given::markers(&*store).await.pop().unwrap();
     let expected = (Target::Session(session.id), given::at(20), given::at(9000));
     assert_eq!((marker.target, marker.at, marker.expires_at), expected);
-    let room = LeaseRoom { notices: 10, of_a_client: 10 };
+    let room = LeaseRoom { notices: 10, of_a_client: 10, under_way: Vec::new() };
     let leased = store.lease(given::at(21), Lifetime::secs(30), room).await.unwrap();
     assert_eq!(leased.into_iter().map(|leased| leased.notice).collect::<Vec<_>>(), [notice]);
 }

@@ -31,7 +31,7 @@ async fn notify(store: &impl LoginSessionRepository, count: usize) -> Vec<Logout
 }
 
 async fn lease(store: &impl OutboxRepository, now: i64, limit: u32) -> Vec<LeasedNotice> {
-    let room = LeaseRoom { notices: limit, of_a_client: limit };
+    let room = LeaseRoom { notices: limit, of_a_client: limit, under_way: Vec::new() };
     store.lease(given::at(now), LEASE, room).await.unwrap()
 }
 
@@ -51,31 +51,56 @@ pub async fn a_leased_notice_is_given_to_nobody_else(fixture: &impl Fixture) {
     assert_eq!(lease(&*other, 31, 10).await.len(), 2);
 }
 
+/// Puts so many notices of each of these clients into the outbox at these seconds.
+async fn notify_each(store: &impl LoginSessionRepository, clients: &[(&str, u32, i64)]) {
+    for (client, count, due_at) in clients {
+        let notice = |number| LogoutNotice {
+            uri: format!("https://{client}.example/logout/{number}").parse().unwrap(),
+            client: given::client_id(client),
+            subject: given::subject("alice"),
+            session: given::session_id(),
+        };
+        let notices = (0..*count).map(notice).collect();
+        let session = EndSessions::One(given::session_id());
+        store.end(session, given::at(*due_at), given::at(9000), notices).await.unwrap();
+    }
+}
+
+/// Whose notices are leased at second 10, of each client two at most, beside those that are under way.
+async fn lease_shares(store: &impl OutboxRepository, notices: u32, under_way: &[&str]) -> Vec<String> {
+    let under_way = under_way.iter().map(|client| given::client_id(client)).collect();
+    let room = LeaseRoom { notices, of_a_client: 2, under_way };
+    let leased = store.lease(given::at(10), LEASE, room).await.unwrap();
+    let mut clients: Vec<_> = leased.iter().map(|leased| leased.notice.client.to_string()).collect();
+    clients.sort_unstable();
+    clients
+}
+
 /// However many notices wait for one client, and however long: they leave room for those of others.
 pub async fn a_client_takes_no_more_than_its_share_of_a_lease(fixture: &impl Fixture) {
     let store = fixture.store();
-    let notice = |client: &str, number: u32| LogoutNotice {
-        uri: format!("https://{client}.example/logout/{number}").parse().unwrap(),
-        client: given::client_id(client),
-        subject: given::subject("alice"),
-        session: given::session_id(),
-    };
-    for (client, count, due_at) in [("shop", 5, 0), ("bank", 1, 1), ("wiki", 2, 2)] {
-        let notices = (0..count).map(|number| notice(client, number)).collect();
-        let session = EndSessions::One(given::session_id());
-        store.end(session, given::at(due_at), given::at(9000), notices).await.unwrap();
-    }
-    let lease = async |notices| {
-        let room = LeaseRoom { notices, of_a_client: 2 };
-        let leased = store.lease(given::at(3), LEASE, room).await.unwrap();
-        let mut clients: Vec<_> = leased.iter().map(|leased| leased.notice.client.to_string()).collect();
-        clients.sort_unstable();
-        clients
-    };
-    assert_eq!(lease(3).await, ["bank", "shop", "shop"], "those that are due longest");
-    assert_eq!(lease(10).await, ["shop", "shop", "wiki", "wiki"]);
-    assert_eq!(lease(10).await, ["shop"]);
-    assert_eq!(lease(10).await, [""; 0]);
+    notify_each(&*store, &[("shop", 5, 0), ("bank", 1, 1), ("wiki", 2, 2)]).await;
+    assert_eq!(lease_shares(&*store, 2, &[]).await, ["bank", "shop"], "those that are due longest");
+    assert_eq!(lease_shares(&*store, 10, &[]).await, ["shop", "shop", "wiki", "wiki"]);
+    assert_eq!(lease_shares(&*store, 10, &[]).await, ["shop", "shop"]);
+    assert_eq!(lease_shares(&*store, 10, &[]).await, [""; 0]);
+}
+
+/// Clients that never answer, and for whom notices have waited for long, do not take all places together.
+pub async fn the_first_notice_of_every_client_goes_before_the_second_of_any(fixture: &impl Fixture) {
+    let store = fixture.store();
+    notify_each(&*store, &[("bank", 4, 0), ("shop", 4, 0), ("wiki", 2, 5)]).await;
+    assert_eq!(lease_shares(&*store, 3, &[]).await, ["bank", "shop", "wiki"]);
+    assert_eq!(lease_shares(&*store, 1, &["bank", "shop"]).await, ["wiki"]);
+}
+
+/// What is under way to a client takes places of its share, whatever has become of its lease.
+pub async fn notices_under_way_count_in_the_share_of_their_client(fixture: &impl Fixture) {
+    let store = fixture.store();
+    notify_each(&*store, &[("bank", 3, 0), ("shop", 3, 0), ("wiki", 3, 0)]).await;
+    let under_way = ["shop", "bank", "bank", "bank", "unknown"];
+    assert_eq!(lease_shares(&*store, 10, &under_way).await, ["shop", "wiki", "wiki"]);
+    assert_eq!(lease_shares(&*store, 10, &["wiki", "wiki"]).await, ["bank", "bank", "shop", "shop"]);
 }
 
 /// Concurrent leases share nothing.

@@ -261,6 +261,8 @@ macro_rules! store_contract {
             outbox {
                 a_leased_notice_is_given_to_nobody_else,
                 a_client_takes_no_more_than_its_share_of_a_lease,
+                the_first_notice_of_every_client_goes_before_the_second_of_any,
+                notices_under_way_count_in_the_share_of_their_client,
                 concurrent_leases_never_overlap,
                 a_delivered_notice_is_gone,
                 a_failed_notice_is_due_again_at_its_time,

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::future::join_all;
 use serde::Serialize;
 use serde_json::json;
+use sluice_commit::StoreError;
 use sluice_net::Fetcher;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
@@ -14,7 +14,8 @@ use tracing::{info, warn};
 use url::Url;
 
 use super::metrics::DeliveryMetrics;
-use super::outbox::{LeaseRoom, LeasedNotice, LogoutNotice, OutboxRepository};
+use super::outbox::{LeasedNotice, LogoutNotice, OutboxRepository};
+use super::under_way::UnderWay;
 use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::issuing::algorithm::of_id_tokens;
@@ -24,8 +25,6 @@ use crate::keys::KeyRing;
 const ATTEMPTS: u32 = 12;
 /// How long this node may take for what it leased.
 const LEASE: Lifetime = Lifetime::secs(120);
-/// How many notices are sent at once. A client that hangs holds its own places until its time is over, and delays the others' next by that.
-const ROOM: LeaseRoom = LeaseRoom { notices: 64, of_a_client: 8 };
 
 /// Sends a logout token to a client.
 #[async_trait]
@@ -75,30 +74,54 @@ struct LogoutToken<'a> {
 }
 
 impl LogoutDelivery {
-    /// Delivers all that is due, for as long as `goes_on` says so; how many notices were tried. Progress is in the store: a crash repeats but
-    /// never loses.
+    /// Delivers all that is due, and what becomes due meanwhile, for as long as `goes_on` says so; how many notices were tried. It ends when
+    /// nothing is under way any more. Progress is in the store: a crash repeats but never loses.
     ///
     /// # Errors
-    /// [`sluice_commit::StoreError`] if the store cannot do it now.
-    pub async fn run(&self, goes_on: impl Fn() -> bool + Send) -> Result<usize, sluice_commit::StoreError> {
-        let mut tried = 0;
+    /// [`StoreError`] if the store cannot do it now.
+    pub async fn run(self: &Arc<Self>, goes_on: impl Fn() -> bool + Send) -> Result<usize, StoreError> {
+        let (mut under_way, mut tried, mut failed) = (UnderWay::default(), 0, None);
         loop {
-            let due = self.outbox.lease(self.clock.now(), LEASE, ROOM).await?;
-            let may_be_more = fills(ROOM, &due);
-            tried += due.len();
-            let outcomes = join_all(due.into_iter().map(|leased| self.deliver(leased))).await;
-            let is_over = !may_be_more || !goes_on();
-            if self.metrics.is_due(if is_over { tried } else { 0 }) {
-                self.metrics.set_depth(self.outbox.depth().await?);
+            if failed.is_none() && goes_on() {
+                match self.begin(&mut under_way).await {
+                    Ok(begun) => tried += begun,
+                    Err(error) => failed = Some(error),
+                }
             }
-            outcomes.into_iter().collect::<Result<(), _>>()?;
+            let is_over = under_way.is_empty();
+            let counted = self.count(if is_over { tried } else { 0 }).await;
+            failed = failed.or(counted.err());
             if is_over {
-                return Ok(tried);
+                return failed.map_or(Ok(tried), Err);
             }
+            failed = failed.or(under_way.some_ended().await.err());
         }
     }
 
-    async fn deliver(&self, leased: LeasedNotice) -> Result<(), sluice_commit::StoreError> {
+    /// Begins what is due and has room; how many notices it is.
+    async fn begin(self: &Arc<Self>, under_way: &mut UnderWay) -> Result<usize, StoreError> {
+        let room = under_way.room();
+        if room.notices == 0 {
+            return Ok(0);
+        }
+        let due = self.outbox.lease(self.clock.now(), LEASE, room).await?;
+        let begun = due.len();
+        for leased in due {
+            let (delivery, client) = (Arc::clone(self), leased.notice.client.clone());
+            under_way.begin(client, async move { delivery.deliver(leased).await });
+        }
+        Ok(begun)
+    }
+
+    /// Counts the outbox now and then, and after so many tries.
+    async fn count(&self, tried: usize) -> Result<(), StoreError> {
+        if self.metrics.is_due(tried) {
+            self.metrics.set_depth(self.outbox.depth().await?);
+        }
+        Ok(())
+    }
+
+    async fn deliver(&self, leased: LeasedNotice) -> Result<(), StoreError> {
         let now = self.clock.now();
         let arrived = match self.written(&leased.notice, now).await {
             Written::Letter(uri, token) => self.sender.send(&uri, &token).await,
@@ -163,14 +186,6 @@ fn address(notice: &LogoutNotice, client: Option<&Client>) -> Option<Url> {
     Some(client?.backchannel_logout.as_ref()?.uri.clone())
 }
 
-/// Whether there was no room for more notices, at least of some client.
-fn fills(room: LeaseRoom, leased: &[LeasedNotice]) -> bool {
-    let full = |places: u32, taken: usize| u32::try_from(taken).is_ok_and(|taken| taken >= places);
-    let of_same_client =
-        |one: &LeasedNotice| leased.iter().filter(|other| other.notice.client == one.notice.client).count();
-    full(room.notices, leased.len()) || leased.iter().any(|one| full(room.of_a_client, of_same_client(one)))
-}
-
 /// 1 s, 4 s, 16 s, … at most 4 h.
 fn back_off(attempts: u32) -> Lifetime {
     let secs = 4_u32.saturating_pow(attempts).min(4 * 3600);
@@ -178,28 +193,4 @@ fn back_off(attempts: u32) -> Lifetime {
 }
 
 #[cfg(test)]
-mod tests {
-    use sluice_primitives::SessionId;
-
-    use super::super::outbox::LogoutNotice;
-    use super::*;
-
-    #[test]
-    fn a_lease_that_left_no_room_is_followed_by_another() {
-        let leased = |clients: &[&str]| -> Vec<LeasedNotice> {
-            let notice = |client: &&str| LogoutNotice {
-                uri: "https://shop.example/logout".parse().unwrap(),
-                client: client.parse().unwrap(),
-                subject: "alice".parse().unwrap(),
-                session: SessionId::from_bytes([1; 16]),
-            };
-            let lease = |client| LeasedNotice { id: uuid::Uuid::nil(), notice: notice(client), attempts: 0 };
-            clients.iter().map(lease).collect()
-        };
-        let room = LeaseRoom { notices: 4, of_a_client: 2 };
-        assert!(!fills(room, &leased(&[])));
-        assert!(!fills(room, &leased(&["bank", "mail", "shop"])));
-        assert!(fills(room, &leased(&["bank", "mail", "shop", "wiki"])), "no room for anybody");
-        assert!(fills(room, &leased(&["shop", "shop"])), "no room for this client");
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 //!
 //! [`service`]: from the request to the end of the session. [`state`]: a logout on its way. [`error`]: refusals.
 //! `request_url`: what was asked for, as a URL. `ending`: the end itself; `notice`: who hears of it. [`outbox`]: back-channel notices that
-//! must arrive. [`delivery`]: how they do.
+//! must arrive. [`delivery`]: how they do; `under_way`: how many at once.
 
 pub mod delivery;
 pub(crate) mod ending;
@@ -14,6 +14,7 @@ pub mod outbox;
 mod request_url;
 pub mod service;
 pub mod state;
+mod under_way;
 
 pub use delivery::LogoutDelivery;
 pub use error::{LogoutError, LogoutProblem};

@@ -31,19 +31,21 @@ pub struct LeasedNotice {
 }
 
 /// How many notices may be taken at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseRoom {
     /// Of all clients together.
     pub notices: u32,
     /// Of each client, so that one that does not answer takes no more places than that.
     pub of_a_client: u32,
+    /// Whom notices are under way to already, as often as there are any: they count among those of their client.
+    pub under_way: Vec<ClientId>,
 }
 
 /// The outbox. Every method is one transaction.
 #[async_trait]
 pub trait OutboxRepository: Send + Sync {
-    /// Takes as many notices that are due as there is room for, those first that are due longest; no other node gets them before `lease` has
-    /// passed.
+    /// Takes as many notices that are due as there is room for: the first of every client before the second of any, counted with those under
+    /// way, and those first that are due longest. No other node gets them before `lease` has passed.
     async fn lease(
         &self,
         now: Timestamp,

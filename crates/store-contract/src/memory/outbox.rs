@@ -10,7 +10,7 @@ use sluice_primitives::{Lifetime, OsRng, Timestamp};
 use sluice_protocol::ClientId;
 use uuid::Uuid;
 
-use super::{Data, MemoryStore, count, due_first, purge};
+use super::{Data, MemoryStore, count, purge};
 
 #[derive(Debug)]
 pub(super) struct Row {
@@ -27,17 +27,21 @@ impl Data {
     }
 
     /// The notices that there is room for.
-    fn due_notices(&self, now: Timestamp, room: LeaseRoom) -> Vec<Uuid> {
+    fn due_notices(&self, now: Timestamp, room: &LeaseRoom) -> Vec<Uuid> {
         let mut by_client: BTreeMap<&ClientId, Vec<(Timestamp, Uuid)>> = BTreeMap::new();
         for (id, row) in self.outbox.iter().filter(|(_, row)| !row.dead && row.due_at <= now) {
             by_client.entry(&row.notice.client).or_default().push((row.due_at, *id));
         }
-        let shares = by_client.into_values().flat_map(|mut notices| {
+        let share = |(client, mut notices): (&ClientId, Vec<(Timestamp, Uuid)>)| {
             notices.sort_unstable();
-            notices.truncate(usize::try_from(room.of_a_client).unwrap_or(usize::MAX));
-            notices
-        });
-        due_first(shares, room.notices)
+            let taken = room.under_way.iter().filter(|other| *other == client).count();
+            let places = taken..usize::try_from(room.of_a_client).unwrap_or(usize::MAX);
+            places.zip(notices).collect::<Vec<_>>()
+        };
+        let mut shares: Vec<_> = by_client.into_iter().flat_map(share).collect();
+        shares.sort_unstable();
+        shares.truncate(usize::try_from(room.notices).unwrap_or(usize::MAX));
+        shares.into_iter().map(|(_, (_, id))| id).collect()
     }
 }
 
@@ -51,7 +55,7 @@ impl OutboxRepository for MemoryStore {
     ) -> Result<Vec<LeasedNotice>, StoreError> {
         self.write(|data| {
             let mut leased = Vec::new();
-            for id in data.due_notices(now, room) {
+            for id in data.due_notices(now, &room) {
                 let Some(row) = data.outbox.get_mut(&id) else { continue };
                 row.due_at = now + lease;
                 leased.push(LeasedNotice { id, notice: row.notice.clone(), attempts: row.attempts });

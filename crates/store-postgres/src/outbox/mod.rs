@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_oauth::logout::{LeaseRoom, LeasedNotice, LogoutNotice, OutboxRepository};
 use sluice_primitives::{Lifetime, SessionId, Timestamp};
+use sluice_protocol::ClientId;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -28,7 +29,9 @@ impl OutboxRepository for PostgresStore {
     ) -> Result<Vec<LeasedNotice>, StoreError> {
         let until = (now + lease).as_millis();
         let (notices, of_a_client) = (i64::from(room.notices), i64::from(room.of_a_client));
-        let rows = self.upkeep(LEASE, &[&now.as_millis(), &until, &notices, &of_a_client]).await?;
+        let under_way: Vec<&str> = room.under_way.iter().map(ClientId::as_str).collect();
+        let rows =
+            self.upkeep(LEASE, &[&now.as_millis(), &until, &notices, &of_a_client, &under_way]).await?;
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
 

@@ -47,9 +47,9 @@ async fn the_last_of_the_wide_markers_is_found_by_time_and_each_of_them_by_its_k
 #[tokio::test]
 async fn notices_are_found_by_client_and_counted_by_index() {
     let (_fixture, client) = planner().await;
-    let lease = plan(&client, include_str!("../../src/outbox/lease.sql"), "0,0,10,10").await;
+    let lease = plan(&client, include_str!("../../src/outbox/lease.sql"), "0,0,10,10,'{}'").await;
     assert!(lease.contains("Index Cond: ((client_id = w_1.client_id) AND (due_at <= $1))"), "{lease}");
-    assert_eq!(lease.matches("Index Scan on outbox_pkey").count(), 2, "by their keys: {lease}");
+    assert_eq!(lease.matches("outbox_pkey").count(), 2, "by their keys: {lease}");
     let depth = plan(&client, include_str!("../../src/outbox/depth.sql"), "10").await;
     assert_eq!(depth.matches("Index Only Scan").count(), 2, "{depth}");
     let purge = plan(&client, include_str!("../../src/outbox/purge.sql"), "0,10").await;

@@ -6,6 +6,7 @@ use sluice_commit::StoreError;
 use sluice_oauth::logout::{LeaseRoom, LeasedNotice, LogoutNotice, OutboxRepository};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Lifetime, Rng, SessionId, Timestamp};
+use sluice_protocol::ClientId;
 use uuid::Uuid;
 
 use crate::error::SqliteError;
@@ -65,8 +66,14 @@ impl OutboxRepository for SqliteStore {
         lease: Lifetime,
         room: LeaseRoom,
     ) -> Result<Vec<LeasedNotice>, StoreError> {
-        let values = (now.as_millis(), (now + lease).as_millis(), room.notices, room.of_a_client);
-        self.write(move |write| write.updated("outbox", LEASE, values, leased)).await
+        let under_way: Vec<&str> = room.under_way.iter().map(ClientId::as_str).collect();
+        let under_way = serde_json::to_string(&under_way).map_err(StoreError::fault)?;
+        let (now, until) = (now.as_millis(), (now + lease).as_millis());
+        self.write(move |write| {
+            let values = (now, until, room.notices, room.of_a_client, under_way.as_str());
+            write.updated("outbox", LEASE, values, leased)
+        })
+        .await
     }
 
     async fn delivered(&self, id: Uuid) -> Result<(), StoreError> {

@@ -45,7 +45,7 @@ fn walks(connection: &Connection, sql: &str) -> bool {
     let unbound = vec![rusqlite::types::Null; statement.parameter_count()];
     let steps =
         statement.query_map(rusqlite::params_from_iter(unbound), |row| row.get::<_, String>("detail"));
-    let bounded = ["SCAN CONSTANT ROW", "SCAN known", "SCAN p"];
+    let bounded = ["SCAN CONSTANT ROW", "SCAN known", "SCAN p", "SCAN share", "SCAN u"];
     let is_walk =
         |step: String| step.starts_with("SCAN") && !bounded.iter().any(|known| step.starts_with(known));
     steps.unwrap().map(Result::unwrap).any(is_walk)
