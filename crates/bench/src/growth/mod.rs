@@ -37,7 +37,7 @@ pub struct GrowthArgs {
     /// How many grants, and as many people: numbers with k for thousands, m for millions
     #[arg(long, value_delimiter = ',', default_value = "0,1m,10m", value_parser = size)]
     pub grants: Vec<u64>,
-    /// How many real grants are spread among them, to be refreshed each once in every run
+    /// How many real grants are spread among them, to be refreshed: every run has as many of its own, and each once
     #[arg(long, default_value = "100000")]
     pub sample: NonZeroUsize,
     /// Measure so many times at each size, and tell the run in the middle by CPU
@@ -87,6 +87,11 @@ pub(crate) async fn perform(
 }
 
 async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result<GrowthReport, BenchError> {
+    if args.sample < args.runs {
+        return Err(BenchError::Usage(
+            "every run refreshes grants of its own: give more --sample".to_owned(),
+        ));
+    }
     let mut sizes = args.grants.clone();
     sizes.sort_unstable();
     sizes.dedup();
@@ -122,9 +127,10 @@ impl GrowthArgs {
     /// How it was run, in words.
     fn told(&self) -> [(String, String); 3] {
         let length = humantime::format_duration(self.duration);
+        let of_a_run = self.sample.get() / self.runs;
         [
             ("connections".to_owned(), self.connections.to_string()),
-            ("length".to_owned(), format!("{length}; refresh: {} grants, each once", self.sample)),
+            ("length".to_owned(), format!("{length}; refresh: {of_a_run} grants, each once")),
             (
                 "runs at each size".to_owned(),
                 format!("{}, of which the one in the middle is told", self.runs),

@@ -1,5 +1,6 @@
 //! Real grants, spread among those that were loaded.
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
 use super::bulk::{Bulk, Slice};
@@ -50,8 +51,14 @@ impl Regions {
         Ok(())
     }
 
+    /// For the run of this number of so many: real grants that no other run at this size has, as many among so many that were loaded,
+    /// wherever. What a run has refreshed is in memory, and its pages in the log.
+    pub(super) fn even(&self, run: usize, runs: NonZeroUsize) -> Vec<Grant> {
+        self.all_even().into_iter().skip(run).step_by(runs.get()).collect()
+    }
+
     /// As many real grants as there are with the same number among so many that were loaded, wherever.
-    pub(super) fn even(&self) -> Vec<Grant> {
+    fn all_even(&self) -> Vec<Grant> {
         let loaded: u64 = self.0.iter().map(|region| region.loaded).sum();
         if loaded == 0 {
             return self.0.iter().flat_map(|region| region.real.iter().cloned()).collect();
@@ -87,10 +94,26 @@ mod tests {
         assert_eq!(shares(&[(0, 5)]), [0]);
     }
 
+    fn grants(count: usize) -> Vec<Grant> {
+        (0..count).map(|number| Arc::new(Mutex::new(number.to_string()))).collect()
+    }
+
+    fn names(grants: &[Grant]) -> Vec<String> {
+        grants.iter().map(|grant| grant.lock().unwrap().clone()).collect()
+    }
+
     #[test]
     fn what_is_drawn_is_spread() {
-        let grants: Vec<Grant> = (0..10).map(|number| Arc::new(Mutex::new(number.to_string()))).collect();
-        let drawn: Vec<_> = spread(&grants, 4).iter().map(|grant| grant.lock().unwrap().clone()).collect();
-        assert_eq!(drawn, ["0", "2", "5", "7"]);
+        assert_eq!(names(&spread(&grants(10), 4)), ["0", "2", "5", "7"]);
+    }
+
+    #[test]
+    fn no_run_has_a_grant_of_another() {
+        let runs = NonZeroUsize::new(3).unwrap();
+        for loaded in [0, 1_000] {
+            let regions = Regions(vec![Region { loaded, real: grants(8) }]);
+            let of_runs = [0, 1, 2].map(|run| names(&regions.even(run, runs)).join(" "));
+            assert_eq!(of_runs, ["0 3 6", "1 4 7", "2 5"]);
+        }
     }
 }

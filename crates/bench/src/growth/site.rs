@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::GrowthArgs;
 use super::curve::{GrowthPoint, medians};
 use super::regions::Regions;
-use super::work::{Logins, RefreshEach};
+use super::work::{Grant, Logins, RefreshEach};
 use crate::account::Accountant;
 use crate::driver::{self, Length, Load, Measured, Pace};
 use crate::error::BenchError;
@@ -83,9 +83,9 @@ impl<'a> Site<'a> {
         self.settle(grants).await?;
         let before = self.floor().await?;
         let mut runs = Vec::new();
-        for number in 1..=self.args.runs.get() {
-            eprintln!("at {grants} grants, run {number} of {}", self.args.runs);
-            runs.extend(self.once(grants, regions).await?);
+        for run in 0..self.args.runs.get() {
+            eprintln!("at {grants} grants, run {} of {}", run + 1, self.args.runs);
+            runs.extend(self.once(grants, regions.even(run, self.args.runs)).await?);
         }
         let around = Around { before, after: self.floor().await? };
         let runs: Vec<_> = runs.into_iter().map(|run| run.counted_in(around.floor())).collect();
@@ -109,9 +109,9 @@ impl<'a> Site<'a> {
     }
 
     /// The four, one after the other.
-    async fn once(&self, grants: u64, regions: &Regions) -> Result<[GrowthPoint; 4], BenchError> {
+    async fn once(&self, grants: u64, real: Vec<Grant>) -> Result<[GrowthPoint; 4], BenchError> {
         let over_time = [self.args.warm_up, self.args.duration].map(Length::Duration);
-        let refresh = RefreshEach::new(Arc::clone(&self.logins), regions.even());
+        let refresh = RefreshEach::new(Arc::clone(&self.logins), real);
         let first = refresh.len() / WARM_UP_SHARE;
         let each_once = [first, refresh.len() - first].map(|length| Length::Operations(length as u64));
         Ok([
