@@ -177,10 +177,9 @@ enum Written {
     NotNow,
 }
 
-/// Where a notice goes. One that names the document of its client was made when that was not at hand: it says now where the
-/// client listens.
+/// Where a notice goes. If the document of its client was not at hand when it was made, that says now where the client listens.
 fn address(notice: &LogoutNotice, client: Option<&Client>) -> Option<Url> {
-    if notice.uri.as_str() != notice.client.as_str() {
+    if !notice.is_described() {
         return Some(notice.uri.clone());
     }
     Some(client?.backchannel_logout.as_ref()?.uri.clone())

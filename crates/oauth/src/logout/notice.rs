@@ -42,7 +42,7 @@ pub(super) async fn notices_for(
 /// A client that took part in a session.
 enum Listener {
     Known(Arc<Client>),
-    /// The document at this URL, which describes it, is not at hand.
+    /// The document that describes it is not at hand; what stands in the place of its address.
     Described(Url),
     Gone,
 }
@@ -52,7 +52,7 @@ impl Listener {
         match self {
             Self::Known(client) => client.backchannel_logout.as_ref().map(|listens| listens.uri.clone()),
             // Where it listens is looked up when the notice is sent.
-            Self::Described(document) => Some(document.clone()),
+            Self::Described(stand_in) => Some(stand_in.clone()),
             Self::Gone => None,
         }
     }
@@ -70,6 +70,6 @@ async fn listener(id: &ClientId, clients: &ClientDirectory) -> Result<Listener, 
     if let Some(client) = clients.find_at_hand(id).await? {
         return Ok(Listener::Known(client));
     }
-    let document = Url::parse(id.as_str()).ok().filter(|_| clients.may_describe(id));
-    Ok(document.map_or(Listener::Gone, Listener::Described))
+    let described = clients.may_describe(id).then(|| LogoutNotice::described(id).ok()).flatten();
+    Ok(described.map_or(Listener::Gone, Listener::Described))
 }

@@ -6,6 +6,9 @@ use sluice_primitives::{Lifetime, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use url::Url;
 
+/// The scheme of what stands in the place of an address that was not known.
+const DESCRIBED: &str = "described";
+
 /// One client is to be told that a session ended. The token itself is made when it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogoutNotice {
@@ -17,6 +20,23 @@ pub struct LogoutNotice {
     pub subject: Subject,
     /// Which session.
     pub session: SessionId,
+}
+
+impl LogoutNotice {
+    /// What stands in the place of the address of a client whose document cannot be had now. No version that does not know of it can send a
+    /// notice there: it tries again later. At the document itself its host might answer, and nobody would have heard.
+    ///
+    /// # Errors
+    /// If the id is not the address of a document.
+    pub(super) fn described(client: &ClientId) -> Result<Url, url::ParseError> {
+        Url::parse(client.as_str())?;
+        Url::parse(&format!("{DESCRIBED}:{client}"))
+    }
+
+    /// Whether the document of the client has to say where the notice goes. One that was made by an earlier version names it.
+    pub(super) fn is_described(&self) -> bool {
+        self.uri.scheme() == DESCRIBED || self.uri.as_str() == self.client.as_str()
+    }
 }
 
 /// A notice that this node is to deliver now.

@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::super::outbox::LeaseRoom;
 use super::*;
-use crate::client::AccessTokenStrategy;
-use crate::client::fake::FakeClients;
+use crate::client::fake::{FakeClients, client};
+use crate::client::{AccessTokenStrategy, LogoutUri};
 use crate::config::{Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
 use crate::discovery::Announced;
 use crate::keys::fake::FakeKeys;
@@ -178,4 +178,33 @@ async fn a_run_ends_when_all_is_delivered_or_when_it_is_to_stop() {
     outbox.put("answers", 1);
     assert_eq!(delivery.run(|| false).await.unwrap(), 0);
     assert_eq!(outbox.left("answers"), 1);
+}
+
+/// The form of earlier versions, too, which would have been sent to the document.
+#[test]
+fn a_notice_without_an_address_goes_to_where_its_client_listens_now() {
+    let document = "https://app.example/client.json";
+    let app = Client {
+        backchannel_logout: Some(LogoutUri {
+            uri: Url::parse("https://app.example/logout").unwrap(),
+            session_required: false,
+        }),
+        ..client(document)
+    };
+    let stand_in = LogoutNotice::described(&app.id).unwrap();
+    assert_eq!(stand_in.as_str(), "described:https://app.example/client.json");
+    let notice = |uri: Url| LogoutNotice {
+        uri,
+        client: app.id.clone(),
+        subject: "alice".parse().unwrap(),
+        session: SessionId::from_bytes([1; 16]),
+    };
+    for uri in [stand_in, Url::parse(document).unwrap()] {
+        let found = address(&notice(uri.clone()), Some(&app));
+        assert_eq!(found.unwrap().as_str(), "https://app.example/logout");
+        assert_eq!(address(&notice(uri), None), None);
+    }
+    let elsewhere = Url::parse("https://elsewhere.example/logout").unwrap();
+    assert_eq!(address(&notice(elsewhere.clone()), Some(&app)), Some(elsewhere));
+    assert!(LogoutNotice::described(&"app".parse().unwrap()).is_err());
 }
