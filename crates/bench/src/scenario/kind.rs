@@ -75,8 +75,7 @@ impl Kind {
         let variant = match self {
             Self::Login(options) => login_variant(options),
             Self::LoginPassword(options) => login_variant(&options.login),
-            Self::Refresh(options) if has_openid(&options.scope.scope) => options.id_token.name().to_owned(),
-            Self::Refresh(_) => "without openid".to_owned(),
+            Self::Refresh(options) => refresh_variant(options),
             Self::ClientCredentials(options) => options.token.name().to_owned(),
             Self::Revoke(options) => format!("{}, issued and revoked", options.token.name()),
             Self::Introspect(options) | Self::Userinfo(options) => options.token.name().to_owned(),
@@ -164,6 +163,11 @@ fn login_variant(options: &LoginOptions) -> String {
     }
 }
 
+fn refresh_variant(options: &RefreshOptions) -> String {
+    let id_token = if has_openid(&options.scope.scope) { options.id_token.name() } else { "without openid" };
+    format!("{id_token}{}", if options.after_logout { ", after a logout" } else { "" })
+}
+
 /// Whether a scope asks for an ID token.
 pub(super) fn has_openid(scope: &str) -> bool {
     scope.split(' ').any(|value| value == "openid")
@@ -199,7 +203,9 @@ mod tests {
         assert_eq!(Kind::ListClients(ListClientsOptions::default()).label(), "list-clients (page of 250)");
         let scope = ScopeOptions { scope: "offline_access".to_owned() };
         let plain = RefreshOptions { scope, ..RefreshOptions::default() };
-        assert_eq!(Kind::Refresh(plain).label(), "refresh (without openid)");
+        assert_eq!(Kind::Refresh(plain.clone()).label(), "refresh (without openid)");
+        let after_logout = RefreshOptions { after_logout: true, ..plain };
+        assert_eq!(Kind::Refresh(after_logout).label(), "refresh (without openid, after a logout)");
         assert_eq!(Kind::Mix.label(), "mix");
     }
 

@@ -123,6 +123,9 @@ pub struct RefreshOptions {
     /// With openid an ID token is issued each time, without it none
     #[command(flatten)]
     pub scope: ScopeOptions,
+    /// Sign somebody else out when all have their grants: each refresh then looks whether that has ended its own
+    #[arg(long)]
+    pub after_logout: bool,
 }
 
 /// Of client credentials.

@@ -9,14 +9,17 @@ use super::support::application::encoded;
 use super::support::code_flow::{CodeFlow, wanted};
 use super::support::{crowd, field, prepared};
 use super::{Again, Dialect, LoginOptions, RefreshOptions, Scenario};
-use crate::driver::{Agent, Failure, Receipt};
+use crate::driver::{Agent, Ask, Failure, Origin, Receipt};
 use crate::target::Target;
 
 const STEP: &str = "refresh";
+/// Ends the sessions of a person who has none.
+const LOGOUT: &str = "/admin/oauth2/auth/sessions/login?subject=nobody-who-is-here";
 
 pub(super) struct Refresh {
     dialect: Dialect,
     login: LoginOptions,
+    after_logout: bool,
     made: Option<Made>,
 }
 
@@ -32,7 +35,7 @@ struct Made {
 impl Refresh {
     pub(super) fn new(dialect: Dialect, options: RefreshOptions) -> Self {
         let login = LoginOptions { id_token: options.id_token, scope: options.scope, public_client: false };
-        Self { dialect, login, made: None }
+        Self { dialect, login, after_logout: options.after_logout, made: None }
     }
 }
 
@@ -47,6 +50,9 @@ impl Scenario for Refresh {
         let flow = CodeFlow::prepared(target, &self.dialect, &self.login, wanted(&self.login), users).await?;
         let flow = flow.verified(target, self.login.id_token).await?;
         let newest = crowd::each(target, users, async |agent, user| begin(&flow, agent, user).await).await?;
+        if self.after_logout {
+            sign_out(&mut crowd::alone(target)).await?;
+        }
         let form = flow.application.form(&[("grant_type", "refresh_token")]);
         let newest = newest.into_iter().map(Mutex::new).collect();
         self.made = Some(Made { flow, form, has_id_token: has_openid(scope), newest });
@@ -107,4 +113,10 @@ const fn is_refused(failure: &Failure) -> bool {
 async fn begin(flow: &CodeFlow, agent: &mut Agent, user: usize) -> Result<String, Failure> {
     let token = flow.log_in(agent, user, user as u64).await?.refresh_token;
     token.ok_or(Failure::Incomplete { step: "token", missing: "refresh_token" })
+}
+
+/// What is revoked so is younger than all grants that were made, and tells of a subject: none of them is known to be spared but by a look.
+async fn sign_out(agent: &mut Agent) -> Result<(), Failure> {
+    let ask = Ask { method: "DELETE", ..Ask::get(Origin::Admin, LOGOUT) };
+    agent.send(&ask).await?.expect(204, "logout").map(drop)
 }

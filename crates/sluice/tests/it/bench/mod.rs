@@ -56,6 +56,14 @@ fn a_run_on_sqlite_makes_no_number_up_that_only_postgres_knows() {
 }
 
 #[test]
+fn refreshes_may_come_after_somebody_else_has_signed_out() {
+    let short = ["-n", "100", "-c", "4", "--warm-up", "100ms", "--dsn", "sqlite:", "--no-floor"];
+    let report = report(&[&["refresh", "--after-logout"], &short[..]].concat());
+    assert_eq!(report["label"], "refresh (ES256, after a logout)");
+    assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(100), Some(0)));
+}
+
+#[test]
 fn a_server_that_does_not_start_is_told_in_its_own_words_and_nothing_is_left() {
     let ended = bench(&["introspect", "--dsn", "sqlite:", "--set", "serve.public.port=many"]);
     assert!(!ended.success);
