@@ -214,7 +214,7 @@ fn of_too_many_callers_some_are_forgotten_and_memory_stays_bounded() {
     let clock: Arc<dyn Clock> = Arc::new(ManualClock::at(Timestamp::from_secs(1)));
     let counts = Counts::new(&limit(LimitBy::Client, 1, 60, 1), &clock);
     for number in 0..110_000 {
-        counts.check(Whose::Client(&number.to_string()));
+        counts.check(Whose::Client(None, &number.to_string()));
     }
     let callers = counts.callers();
     assert!((50_000..=100_000).contains(&callers), "{callers}");

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
-use sluice_primitives::{SessionId, Timestamp};
+use sluice_primitives::{Lifetime, SessionId, Timestamp};
 use sluice_protocol::Subject;
 
 use super::repository::{EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient};
@@ -60,7 +60,7 @@ impl LoginSessionRepository for FakeSessions {
         if fails { Err(StoreError::Busy) } else { Ok(self.late.clone()) }
     }
 
-    async fn purge_expired(&self, _: Timestamp, _: u32) -> Result<u64, StoreError> {
+    async fn purge_expired(&self, _: Timestamp, _: Lifetime, _: u32) -> Result<u64, StoreError> {
         Ok(0)
     }
 }

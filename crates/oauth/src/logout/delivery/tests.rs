@@ -158,7 +158,7 @@ async fn what_comes_while_a_client_hangs_is_delivered() {
     let (outbox, delivery) = delivery().await;
     outbox.put("hangs", 1);
     let late = async {
-        sleep(Duration::from_secs(60)).await;
+        sleep(Duration::from_mins(1)).await;
         outbox.put("answers", 1);
         sleep(Duration::from_secs(3)).await;
     };
