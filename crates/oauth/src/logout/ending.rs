@@ -137,7 +137,8 @@ mod tests {
         assert!(ended.expect("nobody is waited for").unwrap().is_empty());
         let ends = sessions.ends.lock();
         let told = ends.iter().flatten().map(|notice| (notice.client.as_str(), notice.uri.as_str()));
-        assert_eq!(told.collect::<Vec<_>>(), [(document, document)], "where it listens is looked up later");
+        let stand_in = format!("described:{document}");
+        assert_eq!(told.collect::<Vec<_>>(), [(document, &*stand_in)], "where it listens is looked up later");
     }
 
     /// What comes after the end may fail or never come.
