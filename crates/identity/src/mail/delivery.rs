@@ -89,6 +89,12 @@ impl MailDelivery {
             Ok(opened) => opened,
             Err(cause) => return self.unopened(&leased, cause).await,
         };
+        // It waited for too long, for a mail server or for a node.
+        if !is_useful(&message, written_at, self.clock.now()) {
+            warn!(mail.id = %leased.id, mail.kind = message.kind.as_str(), dead = true, "mail not sent: its code holds no more");
+            self.metrics.count_failed();
+            return self.outbox.failed(leased.id, None).await;
+        }
         let sent = match self.templates.render(leased.id, &message, written_at) {
             Ok(mail) => self.transport.send(&mail).await,
             Err(cause) => Err(MailError { fate: MailFate::Refused, cause: Box::new(cause) }),

@@ -101,6 +101,15 @@ async fn a_code_that_would_arrive_too_late_is_not_sent() {
 }
 
 #[tokio::test]
+async fn a_code_that_waited_for_too_long_is_not_sent_at_all() {
+    let (services, alice, _) = Services::with_alice().await;
+    services.account.begin_recovery(&alice.email, network()).await.unwrap();
+    services.clock.advance(Lifetime::hours(3));
+    assert!(services.new_mails().await.is_empty());
+    assert_eq!((services.delivery.metrics.dead(), services.delivery.metrics.waiting()), (1, 0));
+}
+
+#[tokio::test]
 async fn all_that_is_due_is_sent_and_no_more_at_once_than_the_transport_carries() {
     let services = Services::new().await;
     for _ in 0..10 {
