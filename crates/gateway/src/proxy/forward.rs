@@ -147,6 +147,7 @@ impl<T: Traffic> Passage<'_, T> {
         if is_http2 {
             join_cookies(&mut parts.headers);
         }
+        drop_unbelieved_certificates(&mut parts.headers, &self.core.certificates, self.visitor.peer);
         tell_origin(&mut parts.headers, self.visitor, origin);
         self.core.traffic.enrich(admitted, &mut parts.headers, self.account.client);
         // Neither side hands its wire over before the body is at its end, which may never come.

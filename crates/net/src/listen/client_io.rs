@@ -232,7 +232,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<I> {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if matches!(this.stage, Stage::Open) && this.record.ends_within_head() {
+        if matches!(this.stage, Stage::Open) && this.record.ends_within_late_head() {
             this.refuse(context);
         }
         if matches!(this.stage, Stage::Open | Stage::HalfClosed(_)) {

@@ -35,8 +35,6 @@ const LEAST_HEADER_BYTES: u32 = 8 * 1024;
 const STREAM_WINDOW: u32 = 64 * 1024;
 /// The most that HTTP/2 knows (RFC 9113 §6.9.1).
 const MOST_WINDOW: u32 = (1 << 31) - 1;
-/// How long a client over HTTP/2 may take to answer a PING.
-const PONG_WITHIN: Duration = Duration::from_secs(10);
 /// The first byte of a TLS connection: a handshake record (RFC 8446 §5.1). No HTTP request begins with it.
 const TLS_HANDSHAKE: u8 = 22;
 
@@ -205,7 +203,7 @@ fn http_builder(limits: &Limits) -> HttpBuilder {
         .http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(limits.keep_alive_timeout)
-        .keep_alive_timeout(limits.keep_alive_timeout.min(PONG_WITHIN))
+        .keep_alive_timeout(limits.pong_timeout)
         .max_header_list_size(header_bytes)
         .max_concurrent_streams(limits.max_concurrent_streams)
         .initial_stream_window_size(STREAM_WINDOW)

@@ -15,8 +15,11 @@ pub struct Limits {
     pub first_request_timeout: Duration,
     /// How long a connection may go without a new request before it is asked to end; a request that is being
     /// answered is finished. Default: 75 s, above the 60 s for which common load balancers keep a connection. A client
-    /// over HTTP/2 from which nothing came for as long must answer a PING, or is cut.
+    /// over HTTP/2 from which no request came for as long must answer a PING.
     pub keep_alive_timeout: Duration,
+    /// How long a client over HTTP/2 may take to answer a PING, or is cut. One that reads slowly answers late: what it takes
+    /// before is in its kernel, and in this one. Default: 60 s.
+    pub pong_timeout: Duration,
     /// The most bytes of a request head. Default: 64 KiB, at least 8 KiB.
     pub max_header_bytes: u32,
     /// Requests served at once on one HTTP/2 connection. Default: 256.
@@ -56,6 +59,7 @@ impl Default for Limits {
             tls_handshake_timeout: Duration::from_secs(10),
             first_request_timeout: Duration::from_secs(10),
             keep_alive_timeout: Duration::from_secs(75),
+            pong_timeout: Duration::from_mins(1),
             max_header_bytes: 64 * 1024,
             max_concurrent_streams: 256,
             drain_grace: Duration::from_secs(30),

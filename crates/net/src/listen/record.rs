@@ -34,6 +34,8 @@ pub(crate) struct Record {
     begun: AtomicBool,
     /// After how many requests some of another head over HTTP/1.1 came; 0: none of it.
     begun_after: AtomicU32,
+    /// Whether such a head did not go on in time.
+    head_is_late: AtomicBool,
     /// Whether it is HTTP no more.
     switched: AtomicBool,
     /// Whether it is just being told to drain: what ends meanwhile was idle.
@@ -79,9 +81,18 @@ impl Record {
         requests > 0 && self.begun_after.load(Ordering::Relaxed) == requests
     }
 
-    /// Whether the connection, which is idle but for a head that has begun, is waited for no longer.
-    pub(crate) fn ends_within_head(&self) -> bool {
-        self.draining.load(Ordering::Relaxed) && self.has_begun_another()
+    /// Ends the connection for a head after the first that does not go on.
+    pub(crate) fn end_late_head(&self) {
+        self.head_is_late.store(true, Ordering::Relaxed);
+        self.give(Order::Drain);
+    }
+
+    /// Whether the connection, which is idle but for a head that is late, is waited for no longer. Where it ends for another
+    /// reason nothing is said of the head: its client sends it again elsewhere.
+    pub(crate) fn ends_within_late_head(&self) -> bool {
+        self.head_is_late.load(Ordering::Relaxed)
+            && self.draining.load(Ordering::Relaxed)
+            && self.has_begun_another()
     }
 
     /// Notes that what follows is not HTTP.

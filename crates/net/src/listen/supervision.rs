@@ -113,7 +113,9 @@ impl Supervision {
                 entry.record.give(Order::Cut);
             } else if requests == 0 && waited >= self.first_request_timeout {
                 entry.record.give(Order::Late);
-            } else if waited >= self.keep_alive_timeout || head_waited >= self.first_request_timeout {
+            } else if head_waited >= self.first_request_timeout {
+                entry.record.end_late_head();
+            } else if waited >= self.keep_alive_timeout {
                 entry.record.give(Order::Drain);
             }
         }

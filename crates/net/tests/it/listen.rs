@@ -94,13 +94,12 @@ async fn a_client_that_brings_no_request_or_half_a_head_is_cut_off() {
 #[tokio::test]
 async fn an_idle_connection_is_closed_and_a_slow_second_head_with_it() {
     let server = running(hello(), Limits { keep_alive_timeout: SOON, ..Limits::default() }).await;
-    for (second, status) in [("", ""), ("GET / HTTP/1.1\r\nho", "HTTP/1.1 408")] {
+    for second in ["", "GET / HTTP/1.1\r\nho"] {
         let mut stream = server.connect().await;
         say(&mut stream, GET).await;
         assert!(answer_until(&mut stream, "hello").await.ends_with("hello"));
         say(&mut stream, second).await;
-        let rest = answer_until(&mut stream, "never").await;
-        assert!(rest.starts_with(status) && rest.is_empty() == status.is_empty(), "{second:?}: {rest}");
+        assert!(is_closed(&mut stream).await, "{second:?}");
     }
 }
 

@@ -273,7 +273,8 @@ async fn an_idle_client_that_sends_no_more_is_let_go_at_once() {
 
 #[tokio::test]
 async fn a_client_over_http_2_that_answers_no_ping_is_let_go() {
-    let server = running(refusing(), Limits { keep_alive_timeout: SOON, ..Limits::default() }).await;
+    let limits = Limits { keep_alive_timeout: A_WHILE, pong_timeout: SOON, ..Limits::default() };
+    let server = running(refusing(), limits).await;
     let mut stream = server.connect().await;
     // The preface, empty SETTINGS and a GET, most of whose fields are in the static table (RFC 7541, appendix A).
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -117,6 +118,8 @@ enum Hosts {
     Silent,
     /// They say so.
     Empty,
+    /// They say so after a while; how often they were asked.
+    Slow(Arc<AtomicUsize>),
 }
 
 #[async_trait]
@@ -125,6 +128,11 @@ impl DocumentSource for Hosts {
         match self {
             Self::Silent => std::future::pending().await,
             Self::Empty => Err(DocumentError::Status(404)),
+            Self::Slow(asked) => {
+                asked.fetch_add(1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Err(DocumentError::Status(404))
+            }
         }
     }
 }
@@ -151,6 +159,11 @@ pub(crate) fn directory_of_silent_hosts(registered: Arc<FakeClients>) -> ClientD
 /// A directory of these clients, in which no host has a document.
 pub(crate) fn directory_of_empty_hosts(registered: Arc<FakeClients>) -> ClientDirectory {
     directory(registered, Hosts::Empty)
+}
+
+/// A directory in which hosts say after a while that they have no document; `asked` counts how often.
+pub(crate) fn directory_of_slow_hosts(asked: Arc<AtomicUsize>) -> ClientDirectory {
+    directory(Arc::default(), Hosts::Slow(asked))
 }
 
 fn directory(registered: Arc<FakeClients>, hosts: Hosts) -> ClientDirectory {

@@ -7,15 +7,17 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use sluice_commit::StoreError;
 use sluice_protocol::ClientId;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::listing::ConsentEntry;
 use crate::client::{Client, ClientDirectory};
 
 /// How many documents are asked for at once.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 32;
 /// How long all of them are waited for together.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// When there may be room for one for which there was none.
+const ANOTHER_LOOK: Duration = Duration::from_millis(200);
 
 /// The client of something that is listed.
 #[derive(Debug, Clone)]
@@ -59,7 +61,15 @@ pub(super) async fn grantees(
         };
         grantees.insert(id.clone(), grantee);
     }
-    let look_up = |id: ClientId| async move { (clients.find(&id).await, id) };
+    let look_up = |id: ClientId| async move {
+        loop {
+            match clients.find(&id).await {
+                // Its host is asked for others: the places are few.
+                Err(StoreError::Busy) => sleep(ANOTHER_LOOK).await,
+                found => return (found, id),
+            }
+        }
+    };
     let mut answers = stream::iter(asked).map(look_up).buffer_unordered(AT_ONCE);
     let all = async {
         while let Some((found, id)) = answers.next().await {
@@ -81,12 +91,16 @@ pub(super) async fn grantees(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use sluice_primitives::Timestamp;
     use sluice_protocol::{Audience, Scope};
     use tokio::time::Instant;
 
     use super::*;
-    use crate::client::fake::{self, FakeClients, directory_of_empty_hosts, directory_of_silent_hosts};
+    use crate::client::fake::{
+        self, FakeClients, directory_of_empty_hosts, directory_of_silent_hosts, directory_of_slow_hosts,
+    };
     use crate::grant::GrantClaims;
 
     fn entry(client: &str) -> ConsentEntry {
@@ -125,6 +139,16 @@ mod tests {
         let (clients, id) = (directory_of_empty_hosts(Arc::default()), "https://app.example/client.json");
         let found = grantees(&[entry(id)], &clients).await.unwrap();
         assert!(matches!(of(&found, id), Grantee::Unreachable));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_clients_of_a_host_are_asked_for_however_few_it_is_asked_for_at_once() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let clients = directory_of_slow_hosts(asked.clone());
+        let entries: Vec<_> =
+            (0..15).map(|number| entry(&format!("https://app.example/{number}.json"))).collect();
+        grantees(&entries, &clients).await.unwrap();
+        assert_eq!(asked.load(Ordering::SeqCst), 15);
     }
 
     #[tokio::test(start_paused = true)]

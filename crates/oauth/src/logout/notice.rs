@@ -1,5 +1,7 @@
 //! Who hears of the end of a session, and how.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
@@ -17,9 +19,13 @@ pub(super) async fn notices_for(
     issuer: &str,
 ) -> Result<(Vec<LogoutNotice>, Vec<Url>), StoreError> {
     let (mut notices, mut frames) = (Vec::new(), Vec::new());
+    let mut listeners = HashMap::new();
     for session in ended {
         for SessionClient { client: id, shown_subject } in &session.clients {
-            let listener = listener(id, clients).await?;
+            let listener = match listeners.entry(id) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => unknown.insert(listener(id, clients).await?),
+            };
             if let Some(uri) = listener.back_channel() {
                 let seen = shown_subject.as_ref().and_then(|seen| seen.parse().ok());
                 notices.push(LogoutNotice {

@@ -19,7 +19,7 @@ const OF_A_CLIENT: u32 = 8;
 /// How long it takes at most until it is looked for others that are due.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// What ends so soon after another makes room with it, for one lease.
-const TOGETHER: Duration = Duration::from_millis(20);
+const TOGETHER: Duration = Duration::from_millis(100);
 
 /// Whether the store heard of it.
 type Outcome = Result<(), StoreError>;

@@ -1,15 +1,17 @@
 //! The head of a request, as the upstream may see it.
 //!
 //! [`target`]: host and path, read in one way only. [`hop_by_hop`]: what is between two neighbours and goes no further.
-//! [`cookies`]: in one line. [`forwarded`]: where the request came from. [`visitor`]: what is known of the connection that it
+//! [`certificates`]: whose count. [`cookies`]: in one line. [`forwarded`]: where the request came from. [`visitor`]: what is known of the connection that it
 //! came on.
 
+mod certificates;
 mod cookies;
 mod forwarded;
 mod hop_by_hop;
 mod target;
 mod visitor;
 
+pub(super) use certificates::drop_unbelieved_certificates;
 pub(super) use cookies::join_cookies;
 pub(super) use forwarded::{Origin, tell_origin};
 pub(super) use hop_by_hop::{

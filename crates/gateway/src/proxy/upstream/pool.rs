@@ -129,12 +129,14 @@ impl Upstream {
             return Ok(stream);
         }
         let Some(deadline) = deadline else { return self.open_stream(server).await };
+        // One that is made already is another's, who speaks for all.
+        let is_shared = pool.opening.try_lock().is_err();
         // On its own: others wait for the same connection, and whoever comes next will want it.
         let upstream = self.clone();
         let opening = tokio::spawn(async move { upstream.open_stream(server).await });
         match timeout_at(deadline, opening).await {
             Ok(opened) => opened.unwrap_or_else(|_| Err(Fault::Connect.into())),
-            Err(_) => Err(Fault::Timeout.into()),
+            Err(_) => Err(Unreached { fault: Fault::Timeout, is_shared }),
         }
     }
 

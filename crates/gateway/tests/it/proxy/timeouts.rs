@@ -116,13 +116,13 @@ async fn early() -> std::net::SocketAddr {
 async fn a_body_that_moves_keeps_an_answer_that_has_begun_and_one_that_stalls_does_not() {
     for (bytes, expected) in [(40, Some("ok".to_owned())), (1, None)] {
         let mut setup = Setup::to(&[early().await]);
-        setup.upstream.timeouts.idle = SOON * 5;
+        setup.upstream.timeouts.idle = SOON * 15;
         let world = setup.start().await;
         let mut client = Peer::new(world.connect().await);
         client.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 40\r\n\r\n").await;
         let head = client.head().await.unwrap();
         for _ in 0..bytes {
-            tokio::time::sleep(SOON / 6).await;
+            tokio::time::sleep(SOON / 2).await;
             client.say("x").await;
         }
         let answer = client.body_of(head).await;

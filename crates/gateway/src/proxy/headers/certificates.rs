@@ -1,0 +1,59 @@
+//! Headers that tell of a client's certificate.
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderName};
+use sluice_net::ForwardedCertificatePolicy;
+use smallvec::SmallVec;
+
+/// Drops the headers in which proxies pass on their clients' certificates if `peer` is none of these proxies: what the gateway
+/// does not believe, no upstream is to believe because it comes from the gateway. Also in the spellings that CGI and its heirs
+/// take for the same name.
+pub(in crate::proxy) fn drop_unbelieved_certificates(
+    headers: &mut HeaderMap,
+    policy: &ForwardedCertificatePolicy,
+    peer: IpAddr,
+) {
+    if policy.headers.is_empty() || policy.believes(peer) {
+        return;
+    }
+    let is_doomed = |name: &&HeaderName| {
+        policy.headers.iter().any(|known| is_taken_for(name.as_str(), known.name.as_str()))
+    };
+    let doomed: SmallVec<[HeaderName; 1]> = headers.keys().filter(is_doomed).cloned().collect();
+    for name in doomed {
+        headers.remove(name);
+    }
+}
+
+fn is_taken_for(name: &str, known: &str) -> bool {
+    let is_same = |(byte, known): (u8, u8)| byte == known || (known == b'-' && !byte.is_ascii_alphanumeric());
+    name.len() == known.len() && name.bytes().zip(known.bytes()).all(is_same)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use sluice_net::CertificateHeader;
+
+    use super::*;
+
+    fn left(from: &str, peer: &str) -> Vec<String> {
+        let policy = ForwardedCertificatePolicy {
+            headers: vec![CertificateHeader::from(HeaderName::from_static("x-client-cert"))],
+            from: vec![from.parse().unwrap()],
+        };
+        let mut headers = HeaderMap::new();
+        for name in ["x-client-cert", "x_client.cert", "x-client-certs", "accept"] {
+            headers.insert(name, HeaderValue::from_static("forged"));
+        }
+        drop_unbelieved_certificates(&mut headers, &policy, peer.parse().unwrap());
+        headers.keys().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_certificate_goes_on_from_those_who_are_believed_alone() {
+        assert_eq!(left("10.0.0.0/8", "192.0.2.1"), ["x-client-certs", "accept"]);
+        assert_eq!(left("10.0.0.0/8", "10.1.2.3").len(), 4);
+    }
+}
