@@ -18,7 +18,8 @@ use super::body::ProxyBody;
 use super::core::Core;
 use super::fault::Fault;
 use super::headers::{
-    Malformed, Origin, Visitor, announce_upgrade, join_cookies, read_target, strip_request, tell_origin,
+    Malformed, Origin, Visitor, announce_upgrade, drop_unbelieved_certificates, join_cookies, read_target,
+    strip_request, tell_origin,
 };
 use super::outgoing::Outgoing;
 use super::problem;
