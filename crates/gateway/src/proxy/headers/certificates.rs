@@ -48,12 +48,14 @@ mod tests {
             headers.insert(name, HeaderValue::from_static("forged"));
         }
         drop_unbelieved_certificates(&mut headers, &policy, peer.parse().unwrap());
-        headers.keys().map(ToString::to_string).collect()
+        let mut left: Vec<_> = headers.keys().map(ToString::to_string).collect();
+        left.sort();
+        left
     }
 
     #[test]
     fn a_certificate_goes_on_from_those_who_are_believed_alone() {
-        assert_eq!(left("10.0.0.0/8", "192.0.2.1"), ["x-client-certs", "accept"]);
+        assert_eq!(left("10.0.0.0/8", "192.0.2.1"), ["accept", "x-client-certs"]);
         assert_eq!(left("10.0.0.0/8", "10.1.2.3").len(), 4);
     }
 }
