@@ -180,7 +180,7 @@ func TestSlowHeads(t *testing.T) {
 		{"nothing at all", "", firstWithin},
 		{"byte by byte", head, firstWithin},
 		{"the preface of HTTP/2 and no request", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", firstWithin},
-		{"byte by byte after another request", "GET / HTTP/1.1\r\nHost: a\r\n\r\n" + head, idleFor},
+		{"byte by byte after another request", "GET / HTTP/1.1\r\nHost: a\r\n\r\n" + head, firstWithin},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
@@ -208,6 +208,9 @@ func TestSlowHeads(t *testing.T) {
 			}
 			if took := time.Since(began); took < one.bound-5*time.Second {
 				t.Fatalf("ended after %v: %q", took, said)
+			}
+			if strings.HasSuffix(one.begins, head) && !strings.Contains(string(said), "HTTP/1.1 408 ") {
+				t.Fatalf("a head that is late: %q", said)
 			}
 		})
 	}
