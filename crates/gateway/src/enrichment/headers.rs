@@ -64,7 +64,7 @@ fn is_set_by(enrichment: &Enrichment, name: &str) -> bool {
 }
 
 /// Whether two names are one to an upstream that folds signs.
-fn is_same(left: &str, right: &str) -> bool {
+pub(crate) fn is_same(left: &str, right: &str) -> bool {
     let is_sign = |byte: u8| !byte.is_ascii_alphanumeric();
     let mut pairs = left.bytes().zip(right.bytes());
     left.len() == right.len()

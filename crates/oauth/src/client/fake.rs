@@ -118,15 +118,16 @@ enum Hosts {
     Silent,
     /// They say so.
     Empty,
-    /// They say so after a while; how often they were asked.
+    /// They say so after a while, but for `silent.example`; how often they were asked.
     Slow(Arc<AtomicUsize>),
 }
 
 #[async_trait]
 impl DocumentSource for Hosts {
-    async fn document(&self, _: &Url) -> Result<FetchedDocument, DocumentError> {
+    async fn document(&self, url: &Url) -> Result<FetchedDocument, DocumentError> {
         match self {
             Self::Silent => std::future::pending().await,
+            Self::Slow(_) if url.host_str() == Some("silent.example") => std::future::pending().await,
             Self::Empty => Err(DocumentError::Status(404)),
             Self::Slow(asked) => {
                 asked.fetch_add(1, Ordering::SeqCst);

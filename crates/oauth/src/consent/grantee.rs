@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use sluice_commit::StoreError;
 use sluice_protocol::ClientId;
+use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use super::listing::ConsentEntry;
@@ -16,7 +18,7 @@ use crate::client::{Client, ClientDirectory};
 const AT_ONCE: usize = 32;
 /// How long all of them are waited for together.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// When there may be room for one for which there was none.
+/// When there may be room for one for which there was none, at first; each time twice as long.
 const ANOTHER_LOOK: Duration = Duration::from_millis(200);
 
 /// The client of something that is listed.
@@ -61,16 +63,22 @@ pub(super) async fn grantees(
         };
         grantees.insert(id.clone(), grantee);
     }
+    let turns = &Semaphore::new(AT_ONCE);
     let look_up = |id: ClientId| async move {
+        let mut pause = ANOTHER_LOOK;
         loop {
-            match clients.find(&id).await {
-                // Its host is asked for others: the places are few.
-                Err(StoreError::Busy) => sleep(ANOTHER_LOOK).await,
-                found => return (found, id),
+            let turn = turns.acquire().await;
+            let found = clients.find(&id).await;
+            drop(turn);
+            if !matches!(found, Err(StoreError::Busy)) {
+                return (found, id);
             }
+            // Its host is asked for others: the places are few. Meanwhile it is the turn of other hosts.
+            sleep(pause).await;
+            pause *= 2;
         }
     };
-    let mut answers = stream::iter(asked).map(look_up).buffer_unordered(AT_ONCE);
+    let mut answers: FuturesUnordered<_> = asked.into_iter().map(look_up).collect();
     let all = async {
         while let Some((found, id)) = answers.next().await {
             match found {
@@ -145,10 +153,16 @@ mod tests {
     async fn all_clients_of_a_host_are_asked_for_however_few_it_is_asked_for_at_once() {
         let asked = Arc::new(AtomicUsize::new(0));
         let clients = directory_of_slow_hosts(asked.clone());
-        let entries: Vec<_> =
-            (0..15).map(|number| entry(&format!("https://app.example/{number}.json"))).collect();
+        let of = |host: &'static str, count: usize| {
+            (0..count).map(move |number| entry(&format!("https://{host}.example/{number}.json")))
+        };
+        let entries: Vec<_> = of("silent", 100).chain(of("app", 10)).collect();
         grantees(&entries, &clients).await.unwrap();
-        assert_eq!(asked.load(Ordering::SeqCst), 15);
+        assert_eq!(
+            asked.load(Ordering::SeqCst),
+            10,
+            "a host that does not answer keeps no other from being asked"
+        );
     }
 
     #[tokio::test(start_paused = true)]

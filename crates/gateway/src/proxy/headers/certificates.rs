@@ -6,6 +6,8 @@ use http::{HeaderMap, HeaderName};
 use sluice_net::ForwardedCertificatePolicy;
 use smallvec::SmallVec;
 
+use crate::enrichment::headers::is_same;
+
 /// Drops the headers in which proxies pass on their clients' certificates if `peer` is none of these proxies: what the gateway
 /// does not believe, no upstream is to believe because it comes from the gateway. Also in the spellings that CGI and its heirs
 /// take for the same name.
@@ -17,18 +19,12 @@ pub(in crate::proxy) fn drop_unbelieved_certificates(
     if policy.headers.is_empty() || policy.believes(peer) {
         return;
     }
-    let is_doomed = |name: &&HeaderName| {
-        policy.headers.iter().any(|known| is_taken_for(name.as_str(), known.name.as_str()))
-    };
+    let is_doomed =
+        |name: &&HeaderName| policy.headers.iter().any(|known| is_same(known.name.as_str(), name.as_str()));
     let doomed: SmallVec<[HeaderName; 1]> = headers.keys().filter(is_doomed).cloned().collect();
     for name in doomed {
         headers.remove(name);
     }
-}
-
-fn is_taken_for(name: &str, known: &str) -> bool {
-    let is_same = |(byte, known): (u8, u8)| byte == known || (known == b'-' && !byte.is_ascii_alphanumeric());
-    name.len() == known.len() && name.bytes().zip(known.bytes()).all(is_same)
 }
 
 #[cfg(test)]
