@@ -207,10 +207,15 @@ impl FactorService {
         if let Err(wait) = self.parts.limits.check_login(network) {
             return Ok(FactorOutcome::TooMany(wait));
         }
+        // The record of before the passkey is looked for: if its passkeys are removed meanwhile, no session begins with it.
+        let owner = match self.claimed_owner(state, response, context) {
+            Some(owner) => self.parts.identities.find(owner).await?,
+            None => None,
+        };
         let Some((id, proof)) = self.finish_passkey(state, response, context).await? else {
             return Ok(FactorOutcome::Wrong);
         };
-        let Some(identity) = self.parts.identities.find(id).await?.filter(may_log_in) else {
+        let Some(identity) = owner.filter(may_log_in) else {
             info!(target: "sluice_audit", { identity.id = %id, client.network = %network }, "login refused: disabled account");
             return Ok(FactorOutcome::Wrong);
         };

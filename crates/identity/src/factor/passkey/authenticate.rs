@@ -84,6 +84,17 @@ impl FactorService {
         Ok(Some((answered.owner, verified.proof)))
     }
 
+    /// Whose passkey an answer says it is; nothing is verified yet.
+    pub(in crate::factor) fn claimed_owner(
+        &self,
+        state: &str,
+        response: &str,
+        context: &[u8],
+    ) -> Option<IdentityId> {
+        let party = self.parts.passkeys.as_ref()?;
+        self.read_answer(party, state, response, context).map(|answered| answered.owner)
+    }
+
     /// The passkeys of a person that open.
     pub(super) async fn passkeys_of(
         &self,

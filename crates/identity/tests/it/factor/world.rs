@@ -10,7 +10,7 @@ use sluice_identity::factor::{
     FirstFactor, NextStep, RecoveryCodeKeys, RelyingParty, TicketData,
 };
 use sluice_identity::mail::MailQueue;
-use sluice_identity::{Identity, Limits, Network};
+use sluice_identity::{Identity, IdentityRepository, Limits, Network};
 use sluice_primitives::{Clock, Lifetime, ManualClock, NetworkId, OsRng, Secret, Timestamp};
 use sluice_store_contract::{MemoryStore, given};
 
@@ -45,6 +45,11 @@ impl World {
     /// Another node on the same store.
     pub(crate) fn another_node(&self) -> FactorService {
         service(&self.store, &self.clock)
+    }
+
+    /// A node that sees people through `identities`.
+    pub(crate) fn node_that_sees(&self, identities: Arc<dyn IdentityRepository>) -> FactorService {
+        FactorService::new(FactorParts { identities, ..parts(&self.store, &self.clock) })
     }
 
     /// An authenticator app of Alice, a step after she enrolled it.
@@ -91,6 +96,10 @@ async fn verified(store: &MemoryStore, email: &str) -> Identity {
 }
 
 fn service(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorService {
+    FactorService::new(parts(store, clock))
+}
+
+fn parts(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorParts {
     let secrets = |text: &str| [SystemSecret::new(text.as_bytes().to_vec())];
     let sealer = |text| Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets(text)));
     let site = PasskeyConfig {
@@ -105,7 +114,7 @@ fn service(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorService 
         clock: clock.clone(),
         rng: Arc::new(OsRng),
     };
-    FactorService::new(FactorParts {
+    FactorParts {
         identities: store.clone(),
         factors: store.clone(),
         in_flight: sealer("in flight"),
@@ -117,7 +126,7 @@ fn service(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorService 
         passkeys: Some(RelyingParty::new(&site).unwrap()),
         clock,
         rng: Arc::new(OsRng),
-    })
+    }
 }
 
 /// An authenticator app: RFC 6238, written down once more.
