@@ -39,7 +39,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// So many callers of single statements share a link, those included whose statement is tried again: what waits behind a thousand
 /// others is hardly answered in time.
 const CALLERS: usize = 1_024;
-/// How long opening a connection may take.
+/// How long opening a connection may take, whichever of the hosts it is to.
 const DIALLING: Duration = Duration::from_secs(5);
 
 /// Opens connections.
@@ -47,26 +47,33 @@ pub(crate) struct Dialer {
     address: Address,
     tls: Option<MakeRustlsConnect>,
     patience: Duration,
+    /// Which host is asked first: another one after each attempt that failed, so that none that says nothing is all that is tried.
+    turn: AtomicUsize,
 }
 
 impl Dialer {
     /// A dialer whose connections are given up if an answer takes longer than `patience`.
     pub(crate) const fn new(address: Address, tls: Option<MakeRustlsConnect>, patience: Duration) -> Self {
-        Self { address, tls, patience }
+        Self { address, tls, patience, turn: AtomicUsize::new(0) }
     }
 
     /// Opens a connection; `notified` is told when a notification arrives on it.
     pub(crate) async fn dial(&self, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
-        match timeout(DIALLING, self.open(notified)).await {
-            Ok(session) => session,
-            Err(_) => Err(Failure::Silent(DIALLING)),
+        let turn = self.turn.load(Ordering::Relaxed);
+        let opened = timeout(DIALLING, self.open(turn, notified)).await;
+        let session = opened.unwrap_or(Err(Failure::Silent(DIALLING)));
+        if session.is_err() {
+            // Those who failed at the same turn count once.
+            let next = turn.wrapping_add(1);
+            drop(self.turn.compare_exchange(turn, next, Ordering::Relaxed, Ordering::Relaxed));
         }
+        session
     }
 
-    async fn open(&self, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
+    async fn open(&self, turn: usize, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
         let session = match &self.tls {
-            Some(tls) => self.open_with(tls.clone(), notified).await?,
-            None => self.open_with(NoTls, notified).await?,
+            Some(tls) => self.open_with(tls.clone(), turn, notified).await?,
+            None => self.open_with(NoTls, turn, notified).await?,
         };
         let patience = format!("SET statement_timeout = {}", self.patience.as_millis());
         session.client.batch_execute(&patience).await?;
@@ -76,13 +83,18 @@ impl Dialer {
         Ok(session)
     }
 
-    async fn open_with<T>(&self, tls: T, notified: Option<Arc<Notify>>) -> Result<Session, Failure>
+    async fn open_with<T>(
+        &self,
+        tls: T,
+        turn: usize,
+        notified: Option<Arc<Notify>>,
+    ) -> Result<Session, Failure>
     where
         T: MakeTlsConnect<Socket>,
         T::Stream: Send + 'static,
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
-        let (client, connection) = self.address.config.connect(tls).await?;
+        let (client, connection) = self.address.config(turn).connect(tls).await?;
         let driver = tokio::spawn(drive(connection, notified)).abort_handle();
         let statements = Mutex::new(HashMap::new());
         let (opened_at, heard_at) = (Instant::now(), AtomicU64::new(0));

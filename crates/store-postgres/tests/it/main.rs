@@ -5,6 +5,7 @@
 
 mod cut;
 mod fixture;
+mod hosts;
 mod identity_cut;
 mod identity_plans;
 mod late_commit;

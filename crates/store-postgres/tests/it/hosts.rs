@@ -1,0 +1,54 @@
+//! Several hosts in one DSN: who is not there, or says nothing, is passed over while somebody still waits.
+
+use std::time::Duration;
+
+use sluice_store_contract::Fixture;
+use sluice_store_postgres::{PostgresStore, StoreOptions};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+use crate::fixture::{PostgresFixture, options};
+
+/// An address to which connections are not even opened, as of a machine that is off: its queue is full.
+struct Silence {
+    listener: TcpListener,
+    _waiting: Vec<TcpStream>,
+}
+
+async fn silence() -> Silence {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(stream) = timeout(Duration::from_millis(300), TcpStream::connect(address)).await {
+        waiting.push(stream.unwrap());
+    }
+    Silence { listener, _waiting: waiting }
+}
+
+/// The DSN of a database, with another host before its own.
+fn after(first: &TcpListener, dsn: &str) -> String {
+    let port = first.local_addr().unwrap().port();
+    dsn.replacen('@', &format!("@127.0.0.1:{port},"), 1)
+}
+
+async fn begins(dsn: &str, deadline: Duration) {
+    let store = PostgresStore::connect(dsn, StoreOptions { deadline, ..options() }).await.unwrap();
+    store.ping().await.unwrap();
+    store.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_next_host_is_asked_while_the_first_is_off() {
+    let fixture = PostgresFixture::start().await;
+    let off = silence().await;
+    begins(&after(&off.listener, fixture.dsn()), Duration::from_secs(5)).await;
+}
+
+#[tokio::test]
+async fn the_next_host_is_asked_first_after_one_that_hangs() {
+    let fixture = PostgresFixture::start().await;
+    let hanging = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    begins(&after(&hanging, fixture.dsn()), Duration::from_secs(15)).await;
+}
