@@ -250,3 +250,31 @@ pub async fn a_grant_is_not_listed_beside_its_remembered_decision(fixture: &impl
     let own = listed(&*store, (Listed::OnTheirOwn, None), 59).await;
     assert!(own.len() == 2 && own.contains(&grant.id) && !own.contains(&last.id), "{own:?}");
 }
+
+/// Those that have ended go, a bounded number at a time; those that hold, or have no end, stay.
+pub async fn expired_decisions_are_purged_in_bounded_steps(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let ends = [("bank", 60), ("club", 99), ("dice", 60), ("exam", 100), ("farm", 200)];
+    let ends = ends.map(|(client, secs)| (client, given::at(secs)));
+    for (client, expires_at) in ends.into_iter().chain([("shop", Timestamp::NEVER)]) {
+        let decision = about(client, (given::grant_id(), given::session_id()));
+        remember(&*store, RememberedConsent { expires_at, ..decision }).await;
+    }
+    assert_eq!(clients(&*store, page(20)).await.len(), 6);
+    let purge = async |limit| ConsentRepository::purge_expired(&*store, given::at(100), limit).await.unwrap();
+    assert_eq!((purge(2).await, purge(2).await, purge(2).await), (2, 1, 0));
+    assert_eq!(clients(&*fixture.second_node().await, page(20)).await, ["exam", "farm", "shop"]);
+}
+
+/// What counts is when the decision ends that took the place of another.
+pub async fn a_renewed_decision_is_not_purged(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let short = RememberedConsent { expires_at: given::at(60), ..given::decision() };
+    remember(&*store, short.clone()).await;
+    for expires_at in [given::at(200), Timestamp::NEVER] {
+        let renewed = RememberedConsent { decided_at: given::at(70), expires_at, ..short.clone() };
+        remember(&*store, renewed.clone()).await;
+        assert_eq!(ConsentRepository::purge_expired(&*store, given::at(100), 9).await.unwrap(), 0);
+        assert_eq!(find(&*store, 100).await, Some(renewed));
+    }
+}

@@ -34,6 +34,8 @@ macro_rules! store_contract {
                 a_decision_is_found_by_the_flow_that_it_was_made_in,
                 forgotten_decisions_are_not_listed,
                 a_grant_is_not_listed_beside_its_remembered_decision,
+                expired_decisions_are_purged_in_bounded_steps,
+                a_renewed_decision_is_not_purged,
             }
             device {
                 a_device_code_is_found_by_its_user_code_until_it_expires,

@@ -41,6 +41,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "consents_by_flow",
         sql: include_str!("migrations/0005_consents_by_flow.sql"),
     },
+    Migration { version: 6, name: "upkeep", sql: include_str!("migrations/0006_upkeep.sql") },
 ];
 
 struct Migration {

@@ -83,11 +83,15 @@ pub trait ConsentRepository: Send + Sync {
     async fn list(&self, page: DecisionPage) -> Result<Vec<RememberedConsent>, StoreError>;
 
     /// The decision that was made in this flow, of which a login session was part, whether or not it still holds; none once
-    /// another has taken its place.
+    /// another has taken its place, or it was purged.
     async fn made_in(&self, flow: GrantId) -> Result<Option<DecisionName>, StoreError>;
 
     /// Forgets decisions and revokes what was granted by them, or will be by flows under way: one marker for (subject,
     /// client), or without a client for all consents of the subject, however many there are. Grants whose consent was
     /// accepted later are not touched.
     async fn forget(&self, forget: Forget) -> Result<(), StoreError>;
+
+    /// Deletes at most `limit` decisions that ended before `now`; how many it was. One that another has taken the place of
+    /// meanwhile is not touched.
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 }

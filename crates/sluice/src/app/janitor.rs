@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluice_commit::StoreError;
 use sluice_identity::mail::{CodeRepository, MailRepository};
 use sluice_identity::session::IdentitySessionRepository;
+use sluice_oauth::consent::ConsentRepository;
 use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::flow::ParkedFlowRepository;
 use sluice_oauth::grant::GrantRepository;
@@ -81,6 +82,8 @@ pub(crate) enum JanitorKind {
     Markers,
     /// Grants.
     Grants,
+    /// Remembered decisions.
+    Consents,
     /// Sessions of browsers.
     LoginSessions,
     /// Trust in issuers.
@@ -103,9 +106,10 @@ pub(crate) enum JanitorKind {
 
 impl JanitorKind {
     /// Everything.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Markers,
         Self::Grants,
+        Self::Consents,
         Self::LoginSessions,
         Self::TrustedIssuers,
         Self::IdentitySessions,
@@ -122,6 +126,7 @@ impl JanitorKind {
         match self {
             Self::Markers
             | Self::Grants
+            | Self::Consents
             | Self::LoginSessions
             | Self::TrustedIssuers
             | Self::IdentitySessions => true,
@@ -140,6 +145,7 @@ impl JanitorKind {
         match self {
             Self::Markers => sweep(store, before, limit).await,
             Self::Grants => GrantRepository::purge_expired(store, before, limit).await,
+            Self::Consents => ConsentRepository::purge_expired(store, before, limit).await,
             Self::LoginSessions => LoginSessionRepository::purge_expired(store, before, kept, limit).await,
             Self::TrustedIssuers => TrustedIssuerRepository::purge_expired(store, before, limit).await,
             Self::IdentitySessions => IdentitySessionRepository::purge_expired(store, before, limit).await,

@@ -12,7 +12,7 @@ use super::value;
 pub(crate) struct JanitorCommand {
     #[command(flatten)]
     pub(crate) source: DataSourceArgs,
-    /// Delete expired grants, and with them their codes and tokens, expired login sessions, and expired trust in issuers
+    /// Delete expired grants, and with them their codes and tokens, expired login sessions, remembered consents that have ended, and expired trust in issuers
     #[arg(long)]
     tokens: bool,
     /// Delete expired login and consent requests that were too long for a URL, device codes, and spent one-time ids

@@ -11,6 +11,7 @@ use crate::legs::{consent_challenge, consent_request, delete, token};
 on_both_stores! {
     a_remembered_decision_is_listed_until_it_ends,
     a_decision_without_end_is_listed_for_ever,
+    a_decision_that_has_ended_is_deleted,
     logins_that_skipped_consent_are_not_listed,
     a_page_that_is_skipped_renews_no_decision,
     clients_that_need_no_consent_are_not_listed,
@@ -122,6 +123,21 @@ async fn a_decision_without_end_is_listed_for_ever(backend: Backend) {
     revoke(&sluice, &format!("subject=alice&client={}", client.id)).await;
     assert!(listed(&sluice, "").await.is_empty());
     assert!(!is_skipped(&sluice, &client).await);
+    sluice.node.stop().await;
+}
+
+async fn a_decision_that_has_ended_is_deleted(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = without_refresh(&sluice).await;
+    let deleted_after = async |changes: Value| {
+        Consented::new(&sluice, &client, &changes).await;
+        sluice.advance(Lifetime::minutes(119));
+        sluice.node.tidy().await.unwrap()
+    };
+    let grant = deleted_after(json!({})).await;
+    let for_an_hour = json!({"remember": true, "remember_for": 3600});
+    assert_eq!(deleted_after(for_an_hour).await, grant + 1, "the decision goes, too");
+    assert_eq!(deleted_after(remembered()).await, grant);
     sluice.node.stop().await;
 }
 

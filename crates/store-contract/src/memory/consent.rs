@@ -8,7 +8,7 @@ use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::Target;
 
-use super::{Data, MemoryStore};
+use super::{Data, MemoryStore, count, purge};
 
 impl Data {
     /// Remembers a decision, unless a later one is there or it was forgotten since.
@@ -91,5 +91,10 @@ impl ConsentRepository for MemoryStore {
             data.mark(self.node, forget.marker());
         })
         .await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.write(|data| count(&purge(&mut data.consents, limit, |decision| decision.expires_at < now)))
+            .await
     }
 }

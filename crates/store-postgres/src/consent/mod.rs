@@ -18,6 +18,7 @@ const LIST: &str = include_str!("list.sql");
 const MADE_IN: &str = include_str!("made_in.sql");
 const FORGET_ONE: &str = include_str!("forget_one.sql");
 const FORGET_ALL: &str = include_str!("forget_all.sql");
+const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 #[async_trait]
 impl ConsentRepository for PostgresStore {
@@ -65,5 +66,10 @@ impl ConsentRepository for PostgresStore {
             None => transaction.then(FORGET_ALL, vec![&subject, &now]),
         };
         self.serial.commit(&transaction).await.map(drop)
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let purged = self.upkeep(PURGE_EXPIRED, &[&now.as_millis(), &i64::from(limit)]).await?;
+        Ok(purged.len() as u64)
     }
 }

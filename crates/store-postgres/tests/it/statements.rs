@@ -262,6 +262,7 @@ async fn what_a_subject_granted_is_found_by_times() {
     let decisions = include_str!("../../src/consent/list.sql");
     let plan = explain(&client, "decisions", decisions, "'',NULL,NULL,0,10").await;
     assert!(plan.contains("consent_pkey") && !plan.contains("Seq Scan"), "{plan}");
+    assert!(!plan.contains("consent_expiry"), "nearly all have not ended: {plan}");
     let made_in = include_str!("../../src/consent/made_in.sql");
     let plan = explain(&client, "made_in", made_in, "NULL").await;
     assert!(plan.contains("consent_flow") && !plan.contains("Seq Scan"), "{plan}");

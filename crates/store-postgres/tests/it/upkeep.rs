@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use sluice_oauth::consent::{ConsentRepository, Forget};
+use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
 use sluice_oauth::device::DeviceCodeRepository;
-use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::grant::{Grant, GrantRepository};
 use sluice_oauth::replay::{ReplayKind, ReplayRepository};
 use sluice_primitives::{NodeId, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
@@ -60,6 +60,7 @@ async fn notices_are_found_by_client_and_counted_by_index() {
 async fn what_has_expired_is_found_by_time_and_deleted_by_its_key() {
     let (_fixture, client) = planner().await;
     let statements = [
+        ("consent", include_str!("../../src/consent/purge_expired.sql"), "consent_pkey"),
         ("replay", include_str!("../../src/replay/purge_expired.sql"), "replay_pkey"),
         ("mail_code", include_str!("../../src/mail_code/purge_expired.sql"), "mail_code_pkey"),
         ("device_code", include_str!("../../src/device/purge_expired.sql"), "device_code_pkey"),
@@ -94,6 +95,26 @@ async fn who_deletes_what_has_expired_waits_for_nobody() {
     assert_eq!(purge().await, (2, 2));
     other.batch_execute("COMMIT").await.unwrap();
     assert_eq!(purge().await, (1, 1));
+}
+
+/// Neither while it is being renewed nor afterwards.
+#[tokio::test]
+async fn a_decision_that_is_renewed_meanwhile_stays() {
+    let fixture = PostgresFixture::start().await;
+    let (store, other) = (fixture.store(), connection(fixture.dsn()).await);
+    for client in ["shop", "bank"].map(given::client_id) {
+        let expires_at = given::at(60);
+        let decision = RememberedConsent { client: client.clone(), expires_at, ..given::decision() };
+        let grant = Grant { client, ..given::grant() };
+        GrantRepository::insert(&*store, grant, Some(decision), false).await.unwrap();
+    }
+    let renew = format!("BEGIN; UPDATE consent SET expires_at = {} WHERE client_id = 'shop'", i64::MAX);
+    other.batch_execute(&renew).await.unwrap();
+    let purge = async || ConsentRepository::purge_expired(&*store, given::at(EXPIRED), 10).await.unwrap();
+    assert_eq!(purge().await, 1, "what another node has at hand is left to it");
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(purge().await, 0);
+    assert_eq!(count(&other, "SELECT count(*) FROM consent WHERE client_id = 'shop'").await, 1);
 }
 
 /// Markers of another node: 2,500 of grants, 2,500 of subjects that have expired, 2,500 of subjects that have not.

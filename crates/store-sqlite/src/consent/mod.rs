@@ -20,6 +20,7 @@ const MADE_IN: &str = include_str!("made_in.sql");
 const FORGET_ONE: &str = include_str!("forget_one.sql");
 const FORGET_ALL: &str = include_str!("forget_all.sql");
 const FORGET_DELETED: &str = include_str!("forget_deleted.sql");
+const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 /// Deletes all decisions of a subject who is gone.
 pub(crate) fn forget_all(write: &mut Write<'_>, subject: &str) -> Result<(), SqliteError> {
@@ -115,6 +116,13 @@ impl ConsentRepository for SqliteStore {
                 None => write.delete("consent", FORGET_ALL, (subject, now))?,
             };
             write.mark(&forget.marker())
+        })
+        .await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.write(move |write| {
+            Ok(row::count(write.delete("consent", PURGE_EXPIRED, (now.as_millis(), limit))?))
         })
         .await
     }
