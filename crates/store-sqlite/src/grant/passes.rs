@@ -28,6 +28,8 @@ const FORGET_NODES: &str = include_str!("../feed/forget_nodes.sql");
 const SLICE: u32 = 8192;
 /// Steps of one call at most.
 const STEPS: u32 = 16;
+/// What one job marks or forgets at most: what waits to be written goes between two jobs. The statements that forget say it, too.
+const AT_ONCE: usize = 1_000;
 /// How long changes of the caches are kept: longer than any node may be deaf.
 const CHANGES_KEPT: Lifetime = Lifetime::hours(7 * 24);
 /// How long the starts of processes are kept.
@@ -96,7 +98,7 @@ impl SqliteStore {
                 }
             }
             if is_complete {
-                self.complete(sweep.markers).await?;
+                self.complete(&sweep.markers).await?;
             } else {
                 *self.passes().sweep.lock() = Some(sweep);
             }
@@ -127,23 +129,42 @@ impl SqliteStore {
         Ok(row::count(self.write(revoke).await?))
     }
 
-    async fn complete(&self, markers: Vec<([u8; 16], i64)>) -> Result<(), StoreError> {
-        self.write(move |write| {
-            markers.iter().try_for_each(|marker| write.update("revocation", SWEEP_DONE, *marker).map(drop))
-        })
-        .await
+    /// Every grant was seen since the sweep began. Should it stop half-way, the others need another sweep.
+    async fn complete(&self, markers: &[([u8; 16], i64)]) -> Result<(), StoreError> {
+        for some in markers.chunks(AT_ONCE) {
+            let some = some.to_vec();
+            self.write(move |write| {
+                some.iter().try_for_each(|marker| write.update("revocation", SWEEP_DONE, *marker).map(drop))
+            })
+            .await?;
+        }
+        Ok(())
     }
 
     /// Forgets what no reader of the feeds needs any more.
     async fn forget(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.forget_all("revocation", FORGET_MARKERS, now).await?;
+        self.forget_all("change", FORGET_CHANGES, now - CHANGES_KEPT).await?;
         self.write(move |write| {
-            write.delete("revocation", FORGET_MARKERS, [now.as_millis()])?;
-            write.delete("change", FORGET_CHANGES, [(now - CHANGES_KEPT).as_millis()])?;
             let node: NodeId = write.node();
-            write.delete("node", FORGET_NODES, (node.as_bytes(), (now - NODES_KEPT).as_millis()))?;
-            Ok(())
+            write.delete("node", FORGET_NODES, (node.as_bytes(), (now - NODES_KEPT).as_millis())).map(drop)
         })
         .await
+    }
+
+    /// Deletes all that a statement names as older than `before`, in as many jobs as it takes.
+    async fn forget_all(
+        &self,
+        table: &'static str,
+        forget: &'static str,
+        before: Timestamp,
+    ) -> Result<(), StoreError> {
+        loop {
+            let some = move |write: &mut Write<'_>| write.delete(table, forget, [before.as_millis()]);
+            if self.write(some).await? < AT_ONCE {
+                return Ok(());
+            }
+        }
     }
 }
 

@@ -1,2 +1,5 @@
 -- ?3: when a remembered session must have ended.
-SELECT sid FROM login_session WHERE expires_at < CASE WHEN remembered THEN ?3 ELSE ?1 END LIMIT ?2
+SELECT sid FROM login_session WHERE remembered = 0 AND expires_at < ?1
+UNION ALL
+SELECT sid FROM login_session WHERE remembered = 1 AND expires_at < ?3
+LIMIT ?2

@@ -8,6 +8,7 @@ mod login_writes;
 mod migrations;
 mod plans;
 mod processes;
+mod upkeep;
 
 use fixture::SqliteFixture;
 use sluice_store_contract::store_contract;

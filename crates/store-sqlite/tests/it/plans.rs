@@ -1,5 +1,6 @@
 //! Query plans: nothing that a request waits for walks over a table.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
@@ -8,15 +9,21 @@ use sluice_store_contract::Fixture;
 
 use crate::fixture::SqliteFixture;
 
+/// Upkeep that finds what it looks for by an index of its own, and by which, for each part of the statement.
+const BY_INDEX: [(&str, &[&str]); 5] = [
+    ("consent/purge_expired.sql", &["consent_expiry (expires_at<?)"]),
+    ("feed/forget_changes.sql", &["change_time (at<?)"]),
+    ("grant/forget_markers.sql", &["revocation_expiry (expires_at<?)"]),
+    ("grant/sweep_markers.sql", &["revocation_unswept (kind>?)"]),
+    ("login_session/expired.sql", &["login_session_expiry (remembered=? AND expires_at<?)"; 2]),
+];
+
 /// What walks over a table: upkeep that no request waits for, counts that end at a number, and a table of a few rows.
-const WALKERS: [&str; 10] = [
+const WALKERS: [&str; 7] = [
     "factor/all_recovery_codes_left.sql",
-    "feed/forget_changes.sql",
     "feed/forget_nodes.sql",
-    "grant/forget_markers.sql",
     "hardening/backlog.sql",
     "identity_session/expired.sql",
-    "login_session/expired.sql",
     "outbox/depth.sql",
     "parked_flow/park.sql",
     "signing_key/sets.sql",
@@ -39,16 +46,21 @@ fn statements() -> Vec<(String, String)> {
     statements
 }
 
-/// Whether a plan has a step that walks over a whole table or index.
-fn walks(connection: &Connection, sql: &str) -> bool {
+/// The steps of the plan of a statement.
+fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let unbound = vec![rusqlite::types::Null; statement.parameter_count()];
     let steps =
         statement.query_map(rusqlite::params_from_iter(unbound), |row| row.get::<_, String>("detail"));
+    steps.unwrap().map(Result::unwrap).collect()
+}
+
+/// Whether a plan has a step that walks over a whole table or index.
+fn walks(connection: &Connection, sql: &str) -> bool {
     let bounded = ["SCAN CONSTANT ROW", "SCAN known", "SCAN p", "SCAN share", "SCAN u"];
     let is_walk =
-        |step: String| step.starts_with("SCAN") && !bounded.iter().any(|known| step.starts_with(known));
-    steps.unwrap().map(Result::unwrap).any(is_walk)
+        |step: &String| step.starts_with("SCAN") && !bounded.iter().any(|known| step.starts_with(known));
+    plan(connection, sql).iter().any(is_walk)
 }
 
 #[tokio::test]
@@ -57,4 +69,16 @@ async fn no_statement_of_a_request_walks() {
     let connection = Connection::open(fixture.path()).unwrap();
     let walkers = statements().into_iter().filter(|(_, sql)| walks(&connection, sql));
     assert_eq!(walkers.map(|(file, _)| file).collect::<Vec<_>>(), WALKERS);
+}
+
+#[tokio::test]
+async fn upkeep_finds_what_has_to_go_by_indexes_of_its_own() {
+    let fixture = SqliteFixture::start().await;
+    let connection = Connection::open(fixture.path()).unwrap();
+    let statements: HashMap<_, _> = statements().into_iter().collect();
+    for (file, expected) in BY_INDEX {
+        let plan = plan(&connection, &statements[file]);
+        let found = plan.iter().filter_map(|step| step.split_once(" USING COVERING INDEX "));
+        assert_eq!(found.map(|(_, index)| index).collect::<Vec<_>>(), expected, "{file}: {plan:?}");
+    }
 }

@@ -1,0 +1,43 @@
+//! Upkeep: however much there is to do, what waits to be written goes between two pieces of it.
+
+use rusqlite::Connection;
+use sluice_oauth::grant::GrantRepository;
+use sluice_store_contract::{Fixture, given};
+
+use crate::fixture::SqliteFixture;
+
+/// When the markers of these tests have expired.
+const EXPIRED: i64 = 9001;
+
+/// Markers of another node: 2,500 of grants and 2,500 of subjects that have expired, 2,500 of grants that have not.
+const MARKERS: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n WHERE c < 7500)
+    INSERT INTO revocation (origin, counter, kind, key, at, expires_at, swept)
+    SELECT zeroblob(16), c, iif(c BETWEEN 2501 AND 5000, 3, 1), 'target-' || c, ?1, iif(c > 5000, ?3, ?2),
+           c NOT BETWEEN 2501 AND 5000
+    FROM n";
+
+/// As many changes that no reader needs any more.
+const CHANGES: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n WHERE c < 2500)
+    INSERT INTO change (origin, counter, kind, key, at)
+    SELECT zeroblob(16), c, 1, 'client-' || c, c
+    FROM n";
+
+fn count(connection: &Connection, table: &str) -> i64 {
+    connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_sweep_marks_and_forgets_a_thousand_in_one_commit() {
+    let fixture = SqliteFixture::start().await;
+    let (store, connection) = (fixture.store(), Connection::open(fixture.path()).unwrap());
+    let at = |secs| given::at(secs).as_millis();
+    connection.execute(MARKERS, (at(20), at(9000), at(90_000))).unwrap();
+    connection.execute(CHANGES, []).unwrap();
+    let before = store.statistics().commits;
+    store.sweep_revoked(given::at(EXPIRED), 10).await.unwrap();
+    assert_eq!((count(&connection, "revocation"), count(&connection, "change")), (2500, 0));
+    let living = count(&connection, "revocation WHERE kind = 1 AND swept = 1 AND counter > 5000");
+    assert_eq!(living, 2500);
+    // Three to mark, six for the markers, of which the last finds none, three for the changes, one for the nodes.
+    assert_eq!(store.statistics().commits - before, 3 + 6 + 3 + 1);
+}
