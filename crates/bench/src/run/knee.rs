@@ -13,7 +13,7 @@ use crate::scenario::Shape;
 const IN_TIME: u64 = 99;
 /// Of the rate that was asked for, what must be reached.
 const REACHED: f64 = 0.98;
-/// Halvings of the gap between a rate that is kept up with and one that is not: what is left of it is 3 %.
+/// Halvings of the gap between a rate that is kept up with and its double, which is not: what is left of it is 3 %.
 const BISECTIONS: usize = 5;
 /// The first rate, as a share of what users reach in a closed loop.
 const FIRST: f64 = 0.25;
@@ -23,9 +23,14 @@ const MOST_STEPS: usize = 16;
 const SHARES: [f64; 2] = [0.5, 0.8];
 
 /// Rates that were tried.
+#[derive(Default)]
 struct Search {
     good: Option<f64>,
     bad: Option<f64>,
+    /// How many there were until one was good and one bad.
+    steps: usize,
+    /// How many there were between those.
+    bisections: usize,
 }
 
 impl Search {
@@ -44,7 +49,13 @@ impl Search {
         self.good.is_some() && self.bad.is_some()
     }
 
+    const fn is_over(&self) -> bool {
+        self.bisections == BISECTIONS || (self.steps == MOST_STEPS && !self.is_between())
+    }
+
     fn learn(&mut self, rate: f64, keeps_up: bool) {
+        let counted = if self.is_between() { &mut self.bisections } else { &mut self.steps };
+        *counted += 1;
         if keeps_up { self.good = Some(rate) } else { self.bad = Some(rate) }
     }
 }
@@ -71,19 +82,16 @@ impl Bench<'_> {
     }
 
     async fn search(&mut self) -> Result<(Load, Ran), BenchError> {
-        let mut search = Search { good: None, bad: None };
+        let mut search = Search::default();
         let mut best = None;
         let mut rate = self.capacity().await? * FIRST;
-        let (mut steps, mut bisections) = (0, 0);
-        while steps < MOST_STEPS && bisections < BISECTIONS && !self.interrupt.is_requested() {
+        while !search.is_over() && !self.interrupt.is_requested() {
             let load = at_rate(&self.load, rate);
             let (ran, keeps_up) = self.tried(&load).await?;
             search.learn(rate, keeps_up);
             if keeps_up {
                 best = Some((load, ran));
             }
-            steps += 1;
-            bisections += usize::from(search.is_between());
             rate = search.next().unwrap_or(rate);
         }
         best.ok_or_else(|| {
@@ -197,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_rate_doubles_until_it_is_too_much_and_then_goes_between() {
-        let mut search = Search { good: None, bad: None };
+        let mut search = Search::default();
         search.learn(100.0, true);
         assert_eq!(search.next(), Some(200.0));
         search.learn(200.0, true);
@@ -208,9 +216,37 @@ mod tests {
         assert_eq!(search.next(), Some(350.0));
     }
 
+    /// Up to the end, of a server that keeps up with so much.
+    fn searched(first: f64, knee: f64) -> Search {
+        let (mut search, mut rate) = (Search::default(), first);
+        while !search.is_over() {
+            search.learn(rate, rate <= knee);
+            rate = search.next().unwrap();
+        }
+        search
+    }
+
+    #[test]
+    fn the_gap_around_the_knee_is_halved_five_times_from_whichever_side_it_was_found() {
+        let gap = |first| {
+            let search = searched(first, 290.0);
+            search.bad.unwrap() - search.good.unwrap()
+        };
+        // 200 is kept up with, 400 is not.
+        assert_eq!([gap(100.0), gap(800.0)].map(|gap| gap.to_string()), ["6.25", "6.25"]);
+    }
+
+    #[test]
+    fn a_search_that_finds_nothing_ends() {
+        assert_eq!(searched(100.0, 0.0).steps, MOST_STEPS);
+        assert_eq!(searched(100.0, f64::MAX).steps, MOST_STEPS);
+        let late = searched(100.0, 100.0 / 30_000.0);
+        assert_eq!((late.steps, late.bisections), (MOST_STEPS, BISECTIONS), "it was found by the last step");
+    }
+
     #[test]
     fn a_first_rate_that_is_too_much_is_halved() {
-        let mut search = Search { good: None, bad: None };
+        let mut search = Search::default();
         search.learn(100.0, false);
         assert_eq!(search.next(), Some(50.0));
         assert!(!search.is_between());
