@@ -94,7 +94,10 @@ where() { # where <system> <scenario>: one argument on each line
   esac
   printf '%s\n' --server standard --issuer "$issuer" --client-id "$client" --client-secret "$(fact "$1" CLIENT_SECRET)" \
     --redirect-uri "$(fact "$1" REDIRECT_URI)" --user "$(fact "$1" USER_NAME)" --password "$(fact "$1" PASSWORD)" --server-pid "$(fact "$1" PID)"
-  [ "$1" != keycloak ] || printf '%s\n' --database-pid "$POSTMASTER" --database-dsn "$(fact "$1" DSN)"
+  case $1 in
+    keycloak) printf '%s\n' --database-pid "$POSTMASTER" --database-dsn "$(fact "$1" DSN)" ;;
+    oidc-provider) printf '%s\n' --no-database ;; # all is in memory
+  esac
 }
 
 bench() { # bench <system> <scenario> <connections> <warm-up>: one object

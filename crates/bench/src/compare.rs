@@ -102,11 +102,13 @@ pub struct Compared {
     pub server_cpu_us: Option<f64>,
     /// CPU of PostgreSQL.
     pub postgres_cpu_us: Option<f64>,
+    /// CPU of server and database together, where both are known.
+    pub cpu_us: Option<f64>,
     /// CPU of the driver.
     pub driver_cpu_us: Option<f64>,
-    /// CPU of both in multiples of that of the first system.
+    /// [`Self::cpu_us`] in multiples of that of the first system.
     pub cpu_ratio: Option<f64>,
-    /// CPU of both in floors.
+    /// The same in floors.
     pub floors: Option<f64>,
 }
 
@@ -188,15 +190,11 @@ impl Compared {
             p99_ms: of(|run| Some(run.latency_ms.p99)),
             server_cpu_us: of(|run| run.server_cpu_us),
             postgres_cpu_us: of(|run| run.postgres_cpu_us),
+            cpu_us: of(together),
             driver_cpu_us: of(|run| Some(run.driver_cpu_us)),
             cpu_ratio: None,
             floors: of(|run| run.floors),
         }
-    }
-
-    /// CPU of server and PostgreSQL, in µs per operation.
-    fn cpu_us(&self) -> Option<f64> {
-        self.server_cpu_us.map(|server| server + self.postgres_cpu_us.unwrap_or_default())
     }
 
     fn compare(&mut self, first: Option<&Self>) {
@@ -204,9 +202,14 @@ impl Compared {
             let (own, of_first) = (of(self)?, first.and_then(of)?);
             (of_first > 0.0).then_some(own / of_first)
         };
-        let ratios = (ratio(|row| row.ops_per_second), ratio(Self::cpu_us));
+        let ratios = (ratio(|row| row.ops_per_second), ratio(|row| row.cpu_us));
         (self.rate_ratio, self.cpu_ratio) = ratios;
     }
+}
+
+/// CPU of server and database. Before there was a field for both, it cannot be told whether a server without PostgreSQL has one elsewhere.
+fn together(run: &RunReport) -> Option<f64> {
+    run.cpu_us.or_else(|| Some(run.server_cpu_us? + run.postgres_cpu_us?))
 }
 
 /// Each once, in the order in which it comes first.

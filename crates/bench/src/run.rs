@@ -18,7 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::report::RunReport;
 use crate::scenario::{Kind, Scenario};
-use crate::target::{Found, Start, Target};
+use crate::target::{Found, Start, Target, is_sqlite};
 
 /// Runs it as often as it is said, or up to the knee; one report for each run.
 ///
@@ -69,6 +69,13 @@ pub(crate) fn check(kind: &Kind, args: &RunArgs) -> Result<(), BenchError> {
     }
     if args.profile {
         profile::seconds(args.load()?.length)?;
+    }
+    let server = &args.server;
+    let dsn = server.dsn.as_deref().or(server.database_dsn.as_deref());
+    if server.database_pid.is_some() && dsn.is_some_and(is_sqlite) {
+        return Err(BenchError::Usage(
+            "SQLite has no process of its own: leave --database-pid out".to_owned(),
+        ));
     }
     Ok(())
 }
@@ -210,11 +217,12 @@ impl<'a> Bench<'a> {
             on.extend(machine::program(self.program));
         }
         on.extend(self.accountant.database().await?);
-        let mut report = tell::report(self.kind, ran, around.map(Around::floor));
+        let keeper = self.target.keeper;
+        let mut report = tell::report(self.kind, ran, around.map(Around::floor), keeper);
         (report.settings, report.machine) = (settings, on);
         report.server_memory = self.target.memory();
         let cores = std::thread::available_parallelism()?.get();
-        report.limited_by = limits::limited_by(&ran.costs, ran.measured.elapsed, cores, load.pace);
+        report.limited_by = limits::limited_by(&ran.costs, ran.measured.elapsed, cores, load.pace, keeper);
         Ok(report)
     }
 }
@@ -234,13 +242,20 @@ async fn target(run: &RunArgs, kind: &Kind, program: &Path) -> Result<Target, Be
             pids: args.server_pid.clone(),
             dsn: args.database_dsn.clone(),
             database_pid: args.database_pid,
+            without_database: args.no_database,
         })?);
     }
+    Ok(Target::started(&start(run, kind), program).await?)
+}
+
+/// How the server is started that the options do not name.
+pub(crate) fn start(run: &RunArgs, kind: &Kind) -> Start {
+    let args = &run.server;
     let own = kind.settings().iter().map(|(key, value)| format!("{key}={value}"));
     let profiling = run.profile.then(|| profile::SETTING.to_owned());
     let set = own.chain(profiling).chain(args.set.iter().cloned()).collect();
-    let start = Start { dsn: args.dsn.clone(), set, gateway: kind.needs_gateway() };
-    Ok(Target::started(&start, program).await?)
+    let (dsn, database_pid) = (args.dsn.clone(), args.database_pid);
+    Start { dsn, database_pid, set, gateway: kind.needs_gateway() }
 }
 
 /// Between two loads of different rates: what is on its way ends.

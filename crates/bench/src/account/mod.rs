@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::target::{Target, TargetError};
+use crate::target::{Keeper, Target, TargetError};
 pub(crate) use postgres::Postgres;
 
 pub use postgres::Work;
@@ -37,6 +37,16 @@ pub struct Costs {
     pub rows_written: Option<u64>,
     /// Bytes of write-ahead log.
     pub wal_bytes: Option<u64>,
+}
+
+impl Costs {
+    /// CPU of server and database. `None` unless both are known: one of them alone would look like less.
+    pub fn together(&self, keeper: Keeper) -> Option<Duration> {
+        match keeper {
+            Keeper::Server => self.server_cpu,
+            Keeper::Others => Some(self.server_cpu? + self.postgres_cpu?),
+        }
+    }
 }
 
 /// Why something is not accounted for.
@@ -93,13 +103,17 @@ impl Accountant {
         // CPU first: what follows costs some.
         let server_cpu = processes::trees(&self.server_pids);
         let driver_cpu = processes::own()?;
-        let postgres_cpu = self.postgres.as_ref().and_then(Postgres::cpu);
-        let postgres_cpu = postgres_cpu.or_else(|| processes::trees(self.database_pid.as_slice()));
+        let postgres_cpu = self.postgres_cpu();
         let work = match &self.postgres {
             Some(postgres) => Some(postgres.work().await?),
             None => None,
         };
         Ok(Snapshot { server_cpu, postgres_cpu, driver_cpu, work })
+    }
+
+    fn postgres_cpu(&self) -> Option<Duration> {
+        let told = self.postgres.as_ref().and_then(Postgres::cpu);
+        told.or_else(|| processes::trees(self.database_pid.as_slice()))
     }
 
     /// What happened between two snapshots. Reads the write-ahead log of the time between for the rows.
@@ -130,10 +144,9 @@ impl Accountant {
     /// # Errors
     /// [`AccountError`] if the database cannot be asked.
     pub async fn database(&self) -> Result<Vec<(String, String)>, AccountError> {
-        match &self.postgres {
-            Some(postgres) => postgres.describe().await,
-            None => Ok(Vec::new()),
-        }
+        let Some(postgres) = &self.postgres else { return Ok(Vec::new()) };
+        let unknown = self.postgres_cpu().is_none().then(|| postgres::unknown("CPU"));
+        Ok(postgres.describe().await?.into_iter().chain(unknown).collect())
     }
 
     /// The connection, for what only PostgreSQL knows.

@@ -144,9 +144,7 @@ impl Postgres {
             .filter(|(name, value)| name != "server_version" && !value.is_empty())
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        let unknown = [(self.counts_statements, "statements"), (self.processes.is_some(), "CPU")];
-        let unknown = unknown.into_iter().filter(|(known, _)| !known);
-        let unknown = unknown.map(|(_, what)| ("PostgreSQL does not say".to_owned(), what.to_owned()));
+        let unknown = (!self.counts_statements).then(|| unknown("statements"));
         let rows =
             if self.reads_log { "counted in the log" } else { "from the statistics, up to a second late" };
         Ok([("PostgreSQL".to_owned(), version), ("settings of PostgreSQL".to_owned(), told.join(", "))]
@@ -155,6 +153,11 @@ impl Postgres {
             .chain(unknown)
             .collect())
     }
+}
+
+/// What is not known of it, for the report.
+pub(super) fn unknown(what: &str) -> (String, String) {
+    ("PostgreSQL does not say".to_owned(), what.to_owned())
 }
 
 impl Drop for Postgres {

@@ -4,7 +4,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use url::Url;
 
 use crate::driver::{Failure, Length, Load, Pace};
@@ -80,8 +80,15 @@ pub struct OwnServerArgs {
     pub report: Option<PathBuf>,
 }
 
+/// A server that runs.
+const FOUND: &str = "found";
+/// A server whose database is not private to the run.
+const GIVEN_DATABASE: &str = "given_database";
+
 /// Which server is measured: without a URL one that is started here.
 #[derive(Debug, Clone, Default, Args)]
+#[command(group = ArgGroup::new(FOUND).args(["public_url", "issuer"]).multiple(true))]
+#[command(group = ArgGroup::new(GIVEN_DATABASE).args(["public_url", "issuer", "dsn"]).multiple(true))]
 pub struct ServerArgs {
     /// The database of the server that is started: postgres://… or sqlite:… [default: a private PostgreSQL]
     #[arg(long, conflicts_with_all = ["public_url", "issuer"])]
@@ -93,20 +100,24 @@ pub struct ServerArgs {
     #[arg(long, value_name = "URL")]
     pub public_url: Option<Url>,
     /// The same: its admin listener
-    #[arg(long, value_name = "URL", requires = "public_url")]
+    #[arg(long, value_name = "URL", requires = "public_url", conflicts_with_all = ["dsn", "set"])]
     pub admin_url: Option<Url>,
     /// The same: its gateway
-    #[arg(long, value_name = "URL", requires = "public_url")]
+    #[arg(long, value_name = "URL", requires = "public_url", conflicts_with_all = ["dsn", "set"])]
     pub gateway_url: Option<Url>,
     /// The same: a process of it, which counts with its children
-    #[arg(long, value_name = "PID")]
+    #[arg(long, value_name = "PID", requires = FOUND)]
     pub server_pid: Vec<u32>,
-    /// The same: a process of its database, which counts with its children
-    #[arg(long, value_name = "PID")]
+    /// The same, or with --dsn: a process of its PostgreSQL, which counts with its children; where that runs on this machine and
+    /// outside of containers, its DSN is enough
+    #[arg(long, value_name = "PID", requires = GIVEN_DATABASE)]
     pub database_pid: Option<u32>,
-    /// The same: its PostgreSQL, for the account of statements and rows
-    #[arg(long, value_name = "DSN", conflicts_with = "dsn")]
+    /// The same: its PostgreSQL, for the account of statements and rows; sqlite: if it works on SQLite, which costs the server itself
+    #[arg(long, value_name = "DSN", requires = FOUND, conflicts_with = "dsn")]
     pub database_dsn: Option<String>,
+    /// The same: it has no database, everything is in its processes
+    #[arg(long, requires = FOUND, conflicts_with_all = ["database_pid", "database_dsn"])]
+    pub no_database: bool,
     /// How a server that runs is spoken to
     #[arg(long, value_enum, default_value_t)]
     pub server: Dialects,
@@ -170,7 +181,7 @@ impl OwnServerArgs {
     /// How the server is started: what was said on the command line comes after these settings, and so goes before them.
     pub fn start(&self, settings: impl IntoIterator<Item = String>) -> Start {
         let set = settings.into_iter().chain(self.set.iter().cloned()).collect();
-        Start { dsn: self.dsn.clone(), set, gateway: false }
+        Start { dsn: self.dsn.clone(), set, ..Start::default() }
     }
 }
 

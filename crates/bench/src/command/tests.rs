@@ -95,6 +95,50 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn what_is_said_of_a_server_that_runs_is_refused_without_one() {
+    let told = |line: &str| said(line).err().unwrap().to_string();
+    for option in ["--server-pid 7", "--database-dsn postgres://db/x", "--no-database"] {
+        for started in ["login", "login --dsn sqlite:"] {
+            let line = format!("{started} {option}");
+            let message = told(&line);
+            let names_what_is_missing = message.contains("--public-url <URL>|--issuer <URL>");
+            assert!(names_what_is_missing || message.contains("cannot be used with"), "{line}: {message}");
+        }
+        assert!(said(&format!("login --public-url http://127.0.0.1:4444 {option}")).is_ok(), "{option}");
+    }
+    let message = told("login --database-pid 7");
+    assert!(message.contains("--public-url <URL>|--issuer <URL>|--dsn <DSN>"), "{message}");
+    for (option, other) in [("--admin-url", "--dsn sqlite:"), ("--gateway-url", "--set a=b")] {
+        assert_eq!(
+            refusal(&format!("login {option} http://127.0.0.1:1 {other}")),
+            ErrorKind::ArgumentConflict
+        );
+    }
+}
+
+#[test]
+fn the_process_of_a_database_may_be_known_whoever_starts_the_server() {
+    let (kind, args) = run_of("login --dsn postgres://db/x --database-pid 7");
+    let start = crate::run::start(&args, &kind);
+    assert_eq!((start.dsn.as_deref(), start.database_pid), (Some("postgres://db/x"), Some(7)));
+    assert_eq!(
+        run_of("login --public-url http://127.0.0.1:4444 --database-pid 7").1.server.database_pid,
+        Some(7)
+    );
+}
+
+#[test]
+fn a_server_has_a_database_or_none() {
+    for option in ["--database-pid 7", "--database-dsn postgres://db/x"] {
+        let line = format!("login --public-url http://127.0.0.1:4444 --no-database {option}");
+        assert_eq!(refusal(&line), ErrorKind::ArgumentConflict, "{option}");
+    }
+    let (kind, args) = run_of("login --dsn sqlite: --database-pid 7");
+    let refused = crate::run::check(&kind, &args).unwrap_err().to_string();
+    assert_eq!(refused, "SQLite has no process of its own: leave --database-pid out");
+}
+
+#[test]
 fn whatever_promises_something_can_be_done_while_the_server_is_killed() {
     for name in
         ["login", "login-password", "refresh", "revoke", "register", "register+harden", "create-client"]

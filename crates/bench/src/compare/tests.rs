@@ -2,8 +2,9 @@ use super::*;
 use crate::report::samples::report;
 
 fn run(system: &str, label: &str, ops_per_second: f64, server: f64) -> (String, RunReport) {
-    let (label, server_cpu_us) = (label.to_owned(), Some(server));
-    (system.to_owned(), RunReport { label, ops_per_second, server_cpu_us, postgres_cpu_us: None, ..report() })
+    let (label, cpu) = (label.to_owned(), Some(server));
+    let run = RunReport { label, ops_per_second, server_cpu_us: cpu, cpu_us: cpu, ..report() };
+    (system.to_owned(), RunReport { postgres_cpu_us: None, ..run })
 }
 
 #[test]
@@ -23,6 +24,26 @@ fn systems_are_compared_by_the_medians_of_their_runs() {
             ("mix", "b", 1, None, None),
         ]
     );
+}
+
+#[test]
+fn what_a_database_took_that_was_not_seen_is_not_taken_for_nothing() {
+    let unseen = |(system, run): (String, RunReport)| (system, RunReport { cpu_us: None, ..run });
+    let ratios = |runs: &[(String, RunReport)]| -> Vec<_> {
+        Comparison::of(runs).rows.iter().map(|row| row.cpu_ratio).collect()
+    };
+    let (ours, other) = (run("a", "login", 100.0, 50.0), run("b", "login", 10.0, 90.0));
+    assert_eq!(ratios(&[ours.clone(), unseen(other.clone())]), [Some(1.0), None]);
+    assert_eq!(ratios(&[unseen(ours), other]), [None, None]);
+}
+
+#[test]
+fn a_run_that_was_written_without_the_sum_is_summed_up_if_both_are_known() {
+    let mut old = serde_json::to_value(report()).unwrap();
+    old.as_object_mut().unwrap().remove("cpu_us");
+    let old: RunReport = serde_json::from_value(old).unwrap();
+    assert_eq!((old.cpu_us, together(&old)), (None, Some(154.0)));
+    assert_eq!(together(&RunReport { postgres_cpu_us: None, ..old }), None);
 }
 
 #[test]

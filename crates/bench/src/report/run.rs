@@ -29,6 +29,9 @@ pub struct RunReport {
     pub server_cpu_us: Option<f64>,
     /// CPU of every process of the PostgreSQL cluster in µs per operation.
     pub postgres_cpu_us: Option<f64>,
+    /// CPU of server and database together in µs per operation: that of the server alone where its processes are the database, or
+    /// there is none. `None` unless both are known, and in what was written before there was this field.
+    pub cpu_us: Option<f64>,
     /// CPU of the driver in µs per operation.
     pub driver_cpu_us: f64,
     /// CPU of one keep-alive request to a bare hyper service, in µs, driven by the same driver in the same run. `None` if it was
@@ -36,7 +39,7 @@ pub struct RunReport {
     pub floor_cpu_us: Option<f64>,
     /// The same of nginx `return 200`, where nginx is installed. The smaller of both is the floor.
     pub nginx_floor_cpu_us: Option<f64>,
-    /// Server and PostgreSQL together, in floors.
+    /// [`Self::cpu_us`] in floors.
     pub floors: Option<f64>,
     /// Statements per operation (`pg_stat_statements`, where it is loaded).
     pub statements: Option<f64>,

@@ -34,6 +34,7 @@ pub(crate) fn report() -> RunReport {
         },
         server_cpu_us: Some(130.0),
         postgres_cpu_us: Some(24.0),
+        cpu_us: Some(154.0),
         driver_cpu_us: 78.0,
         floor_cpu_us: Some(8.6),
         nginx_floor_cpu_us: Some(8.4),

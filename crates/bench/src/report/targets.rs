@@ -154,6 +154,8 @@ mod tests {
         let dear = RunReport { floors: Some(20.5), statements: None, ..report() };
         let holds: Vec<_> = told(&dear).into_iter().map(|(_, holds)| holds).collect();
         assert_eq!(holds[..2], [Some(false), None]);
+        let unseen = RunReport { postgres_cpu_us: None, cpu_us: None, floors: None, ..report() };
+        assert_eq!(told(&unseen)[0].1, None, "what the database took is not known");
     }
 
     #[test]

@@ -31,6 +31,22 @@ fn what_was_not_measured_is_a_dash() {
 }
 
 #[test]
+fn a_run_whose_database_was_not_seen_is_neither_summed_up_nor_judged() {
+    let unseen = RunReport { postgres_cpu_us: None, cpu_us: None, floors: None, ..report() };
+    let said = terminal(&unseen, 1);
+    assert!(said.contains("Server and PostgreSQL    – floors"), "{said}");
+    assert!(said.contains("–  CPU of server and database ≤ 20 floors: not measured"), "{said}");
+    let cpu = |report: &RunReport| {
+        let page = html(report, &[]).unwrap();
+        let (_, tile) = page.split_once("<p class=\"name\">CPU</p><p class=\"value\">").unwrap();
+        let value = tile.split_once('<').unwrap().0.to_owned();
+        (value, page.contains("target of server and database"))
+    };
+    assert_eq!(cpu(&unseen), ("–".to_owned(), false));
+    assert_eq!(cpu(&report()), ("154".to_owned(), true));
+}
+
+#[test]
 fn the_page_needs_nothing_from_elsewhere() {
     let svg = "<svg height=\"300\" xmlns=\"http://www.w3.org/2000/svg\"></svg>".to_owned();
     let page = html(&RunReport { profile: Some(svg), ..report() }, &several()).unwrap();

@@ -4,12 +4,19 @@ use std::time::Duration;
 
 use crate::account::Costs;
 use crate::driver::Pace;
+use crate::target::Keeper;
 
 /// Of the cores, in use: so much is all of them.
 const ALL: f64 = 0.9;
 
 /// In a sentence. What else runs on the machine is not in it.
-pub(super) fn limited_by(costs: &Costs, elapsed: Duration, cores: usize, pace: Pace) -> String {
+pub(super) fn limited_by(
+    costs: &Costs,
+    elapsed: Duration,
+    cores: usize,
+    pace: Pace,
+    keeper: Keeper,
+) -> String {
     let share = |spent: Duration| spent.as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
     let driver = share(costs.driver_cpu);
     let Some(server) = costs.server_cpu.map(share) else {
@@ -23,6 +30,7 @@ pub(super) fn limited_by(costs: &Costs, elapsed: Duration, cores: usize, pace: P
     let told = format!("{used:.2} of {cores} cores in use: server {server:.2}{told}, driver {driver:.2}");
     let what = match pace {
         _ if used >= ALL * as_f64(cores) => "CPU",
+        _ if costs.together(keeper).is_none() => "unknown: the CPU of the database is not known",
         Pace::Open { .. } => "the pace that was asked for",
         Pace::Closed => "waiting: for commits, for locks, for other programs, or for more users",
     };
@@ -48,21 +56,31 @@ mod tests {
 
     #[test]
     fn cores_that_are_all_in_use_are_the_limit() {
-        let said = limited_by(&costs(1100, 200, 600), SECOND, 2, Pace::Closed);
+        let said = limited_by(&costs(1100, 200, 600), SECOND, 2, Pace::Closed, Keeper::Others);
         assert_eq!(said, "CPU; 1.90 of 2 cores in use: server 1.10, PostgreSQL 0.20, driver 0.60");
     }
 
     #[test]
     fn idle_cores_wait_for_something_or_for_the_next_turn() {
         let idle = costs(300, 100, 100);
-        assert!(limited_by(&idle, SECOND, 2, Pace::Closed).starts_with("waiting: for commits"));
-        let said = limited_by(&idle, SECOND, 2, Pace::Open { rate: 100.0 });
+        let said = limited_by(&idle, SECOND, 2, Pace::Closed, Keeper::Others);
+        assert!(said.starts_with("waiting: for commits"), "{said}");
+        let said = limited_by(&idle, SECOND, 2, Pace::Open { rate: 100.0 }, Keeper::Others);
         assert!(said.starts_with("the pace that was asked for; 0.50 of 2 cores"), "{said}");
     }
 
     #[test]
     fn a_server_elsewhere_leaves_it_unknown() {
         let costs = Costs { driver_cpu: SECOND, ..Costs::default() };
-        assert!(limited_by(&costs, SECOND, 2, Pace::Closed).starts_with("unknown"));
+        assert!(limited_by(&costs, SECOND, 2, Pace::Closed, Keeper::Others).starts_with("unknown"));
+    }
+
+    #[test]
+    fn cores_that_a_database_may_use_are_not_taken_for_idle() {
+        let costs = Costs { postgres_cpu: None, ..costs(300, 0, 100) };
+        let told = |keeper| limited_by(&costs, SECOND, 2, Pace::Closed, keeper);
+        let said = told(Keeper::Others);
+        assert!(said.starts_with("unknown: the CPU of the database is not known; 0.40 of 2"), "{said}");
+        assert!(told(Keeper::Server).starts_with("waiting: for commits"), "it is SQLite");
     }
 }

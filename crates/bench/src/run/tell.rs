@@ -1,6 +1,7 @@
 //! A run as a report.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
@@ -10,6 +11,7 @@ use crate::driver::{Length, Load, Pace, Second};
 use crate::floor::Floor;
 use crate::report::{Latency, RunReport, SecondReport};
 use crate::scenario::Kind;
+use crate::target::Keeper;
 
 /// Steps of the plot of percentiles for each halving of what is left to 100.
 const STEPS: u32 = 5;
@@ -39,13 +41,12 @@ pub(super) fn settings(load: &Load, args: &RunArgs) -> Vec<(String, String)> {
 }
 
 /// What was counted. Settings, machine and memory are whoever's knows them.
-pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>) -> RunReport {
+pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keeper) -> RunReport {
     let (measured, costs) = (&ran.measured, &ran.costs);
     let operations = measured.operations;
-    let micros = |spent: std::time::Duration| each(spent.as_secs_f64() * 1e6, operations);
+    let micros = |spent: Duration| each(spent.as_secs_f64() * 1e6, operations);
     let count = |counted: Option<u64>| counted.map(|counted| each(as_f64(counted), operations));
-    let (server, postgres) = (costs.server_cpu.map(micros), costs.postgres_cpu.map(micros));
-    let both = server.map(|server| server + postgres.unwrap_or_default());
+    let (together, lowest) = (costs.together(keeper).map(micros), floor.map(Floor::lowest));
     RunReport {
         scenario: kind.name().to_owned(),
         label: kind.label(),
@@ -55,12 +56,13 @@ pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>) -> RunReport 
         ops_per_second: measured.rate(),
         elapsed_s: measured.elapsed.as_secs_f64(),
         latency_ms: latency(&measured.latency),
-        server_cpu_us: server,
-        postgres_cpu_us: postgres,
+        server_cpu_us: costs.server_cpu.map(micros),
+        postgres_cpu_us: costs.postgres_cpu.map(micros),
+        cpu_us: together,
         driver_cpu_us: micros(costs.driver_cpu),
         floor_cpu_us: floor.map(|floor| floor.hyper),
         nginx_floor_cpu_us: floor.and_then(|floor| floor.nginx),
-        floors: both.zip(floor).map(|(both, floor)| both / floor.lowest()),
+        floors: together.zip(lowest).map(|(together, floor)| together / floor),
         statements: count(costs.statements),
         commits: count(costs.commits),
         rows_written: count(costs.rows_written),
@@ -147,7 +149,52 @@ const fn as_f64(number: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::account::Costs;
+    use crate::driver::Measured;
+
+    const FLOOR: Floor = Floor { hyper: 10.0, nginx: Some(8.0) };
+
+    /// An operation that cost server and database so many µs.
+    fn told(server: Option<u64>, database: Option<u64>, keeper: Keeper) -> RunReport {
+        let mut latency = Histogram::new(3).unwrap();
+        latency.record(250).unwrap();
+        let measured = Measured {
+            operations: 1,
+            errors: BTreeMap::new(),
+            elapsed: Duration::from_secs(1),
+            latency,
+            seconds: Vec::new(),
+            next_turn: 1,
+        };
+        let [server_cpu, postgres_cpu] = [server, database].map(|cpu| cpu.map(Duration::from_micros));
+        let costs = Costs { server_cpu, postgres_cpu, ..Costs::default() };
+        report(
+            &Kind::GetClient,
+            &Ran { measured, costs, found: Vec::new(), profile: None },
+            Some(FLOOR),
+            keeper,
+        )
+    }
+
+    #[test]
+    fn a_database_whose_cpu_is_not_known_is_not_counted_as_none() {
+        let floors = |server, database, keeper| told(server, database, keeper).floors.map(f64::round);
+        assert_eq!(floors(Some(100), Some(60), Keeper::Others), Some(20.0));
+        assert_eq!(floors(Some(100), None, Keeper::Others), None, "PostgreSQL is in a container");
+        assert_eq!(floors(None, Some(60), Keeper::Others), None);
+        assert_eq!(told(Some(100), None, Keeper::Others).cpu_us, None);
+    }
+
+    #[test]
+    fn a_server_that_is_its_own_database_is_all_there_is() {
+        let report = told(Some(160), None, Keeper::Server);
+        assert_eq!((report.cpu_us, report.postgres_cpu_us), (report.server_cpu_us, None));
+        assert_eq!(report.floors.map(f64::round), Some(20.0));
+        assert_eq!(told(None, None, Keeper::Server).floors, None);
+    }
 
     #[test]
     fn every_operation_lies_in_one_range_of_the_histogram() {

@@ -103,6 +103,11 @@ pub(super) fn is_postgres(dsn: &str) -> bool {
     dsn.starts_with("postgres://") || dsn.starts_with("postgresql://")
 }
 
+/// Whether a DSN is one of SQLite.
+pub(crate) fn is_sqlite(dsn: &str) -> bool {
+    dsn.starts_with("sqlite:")
+}
+
 /// A folder for data that is on a disk, not in memory: `$TMPDIR`, `/tmp` or `/var/tmp`.
 pub(crate) fn disk() -> PathBuf {
     let temporary = std::env::temp_dir();

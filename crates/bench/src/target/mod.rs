@@ -1,7 +1,8 @@
 //! What is measured: a server that runs already, or one that is started here on a private database.
 //!
 //! [`Target::found`], [`Target::started`]. `database`: the private PostgreSQL, or what a DSN names. `server`: the program as
-//! a process. `backend`: what is behind the gateway. `idle`: what it takes while nobody asks.
+//! a process. `backend`: what is behind the gateway. `idle`: what it takes while nobody asks. [`Keeper`]: whose CPU the work of the
+//! database is.
 //!
 //! Everything that was started here ends with the target, and with this process however that ends.
 
@@ -9,6 +10,7 @@ mod backend;
 mod database;
 mod error;
 mod idle;
+mod keeper;
 pub(crate) mod nginx;
 pub(crate) mod process;
 pub(crate) mod server;
@@ -24,13 +26,14 @@ use crate::driver::{Endpoint, Endpoints};
 use crate::report::Memory;
 
 use backend::Backend;
-use database::Database;
+use database::{Database, is_postgres};
 use server::Server;
 
-pub(crate) use database::disk;
+pub(crate) use database::{disk, is_sqlite};
 pub use error::TargetError;
 pub(crate) use error::told;
 pub use idle::Idle;
+pub use keeper::Keeper;
 
 /// A path behind the gateway of a started target. It takes a token with [`GATEWAY_SCOPE`].
 pub const GATEWAY_PATH: &str = "/orders";
@@ -48,10 +51,12 @@ pub struct Found {
     pub gateway: Option<Url>,
     /// Its processes, if they are on this machine.
     pub pids: Vec<u32>,
-    /// The PostgreSQL that it works on, to account for.
+    /// The PostgreSQL that it works on, to account for; or `sqlite:`, whose work is the server's own.
     pub dsn: Option<String>,
     /// A process of its database, which counts with all below it; for a PostgreSQL on this machine the DSN is enough.
     pub database_pid: Option<u32>,
+    /// Whether it is known to have no database: everything is in its processes.
+    pub without_database: bool,
 }
 
 /// How a server is started.
@@ -59,6 +64,8 @@ pub struct Found {
 pub struct Start {
     /// `postgres://…`, `sqlite:FILE`, or `sqlite:` for a file that is thrown away. A private PostgreSQL by default.
     pub dsn: Option<String>,
+    /// A process of the PostgreSQL that is named so, if that does not tell its own.
+    pub database_pid: Option<u32>,
     /// Settings over the defaults that the server ships with, `key=value`.
     pub set: Vec<String>,
     /// With the gateway, and something behind it.
@@ -75,6 +82,8 @@ pub struct Target {
     pub postgres: Option<String>,
     /// A process of the database with all below it, where it is known and [`Self::postgres`] does not tell.
     pub database_pid: Option<u32>,
+    /// Whose CPU the work of the database is.
+    pub keeper: Keeper,
     /// From the start of the process to the first `200` of `/health/ready`, the schema's migrations included.
     pub started_in: Option<Duration>,
     /// What the process took while nobody asked, if it was started here.
@@ -87,13 +96,47 @@ pub struct Target {
     settings: Vec<(String, String)>,
 }
 
+impl Found {
+    /// What knows nothing of its database may have one.
+    fn keeper(&self) -> Keeper {
+        let is_within = self.without_database || self.dsn.as_deref().is_some_and(is_sqlite);
+        if is_within { Keeper::Server } else { Keeper::Others }
+    }
+
+    /// What there is to say of its database, for the report.
+    fn database(&self) -> Option<(&'static str, &'static str)> {
+        const UNKNOWN: &str = "unknown: no --database-dsn, --database-pid or --no-database was given";
+        match (&self.dsn, self.database_pid) {
+            _ if self.without_database => Some(("database", "none: all is in the processes of the server")),
+            (Some(dsn), _) if is_sqlite(dsn) => Some(("database", "SQLite, as given")),
+            (None, None) => Some(("CPU of the database", UNKNOWN)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+impl Found {
+    /// Of which nothing else is known.
+    fn at(public: Url) -> Self {
+        Self {
+            public,
+            admin: None,
+            gateway: None,
+            pids: Vec::new(),
+            dsn: None,
+            database_pid: None,
+            without_database: false,
+        }
+    }
+}
+
 #[cfg(test)]
 impl Target {
     /// One server for everything, of which nothing else is known.
     pub(crate) fn at(url: Url) -> Self {
         let (public, admin) = (url.clone(), Some(url));
-        let found = Found { public, admin, gateway: None, pids: Vec::new(), dsn: None, database_pid: None };
-        Self::found(&found).unwrap()
+        Self::found(&Found { admin, ..Found::at(public) }).unwrap()
     }
 }
 
@@ -101,7 +144,7 @@ impl Target {
     /// A server that runs already.
     ///
     /// # Errors
-    /// [`TargetError`] if a URL cannot be used.
+    /// [`TargetError`] if a URL cannot be used, or a DSN is of another kind.
     pub fn found(found: &Found) -> Result<Self, TargetError> {
         let endpoint = |url: &Option<Url>| url.as_ref().map(Endpoint::of).transpose();
         let endpoints = Endpoints {
@@ -109,16 +152,21 @@ impl Target {
             admin: endpoint(&found.admin)?,
             gateway: endpoint(&found.gateway)?,
         };
-        let postgres = found.dsn.clone().filter(|dsn| database::is_postgres(dsn));
+        if let Some(dsn) = found.dsn.as_ref().filter(|dsn| !is_postgres(dsn) && !is_sqlite(dsn)) {
+            return Err(TargetError::UnknownDsn(dsn.clone()));
+        }
+        let postgres = found.dsn.clone().filter(|dsn| is_postgres(dsn));
         let mut settings = vec![("server".to_owned(), format!("found at {}", found.public))];
         if found.pids.is_empty() {
             settings.push(("CPU of the server".to_owned(), "unknown: no --server-pid was given".to_owned()));
         }
+        settings.extend(found.database().map(|(name, value)| (name.to_owned(), value.to_owned())));
         Ok(Self {
             endpoints: Arc::new(endpoints),
             server_pids: found.pids.clone(),
             postgres,
             database_pid: found.database_pid,
+            keeper: found.keeper(),
             started_in: None,
             idle: None,
             _backend: None,
@@ -154,7 +202,8 @@ impl Target {
             endpoints: Arc::new(server.endpoints().clone()),
             server_pids: vec![server.pid()],
             postgres: database.postgres().map(str::to_owned),
-            database_pid: None,
+            database_pid: start.database_pid,
+            keeper: if database.postgres().is_some() { Keeper::Others } else { Keeper::Server },
             started_in: Some(took),
             idle,
             _backend: backend,
@@ -254,5 +303,41 @@ impl Target {
     /// [`TargetError`] with what it said.
     pub fn start_postgres_again(&mut self) -> Result<(), TargetError> {
         self.database.as_mut().ok_or(TargetError::Foreign)?.start_again()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found() -> Found {
+        Found::at("http://127.0.0.1:9/".parse().unwrap())
+    }
+
+    fn with_dsn(dsn: &str) -> Result<Target, TargetError> {
+        Target::found(&Found { dsn: Some(dsn.to_owned()), ..found() })
+    }
+
+    #[test]
+    fn a_server_of_which_nothing_is_known_may_have_a_database_elsewhere() {
+        let target = Target::found(&found()).unwrap();
+        assert_eq!(target.keeper, Keeper::Others);
+        let told = target.settings().into_iter().find(|(name, _)| name == "CPU of the database");
+        assert!(told.is_some_and(|(_, told)| told.starts_with("unknown: no --database-dsn")));
+        assert_eq!(with_dsn("postgres://db/x").unwrap().keeper, Keeper::Others);
+    }
+
+    #[test]
+    fn a_server_on_sqlite_or_without_a_database_does_all_the_work_itself() {
+        let alone = Target::found(&Found { without_database: true, ..found() }).unwrap();
+        assert_eq!(alone.keeper, Keeper::Server);
+        let sqlite = with_dsn("sqlite:").unwrap();
+        assert_eq!((sqlite.keeper, sqlite.postgres.as_deref()), (Keeper::Server, None));
+        assert!(sqlite.settings().contains(&("database".to_owned(), "SQLite, as given".to_owned())));
+    }
+
+    #[test]
+    fn a_dsn_of_another_kind_is_refused() {
+        assert!(matches!(with_dsn("mysql://db/x"), Err(TargetError::UnknownDsn(_))));
     }
 }

@@ -34,9 +34,13 @@ fn a_run_on_a_private_postgres_says_what_an_operation_costs() {
         (Some("introspect"), Some("introspect (opaque)"))
     );
     assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(500), Some(0)));
-    for known in ["ops_per_second", "server_cpu_us", "driver_cpu_us", "floor_cpu_us", "floors"] {
-        assert!(report[known].as_f64().is_some_and(|number| number > 0.0), "{known}: {}", report[known]);
+    let number = |known: &str| report[known].as_f64().unwrap_or_else(|| panic!("{known}: {}", report[known]));
+    for known in ["ops_per_second", "server_cpu_us", "driver_cpu_us", "floor_cpu_us"] {
+        assert!(number(known) > 0.0, "{known}: {}", report[known]);
     }
+    let together = number("server_cpu_us") + number("postgres_cpu_us");
+    assert!((number("cpu_us") - together).abs() < 0.001, "{together}");
+    assert!(number("floors") > 0.0, "{}", report["floors"]);
     for percentile in ["p50", "p95", "p99", "max"] {
         assert!(report["latency_ms"][percentile].as_f64().is_some_and(|number| number > 0.0), "{percentile}");
     }
@@ -53,6 +57,14 @@ fn a_run_on_sqlite_makes_no_number_up_that_only_postgres_knows() {
     for unknown in ["postgres_cpu_us", "statements", "commits", "rows_written", "wal_bytes"] {
         assert_eq!(report[unknown], Value::Null, "{unknown}");
     }
+    assert_eq!(report["cpu_us"], report["server_cpu_us"], "the database is in the server");
+}
+
+#[test]
+fn options_about_a_server_that_runs_are_refused_where_none_is_named() {
+    let ended = bench(&["introspect", "--server-pid", "1"]);
+    assert!(!ended.success);
+    assert!(ended.stderr.contains("--public-url <URL>|--issuer <URL>"), "{}", ended.stderr);
 }
 
 #[test]
