@@ -22,6 +22,7 @@ help:
 	@echo "make contract  every operation of Hydra's OpenAPI document, on both databases, and generated requests"
 	@echo "make browser   Chromium on the pages"
 	@echo "make gateway   Varnish, nginx, HAProxy, Caddy and others in front of an application, with deploy/; real clients and bad days"
+	@echo "make tables    what is made of the measurements of make compare"
 	@echo "make soak      long runs: SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make load      measures the release build under wrk; what the numbers mean is in docs/benchmarks.md"
 	@echo "make load-gateway   measures the gateway beside nginx, HAProxy, Varnish and Caddy"
@@ -38,6 +39,7 @@ test:
 	@$(MAKE) --no-print-directory SLUICE_BIN=$(BUILT) contract
 	@$(MAKE) --no-print-directory SLUICE_BIN=$(BUILT) browser
 	@$(MAKE) --no-print-directory SLUICE_BIN=$(BUILT) gateway
+	@$(MAKE) --no-print-directory tables
 
 .PHONY: demo
 demo: rust
@@ -149,6 +151,10 @@ compare: deps wrk
 	cargo build --release --package sluice --bin sluice
 	cargo build --release --package sluice-testkit --examples
 	bench/compare.sh $(COMPARE)
+
+.PHONY: tables
+tables:
+	node --test bench/table.test.js
 
 # The program to ship. Takes the machine for itself, about a quarter of an hour on two cores.
 .PHONY: dist

@@ -42,20 +42,25 @@ function table(head, rows) {
   return [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row)].join('\n')
 }
 
+/** CPU of server and database. Nothing unless both are known; it was not told before `cpu_us`, whether there is a database elsewhere. */
+function together({ cpu_us: told, server_cpu_us: server, postgres_cpu_us: postgres }) {
+  if (told !== undefined) return told ?? NaN
+  return (server ?? NaN) + (postgres ?? NaN)
+}
+
 /** One system in one scenario: the medians of its rounds. */
 function summary(rounds) {
   const results = rounds.map(({ result }) => result).filter(Boolean)
   const of = (pick) => median(results.map(pick))
-  const server = of((one) => one.server_cpu_us)
   return {
     failed: rounds.length - results.length,
     errors: results.reduce((sum, one) => sum + one.errors, 0),
     rate: of((one) => one.ops_per_second),
     p50: of((one) => one.latency_ms.p50),
     p99: of((one) => one.latency_ms.p99),
-    server,
+    server: of((one) => one.server_cpu_us ?? NaN),
     postgres: of((one) => one.postgres_cpu_us ?? NaN),
-    together: server === undefined ? undefined : of((one) => one.server_cpu_us + (one.postgres_cpu_us ?? 0)),
+    together: of(together),
     floors: of((one) => one.floors ?? NaN),
   }
 }
