@@ -34,10 +34,13 @@ pub struct RunReport {
     pub cpu_us: Option<f64>,
     /// CPU of the driver in µs per operation.
     pub driver_cpu_us: f64,
-    /// CPU of one keep-alive request to a bare hyper service, in µs, driven by the same driver in the same run. `None` if it was
-    /// not to be measured.
+    /// CPU of one keep-alive request that a server answers which does nothing else, in µs, driven by the same driver in the same run:
+    /// the smaller of the two below. `None` if it was not to be measured. That of hyper in what was written before there was a field
+    /// for it.
     pub floor_cpu_us: Option<f64>,
-    /// The same of nginx `return 200`, where nginx is installed. The smaller of both is the floor.
+    /// The same of a bare hyper service.
+    pub hyper_floor_cpu_us: Option<f64>,
+    /// The same of nginx `return 200`, where nginx is installed.
     pub nginx_floor_cpu_us: Option<f64>,
     /// [`Self::cpu_us`] in floors.
     pub floors: Option<f64>,

@@ -92,7 +92,7 @@ fn split(median: &RunReport, runs: &[RunReport]) -> Option<Split> {
         vec![(String::new(), median)]
     };
     median.server_cpu_us?;
-    let floor = floor_of(median);
+    let floor = median.floor_cpu_us;
     // Beside a bar that lacks the database it would say yes.
     let judged = targets::floors(median).filter(|_| median.cpu_us.is_some());
     let bound = floor.zip(judged).map(|(floor, bound)| floor * bound);
@@ -126,14 +126,8 @@ fn parts(report: &RunReport) -> Vec<(&'static str, &'static str, f64)> {
     server.into_iter().chain(postgres).chain([driver]).collect()
 }
 
-/// The smaller of both.
-fn floor_of(report: &RunReport) -> Option<f64> {
-    let floors = [report.floor_cpu_us, report.nginx_floor_cpu_us];
-    floors.into_iter().flatten().min_by(f64::total_cmp)
-}
-
 fn floors(report: &RunReport) -> String {
-    match (report_floor_cpu_us, report.nginx_floor_cpu_us) {
+    match (report.hyper_floor_cpu_us, report.nginx_floor_cpu_us) {
         (Some(hyper), Some(nginx)) => {
             format!("Floor: hyper {} µs, nginx {} µs; the smaller counts.", shown(hyper), shown(nginx))
         }
@@ -307,7 +301,7 @@ fn line(number: usize, run: &RunReport) -> Vec<String> {
         or_dash(run.server_cpu_us),
         or_dash(run.postgres_cpu_us),
         shown(run.driver_cpu_us),
-        or_dash(floor_of(run)),
+        or_dash(run.floor_cpu_us),
         or_dash(run.floors),
         number::count(run.errors),
     ]

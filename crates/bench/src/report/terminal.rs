@@ -92,9 +92,8 @@ impl Text {
         self.pair("Server", &micros(report.server_cpu_us));
         self.pair("PostgreSQL", &micros(report.postgres_cpu_us));
         self.pair("Driver", &micros(Some(report.driver_cpu_us)));
-        let floors =
-            format!("hyper {}, nginx {}", micros(report.floor_cpu_us), micros(report.nginx_floor_cpu_us));
-        self.pair("Floor", &floors);
+        let (hyper, nginx) = (micros(report.hyper_floor_cpu_us), micros(report.nginx_floor_cpu_us));
+        self.pair("Floor", &format!("hyper {hyper}, nginx {nginx}"));
         self.pair("Server and PostgreSQL", &format!("{} floors", or_dash(report.floors)));
         self.heading("Database work of an operation");
         self.pair("Statements", &or_dash(report.statements));

@@ -22,8 +22,13 @@ fn a_run_as_json() {
 
 #[test]
 fn what_was_not_measured_is_a_dash() {
-    let unknown =
-        RunReport { postgres_cpu_us: None, floor_cpu_us: None, nginx_floor_cpu_us: None, ..report() };
+    let unknown = RunReport {
+        postgres_cpu_us: None,
+        floor_cpu_us: None,
+        hyper_floor_cpu_us: None,
+        nginx_floor_cpu_us: None,
+        ..report()
+    };
     let said = terminal(&unknown, 1);
     assert!(said.contains("PostgreSQL               –"), "{said}");
     assert!(said.contains("hyper –, nginx –"), "{said}");

@@ -60,7 +60,8 @@ pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keepe
         postgres_cpu_us: costs.postgres_cpu.map(micros),
         cpu_us: together,
         driver_cpu_us: micros(costs.driver_cpu),
-        floor_cpu_us: floor.map(|floor| floor.hyper),
+        floor_cpu_us: lowest,
+        hyper_floor_cpu_us: floor.map(|floor| floor.hyper),
         nginx_floor_cpu_us: floor.and_then(|floor| floor.nginx),
         floors: together.zip(lowest).map(|(together, floor)| together / floor),
         statements: count(costs.statements),
@@ -194,6 +195,13 @@ mod tests {
         assert_eq!((report.cpu_us, report.postgres_cpu_us), (report.server_cpu_us, None));
         assert_eq!(report.floors.map(f64::round), Some(20.0));
         assert_eq!(told(None, None, Keeper::Server).floors, None);
+    }
+
+    #[test]
+    fn the_floor_of_a_report_is_the_one_that_counts() {
+        let report = told(None, None, Keeper::Others);
+        let floors = [report.floor_cpu_us, report.hyper_floor_cpu_us, report.nginx_floor_cpu_us];
+        assert_eq!(floors, [Some(8.0), Some(10.0), Some(8.0)]);
     }
 
     #[test]

@@ -35,12 +35,14 @@ fn a_run_on_a_private_postgres_says_what_an_operation_costs() {
     );
     assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(500), Some(0)));
     let number = |known: &str| report[known].as_f64().unwrap_or_else(|| panic!("{known}: {}", report[known]));
-    for known in ["ops_per_second", "server_cpu_us", "driver_cpu_us", "floor_cpu_us"] {
+    for known in ["ops_per_second", "server_cpu_us", "driver_cpu_us", "hyper_floor_cpu_us", "floor_cpu_us"] {
         assert!(number(known) > 0.0, "{known}: {}", report[known]);
     }
+    assert!(number("floor_cpu_us") <= number("hyper_floor_cpu_us"), "the smaller counts");
+    // Server and database, in floors.
     let together = number("server_cpu_us") + number("postgres_cpu_us");
     assert!((number("cpu_us") - together).abs() < 0.001, "{together}");
-    assert!(number("floors") > 0.0, "{}", report["floors"]);
+    assert!((number("floors") - together / number("floor_cpu_us")).abs() < 0.001, "{together}");
     for percentile in ["p50", "p95", "p99", "max"] {
         assert!(report["latency_ms"][percentile].as_f64().is_some_and(|number| number > 0.0), "{percentile}");
     }
