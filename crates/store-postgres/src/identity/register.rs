@@ -20,6 +20,8 @@ const REGISTER: &str = include_str!("register.sql");
 const REGISTER_WITH_LETTERS: &str = include_str!("register_with_letters.sql");
 /// The constraint that lets a name be taken once.
 const NAMES: &str = "login_name_pkey";
+/// The constraint that lets an id be given once.
+const IDS: &str = "identity_pkey";
 
 /// Registers batches of identities.
 pub(crate) struct RegisterIdentities(pub(crate) Arc<Hot>);
@@ -34,7 +36,7 @@ impl Writer for RegisterIdentities {
     }
 
     async fn commit(&mut self, batch: &[NewIdentity]) -> Result<Vec<Registration>, CommitFailure> {
-        let found = match self.register(batch).await {
+        let found = match self.register_or_look_again(batch).await {
             Ok(found) => found,
             Err(failure) if failure.is_duplicate_in(NAMES) => {
                 return Err(CommitFailure::Busy(Box::new(failure)));
@@ -52,6 +54,16 @@ impl Writer for RegisterIdentities {
 }
 
 impl RegisterIdentities {
+    /// As [`Self::register`], with a second look if an id is there already. It may be that of this very attempt: its answer was
+    /// lost, and it was committed after this statement had found the name free; then the name tells now. If the id is somebody
+    /// else's, it is again.
+    async fn register_or_look_again(&self, batch: &[NewIdentity]) -> Result<Vec<Row>, Failure> {
+        match self.register(batch).await {
+            Err(failure) if failure.is_duplicate_in(IDS) => self.register(batch).await,
+            registered => registered,
+        }
+    }
+
     /// A row for each of the batch whose name was not free: its id, and the attempt that got the name.
     async fn register(&self, batch: &[NewIdentity]) -> Result<Vec<Row>, Failure> {
         let columns = Columns::of(batch);

@@ -1,8 +1,10 @@
-//! Transactions that commit late, seen by a reader of the feed.
+//! Transactions that commit late, seen by a reader of the feed, and by a registration that is sent again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_commit::StoreError;
+use sluice_identity::identity::{Identity, IdentityRepository, Registration};
 use sluice_oauth::grant::GrantRepository;
 use sluice_primitives::{GrantId, NodeId, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
@@ -77,4 +79,69 @@ async fn a_wait_is_ended_by_another_node_long_before_the_poll() {
     reader.wait().await; // the listener is there, and says so
     let writer = fixture.store();
     tokio::join!(reader.wait(), revoke(&writer, given::grant_id()));
+}
+
+/// Registers somebody as a node does, in a transaction that is not committed yet: the node's connection was lost.
+async fn begin_registration(dsn: &str, identity: &Identity) -> Client {
+    let client = connection(dsn).await;
+    client.batch_execute("BEGIN").await.unwrap();
+    let no_time: Vec<Option<i64>> = vec![None];
+    let register = include_str!("../../src/identity/register.sql");
+    let found = client
+        .query(
+            register,
+            &[
+                &vec![identity.id.as_uuid()],
+                &vec![identity.attempt.as_uuid()],
+                &vec![identity.created_at.as_millis()],
+                &vec![1_i16],
+                &vec![identity.login_name.as_slice()],
+                &vec![identity.email.as_str()],
+                &vec![identity.username.as_str()],
+                &vec![identity.credential.as_str()],
+                &no_time,
+                &no_time,
+            ],
+        )
+        .await
+        .unwrap();
+    assert!(found.is_empty(), "the name is free");
+    client
+}
+
+/// Registers `late` while a transaction with `first` is under way, which is committed when somebody waits for it.
+async fn register_beside(
+    fixture: &PostgresFixture,
+    first: &Identity,
+    late: Identity,
+) -> Result<Registration, StoreError> {
+    let (store, watching) = (fixture.store(), connection(fixture.dsn()).await);
+    let transaction = begin_registration(fixture.dsn(), first).await;
+    let registering = tokio::spawn(async move { store.register(late.into()).await });
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while watching.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+    transaction.batch_execute("COMMIT").await.unwrap();
+    registering.await.unwrap()
+}
+
+/// The answer to the first try was lost, the second finds the name free, and the first is committed after all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_registration_whose_first_try_commits_beside_its_second_is_no_failure() {
+    let fixture = PostgresFixture::start().await;
+    let alice = given::identity("alice");
+    let registered = register_beside(&fixture, &alice, alice.clone()).await;
+    assert_eq!(registered.unwrap(), Registration::Registered);
+    assert_eq!(given::person(&*fixture.store(), alice.id).await, alice);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_id_that_becomes_somebody_elses_meanwhile_is_refused_at_once() {
+    let fixture = PostgresFixture::start().await;
+    let alice = given::identity("alice");
+    let bob = Identity { id: alice.id, ..given::identity("bob") };
+    let refused = register_beside(&fixture, &alice, bob.clone()).await;
+    assert!(refused.as_ref().is_err_and(|error| !error.is_temporary()), "{refused:?}");
+    assert_eq!(fixture.store().find_by_login_name(&bob.login_name).await.unwrap(), None);
+    assert_eq!(given::person(&*fixture.store(), alice.id).await, alice);
 }
