@@ -106,15 +106,19 @@ impl IdentityAdministration {
         }
     }
 
-    /// Changes a record; what it is now.
+    /// Changes a record; what it is now. If nothing differs from what is there, nothing is written: what was proved of the
+    /// record holds on.
     ///
     /// # Errors
     /// [`AdministrationError`] if there is none, if the address is another identity's, if a field is not as it must be.
     pub async fn update(&self, id: IdentityId, edit: IdentityEdit) -> Result<Identity, AdministrationError> {
         let edit = ValidEdit::read(edit)?;
         let now = self.clock.now();
-        let before =
-            self.change(id, |identity| edit.change(identity, self.nothing_of(identity, now))).await?;
+        let change = |identity: &Identity| edit.change(identity, &self.nothing_of(identity, now));
+        let Some(before) = self.change(id, change).await? else {
+            // Nothing differs, or nobody is there.
+            return self.get(id).await;
+        };
         if edit.disables(&before) {
             self.sessions.revoke(id, now);
         }
@@ -150,14 +154,16 @@ impl IdentityAdministration {
             (mails, _) => mails.as_ref().filter(|_| write),
         };
         let now = self.clock.now();
-        let reset = |identity: &Identity| IdentityChange {
-            credential: Some(NewCredential { stored: String::new(), hardening: false }),
-            forgets_factors: true,
-            ends_sessions: EndsSessions::All,
-            revokes: true,
-            ..self.nothing_of(identity, now)
+        let reset = |identity: &Identity| {
+            Some(IdentityChange {
+                credential: Some(NewCredential { stored: String::new(), hardening: false }),
+                forgets_factors: true,
+                ends_sessions: EndsSessions::All,
+                revokes: true,
+                ..self.nothing_of(identity, now)
+            })
         };
-        self.change(id, reset).await?;
+        self.change(id, reset).await?.ok_or(AdministrationError::NotFound)?;
         self.sessions.revoke(id, now);
         info!(target: "sluice_audit", { identity.id = %id, mail = write }, "credentials reset by an administrator");
         if let Some(mails) = mails {
@@ -245,15 +251,15 @@ impl IdentityAdministration {
         }
     }
 
-    /// Makes a change; the record before it.
+    /// Makes a change; the record before it. None if there is no such identity, or nothing to change.
     async fn change(
         &self,
         id: IdentityId,
-        change: impl Fn(&Identity) -> IdentityChange + Send + Sync,
-    ) -> Result<Identity, AdministrationError> {
-        match change_latest(&*self.identities, id, |identity| Some(change(identity))).await? {
-            None => Err(AdministrationError::NotFound),
-            Some((before, Changed::Done)) => Ok(before),
+        change: impl Fn(&Identity) -> Option<IdentityChange> + Send,
+    ) -> Result<Option<Identity>, AdministrationError> {
+        match change_latest(&*self.identities, id, change).await? {
+            None => Ok(None),
+            Some((before, Changed::Done)) => Ok(Some(before)),
             Some((_, Changed::Taken)) => Err(AdministrationError::Taken),
             Some((_, Changed::Stale)) => Err(IdentityError::Changed.into()),
         }
@@ -283,7 +289,8 @@ impl ValidEdit {
         self.status == Some(IdentityStatus::Disabled) && identity.status == IdentityStatus::Active
     }
 
-    fn change(&self, identity: &Identity, nothing: IdentityChange) -> IdentityChange {
+    /// What of the edit differs from the record, if anything does.
+    fn change(&self, identity: &Identity, nothing: &IdentityChange) -> Option<IdentityChange> {
         let email = self.email.clone().filter(|email| email.login_name != identity.login_name);
         let now = nothing.now;
         let verified_at = if email.is_some() { None } else { identity.email_verified_at };
@@ -293,14 +300,15 @@ impl ValidEdit {
             None => verified_at,
         };
         let disables = self.disables(identity);
-        IdentityChange {
+        let change = IdentityChange {
             email,
             email_verified_at: (verified_at != identity.email_verified_at).then_some(verified_at),
-            username: self.username.clone(),
-            status: self.status,
+            username: self.username.clone().filter(|username| *username != identity.username),
+            status: self.status.filter(|status| *status != identity.status),
             ends_sessions: if disables { EndsSessions::All } else { EndsSessions::None },
             revokes: disables,
-            ..nothing
-        }
+            ..nothing.clone()
+        };
+        (change != *nothing).then_some(change)
     }
 }

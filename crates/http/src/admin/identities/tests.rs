@@ -71,6 +71,27 @@ async fn whoever_is_disabled_is_out_at_once_and_back_when_enabled() {
 }
 
 #[tokio::test]
+async fn an_edit_in_which_nothing_differs_writes_nothing() {
+    let (world, _) = World::with_alice().await;
+    let path = path_of(&world, ALICE).await;
+    let before = ask(&world, "GET", &path, Value::Null).await.json;
+    assert_eq!(world.post("/auth/recovery", json!({"email": ALICE})).await.status, 202);
+    let code = crate::identity::tests::world::code(&world.mails().await.remove(0));
+    world.clock.advance(sluice_primitives::Lifetime::secs(1));
+    for (method, edit) in [
+        ("PUT", json!({"email": ALICE, "username": "Alice"})),
+        ("PATCH", json!({"status": "active"})),
+        ("PATCH", json!({"email": " Alice@Example.com", "email_verified": false})),
+        ("PATCH", json!({})),
+    ] {
+        let after = ask(&world, method, &path, edit.clone()).await;
+        assert_eq!((after.status, &after.json), (200, &before), "{method} {edit}");
+    }
+    let new = json!({"email": ALICE, "code": code, "new_password": "battery staple"});
+    assert_eq!(world.post("/auth/recovery/confirm", new).await.status, 204, "the code is good");
+}
+
+#[tokio::test]
 async fn whoever_is_deleted_is_out_at_once() {
     let (world, tokens) = World::with_alice().await;
     let path = path_of(&world, ALICE).await;
