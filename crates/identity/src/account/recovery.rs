@@ -1,6 +1,7 @@
 //! The way back in without the password: a code by mail, then a ticket that sets another password. Nothing tells whether
 //! there is such an account before the code is right. Second factors stay, and are asked for at the next
 //! login, unless the address was not verified: then whoever registered may have been somebody else, and nothing of theirs stays.
+//! What an administrator or an import said of somebody who has no password stays.
 
 use serde::{Deserialize, Serialize};
 use sluice_crypto::{Purpose, Sealer};
@@ -112,13 +113,14 @@ impl AccountService {
         let _place = self.limits.place(network).map_err(Denied::TooMany)?;
         let credential = self.new_credential(&identity, new).await?;
         let was_verified = identity.email_verified_at.is_some();
+        let username = identity.may_be_a_strangers().then(String::new);
         let now = self.clock.now();
         let identity =
             Identity { email_verified_at: Some(identity.email_verified_at.unwrap_or(now)), ..identity };
         let change = IdentityChange {
             email_verified_at: Some(identity.email_verified_at),
             forgets_factors: !was_verified,
-            username: (!was_verified).then(String::new),
+            username,
             mails: self.password_notice(&identity),
             ..self.new_start(&identity, credential, now)
         };

@@ -142,8 +142,8 @@ impl IdentityAdministration {
         Ok(())
     }
 
-    /// Takes password, factors and recovery codes away, ends all sessions and revokes what was issued for the person. If
-    /// wanted, the person is sent a mail to choose another password by.
+    /// Takes password, factors and recovery codes away, ends all sessions and revokes what was issued for the person; the
+    /// username goes too if a stranger may have chosen it. If wanted, the person is sent a mail to choose another password by.
     ///
     /// # Errors
     /// [`AdministrationError::NotFound`] if there is none; [`AdministrationError::NoMail`], before anything is done, if a
@@ -156,6 +156,8 @@ impl IdentityAdministration {
         let now = self.clock.now();
         let reset = |identity: &Identity| {
             Some(IdentityChange {
+                // Without a password nobody will know any more who may have chosen it.
+                username: identity.may_be_a_strangers().then(String::new),
                 credential: Some(NewCredential { stored: String::new(), hardening: false }),
                 forgets_factors: true,
                 ends_sessions: EndsSessions::All,

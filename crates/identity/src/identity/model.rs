@@ -59,6 +59,14 @@ pub struct Identity {
     pub attempt: AttemptId,
 }
 
+impl Identity {
+    /// Whether somebody may have made the record who does not read mail at its address: nobody has shown to, and there is a
+    /// password, which whoever registers sets. One without a password was made by an administrator or an import.
+    pub const fn may_be_a_strangers(&self) -> bool {
+        self.email_verified_at.is_none() && !self.credential.is_empty()
+    }
+}
+
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Identity")

@@ -6,7 +6,9 @@ use sluice_identity::account::{Denied, MailProof, Outcome};
 use sluice_identity::factor::FactorRepository;
 use sluice_identity::identity::{IdentityChange, IdentityDirectory};
 use sluice_identity::mail::MailRepository;
-use sluice_identity::{Attempt, IdentityStatus, InvalidField, LoginOutcome, Network, Refusal, WeakPassword};
+use sluice_identity::{
+    Attempt, Email, Identity, IdentityStatus, InvalidField, LoginOutcome, Network, Refusal, WeakPassword,
+};
 use sluice_primitives::{AttemptId, Lifetime, Secret};
 use sluice_store_contract::given;
 
@@ -128,6 +130,21 @@ async fn an_account_that_was_never_verified_is_recovered_without_what_its_maker_
     assert!(services.factors.list(made.id).await.unwrap().is_empty());
     assert_eq!(services.factors.recovery_codes_left(made.id).await.unwrap(), 0);
     assert_eq!(services.stored(ALICE).await.username, "");
+}
+
+/// Whoever registers sets a password: it was no stranger who made an account without one.
+#[tokio::test]
+async fn what_somebody_without_a_password_is_called_stays_when_the_account_is_recovered() {
+    let services = Services::new().await;
+    let login_name = ALICE.parse::<Email>().unwrap().login_name();
+    let made = Identity { login_name, credential: String::new(), ..given::identity(ALICE) };
+    given::registered(&*services.store, made).await;
+    begin(&services, ALICE).await;
+    let ticket = ticket(&services, &link(&services.mail().await)).await.unwrap();
+    services.account.finish_recovery(ticket.expose(), &secret(NEW), network()).await.unwrap();
+    let recovered = services.stored(ALICE).await;
+    assert_eq!((recovered.username.as_str(), recovered.email_verified_at.is_some()), ("Alice", true));
+    assert!(matches!(services.log_in(ALICE, NEW).await, LoginOutcome::LoggedIn(_)));
 }
 
 #[tokio::test]

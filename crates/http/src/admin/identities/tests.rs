@@ -244,6 +244,25 @@ async fn a_reset_takes_everything_away_and_sends_a_way_back_if_wanted() {
 }
 
 #[tokio::test]
+async fn a_reset_takes_the_name_that_a_stranger_may_have_chosen() {
+    let world = World::new().await;
+    assert_eq!(world.register(ALICE).await.status, 201);
+    let bob = json!({"email": "bob@example.com", "username": "Bob"});
+    let carol = json!({
+        "email": "carol@example.com", "username": "Carol", "password": PASSWORD, "email_verified": true,
+    });
+    for made in [bob, carol] {
+        assert_eq!(ask(&world, "POST", "/admin/identities", made).await.status, 201);
+    }
+    for (email, expected) in [(ALICE, ""), ("bob@example.com", "Bob"), ("carol@example.com", "Carol")] {
+        let path = path_of(&world, email).await;
+        let reset = ask(&world, "POST", &format!("{path}/credentials/reset"), Value::Null).await;
+        assert_eq!(reset.status, 204);
+        assert_eq!(ask(&world, "GET", &path, Value::Null).await.json["username"], expected, "{email}");
+    }
+}
+
+#[tokio::test]
 async fn without_mail_a_reset_that_needs_one_changes_nothing() {
     let world = World::without_mail().await;
     world.register(ALICE).await;
