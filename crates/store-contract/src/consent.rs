@@ -4,6 +4,7 @@
 
 use sluice_oauth::consent::{ConsentRepository, DecisionName, DecisionPage, Forget, RememberedConsent};
 use sluice_oauth::grant::{Grant, GrantClaims, GrantPage, GrantRepository, Listed, MadeIn, Redemption};
+use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
 use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_token::Target;
 
@@ -169,6 +170,20 @@ pub async fn a_forgotten_decision_does_not_come_back(fixture: &impl Fixture) {
     let grant = remember(&*store, given::decision()).await;
     assert_eq!(find(&*store, 21).await, None);
     assert_eq!(store.redeem_code(given::redeem(grant.id, 21)).await.unwrap(), Redemption::Revoked);
+}
+
+/// Whoever was signed out leaves no decision behind, however late it is made: not by a node either that has not heard of it.
+pub async fn a_decision_of_a_login_that_was_signed_out_is_not_remembered(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let (everywhere, now, until) =
+        (EndSessions::Subject(given::subject("alice")), given::at(20), given::at(9000));
+    LoginSessionRepository::end(&*other, everywhere, now, until, Vec::new()).await.unwrap();
+    let late = RememberedConsent { decided_at: given::at(22), ..given::decision() };
+    remember(&*store, late.clone()).await;
+    assert_eq!(find(&*store, 23).await, None);
+    let again = Grant { authenticated_at: given::at(21), consented_at: given::at(22), ..given::grant() };
+    GrantRepository::insert(&*store, again, Some(late.clone()), false).await.unwrap();
+    assert_eq!(find(&*store, 23).await, Some(late));
 }
 
 /// What a subject decided is listed by client, in pages, as it was stored, as long as it holds.

@@ -29,6 +29,7 @@ macro_rules! store_contract {
                 forgotten_grants_are_neither_listed_nor_missed_by_the_sweep,
                 a_later_grant_is_not_touched_by_forgetting,
                 a_forgotten_decision_does_not_come_back,
+                a_decision_of_a_login_that_was_signed_out_is_not_remembered,
                 decisions_are_listed_by_client_until_they_end,
                 the_decisions_of_a_session_are_listed,
                 a_decision_is_found_by_the_flow_that_it_was_made_in,

@@ -11,15 +11,18 @@ use sluice_token::Target;
 use super::{Data, MemoryStore, count, purge};
 
 impl Data {
-    /// Remembers a decision, unless a later one is there or it was forgotten since.
-    pub(super) fn remember(&mut self, decision: RememberedConsent) {
+    /// Remembers a decision, unless a later one is there, or it was forgotten since, or the login that it was made in was signed
+    /// out.
+    pub(super) fn remember(&mut self, decision: RememberedConsent, authenticated_at: Timestamp) {
         let (subject, client) = (decision.subject.clone(), decision.client.clone());
         let forgotten = [
             Target::SubjectClient(subject.clone(), client.clone()),
             Target::SubjectConsents(subject.clone()),
             Target::Client(client.clone()),
         ];
-        if forgotten.iter().any(|target| self.is_marked(target, decision.decided_at)) {
+        if forgotten.iter().any(|target| self.is_marked(target, decision.decided_at))
+            || self.is_marked(&Target::Subject(subject.clone()), authenticated_at)
+        {
             return;
         }
         let key = (subject, client);

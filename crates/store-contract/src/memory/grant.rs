@@ -138,7 +138,7 @@ impl GrantRepository for MemoryStore {
                 return Ok(if own { Insertion::Inserted } else { Insertion::Taken });
             }
             if let Some(decision) = remember {
-                data.remember(decision);
+                data.remember(decision, grant.authenticated_at);
             }
             if let Some(session) = grant.session.filter(|_| participates) {
                 let shown = grant.claims.shown_subject.clone();

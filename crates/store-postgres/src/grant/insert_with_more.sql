@@ -1,5 +1,6 @@
 -- As insert.sql, and with the grants that were inserted: decisions to be remembered, unless they were forgotten after
--- they were made, and clients that take part in a session. One statement: one transaction, one round trip.
+-- they were made, or made by a login that was signed out, and clients that take part in a session. One statement: one
+-- transaction, one round trip.
 WITH inserted AS (
     INSERT INTO oauth_grant (
         grant_id, client_id, subject, sid, scope, audience, claims, authenticated_at, consented_at, expires_at,
@@ -19,10 +20,10 @@ WITH inserted AS (
         revoked_at, generation, rotated_at, attempt
     )
     ON CONFLICT (grant_id) DO NOTHING
-    RETURNING grant_id, sid, client_id
+    RETURNING grant_id, sid, client_id, authenticated_at
 ),
 decided AS MATERIALIZED (
-    SELECT d.*
+    SELECT d.*, i.authenticated_at
     FROM UNNEST(
         $16::uuid[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::bigint[], $23::bigint[]
     ) WITH ORDINALITY AS d (
@@ -41,6 +42,8 @@ remembered AS (
           WHERE m.kind = 5 AND m.key = d.client_id AND m.at >= d.decided_at LIMIT 1), FALSE)
       AND NOT COALESCE((SELECT TRUE FROM revocation AS m
           WHERE m.kind = 6 AND m.key = d.subject AND m.at >= d.decided_at LIMIT 1), FALSE)
+      AND NOT COALESCE((SELECT TRUE FROM revocation AS m
+          WHERE m.kind = 3 AND m.key = d.subject AND m.at >= d.authenticated_at LIMIT 1), FALSE)
     ORDER BY d.subject, d.client_id, d.decided_at DESC, d.place DESC
     ON CONFLICT (subject, client_id) DO UPDATE
     SET scope = EXCLUDED.scope, audience = EXCLUDED.audience, claims = EXCLUDED.claims,

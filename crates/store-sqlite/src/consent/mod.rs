@@ -41,8 +41,13 @@ impl Decision {
         Ok(Self { audience, claims: row::encode_claims(&consent.claims)?, consent })
     }
 
-    /// Remembers the decision, unless a later one is there or it was forgotten after it was made.
-    pub(crate) fn remember(&self, write: &mut Write<'_>) -> Result<(), SqliteError> {
+    /// Remembers the decision, unless a later one is there, or it was forgotten after it was made, or the login that it was made
+    /// in was signed out.
+    pub(crate) fn remember(
+        &self,
+        write: &mut Write<'_>,
+        authenticated_at: Timestamp,
+    ) -> Result<(), SqliteError> {
         let Self { consent: decision, audience, claims } = self;
         let forgotten = Target::SubjectClient(decision.subject.clone(), decision.client.clone());
         let values = params![
@@ -54,6 +59,7 @@ impl Decision {
             decision.decided_at.as_millis(),
             decision.expires_at.as_millis(),
             forgotten.key(),
+            authenticated_at.as_millis(),
         ];
         write.insert("consent", REMEMBER, values)?;
         Ok(())

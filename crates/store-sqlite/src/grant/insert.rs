@@ -94,7 +94,7 @@ impl Kind for InsertGrant {
             return Ok(if first == Some(grant.attempt) { Insertion::Inserted } else { Insertion::Taken });
         }
         if let Some(decision) = &op.decision {
-            decision.remember(write)?;
+            decision.remember(write, grant.authenticated_at)?;
         }
         if let Some(session) = grant.session.filter(|_| op.participates) {
             let values = (session.as_bytes(), grant.client.as_str(), grant.claims.shown_subject.as_deref());
