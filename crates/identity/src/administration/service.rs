@@ -142,8 +142,9 @@ impl IdentityAdministration {
         Ok(())
     }
 
-    /// Takes password, factors and recovery codes away, ends all sessions and revokes what was issued for the person; the
-    /// username goes too if a stranger may have chosen it. If wanted, the person is sent a mail to choose another password by.
+    /// Takes password, factors and recovery codes away, and what was agreed to for clients, ends all sessions and revokes what
+    /// was issued for the person; the username goes too if a stranger may have chosen it. If wanted, the person is sent a mail to
+    /// choose another password by.
     ///
     /// # Errors
     /// [`AdministrationError::NotFound`] if there is none; [`AdministrationError::NoMail`], before anything is done, if a

@@ -131,7 +131,8 @@ pub struct IdentityChange {
     pub status: Option<IdentityStatus>,
     /// The credential.
     pub credential: Option<NewCredential>,
-    /// Whether second factors and recovery codes go.
+    /// Whether second factors and recovery codes go: somebody else may have left them. What was agreed to for clients, which is
+    /// not here, goes with them.
     pub forgets_factors: bool,
     /// Which sessions end. Each that does gets a marker of its own, that lives until [`IdentityChange::marker_expires_at`],
     /// unless the subject marker covers it.

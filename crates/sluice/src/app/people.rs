@@ -19,6 +19,7 @@ use sluice_identity::{
     Limits, LoginService, PasswordHasher, PasswordRules, RegistrationParts, RegistrationService,
 };
 use sluice_net::{Fetcher, SmtpConfig, SmtpTransport};
+use sluice_oauth::consent::ConsentService;
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_token::{FeedFollower, RevocationSet};
 
@@ -37,6 +38,7 @@ pub(super) struct Around<'a> {
     pub(super) revocations: &'a Arc<RevocationSet>,
     pub(super) follower: &'a Arc<FeedFollower>,
     pub(super) login_sessions: &'a Arc<LoginSessionService>,
+    pub(super) consents: &'a Arc<ConsentService>,
 }
 
 /// The services of people.
@@ -61,9 +63,12 @@ impl People {
         config: PeopleConfig,
         around: &Around<'_>,
     ) -> Result<Self, StartError> {
-        let (store, sessions) = (Arc::clone(&base.store), Arc::clone(around.login_sessions));
-        let directory: Arc<dyn IdentityDirectory> =
-            Arc::new(SigningOut { store, sessions, clock: Arc::clone(&base.clock) });
+        let directory: Arc<dyn IdentityDirectory> = Arc::new(SigningOut {
+            store: Arc::clone(&base.store),
+            sessions: Arc::clone(around.login_sessions),
+            consents: Arc::clone(around.consents),
+            clock: Arc::clone(&base.clock),
+        });
         let makes = Makes { base, around, config: &config.identity, directory };
         let keys = makes.credential_keys()?;
         let hasher = Arc::new(makes.hasher(&keys));

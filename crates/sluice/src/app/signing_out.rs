@@ -8,19 +8,21 @@ use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
     LoginNameHash, NewIdentity, Registration, Removed,
 };
+use sluice_oauth::consent::{ConsentService, Revoke};
 use sluice_oauth::login_session::{EndSessions, LoginSessionService};
 use sluice_primitives::{Clock, IdentityId, Timestamp};
 
 use super::stores::Repositories;
 
-/// Records of people whose login sessions end with what they revoke: the identity service knows nothing of those, and
-/// clients are to hear of it by the back channel.
+/// Records of people whose login sessions end with what they revoke, and whose remembered consents go with their factors: the
+/// identity service knows nothing of those, and clients are to hear of the end of sessions by the back channel.
 ///
-/// Sessions end before the record changes, so that a crash between the two signs somebody out in vain and never leaves
-/// somebody in; and once more afterwards, for who logged in meanwhile.
+/// Both before the record changes, so that a crash between the two signs somebody out in vain and never leaves somebody in;
+/// and once more afterwards, for what was done meanwhile.
 pub(super) struct SigningOut {
     pub(super) store: Arc<dyn Repositories>,
     pub(super) sessions: Arc<LoginSessionService>,
+    pub(super) consents: Arc<ConsentService>,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -30,6 +32,25 @@ impl SigningOut {
             Ok(subject) => self.sessions.end_at(EndSessions::Subject(subject), at).await,
             Err(_) => Ok(()),
         }
+    }
+
+    /// Whoever loses factors that somebody else may have left is asked about each client anew.
+    async fn forget_consents(&self, id: IdentityId) -> Result<(), StoreError> {
+        match id.to_string().parse() {
+            Ok(subject) => self.consents.revoke(Revoke::All(subject)).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// What of a change lies outside the record.
+    async fn follow(&self, change: &IdentityChange, at: Timestamp) -> Result<(), StoreError> {
+        if change.revokes {
+            self.sign_out(change.id, at).await?;
+        }
+        if change.forgets_factors {
+            self.forget_consents(change.id).await?;
+        }
+        Ok(())
     }
 }
 
@@ -59,14 +80,11 @@ impl IdentityDirectory for SigningOut {
     }
 
     async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError> {
-        if !change.revokes {
-            return self.store.change(change).await;
-        }
-        self.sign_out(change.id, change.now).await?;
+        self.follow(change, change.now).await?;
         let changed = self.store.change(change).await?;
         if changed == Changed::Done {
             // Who logged in while it was written did so with what was before it.
-            self.sign_out(change.id, self.clock.now()).await?;
+            self.follow(change, self.clock.now()).await?;
         }
         Ok(changed)
     }

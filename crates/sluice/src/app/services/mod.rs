@@ -97,8 +97,9 @@ impl Services {
         let shared = Shared::new(settings, base).await?;
         let spent = Arc::new(SpentFlows::new(SPENT_REMEMBERED));
         let flows = Arc::new(shared.flow_sealer());
-        let sessions = Arc::new(shared.sessions());
-        let people = shared.people(PeopleConfig::of(settings, &shared.config), &sessions)?;
+        let (sessions, consents) = (Arc::new(shared.sessions()), Arc::new(shared.consents()));
+        let config = PeopleConfig::of(settings, &shared.config);
+        let people = shared.people(config, (&sessions, &consents))?;
         let clock = Arc::clone(&shared.base.clock);
         let clients = Arc::new(shared.clients());
         let authorization = Arc::new(shared.authorization(&flows, &spent));
@@ -124,7 +125,7 @@ impl Services {
             userinfo: Arc::new(shared.userinfo()),
             logout: Arc::new(shared.logout()),
             delivery: Arc::new(shared.delivery()),
-            consents: Arc::new(shared.consents()),
+            consents,
             sessions,
             dynamic_registration: shared.dynamic_registration(&clients)?,
             clients,

@@ -10,6 +10,7 @@ use sluice_net::{FetchPolicy, Fetcher, UrlPattern};
 use sluice_oauth::access_token_reader::AccessTokenReader;
 use sluice_oauth::client::{ClientDirectory, MetadataDocuments, RegistrationRules};
 use sluice_oauth::client_auth::{Audiences, ClientAuthParts, ClientAuthenticator, ClientKeys};
+use sluice_oauth::consent::ConsentService;
 use sluice_oauth::device::UserCodeKeys;
 use sluice_oauth::issuing::TokenIssuer;
 use sluice_oauth::issuing::encrypt::ClientEncryption;
@@ -122,7 +123,7 @@ impl Shared {
     pub(super) fn people(
         &self,
         config: PeopleConfig,
-        login_sessions: &Arc<LoginSessionService>,
+        (login_sessions, consents): (&Arc<LoginSessionService>, &Arc<ConsentService>),
     ) -> Result<People, StartError> {
         let around = Around {
             in_flight: &self.sealer,
@@ -132,6 +133,7 @@ impl Shared {
             revocations: &self.revocations,
             follower: &self.follower,
             login_sessions,
+            consents,
         };
         People::new(&self.base, config, &around)
     }

@@ -7,6 +7,7 @@ mod admin;
 mod admin_credentials;
 mod bodies;
 mod concealed;
+mod consents;
 mod dump;
 mod endings;
 mod guesses;
