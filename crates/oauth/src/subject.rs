@@ -11,6 +11,7 @@ use url::Url;
 use crate::client::Client;
 use crate::client::registration::is_loopback;
 use crate::config::Config;
+use crate::flow::Login;
 
 /// `subject_type` of a client that sees subjects of its own.
 pub const PAIRWISE: &str = "pairwise";
@@ -26,6 +27,13 @@ pub fn shown_subject(client: &Client, subject: &Subject, config: &Config) -> Opt
     let sector = sector(client);
     let input = [sector.as_bytes(), subject.as_str().as_bytes(), salt.as_bytes()].concat();
     Some(hexadecimal(&sha256(&input)))
+}
+
+/// As [`shown_subject`], of who has just logged in: a client that sees subjects of its own sees the one that the login page
+/// forced upon it, if it did (Hydra's `force_subject_identifier`, which has no effect on other clients).
+pub fn shown_at_login(client: &Client, login: &Login, config: &Config) -> Option<String> {
+    let forced = login.forced_subject.as_ref().filter(|_| client.subject_type == PAIRWISE);
+    forced.cloned().or_else(|| shown_subject(client, &login.subject, config))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

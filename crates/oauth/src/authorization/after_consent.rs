@@ -16,7 +16,7 @@ use crate::consent::RememberedConsent;
 use crate::flow::{Consent, Decision, Login, Request};
 use crate::grant::{Generation, Grant, GrantClaims, Insertion, MadeIn};
 use crate::issuing::{FrontChannelTokens, InFront, Issue, lifetime};
-use crate::subject::shown_subject;
+use crate::subject::shown_at_login;
 
 impl AuthorizationService {
     /// The last leg: a consent verifier comes back.
@@ -127,9 +127,8 @@ impl AuthorizationService {
         consent: &Consent,
         now: Timestamp,
     ) -> Grant {
+        let shown_subject = shown_at_login(client, &login, &self.config);
         // Without a code there is nothing to redeem.
-        let shown = || shown_subject(client, &login.subject, &self.config);
-        let shown_subject = login.forced_subject.clone().or_else(shown);
         let redeemed_at = (!request.response_type.code).then_some(now);
         Grant {
             id: request.flow,

@@ -18,7 +18,7 @@ use crate::flow::service::next_session;
 use crate::flow::{AwaitingConsent, BindingKey, BindingKeys, Decision, Login, Request};
 use crate::login_session::LoginSession;
 use crate::query::with_parameter;
-use crate::subject::shown_subject;
+use crate::subject::shown_at_login;
 
 /// How many binding keys a browser keeps: the present one, and those of tabs opened before its last logins.
 const KEYS_KEPT: usize = 4;
@@ -189,7 +189,7 @@ fn check_login(
     if request.prompt.none && !login.skipped {
         return Err(refused(request, ErrorCode::LoginRequired, ""));
     }
-    let shown = login.forced_subject.clone().or_else(|| shown_subject(client, &login.subject, config));
+    let shown = shown_at_login(client, login, config);
     let seen = shown.as_deref().unwrap_or(login.subject.as_str());
     if request.hinted_subject.as_ref().is_some_and(|hinted| hinted.as_str() != seen) {
         return Err(refused(

@@ -173,7 +173,7 @@ pub struct Login {
     pub amr: Vec<String>,
     /// What the login page hands to the consent page.
     pub context: Option<Value>,
-    /// Another `sub` for this client.
+    /// Another `sub` for this client, if it sees subjects of its own.
     pub forced_subject: Option<String>,
     /// Session id at the identity provider.
     pub provider_session: Option<String>,

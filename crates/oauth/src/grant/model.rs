@@ -118,8 +118,8 @@ pub struct GrantClaims {
     /// What the login page handed to the consent page; kept for the list of consents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
-    /// The `sub` that this client sees, if it is another than the subject: pairwise (OpenID Connect Core §8.1), or forced
-    /// by the login page (Hydra's `force_subject_identifier`).
+    /// The `sub` that this client sees, if it is another than the subject: pairwise (OpenID Connect Core §8.1), by computation
+    /// or as the login page forced it (Hydra's `force_subject_identifier`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_subject: Option<String>,
     /// The `claims` parameter of the authorization request (OpenID Connect Core §5.5).

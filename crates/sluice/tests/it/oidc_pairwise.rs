@@ -27,6 +27,7 @@ on_both_stores! {
     each_sector_knows_a_user_by_another_name_and_says_it_everywhere,
     a_forced_subject_takes_precedence,
     a_forced_subject_is_known_again_by_its_session,
+    a_client_that_sees_public_subjects_is_forced_no_other,
     a_client_speaks_of_its_users_by_the_names_that_it_knows,
     a_client_hears_of_a_logout_by_the_name_that_it_knows,
     a_logout_by_the_name_that_the_client_knows_ends_the_session_of_the_browser,
@@ -122,8 +123,8 @@ async fn a_forced_subject_takes_precedence(backend: Backend) {
 
 /// Nobody but the login page knows whose such a name is; the session is the one that the id token is of.
 async fn a_forced_subject_is_known_again_by_its_session(backend: Backend) {
-    let sluice = TestSluice::start(backend).await;
-    let client = sluice.client(&json!({"skip_consent": true})).await;
+    let sluice = sluice(backend).await;
+    let client = sluice.client(&json!({"subject_type": "pairwise", "skip_consent": true})).await;
     let mut browser = sluice.browser();
     let login = json!({"subject": "alice", "remember": true, "force_subject_identifier": "pseudonym"});
     let page = browser.log_in_with(&sluice, &client, &Authorize::default(), &login).await;
@@ -139,6 +140,30 @@ async fn a_forced_subject_is_known_again_by_its_session(backend: Backend) {
     elsewhere.log_in_with(&sluice, &client, &Authorize::default(), &plain).await.expect("code");
     let page = elsewhere.visit(&client.authorize_url(&with)).await;
     assert_eq!(page.expect("error"), "login_required");
+    sluice.node.stop().await;
+}
+
+/// As Hydra's document says.
+async fn a_client_that_sees_public_subjects_is_forced_no_other(backend: Backend) {
+    let sluice = sluice(backend).await;
+    let client = sluice.client(&json!({"subject_type": "public", "skip_consent": true})).await;
+    let mut browser = sluice.browser();
+    let login = json!({"subject": "alice", "remember": true, "force_subject_identifier": "pseudonym"});
+    let page = browser.log_in_with(&sluice, &client, &Authorize::default(), &login).await;
+    let first = client.redeem(&page.expect("code")).await.ok();
+    // The login is held against the same name.
+    let again = [("id_token_hint", token(&first, "id_token")), ("prompt", "none")];
+    let with = Authorize { more: &again, ..Authorize::default() };
+    let page = browser.log_in_with(&sluice, &client, &with, &login).await;
+    let second = client.redeem(&page.expect("code")).await.ok();
+    for tokens in [&first, &second] {
+        assert_eq!(claims(token(tokens, "id_token"))["sub"], "alice");
+        let access_token = token(tokens, "access_token");
+        assert_eq!(client.userinfo(access_token).await.1["sub"], "alice");
+        let told = sluice.introspect(access_token).await;
+        assert_eq!(told["sub"], "alice");
+        assert!(told["obfuscated_subject"].is_null(), "{told}");
+    }
     sluice.node.stop().await;
 }
 
@@ -185,7 +210,13 @@ async fn a_logout_by_the_name_that_the_client_knows_ends_the_session_of_the_brow
 
 async fn a_client_hears_of_a_logout_by_the_name_that_it_knows(backend: Backend) {
     let sluice = sluice(backend).await;
-    for (subject_type, forced) in [("pairwise", None), ("public", Some("pseudonym")), ("public", None)] {
+    let computed = expected("app.test", "alice");
+    for (subject_type, forced, known) in [
+        ("pairwise", None, computed.as_str()),
+        ("pairwise", Some("pseudonym"), "pseudonym"),
+        ("public", Some("pseudonym"), "alice"),
+        ("public", None, "alice"),
+    ] {
         let mut ear = Ear::open(Vec::new()).await;
         let asked = json!({"subject_type": subject_type, "redirect_uris": ["https://app.test/callback"],
                            "backchannel_logout_uri": ear.uri});
@@ -200,6 +231,7 @@ async fn a_client_hears_of_a_logout_by_the_name_that_it_knows(backend: Backend) 
         delete(&sluice, &path).await;
         let said = verified(&sluice, &ear.next().await, "RS256").await;
         assert_eq!((&said["sub"], &said["sid"]), (&id_token["sub"], &id_token["sid"]));
+        assert_eq!(said["sub"], known);
     }
     sluice.node.stop().await;
 }
