@@ -28,10 +28,41 @@ impl Audience {
         other.0.iter().all(|name| self.0.contains(name))
     }
 
+    /// Whether a client that is registered for these may ask for this one: for one of the names, or for a URL below one of them,
+    /// as with Hydra.
+    pub fn permits(&self, asked: &str) -> bool {
+        self.0.iter().any(|allowed| permits(allowed, asked))
+    }
+
+    /// Whether a client that is registered for these may ask for every name of `asked`.
+    pub fn permits_all(&self, asked: &Self) -> bool {
+        asked.0.iter().all(|name| self.permits(name))
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Whether both are the same text, or URLs of one scheme, host and port where the path of `asked` is that of `allowed` or below
+/// it, at a `/`; a slash at the end of `allowed` does not matter.
+fn permits(allowed: &str, asked: &str) -> bool {
+    let rest = asked.strip_prefix(allowed.trim_end_matches('/'));
+    let is_below = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    allowed == asked || (is_below && is_plain(allowed) && is_plain(asked))
+}
+
+/// Whether everybody reads the text as the same URL, so that what begins alike leads below it: it has a host, neither user nor
+/// query nor fragment, it is written as parsers write it, without dot segments, and nothing in it is encoded.
+fn is_plain(text: &str) -> bool {
+    let Ok(url) = Url::parse(text) else { return false };
+    let is_as_written = url.as_str() == text || url.as_str().strip_suffix('/') == Some(text);
+    is_as_written
+        && url.host_str().is_some_and(|host| !host.is_empty())
+        && url.username().is_empty()
+        && url.password().is_none()
+        && !text.contains(['?', '#', '%', '\\'])
 }
 
 /// Whether the text may be a `resource`: an absolute URI without a fragment (RFC 8707 §2).
@@ -43,6 +74,80 @@ pub fn is_resource(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_stands_for_what_is_below_it() {
+        for (allowed, asked) in [
+            ("https://api.test", "https://api.test"),
+            ("https://api.test", "https://api.test/"),
+            ("https://api.test/", "https://api.test"),
+            ("https://api.test", "https://api.test/v1/orders"),
+            ("https://api.test/", "https://api.test/v1/orders/"),
+            ("https://api.test/v1", "https://api.test/v1/orders"),
+            ("https://api.test/v1/", "https://api.test/v1"),
+            ("https://api.test:8443/v1", "https://api.test:8443/v1/orders"),
+            ("app://api/v1", "app://api/v1/orders"),
+            // The same text is the same name, whatever it is.
+            ("api", "api"),
+            ("urn:example:api", "urn:example:api"),
+            ("https://api.test/v1?a=b", "https://api.test/v1?a=b"),
+            ("https://api.test/v1/../v2", "https://api.test/v1/../v2"),
+        ] {
+            assert!(permits(allowed, asked), "{allowed} {asked}");
+        }
+    }
+
+    #[test]
+    fn a_url_stands_for_nothing_beside_it() {
+        for (allowed, asked) in [
+            ("https://api.test/v1", "https://api.test"),
+            ("https://api.test/v1", "https://api.test/"),
+            ("https://api.test/v1", "https://api.test/v10"),
+            ("https://api.test/v1", "https://api.test/V1/orders"),
+            ("https://api.test", "http://api.test/"),
+            ("https://api.test", "https://api.test.evil.test/"),
+            ("https://api.test", "https://api.test@evil.test/"),
+            ("https://api.test", "https://api.test:8443/"),
+            ("https://api.test:8443", "https://api.test/"),
+            ("https://api.test:8443", "https://api.test:84430/"),
+            ("https://user@api.test", "https://user@api.test/v1"),
+            ("https:", "https://api.test/"),
+            ("https://", "https://api.test/"),
+            ("app://", "app://api/v1"),
+            // No way leads up again, however it is written.
+            ("https://api.test/v1", "https://api.test/v1/../v2"),
+            ("https://api.test/v1", "https://api.test/v1/.."),
+            ("https://api.test/v1", "https://api.test/v1/%2e%2E/v2"),
+            ("https://api.test/v1", "https://api.test/v1/..%2Fv2"),
+            ("https://api.test/v1", "https://api.test/v1/..\\v2"),
+            ("https://api.test/v1", "https://api.test/v1/.\t./v2"),
+            ("app://api/v1", "app://api/v1/../v2"),
+            ("app://api/v1", "app://api/v1/..\\v2"),
+            // With a query or fragment only the text counts, and of what is no URL.
+            ("https://api.test/v1", "https://api.test/v1/orders?a=b"),
+            ("https://api.test/v1", "https://api.test/v1/orders?"),
+            ("https://api.test/v1", "https://api.test/v1/orders#a"),
+            ("https://api.test/v1?a=b", "https://api.test/v1?a=b/orders"),
+            ("api", "api/v1"),
+            ("/api", "/api/v1"),
+            ("urn:example:api", "urn:example:api/v1"),
+            ("https://api.test", ""),
+            ("", "https://api.test"),
+        ] {
+            assert!(!permits(allowed, asked), "{allowed} {asked}");
+        }
+    }
+
+    #[test]
+    fn a_client_may_ask_for_what_one_of_its_names_permits() {
+        let of = |names: &[&str]| Audience::from_values(names.iter().map(|name| (*name).to_owned()));
+        let registered = of(&["api", "https://a.test/v1", "https://b.test"]);
+        assert!(registered.permits_all(&of(&["https://a.test/v1/orders", "https://b.test/x", "api"])));
+        assert!(registered.permits_all(&Audience::default()));
+        assert!(!registered.permits_all(&of(&["https://a.test/v1/orders", "https://a.test/v2"])));
+        assert!(!registered.covers(&of(&["https://b.test/x"])), "what was granted is a name");
+        assert!(!Audience::default().permits("api"));
+    }
 
     #[test]
     fn a_resource_is_an_absolute_uri_without_a_fragment() {

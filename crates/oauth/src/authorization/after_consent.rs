@@ -184,9 +184,8 @@ fn check_granted(
     strategy: ScopeStrategy,
 ) -> Result<(), AuthorizationError> {
     let may_have = |value: &str| request.scope.contains(value) || strategy.allows(&client.scope, value);
-    let may_reach = |name: &String| {
-        request.audience.as_slice().contains(name) || client.audience.as_slice().contains(name)
-    };
+    let may_reach =
+        |name: &String| request.audience.as_slice().contains(name) || client.audience.permits(name);
     if !consent.scope.iter().all(may_have) || !consent.audience.as_slice().iter().all(may_reach) {
         return Err(refused(request, ErrorCode::UnauthorizedClient, "The client was changed meanwhile."));
     }

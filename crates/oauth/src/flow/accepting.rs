@@ -28,7 +28,9 @@ pub(super) fn read_consent(
         ));
     }
     let audience = Audience::from_values(accept.grant_audience);
-    if !request.audience.covers(&audience) && !client.audience.covers(&audience) {
+    let may_reach =
+        |name: &String| request.audience.as_slice().contains(name) || client.audience.permits(name);
+    if !audience.as_slice().iter().all(may_reach) {
         return Err(FlowProblem::Invalid(
             "The field `grant_access_token_audience` holds an audience that the client may not ask for.",
         ));

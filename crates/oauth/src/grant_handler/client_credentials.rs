@@ -41,7 +41,7 @@ impl TokenService {
             return Err(TokenError::Scope);
         }
         let audience = Audience::from_values(audience);
-        if !client.audience.covers(&audience) {
+        if !client.audience.permits_all(&audience) {
             return Err(TokenError::Audience);
         }
         let details = details(client, authorization_details.as_deref())?;

@@ -87,7 +87,7 @@ impl TokenService {
         assertion: &Assertion,
     ) -> Result<Audience, TokenError> {
         let asked = Audience::from_values(asked);
-        if !call.client.audience.covers(&asked) {
+        if !call.client.audience.permits_all(&asked) {
             return Err(TokenError::Audience);
         }
         if self.config.policies.assertions.omit_audience {

@@ -55,7 +55,7 @@ impl Less {
 /// The grant as far as the client may still have it. One that is for no service any more is not for all of them.
 pub(super) fn keep_permitted(client: &Client, grant: &mut Grant) -> Result<(), TokenError> {
     let granted = grant.audience.as_slice();
-    let kept = granted.iter().filter(|name| client.audience.as_slice().contains(name));
+    let kept = granted.iter().filter(|name| client.audience.permits(name));
     let kept = Audience::from_values(kept.cloned());
     if kept.is_empty() && !granted.is_empty() {
         return Err(TokenError::Audience);

@@ -210,7 +210,7 @@ fn exchanged_audience(
 ) -> Result<Audience, TokenError> {
     let (held, is_own) = (&subject.facts.audience, subject.facts.client == client.id);
     if asked.is_empty() {
-        let kept = held.iter().filter(|name| is_own || client.audience.as_slice().contains(name));
+        let kept = held.iter().filter(|name| is_own || client.audience.permits(name));
         let kept = Audience::from_values(kept.cloned());
         // One that is for nobody would be for everybody: for whoever looks for no name in it.
         return if kept.is_empty() && !held.is_empty() { Err(TokenError::Audience) } else { Ok(kept) };
@@ -218,7 +218,7 @@ fn exchanged_audience(
     let asked = Audience::from_values(asked);
     let is_users = subject.assertion.is_none() && is_own && subject.facts.subject.is_some();
     let is_held = !is_users || Audience::from_values(held.iter().cloned()).covers(&asked);
-    if is_held && client.audience.covers(&asked) { Ok(asked) } else { Err(TokenError::Audience) }
+    if is_held && client.audience.permits_all(&asked) { Ok(asked) } else { Err(TokenError::Audience) }
 }
 
 /// The client as the writer of the token sees it: who asks for a JWT gets one.

@@ -14,6 +14,7 @@ on_both_stores! {
     a_code_yields_tokens_for_the_resources_that_are_named_when_it_is_redeemed,
     a_refresh_token_yields_tokens_for_each_resource_in_turn,
     a_refresh_token_yields_nothing_for_a_resource_that_its_client_lost,
+    a_client_may_ask_for_what_is_below_its_resources,
 }
 
 const A: &str = "https://a.test/api";
@@ -124,5 +125,33 @@ async fn a_refresh_token_yields_nothing_for_a_resource_that_its_client_lost(back
     change_client(&sluice, &client, "audience", json!([A])).await;
     let again = client.refresh(token(&fewer, "refresh_token")).await.ok();
     assert_eq!(sluice.introspect(token(&again, "access_token")).await["aud"], json!([A]));
+    sluice.node.stop().await;
+}
+
+/// As with Hydra.
+async fn a_client_may_ask_for_what_is_below_its_resources(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = client(&sluice).await;
+    let below = "https://a.test/api/orders";
+    let with = Authorize { more: &[("resource", below)], ..Authorize::default() };
+    let page = sluice.browser().log_in_with(&sluice, &client, &with, &json!({"subject": "alice"})).await;
+    let tokens = client.redeem(&page.expect("code")).await.ok();
+    // What was granted is this one, and neither what is above it nor what is below.
+    let refresh_token = token(&tokens, "refresh_token");
+    for other in [A, "https://a.test/api/orders/1"] {
+        let form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", other)];
+        client.token(&form).await.refused_with("invalid_target");
+    }
+    let refreshed = client.refresh(refresh_token).await.ok();
+    let own = client.token(&[("grant_type", "client_credentials"), ("audience", below)]).await.ok();
+    for tokens in [&tokens, &refreshed, &own] {
+        assert_eq!(sluice.introspect(token(tokens, "access_token")).await["aud"], json!([below]));
+    }
+    for beside in ["https://a.test/apis", "https://a.test/api/../admin", "https://a.test:8443/api/orders"] {
+        let url = asked(&client, &[With("audience", beside)]);
+        is_refused(&mut sluice.browser(), &url, "invalid_target").await;
+        let form = [("grant_type", "client_credentials"), ("audience", beside)];
+        client.token(&form).await.refused_with("invalid_target");
+    }
     sluice.node.stop().await;
 }

@@ -9,7 +9,7 @@ pub(super) fn check(checked: &Checked<'_>) -> Result<Audience, Refusal> {
         return Err((ErrorCode::InvalidTarget, "A `resource` is an absolute URI without a fragment."));
     }
     let audience = Audience::from_values(checked.raw.audience());
-    if !checked.client.audience.covers(&audience) {
+    if !checked.client.audience.permits_all(&audience) {
         return Err((ErrorCode::InvalidTarget, ""));
     }
     Ok(audience)

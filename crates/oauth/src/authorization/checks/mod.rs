@@ -132,7 +132,7 @@ pub fn redirect_still_registered(request: &crate::flow::Request, client: &Client
 pub fn still_allowed(request: &crate::flow::Request, client: &Client, config: &Config) -> bool {
     may_ask_so(request, client, config)
         && request.scope.iter().all(|value| config.scopes.allows(&client.scope, value))
-        && client.audience.covers(&request.audience)
+        && client.audience.permits_all(&request.audience)
         && details_still_allowed(request, client)
 }
 

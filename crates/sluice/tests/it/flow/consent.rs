@@ -146,13 +146,13 @@ async fn more_may_be_granted_than_was_asked_for(backend: Backend) {
     let mut browser = sluice.browser();
     let with = Authorize { scope: "openid", ..Authorize::default() };
     let challenge = challenge(&sluice, &client, &mut browser, &with).await;
-    let more =
-        json!({"grant_scope": ["openid", "email"], "grant_access_token_audience": ["https://api.test"]});
+    let audience = json!(["https://api.test", "https://api.test/orders"]);
+    let more = json!({"grant_scope": ["openid", "email"], "grant_access_token_audience": audience});
     let verifier = accept_consent(&sluice, &challenge, &more).await;
     let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
     assert_eq!(tokens["scope"], "openid email");
     let said = sluice.introspect(token(&tokens, "access_token")).await;
-    assert_eq!((&said["scope"], &said["aud"]), (&json!("openid email"), &json!(["https://api.test"])));
+    assert_eq!((&said["scope"], &said["aud"]), (&json!("openid email"), &audience));
     sluice.node.stop().await;
 }
 
