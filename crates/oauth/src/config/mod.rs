@@ -149,7 +149,8 @@ pub struct PkcePolicy {
     pub for_public: bool,
 }
 
-/// How requested scopes are held against those of the client (Hydra's `strategies.scope`).
+/// How requested scopes are held against those of the client, and those that an introspection requires against the granted
+/// ones (Hydra's `strategies.scope`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScopeStrategy {
     /// The same text.
@@ -166,6 +167,11 @@ impl ScopeStrategy {
             Self::Exact => allowed.contains(asked),
             Self::Wildcard => allowed.iter().any(|pattern| wildcard(pattern, asked)),
         }
+    }
+
+    /// Whether all of `asked` is allowed.
+    pub fn allows_all(self, allowed: &sluice_protocol::Scope, asked: &sluice_protocol::Scope) -> bool {
+        asked.iter().all(|value| self.allows(allowed, value))
     }
 }
 
@@ -246,5 +252,9 @@ mod tests {
         assert!(ScopeStrategy::Wildcard.allows(&allowed, "photos.read.all"));
         assert!(!ScopeStrategy::Wildcard.allows(&allowed, "photos"));
         assert!(!ScopeStrategy::Exact.allows(&allowed, "photos.read"));
+        let asked = |text: &str| text.parse::<sluice_protocol::Scope>().unwrap();
+        assert!(ScopeStrategy::Wildcard.allows_all(&allowed, &asked("openid photos.read")));
+        assert!(!ScopeStrategy::Wildcard.allows_all(&allowed, &asked("photos.read email")));
+        assert!(!ScopeStrategy::Exact.allows_all(&allowed, &asked("openid photos.read")));
     }
 }

@@ -41,7 +41,7 @@ pub struct IntrospectionService {
 }
 
 impl IntrospectionService {
-    /// What is known about a token. With `required`, a token that does not cover that scope is inactive (Hydra).
+    /// What is known about a token. With `required`, a token whose scope does not allow that one is inactive (Hydra).
     pub async fn introspect(
         &self,
         token: &str,
@@ -50,7 +50,7 @@ impl IntrospectionService {
         self.reader.check_knowledge()?;
         let now = self.clock.now();
         if let Ok(mut claims) = self.reader.active(token, now) {
-            if required.is_some_and(|required| !claims.scope.covers(required)) {
+            if required.is_some_and(|required| !self.config.scopes.allows_all(&claims.scope, required)) {
                 return Ok(IntrospectionResponse::default());
             }
             let ext = match &mut claims.extra {
@@ -112,7 +112,7 @@ impl IntrospectionService {
                 && now < grant.expires_at
                 && self.is_usable(token.generation, grant, now)
                 && !self.revocations.covers_grant(&grant.facts())
-                && required.is_none_or(|required| grant.scope.covers(required))
+                && required.is_none_or(|required| self.config.scopes.allows_all(&grant.scope, required))
         };
         let Some(grant) = grant.filter(holds) else { return Ok(IntrospectionResponse::default()) };
         Ok(IntrospectionResponse {

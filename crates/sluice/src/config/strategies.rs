@@ -7,7 +7,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "scope",
         Kind::Choice(names::<ScopeStrategy>),
-        "How a requested scope is held against the client's.",
+        "How a requested scope is held against the client's, and one that an introspection requires against the granted one.",
     )
     .with_default("wildcard"),
     Key::hydra("access_token", Kind::Choice(names::<AccessTokenFormat>), "The form of access tokens.")

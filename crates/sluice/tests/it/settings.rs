@@ -6,6 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_testkit::{Authorize, Backend, Database, TestSluice, accept_consent, accept_login};
 
+use crate::answer::{Answer, http};
+
 /// A JWT access token of a person whose consent carries these claims.
 async fn jwt_claims(settings: &[(&str, &str)], session: &Value) -> (TestSluice, Value, String) {
     let settings = [&[("strategies.access_token", "jwt")], settings].concat();
@@ -51,6 +53,33 @@ async fn access_tokens_say_since_when_they_hold_unless_told_not_to() {
     let said = sluice.introspect(&token).await;
     assert_eq!((&said["active"], &said["nbf"]), (&json!(true), &Value::Null));
     sluice.node.stop().await;
+}
+
+/// As with Hydra: what was granted may be a pattern.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scope_that_an_introspection_requires_is_held_against_the_granted_one_as_it_is_told_to() {
+    for (strategy, is_below) in [("wildcard", true), ("exact", false)] {
+        let sluice = TestSluice::with(Backend::Sqlite, &[("strategies.scope", strategy)]).await;
+        let scope = "openid offline_access photos.*";
+        let client = sluice.client(&json!({"scope": scope})).await;
+        let with = Authorize { scope, ..Authorize::default() };
+        let page = sluice.browser().log_in_with(&sluice, &client, &with, &json!({"subject": "alice"})).await;
+        let tokens = client.redeem(&page.expect("code")).await.ok();
+        for (name, required, expected) in [
+            ("access_token", "openid photos.*", true),
+            ("refresh_token", "openid photos.*", true),
+            ("access_token", "openid photos.read", is_below),
+            ("refresh_token", "openid photos.read", is_below),
+            ("access_token", "photos.read videos.read", false),
+            ("refresh_token", "photos.read videos.read", false),
+        ] {
+            let form = [("token", tokens[name].as_str().unwrap()), ("scope", required)];
+            let request = http().post(sluice.admin.join("/admin/oauth2/introspect").unwrap());
+            let said = Answer::to(request.form(&form)).await.ok();
+            assert_eq!(said["active"], expected, "{strategy} {name} {required}");
+        }
+        sluice.node.stop().await;
+    }
 }
 
 async fn public_json(sluice: &TestSluice, path: &str) -> Value {
