@@ -142,13 +142,11 @@ impl AuthorizationService {
     }
 
     fn cookies(&self, request: &Request, login: &Login, browser: &Browser) -> CookieChanges {
-        if browser.framed {
-            return CookieChanges::default();
-        }
+        // In a frame, too: sessions are renewed silently there.
         if login.skipped {
             return CookieChanges { session: self.extended(login, browser), ..CookieChanges::default() };
         }
-        if request.prompt.none {
+        if browser.framed || request.prompt.none {
             return CookieChanges::default();
         }
         let fresh = BindingKey::generate(&*self.rng);

@@ -16,7 +16,7 @@ pub struct Browser {
     pub keys: BindingKeys,
     /// The value of its session cookie.
     pub session: Option<String>,
-    /// Whether the request comes from a frame: then no cookie is set.
+    /// Whether the request comes from a frame: then no new cookie is set.
     pub framed: bool,
     /// Its address, as far as it is known.
     pub address: Option<IpAddr>,

@@ -164,7 +164,8 @@ async fn an_extended_session_is_kept_by_its_browser(backend: Backend) {
     let silent = Authorize { more: &none, ..Authorize::default() };
     for (login, with, headers, expected) in [
         (&plain, &Authorize::default(), &[][..], Cookie::AsItWas),
-        (&extend, &silent, &framed[..], Cookie::AsItWas),
+        (&plain, &silent, &framed[..], Cookie::AsItWas),
+        (&extend, &silent, &framed[..], Cookie::For(200)),
         (&extend, &Authorize::default(), &[][..], Cookie::For(200)),
         (&extend, &silent, &[][..], Cookie::For(200)),
     ] {
