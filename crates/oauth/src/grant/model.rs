@@ -167,7 +167,8 @@ pub struct RotateRefresh {
     pub now: Timestamp,
     /// How long after a rotation its predecessor is answered with the same pair again.
     pub window: Lifetime,
-    /// Until when the grant lives from now on.
+    /// Until when the grant lives from now on, at least: an end that was later stays, as long as any access token may live
+    /// ([`LONGEST_ACCESS_TOKEN`](crate::config::LONGEST_ACCESS_TOKEN)) from now at most. Earlier ones may have been made to live longer.
     pub expires_at: Timestamp,
 }
 

@@ -91,7 +91,8 @@ impl Data {
         row.request = rotate.request;
         row.grant.generation = rotate.presented.next();
         row.grant.rotated_at = Some(rotate.now);
-        row.grant.expires_at = rotate.expires_at;
+        let kept = row.grant.expires_at.min(rotate.now + LONGEST_ACCESS_TOKEN);
+        row.grant.expires_at = rotate.expires_at.max(kept);
         row.grant.attempt = rotate.attempt;
         Rotation::Rotated(Box::new(row.grant.clone()))
     }

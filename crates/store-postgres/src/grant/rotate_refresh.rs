@@ -50,6 +50,7 @@ impl Swap for RotateRefresh {
             Box::new(uuids(|op| Uuid::from_bytes(op.request))),
             Box::new(times(|op| op.now)),
             Box::new(times(|op| op.expires_at)),
+            Box::new(LONGEST_ACCESS_TOKEN.as_millis()),
         ];
         (ROTATE_REFRESH, values)
     }

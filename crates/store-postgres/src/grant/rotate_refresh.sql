@@ -1,7 +1,7 @@
--- Compare-and-swap on the generation. Markers as in redeem_code.sql.
+-- Compare-and-swap on the generation. Markers as in redeem_code.sql. $7: for how long what is there may keep the end from moving back.
 UPDATE oauth_grant AS g
-SET generation = r.presented + 1, rotated_at = r.now, expires_at = r.expires_at, attempt = r.attempt,
-    request = r.request
+SET generation = r.presented + 1, rotated_at = r.now, attempt = r.attempt, request = r.request,
+    expires_at = GREATEST(r.expires_at, LEAST(g.expires_at, r.now + $7::bigint))
 FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::bigint[], $6::bigint[])
     AS r (grant_id, attempt, presented, request, now, expires_at)
 WHERE g.grant_id = r.grant_id

@@ -2,6 +2,7 @@
 //! the same transaction.
 
 use rusqlite::params;
+use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::grant::{RotateRefresh, Rotation};
 
 use super::key_of;
@@ -30,6 +31,7 @@ impl Kind for Rotate {
             op.request,
             op.now.as_millis(),
             op.expires_at.as_millis(),
+            LONGEST_ACCESS_TOKEN.as_millis(),
         ];
         match write.updated("oauth_grant", ROTATE_REFRESH, values, stored::grant)?.pop() {
             Some(grant) => Ok(Rotation::Rotated(Box::new(grant))),

@@ -1,5 +1,5 @@
 UPDATE oauth_grant
-SET generation = generation + 1, rotated_at = ?5, expires_at = ?6, attempt = ?3, request = ?4
+SET generation = generation + 1, rotated_at = ?5, expires_at = max(?6, min(expires_at, ?5 + ?7)), attempt = ?3, request = ?4
 WHERE grant_id = ?1
   AND generation = ?2
   AND redeemed_at IS NOT NULL
