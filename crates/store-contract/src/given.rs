@@ -10,7 +10,7 @@ use sluice_oauth::client::{
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::device::DeviceCode;
 use sluice_oauth::grant::{
-    Generation, Grant, GrantClaims, GrantRepository, Insertion, MadeIn, RedeemCode, Redemption,
+    Generation, Grant, GrantClaims, GrantRepository, Insertion, MadeIn, RedeemCode, Redemption, Requested,
     RotateRefresh, Rotation,
 };
 use sluice_oauth::login_session::LoginSession;
@@ -101,6 +101,8 @@ pub fn grant() -> Grant {
 /// Claims with something in every field that is of grants as of decisions.
 pub fn claims() -> GrantClaims {
     let object = |key: &str| Map::from_iter([(key.to_owned(), json!(["ä", 1, null, {"deep": true}]))]);
+    let (asked, granted) = (scope("openid email"), scope("openid"));
+    let api = audience(&["api"]);
     GrantClaims {
         made_in: None,
         skipped: false,
@@ -113,6 +115,7 @@ pub fn claims() -> GrantClaims {
         claims_request: Some(json!({"userinfo": {"email": null}})),
         authorization_details: Some(json!([{"type": "payment"}])),
         remember_for: Some(0),
+        requested: Requested::beside((&asked, &api), (&granted, &api)),
         replaced: false,
     }
 }

@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::config::ScopeStrategy;
 use crate::consent::RememberedConsent;
 use crate::flow::{Consent, Decision, Login, Request};
-use crate::grant::{Generation, Grant, GrantClaims, Insertion, MadeIn};
+use crate::grant::{Generation, Grant, GrantClaims, Insertion, MadeIn, Requested};
 use crate::issuing::{FrontChannelTokens, InFront, Issue, lifetime};
 use crate::subject::shown_at_login;
 
@@ -160,6 +160,10 @@ impl AuthorizationService {
                     .clone()
                     .or_else(|| parsed(request.details.authorization_details.as_deref())),
                 remember_for: consent.remember.map(|span| if span.is_forever() { 0 } else { span.as_secs() }),
+                requested: Requested::beside(
+                    (&request.scope, &request.audience),
+                    (&consent.scope, &consent.audience),
+                ),
                 replaced: false,
             },
         }

@@ -5,5 +5,7 @@
 pub mod model;
 pub mod repository;
 
-pub use model::{Generation, Grant, GrantClaims, MadeIn, RedeemCode, RefreshRequest, RotateRefresh};
+pub use model::{
+    Generation, Grant, GrantClaims, MadeIn, RedeemCode, RefreshRequest, Requested, RotateRefresh,
+};
 pub use repository::{GrantPage, GrantRepository, Insertion, Listed, Redemption, Rotation};

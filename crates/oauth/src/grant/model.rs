@@ -92,6 +92,35 @@ impl MadeIn {
     }
 }
 
+/// What was asked for where something else was granted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requested {
+    scope: String,
+    audience: Vec<String>,
+}
+
+impl Requested {
+    /// What was asked for, if it is not what was granted.
+    pub fn beside(asked: (&Scope, &Audience), granted: (&Scope, &Audience)) -> Option<Self> {
+        let ((scope, audience), (own_scope, own_audience)) = (asked, granted);
+        let is_same = scope.covers(own_scope)
+            && own_scope.covers(scope)
+            && audience.covers(own_audience)
+            && own_audience.covers(audience);
+        (!is_same).then(|| Self { scope: scope.to_string(), audience: audience.as_slice().to_vec() })
+    }
+
+    /// The values of the scope, separated by spaces.
+    pub fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    /// The names of the services.
+    pub fn audience(&self) -> &[String] {
+        &self.audience
+    }
+}
+
 /// What the tokens of a grant say beside the facts that the server acts on. Stores keep it as one JSON text, and look at how
 /// that begins: the first two fields stay the first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -131,6 +160,9 @@ pub struct GrantClaims {
     /// Whether the consent page asked to remember the decision, and for how many seconds (0: without end).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remember_for: Option<i64>,
+    /// What was asked for, if it is not what was granted; grants and decisions of earlier versions do not know it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requested: Option<Requested>,
     /// Whether a hook put its own claims in the place of the consent page's. Never in a store: for one answer only.
     #[serde(skip)]
     pub replaced: bool,
@@ -175,6 +207,24 @@ pub struct RotateRefresh {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_granted_as_it_was_asked_for_is_not_told_twice() {
+        let scope = |text: &str| text.parse::<Scope>().unwrap();
+        let audience = |names: &[&str]| Audience::from_values(names.iter().map(|name| (*name).to_owned()));
+        let (asked, both) = (scope("openid email"), audience(&["a", "b"]));
+        let beside = |granted: &str, names: &[&str]| {
+            Requested::beside((&asked, &both), (&scope(granted), &audience(names)))
+        };
+        assert_eq!(beside("email openid", &["b", "a"]), None);
+        let others: [(&str, &[&str]); 3] =
+            [("openid", &["a", "b"]), ("openid email", &["a"]), ("openid email admin", &["a", "b"])];
+        for (granted, names) in others {
+            let requested = beside(granted, names).unwrap();
+            assert_eq!((requested.scope(), requested.audience()), ("openid email", both.as_slice()));
+        }
+        assert_eq!(serde_json::to_string(&GrantClaims::default()).unwrap(), "{}");
+    }
 
     /// Listings in both stores depend on it.
     #[test]

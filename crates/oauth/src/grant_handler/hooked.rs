@@ -6,7 +6,7 @@ use sluice_protocol::{GrantType, Scope};
 
 use super::less::Less;
 use super::{Call, TokenError, TokenService};
-use crate::grant::Grant;
+use crate::grant::{Grant, Requested};
 use crate::hooks::{HookCall, Replaced};
 
 /// A grant that is about to be redeemed.
@@ -63,7 +63,9 @@ pub(super) fn hook_call<'a>(
     scope: &'a Scope,
 ) -> HookCall<'a> {
     let granted = (scope, grant.audience.as_slice());
+    let requested = grant.claims.requested.as_ref();
     HookCall {
+        requested: requested.map_or(grant.scope.as_str(), Requested::scope),
         subject: grant.subject.as_str(),
         authenticated_at: Some(grant.authenticated_at),
         ..HookCall::about(call.client, grant_type, granted, &grant.claims, call.now)

@@ -18,8 +18,8 @@ pub struct HookCall<'a> {
     pub grant_type: GrantType,
     /// For whom: the client itself where nobody else is concerned.
     pub subject: &'a str,
-    /// What was asked for.
-    pub requested: &'a Scope,
+    /// What was asked for: scope values, separated by spaces.
+    pub requested: &'a str,
     /// What is granted.
     pub scope: &'a Scope,
     /// For which services.
@@ -49,7 +49,7 @@ impl<'a> HookCall<'a> {
             client,
             grant_type,
             subject: client.id.as_str(),
-            requested: scope,
+            requested: scope.as_str(),
             scope,
             audience,
             claims,
@@ -67,7 +67,7 @@ impl<'a> HookCall<'a> {
             "session": self.session(config),
             "request": {
                 "client_id": self.client.id.as_str(),
-                "requested_scopes": values(self.requested),
+                "requested_scopes": self.requested.split_ascii_whitespace().collect::<Vec<_>>(),
                 "granted_scopes": values(self.scope),
                 "granted_audience": self.audience,
                 "grant_types": [self.grant_type.as_str()],

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_primitives::Lifetime;
-use sluice_testkit::{Backend, TestClient, TestSluice, accept_consent};
+use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, accept_consent, accept_login};
 
 use crate::both_stores::on_both_stores;
 use crate::legs::{consent_challenge, consent_request, delete, token};
@@ -12,6 +12,7 @@ on_both_stores! {
     a_remembered_decision_is_listed_until_it_ends,
     a_decision_without_end_is_listed_for_ever,
     a_decision_that_has_ended_is_deleted,
+    what_was_asked_for_is_listed_beside_what_was_granted,
     logins_that_skipped_consent_are_not_listed,
     a_page_that_is_skipped_renews_no_decision,
     clients_that_need_no_consent_are_not_listed,
@@ -82,6 +83,34 @@ async fn revoke(sluice: &TestSluice, what: &str) {
 async fn let_tokens_end(sluice: &TestSluice) {
     sluice.advance(Lifetime::minutes(119));
     sluice.node.tidy().await.unwrap();
+}
+
+async fn what_was_asked_for_is_listed_beside_what_was_granted(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let (scope, audience) = ("openid offline_access email", "https://api.test");
+    let with = Authorize { scope, more: &[("audience", audience)], ..Authorize::default() };
+    let granted = json!(["openid", "email"]);
+    for remember in [false, true] {
+        let mut browser = sluice.browser();
+        let challenge = browser.begin(&client, &with).await;
+        let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+        let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+        let less = json!({"grant_scope": granted, "grant_access_token_audience": [], "remember": remember});
+        let verifier = accept_consent(&sluice, &challenge, &less).await;
+        browser.visit(&verifier).await.expect("code");
+        // Decisions come first.
+        let listed = listed(&sluice, "").await;
+        let (consent, about) = (&listed[0], &listed[0]["consent_request"]);
+        assert_eq!(consent["remember"], remember);
+        assert_eq!(
+            (&consent["grant_scope"], &consent["grant_access_token_audience"]),
+            (&granted, &json!([]))
+        );
+        assert_eq!(about["requested_scope"], json!(["openid", "offline_access", "email"]));
+        assert_eq!(about["requested_access_token_audience"], json!([audience]));
+    }
+    sluice.node.stop().await;
 }
 
 async fn a_remembered_decision_is_listed_until_it_ends(backend: Backend) {

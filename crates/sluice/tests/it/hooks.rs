@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use sluice_testkit::{Backend, ISSUER, TestClient, TestSluice};
+use sluice_testkit::{Authorize, Backend, ISSUER, TestClient, TestSluice, accept_consent, accept_login};
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::both_stores::on_both_stores;
@@ -125,6 +125,29 @@ async fn a_hook_is_told_what_hydra_tells_it() {
         [&said["iss"], &said["sub"], &said["aud"], &said["nonce"], &said["ext"]],
         [&json!(ISSUER), &json!("alice"), &json!([client.id]), &json!("a-nonce-of-some-length"), &json!({})]
     );
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_is_told_what_was_asked_for_and_what_was_granted() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let with = Authorize { scope: "openid offline_access email", ..Authorize::default() };
+    let challenge = browser.begin(&client, &with).await;
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let granted = json!(["openid", "offline_access"]);
+    let verifier = accept_consent(&sluice, &challenge, &json!({"grant_scope": granted})).await;
+    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    client.refresh(token(&tokens, "refresh_token")).await.ok();
+    let asked = service.asked();
+    assert_eq!(asked.len(), 2);
+    for (_, _, body) in &asked {
+        let request = &body["request"];
+        assert_eq!(request["requested_scopes"], json!(["openid", "offline_access", "email"]), "{request}");
+        assert_eq!(request["granted_scopes"], granted, "{request}");
+    }
     sluice.node.stop().await;
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sluice_oauth::client::Client;
 use sluice_oauth::consent::ConsentEntry;
+use sluice_oauth::grant::Requested;
 
 use super::client::{ClientBody, rfc3339};
 
@@ -45,11 +46,13 @@ impl<'a> ConsentSessionBody<'a> {
     pub(crate) fn new(entry: &'a ConsentEntry, client: Option<&'a Client>) -> Self {
         let claims = &entry.claims;
         let context = claims.context.clone().unwrap_or_else(|| json!({}));
+        let requested = claims.requested.as_ref();
+        let requested_scope = requested.map_or(entry.scope.as_str(), Requested::scope);
         let consent_request = ConsentRequest {
             challenge: &entry.id,
             consent_request_id: &entry.id,
-            requested_scope: entry.scope.iter().collect(),
-            requested_access_token_audience: entry.audience.as_slice(),
+            requested_scope: requested_scope.split_ascii_whitespace().collect(),
+            requested_access_token_audience: requested.map_or(entry.audience.as_slice(), Requested::audience),
             skip: claims.skipped,
             subject: entry.subject.as_str(),
             oidc_context: json!({}),
