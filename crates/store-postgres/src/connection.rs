@@ -65,7 +65,7 @@ impl Dialer {
         if session.is_err() {
             // Those who failed at the same turn count once.
             let next = turn.wrapping_add(1);
-            drop(self.turn.compare_exchange(turn, next, Ordering::Relaxed, Ordering::Relaxed));
+            let _ = self.turn.compare_exchange(turn, next, Ordering::Relaxed, Ordering::Relaxed);
         }
         session
     }
