@@ -137,9 +137,10 @@ impl FactorService {
             return Ok(FactorCheck::TooMany(wait));
         }
         let Some(code) = typed(code) else { return Ok(FactorCheck::Wrong) };
-        if let Err(wait) = self.guesses.count(&identity.id, self.parts.clock.now()) {
-            return Ok(FactorCheck::TooMany(wait));
-        }
+        let counted = match self.guesses.count(&identity.id, self.parts.clock.now()) {
+            Ok(counted) => counted,
+            Err(wait) => return Ok(FactorCheck::TooMany(wait)),
+        };
         match self.use_code(identity.id, &code).await {
             Ok(true) => {
                 self.guesses.forget(&identity.id);
@@ -147,7 +148,7 @@ impl FactorService {
             }
             Ok(false) => Ok(FactorCheck::Wrong),
             Err(error) => {
-                self.guesses.give_back(&identity.id);
+                self.guesses.give_back(&identity.id, counted);
                 Err(error)
             }
         }

@@ -173,10 +173,17 @@ pub(super) struct Lockout {
 /// A guess that was let through. It counts as a failure until it is said to be none.
 pub(super) struct Guess {
     guesser: Guesser,
-    /// Whether it counts with the guesses of its pair. Not where everybody is one network.
-    of_pair: bool,
-    /// Whether strangers hold it up.
-    wide: bool,
+    /// With the guesses of its pair. Not where everybody is one network.
+    pair: Option<Counted>,
+    /// If strangers hold it up.
+    wide: Option<CountedWide>,
+}
+
+/// How a guess was counted that strangers hold up.
+struct CountedWide {
+    /// None if networks are not counted.
+    network: Option<Counted>,
+    account: Counted,
 }
 
 impl Lockout {
@@ -193,25 +200,27 @@ impl Lockout {
     /// Lets a guess through, or says how long to wait.
     pub(super) fn guess(&self, guesser: Guesser, now: Timestamp) -> Result<Guess, Lifetime> {
         let is_familiar = |network| self.familiar.get(&self.pair_hash(&guesser.account, network)).is_some();
-        let guess = Guess {
-            guesser,
-            of_pair: guesser.standing.is_known() || guesser.network.is_some(),
-            wide: !guesser.standing.is_known() && !guesser.network.is_some_and(is_familiar),
-        };
-        if guess.of_pair {
-            self.pair.count(&guesser.paired(), now)?;
+        let is_of_pair = guesser.standing.is_known() || guesser.network.is_some();
+        let is_wide = !guesser.standing.is_known() && !guesser.network.is_some_and(is_familiar);
+        let mut guess = Guess { guesser, pair: None, wide: None };
+        if is_of_pair {
+            guess.pair = Some(self.pair.count(&guesser.paired(), now)?);
         }
-        if guess.wide {
-            self.count_wide(&guesser, now).inspect_err(|_| self.give_back_pair(&guess))?;
+        if is_wide {
+            let counted = self.count_wide(&guesser, now).inspect_err(|_| self.give_back_pair(&guess))?;
+            guess.wide = Some(counted);
         }
         Ok(guess)
     }
 
-    fn count_wide(&self, guesser: &Guesser, now: Timestamp) -> Result<(), Lifetime> {
-        if let Some(network) = &guesser.network {
-            self.network.count(network, now)?;
-        }
-        self.account.count(&guesser.account, now).inspect_err(|_| self.give_back_network(guesser))
+    fn count_wide(&self, guesser: &Guesser, now: Timestamp) -> Result<CountedWide, Lifetime> {
+        let network = match &guesser.network {
+            Some(network) => Some(self.network.count(network, now)?),
+            None => None,
+        };
+        let account = self.account.count(&guesser.account, now);
+        let account = account.inspect_err(|_| self.give_back_network(guesser, network))?;
+        Ok(CountedWide { network, account })
     }
 
     /// The guess was right: the pair starts anew, the wide counts get back what this one cost.
@@ -235,21 +244,21 @@ impl Lockout {
     }
 
     fn give_back_pair(&self, guess: &Guess) {
-        if guess.of_pair {
-            self.pair.give_back(&guess.guesser.paired());
+        if let Some(counted) = guess.pair {
+            self.pair.give_back(&guess.guesser.paired(), counted);
         }
     }
 
     fn give_back_wide(&self, guess: &Guess) {
-        if guess.wide {
-            self.give_back_network(&guess.guesser);
-            self.account.give_back(&guess.guesser.account);
+        if let Some(counted) = &guess.wide {
+            self.give_back_network(&guess.guesser, counted.network);
+            self.account.give_back(&guess.guesser.account, counted.account);
         }
     }
 
-    fn give_back_network(&self, guesser: &Guesser) {
-        if let Some(network) = &guesser.network {
-            self.network.give_back(network);
+    fn give_back_network(&self, guesser: &Guesser, counted: Option<Counted>) {
+        if let (Some(network), Some(counted)) = (&guesser.network, counted) {
+            self.network.give_back(network, counted);
         }
     }
 
@@ -262,6 +271,16 @@ impl Lockout {
 struct Count {
     failures: u32,
     last: Timestamp,
+    /// The number of the attempt that was counted last.
+    attempt: u32,
+}
+
+/// An attempt that was counted, so that it can be given back.
+#[derive(Clone, Copy)]
+pub(crate) struct Counted {
+    attempt: u32,
+    /// When the failure before it was.
+    before: Timestamp,
 }
 
 /// One count. Key: whose. Bound: [`CAPACITY`]. Staleness: none; a forgotten one starts anew. Nobody empties it.
@@ -275,14 +294,14 @@ impl<K: Hash + Eq + Clone> Failures<K> {
         Self { backoff, counts: Cache::new(CAPACITY) }
     }
 
-    pub(crate) fn count(&self, key: &K, now: Timestamp) -> Result<(), Lifetime> {
+    pub(crate) fn count(&self, key: &K, now: Timestamp) -> Result<Counted, Lifetime> {
         let entry = match self.counts.get_or_insert_with(key, || Ok::<_, Infallible>(Arc::default())) {
             Ok(entry) => entry,
             Err(never) => match never {},
         };
         let mut count = entry.lock();
         if now >= count.last + self.backoff.forget {
-            *count = Count::default();
+            *count = Count { attempt: count.attempt, ..Count::default() };
         }
         // A clock that was set back: a failure was never later than now, or the wait would be as long as the step.
         count.last = count.last.min(now);
@@ -290,14 +309,20 @@ impl<K: Hash + Eq + Clone> Failures<K> {
         if wait > Lifetime::ZERO {
             return Err(wait);
         }
-        *count = Count { failures: count.failures.saturating_add(1), last: now };
-        Ok(())
+        let counted = Counted { attempt: count.attempt.wrapping_add(1), before: count.last };
+        let failures = count.failures.saturating_add(1);
+        *count = Count { failures, last: now, attempt: counted.attempt };
+        Ok(counted)
     }
 
-    pub(crate) fn give_back(&self, key: &K) {
+    /// As if the attempt had not been made: it makes nobody wait, unless others were counted after it.
+    pub(crate) fn give_back(&self, key: &K, counted: Counted) {
         if let Some(entry) = self.counts.get(key) {
             let mut count = entry.lock();
             count.failures = count.failures.saturating_sub(1);
+            if count.attempt == counted.attempt {
+                count.last = counted.before;
+            }
         }
     }
 

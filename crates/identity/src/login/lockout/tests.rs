@@ -147,6 +147,63 @@ fn what_was_right_or_never_looked_at_costs_nothing() {
     }
 }
 
+/// No failure is free at a pair, one is of a network, any number at an account.
+fn strict() -> Lockout {
+    let backoff = |free, secs| Backoff {
+        free,
+        first: Lifetime::secs(secs),
+        longest: Lifetime::secs(secs),
+        forget: Lifetime::hours(1),
+    };
+    Lockout::new(&LockoutConfig { pair: backoff(0, 10), network: backoff(1, 60), account: backoff(1000, 1) })
+}
+
+#[test]
+fn an_attempt_that_strangers_hold_up_does_not_begin_the_wait_of_its_pair_anew() {
+    let (lockout, alice) = (strict(), from(ALICE, network(1)));
+    assert!(lockout.guess(alice, START).is_ok());
+    assert!(lockout.guess(from(BOB, network(1)), START + Lifetime::secs(5)).is_ok());
+    let now = START + Lifetime::secs(10);
+    assert_eq!(lockout.guess(alice, now).err(), Some(Lifetime::secs(55)), "for the network");
+    lockout.is_familiar(&ALICE, network(1));
+    assert!(lockout.guess(alice, now).is_ok(), "the wait of the pair is over");
+}
+
+#[test]
+fn what_was_never_looked_at_makes_nobody_wait() {
+    let (lockout, alice) = (strict(), from(ALICE, network(1)));
+    lockout.is_familiar(&ALICE, network(1));
+    assert!(lockout.guess(alice, START).is_ok());
+    let now = START + Lifetime::secs(10);
+    for _ in 0..3 {
+        lockout.was_none(&lockout.guess(alice, now).ok().unwrap());
+    }
+    assert!(lockout.guess(alice, now).is_ok());
+    assert_eq!(lockout.guess(alice, now).err(), Some(Lifetime::secs(10)), "a failure does");
+}
+
+#[test]
+fn what_was_right_makes_no_neighbour_wait() {
+    let lockout = strict();
+    let wrong = |account, now| lockout.guess(from([account; 32], network(1)), now);
+    assert!(wrong(3, START).is_ok() && wrong(4, START).is_ok());
+    let now = START + Lifetime::secs(60);
+    lockout.was_right(&lockout.guess(from(ALICE, network(1)), now).ok().unwrap());
+    assert!(wrong(5, now).is_ok());
+    assert_eq!(wrong(6, now).err(), Some(Lifetime::secs(60)));
+}
+
+#[test]
+fn what_is_given_back_late_leaves_the_wait_of_a_later_failure() {
+    let (lockout, alice) = (strict(), from(ALICE, network(1)));
+    lockout.is_familiar(&ALICE, network(1));
+    let slow = lockout.guess(alice, START).ok().unwrap();
+    let now = START + Lifetime::secs(10);
+    assert!(lockout.guess(alice, now).is_ok());
+    lockout.was_none(&slow);
+    assert_eq!(lockout.guess(alice, now).err(), Some(Lifetime::secs(10)));
+}
+
 #[test]
 fn the_addresses_of_one_ipv6_customer_are_one_network() {
     let of = |text: &str| Network::from(text.parse::<IpAddr>().unwrap());
