@@ -44,6 +44,9 @@ pub enum SubmitError {
     /// The store refused this row. Nothing was written.
     #[error("the store refused the write")]
     Failed(#[source] Cause),
+    /// The store refused the whole batch, as it would any other. Nothing was written.
+    #[error("the store refused the batch")]
+    Refused(#[source] Cause),
     /// The deadline passed without an answer of the store. The outcome is unknown. With what last ailed the store, if
     /// anything is known to.
     #[error("the store did not answer before the deadline")]

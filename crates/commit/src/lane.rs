@@ -130,7 +130,7 @@ impl<W: Writer> Lane<W> {
     fn refuse(&mut self, piece: Piece, cause: Cause) {
         self.out_of_trouble();
         self.metrics.refused();
-        self.batch.fail(piece, &SubmitError::Failed(cause));
+        self.batch.fail(piece, &SubmitError::Refused(cause));
     }
 
     /// Reconnects, with back-off. Returns whether any op is left to commit.

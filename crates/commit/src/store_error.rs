@@ -16,6 +16,9 @@ pub enum StoreError {
     /// The value cannot be stored (too long, or with characters that the store cannot hold). Nothing was written.
     #[error("the value cannot be stored: {0}")]
     Invalid(String),
+    /// The store refuses, whatever the values: its disk is full, it may not write, it lacks a table. Nothing was written.
+    #[error("the store refused, whatever the values")]
+    Refused(#[source] Cause),
     /// Anything else that the store says no to. Nothing was written.
     #[error("the store refused")]
     Fault(#[source] Cause),
@@ -25,6 +28,11 @@ impl StoreError {
     /// A refusal with its cause.
     pub fn fault(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Fault(std::sync::Arc::new(cause))
+    }
+
+    /// A refusal that is nobody's value's fault, with its cause.
+    pub fn refused(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Refused(std::sync::Arc::new(cause))
     }
 
     /// An unreachable store, with the cause.
@@ -44,6 +52,7 @@ impl From<SubmitError> for StoreError {
             SubmitError::Full => Self::Busy,
             SubmitError::Closed => Self::Unavailable(None),
             SubmitError::Failed(cause) => Self::Fault(cause),
+            SubmitError::Refused(cause) => Self::Refused(cause),
             SubmitError::Unavailable(cause) => Self::Unavailable(cause),
         }
     }

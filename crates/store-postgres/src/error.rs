@@ -86,7 +86,8 @@ impl Failure {
         match self.nature() {
             Nature::Lost | Nature::Busy => StoreError::unavailable(self),
             Nature::Refused if matches!(self, Self::Closed) => StoreError::Unavailable(None),
-            Nature::Poisoned | Nature::Refused => StoreError::fault(self),
+            Nature::Refused => StoreError::refused(self),
+            Nature::Poisoned => StoreError::fault(self),
         }
     }
 

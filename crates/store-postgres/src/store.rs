@@ -204,7 +204,7 @@ impl PostgresStore {
     /// The random id that the first migration gave to this installation.
     ///
     /// # Errors
-    /// What the server says; [`StoreError::Fault`] before the first migration.
+    /// What the server says; [`StoreError::Refused`] before the first migration.
     pub async fn network_id(&self) -> Result<NetworkId, StoreError> {
         let rows = self.read(NETWORK_ID, &[]).await?;
         let row =

@@ -94,12 +94,36 @@ pub(crate) fn store_error(error: Arc<SqliteError>) -> StoreError {
         (SqliteError::Overloaded, _) => StoreError::Busy,
         (SqliteError::Closed, _) => StoreError::Unavailable(None),
         (_, Consequence::TryAgain | Consequence::Reconnect) => StoreError::Unavailable(Some(error)),
-        (_, Consequence::Refused | Consequence::Poisoned) => StoreError::Fault(error),
+        (_, Consequence::Refused) => StoreError::Refused(error),
+        (_, Consequence::Poisoned) => StoreError::Fault(error),
     }
 }
 
 impl From<SqliteError> for StoreError {
     fn from(error: SqliteError) -> Self {
         store_error(Arc::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    fn engine(code: i32) -> Arc<SqliteError> {
+        Arc::new(SqliteError::Engine(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)))
+    }
+
+    #[test]
+    fn a_file_that_takes_no_writes_is_told_from_a_row_that_cannot_be_written() {
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_READONLY, ffi::SQLITE_IOERR] {
+            assert!(matches!(store_error(engine(code)), StoreError::Refused(_)), "{code}");
+            assert!(matches!(commit_failure(engine(code)), CommitFailure::Refused(_)), "{code}");
+        }
+        for code in [ffi::SQLITE_CONSTRAINT, ffi::SQLITE_TOOBIG] {
+            assert!(matches!(store_error(engine(code)), StoreError::Fault(_)), "{code}");
+            assert!(matches!(commit_failure(engine(code)), CommitFailure::Poisoned(_)), "{code}");
+        }
     }
 }

@@ -65,7 +65,7 @@ impl SqliteStore {
     /// Applies the migrations that are missing, and makes the network's id if there is none; how many it was.
     ///
     /// # Errors
-    /// [`StoreError::Fault`] if a statement fails: nothing was changed.
+    /// [`StoreError::Fault`] or [`StoreError::Refused`] if a statement fails: nothing was changed.
     pub async fn migrate_up(&self) -> Result<usize, StoreError> {
         let rng = self.rng();
         self.write(move |write| up(write, &*rng)).await

@@ -70,7 +70,7 @@ impl SqliteStore {
     /// Opens a file, and starts the threads and queues. Migrates nothing.
     ///
     /// # Errors
-    /// [`StoreError::Fault`] if the file cannot be opened.
+    /// [`StoreError::Refused`] if the file cannot be opened.
     ///
     /// # Panics
     /// Outside a tokio runtime.

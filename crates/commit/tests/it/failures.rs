@@ -140,7 +140,7 @@ async fn a_refused_batch_fails_as_a_whole_and_at_once() {
     let others: Vec<_> = (0..8).map(|n| submitted(&queue, op(n, n))).collect();
     store.let_go();
     let answers = join_all(others).await;
-    assert!(answers.iter().all(|answer| matches!(answer, Err(SubmitError::Failed(_)))));
+    assert!(answers.iter().all(|answer| matches!(answer, Err(SubmitError::Refused(_)))));
     assert_eq!(store.commits().len(), 2);
 }
 

@@ -92,7 +92,7 @@ impl From<StoreError> for AdminError {
     fn from(error: StoreError) -> Self {
         match &error {
             StoreError::Invalid(reason) => Self::malformed(format!("A value cannot be stored: {reason}")),
-            StoreError::Busy | StoreError::Unavailable(_) | StoreError::Fault(_) => {
+            StoreError::Busy | StoreError::Unavailable(_) | StoreError::Refused(_) | StoreError::Fault(_) => {
                 Self::fault(&error, error.is_temporary())
             }
         }

@@ -25,7 +25,7 @@ async fn the_status_says_what_is_applied() {
     let node = node(&dsn).await;
     let before = node.migrate_status().await.unwrap();
     assert!(!before.is_empty() && before.iter().all(|migration| migration.applied_at.is_none()));
-    assert!(matches!(node.network_id().await, Err(StoreError::Fault(_))));
+    assert!(matches!(node.network_id().await, Err(StoreError::Refused(_))));
     node.migrate_up().await.unwrap();
     let after = node.migrate_status().await.unwrap();
     assert!(after.iter().all(|migration| migration.applied_at.is_some()));
