@@ -293,8 +293,11 @@ impl Importer {
                 let outcome = LineOutcome::Rejected(Rejection::Duplicate);
                 Ok(if own(found.as_ref()) { LineOutcome::Imported } else { outcome })
             }
-            Err(error) if error.is_temporary() => Err(error.into()),
-            Err(error) => {
+            // What the store would do to any line says nothing about this one.
+            Err(error @ (StoreError::Busy | StoreError::Unavailable(_) | StoreError::Refused(_))) => {
+                Err(error.into())
+            }
+            Err(error @ (StoreError::Invalid(_) | StoreError::Fault(_))) => {
                 let found = patiently(|| self.identities.find(identity.id)).await?;
                 Ok(match found {
                     None => LineOutcome::Rejected(Rejection::Refused(error.to_string())),

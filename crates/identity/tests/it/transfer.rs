@@ -14,7 +14,8 @@ use sluice_crypto::credential::{Attempt, CredentialKeys, Peppers, StoredCredenti
 use sluice_crypto::password_hash::{Argon2Params, HashMemory};
 use sluice_identity::identity::{IdentityDirectory, IdentityFilter};
 use sluice_identity::transfer::{
-    Exporter, ImportConfig, ImportFile, ImportProgress, ImportWatcher, ImportedCounts, Importer, RejectedLine,
+    Exporter, ImportConfig, ImportError, ImportFile, ImportProgress, ImportWatcher, ImportedCounts, Importer,
+    RejectedLine,
 };
 use sluice_identity::{
     Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration,
@@ -69,6 +70,34 @@ impl IdentityRepository for Dying {
             std::future::pending::<()>().await;
         }
         registered
+    }
+
+    async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
+        self.store.find_by_login_name(login_name).await
+    }
+
+    async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
+        self.store.find(id).await
+    }
+
+    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
+        self.store.replace_credential(id, old, new).await
+    }
+}
+
+/// A store that has room for so many more records, and then can still be read.
+struct Filling {
+    store: Arc<MemoryStore>,
+    room: AtomicI64,
+}
+
+#[async_trait]
+impl IdentityRepository for Filling {
+    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
+        if self.room.fetch_sub(1, Ordering::Relaxed) <= 0 {
+            return Err(StoreError::refused(io::Error::other("no space is left")));
+        }
+        self.store.register(new).await
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
@@ -256,6 +285,23 @@ async fn an_import_that_was_killed_goes_on_and_imports_everybody_once() {
     let people = everybody(&store).await;
     let emails: BTreeSet<&str> = people.iter().map(|person| person.email.as_str()).collect();
     assert_eq!((people.len(), emails.len()), (294, 294));
+}
+
+#[tokio::test]
+async fn an_import_stops_when_the_store_takes_no_more_and_goes_on_there() {
+    let store = Arc::new(MemoryStore::new());
+    let lines: String = (0..100).map(|n| line(&format!("p{n}@example.com"), "")).collect();
+    let (_directory, path) = file(&lines);
+    let filling = importer(Arc::new(Filling { store: store.clone(), room: AtomicI64::new(40) }));
+    let (mut told, mut file) = (Told::default(), ImportFile::open(&path, false, NOW).unwrap());
+    let stopped = filling.run(&mut file, &mut told, std::future::pending()).await;
+    assert!(matches!(stopped, Err(ImportError::Store(StoreError::Refused(_)))), "{stopped:?}");
+    assert_eq!(told.rejected, [""; 0], "no line is to blame");
+    let again = ImportFile::open(&path, false, NOW).unwrap();
+    assert!(again.counts().lines <= 40 && !again.is_finished(), "{:?}", again.counts());
+    let (counts, _) = import(&importer(store.clone()), &path).await;
+    assert_eq!(counts, ImportedCounts { lines: 100, imported: 100, duplicates: 0, invalid: 0 });
+    assert_eq!(everybody(&store).await.len(), 100);
 }
 
 #[tokio::test]
