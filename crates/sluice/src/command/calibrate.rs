@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sluice_crypto::hash_pool::HashPoolConfig;
 use sluice_crypto::password_hash::{Argon2Params, PasswordHashError};
 
 use super::fail;
@@ -150,9 +151,13 @@ impl Calibrated {
     fn yaml(&self) -> Option<String> {
         let params = self.proposed?.params;
         let (memory, passes, lanes) = (params.memory_kib(), params.passes(), params.lanes());
+        let pool = pool_memory(params).map(|memory| {
+            format!("  hash_pool:\n    max_memory: {memory}  # KiB for each thread, at least\n")
+        });
         Some(format!(
             "\n# Logins go before hardening, which has what they leave.\nidentity:\n  password_hash:\n    \
-             memory: {memory}  # KiB\n    passes: {passes}\n    lanes: {lanes}\n"
+             memory: {memory}  # KiB\n    passes: {passes}\n    lanes: {lanes}\n{}",
+            pool.unwrap_or_default()
         ))
     }
 }
@@ -183,7 +188,18 @@ fn json_of(one: &Measured, limits: Limits) -> Value {
 fn configuration(best: &Measured) -> Value {
     let params = best.params;
     let hash = json!({ "memory": params.memory_kib(), "passes": params.passes(), "lanes": params.lanes() });
-    json!({ "identity": { "password_hash": hash } })
+    match pool_memory(params) {
+        Some(memory) => {
+            json!({ "identity": { "password_hash": hash, "hash_pool": { "max_memory": memory } } })
+        }
+        None => json!({ "identity": { "password_hash": hash } }),
+    }
+}
+
+/// What a thread of the hash pool must be allowed to have, in KiB, if that is more than it may have by default.
+fn pool_memory(params: Argon2Params) -> Option<u32> {
+    let memory = params.memory_kib();
+    (memory > HashPoolConfig::default().max_memory_kib).then_some(memory)
 }
 
 fn millis(span: Duration) -> u64 {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::{Mode, Sources, load};
 
 fn measured(mib: u32, millis: u64) -> Measured {
     let params = Argon2Params::new(mib * 1024, 1, LANES).unwrap();
@@ -39,6 +40,33 @@ fn what_is_proposed_is_configuration() {
         "{yaml}"
     );
     assert!(Calibrated { measured: Vec::new(), proposed: None }.yaml().is_none());
+}
+
+/// What a hash costs, and what it may, in a configuration of this text.
+fn loaded(text: &str) -> (Argon2Params, u32) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("sluice.yml");
+    std::fs::write(&file, text).unwrap();
+    let sources = Sources {
+        files: vec![file],
+        environment: Vec::new(),
+        overrides: Vec::new(),
+        mode: Mode::Development,
+        data_dir: directory.path().to_owned(),
+    };
+    let identity = load(&sources).unwrap_or_else(|error| panic!("{error}")).settings.identity;
+    (identity.password_hash.params, identity.hash_pool.max_memory_kib)
+}
+
+#[test]
+fn whatever_is_proposed_loads_as_configuration() {
+    for (mib, pool_mib) in MEMORY_MIB.map(|mib| (mib, mib.max(256))) {
+        let best = measured(mib, 100);
+        let calibrated = Calibrated { measured: Vec::new(), proposed: Some(best) };
+        let expected = (best.params, pool_mib * 1024);
+        assert_eq!(loaded(&calibrated.yaml().unwrap()), expected, "{mib}");
+        assert_eq!(loaded(&configuration(&best).to_string()), expected, "{mib}");
+    }
 }
 
 #[test]
