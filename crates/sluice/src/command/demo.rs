@@ -8,12 +8,15 @@ use std::sync::Arc;
 use sluice_primitives::{OsRng, SystemClock};
 use url::Url;
 
-use super::serve::observe;
+use super::serve::{log_filter, observe_by};
 use crate::app::{Node, StartOptions, World};
 use crate::cli::{DemoCommand, Exit, Listeners};
 use crate::config::{Loaded, Mode, Sources, load};
 use crate::demo::{self, DEFAULT_APP_PORT, DemoOptions, DemoParts, DemoServer, Progress};
 use crate::observability::LogGuard;
+
+/// What the server logs between the lines of the demo: nothing of what goes right.
+const QUIET: &str = "warn,sluice_audit=off";
 
 /// The ports of the server, as Hydra has them.
 const PUBLIC_PORT: u16 = 4444;
@@ -57,7 +60,8 @@ async fn start(
 ) -> Result<Server, Box<dyn Error + Send + Sync>> {
     let (loaded, sources) = configure(&command, environment)?;
     progress.ready("configuration", "development mode");
-    let (logs, _) = observe(&loaded)?;
+    let quiet = (!is_set(&sources.environment, "LOG_LEVEL")).then_some(QUIET);
+    let (logs, _) = observe_by(&loaded, log_filter().as_deref().or(quiet))?;
     let options = StartOptions {
         listeners: Listeners::All,
         tls_self_signed: false,
@@ -76,7 +80,6 @@ fn configure(
     command: &DemoCommand,
     environment: Vec<(OsString, OsString)>,
 ) -> Result<(Loaded, Sources), Box<dyn Error + Send + Sync>> {
-    let is_set = |name: &str| environment.iter().any(|(own, value)| own == name && !value.is_empty());
     let public = match command.public_port.unwrap_or(PUBLIC_PORT) {
         // The issuer names the port, so it must be known before the server starts.
         0 => TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
@@ -89,13 +92,14 @@ fn configure(
         ("serve.admin.port".to_owned(), admin.to_string()),
         ("urls.self.issuer".to_owned(), format!("http://127.0.0.1:{public}/")),
     ];
-    if !is_set("DSN") {
+    if !is_set(&environment, "DSN") {
         overrides.push(("dsn".to_owned(), "memory".to_owned()));
-    }
-    if !is_set("LOG_LEVEL") {
-        overrides.push(("log.level".to_owned(), "warn".to_owned()));
     }
     let data_dir = std::env::temp_dir().join("sluice-demo");
     let sources = Sources { files: Vec::new(), environment, overrides, mode: Mode::Development, data_dir };
     Ok((load(&sources)?, sources))
+}
+
+fn is_set(environment: &[(OsString, OsString)], name: &str) -> bool {
+    environment.iter().any(|(own, value)| own == name && !value.is_empty())
 }

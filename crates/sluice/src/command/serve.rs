@@ -12,7 +12,7 @@ use crate::cli::{Exit, Listeners, ServeCommand};
 use crate::config::{self, GatewayProcessSettings, Loaded};
 use crate::observability::{LogGuard, Traces, logs};
 
-/// The variable that may say in more detail what is logged, in the syntax of tracing.
+/// The variable that may say in more detail what is logged, in the syntax of tracing. Empty, it says nothing.
 const LOG_FILTER: &str = "SLUICE_LOG";
 
 /// Serves until it is told to stop.
@@ -90,8 +90,7 @@ async fn run_gateway(
     tls_self_signed: bool,
     files: std::io::Result<()>,
 ) -> Exit {
-    let filter = std::env::var(LOG_FILTER).ok();
-    let guard = match logs::init(settings.log, filter.as_deref(), None) {
+    let guard = match logs::init(settings.log, log_filter().as_deref(), None) {
         Ok(guard) => guard,
         Err(error) => {
             eprintln!("{}", chain(&error));
@@ -113,13 +112,25 @@ async fn run_gateway(
 
 /// Starts logs and traces, and logs what the configuration is warned about.
 pub(crate) fn observe(loaded: &Loaded) -> Result<(LogGuard, Option<Traces>), StartError> {
+    observe_by(loaded, log_filter().as_deref())
+}
+
+/// The same by a filter, if there is one.
+pub(crate) fn observe_by(
+    loaded: &Loaded,
+    filter: Option<&str>,
+) -> Result<(LogGuard, Option<Traces>), StartError> {
     let traces = Traces::start(&loaded.settings.tracing)?;
-    let filter = std::env::var(LOG_FILTER).ok();
-    let guard = logs::init(loaded.settings.log, filter.as_deref(), traces.as_ref())?;
+    let guard = logs::init(loaded.settings.log, filter, traces.as_ref())?;
     for warning in &loaded.warnings {
         warn!(key = warning.key, "{}: {}", warning.key, warning.message);
     }
     Ok((guard, traces))
+}
+
+/// The filter that the environment asks for.
+pub(crate) fn log_filter() -> Option<String> {
+    std::env::var(LOG_FILTER).ok().filter(|filter| !filter.is_empty())
 }
 
 /// Returns on SIGTERM and SIGINT.

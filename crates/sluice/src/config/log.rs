@@ -7,7 +7,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "level",
         Kind::Choice(names::<LogLevel>),
-        "What is logged; panic and fatal mean the same as error.",
+        "What is logged; panic and fatal mean the same as error. The audit trail is logged at every level.",
     )
     .with_default("info"),
     Key::hydra("format", Kind::Choice(names::<LogFormat>), "The form of the log.").with_default("text"),

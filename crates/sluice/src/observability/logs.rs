@@ -1,12 +1,13 @@
 //! Logs: events on standard error, as text or JSON.
 //!
 //! The filter is made of `log.level`, for Sluice's own crates; of other libraries only warnings and worse are shown. An
-//! operator may say it in more detail with a filter of tracing's own syntax.
+//! operator may say it in more detail with a filter of tracing's own syntax. Lines of the audit trail are written whatever the
+//! level of others (ADR 14), unless such a filter names them.
 
 use std::io::{self, IsTerminal};
 
 use tracing::Subscriber;
-use tracing_subscriber::filter::{EnvFilter, LevelFilter, Targets};
+use tracing_subscriber::filter::{EnvFilter, LevelFilter, ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
@@ -18,6 +19,9 @@ use super::text_lines::TextLayer;
 use super::traces::Traces;
 use crate::config::{LogFormat, LogLevel, LogSettings};
 
+/// The target of the audit trail. It begins as those of Sluice's own crates do.
+const AUDIT: &str = "sluice_audit";
+
 /// Keeps the log alive: hold it in `main`. Dropping it writes what still waits.
 #[must_use = "the log ends when this is dropped"]
 pub(crate) struct LogGuard(#[expect(dead_code, reason = "held for its drop")] LineWriterGuard);
@@ -26,7 +30,7 @@ pub(crate) struct LogGuard(#[expect(dead_code, reason = "held for its drop")] Li
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LogInitError {
     #[error("the log filter is not valid")]
-    Filter(#[from] tracing_subscriber::filter::ParseError),
+    Filter(#[from] ParseError),
     #[error("the thread that writes the log could not be started")]
     Thread(#[from] io::Error),
     #[error("there is a log already")]
@@ -43,7 +47,7 @@ pub(crate) fn init(
     filter: Option<&str>,
     traces: Option<&Traces>,
 ) -> Result<LogGuard, LogInitError> {
-    let filter = filter.map(|directives| EnvFilter::builder().parse(directives)).transpose()?;
+    let filter = filter.map(own_filter).transpose()?;
     let (writer, guard) = line_writer::start(io::stderr())?;
     let look = Look { format: settings.format, colours: io::stderr().is_terminal() };
     if look.is_plain_text() {
@@ -58,10 +62,20 @@ pub(crate) fn init(
     Ok(LogGuard(guard))
 }
 
-/// Sluice's own events at `level`; those of libraries from warnings on.
+/// Sluice's own events at `level`, and the audit trail; those of libraries from warnings on.
 fn default_filter(level: LogLevel) -> Targets {
     let others = if level == LogLevel::Error { LogLevel::Error } else { LogLevel::Warn };
-    Targets::new().with_default(filter_of(others)).with_target("sluice", filter_of(level))
+    Targets::new()
+        .with_default(filter_of(others))
+        .with_target("sluice", filter_of(level))
+        // Both are beginnings of the target; the longer one counts.
+        .with_target(AUDIT, LevelFilter::INFO)
+}
+
+/// The filter of an operator, who may also name the audit trail.
+fn own_filter(directives: &str) -> Result<EnvFilter, ParseError> {
+    // A directive takes the place of an earlier one of the same target.
+    EnvFilter::builder().parse(format!("{AUDIT}={},{directives}", LevelFilter::INFO))
 }
 
 const fn filter_of(level: LogLevel) -> LevelFilter {
@@ -124,11 +138,18 @@ mod tests {
     }
 
     fn logged(format: LogFormat, level: LogLevel, events_of: impl FnOnce()) -> String {
+        logged_by(default_filter(level), format, events_of)
+    }
+
+    fn logged_by(
+        filter: impl Layer<Registry> + Send + Sync + 'static,
+        format: LogFormat,
+        events_of: impl FnOnce(),
+    ) -> String {
         let output = Output::default();
         let (writer, guard) = line_writer::start(output.clone()).unwrap();
-        let subscriber = Registry::default()
-            .with(default_filter(level))
-            .with(events(Look { format, colours: false }, writer));
+        let subscriber =
+            Registry::default().with(filter).with(events(Look { format, colours: false }, writer));
         tracing::subscriber::with_default(subscriber, events_of);
         drop(guard);
         let bytes = output.0.lock().clone();
@@ -159,6 +180,39 @@ mod tests {
         assert!(!text.contains("not ours"), "{text}");
         assert!(!logged(LogFormat::Text, LogLevel::Info, within_a_request).contains("a detail"));
         assert_eq!(logged(LogFormat::Text, LogLevel::Error, within_a_request), "");
+    }
+
+    fn beside_the_audit_trail() {
+        info!(target: AUDIT, "signed in");
+        warn!(target: AUDIT, "code replayed");
+        info!(target: "sluice_oauth", "another line");
+    }
+
+    #[test]
+    fn no_level_of_other_lines_switches_the_audit_trail_off() {
+        let levels = [LogLevel::Error, LogLevel::Warn, LogLevel::Info, LogLevel::Debug, LogLevel::Trace];
+        for level in levels {
+            let text = logged(LogFormat::Text, level, beside_the_audit_trail);
+            assert!(text.contains("sluice_audit: signed in") && text.contains("code replayed"), "{text}");
+            let has_others = !matches!(level, LogLevel::Error | LogLevel::Warn);
+            assert_eq!(text.contains("another line"), has_others, "{level:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_operators_filter_switches_the_audit_trail_off_only_if_it_names_it() {
+        let logged = |directives: &str| {
+            logged_by(own_filter(directives).unwrap(), LogFormat::Text, beside_the_audit_trail)
+        };
+        for directives in ["off", "error", "warn,sluice=warn", "sluice_identity=debug,off"] {
+            let text = logged(directives);
+            assert!(text.contains("signed in") && text.contains("code replayed"), "{directives}: {text}");
+            assert!(!text.contains("another line"), "{directives}: {text}");
+        }
+        let others = logged("sluice_audit=off,info");
+        assert!(others.contains("another line") && !others.contains(AUDIT), "{others}");
+        let warnings = logged("off,sluice_audit=warn");
+        assert!(warnings.contains("code replayed") && !warnings.contains("signed in"), "{warnings}");
     }
 
     #[test]
