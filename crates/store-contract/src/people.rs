@@ -72,7 +72,7 @@ pub struct PeopleServices {
 pub fn account_links(base: &str) -> AccountLinks {
     let page = |name: &str| format!("{base}/{name}").parse().unwrap();
     AccountLinks {
-        login: page("login"),
+        login: Some(page("login")),
         verify: page("verify"),
         recover: page("recover"),
         change_email: page("change"),

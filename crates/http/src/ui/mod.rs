@@ -2,7 +2,7 @@
 //! without scripts and use a flow as such an application does: look at it, accept it, reject it.
 //!
 //! [`login`], [`factor`], [`registration`], [`recovery`], [`verification`], [`consent`], [`device`], [`logout`]: one file per page,
-//! showing it and taking its form. [`account`]: one's own record. [`error`], [`logged_out`]: pages without a form. [`assurance`]:
+//! showing it and taking its form. [`account`]: one's own record. [`error`], [`logged_out`], [`email_change`]: pages without a form. [`assurance`]:
 //! how a login ends. [`puzzle`], [`standalone`], [`sentences`]: what forms share. [`visit`]: who asks, and the token that every
 //! form carries. [`known_browser`]: what a browser proves to have logged in to. [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
 //! show.
@@ -11,6 +11,7 @@ mod account;
 mod assurance;
 mod consent;
 mod device;
+mod email_change;
 mod error;
 mod factor;
 mod known_browser;
@@ -66,6 +67,7 @@ const RECOVERY: &str = "/ui/recovery";
 const RECOVERY_CODE: &str = "/ui/recovery/code";
 const RECOVERY_PASSWORD: &str = "/ui/recovery/password";
 const VERIFICATION: &str = "/ui/verification";
+const EMAIL_CHANGE: &str = "/ui/account/email/confirm";
 const CONSENT: &str = "/ui/consent";
 const DEVICE: &str = "/ui/device";
 const LOGOUT: &str = "/ui/logout";
@@ -101,6 +103,11 @@ impl UiState {
     /// Whether the configured page is ours.
     fn is_own(&self, page: &Url, path: &str) -> bool {
         Url::parse(&self.config.issuer.endpoint(path)).is_ok_and(|own| own == *page)
+    }
+
+    /// Whether people log in here: only then they may do so to the account pages, too.
+    fn has_account_pages(&self) -> bool {
+        self.is_own(&self.config.pages.login, LOGIN)
     }
 
     /// A link to a page with the same challenge: by its path if it is ours, so that the host stays the one that the
@@ -142,7 +149,7 @@ pub(crate) fn routes(state: UiState) -> Router {
         .route("/ui/logged-out", get(logged_out::show))
         .route("/ui/style.css", get(stylesheet::show))
         .route("/ui/sluice.js", get(script::show));
-    if state.is_own(&pages.login, LOGIN) {
+    if state.has_account_pages() {
         routes = routes
             .route(LOGIN, get(login::show).post(login::submit))
             .route(LOGIN_FACTOR, get(login::show).post(factor::submit))
@@ -175,6 +182,9 @@ fn beside(mut routes: Router<UiState>, state: &UiState) -> Router<UiState> {
     }
     if verification::is_served(state) {
         routes = routes.route(VERIFICATION, get(verification::show).post(verification::submit));
+    }
+    if email_change::is_served(state) {
+        routes = routes.route(EMAIL_CHANGE, get(email_change::show));
     }
     routes
 }

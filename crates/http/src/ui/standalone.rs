@@ -65,7 +65,7 @@ pub(super) fn login_url(ui: &UiState, challenge: Option<&str>) -> Option<String>
 
 /// Where to sign in now: for the flow that waits, or where mails lead to.
 pub(super) fn sign_in_url(ui: &UiState, challenge: Option<&str>) -> Option<String> {
-    let elsewhere = || own_or_whole(ui, &ui.accounts.config.links.login);
+    let elsewhere = || ui.accounts.config.links.login.as_ref().and_then(|page| own_or_whole(ui, page));
     login_url(ui, challenge).or_else(elsewhere)
 }
 

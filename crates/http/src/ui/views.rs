@@ -18,7 +18,8 @@ pub(crate) use entry::{
 };
 pub(crate) use moment::Moment;
 pub(crate) use standalone::{
-    LinkedAccount, NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, VerificationPage,
+    EmailChangePage, LinkedAccount, NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage,
+    VerificationPage,
 };
 
 /// Asks whether a client may have what it requests. Posts `consent_challenge`, `csrf`, one `grant_scope` per granted

@@ -17,8 +17,8 @@ pub struct AccountConfig {
 /// spend it before a person has confirmed, because programs that look through mail follow links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountLinks {
-    /// Where people log in.
-    pub login: Url,
+    /// Where people log in, with no application that waits for it; none where there is no such page.
+    pub login: Option<Url>,
     /// Where an address is verified.
     pub verify: Url,
     /// Where recovery begins, and, with a `token`, goes on.

@@ -190,7 +190,8 @@ impl AccountService {
 
     pub(super) fn already_registered_kind(&self) -> MessageKind {
         let links = &self.config.links;
-        MessageKind::AlreadyRegistered { login: links.login.to_string(), recover: links.recover.to_string() }
+        let login = links.login.as_ref().map(ToString::to_string).unwrap_or_default();
+        MessageKind::AlreadyRegistered { login, recover: links.recover.to_string() }
     }
 }
 

@@ -88,7 +88,7 @@ fn already_registered<'a>(login: &'a str, recover: &'a str, service: &str) -> Co
                 .to_owned(),
             format!("If you forgot your password, set a new one: {recover}"),
         ],
-        button: Some(Button { label: "Log in", url: login }),
+        button: (!login.is_empty()).then_some(Button { label: "Log in", url: login }),
         notes: vec!["If it was not you, you need not do anything.".to_owned()],
         ..Content::default()
     }

@@ -31,7 +31,7 @@ pub enum MessageKind {
     VerifyEmail(CodeMail),
     /// Somebody tried to register with your address, or to change theirs to it.
     AlreadyRegistered {
-        /// Where to log in.
+        /// Where to log in; empty if there is no page for that alone.
         login: String,
         /// Where to go without a password.
         recover: String,

@@ -146,6 +146,22 @@ mod tests {
     }
 
     #[test]
+    fn a_mail_has_a_button_only_if_it_leads_somewhere() {
+        let mail = |login: &str| {
+            let (login, recover) = (login.to_owned(), "https://r".to_owned());
+            rendered(MessageKind::AlreadyRegistered { login, recover })
+        };
+        let (alone, elsewhere) = (mail("https://l"), mail(""));
+        assert!(alone.html.contains("href=\"https://l\"") && alone.text.contains("https://l"));
+        assert!(
+            !elsewhere.html.contains("href=") && !elsewhere.text.contains("Log in"),
+            "{}",
+            elsewhere.text
+        );
+        assert!(elsewhere.text.contains("https://r"), "{}", elsewhere.text);
+    }
+
+    #[test]
     fn a_decoy_cannot_be_written_out() {
         let message = Message { to: String::new(), kind: MessageKind::Decoy };
         let written = MailTemplates::new("Sluice").render(Uuid::nil(), &message, Timestamp::default());

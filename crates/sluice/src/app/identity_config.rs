@@ -42,20 +42,31 @@ impl PeopleConfig {
             lifetimes: identity.sessions,
             longest_token: LONGEST_ACCESS_TOKEN,
         };
-        let page = |configured: &Option<Url>, path: &str| {
-            let own = || oauth.issuer.endpoint(path).parse().ok();
-            configured.clone().or_else(own).unwrap_or_else(|| oauth.pages.login.clone())
-        };
-        let links = AccountLinks {
-            login: page(&own.pages.account, "/ui/account"),
-            verify: page(&own.pages.verification, "/ui/verification"),
-            recover: page(&own.pages.recovery, "/ui/recovery"),
-            change_email: page(&own.pages.email_change, "/ui/account/email/confirm"),
-        };
+        let links = links(own, oauth);
         let smtp = own.mail.as_ref().map(smtp);
         let mail_templates = own.mail.as_ref().and_then(|mail| mail.templates.clone());
         let (verifies, max_memory_kib) = (own.registration.verify_email, own.hash_pool.max_memory_kib);
         Self { identity, terms, links, smtp, mail_templates, verifies, max_memory_kib }
+    }
+}
+
+/// The pages that mails lead to: those that are configured, else the built-in ones.
+fn links(own: &IdentitySettings, oauth: &sluice_oauth::Config) -> AccountLinks {
+    let built_in = |path: &str| oauth.issuer.endpoint(path).parse::<Url>().ok();
+    let page = |configured: &Option<Url>, path: &str| {
+        let page = configured.clone().or_else(|| built_in(path));
+        page.unwrap_or_else(|| oauth.pages.login.clone())
+    };
+    // The built-in account pages are served beside the built-in login page only. Another one is not linked to: it expects
+    // somebody whom an application has sent.
+    let has_account_pages = built_in("/ui/login").as_ref() == Some(&oauth.pages.login);
+    let built_in_account = built_in("/ui/account");
+    let account = own.pages.account.clone().or_else(|| built_in_account.clone());
+    AccountLinks {
+        login: account.filter(|page| has_account_pages || built_in_account.as_ref() != Some(page)),
+        verify: page(&own.pages.verification, "/ui/verification"),
+        recover: page(&own.pages.recovery, "/ui/recovery"),
+        change_email: page(&own.pages.email_change, "/ui/account/email/confirm"),
     }
 }
 
@@ -140,5 +151,48 @@ fn smtp(mail: &MailSettings) -> SmtpConfig {
         timeout: mail.timeout,
         extra_ca_file: mail.ca_file.clone(),
         ..SmtpConfig::new(mail.url.clone(), mail.from.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::oauth_config::oauth;
+    use crate::config::{Mode, Sources, load};
+
+    const ELSEWHERE: (&str, &str) = ("urls.login", "https://login.example/");
+
+    /// Where mails lead to with these settings: to log in, and to confirm another address.
+    fn links_of(settings: &[(&str, &str)]) -> (Option<String>, String) {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let sources = Sources {
+            files: Vec::new(),
+            environment: Vec::new(),
+            overrides: settings.iter().map(own).collect(),
+            mode: Mode::Development,
+            data_dir: PathBuf::from("/var/lib/sluice"),
+        };
+        let settings = load(&sources).unwrap_or_else(|error| panic!("{error}")).settings;
+        let AccountLinks { login, change_email, .. } = links(&settings.identity, &oauth(&settings).unwrap());
+        (login.map(String::from), change_email.into())
+    }
+
+    #[test]
+    fn people_log_in_at_the_account_pages_where_there_are_any() {
+        let expected = Some("http://127.0.0.1:4444/ui/account".to_owned());
+        assert_eq!(links_of(&[]).0, expected);
+        assert_eq!(links_of(&[("urls.login", "/ui/login")]).0, expected);
+        assert_eq!(links_of(&[ELSEWHERE]).0, None);
+        assert_eq!(links_of(&[ELSEWHERE, ("identity.urls.account", "/ui/account")]).0, None);
+        let own = "https://login.example/me";
+        assert_eq!(links_of(&[ELSEWHERE, ("identity.urls.account", own)]).0.as_deref(), Some(own));
+    }
+
+    #[test]
+    fn another_address_is_confirmed_at_a_page_that_is_always_there() {
+        let settings: [&[(&str, &str)]; 2] = [&[], &[ELSEWHERE]];
+        for settings in settings {
+            assert_eq!(links_of(settings).1, "http://127.0.0.1:4444/ui/account/email/confirm");
+        }
     }
 }

@@ -103,13 +103,19 @@ pub(super) const KEYS: &[Key] = &[
     )
     .with_default("0"),
     Key::own("proof_of_work.login_bits", BITS, "The same before a login.").with_default("0"),
-    Key::own("urls.account", Kind::UrlReference, "The page where people look after their account; built in by default."),
+    Key::own(
+        "urls.account",
+        Kind::UrlReference,
+        "The page where people look after their account, to which mails and pages send them to log in; built in by default, \
+         beside the built-in login page. With another `urls.login` there is none, and no link to one.",
+    ),
     Key::own("urls.verification", Kind::UrlReference, "The page where an address is verified; built in by default."),
     Key::own("urls.recovery", Kind::UrlReference, "The page where another password is set; built in by default."),
     Key::own(
         "urls.email_change",
         Kind::UrlReference,
-        "The page where another address is confirmed; built in by default.",
+        "The page where another address is confirmed, with the `token` of the link in the mail; built in by default. With \
+         another `urls.login` the built-in one only says to enter the code where the change was asked for.",
     ),
 ];
 

@@ -2,7 +2,7 @@
 
 use form_urlencoded::Serializer;
 
-use crate::ui::UiState;
+use crate::ui::{EMAIL_CHANGE, UiState};
 
 /// A page of the account, below `/ui/account`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Place {
             Self::Overview => ROOT,
             Self::Username => "/ui/account/username",
             Self::Email => "/ui/account/email",
-            Self::EmailCode => "/ui/account/email/confirm",
+            Self::EmailCode => EMAIL_CHANGE,
             Self::Verification => "/ui/account/verification",
             Self::Password => "/ui/account/password",
             Self::Deletion => "/ui/account/delete",

@@ -7,6 +7,7 @@ mod device;
 mod factor;
 mod known_browser;
 mod login;
+mod login_elsewhere;
 mod logout;
 mod passkey;
 pub(in crate::ui) mod people;

@@ -4,18 +4,19 @@ use sluice_crypto::totp::TotpSecret;
 use sluice_identity::account::AccountLinks;
 use sluice_identity::config::PasskeyConfig;
 use sluice_identity::mail::RenderedMail;
-use sluice_oauth::config::Issuer;
+use sluice_oauth::Config;
 use sluice_primitives::{Clock, ManualClock};
 pub(in crate::ui) use sluice_store_contract::people::mailed_code;
+use url::Url;
 
 /// Where the pages are, to browsers.
 pub(in crate::ui) const ORIGIN: &str = "https://id.example";
 
 /// The pages that mails lead to.
-pub(super) fn links(issuer: &Issuer) -> AccountLinks {
-    let page = |path: &str| issuer.endpoint(path).parse().unwrap();
+pub(super) fn links(config: &Config) -> AccountLinks {
+    let page = |path: &str| -> Url { config.issuer.endpoint(path).parse().unwrap() };
     AccountLinks {
-        login: page("/ui/account"),
+        login: (config.pages.login == page("/ui/login")).then(|| page("/ui/account")),
         verify: page("/ui/verification"),
         recover: page("/ui/recovery"),
         change_email: page("/ui/account/email/confirm"),

@@ -164,7 +164,7 @@ impl World {
             pool: pool.clone(),
             config: people,
             issuer: config.issuer.as_str().to_owned(),
-            links: links(&config.issuer),
+            links: links(&config),
             sends_mail,
         };
         let people = base.services();

@@ -1,5 +1,6 @@
 //! Pages that no flow is needed for: [`RecoveryPage`], [`RecoveryCodePage`] and [`NewPasswordPage`] lead to another password,
 //! [`VerificationPage`] to an address that is verified, [`SettledPage`] says that it is done. Where a flow waits, it comes along.
+//! [`EmailChangePage`] leads back to where another address was asked for.
 
 use askama::Template;
 
@@ -96,6 +97,14 @@ impl VerificationPage<'_> {
     fn has_error(&self) -> bool {
         self.email_error.or(self.code_error).or(self.form_error).is_some()
     }
+}
+
+/// Says where the code of a mail about another address belongs.
+#[derive(Template)]
+#[template(path = "email_change.html")]
+pub(crate) struct EmailChangePage<'a> {
+    pub(crate) stylesheet: &'a str,
+    pub(crate) way_out: Option<WayOut<'a>>,
 }
 
 /// Says that something is done.
