@@ -1,8 +1,11 @@
 -- Asks Sluice about each request: `http-request lua.sluice http://ADDRESS:PORT`.
 --
 -- The question carries the headers of the request (token, DPoP proof), the method, the path and the host, no body. A 200 lets the
--- request pass with the OAuth-* headers of the answer; 400, 401, 403, 404, 405, 429 and 503 go to the client as they are; everything else,
--- also a Sluice that cannot be reached, is 502.
+-- request pass with the OAuth-* headers of the answer, and says so in the variable txn.sluice; 400, 401, 403, 404, 405, 429 and 503 go to
+-- the client as they are; everything else, also a Sluice that cannot be reached, is 502.
+--
+-- HAProxy takes an error in here for nothing at all and goes on with the request. What follows in its configuration must therefore refuse
+-- whatever has not txn.sluice: see haproxy.cfg.
 
 local PATH = "/oauth/auth_request"
 local TIMEOUT = 5000 -- ms
@@ -78,6 +81,8 @@ core.register_action("sluice", { "http-req" }, function(txn, address)
                 txn.http:req_set_header(name, values(lines)[1])
             end
         end
+        -- Last: a request that has not all of its headers has not passed.
+        txn:set_var("txn.sluice", "passed")
     elseif REFUSALS[status] and (status ~= 503 or answer.headers["retry-after"]) then
         -- HAProxy makes a 503 itself of a Sluice that cannot be reached; Sluice's own says when to come again.
         refuse(txn, status, answer)

@@ -1,5 +1,28 @@
-// Debian's HAProxy with deploy/haproxy.
+// Debian's HAProxy with deploy/haproxy: as it is shipped, and with a Lua that fails.
+import assert from 'node:assert/strict'
+import { describe } from 'node:test'
 import { startHaproxy } from '../support/proxies.js'
-import { checks } from './checks.js'
+import { checks, setUp, TOKENS } from './checks.js'
 
 checks('haproxy', startHaproxy)
+
+const FAILURES = {
+  'before it asks': (lua) => broken(lua, 'local answer = ', 'error("broken")\n    local answer = '),
+  'with the answer in its hands': (lua) => broken(lua, 'local status = ', 'error("broken")\n    local status = '),
+}
+
+function broken(lua, line, instead) {
+  assert.ok(lua.includes(line), `sluice.lua has no "${line}"`)
+  return lua.replace(line, instead)
+}
+
+for (const [when, damage] of Object.entries(FAILURES)) {
+  describe(`haproxy whose Lua fails ${when}`, () => {
+    const { running, check, ask } = setUp(`haproxy whose Lua fails ${when}`, (ports) => startHaproxy({ ...ports, damage }))
+
+    check('nobody passes', async () => {
+      for (const token of [TOKENS.good.token, undefined]) assert.equal((await ask('/orders/7', { token })).status, 502)
+      assert.equal(running.echo.count(), 0)
+    })
+  })
+}

@@ -3,9 +3,11 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 
-/** Answers 200 with method, URL, headers and body of each request, as JSON. Headers as they came: names and values in turn. */
+/** Answers 200 with method, URL, headers and body of each request, as JSON. Headers as they came: names and values in turn. `count()` requests came. */
 export async function startEcho() {
+  let count = 0
   const server = http.createServer(async (request, response) => {
+    count += 1
     const digest = createHash('sha256')
     let length = 0
     for await (const part of request) {
@@ -25,6 +27,7 @@ export async function startEcho() {
   await once(server, 'listening')
   return {
     port: server.address().port,
+    count: () => count,
     stop: () => new Promise((stopped) => (server.close(stopped), server.closeAllConnections())),
   }
 }

@@ -83,9 +83,11 @@ export async function startNginx({ sluice, app }) {
   return running('nginx', listen, folder, [found('nginx', 'NGINX'), ...args])
 }
 
-export async function startHaproxy({ sluice, app }) {
+/** `damage` makes another Lua of the shipped one. */
+export async function startHaproxy({ sluice, app, damage = (lua) => lua }) {
   const [listen] = await freePorts(1)
-  const folder = folderWith('haproxy', { 'sluice.lua': fs.readFileSync(path.join(DEPLOY, 'haproxy/sluice.lua')) })
+  const lua = fs.readFileSync(path.join(DEPLOY, 'haproxy/sluice.lua'), 'utf8')
+  const folder = folderWith('haproxy', { 'sluice.lua': damage(lua) })
   const text = shipped('haproxy/haproxy.cfg', { listen, sluice, app }).replace('/etc/haproxy/', `${folder}/`)
   fs.writeFileSync(path.join(folder, 'haproxy.cfg'), text)
   return running('HAProxy', listen, folder, [found('haproxy', 'HAPROXY'), '-db', '-f', `${folder}/haproxy.cfg`])
