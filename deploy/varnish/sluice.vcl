@@ -24,10 +24,27 @@ backend app {
     .port = "8080";
 }
 
-# Which scope a path demands. Sluice answers 403 to tokens without it.
+# Which scope a path demands. Sluice answers 403 to tokens without it. Case matters: where it does not to the application, begin patterns
+# with (?i).
 sub sluice_policy {
     if (req.url ~ "^/orders(/|\?|$)") {
         set req.http.OAuth-Scope = "orders.read";
+    }
+    # What no line here is about passes with any token. If it is not to pass, end with: else { return (synth(403, "Forbidden")); }
+}
+
+# The policy compares paths as they came; an application decodes them, merges slashes, resolves dots and cuts parameters off. So a path that
+# could be another one to it is refused, as Sluice refuses it where it is asked about paths; here `;`, `//` and escaped percent signs too,
+# which it can judge and a pattern cannot. Whatever does not match goes, also if matching itself fails.
+sub sluice_path {
+    if (req.url !~ {"(?ix)
+        ^ (?: / (?! / | \.\.? (?: [/?] | $ ) )  # no segment is `.` or `..`, and none but the last is empty
+            (?: [^\x00-\x20\x7f-\xff%/?#;\\]++  # what needs no escape
+            | % (?: 2[0-46-9a-c] | 3[ac-f] | 40 | 5[bde] | 60 | 7[b-d] )  # escapes, but of A-Z 0-9 - . _ ~ / \ ; % and controls
+            | % (?! e0%[89] | f0%8 ) (?: c[2-9a-f] | [de][0-9a-f] | f[0-4] ) (?: %[89ab][0-9a-f] ){1,3}+  # UTF-8, none of it ASCII
+            )*+
+        )++ (?: \? | $ )"}) {
+        return (synth(400, "Bad Request"));
     }
 }
 
@@ -64,6 +81,7 @@ sub sluice_strip {
 sub vcl_recv {
     if (req.restarts == 0) {
         call sluice_strip;
+        call sluice_path;
         # Without a token there is nothing to ask.
         if (!req.http.Authorization) {
             return (synth(401, "Unauthorized"));
@@ -165,7 +183,7 @@ sub vcl_synth {
     if (resp.status == 401) {
         set resp.http.WWW-Authenticate = "Bearer";
     }
-    if (resp.status == 401 || resp.status == 413 || resp.status == 502) {
+    if (resp.status == 400 || resp.status == 401 || resp.status == 403 || resp.status == 413 || resp.status == 502) {
         set resp.http.Content-Type = "application/problem+json";
         set resp.http.Cache-Control = "no-store";
         set resp.body = {"{"title":""} + resp.reason + {"","status":"} + resp.status + "}";

@@ -29,6 +29,7 @@ export function checks(name, start, { byRoute = true, asksEachTime = true, spare
     bodies(setup)
     manyCallers(setup)
     if (asksEachTime) revocation(setup, spare)
+    paths(setup)
     if (byRoute) routes(setup)
     if (asksEachTime) outage(setup)
   })
@@ -63,13 +64,13 @@ export function setUp(name, start) {
     })
   }
 
-  return { running, check, ask: (path, what) => ask(agent, running.proxy.url + path, what) }
+  return { running, check, ask: (path, what) => ask(agent, running.proxy.url, { path, ...what }) }
 }
 
-/** One request; what the application saw is `seen`, if it was asked. */
-async function ask(agent, url, { token, headers = {}, method = 'GET', body, chunked = false } = {}) {
+/** One request, with its path byte for byte; what the application saw is `seen`, if it was asked. */
+async function ask(agent, url, { path, token, headers = {}, method = 'GET', body, chunked = false }) {
   const bearer = token ? { authorization: `Bearer ${token}` } : {}
-  const request = http.request(url, { method, headers: { ...bearer, ...headers }, agent })
+  const request = http.request(url, { path, method, headers: { ...bearer, ...headers }, agent })
   if (body && !chunked) request.setHeader('content-length', body.length)
   const answered = once(request, 'response')
   // Heard by `once`, until the answer is there; what becomes of the connection afterwards matters to nobody.
@@ -222,11 +223,46 @@ function revocation({ check, ask }, spare) {
   })
 }
 
-function routes({ check, ask }) {
-  check('a path that can be read in two ways is 400', async () => {
-    assert.equal((await ask('/basket/..%2forders', { token: TOKENS.narrow.token })).status, 400)
+function paths({ check, ask, running }) {
+  const ambiguous = [
+    '/basket/..%2forders',
+    '/basket/../orders/7',
+    '/basket/%2e%2e/orders/7',
+    '/./orders/7',
+    '//orders/7',
+    '/orders;x/7',
+    '/orders%2f7',
+    '/basket\\..\\orders',
+    '/basket/..%5corders',
+    '/%c0%aforders/7',
+    '/orders%00',
+  ]
+  for (const path of ambiguous) {
+    check(`a path that can be read in two ways is 400: ${path}`, async () => {
+      const before = running.echo.count()
+      assert.equal((await ask(path, { token: TOKENS.narrow.token })).status, 400)
+      assert.equal(running.echo.count(), before)
+    })
+  }
+
+  check('a path in other letters needs what the path needs, if it is not 400', async () => {
+    const before = running.echo.count()
+    for (const path of ['/%6frders/7', '/%6Frders', '/or%64er%73/7']) {
+      const { status } = await ask(path, { token: TOKENS.narrow.token })
+      assert.ok([400, 403].includes(status), `${path} is ${status}`)
+    }
+    assert.equal(running.echo.count(), before)
   })
 
+  check('a path that is only unusual passes, as it came', async () => {
+    for (const path of ['/gr%C3%B6%C3%9Fe%20x', '/.well-known/x', '/..a/b./...', '/basket/a+b,c=d:e@f/?next=//..%2f']) {
+      const { status, seen } = await ask(path, { token: TOKENS.narrow.token })
+      assert.deepEqual([status, seen?.url], [200, path])
+    }
+  })
+}
+
+function routes({ check, ask }) {
   check('too many requests are 429, with the time to wait', async () => {
     await ask('/rare', { token: TOKENS.good.token })
     const { status, headers } = await ask('/rare', { token: TOKENS.good.token })
