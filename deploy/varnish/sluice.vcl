@@ -121,11 +121,15 @@ sub vcl_recv {
 }
 
 sub vcl_hash {
-    # What is remembered is remembered about this token, from this address (the country depends on it), for this scope. Never by URL
-    # and host, which all callers share.
+    # What is remembered is remembered about this token, with this certificate, from this address (the country depends on it), for this
+    # scope. Never by URL and host, which all callers share.
     if (req.http.X-Sluice == "ask") {
         hash_data("sluice");
         hash_data(req.http.Authorization);
+        # A token that is bound to a certificate holds with that one alone. If serve.decisions.mtls.header names another header, add it here;
+        # what is in front of Varnish must set it, empty too.
+        hash_data(req.http.Client-Cert);
+        hash_data(req.http.X-Forwarded-Client-Cert);
         hash_data(req.http.OAuth-Ip);
         hash_data(req.http.OAuth-Scope);
         return (lookup);
@@ -146,7 +150,7 @@ sub vcl_backend_fetch {
 sub vcl_backend_response {
     if (bereq.http.X-Sluice == "ask") {
         # How long a yes is remembered. 0s: every request is asked about, and a revoked token is refused at once. With more, it lives on
-        # for as long.
+        # for as long. All that the answer depends on must be in vcl_hash then.
         set beresp.ttl = 0s;
         set beresp.grace = 0s;
         set beresp.keep = 0s;

@@ -1,11 +1,14 @@
 // What every proxy must do with the configuration that is shipped for it, whichever it is.
 //
-// SLUICE_DECISIONS_PORT is the port of Sluice's decisions, SLUICE_TOKENS the tokens to try (JSON; see run).
+// SLUICE_DECISIONS_PORT is the port of Sluice's decisions, SLUICE_TOKENS the tokens to try (JSON; see run), SLUICE_ACCESS_LOG the file with
+// a line for each decision.
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import fs from 'node:fs'
 import http from 'node:http'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startEcho } from '../support/echo.js'
 import { lastLines } from '../support/process.js'
 import { startRelay } from '../support/relay.js'
@@ -29,6 +32,7 @@ export function checks(name, start, { byRoute = true, asksEachTime = true, spare
     bodies(setup)
     manyCallers(setup)
     if (asksEachTime) revocation(setup, spare)
+    else memory(setup)
     paths(setup)
     if (byRoute) routes(setup)
     if (asksEachTime) outage(setup)
@@ -68,9 +72,9 @@ export function setUp(name, start) {
 }
 
 /** One request, with its path byte for byte; what the application saw is `seen`, if it was asked. */
-async function ask(agent, url, { path, token, headers = {}, method = 'GET', body, chunked = false }) {
+async function ask(agent, url, { path, token, headers = {}, method = 'GET', body, chunked = false, localAddress }) {
   const bearer = token ? { authorization: `Bearer ${token}` } : {}
-  const request = http.request(url, { path, method, headers: { ...bearer, ...headers }, agent })
+  const request = http.request(url, { path, method, headers: { ...bearer, ...headers }, agent, localAddress })
   if (body && !chunked) request.setHeader('content-length', body.length)
   const answered = once(request, 'response')
   // Heard by `once`, until the answer is there; what becomes of the connection afterwards matters to nobody.
@@ -221,6 +225,38 @@ function revocation({ check, ask }, spare) {
     assert.equal(response.status, 200)
     assert.equal((await ask('/orders/7', { token })).status, 401)
   })
+}
+
+function memory({ check, ask }) {
+  check('a yes is remembered about one certificate', async () => {
+    const localAddress = anAddress()
+    for (const certificate of [':b25l:', ':b3RoZXI=:']) {
+      for (const header of ['client-cert', 'x-forwarded-client-cert']) {
+        const headers = { [header]: certificate }
+        assert.equal((await ask('/orders/7', { token: TOKENS.good.token, headers, localAddress })).status, 200)
+      }
+    }
+    await decisionsAbout([localAddress], 4)
+  })
+}
+
+/** An address of this machine that nobody else calls from. */
+function anAddress() {
+  return `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`
+}
+
+/** Waits until Sluice has taken one of `addresses` for the client's in `count` decisions: their lines come a moment late. */
+async function decisionsAbout(addresses, count) {
+  const deadline = Date.now() + 5000
+  let clients
+  do {
+    const lines = fs.readFileSync(process.env.SLUICE_ACCESS_LOG, 'utf8').split('\n').slice(0, -1)
+    clients = lines.map((line) => JSON.parse(line).client)
+    const found = clients.filter((client) => addresses.includes(client))
+    if (found.length >= count) return found
+    await sleep(20)
+  } while (Date.now() < deadline)
+  assert.fail(`of ${addresses} Sluice has not made ${count} decisions; the last clients were ${clients.slice(-count)}`)
 }
 
 function paths({ check, ask, running }) {
