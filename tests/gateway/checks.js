@@ -34,6 +34,7 @@ export function checks(name, start, { byRoute = true, asksEachTime = true, spare
     if (asksEachTime) revocation(setup, spare)
     else memory(setup)
     paths(setup)
+    addresses(setup)
     if (byRoute) routes(setup)
     if (asksEachTime) outage(setup)
   })
@@ -240,6 +241,17 @@ function memory({ check, ask }) {
   })
 }
 
+function addresses({ check, ask }) {
+  check('the address of a client is that of its connection, whatever it says', async () => {
+    const clients = [anAddress(), anAddress()]
+    const headers = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9', 'x-real-ip': '203.0.113.9', 'oauth-ip': '203.0.113.9' }
+    for (const localAddress of clients) {
+      assert.equal((await ask('/orders/7', { token: TOKENS.good.token, headers, localAddress })).status, 200)
+    }
+    assert.deepEqual(new Set(await decisionsAbout(clients, 2)), new Set(clients))
+  })
+}
+
 /** An address of this machine that nobody else calls from. */
 function anAddress() {
   return `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`
@@ -304,6 +316,13 @@ function routes({ check, ask }) {
     const { status, headers } = await ask('/rare', { token: TOKENS.good.token })
     assert.equal(status, 429)
     assert.ok(Number(headers['retry-after']) > 0)
+  })
+
+  check('a client that calls too often keeps none out that calls from another address', async () => {
+    const [one, other] = [anAddress(), anAddress()]
+    const statuses = []
+    for (const localAddress of [one, one, other]) statuses.push((await ask('/shared', { token: TOKENS.good.token, localAddress })).status)
+    assert.deepEqual(statuses, [200, 429, 200])
   })
 }
 
