@@ -180,7 +180,7 @@ impl SenderConstraint {
         };
         let Some(proof) = self.dpop.proven(&caller.dpop, &occasion)? else { return Ok(None) };
         if client.is_public() {
-            self.dpop.remember(&proof, now)?;
+            self.dpop.remember_of_anybody(&proof, now)?;
         } else {
             self.dpop.spend(&proof, now).await?;
         }
@@ -212,8 +212,12 @@ impl SenderConstraint {
                     profile: SecurityProfile::None,
                     now: self.clock.now(),
                 };
-                let proven = self.dpop.proven_here(&presented.caller.dpop, &occasion)?;
-                if same_bytes(&proven, &expected) { Ok(()) } else { Err(NotHolder::OtherKey) }
+                let proof = self.dpop.proven(&presented.caller.dpop, &occasion)?.ok_or(DpopError::Missing)?;
+                if !same_bytes(&proof.key, &expected) {
+                    return Err(NotHolder::OtherKey);
+                }
+                // Only now: proofs of keys that anybody can make drive out none of those who hold theirs.
+                Ok(self.dpop.remember_of_holder(&proof, occasion.now)?)
             }
             (TokenScheme::Dpop, None | Some(Confirmation::X5tS256(_))) => Err(NotHolder::NotBound),
         }

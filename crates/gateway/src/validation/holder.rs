@@ -9,7 +9,7 @@ use sluice_primitives::secret::same_bytes;
 use sluice_primitives::{Lifetime, Rng, Timestamp};
 use sluice_token::Confirmation;
 use sluice_token::dpop::{
-    ALGORITHMS, NonceRule, Occasion, ProofError, ProofMemory, ProofVerifier, ProofVerifierParts,
+    ALGORITHMS, NonceRule, Occasion, ProofError, ProofMemory, ProofVerifier, ProofVerifierParts, Proven,
 };
 
 use crate::authn::extract::{Presented, Scheme};
@@ -87,8 +87,12 @@ impl HolderCheck {
             }
             (Scheme::Bearer, Some(Confirmation::Jkt(_))) => Err(Refusal::NotHolder(UNPROVEN)),
             (Scheme::Dpop, Some(Confirmation::Jkt(expected))) => {
-                let key = self.proven(presented.token, asked, (policy.dpop_nonce, now))?;
-                if same_bytes(&key, &expected) { Ok(()) } else { Err(Refusal::NotHolder(OTHER_KEY)) }
+                let proven = self.proven(presented.token, asked, (policy.dpop_nonce, now))?;
+                if !same_bytes(&proven.key, &expected) {
+                    return Err(Refusal::NotHolder(OTHER_KEY));
+                }
+                // Only now: proofs of keys that anybody can make drive out none of those who hold theirs.
+                if self.seen.add(proven.id, now) { Ok(()) } else { Err(Refusal::NotHolder(PROOF_REPLAYED)) }
             }
             (Scheme::Dpop, None | Some(Confirmation::X5tS256(_))) => Err(Refusal::NotHolder(NOT_BOUND)),
         }
@@ -109,13 +113,13 @@ impl HolderCheck {
         self.verifier.load()
     }
 
-    /// The key that was proven, with a proof that this process does not take a second time.
+    /// What the proof of a request proves. Whether it was seen before is not asked.
     fn proven(
         &self,
         token: &str,
         asked: &Asked<'_>,
         (nonce, now): (bool, Timestamp),
-    ) -> Result<[u8; 32], Refusal> {
+    ) -> Result<Proven, Refusal> {
         let scheme = if asked.https { "https" } else { "http" };
         let occasion = Occasion {
             method: asked.method.as_str(),
@@ -125,12 +129,10 @@ impl HolderCheck {
             nonce: if nonce { NonceRule::Required } else { NonceRule::Ignored },
             now,
         };
-        let proven =
-            self.verifier().proofs.verify(proof(asked)?, &occasion).map_err(|error| match error {
-                ProofError::Nonce => Refusal::NonceWanted(self.nonce(now)),
-                _ => Refusal::NotHolder(PROOF_INVALID),
-            })?;
-        if self.seen.add(proven.id, now) { Ok(proven.key) } else { Err(Refusal::NotHolder(PROOF_REPLAYED)) }
+        self.verifier().proofs.verify(proof(asked)?, &occasion).map_err(|error| match error {
+            ProofError::Nonce => Refusal::NonceWanted(self.nonce(now)),
+            _ => Refusal::NotHolder(PROOF_INVALID),
+        })
     }
 }
 

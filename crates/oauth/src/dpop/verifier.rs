@@ -86,18 +86,13 @@ impl DpopVerifier {
     }
 
     /// Takes a proof of who may be anybody, where it gives nothing away: this node does not take it a second time.
-    pub(crate) fn remember(&self, proof: &Proven, now: Timestamp) -> Result<(), DpopError> {
+    pub(crate) fn remember_of_anybody(&self, proof: &Proven, now: Timestamp) -> Result<(), DpopError> {
         if self.of_anybody.add(proof.id, now) { Ok(()) } else { Err(ProofError::Replayed.into()) }
     }
 
-    /// The key that was proven, at a resource: this node does not take the proof a second time.
-    pub(crate) fn proven_here(
-        &self,
-        header: &DpopHeader,
-        occasion: &Occasion<'_>,
-    ) -> Result<[u8; 32], DpopError> {
-        let proof = self.proven(header, occasion)?.ok_or(DpopError::Missing)?;
-        if self.seen.add(proof.id, occasion.now) { Ok(proof.key) } else { Err(ProofError::Replayed.into()) }
+    /// Takes a proof at a resource, of who holds the key that the token is bound to: this node does not take it a second time.
+    pub(crate) fn remember_of_holder(&self, proof: &Proven, now: Timestamp) -> Result<(), DpopError> {
+        if self.seen.add(proof.id, now) { Ok(()) } else { Err(ProofError::Replayed.into()) }
     }
 
     /// A nonce for the next proof, if nonces are asked for (RFC 9449 §8.2).

@@ -168,6 +168,19 @@ fn a_proof_is_taken_once_and_there_is_one() {
 }
 
 #[test]
+fn a_proof_of_another_key_is_not_remembered() {
+    let (check, other) = (check(), key("other", SigningAlgorithm::EdDSA));
+    let of_other = proof_of(&other, &json!({}));
+    let shown = Request { proofs: &[&of_other], ..DPOP };
+    for _ in 0..3 {
+        assert_eq!(check.judge(&bound(), &shown), not_holder(OTHER_KEY));
+    }
+    let its_own = caller(Some(Confirmation::Jkt(other.thumbprint_bytes().unwrap())));
+    assert_eq!(check.judge(&its_own, &shown), Ok(()));
+    assert_eq!(check.judge(&its_own, &shown), not_holder(PROOF_REPLAYED));
+}
+
+#[test]
 fn where_nonces_are_wanted_a_proof_has_one_of_the_gateway() {
     let check = check();
     let judge =
