@@ -80,6 +80,7 @@ fn gateway(upstream: &str) -> Result<Gateway, Box<dyn Error>> {
         rng: Arc::new(OsRng),
         proof_lifetime: Lifetime::secs(60),
         nonce_lifetime: Lifetime::secs(60),
+        remembered_proofs: 1_000,
     };
     Ok(Gateway::new(GatewayParts {
         routes: Arc::new(LiveRoutes::new(checked.table)),

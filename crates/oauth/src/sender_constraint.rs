@@ -10,6 +10,7 @@ use sluice_primitives::secret::same_bytes;
 use sluice_primitives::{Clock, Rng, Timestamp};
 use sluice_protocol::ErrorCode;
 use sluice_token::Confirmation;
+use sluice_token::dpop::ProofMemory;
 use thiserror::Error;
 
 use crate::caller::{Caller, PresentedCertificate};
@@ -180,7 +181,7 @@ impl SenderConstraint {
         };
         let Some(proof) = self.dpop.proven(&caller.dpop, &occasion)? else { return Ok(None) };
         if client.is_public() {
-            self.dpop.remember_of_anybody(&proof, now)?;
+            self.dpop.seen().take_of_anybody(&proof, now)?;
         } else {
             self.dpop.spend(&proof, now).await?;
         }
@@ -217,10 +218,15 @@ impl SenderConstraint {
                     return Err(NotHolder::OtherKey);
                 }
                 // Only now: proofs of keys that anybody can make drive out none of those who hold theirs.
-                Ok(self.dpop.remember_of_holder(&proof, occasion.now)?)
+                Ok(self.dpop.seen().take_of_holder(&proof, occasion.now).map_err(DpopError::from)?)
             }
             (TokenScheme::Dpop, None | Some(Confirmation::X5tS256(_))) => Err(NotHolder::NotBound),
         }
+    }
+
+    /// The proofs that were seen at resources.
+    pub fn seen_proofs(&self) -> &ProofMemory {
+        self.dpop.seen().of_holders()
     }
 
     /// A nonce for the next proof, if proofs must have one (RFC 9449 §8.2).

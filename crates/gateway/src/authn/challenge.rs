@@ -22,6 +22,8 @@ const ALGORITHMS: &str = "ES256 EdDSA PS256 ES384 ES512 PS384 PS512";
 
 /// When to come again if too many questions are under way: each takes a fraction of it.
 const SOON: HeaderValue = HeaderValue::from_static("1");
+/// When to come again if no more proofs can be remembered: some are forgotten about as often.
+const LATER: HeaderValue = HeaderValue::from_static("10");
 
 static DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
@@ -54,6 +56,9 @@ pub(crate) fn refuse(admitted: &Admitted) -> Response<Full<Bytes>> {
         }
         Refusal::Busy => {
             headers.insert(RETRY_AFTER, SOON);
+        }
+        Refusal::TooManyProofs => {
+            headers.insert(RETRY_AFTER, LATER);
         }
         Refusal::OtherMethods(allow) => {
             headers.insert(ALLOW, allow.clone());
@@ -115,6 +120,9 @@ fn answer(refusal: &Refusal) -> Answer {
             Some(ErrorCode::UseDpopNonce),
             problem!(UNAUTHORIZED 401, "use_dpop_nonce", "The DPoP proof must carry the nonce of the answer."),
         ),
+        Refusal::TooManyProofs => {
+            problem!(SERVICE_UNAVAILABLE 503, "too_many_proofs", "Too many DPoP proofs were presented lately.")
+        }
         Refusal::InsufficientScope => challenged(
             Some(ErrorCode::InsufficientScope),
             problem!(FORBIDDEN 403, "insufficient_scope", "The access token does not cover what was asked for."),

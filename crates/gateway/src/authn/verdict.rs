@@ -39,6 +39,8 @@ pub enum Refusal {
     NotHolder(&'static str),
     /// A DPoP proof needs this nonce: 401 `use_dpop_nonce` (RFC 9449 §9).
     NonceWanted(String),
+    /// As many DPoP proofs as can be remembered are still good, so that one that was presented before could not be told: 503.
+    TooManyProofs,
     /// The token's scope does not suffice: 403 `insufficient_scope`.
     InsufficientScope,
     /// The route is for another kind of caller: 403.
@@ -64,6 +66,7 @@ impl Refusal {
             Self::WrongAudience => "wrong_audience",
             Self::NotHolder(_) => "not_holder",
             Self::NonceWanted(_) => "nonce_wanted",
+            Self::TooManyProofs => "too_many_proofs",
             Self::InsufficientScope => "insufficient_scope",
             Self::WrongSubjectKind => "wrong_subject_kind",
             Self::TooMany(_) => "too_many",

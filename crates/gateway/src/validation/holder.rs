@@ -41,9 +41,12 @@ pub struct HolderParts {
     pub proof_lifetime: Lifetime,
     /// How long a nonce is good.
     pub nonce_lifetime: Lifetime,
+    /// The most proofs that are remembered at a time, 80 bytes each at worst. While there are so many, no other is taken.
+    pub remembered_proofs: usize,
 }
 
-/// Checks who presents a token. Proofs that were seen are kept in memory, a bounded number of them; nothing is stored.
+/// Checks who presents a token. Proofs that were seen are kept in memory for as long as they are good, a bounded number of them;
+/// nothing is stored.
 pub struct HolderCheck {
     parts: HolderParts,
     verifier: ArcSwap<Verifier>,
@@ -65,13 +68,14 @@ impl HolderCheck {
     /// A check that has seen nothing yet.
     pub fn new(parts: HolderParts) -> Self {
         let verifier = Verifier::new(&parts);
-        Self { seen: verifier.proofs.memory(), verifier: ArcSwap::from_pointee(verifier), parts }
+        let seen = verifier.proofs.memory(parts.remembered_proofs);
+        Self { seen, verifier: ArcSwap::from_pointee(verifier), parts }
     }
 
     /// Whether who presents the token of `caller` so holds the key that it is bound to, if any.
     ///
     /// # Errors
-    /// [`Refusal::NotHolder`] or [`Refusal::NonceWanted`].
+    /// [`Refusal::NotHolder`], [`Refusal::NonceWanted`] or [`Refusal::TooManyProofs`].
     pub fn check(
         &self,
         caller: &Caller,
@@ -92,10 +96,18 @@ impl HolderCheck {
                     return Err(Refusal::NotHolder(OTHER_KEY));
                 }
                 // Only now: proofs of keys that anybody can make drive out none of those who hold theirs.
-                if self.seen.add(proven.id, now) { Ok(()) } else { Err(Refusal::NotHolder(PROOF_REPLAYED)) }
+                self.seen.add(&proven, now).map_err(|error| match error {
+                    ProofError::NoRoom => Refusal::TooManyProofs,
+                    _ => Refusal::NotHolder(PROOF_REPLAYED),
+                })
             }
             (Scheme::Dpop, None | Some(Confirmation::X5tS256(_))) => Err(Refusal::NotHolder(NOT_BOUND)),
         }
+    }
+
+    /// The proofs that were seen.
+    pub fn seen(&self) -> &ProofMemory {
+        &self.seen
     }
 
     /// A nonce for the next proof (RFC 9449 §9).

@@ -23,10 +23,11 @@ pub enum DpopError {
 }
 
 impl DpopError {
-    /// The error value (RFC 9449 §5, §8).
+    /// The error value (RFC 9449 §5, §8). That no proof can be remembered now is nothing that the client can mend.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Proof(ProofError::Nonce) => ErrorCode::UseDpopNonce,
+            Self::Proof(ProofError::NoRoom) => ErrorCode::TemporarilyUnavailable,
             Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
             Self::Store(_) => ErrorCode::ServerError,
             _ => ErrorCode::InvalidDpopProof,

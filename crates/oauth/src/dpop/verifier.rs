@@ -5,14 +5,18 @@ use std::sync::Arc;
 use sluice_crypto::Sealer;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::{Rng, Timestamp};
-use sluice_token::dpop::{self, ALGORITHMS, NonceRule, ProofError, ProofMemory, ProofVerifier};
+use sluice_token::dpop::{self, ALGORITHMS, NonceRule, ProofError, ProofVerifier};
 use sluice_token::dpop::{ProofVerifierParts, Proven};
 
 use super::error::DpopError;
+use super::seen::SeenProofs;
 use crate::caller::DpopHeader;
 use crate::client::SecurityProfile;
 use crate::config::Config;
 use crate::replay::{ReplayKind, ReplayRepository};
+
+/// The most proofs that are remembered at a time, of each kind: some 20 MiB at worst.
+const REMEMBERED: usize = 262_144;
 
 /// For which request a proof must have been made.
 #[derive(Debug, Clone, Copy)]
@@ -34,9 +38,7 @@ pub(crate) struct DpopVerifier {
     config: Arc<Config>,
     proofs: ProofVerifier,
     replay: Arc<dyn ReplayRepository>,
-    seen: ProofMemory,
-    /// Of those who may be anybody: what they send must not drive out the others.
-    of_anybody: ProofMemory,
+    seen: SeenProofs,
 }
 
 impl DpopVerifier {
@@ -49,8 +51,9 @@ impl DpopVerifier {
         let policy = config.policies.dpop;
         let (proof_lifetime, nonce_lifetime) = (policy.proof_lifetime, policy.nonce_lifetime);
         let proofs = ProofVerifier::new(ProofVerifierParts { sealer, rng, proof_lifetime, nonce_lifetime });
-        let (seen, of_anybody) = (proofs.memory(), proofs.memory());
-        Self { config, proofs, replay, seen, of_anybody }
+        let seen =
+            SeenProofs { of_holders: proofs.memory(REMEMBERED), of_anybody: proofs.memory(REMEMBERED) };
+        Self { config, proofs, replay, seen }
     }
 
     /// A proof that holds, to be spent or remembered before anything is given away; none if there is none.
@@ -85,14 +88,9 @@ impl DpopVerifier {
         if first { Ok(()) } else { Err(ProofError::Replayed.into()) }
     }
 
-    /// Takes a proof of who may be anybody, where it gives nothing away: this node does not take it a second time.
-    pub(crate) fn remember_of_anybody(&self, proof: &Proven, now: Timestamp) -> Result<(), DpopError> {
-        if self.of_anybody.add(proof.id, now) { Ok(()) } else { Err(ProofError::Replayed.into()) }
-    }
-
-    /// Takes a proof at a resource, of who holds the key that the token is bound to: this node does not take it a second time.
-    pub(crate) fn remember_of_holder(&self, proof: &Proven, now: Timestamp) -> Result<(), DpopError> {
-        if self.seen.add(proof.id, now) { Ok(()) } else { Err(ProofError::Replayed.into()) }
+    /// Proofs that this node has seen.
+    pub(crate) fn seen(&self) -> &SeenProofs {
+        &self.seen
     }
 
     /// A nonce for the next proof, if nonces are asked for (RFC 9449 §8.2).

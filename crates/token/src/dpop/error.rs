@@ -36,4 +36,7 @@ pub enum ProofError {
     /// The proof was presented before.
     #[error("the DPoP proof was presented before")]
     Replayed,
+    /// As many proofs as can be remembered are still good: it may be presented again in a while.
+    #[error("no more DPoP proofs can be remembered now")]
+    NoRoom,
 }

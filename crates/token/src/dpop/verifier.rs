@@ -20,6 +20,8 @@ use super::target;
 
 /// A proof may always be this far ahead, because clocks differ.
 const AHEAD: Lifetime = Lifetime::secs(15);
+/// What was seen is known for so much longer than it is good.
+const MARGIN: Lifetime = Lifetime::secs(1);
 
 /// What a verifier works with.
 pub struct ProofVerifierParts {
@@ -83,11 +85,11 @@ impl ProofVerifier {
         Self { nonces, lifetime: parts.proof_lifetime }
     }
 
-    /// A memory that keeps proofs for as long as this verifier takes them. A proof that is ahead when it is seen may be
+    /// A memory that keeps so many proofs for as long as this verifier takes them. A proof that is ahead when it is seen may be
     /// presented until it is too old.
-    pub fn memory(&self) -> ProofMemory {
-        let span = self.lifetime.as_duration() + self.ahead().as_duration();
-        ProofMemory::new(span.into())
+    pub fn memory(&self, capacity: usize) -> ProofMemory {
+        let span = self.lifetime.as_duration() + self.ahead().as_duration() + MARGIN.as_duration();
+        ProofMemory::new(span.into(), capacity)
     }
 
     /// Everything but whether the proof was seen before.
@@ -108,7 +110,7 @@ impl ProofVerifier {
         self.check_nonce(&proof, occasion)?;
         self.check_time(&proof, occasion.now)?;
         check_access_token(&proof, occasion.access_token)?;
-        let expires_at = proof.issued_at()? + self.lifetime + Lifetime::secs(1);
+        let expires_at = proof.issued_at()? + self.lifetime + MARGIN;
         Ok(Proven { key: proof.key, id: proof.id(), expires_at })
     }
 

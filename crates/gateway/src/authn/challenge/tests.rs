@@ -55,6 +55,7 @@ async fn every_refusal_has_its_status_its_code_and_is_never_stored() {
         (Refusal::NonceWanted("n".to_owned()), 401, "use_dpop_nonce", 2),
         (Refusal::NotHolder(holder::PROOF_MISSING), 401, "invalid_dpop_proof", 2),
         (Refusal::NotHolder(holder::OTHER_KEY), 401, "invalid_token", 2),
+        (Refusal::TooManyProofs, 503, "too_many_proofs", 0),
         (Refusal::InsufficientScope, 403, "insufficient_scope", 2),
         (Refusal::WrongSubjectKind, 403, "wrong_subject_kind", 0),
         (Refusal::TooMany(Lifetime::secs(3)), 429, "too_many_requests", 0),
@@ -78,6 +79,8 @@ async fn who_uses_another_method_is_told_which_there_are_and_who_comes_in_a_crow
     assert_eq!(other.headers[ALLOW], "GET, HEAD");
     let busy = answered(Refusal::Busy, None, RoutePolicy::default()).await;
     assert_eq!(busy.headers[RETRY_AFTER], "1");
+    let crowded = answered(Refusal::TooManyProofs, Some(Scheme::Dpop), RoutePolicy::default()).await;
+    assert_eq!(crowded.headers[RETRY_AFTER], "10");
     assert!(!busy.headers.contains_key(ALLOW));
 }
 

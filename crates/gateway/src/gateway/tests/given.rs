@@ -20,6 +20,7 @@ use crate::validation::{HolderParts, TokenFault};
 
 pub(super) const NOW: Timestamp = Timestamp::from_secs(1_000);
 pub(super) const JWKS_PATH: &str = "/.well-known/jwks.json";
+pub(super) const REMEMBERED_PROOFS: usize = 2;
 
 /// A gateway, its clock and its countries.
 pub(super) struct GivenGateway {
@@ -126,6 +127,7 @@ impl GivenGateway {
                 rng: Arc::new(OsRng),
                 proof_lifetime: sluice_primitives::Lifetime::secs(60),
                 nonce_lifetime: sluice_primitives::Lifetime::secs(60),
+                remembered_proofs: REMEMBERED_PROOFS,
             })),
             limits: Arc::new(RateLimits::new(clock.clone())),
             country: country.clone(),

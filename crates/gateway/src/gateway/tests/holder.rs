@@ -10,7 +10,7 @@ use serde_json::json;
 use sluice_crypto::digest::sha256;
 use sluice_crypto::jwk::Jwk;
 
-use super::given::{Ask, GivenGateway, NOW, caller, refusal};
+use super::given::{Ask, GivenGateway, NOW, REMEMBERED_PROOFS, caller, refusal};
 use super::*;
 
 /// A client with a key.
@@ -99,6 +99,22 @@ async fn a_nonce_that_is_wanted_is_given_and_then_taken() {
     assert!(challenges(&first)[0].contains("error=\"use_dpop_nonce\""));
     let nonce = first.headers()["dpop-nonce"].to_str().unwrap();
     assert_eq!(caller(&gateway.judge(&client.ask("bound", Some(nonce))).await).subject(), Some("alice"));
+}
+
+#[tokio::test]
+async fn who_comes_when_no_more_proofs_can_be_remembered_is_told_to_come_again() {
+    let client = Client::new();
+    let gateway = GivenGateway::bound(RoutePolicy::default(), client.thumbprint());
+    let ask = |number: usize| client.ask("bound", Some(&number.to_string()));
+    for number in 0..REMEMBERED_PROOFS {
+        assert_eq!(caller(&gateway.judge(&ask(number)).await).subject(), Some("alice"));
+    }
+    let turned_away = gateway.judge(&ask(REMEMBERED_PROOFS)).await;
+    assert_eq!(refusal(&turned_away), Refusal::TooManyProofs);
+    assert_eq!(gateway.gateway.refuse(&turned_away).status(), 503);
+    let replayed = gateway.judge(&ask(0)).await;
+    assert_eq!(refusal(&replayed), Refusal::NotHolder("dpop_proof_replayed"));
+    assert_eq!(caller(&gateway.judge(&Ask::to("/orders").bearer("alice")).await).subject(), Some("alice"));
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use super::*;
 use crate::validation::fake::{NETWORK, START, changed, claims, key, sealer};
 
 const TOKEN: &str = "a.token";
+const REMEMBERED: u32 = 10;
 
 fn check() -> HolderCheck {
     check_with(Arc::new(ArcSwap::from_pointee(sealer())))
@@ -25,6 +26,7 @@ fn check_with(sealer: Arc<ArcSwap<Sealer>>) -> HolderCheck {
         rng: Arc::new(OsRng),
         proof_lifetime: Lifetime::secs(60),
         nonce_lifetime: Lifetime::minutes(5),
+        remembered_proofs: REMEMBERED as usize,
     })
 }
 
@@ -76,6 +78,10 @@ const DPOP: Request<'static> = Request { scheme: Scheme::Dpop, ..BEARER };
 
 impl HolderCheck {
     fn judge(&self, caller: &Caller, request: &Request<'_>) -> Result<(), Refusal> {
+        self.judge_at(caller, request, START)
+    }
+
+    fn judge_at(&self, caller: &Caller, request: &Request<'_>, now: Timestamp) -> Result<(), Refusal> {
         let mut headers = HeaderMap::new();
         for proof in request.proofs {
             headers.append("dpop", HeaderValue::from_str(proof).unwrap());
@@ -93,7 +99,7 @@ impl HolderCheck {
         };
         let policy = RoutePolicy { dpop_nonce: request.nonce, ..RoutePolicy::default() };
         let presented = Presented { token: TOKEN, scheme: request.scheme };
-        self.check(caller, &presented, &asked, (&policy, START))
+        self.check(caller, &presented, &asked, (&policy, now))
     }
 }
 
@@ -175,9 +181,34 @@ fn a_proof_of_another_key_is_not_remembered() {
     for _ in 0..3 {
         assert_eq!(check.judge(&bound(), &shown), not_holder(OTHER_KEY));
     }
+    assert_eq!(check.seen().remembered(), 0);
     let its_own = caller(Some(Confirmation::Jkt(other.thumbprint_bytes().unwrap())));
     assert_eq!(check.judge(&its_own, &shown), Ok(()));
     assert_eq!(check.judge(&its_own, &shown), not_holder(PROOF_REPLAYED));
+}
+
+#[test]
+fn a_proof_that_finds_no_room_is_refused_and_none_that_is_good_is_forgotten_for_it() {
+    let check = check();
+    let judge = |number: u32, made: u32, now: u32| {
+        let iat = START.as_secs() + i64::from(made);
+        let proof = proof(&json!({ "jti": number.to_string(), "iat": iat }));
+        let request = Request { proofs: &[&proof], ..DPOP };
+        check.judge_at(&bound(), &request, START + Lifetime::secs(now))
+    };
+    for number in 0..REMEMBERED {
+        assert_eq!(judge(number, 0, 0), Ok(()));
+    }
+    for now in [0, 30, 60] {
+        assert_eq!(judge(REMEMBERED, now, now), Err(Refusal::TooManyProofs), "{now}");
+        for number in 0..REMEMBERED {
+            assert_eq!(judge(number, 0, now), not_holder(PROOF_REPLAYED), "{number} after {now} s");
+        }
+    }
+    assert_eq!(check.seen().turned_away(), 3);
+    assert_eq!(judge(0, 0, 90), not_holder(PROOF_INVALID), "it is too old");
+    assert_eq!(judge(REMEMBERED, 90, 90), Ok(()), "those that were seen are, too");
+    assert_eq!(check.seen().remembered(), 1);
 }
 
 #[test]

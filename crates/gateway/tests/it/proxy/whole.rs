@@ -52,6 +52,7 @@ fn gateway(routes: Arc<LiveRoutes>) -> Gateway {
         rng: Arc::new(OsRng),
         proof_lifetime: Lifetime::secs(60),
         nonce_lifetime: Lifetime::secs(60),
+        remembered_proofs: 1_000,
     };
     Gateway::new(GatewayParts {
         routes,

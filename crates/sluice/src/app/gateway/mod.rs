@@ -52,6 +52,8 @@ const ISSUER_CONNECTIONS: usize = 64;
 /// How old a DPoP proof may be, and how long a nonce is good (RFC 9449 §11.1, §8).
 const PROOF_LIFETIME: Lifetime = Lifetime::minutes(5);
 const NONCE_LIFETIME: Lifetime = Lifetime::minutes(5);
+/// The most proofs that are remembered at a time: 40 MiB at worst.
+const REMEMBERED_PROOFS: usize = 524_288;
 
 /// What a gateway is started with.
 pub(crate) struct GatewayStart<'a> {
@@ -91,6 +93,7 @@ impl RunningGateway {
         let (observer, access_log) = start.observer()?;
         let gateway = Arc::new(Gateway::new(GatewayParts { observer: Arc::new(observer), ..parts.gateway }));
         numbers::show(start.metrics, &file, &parts.validation);
+        numbers::show_proofs(start.metrics, &parts.holder);
         let follower = Follower {
             file: Arc::clone(&file),
             validation: parts.validation,
@@ -132,6 +135,7 @@ impl RunningGateway {
 struct Made {
     gateway: GatewayParts,
     validation: Arc<Validation>,
+    holder: Arc<HolderCheck>,
     limits: Arc<RateLimits>,
     country: Arc<CountryLookup>,
 }
@@ -158,23 +162,24 @@ impl GatewayStart<'_> {
             country.load(path)?;
         }
         let limits = Arc::new(RateLimits::new(Arc::clone(clock)));
-        let holder = HolderCheck::new(HolderParts {
+        let holder = Arc::new(HolderCheck::new(HolderParts {
             sealer: Arc::clone(&self.nonces),
             rng: Arc::clone(rng),
             proof_lifetime: PROOF_LIFETIME,
             nonce_lifetime: NONCE_LIFETIME,
-        });
+            remembered_proofs: REMEMBERED_PROOFS,
+        }));
         let gateway = GatewayParts {
             routes: Arc::clone(file.routes()),
             validation: Arc::clone(&validation) as _,
-            holder: Arc::new(holder),
+            holder: Arc::clone(&holder),
             limits: Arc::clone(&limits),
             country: Arc::clone(&country),
             phantom: Some(phantom(&self.settings.phantom, rng)?),
             observer: Arc::new(sluice_gateway::observer::Silent),
             clock: Arc::clone(clock),
         };
-        Ok(Made { gateway, validation, limits, country })
+        Ok(Made { gateway, validation, holder, limits, country })
     }
 
     fn observer(&self) -> Result<(GatewayObserver, Option<AccessLogGuard>), StartError> {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use sluice_gateway::route::RoutesFile;
-use sluice_gateway::validation::{Validation, VerdictCache};
+use sluice_gateway::validation::{HolderCheck, Validation, VerdictCache};
 use sluice_token::{FeedFollower, RevocationSet};
 
 use crate::observability::Metrics;
-use crate::observability::metrics::CacheReaders;
+use crate::observability::metrics::{CacheReaders, ProofReaders};
 
 /// Shows the cache of verdicts, the questions to other issuers, and how the routes file stands.
 pub(super) fn show(metrics: &Metrics, file: &Arc<RoutesFile>, validation: &Arc<Validation>) {
@@ -40,6 +40,16 @@ pub(super) fn show(metrics: &Metrics, file: &Arc<RoutesFile>, validation: &Arc<V
         "Whether what is in the routes file is in force: 1, or 0 while it has mistakes",
         move || if current.state().error.is_none() { 1.0 } else { 0.0 },
     );
+}
+
+/// Shows how many DPoP proofs are remembered, and for how many there was no room.
+pub(super) fn show_proofs(metrics: &Metrics, holder: &Arc<HolderCheck>) {
+    let (seen, turned_away) = (Arc::clone(holder), Arc::clone(holder));
+    let readers = ProofReaders {
+        remembered: Box::new(move || u64::try_from(seen.seen().remembered()).unwrap_or(u64::MAX)),
+        turned_away_total: Box::new(move || turned_away.seen().turned_away()),
+    };
+    metrics.register_proofs("gateway", readers);
 }
 
 fn seconds(whole: i64) -> f64 {

@@ -24,6 +24,13 @@ impl Node {
             misses_total: directory(|clients| clients.lookups().1),
         };
         metrics.register_cache("clients", readers);
+        let (seen, turned_away) =
+            (Arc::clone(&self.services.constraint), Arc::clone(&self.services.constraint));
+        let readers = metrics::ProofReaders {
+            remembered: Box::new(move || u64::try_from(seen.seen_proofs().remembered()).unwrap_or(u64::MAX)),
+            turned_away_total: Box::new(move || turned_away.seen_proofs().turned_away()),
+        };
+        metrics.register_proofs("userinfo", readers);
         let set = Arc::clone(&self.services.revocations);
         metrics.register_gauge_fn(
             "sluice_revocation_markers",

@@ -58,6 +58,12 @@ pub(crate) struct CacheReaders {
     pub(crate) misses_total: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
+/// How much of the memory of DPoP proofs is used, read when asked for.
+pub(crate) struct ProofReaders {
+    pub(crate) remembered: Box<dyn Fn() -> u64 + Send + Sync>,
+    pub(crate) turned_away_total: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
 impl Metrics {
     /// A registry with the HTTP, process and build metrics in it.
     pub(crate) fn new(build: Build) -> Self {
@@ -144,6 +150,24 @@ impl Metrics {
         let lookups = "Lookups in a cache";
         self.register_counter("sluice_cache_hits_total", lookups, label(), readers.hits_total);
         self.register_counter("sluice_cache_misses_total", lookups, label(), readers.misses_total);
+    }
+
+    /// The memory of the DPoP proofs that were seen by one who takes them.
+    pub(crate) fn register_proofs(&self, taker: &'static str, readers: ProofReaders) {
+        let label = || vec![("taker", taker.to_owned())];
+        let remembered = readers.remembered;
+        self.register_gauge(
+            "sluice_dpop_proofs_remembered",
+            "DPoP proofs that were seen and are still good",
+            label(),
+            move || approximate(remembered()),
+        );
+        self.register_counter(
+            "sluice_dpop_proofs_turned_away_total",
+            "DPoP proofs that were refused because no more could be remembered",
+            label(),
+            readers.turned_away_total,
+        );
     }
 
     /// The pool that slow hashes run in.

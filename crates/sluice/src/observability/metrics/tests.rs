@@ -14,6 +14,10 @@ fn metrics_with_everything() -> Metrics {
     let readers =
         CacheReaders { entries: Box::new(|| 3), hits_total: Box::new(|| 20), misses_total: Box::new(|| 1) };
     metrics.register_cache("client", readers);
+    for taker in ["gateway", "userinfo"] {
+        let readers = ProofReaders { remembered: Box::new(|| 7), turned_away_total: Box::new(|| 2) };
+        metrics.register_proofs(taker, readers);
+    }
     metrics.register_flow_step("begun", || 2);
     metrics.register_flow_step("code_issued", || 1);
     metrics.register_gauge_fn("sluice_revocation_feed_age_seconds", "How old", || 0.25);
@@ -53,6 +57,8 @@ fn every_family_is_there_once_under_its_name() {
         "sluice_cache_entries gauge",
         "sluice_cache_hits counter",
         "sluice_cache_misses counter",
+        "sluice_dpop_proofs_remembered gauge",
+        "sluice_dpop_proofs_turned_away counter",
         "sluice_flows counter",
         "sluice_hash_pool_busy_threads gauge",
         "sluice_hash_pool_held_bytes gauge",
