@@ -79,6 +79,7 @@ fn gateway(upstream: &str) -> Result<Gateway, Box<dyn Error>> {
         sealer: Arc::new(ArcSwap::from_pointee(sealer)),
         rng: Arc::new(OsRng),
         proof_lifetime: Lifetime::secs(60),
+        proof_ahead: Lifetime::secs(15),
         nonce_lifetime: Lifetime::secs(60),
         remembered_proofs: 1_000,
     };

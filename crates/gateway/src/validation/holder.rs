@@ -39,6 +39,8 @@ pub struct HolderParts {
     pub rng: Arc<dyn Rng>,
     /// How old a proof may be.
     pub proof_lifetime: Lifetime,
+    /// How far ahead it may be, because clocks differ.
+    pub proof_ahead: Lifetime,
     /// How long a nonce is good.
     pub nonce_lifetime: Lifetime,
     /// The most proofs that are remembered at a time, 80 bytes each at worst. While there are so many, no other is taken.
@@ -155,6 +157,7 @@ impl Verifier {
             sealer: Arc::clone(&sealer),
             rng: Arc::clone(&parts.rng),
             proof_lifetime: parts.proof_lifetime,
+            proof_ahead: parts.proof_ahead,
             nonce_lifetime: parts.nonce_lifetime,
         });
         Self { proofs, sealer }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_crypto::Sealer;
 use sluice_crypto::jwk::SigningAlgorithm;
-use sluice_primitives::{Rng, Timestamp};
+use sluice_primitives::{Lifetime, Rng, Timestamp};
 use sluice_token::dpop::{self, ALGORITHMS, NonceRule, ProofError, ProofVerifier};
 use sluice_token::dpop::{ProofVerifierParts, Proven};
 
@@ -15,6 +15,8 @@ use crate::client::SecurityProfile;
 use crate::config::Config;
 use crate::replay::{ReplayKind, ReplayRepository};
 
+/// A proof may always be this far ahead, because clocks differ.
+const AHEAD: Lifetime = Lifetime::secs(15);
 /// The most proofs that are remembered at a time, of each kind: some 20 MiB at worst.
 const REMEMBERED: usize = 262_144;
 
@@ -50,7 +52,9 @@ impl DpopVerifier {
     ) -> Self {
         let policy = config.policies.dpop;
         let (proof_lifetime, nonce_lifetime) = (policy.proof_lifetime, policy.nonce_lifetime);
-        let proofs = ProofVerifier::new(ProofVerifierParts { sealer, rng, proof_lifetime, nonce_lifetime });
+        let proof_ahead = proof_lifetime.max(AHEAD);
+        let parts = ProofVerifierParts { sealer, rng, proof_lifetime, proof_ahead, nonce_lifetime };
+        let proofs = ProofVerifier::new(parts);
         let seen =
             SeenProofs { of_holders: proofs.memory(REMEMBERED), of_anybody: proofs.memory(REMEMBERED) };
         Self { config, proofs, replay, seen }

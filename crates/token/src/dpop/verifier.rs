@@ -18,8 +18,6 @@ use super::nonce::Nonces;
 use super::proof::Proof;
 use super::target;
 
-/// A proof may always be this far ahead, because clocks differ.
-const AHEAD: Lifetime = Lifetime::secs(15);
 /// What was seen is known for so much longer than it is good.
 const MARGIN: Lifetime = Lifetime::secs(1);
 
@@ -31,6 +29,8 @@ pub struct ProofVerifierParts {
     pub rng: Arc<dyn Rng>,
     /// How old a proof may be.
     pub proof_lifetime: Lifetime,
+    /// How far ahead it may be, because clocks differ.
+    pub proof_ahead: Lifetime,
     /// How long a nonce is good.
     pub nonce_lifetime: Lifetime,
 }
@@ -76,19 +76,20 @@ pub struct Proven {
 pub struct ProofVerifier {
     nonces: Nonces,
     lifetime: Lifetime,
+    ahead: Lifetime,
 }
 
 impl ProofVerifier {
     /// A verifier.
     pub fn new(parts: ProofVerifierParts) -> Self {
         let nonces = Nonces { sealer: parts.sealer, rng: parts.rng, lifetime: parts.nonce_lifetime };
-        Self { nonces, lifetime: parts.proof_lifetime }
+        Self { nonces, lifetime: parts.proof_lifetime, ahead: parts.proof_ahead }
     }
 
     /// A memory that keeps so many proofs for as long as this verifier takes them. A proof that is ahead when it is seen may be
     /// presented until it is too old.
     pub fn memory(&self, capacity: usize) -> ProofMemory {
-        let span = self.lifetime.as_duration() + self.ahead().as_duration() + MARGIN.as_duration();
+        let span = self.lifetime.as_duration() + self.ahead.as_duration() + MARGIN.as_duration();
         ProofMemory::new(span.into(), capacity)
     }
 
@@ -130,14 +131,10 @@ impl ProofVerifier {
 
     fn check_time(&self, proof: &Proof, now: Timestamp) -> Result<(), ProofError> {
         let issued_at = proof.issued_at()?;
-        if now > issued_at + self.lifetime || issued_at > now + self.ahead() {
+        if now > issued_at + self.lifetime || issued_at > now + self.ahead {
             return Err(ProofError::NotNow);
         }
-        proof.check_own_time(now, self.ahead())
-    }
-
-    fn ahead(&self) -> Lifetime {
-        self.lifetime.max(AHEAD)
+        proof.check_own_time(now, self.ahead)
     }
 }
 

@@ -126,6 +126,7 @@ impl GivenGateway {
                 sealer: Arc::new(arc_swap::ArcSwap::from_pointee(sealer)),
                 rng: Arc::new(OsRng),
                 proof_lifetime: sluice_primitives::Lifetime::secs(60),
+                proof_ahead: sluice_primitives::Lifetime::secs(15),
                 nonce_lifetime: sluice_primitives::Lifetime::secs(60),
                 remembered_proofs: REMEMBERED_PROOFS,
             })),

@@ -25,6 +25,7 @@ fn check_with(sealer: Arc<ArcSwap<Sealer>>) -> HolderCheck {
         sealer,
         rng: Arc::new(OsRng),
         proof_lifetime: Lifetime::secs(60),
+        proof_ahead: Lifetime::secs(15),
         nonce_lifetime: Lifetime::minutes(5),
         remembered_proofs: REMEMBERED as usize,
     })
@@ -137,7 +138,7 @@ fn a_proof_is_for_one_request_and_one_time() {
         json!({}),
         json!({ "htu": "https://api.example:443/orders?page=3#x" }),
         json!({ "iat": START.as_secs() - 60 }),
-        json!({ "iat": START.as_secs() + 60 }),
+        json!({ "iat": START.as_secs() + 15 }),
         json!({ "nonce": "of another server" }),
     ] {
         assert_eq!(judge(&proof(&good)), Ok(()), "{good}");
@@ -148,7 +149,7 @@ fn a_proof_is_for_one_request_and_one_time() {
         json!({ "htu": "http://api.example/orders" }),
         json!({ "htu": "https://other.example/orders" }),
         json!({ "iat": START.as_secs() - 61 }),
-        json!({ "iat": START.as_secs() + 61 }),
+        json!({ "iat": START.as_secs() + 16 }),
         json!({ "ath": URL_SAFE_NO_PAD.encode(sha256(b"another token")) }),
         json!({ "ath": null }),
         json!({ "jti": null }),

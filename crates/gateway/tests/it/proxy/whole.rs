@@ -51,6 +51,7 @@ fn gateway(routes: Arc<LiveRoutes>) -> Gateway {
         sealer: Arc::new(ArcSwap::from_pointee(sealer)),
         rng: Arc::new(OsRng),
         proof_lifetime: Lifetime::secs(60),
+        proof_ahead: Lifetime::secs(15),
         nonce_lifetime: Lifetime::secs(60),
         remembered_proofs: 1_000,
     };
