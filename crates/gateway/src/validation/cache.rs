@@ -26,8 +26,8 @@ pub(super) struct Verified {
 }
 
 /// Tokens whose signature was right. Key: SHA-256 of the whole token. Bound: so many entries as are configured. Staleness:
-/// until the token ends, or the keys of its issuer change. Nobody empties it: whether a token was revoked or has expired is
-/// asked each time, so a late answer undoes nothing.
+/// until the token ends, or the keys of its issuer change or are too old. Nobody empties it: whether a token was revoked or has
+/// expired is asked each time, so a late answer undoes nothing.
 pub struct VerdictCache {
     tokens: Cache<TokenDigest, Verified>,
     hits: AtomicU64,

@@ -193,7 +193,8 @@ impl Validation {
         }
     }
 
-    /// The outcome for a token that was verified before, if its issuer counts here and has the same keys still.
+    /// The outcome for a token that was verified before, if its issuer counts here and has the same keys still. Those of another issuer
+    /// are asked for as if the token were new: who is presented the same tokens again and again hears of removed keys, too.
     fn recall(
         &self,
         known: Verified,
@@ -209,7 +210,7 @@ impl Validation {
             return Some(local.still_holds(known.caller, question));
         }
         let issuer = foreign.iter().find(|issuer| issuer.number == known.issuer)?;
-        if issuer.jwt.as_ref()?.generation() != known.generation {
+        if !issuer.jwt.as_ref()?.still_has(known.generation, question.now) {
             return None;
         }
         self.cache.count_hit();

@@ -55,6 +55,20 @@ pub(super) struct KeySet {
     good_until: Timestamp,
 }
 
+impl Known {
+    /// Whether the issuer was asked a moment ago. A time that is yet to come is one of before the clock was set back.
+    fn was_asked_for_lately(&self, now: Timestamp) -> bool {
+        self.tried_at.is_some_and(|tried_at| (tried_at..tried_at + PAUSE).contains(&now))
+    }
+}
+
+impl KeySet {
+    /// Whether it is too early to ask for them again.
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        (self.fetched_at..self.renew_at).contains(&now)
+    }
+}
+
 /// What to do for a token.
 pub(super) enum Next {
     /// Use these keys.
@@ -76,9 +90,14 @@ impl RemoteKeys {
         Arc::new(Self { name, source, keep: keep.into(), clock, known, flights })
     }
 
-    /// Another number whenever the keys have changed.
-    pub(super) fn generation(&self) -> u64 {
-        self.known.load().generation
+    /// Whether what was verified with the keys of this generation counts at `now` without another look at it. The issuer is asked as
+    /// for a token that is new; while the keys are fresh, and while it was asked in vain a moment ago, nothing is locked.
+    pub(super) fn still_has(self: &Arc<Self>, generation: u64, now: Timestamp) -> bool {
+        let known = self.known.load();
+        if known.keys.as_ref().is_some_and(|set| set.is_fresh(now)) {
+            return known.generation == generation;
+        }
+        matches!(self.next(now), Next::Use(known) if known.generation == generation)
     }
 
     /// The keys for a token at `now`.
@@ -90,7 +109,7 @@ impl RemoteKeys {
         if self.is_too_old(set, now) {
             return self.ask(now).map_or(Next::Unreachable, Next::Wait);
         }
-        if now < set.renew_at && now >= set.fetched_at {
+        if set.is_fresh(now) || known.was_asked_for_lately(now) {
             return Next::Use(Arc::clone(&known));
         }
         match self.ask(now) {
@@ -109,9 +128,7 @@ impl RemoteKeys {
     /// Asks the issuer, unless it is being asked; `None` if it was a moment ago.
     pub(super) fn ask(self: &Arc<Self>, now: Timestamp) -> Option<Flight<()>> {
         self.flights.join((), || {
-            let tried_at = self.known.load().tried_at;
-            // A time that is yet to come is one of before the clock was set back.
-            if tried_at.is_some_and(|tried_at| (tried_at..tried_at + PAUSE).contains(&now)) {
+            if self.known.load().was_asked_for_lately(now) {
                 return None;
             }
             let keys = Arc::clone(self);

@@ -69,9 +69,10 @@ impl JwtIssuer {
         }
     }
 
-    /// Another number whenever the keys have changed.
-    pub(super) fn generation(&self) -> u64 {
-        self.keys.generation()
+    /// Whether what was verified with the keys of this generation counts without another look at it: they have neither changed nor
+    /// become too old.
+    pub(super) fn still_has(&self, generation: u64, now: Timestamp) -> bool {
+        self.keys.still_has(generation, now)
     }
 
     /// What a token says, if it holds.

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,18 @@ use crate::validation::fake::{CLIENT, FakeIssuer, Mood, START, World, changed, k
 use crate::validation::{IssuerConfig, JwtConfig, KeySource, TokenFault};
 
 const ONE: &[&str] = &["one"];
+
+/// An issuer whose old keys serve for two hours.
+async fn issuer_kept_for_two_hours() -> (Arc<FakeIssuer>, World) {
+    let issuer = FakeIssuer::start().await;
+    let jwt = JwtConfig {
+        keep_keys: Duration::from_hours(2),
+        timeout: Duration::from_millis(300),
+        ..JwtConfig::default()
+    };
+    let world = World::new(&[IssuerConfig { jwt: Some(jwt), ..issuer.of_jwts("one") }]);
+    (issuer, world)
+}
 
 #[tokio::test]
 async fn a_token_is_verified_with_keys_that_were_discovered() {
@@ -162,13 +175,7 @@ async fn keys_are_renewed_before_they_are_too_old_while_requests_go_on() {
 
 #[tokio::test]
 async fn old_keys_serve_while_their_issuer_is_out_of_reach_but_not_for_ever() {
-    let issuer = FakeIssuer::start().await;
-    let jwt = JwtConfig {
-        keep_keys: Duration::from_hours(2),
-        timeout: Duration::from_millis(300),
-        ..JwtConfig::default()
-    };
-    let world = World::new(&[IssuerConfig { jwt: Some(jwt), ..issuer.of_jwts("one") }]);
+    let (issuer, world) = issuer_kept_for_two_hours().await;
     let token = |sub: &str| issuer.token(&json!({ "sub": sub, "exp": 2_000_000_000 }));
     assert!(world.validate(ONE, &token("0")).await.is_ok());
     *issuer.mood.lock() = Mood::Broken;
@@ -214,4 +221,54 @@ async fn keys_that_come_again_unchanged_spare_verifications_as_before() {
     assert!(world.at_once(ONE, &token).unwrap().is_ok());
     let cache = world.validation.cache();
     assert_eq!((cache.hits(), cache.misses()), (1, 2));
+}
+
+#[tokio::test]
+async fn a_token_that_is_remembered_does_not_outlive_the_keys_of_an_issuer_that_is_out_of_reach() {
+    let (issuer, world) = issuer_kept_for_two_hours().await;
+    let token = issuer.token(&json!({ "exp": 2_000_000_000 }));
+    assert!(world.validate(ONE, &token).await.is_ok());
+    *issuer.mood.lock() = Mood::Broken;
+    world.clock.advance(Lifetime::minutes(30));
+    assert!(world.validate(ONE, &token).await.is_ok(), "after one attempt");
+    assert!(world.at_once(ONE, &token).unwrap().is_ok(), "nobody waits any more");
+    world.clock.advance(Lifetime::minutes(90));
+    assert_eq!(world.validate(ONE, &token).await, Err(TokenFault::Unreachable));
+    assert_eq!(world.at_once(ONE, &token), Some(Err(TokenFault::Unreachable)));
+    *issuer.mood.lock() = Mood::Well;
+    world.clock.advance(Lifetime::secs(10));
+    assert!(world.validate(ONE, &token).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_token_that_is_remembered_does_not_outlive_its_key() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_jwts("one")]);
+    let token = issuer.token(&json!({}));
+    assert!(world.validate(ONE, &token).await.is_ok());
+    *issuer.keys.lock() = vec![key("two", SigningAlgorithm::ES256)];
+    world.clock.advance(Lifetime::secs(449));
+    assert!(world.at_once(ONE, &token).unwrap().is_ok(), "the keys are fresh");
+    assert_eq!(issuer.keys_asked(), 1);
+    world.clock.advance(Lifetime::secs(151));
+    assert_eq!(world.validate(ONE, &token).await, Err(TokenFault::NotAuthentic));
+    assert_eq!(issuer.keys_asked(), 2);
+}
+
+#[tokio::test]
+async fn a_token_that_is_remembered_has_the_keys_of_its_issuer_renewed_while_it_goes_on() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_jwts("one")]);
+    let token = issuer.token(&json!({}));
+    assert!(world.validate(ONE, &token).await.is_ok());
+    *issuer.keys.lock() = vec![key("two", SigningAlgorithm::ES256)];
+    world.clock.advance(Lifetime::secs(450));
+    assert!(world.at_once(ONE, &token).unwrap().is_ok(), "nobody waits for that");
+    let refused = async {
+        while world.validate(ONE, &token).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), refused).await.unwrap();
+    assert_eq!(issuer.keys_asked(), 2);
 }
