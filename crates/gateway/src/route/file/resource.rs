@@ -16,7 +16,7 @@ pub(super) fn read(mut section: Section<'_>, sources: &TokenSources) -> Option<R
         section.mistake("identifier", "is missing");
     }
     let identifier = section.parse("identifier", identifier);
-    let servers = section.list("authorization_servers", value::authority);
+    let servers = section.list("authorization_servers", authorization_server);
     let scopes = section.list("scopes_supported", value::scope);
     let name = section.parse("name", value::text);
     let documentation = section.parse("documentation", |text| Url::parse(text).map_err(|_| "must be a URL"));
@@ -24,8 +24,6 @@ pub(super) fn read(mut section: Section<'_>, sources: &TokenSources) -> Option<R
     let (identifier, url) = identifier?;
     let mut document = Map::from_iter([("resource".to_owned(), Value::from(identifier.as_str()))]);
     let methods: &[&str] = if sources.authorization { &["header"] } else { &[] };
-    let servers: Vec<String> =
-        servers.iter().map(|url| url.as_str().trim_end_matches('/').to_owned()).collect();
     let mut tell = |key: &str, value: Value| document.insert(key.to_owned(), value);
     tell("bearer_methods_supported", methods.into());
     if !servers.is_empty() {
@@ -43,6 +41,11 @@ pub(super) fn read(mut section: Section<'_>, sources: &TokenSources) -> Option<R
     let metadata_path = format!("{WELL_KNOWN}{}", url.path().trim_end_matches('/'));
     let metadata_url = format!("{}{metadata_path}", url.origin().ascii_serialization());
     Some(Resource { identifier, metadata_url, metadata_path, metadata: Value::Object(document).to_string() })
+}
+
+/// The identifier of an issuer (RFC 8414 §2), as it is written: clients compare it as a text.
+fn authorization_server(text: &str) -> Result<String, &'static str> {
+    value::authority(text).map(|_| text.to_owned())
 }
 
 /// An https URL (RFC 9728 §1.2), as it is written: it is compared as a text.

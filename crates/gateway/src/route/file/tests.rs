@@ -118,6 +118,22 @@ fn the_metadata_of_a_resource_is_where_the_standard_says() {
 }
 
 #[test]
+fn the_metadata_of_a_resource_name_authorization_servers_as_they_are_written() {
+    let servers = [
+        "https://a.example",
+        "https://b.example/",
+        "https://C.example:443/realms/x/",
+        "http://localhost:4444/",
+    ];
+    let listed = serde_json::to_string(&servers).unwrap();
+    let resource = format!("{{identifier: https://h/a, authorization_servers: {listed}}}");
+    let table = route(&format!(", resource: {resource}"));
+    let metadata = &table.routes()[0].policy.resource.as_ref().unwrap().metadata;
+    let document: serde_json::Value = serde_json::from_str(metadata).unwrap();
+    assert_eq!(document["authorization_servers"], serde_json::json!(servers));
+}
+
+#[test]
 fn jwts_of_an_issuer_count_unless_it_is_only_asked() {
     let issuer = |rest: &str| table(&format!("issuers: {{other: {{{rest}}}}}")).settings().issuers[0].clone();
     let asked = "introspection: {endpoint: 'http://127.0.0.1/i'}";
