@@ -171,7 +171,7 @@ mod tests {
     #[async_trait::async_trait]
     impl Health for Pages {
         async fn ready(&self) -> Ready {
-            Ready::Yes
+            Ready::Yes { feed_age: None }
         }
     }
 

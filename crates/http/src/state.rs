@@ -19,6 +19,7 @@ use sluice_oauth::revocation::RevocationService;
 use sluice_oauth::sender_constraint::SenderConstraint;
 use sluice_oauth::trust::TrustService;
 use sluice_oauth::userinfo::UserinfoService;
+use sluice_primitives::Lifetime;
 
 use crate::admin::client_texts::ClientTexts;
 use crate::cookies::CookiePolicy;
@@ -30,7 +31,10 @@ use crate::ui::UiState;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ready {
     /// It can.
-    Yes,
+    Yes {
+        /// How old its knowledge of revocations is: told by a process that is a gateway and nothing else.
+        feed_age: Option<Lifetime>,
+    },
     /// It cannot, and why: by component.
     No(Vec<(&'static str, String)>),
 }

@@ -17,7 +17,10 @@ pub(crate) async fn alive() -> Response {
 /// `GET /health/ready`: the process can serve.
 pub(crate) async fn ready(health: Arc<dyn Health>) -> Response {
     match health.ready().await {
-        Ready::Yes => Json(json!({"status": "ok"})).into_response(),
+        Ready::Yes { feed_age: None } => Json(json!({"status": "ok"})).into_response(),
+        Ready::Yes { feed_age: Some(age) } => {
+            Json(json!({"status": "ok", "feed_age_ms": age.as_millis()})).into_response()
+        }
         Ready::No(reasons) => {
             let errors: Map<String, Value> = reasons
                 .into_iter()
@@ -31,4 +34,39 @@ pub(crate) async fn ready(health: Arc<dyn Health>) -> Response {
 /// `GET /version`.
 pub(crate) fn version(version: &'static str) -> std::future::Ready<Response> {
     std::future::ready(Json(json!({"version": version})).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use http_body_util::BodyExt;
+    use sluice_primitives::Lifetime;
+
+    use super::*;
+
+    struct Says(Ready);
+
+    #[async_trait]
+    impl Health for Says {
+        async fn ready(&self) -> Ready {
+            self.0.clone()
+        }
+    }
+
+    async fn answered(says: Ready) -> (StatusCode, Value) {
+        let response = ready(Arc::new(Says(says))).await;
+        let status = response.status();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&body).unwrap())
+    }
+
+    #[tokio::test]
+    async fn who_is_ready_says_ok_and_a_gateway_how_old_its_knowledge_is() {
+        let server = answered(Ready::Yes { feed_age: None }).await;
+        assert_eq!(server, (StatusCode::OK, json!({"status": "ok"})));
+        let gateway = answered(Ready::Yes { feed_age: Some(Lifetime::millis(1_234)) }).await;
+        assert_eq!(gateway, (StatusCode::OK, json!({"status": "ok", "feed_age_ms": 1234})));
+        let neither = answered(Ready::No(vec![("feed", "old".to_owned())])).await;
+        assert_eq!(neither, (StatusCode::SERVICE_UNAVAILABLE, json!({"errors": {"feed": "old"}})));
+    }
 }

@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct NodeHealth {
     pub(crate) stores: Stores,
     pub(crate) follower: Arc<FeedFollower>,
+    /// Whether it says how old its knowledge of revocations is while it is well: a gateway does.
+    pub(crate) tells_feed_age: bool,
 }
 
 #[async_trait]
@@ -31,7 +33,11 @@ impl Health for NodeHealth {
             let age = self.follower.age().as_secs();
             reasons.push(("feed", format!("revocations were last read {age} s ago")));
         }
-        if reasons.is_empty() { Ready::Yes } else { Ready::No(reasons) }
+        if reasons.is_empty() {
+            Ready::Yes { feed_age: self.tells_feed_age.then(|| self.follower.age()) }
+        } else {
+            Ready::No(reasons)
+        }
     }
 }
 

@@ -196,7 +196,7 @@ impl Health for GatewayHealth {
         if self.routes.get().is_none() {
             reasons.push(("routes", "no routes are served yet".to_owned()));
         }
-        if reasons.is_empty() { Ready::Yes } else { Ready::No(reasons) }
+        if reasons.is_empty() { Ready::Yes { feed_age: Some(age) } } else { Ready::No(reasons) }
     }
 }
 

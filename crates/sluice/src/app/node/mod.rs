@@ -191,7 +191,7 @@ impl Node {
         }
         if let Some(port) = ports.health {
             self.started.admin = Some(port.address());
-            let router = gateway::process::observe(Arc::clone(&metrics), self.health());
+            let router = gateway::process::observe(Arc::clone(&metrics), self.gateway_health());
             port.serve("health", (router, None), &self.tasks, &self.shutdown);
         }
         if let Some(port) = ports.public {

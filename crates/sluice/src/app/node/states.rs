@@ -12,7 +12,14 @@ use crate::config::Settings;
 
 impl Node {
     pub(super) fn health(&self) -> Arc<NodeHealth> {
-        Arc::new(NodeHealth { stores: self.stores.clone(), follower: Arc::clone(&self.services.follower) })
+        let (stores, follower) = (self.stores.clone(), Arc::clone(&self.services.follower));
+        Arc::new(NodeHealth { stores, follower, tells_feed_age: false })
+    }
+
+    /// The health of a node that is a gateway and nothing else.
+    pub(super) fn gateway_health(&self) -> Arc<NodeHealth> {
+        let (stores, follower) = (self.stores.clone(), Arc::clone(&self.services.follower));
+        Arc::new(NodeHealth { stores, follower, tells_feed_age: true })
     }
 
     pub(super) fn public_state(&self, settings: &Settings, has_tls: bool) -> PublicState {

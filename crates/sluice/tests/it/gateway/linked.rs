@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use reqwest::StatusCode;
+use serde_json::Value;
 use sluice_testkit::Backend;
 use tokio::process::Command;
 use tokio::time::Instant;
@@ -43,6 +44,10 @@ async fn a_gateway_with_nothing_but_a_link_knows_tokens_and_hears_revocations() 
     let server = site.start().await;
     let process = gateway_of(&server, &routes, &[]).await;
     until("ready", async || process.readiness().await == Some(StatusCode::OK)).await;
+    let ready = http_client().get(process.admin.join("/health/ready").unwrap()).send().await.unwrap();
+    let ready: Value = ready.json().await.unwrap();
+    assert_eq!(ready["status"], "ok");
+    assert!(ready["feed_age_ms"].as_u64().is_some_and(|age| age <= 10_000), "{ready}");
     let (gateway, application) = (Seen::of(&process), Application::register(&[&server]).await);
     let mut took = Vec::new();
     for _ in 0..5 {
