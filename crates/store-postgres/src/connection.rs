@@ -18,7 +18,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls, Row, Socket, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::debug;
 
@@ -39,7 +39,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// So many callers of single statements share a link, those included whose statement is tried again: what waits behind a thousand
 /// others is hardly answered in time.
 const CALLERS: usize = 1_024;
-/// How long opening a connection may take, whichever of the hosts it is to.
+/// How long opening a connection may take, whichever of the servers it is to.
 const DIALLING: Duration = Duration::from_secs(5);
 
 /// Opens connections.
@@ -47,7 +47,7 @@ pub(crate) struct Dialer {
     address: Address,
     tls: Option<MakeRustlsConnect>,
     patience: Duration,
-    /// Which host is asked first: another one after each attempt that failed, so that none that says nothing is all that is tried.
+    /// Whose turn it is among the servers: the one that answered, or the one behind the last that did not.
     turn: AtomicUsize,
 }
 
@@ -59,21 +59,45 @@ impl Dialer {
 
     /// Opens a connection; `notified` is told when a notification arrives on it.
     pub(crate) async fn dial(&self, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
-        let turn = self.turn.load(Ordering::Relaxed);
-        let opened = timeout(DIALLING, self.open(turn, notified)).await;
-        let session = opened.unwrap_or(Err(Failure::Silent(DIALLING)));
-        if session.is_err() {
-            // Those who failed at the same turn count once.
-            let next = turn.wrapping_add(1);
-            let _ = self.turn.compare_exchange(turn, next, Ordering::Relaxed, Ordering::Relaxed);
+        if let Ok(session) = timeout(DIALLING, self.open_one(notified)).await {
+            return session;
         }
-        session
+        self.turn.fetch_add(1, Ordering::Relaxed);
+        Err(Failure::Silent(DIALLING))
     }
 
-    async fn open(&self, turn: usize, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
+    /// Opens a connection to one of the servers: the one that had the last turn, or one behind it.
+    async fn open_one(&self, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
+        let servers = &self.address.servers;
+        let first = self.turn.load(Ordering::Relaxed);
+        let mut failure = Failure::Closed;
+        for turn in (0..servers.len()).map(|ahead| first.wrapping_add(ahead)) {
+            self.turn.store(turn, Ordering::Relaxed);
+            let Some(server) = turn.checked_rem(servers.len()).and_then(|place| servers.get(place)) else {
+                break;
+            };
+            match self.open_in_time(server, notified.clone()).await {
+                Ok(session) => return Ok(session),
+                Err(other) => failure = other,
+            }
+        }
+        self.turn.fetch_add(1, Ordering::Relaxed);
+        Err(failure)
+    }
+
+    /// Waits for one of several servers no longer than the others can bear; for the only one as long as may be.
+    async fn open_in_time(&self, server: &Config, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
+        let opening = self.open(server, notified);
+        match server.get_connect_timeout().filter(|_| self.address.servers.len() > 1) {
+            None => opening.await,
+            Some(patience) => timeout(*patience, opening).await.unwrap_or(Err(Failure::Silent(*patience))),
+        }
+    }
+
+    async fn open(&self, server: &Config, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
         let session = match &self.tls {
-            Some(tls) => self.open_with(tls.clone(), turn, notified).await?,
-            None => self.open_with(NoTls, turn, notified).await?,
+            Some(tls) => self.open_with(tls.clone(), server, notified).await?,
+            None => self.open_with(NoTls, server, notified).await?,
         };
         let patience = format!("SET statement_timeout = {}", self.patience.as_millis());
         session.client.batch_execute(&patience).await?;
@@ -86,7 +110,7 @@ impl Dialer {
     async fn open_with<T>(
         &self,
         tls: T,
-        turn: usize,
+        server: &Config,
         notified: Option<Arc<Notify>>,
     ) -> Result<Session, Failure>
     where
@@ -94,7 +118,7 @@ impl Dialer {
         T::Stream: Send + 'static,
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
-        let (client, connection) = self.address.config(turn).connect(tls).await?;
+        let (client, connection) = server.connect(tls).await?;
         let driver = tokio::spawn(drive(connection, notified)).abort_handle();
         let statements = Mutex::new(HashMap::new());
         let (opened_at, heard_at) = (Instant::now(), AtomicU64::new(0));

@@ -12,7 +12,8 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 const POOL: &[&str] = &["max_conns", "max_idle_conns", "max_conn_lifetime", "max_conn_idle_time"];
 /// Parameters of libpq that change nothing here.
 const WITHOUT_EFFECT: &[&str] = &["sslcompression", "gssencmode", "fallback_application_name"];
-/// How long one of several addresses is waited for, unless the DSN says it: the next one is to have its turn while somebody still waits.
+/// How long an address is waited for, and each of several servers as a whole, unless the DSN says it: the next one is to have its turn
+/// while somebody still waits.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How far the server's certificate is trusted (libpq's `sslmode`).
@@ -29,10 +30,8 @@ pub(crate) enum Verification {
 /// Where the database is and how to reach it.
 #[derive(Debug, Clone)]
 pub(crate) struct Address {
-    /// As it is written.
-    first: Config,
-    /// The same beginning with another host, one for each.
-    others: Vec<Config>,
+    /// One for each server that is named, as they are written: at least one.
+    pub(crate) servers: Vec<Config>,
     /// None: without TLS.
     pub(crate) tls: Option<Verification>,
     /// The authorities; the system's if not named.
@@ -58,67 +57,111 @@ impl FromStr for Address {
             }
         }
         let separator = if kept.is_empty() { "" } else { "?" };
-        let mut configs = orders(base).into_iter().map(|base| {
-            let config: Config = format!("{base}{separator}{}", kept.join("&"))
-                .parse()
-                .map_err(|cause: tokio_postgres::Error| invalid(&cause))?;
-            Ok(config)
-        });
-        let first = configs.next().ok_or_else(|| StoreError::Invalid("the DSN is empty".to_owned()))??;
-        let others = configs.collect::<Result<Vec<_>, StoreError>>()?;
-        let sockets_only = first.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
+        let mut config: Config = format!("{base}{separator}{}", kept.join("&"))
+            .parse()
+            .map_err(|cause: tokio_postgres::Error| invalid(&cause))?;
+        let sockets_only = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
         let tls = (mode.0 != "disable" && !sockets_only).then_some(mode.1);
-        let ssl = match (tls, mode.0) {
+        config.ssl_mode(match (tls, mode.0) {
             (None, _) => SslMode::Disable,
             (Some(_), "prefer") => SslMode::Prefer,
             (Some(_), _) => SslMode::Require,
-        };
-        let others = others.into_iter().map(|config| complete(config, ssl)).collect();
-        Ok(Self { first: complete(first, ssl), others, tls, root_certificates })
-    }
-}
-
-impl Address {
-    /// What to connect to, in turn beginning with each of the hosts.
-    pub(crate) fn config(&self, turn: usize) -> &Config {
-        let place = turn % (self.others.len() + 1);
-        place.checked_sub(1).and_then(|place| self.others.get(place)).unwrap_or(&self.first)
+        });
+        complete(&mut config);
+        Ok(Self { servers: servers(config), tls, root_certificates })
     }
 }
 
 /// With what the DSN leaves open.
-fn complete(mut config: Config, ssl: SslMode) -> Config {
-    config.ssl_mode(ssl).keepalives_idle(Duration::from_secs(30));
+fn complete(config: &mut Config) {
+    config.keepalives_idle(Duration::from_secs(30));
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);
     }
     if config.get_application_name().is_none() {
         config.application_name("sluice");
     }
-    if config.get_hosts().len() > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
+    if named(config) > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
         // Of several servers at most one can be written to, and no other will do.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
-    config
 }
 
-/// A DSN without its parameters as often as it has hosts, beginning with each of them.
-fn orders(base: &str) -> Vec<String> {
-    let (scheme, rest) = base.split_once("://").unwrap_or(("", base));
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
-    let mut hosts: Vec<&str> = hosts.split(',').collect();
-    if scheme.is_empty() || hosts.len() < 2 {
-        return vec![base.to_owned()];
+/// How many servers are named.
+fn named(config: &Config) -> usize {
+    config.get_hosts().len().max(config.get_hostaddrs().len())
+}
+
+/// A configuration for each of the servers that are named. What they are called, where they are and how they are to be reached belongs
+/// together by its place.
+fn servers(all: Config) -> Vec<Config> {
+    if named(&all) < 2 {
+        return vec![all];
     }
-    let at = if user.is_empty() { "" } else { "@" };
-    (0..hosts.len())
-        .map(|_| {
-            let order = format!("{scheme}://{user}{at}{}{path}", hosts.join(","));
-            hosts.rotate_left(1);
-            order
-        })
-        .collect()
+    (0..named(&all)).map(|place| server(&all, place)).collect()
+}
+
+fn server(all: &Config, place: usize) -> Config {
+    let mut one = Config::new();
+    match all.get_hosts().get(place) {
+        Some(Host::Tcp(name)) => {
+            one.host(name);
+        }
+        Some(Host::Unix(path)) => {
+            one.host_path(path);
+        }
+        None => {}
+    }
+    if let Some(address) = all.get_hostaddrs().get(place) {
+        one.hostaddr(*address);
+    }
+    // One port is that of all.
+    if let Some(port) = all.get_ports().get(place).or_else(|| all.get_ports().first()) {
+        one.port(*port);
+    }
+    copy_names(&mut one, all);
+    copy_connection(&mut one, all);
+    one
+}
+
+fn copy_names(one: &mut Config, all: &Config) {
+    if let Some(user) = all.get_user() {
+        one.user(user);
+    }
+    if let Some(password) = all.get_password() {
+        one.password(password);
+    }
+    if let Some(database) = all.get_dbname() {
+        one.dbname(database);
+    }
+    if let Some(options) = all.get_options() {
+        one.options(options);
+    }
+    if let Some(name) = all.get_application_name() {
+        one.application_name(name);
+    }
+}
+
+fn copy_connection(one: &mut Config, all: &Config) {
+    one.ssl_mode(all.get_ssl_mode())
+        .ssl_negotiation(all.get_ssl_negotiation())
+        .channel_binding(all.get_channel_binding())
+        .target_session_attrs(all.get_target_session_attrs())
+        .load_balance_hosts(all.get_load_balance_hosts())
+        .keepalives(all.get_keepalives())
+        .keepalives_idle(all.get_keepalives_idle());
+    if let Some(timeout) = all.get_connect_timeout() {
+        one.connect_timeout(*timeout);
+    }
+    if let Some(timeout) = all.get_tcp_user_timeout() {
+        one.tcp_user_timeout(*timeout);
+    }
+    if let Some(interval) = all.get_keepalives_interval() {
+        one.keepalives_interval(interval);
+    }
+    if let Some(retries) = all.get_keepalives_retries() {
+        one.keepalives_retries(retries);
+    }
 }
 
 fn ssl_mode(value: &str) -> Result<(&'static str, Verification), StoreError> {
@@ -157,9 +200,9 @@ mod tests {
         let address = address(
             "postgres://hydra:s%20ecret@db:5433/hydra?sslmode=disable&max_conns=20&max_idle_conns=4&application_name=x",
         );
-        assert_eq!(address.config(0).get_password(), Some(&b"s ecret"[..]));
-        assert_eq!(address.config(0).get_ports(), [5433]);
-        assert_eq!(address.config(0).get_application_name(), Some("x"));
+        assert_eq!(address.servers[0].get_password(), Some(&b"s ecret"[..]));
+        assert_eq!(address.servers[0].get_ports(), [5433]);
+        assert_eq!(address.servers[0].get_application_name(), Some("x"));
         assert_eq!(address.tls, None);
     }
 
@@ -174,7 +217,7 @@ mod tests {
             ("sslmode=verify-full", SslMode::Require, Some(Verification::Host)),
         ] {
             let address = address(&format!("postgres://u@db/d?{mode}"));
-            assert_eq!((address.config(0).get_ssl_mode(), address.tls), (ssl, tls), "{mode}");
+            assert_eq!((address.servers[0].get_ssl_mode(), address.tls), (ssl, tls), "{mode}");
         }
         assert!("postgres://u@db/d?sslmode=maybe".parse::<Address>().is_err());
     }
@@ -190,31 +233,48 @@ mod tests {
         assert_eq!(address.root_certificates, Some(PathBuf::from("/etc/ca.pem")));
     }
 
-    fn hosts(config: &Config) -> Vec<(String, u16)> {
-        let names = config.get_hosts().iter().map(|host| match host {
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(path) => path.display().to_string(),
-        });
-        names.zip(config.get_ports().iter().copied()).collect()
+    fn host(config: &Config) -> (&str, u16) {
+        match (config.get_hosts(), config.get_ports()) {
+            ([Host::Tcp(name)], [port]) => (name, *port),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
-    fn each_of_several_hosts_has_its_turn_to_be_first() {
-        let address = address("postgres://u:p%40ss@a:1,[::1]:2,c:3/d?sslmode=disable");
-        let of = |host: &str, port| (host.to_owned(), port);
-        let (a, b, c) = (of("a", 1), of("::1", 2), of("c", 3));
-        assert_eq!(hosts(address.config(0)), [a.clone(), b.clone(), c.clone()]);
-        assert_eq!(hosts(address.config(1)), [b.clone(), c.clone(), a.clone()]);
-        assert_eq!(hosts(address.config(2)), [c, a.clone(), b]);
-        assert_eq!(hosts(address.config(3)).first(), Some(&a));
-        assert_eq!(address.config(1).get_password(), Some(&b"p@ss"[..]));
-        assert_eq!(address.config(1).get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
-        assert_eq!(address.config(1).get_ssl_mode(), SslMode::Disable);
+    fn each_of_several_servers_is_reached_by_itself() {
+        let address = address("postgres://u:p%40ss@a:1,[::1]:2,c:3/d?sslmode=disable&connect_timeout=4");
+        assert_eq!(address.servers.iter().map(host).collect::<Vec<_>>(), [("a", 1), ("::1", 2), ("c", 3)]);
+        for server in &address.servers {
+            assert_eq!((server.get_user(), server.get_password()), (Some("u"), Some(&b"p@ss"[..])));
+            assert_eq!((server.get_dbname(), server.get_application_name()), (Some("d"), Some("sluice")));
+            assert_eq!(server.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+            assert_eq!(server.get_ssl_mode(), SslMode::Disable);
+            assert_eq!(server.get_connect_timeout(), Some(&Duration::from_secs(4)));
+            assert_eq!(server.get_keepalives_idle(), Duration::from_secs(30));
+        }
+    }
+
+    #[test]
+    fn a_name_and_its_address_belong_together() {
+        let address = address("postgres://u@a,b:7/d?hostaddr=192.0.2.1,192.0.2.2");
+        let addresses: Vec<_> = address.servers.iter().map(Config::get_hostaddrs).collect();
+        assert_eq!(
+            addresses,
+            [["192.0.2.1".parse::<std::net::IpAddr>().unwrap()], ["192.0.2.2".parse().unwrap()]]
+        );
+        assert_eq!(address.servers.iter().map(|server| host(server).0).collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_comma_in_a_password_names_no_second_server() {
+        let address = address("postgres://u:a,b%2Fc@h/d");
+        assert_eq!(address.servers.len(), 1);
+        assert_eq!(address.servers[0].get_password(), Some(&b"a,b/c"[..]));
     }
 
     #[test]
     fn how_long_an_address_is_waited_for_can_be_said() {
-        let patience = |dsn| address(dsn).config(0).get_connect_timeout().copied();
+        let patience = |dsn| address(dsn).servers[0].get_connect_timeout().copied();
         assert_eq!(patience("postgres://u@db/d"), Some(Duration::from_secs(2)));
         assert_eq!(patience("postgres://u@db/d?connect_timeout=4"), Some(Duration::from_secs(4)));
     }
@@ -222,7 +282,7 @@ mod tests {
     #[test]
     fn one_server_may_be_any() {
         assert_eq!(
-            address("postgres://u@db/d").config(0).get_target_session_attrs(),
+            address("postgres://u@db/d").servers[0].get_target_session_attrs(),
             TargetSessionAttrs::Any
         );
     }
