@@ -88,8 +88,11 @@ fn conclude(
         Err(fault) => return refused(fault.into()),
     };
     let demands = &case.route.policy;
-    let is_holder = parts.holder.check(&caller, &case.presented, &case.asked, (demands, now));
-    if let Err(refusal) = is_holder.and_then(|()| policy::check(demands, &caller)) {
+    let proof = match parts.holder.check(&caller, &case.presented, &case.asked, (demands, now)) {
+        Ok(proof) => proof,
+        Err(refusal) => return refused(refusal),
+    };
+    if let Err(refusal) = policy::check(demands, &caller) {
         return refused(refusal);
     }
     let who = Who {
@@ -99,6 +102,10 @@ fn conclude(
         address: case.asked.client,
     };
     let outcome = parts.limits.check_rest(case.route, &who, counted);
+    let passes = !matches!(outcome, LimitOutcome::TooMany(..));
+    if let Some(Err(refusal)) = proof.filter(|_| passes).map(|proof| parts.holder.remember(&proof, now)) {
+        return refused(refusal);
+    }
     let token = case.route.enrichment.phantom.is_some().then(|| sha256(case.presented.token.as_bytes()));
     limited(Admitted { verdict: Verdict::Caller(caller), token, ..refused(Refusal::TokenMissing) }, outcome)
 }

@@ -74,22 +74,23 @@ impl HolderCheck {
         Self { seen, verifier: ArcSwap::from_pointee(verifier), parts }
     }
 
-    /// Whether who presents the token of `caller` so holds the key that it is bound to, if any.
+    /// Whether who presents the token of `caller` so holds the key that it is bound to, if any: the proof of it, which is to be
+    /// [remembered](Self::remember) when nothing else is against the request.
     ///
     /// # Errors
-    /// [`Refusal::NotHolder`], [`Refusal::NonceWanted`] or [`Refusal::TooManyProofs`].
+    /// [`Refusal::NotHolder`] or [`Refusal::NonceWanted`].
     pub fn check(
         &self,
         caller: &Caller,
         presented: &Presented<'_>,
         asked: &Asked<'_>,
         (policy, now): (&RoutePolicy, Timestamp),
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<Proven>, Refusal> {
         match (presented.scheme, caller.confirmation()) {
-            (Scheme::Bearer, None) => Ok(()),
+            (Scheme::Bearer, None) => Ok(None),
             (Scheme::Bearer, Some(Confirmation::X5tS256(expected))) => {
                 let is_it = asked.certificate.is_some_and(|shown| same_bytes(&shown, &expected));
-                if is_it { Ok(()) } else { Err(Refusal::NotHolder(OTHER_KEY)) }
+                if is_it { Ok(None) } else { Err(Refusal::NotHolder(OTHER_KEY)) }
             }
             (Scheme::Bearer, Some(Confirmation::Jkt(_))) => Err(Refusal::NotHolder(UNPROVEN)),
             (Scheme::Dpop, Some(Confirmation::Jkt(expected))) => {
@@ -97,14 +98,25 @@ impl HolderCheck {
                 if !same_bytes(&proven.key, &expected) {
                     return Err(Refusal::NotHolder(OTHER_KEY));
                 }
-                // Only now: proofs of keys that anybody can make drive out none of those who hold theirs.
-                self.seen.add(&proven, now).map_err(|error| match error {
-                    ProofError::NoRoom => Refusal::TooManyProofs,
-                    _ => Refusal::NotHolder(PROOF_REPLAYED),
-                })
+                if self.seen.has(&proven) {
+                    return Err(Refusal::NotHolder(PROOF_REPLAYED));
+                }
+                Ok(Some(proven))
             }
             (Scheme::Dpop, None | Some(Confirmation::X5tS256(_))) => Err(Refusal::NotHolder(NOT_BOUND)),
         }
+    }
+
+    /// Remembers the proof of a request that may pass. Not before: proofs of keys that anybody can make, and requests that are turned
+    /// away, take no room from those who hold theirs.
+    ///
+    /// # Errors
+    /// [`Refusal::NotHolder`] if it was seen meanwhile, [`Refusal::TooManyProofs`].
+    pub fn remember(&self, proof: &Proven, now: Timestamp) -> Result<(), Refusal> {
+        self.seen.add(proof, now).map_err(|error| match error {
+            ProofError::NoRoom => Refusal::TooManyProofs,
+            _ => Refusal::NotHolder(PROOF_REPLAYED),
+        })
     }
 
     /// The proofs that were seen.

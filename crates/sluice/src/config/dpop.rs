@@ -17,8 +17,13 @@ pub(super) const KEYS: &[Key] = &[
     .with_default("false"),
     Key::own("nonce_lifetime", Kind::Duration, "How long such a nonce is good; from 1s to 1h.")
         .with_default("5m"),
-    Key::own("proof_lifetime", Kind::Duration, "How old the `iat` of a DPoP proof may be; from 1s to 10m.")
-        .with_default("60s"),
+    Key::own(
+        "proof_lifetime",
+        Kind::Duration,
+        "How old the `iat` of a DPoP proof may be; from 1s to 10m. `userinfo` remembers 262,144 proofs while they are good: enough for \
+         some 3,000 requests a second at 60s, 350 at 10m.",
+    )
+    .with_default("60s"),
 ];
 
 /// What proofs of possession must be like.

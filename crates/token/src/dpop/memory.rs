@@ -13,8 +13,12 @@ use super::verifier::Proven;
 /// Into so many parts the time is divided for which a proof may be presented: what is too old is forgotten part by part.
 const PARTS: i64 = 8;
 
-/// Seen proofs. Key: SHA-256 of key and `jti`. Bound: so many proofs as it is made for, 80 bytes each at worst. Staleness: none, and
-/// no proof is forgotten while it may be presented: where there is no room, the new one is refused. Nobody empties it.
+/// So many shares keys are divided into.
+const SHARES: usize = 256;
+
+/// Seen proofs. Key: SHA-256 of key and `jti`. Bound: so many proofs as it is made for, 80 bytes each at worst, and half of them by one
+/// key: who holds one token alone shuts nobody else out. Staleness: none, and no proof is forgotten while it may be presented: where
+/// there is no room, the new one is refused. Nobody empties it.
 #[derive(Debug)]
 pub struct ProofMemory {
     /// How long a part is, in milliseconds.
@@ -29,8 +33,15 @@ pub struct ProofMemory {
 /// Proofs by the part of time in which they become too old.
 #[derive(Debug, Default)]
 struct Seen {
-    parts: BTreeMap<i64, HashSet<[u8; 32]>>,
+    parts: BTreeMap<i64, Part>,
     count: usize,
+}
+
+#[derive(Debug)]
+struct Part {
+    proofs: HashSet<[u8; 32]>,
+    /// How many of them are of the keys of each share.
+    of_share: Box<[u32; SHARES]>,
 }
 
 impl ProofMemory {
@@ -54,12 +65,17 @@ impl ProofMemory {
             // Of before the clock was set back: no other lasts for so long.
             seen.forget_behind(self.part_of(now + self.span));
         }
-        if seen.count >= self.capacity {
+        if seen.count >= self.capacity || seen.of_share(share_of(proof)) >= self.capacity.div_ceil(2) {
             self.turned_away.fetch_add(1, Ordering::Relaxed);
             return Err(ProofError::NoRoom);
         }
-        seen.keep(self.part_of(proof.expires_at), proof.id);
+        seen.keep(self.part_of(proof.expires_at), proof);
         Ok(())
+    }
+
+    /// Whether a proof was seen before. It is not remembered by this.
+    pub fn has(&self, proof: &Proven) -> bool {
+        self.seen.lock().contains(&proof.id)
     }
 
     /// How many proofs are remembered.
@@ -79,26 +95,49 @@ impl ProofMemory {
 
 impl Seen {
     fn contains(&self, proof: &[u8; 32]) -> bool {
-        self.parts.values().any(|part| part.contains(proof))
+        self.parts.values().any(|part| part.proofs.contains(proof))
     }
 
-    fn keep(&mut self, part: i64, proof: [u8; 32]) {
-        self.count += usize::from(self.parts.entry(part).or_default().insert(proof));
+    /// How many proofs are remembered of the keys of a share.
+    fn of_share(&self, share: u8) -> usize {
+        let of_part = |part: &Part| part.of_share.get(usize::from(share)).map_or(0, |count| *count as usize);
+        self.parts.values().map(of_part).sum()
+    }
+
+    /// Keeps a proof that is not there.
+    fn keep(&mut self, part: i64, proof: &Proven) {
+        let part = self.parts.entry(part).or_default();
+        part.proofs.insert(proof.id);
+        if let Some(count) = part.of_share.get_mut(usize::from(share_of(proof))) {
+            *count += 1;
+        }
+        self.count += 1;
     }
 
     /// Forgets the parts before this one.
     fn forget_before(&mut self, first: i64) {
         while let Some(part) = self.parts.first_entry().filter(|part| *part.key() < first) {
-            self.count -= part.remove().len();
+            self.count -= part.remove().proofs.len();
         }
     }
 
     /// Forgets the parts behind this one.
     fn forget_behind(&mut self, last: i64) {
         while let Some(part) = self.parts.last_entry().filter(|part| *part.key() > last) {
-            self.count -= part.remove().len();
+            self.count -= part.remove().proofs.len();
         }
     }
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self { proofs: HashSet::new(), of_share: Box::new([0; SHARES]) }
+    }
+}
+
+/// The share of a key: it is a hash.
+const fn share_of(proof: &Proven) -> u8 {
+    proof.key[0]
 }
 
 #[cfg(test)]
@@ -111,18 +150,20 @@ mod tests {
         Timestamp::from_secs(1_000_000 + i64::try_from(secs).unwrap())
     }
 
-    /// A proof of this number that is too old from then on.
+    /// A proof of this number that is too old from then on; each by another key than the last.
     fn proof(number: u64, expires_at: Timestamp) -> Proven {
         let mut id = [0; 32];
         id[..8].copy_from_slice(&number.to_be_bytes());
-        Proven { key: [0; 32], id, expires_at }
+        Proven { key: [number.to_be_bytes()[7]; 32], id, expires_at }
     }
 
     #[test]
     fn a_proof_is_remembered_for_its_time_and_not_for_ever() {
         let memory = ProofMemory::new(SPAN, 100);
         let (one, two) = (proof(1, at(60)), proof(2, at(130)));
+        assert!(!memory.has(&one));
         assert_eq!(memory.add(&one, at(0)), Ok(()));
+        assert!(memory.has(&one) && !memory.has(&two));
         for later in [0, 30, 59] {
             assert_eq!(memory.add(&one, at(later)), Err(ProofError::Replayed), "{later}");
         }
@@ -151,6 +192,22 @@ mod tests {
         }
         assert_eq!(memory.add(&proof(1_000, at(130)), at(70)), Ok(()), "the others are too old");
         assert_eq!(memory.remembered(), 1);
+    }
+
+    #[test]
+    fn one_key_takes_half_of_the_room_at_most() {
+        let memory = ProofMemory::new(SPAN, 100);
+        let of_one_key = |number| Proven { key: [7; 32], ..proof(number, at(60)) };
+        for number in 0..200 {
+            let expected = if number < 50 { Ok(()) } else { Err(ProofError::NoRoom) };
+            assert_eq!(memory.add(&of_one_key(number), at(0)), expected, "{number}");
+        }
+        assert_eq!(memory.add(&Proven { key: [8; 32], ..proof(200, at(60)) }, at(0)), Ok(()));
+        assert_eq!(
+            memory.add(&Proven { key: [7; 32], ..proof(201, at(130)) }, at(70)),
+            Ok(()),
+            "its time is over"
+        );
     }
 
     #[test]

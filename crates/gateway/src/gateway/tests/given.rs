@@ -20,7 +20,7 @@ use crate::validation::{HolderParts, TokenFault};
 
 pub(super) const NOW: Timestamp = Timestamp::from_secs(1_000);
 pub(super) const JWKS_PATH: &str = "/.well-known/jwks.json";
-pub(super) const REMEMBERED_PROOFS: usize = 2;
+pub(super) const REMEMBERED_PROOFS: usize = 4;
 
 /// A gateway, its clock and its countries.
 pub(super) struct GivenGateway {

@@ -102,11 +102,11 @@ async fn a_nonce_that_is_wanted_is_given_and_then_taken() {
 }
 
 #[tokio::test]
-async fn who_comes_when_no_more_proofs_can_be_remembered_is_told_to_come_again() {
+async fn who_has_taken_half_of_the_room_for_proofs_is_told_to_come_again() {
     let client = Client::new();
     let gateway = GivenGateway::bound(RoutePolicy::default(), client.thumbprint());
     let ask = |number: usize| client.ask("bound", Some(&number.to_string()));
-    for number in 0..REMEMBERED_PROOFS {
+    for number in 0..REMEMBERED_PROOFS / 2 {
         assert_eq!(caller(&gateway.judge(&ask(number)).await).subject(), Some("alice"));
     }
     let turned_away = gateway.judge(&ask(REMEMBERED_PROOFS)).await;
@@ -115,6 +115,17 @@ async fn who_comes_when_no_more_proofs_can_be_remembered_is_told_to_come_again()
     let replayed = gateway.judge(&ask(0)).await;
     assert_eq!(refusal(&replayed), Refusal::NotHolder("dpop_proof_replayed"));
     assert_eq!(caller(&gateway.judge(&Ask::to("/orders").bearer("alice")).await).subject(), Some("alice"));
+}
+
+#[tokio::test]
+async fn who_is_refused_takes_no_room_for_proofs() {
+    let client = Client::new();
+    let policy = RoutePolicy { scopes: vec!["of.nobody".to_owned()], ..RoutePolicy::default() };
+    let gateway = GivenGateway::bound(policy, client.thumbprint());
+    for number in 0..2 * REMEMBERED_PROOFS {
+        let refused = gateway.judge(&client.ask("bound", Some(&number.to_string()))).await;
+        assert_eq!(refusal(&refused), Refusal::InsufficientScope);
+    }
 }
 
 #[tokio::test]
