@@ -61,7 +61,7 @@ function summary(rounds) {
     server: of((one) => one.server_cpu_us ?? NaN),
     postgres: of((one) => one.postgres_cpu_us ?? NaN),
     together: of(together),
-    floors: of((one) => one.floors ?? NaN),
+    floors: of((one) => (Number.isNaN(together(one)) ? NaN : (one.floors ?? NaN))),
   }
 }
 

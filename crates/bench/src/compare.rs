@@ -193,7 +193,7 @@ impl Compared {
             cpu_us: of(together),
             driver_cpu_us: of(|run| Some(run.driver_cpu_us)),
             cpu_ratio: None,
-            floors: of(|run| run.floors),
+            floors: of(|run| together(run).and(run.floors)),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::client::{Client, ClientDirectory};
 const AT_ONCE: usize = 32;
 /// How long all of them are waited for together.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// When there may be room for one for which there was none, at first; each time twice as long.
+/// When there may be room for one for which there was none.
 const ANOTHER_LOOK: Duration = Duration::from_millis(200);
 
 /// The client of something that is listed.
@@ -65,7 +65,6 @@ pub(super) async fn grantees(
     }
     let turns = &Semaphore::new(AT_ONCE);
     let look_up = |id: ClientId| async move {
-        let mut pause = ANOTHER_LOOK;
         loop {
             let turn = turns.acquire().await;
             let found = clients.find(&id).await;
@@ -74,8 +73,7 @@ pub(super) async fn grantees(
                 return (found, id);
             }
             // Its host is asked for others: the places are few. Meanwhile it is the turn of other hosts.
-            sleep(pause).await;
-            pause *= 2;
+            sleep(ANOTHER_LOOK).await;
         }
     };
     let mut answers: FuturesUnordered<_> = asked.into_iter().map(look_up).collect();
@@ -156,11 +154,11 @@ mod tests {
         let of = |host: &'static str, count: usize| {
             (0..count).map(move |number| entry(&format!("https://{host}.example/{number}.json")))
         };
-        let entries: Vec<_> = of("silent", 100).chain(of("app", 10)).collect();
+        let entries: Vec<_> = of("silent", 100).chain(of("app", 15)).collect();
         grantees(&entries, &clients).await.unwrap();
         assert_eq!(
             asked.load(Ordering::SeqCst),
-            10,
+            15,
             "a host that does not answer keeps no other from being asked"
         );
     }
