@@ -36,6 +36,28 @@ const SETTINGS: &str = own!(
      'full_page_writes', 'shared_buffers', 'max_wal_size', 'wal_level', 'autovacuum', 'shared_preload_libraries') ORDER BY name"
 );
 const PROGRAM: &str = "postgres";
+/// Parameters of a DSN that a server understands and its driver does not: those of Hydra's pool, and some of libpq.
+const NOT_OF_THE_DRIVER: &[&str] = &[
+    "max_conns",
+    "max_idle_conns",
+    "max_conn_lifetime",
+    "max_conn_idle_time",
+    "sslrootcert",
+    "sslcompression",
+    "gssencmode",
+    "fallback_application_name",
+];
+
+/// A DSN with what the driver understands of its parameters.
+fn for_driver(dsn: &str) -> String {
+    let (base, parameters) = dsn.split_once('?').unwrap_or((dsn, ""));
+    let name = |parameter: &str| parameter.split_once('=').map_or(parameter, |(name, _)| name).to_owned();
+    let kept: Vec<&str> = parameters
+        .split('&')
+        .filter(|parameter| !parameter.is_empty() && !NOT_OF_THE_DRIVER.contains(&name(parameter).as_str()))
+        .collect();
+    if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) }
+}
 
 /// What the database has done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +87,7 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     pub(super) async fn connect(dsn: &str) -> Result<Self, AccountError> {
-        let (client, connection) = tokio_postgres::connect(dsn, NoTls).await?;
+        let (client, connection) = tokio_postgres::connect(&for_driver(dsn), NoTls).await?;
         let connection = tokio::spawn(async move { drop(connection.await) });
         let mut postgres =
             Self { client, connection, processes: None, counts_statements: false, reads_log: false };
@@ -163,5 +185,19 @@ pub(super) fn unknown(what: &str) -> (String, String) {
 impl Drop for Postgres {
     fn drop(&mut self) {
         self.connection.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dsn_that_was_written_for_hydra_is_understood() {
+        let dsn = for_driver("postgres://u@db:5433/d?max_conns=20&sslmode=disable&max_idle_conns=4");
+        assert_eq!(dsn, "postgres://u@db:5433/d?sslmode=disable");
+        assert!(dsn.parse::<tokio_postgres::Config>().is_ok());
+        assert_eq!(for_driver("postgres://u@db/d?max_conns=20"), "postgres://u@db/d");
+        assert_eq!(for_driver("postgres://u@db/d"), "postgres://u@db/d");
     }
 }
