@@ -13,6 +13,7 @@ use super::service::{AuthorizationService, Step, refused, rejected};
 use crate::client::Client;
 use crate::config::ScopeStrategy;
 use crate::consent::RememberedConsent;
+use crate::flow::accepting::{may_grant_audience, may_grant_scope};
 use crate::flow::{Consent, Decision, Login, Request};
 use crate::grant::{Generation, Grant, GrantClaims, Insertion, MadeIn, Requested};
 use crate::issuing::{FrontChannelTokens, InFront, Issue, lifetime};
@@ -187,10 +188,9 @@ fn check_granted(
     consent: &Consent,
     strategy: ScopeStrategy,
 ) -> Result<(), AuthorizationError> {
-    let may_have = |value: &str| request.scope.contains(value) || strategy.allows(&client.scope, value);
-    let may_reach =
-        |name: &String| request.audience.as_slice().contains(name) || client.audience.permits(name);
-    if !consent.scope.iter().all(may_have) || !consent.audience.as_slice().iter().all(may_reach) {
+    let may_have = may_grant_scope(request, (client, strategy), &consent.scope)
+        && may_grant_audience(request, client, &consent.audience);
+    if !may_have {
         return Err(refused(request, ErrorCode::UnauthorizedClient, "The client was changed meanwhile."));
     }
     if request.response_type.id_token && !consent.scope.contains("openid") {

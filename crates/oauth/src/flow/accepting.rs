@@ -13,6 +13,21 @@ use crate::config::ScopeStrategy;
 /// Claims and context of a page, together, in bytes of JSON.
 const MAX_CLAIMS: usize = 64 * 1024;
 
+/// Whether a page may grant this scope: each value was asked for, or the client may ask for it.
+pub(crate) fn may_grant_scope(
+    request: &Request,
+    (client, strategy): (&Client, ScopeStrategy),
+    scope: &Scope,
+) -> bool {
+    scope.iter().all(|value| request.scope.contains(value) || strategy.allows(&client.scope, value))
+}
+
+/// The same of an audience.
+pub(crate) fn may_grant_audience(request: &Request, client: &Client, audience: &Audience) -> bool {
+    let asked = request.audience.as_slice();
+    audience.as_slice().iter().all(|name| asked.contains(name) || client.audience.permits(name))
+}
+
 /// What the user consented to. A page may grant what was not asked for, if the client may ask for it.
 pub(super) fn read_consent(
     request: &Request,
@@ -22,15 +37,13 @@ pub(super) fn read_consent(
 ) -> Result<Consent, FlowProblem> {
     let scope = Scope::from_values(accept.grant_scope.iter().map(String::as_str))
         .map_err(|_| FlowProblem::Invalid("The field `grant_scope` holds a malformed scope."))?;
-    if !scope.iter().all(|value| request.scope.contains(value) || strategy.allows(&client.scope, value)) {
+    if !may_grant_scope(request, (client, strategy), &scope) {
         return Err(FlowProblem::Invalid(
             "The field `grant_scope` holds a scope that the client may not ask for.",
         ));
     }
     let audience = Audience::from_values(accept.grant_audience);
-    let may_reach =
-        |name: &String| request.audience.as_slice().contains(name) || client.audience.permits(name);
-    if !audience.as_slice().iter().all(may_reach) {
+    if !may_grant_audience(request, client, &audience) {
         return Err(FlowProblem::Invalid(
             "The field `grant_access_token_audience` holds an audience that the client may not ask for.",
         ));

@@ -6,7 +6,7 @@
 //!
 //! Nothing here touches a store but [`parked`]: until consent is given, a flow lives in the URL only.
 
-mod accepting;
+pub(crate) mod accepting;
 pub mod binding;
 #[cfg(test)]
 pub(crate) mod fake;
