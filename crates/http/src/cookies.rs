@@ -3,6 +3,8 @@
 //! Both have the `__Host-` prefix (RFC 6265bis §4.1.3.2), which keeps other hosts from setting them; without TLS, which
 //! only `--dev` allows, they have neither the prefix nor `Secure`.
 
+use std::borrow::Cow;
+
 use axum::http::HeaderMap;
 use axum::http::header::{COOKIE, HeaderValue, SET_COOKIE};
 use base64::Engine;
@@ -44,26 +46,27 @@ pub struct CookiePolicy {
 }
 
 impl CookiePolicy {
-    fn binding_name(&self) -> String {
-        format!("{}sluice_binding", if self.secure { "__Host-" } else { "" })
+    const fn binding_name(&self) -> &'static str {
+        if self.secure { "__Host-sluice_binding" } else { "sluice_binding" }
     }
 
-    fn session_name(&self) -> String {
-        let prefix =
-            if self.secure && self.domain.is_none() && self.session_path == "/" { "__Host-" } else { "" };
-        format!("{prefix}{}", self.session_name)
+    fn session_prefix(&self) -> &'static str {
+        if self.secure && self.domain.is_none() && self.session_path == "/" { "__Host-" } else { "" }
+    }
+
+    fn is_session(&self, name: &str) -> bool {
+        name.strip_prefix(self.session_prefix()) == Some(self.session_name.as_str())
     }
 
     /// What the browser presents.
     pub fn browser(&self, headers: &HeaderMap) -> Browser {
-        let (binding_name, session_name) = (self.binding_name(), self.session_name());
         let mut browser = Browser { framed: is_framed(headers), ..Browser::default() };
         for header in headers.get_all(COOKIE) {
             let Ok(text) = header.to_str() else { continue };
             for cookie in Cookie::split_parse(text).flatten() {
-                if cookie.name() == binding_name && browser.keys.0.is_empty() {
+                if cookie.name() == self.binding_name() && browser.keys.0.is_empty() {
                     browser.keys = read_keys(cookie.value());
-                } else if cookie.name() == session_name && browser.session.is_none() {
+                } else if self.is_session(cookie.name()) && browser.session.is_none() {
                     browser.session = Some(cookie.value().to_owned());
                 }
             }
@@ -99,15 +102,15 @@ impl CookiePolicy {
             SameSite::None if self.secure => cookie::SameSite::None,
             SameSite::None => cookie::SameSite::Lax,
         };
-        let cookie =
-            self.base(self.session_name(), value).path(self.session_path.clone()).same_site(same_site);
+        let name = format!("{}{}", self.session_prefix(), self.session_name);
+        let cookie = self.base(name, value).path(self.session_path.clone()).same_site(same_site);
         match &self.domain {
             Some(domain) => cookie.domain(domain.clone()),
             None => cookie,
         }
     }
 
-    fn base(&self, name: String, value: String) -> CookieBuilder<'static> {
+    fn base(&self, name: impl Into<Cow<'static, str>>, value: String) -> CookieBuilder<'static> {
         Cookie::build((name, value)).path("/").http_only(true).secure(self.secure)
     }
 }

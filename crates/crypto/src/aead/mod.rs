@@ -119,11 +119,15 @@ impl Sealer {
         let mut sealed = Vec::with_capacity(HEADER + plaintext.len() + TAG);
         sealed.extend_from_slice(&[VERSION, subkey.id]);
         sealed.extend_from_slice(&nonce);
-        let mut body = plaintext.to_vec();
-        let aad = Aad::from(self.associated_data(purpose));
-        let done = subkey.key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut body);
-        debug_assert!(done.is_ok(), "sealing fails for impossible lengths only");
-        sealed.append(&mut body);
+        sealed.extend_from_slice(plaintext);
+        let (nonce, aad) = (Nonce::assume_unique_for_key(nonce), Aad::from(self.associated_data(purpose)));
+        // The text is encrypted where it is going to be sent from.
+        let (_, body) = sealed.split_at_mut(HEADER);
+        let Ok(tag) = subkey.key.seal_in_place_separate_tag(nonce, aad, body) else {
+            debug_assert!(false, "sealing fails for impossible lengths only");
+            return String::new();
+        };
+        sealed.extend_from_slice(tag.as_ref());
         URL_SAFE_NO_PAD.encode_to_string(sealed)
     }
 

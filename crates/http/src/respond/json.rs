@@ -9,7 +9,7 @@ use serde::Serialize;
 use tracing::error;
 
 /// What most answers fit into, in bytes.
-const USUAL: usize = 768;
+const USUAL: usize = 2048;
 
 /// An answer of `application/json`: as axum's, written into one buffer that needs not grow.
 pub(crate) struct Json<T>(pub(crate) T);

@@ -10,6 +10,8 @@ use crate::flow::Request;
 
 /// What Hydra puts before its codes.
 const PREFIX: &str = "ory_ac_";
+/// What most fit into before they are sealed, in bytes.
+const USUAL: usize = 192;
 
 /// What a code says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,8 +75,8 @@ impl AuthorizationCode {
             requested_at: self.requested_at.as_millis(),
             dpop_jkt: self.dpop_jkt,
         };
-        let bytes = postcard::to_stdvec(&wire).unwrap_or_default();
-        format!("{PREFIX}{}", sealer.seal(Purpose::AuthorizationCode, &bytes, rng))
+        let bytes = postcard::to_extend(&wire, Vec::with_capacity(USUAL)).unwrap_or_default();
+        [PREFIX, &sealer.seal(Purpose::AuthorizationCode, &bytes, rng)].concat()
     }
 
     /// Reads a presented code; expiry is the caller's to check.

@@ -70,7 +70,7 @@ impl ResponseTarget {
             _ if uri.contains('?') => "&",
             _ => "?",
         };
-        Location::Redirect(format!("{uri}{joint}{encoded}"))
+        Location::Redirect([uri, joint, &encoded].concat())
     }
 }
 

@@ -50,7 +50,7 @@ impl Issuer {
 
     /// The URL of a path of this server, such as `/oauth2/auth`, below the path that it is reached at.
     pub fn endpoint(&self, path: &str) -> String {
-        format!("{}{path}", self.base.as_str().trim_end_matches('/'))
+        [self.base.as_str().trim_end_matches('/'), path].concat()
     }
 
     /// The path that this server is reached at, without a slash at its end; empty if there is none.

@@ -32,6 +32,9 @@ const MOST_PARKED: (u32, u32) = (100, 1_000);
 /// How long they count.
 const PARKED_WINDOW: Lifetime = Lifetime::minutes(10);
 
+/// What most flows fit into, in bytes.
+const USUAL: usize = 512;
+
 /// For so long an expired flow is still kept, so that it can tell where to start again.
 const WAY_OUT_KEPT: Lifetime = Lifetime::hours(1);
 
@@ -89,6 +92,15 @@ enum Place {
     RequestParked = 1,
     /// All of it is in the store.
     AllParked = 2,
+}
+
+impl Place {
+    /// The first byte of a flow, with room for what follows.
+    fn begin(self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(USUAL);
+        bytes.push(self as u8);
+        bytes
+    }
 }
 
 impl FlowSealer {
@@ -211,12 +223,12 @@ impl FlowSealer {
 
     fn seal_whole<R: Serialize>(&self, purpose: Purpose, whole: &Whole<'_, R>) -> String {
         let flow = (&whole.request, whole.later);
-        let bytes = whole.further.write_behind(&flow, vec![Place::Inline as u8]).unwrap_or_default();
+        let bytes = whole.further.write_behind(&flow, Place::Inline.begin()).unwrap_or_default();
         self.sealer.seal(purpose, &bytes, &*self.rng)
     }
 
     fn seal_bytes<T: Serialize>(&self, purpose: Purpose, place: Place, value: &T) -> String {
-        let bytes = postcard::to_extend(value, vec![place as u8]).unwrap_or_default();
+        let bytes = postcard::to_extend(value, place.begin()).unwrap_or_default();
         self.sealer.seal(purpose, &bytes, &*self.rng)
     }
 

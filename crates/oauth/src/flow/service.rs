@@ -315,8 +315,13 @@ impl FlowService {
     }
 
     fn verifier_url(&self, name: &str, verifier: &str) -> String {
+        let mut url = self.config.issuer.endpoint("/oauth2/auth");
+        url.reserve_exact(name.len() + verifier.len() + 2);
         // Base64url needs no escaping.
-        format!("{}?{name}={verifier}", self.config.issuer.endpoint("/oauth2/auth"))
+        for part in ["?", name, "=", verifier] {
+            url.push_str(part);
+        }
+        url
     }
 }
 

@@ -17,15 +17,19 @@ enum Text {
 
 impl Text {
     fn of(text: &str) -> Self {
+        let mut usual = uuid::Uuid::encode_buffer();
         match uuid::Uuid::try_parse(text) {
-            Ok(uuid) if uuid.hyphenated().to_string() == text => Self::Uuid(uuid.into_bytes()),
+            Ok(uuid) if uuid.hyphenated().encode_lower(&mut usual) == text => Self::Uuid(uuid.into_bytes()),
             _ => Self::Plain(text.to_owned()),
         }
     }
 
     fn into_string(self) -> String {
         match self {
-            Self::Uuid(bytes) => uuid::Uuid::from_bytes(bytes).hyphenated().to_string(),
+            Self::Uuid(bytes) => {
+                let mut usual = uuid::Uuid::encode_buffer();
+                uuid::Uuid::from_bytes(bytes).hyphenated().encode_lower(&mut usual).to_owned()
+            }
             Self::Plain(text) => text,
         }
     }
