@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::watched::WatchedBody;
-use super::{BodyError, Mark, Progress};
+use super::{BodyError, Mark, Progress, Remainder};
 use crate::proxy::alarm::Alarm;
 use crate::proxy::upstream::{Link, Ticket};
 
@@ -56,23 +56,23 @@ pub(in crate::proxy) enum Carrier {
         alarm: Alarm,
         /// Counted as long as it is read.
         _slot: StreamSlot,
+        /// Of the request, which goes on as long as it is read.
+        _remainder: Option<Remainder>,
     },
 }
 
 impl Carrier {
-    /// The answer has ended: the connection is given back if the request has, too. What is left of a request goes no further, whether
-    /// it ends with its connection or, as one of several, alone.
+    /// The answer has ended: the connection is given back if the request has, too. What is left of a request goes no further, here as
+    /// where the answer is dropped: it ends with its connection or, as one of several, alone.
     pub(in crate::proxy) fn end(
         self,
         ticket: &Ticket,
         request: Option<&Progress>,
         context: &mut Context<'_>,
     ) {
-        let unsent = request.filter(|progress| !progress.is_ended());
-        match (self, unsent) {
-            (Self::Http1(link), None) => ticket.give_back(link, context),
-            (Self::Http2 { .. }, Some(progress)) => progress.abandon(),
-            (Self::Http1(_), Some(_)) | (Self::Http2 { .. }, None) => {}
+        match self {
+            Self::Http1(link) if request.is_none_or(Progress::is_ended) => ticket.give_back(link, context),
+            Self::Http1(_) | Self::Http2 { .. } => {}
         }
     }
 }

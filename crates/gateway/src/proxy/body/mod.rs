@@ -1,16 +1,19 @@
 //! Bodies on their way: never held, but watched.
 //!
-//! [`request`]: from the client to the upstream, counted, and held back where the client waits for `100 Continue`.
+//! [`request`]: from the client to the upstream, counted, and held back where the client waits for `100 Continue`. [`upload`]: the same
+//! over HTTP/2, ended with its answer.
 //! [`answer`]: from the upstream to the client; carries the connection that it comes from. [`watched`]: the same, given up
 //! when its client takes nothing.
 
 mod answer;
 mod request;
+mod upload;
 mod watched;
 
 pub use answer::ProxyBody;
 pub(super) use answer::{AnswerBody, Carrier, StreamSlot};
 pub(super) use request::{BodyTerms, Mark, Progress, RequestBody, TrailerFilter};
+pub(super) use upload::{Remainder, Uploads};
 pub(super) use watched::Watch;
 
 /// Why a body ends before its end: the other side must see that it was cut.
@@ -22,9 +25,6 @@ pub enum BodyError {
     /// It came too slowly.
     #[error("the body took too long")]
     TooSlow,
-    /// The answer to it ended first.
-    #[error("the answer ended before the body")]
-    Abandoned,
     /// It is larger than permitted.
     #[error("the body is too large")]
     TooLarge,

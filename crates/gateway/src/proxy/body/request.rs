@@ -11,7 +11,7 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-use super::BodyError;
+use super::{BodyError, Uploads};
 use crate::proxy::fault::Fault;
 
 /// What has become of a body: written where it flows, read where the answer is awaited.
@@ -21,7 +21,7 @@ pub(in crate::proxy) struct Progress {
     stage: AtomicU8,
     /// Whether the body is held back until the upstream wants it.
     held: AtomicBool,
-    /// Whether nobody waits for what the client has yet to send.
+    /// Whether nobody waits for what has not gone on.
     abandoned: AtomicBool,
     /// Who hands it on.
     waiting: AtomicWaker,
@@ -61,8 +61,8 @@ impl Progress {
         }
     }
 
-    /// Gives up what the client has yet to send: the answer has ended without it.
-    pub(in crate::proxy) fn abandon(&self) {
+    /// Gives up what has not gone on: the answer is over without it.
+    pub(super) fn abandon(&self) {
         self.abandoned.store(true, Ordering::Release);
         self.waiting.wake();
     }
@@ -113,7 +113,8 @@ impl Progress {
         if self.is_held() { Poll::Pending } else { Poll::Ready(()) }
     }
 
-    fn poll_abandoned(&self, context: &Context<'_>) -> Poll<()> {
+    /// Ready when it was given up.
+    pub(super) fn poll_abandoned(&self, context: &Context<'_>) -> Poll<()> {
         self.waiting.register(context.waker());
         if self.abandoned.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
     }
@@ -132,6 +133,8 @@ pub(in crate::proxy) struct Streamed {
     incoming: Incoming,
     progress: Arc<Progress>,
     terms: BodyTerms,
+    /// Who is to hear that its first part is asked for.
+    uploads: Option<Uploads>,
 }
 
 /// What a body may be.
@@ -148,7 +151,14 @@ pub(in crate::proxy) type TrailerFilter = Box<dyn Fn(&mut HeaderMap) + Send>;
 impl RequestBody {
     /// A body under `terms`.
     pub(in crate::proxy) fn streamed(incoming: Incoming, progress: Arc<Progress>, terms: BodyTerms) -> Self {
-        Self::Streamed(Streamed { incoming, progress, terms })
+        Self::Streamed(Streamed { incoming, progress, terms, uploads: None })
+    }
+
+    /// Has `uploads` hand it on.
+    pub(in crate::proxy) fn go_by(&mut self, uploads: &Uploads) {
+        if let Self::Streamed(body) = self {
+            body.uploads = Some(uploads.clone());
+        }
     }
 }
 
@@ -169,13 +179,16 @@ impl Streamed {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if let Some(uploads) = self.uploads.take() {
+            uploads.begin(&self.progress);
+        }
         if self.progress.poll_released(context).is_pending() {
             return Poll::Pending;
         }
         match Pin::new(&mut self.incoming).poll_frame(context) {
             Poll::Pending => {
                 self.progress.enter(AWAITED);
-                self.progress.poll_abandoned(context).map(|()| Some(Err(BodyError::Abandoned)))
+                Poll::Pending
             }
             Poll::Ready(Some(Ok(frame))) if frame.is_trailers() && self.terms.trailers.is_none() => {
                 self.progress.enter(ENDED);

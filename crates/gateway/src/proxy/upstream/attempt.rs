@@ -14,7 +14,7 @@ use super::link::Failure;
 use super::pool::{Ticket, Upstream};
 use super::spare::Spare;
 use super::waiting::Waiting;
-use crate::proxy::body::{Carrier, Progress, RequestBody};
+use crate::proxy::body::{Carrier, Progress, Remainder, RequestBody};
 use crate::proxy::fault::Fault;
 
 /// What is known of a request beyond its head, and what becomes of it.
@@ -123,9 +123,12 @@ impl Upstream {
                 }
             };
             let end = stream.end();
+            let remainder = || course.progress.clone().map(Remainder::of);
             let answered = stream.exchange(request, waiting()).await;
             return answered
-                .map(|(response, slot, alarm)| (response, Carrier::Http2 { alarm, _slot: slot }))
+                .map(|(response, slot, alarm)| {
+                    (response, Carrier::Http2 { alarm, _slot: slot, _remainder: remainder() })
+                })
                 .map_err(|failure| Failed { is_first: end.is_first(), ..Failed::of(failure, true) });
         }
         loop {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::time::Instant;
 use tracing::debug;
 
@@ -18,7 +18,7 @@ use super::connect::Wire;
 use super::link::Failure;
 use super::waiting::Waiting;
 use crate::proxy::alarm::Alarm;
-use crate::proxy::body::{RequestBody, StreamSlot};
+use crate::proxy::body::{RequestBody, StreamSlot, Uploads};
 use crate::proxy::fault::Fault;
 
 /// Streams at once on one connection, before another one is made: below what servers commonly allow.
@@ -35,6 +35,7 @@ const CONNECTION_WINDOW: u32 = STREAM_WINDOW * 100;
 /// A connection to a server.
 pub(super) struct Multiplexed {
     sender: SendRequest<RequestBody>,
+    uploads: Uploads,
     streams: Arc<AtomicUsize>,
     end: End,
     /// Since when the sweep has found no stream on it.
@@ -55,6 +56,7 @@ impl End {
 /// A stream to come.
 pub(super) struct Stream {
     sender: SendRequest<RequestBody>,
+    uploads: Uploads,
     end: End,
     slot: StreamSlot,
 }
@@ -62,7 +64,8 @@ pub(super) struct Stream {
 impl Multiplexed {
     /// Speaks HTTP/2 on `wire`.
     pub(super) async fn open(wire: Wire) -> Result<Self, Fault> {
-        let mut builder = Builder::new(TokioExecutor::new());
+        let uploads = Uploads::default();
+        let mut builder = Builder::new(uploads.clone());
         builder
             .timer(TokioTimer::new())
             .keep_alive_interval(PING_AFTER)
@@ -71,12 +74,13 @@ impl Multiplexed {
             .initial_connection_window_size(CONNECTION_WINDOW);
         let opened = builder.handshake::<_, RequestBody>(TokioIo::new(wire)).await;
         let (sender, connection) = opened.map_err(|_| Fault::Connect)?;
+        let driver = uploads.clone();
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            if let Err(error) = driver.drive(connection).await {
                 debug!(%error, "a connection to an upstream failed");
             }
         });
-        Ok(Self { sender, streams: Arc::default(), end: End::default(), idle_since: None })
+        Ok(Self { sender, uploads, streams: Arc::default(), end: End::default(), idle_since: None })
     }
 
     /// A stream, if there is room.
@@ -84,6 +88,7 @@ impl Multiplexed {
         let has_room = self.streams.load(Ordering::Relaxed) < STREAMS && self.sender.is_ready();
         has_room.then(|| Stream {
             sender: self.sender.clone(),
+            uploads: self.uploads.clone(),
             end: self.end.clone(),
             slot: StreamSlot::take(&self.streams),
         })
@@ -108,9 +113,10 @@ impl Stream {
     /// Sends a request and waits for the head of its answer; says where its body comes from.
     pub(super) async fn exchange(
         mut self,
-        request: Box<Request<RequestBody>>,
+        mut request: Box<Request<RequestBody>>,
         mut waiting: Waiting<'_>,
     ) -> Result<(Response<Incoming>, StreamSlot, Alarm), Failure> {
+        request.body_mut().go_by(&self.uploads);
         let mut alarm = Alarm::default();
         let mut answer = pin!(self.sender.try_send_request(*request));
         let answered = poll_fn(|context| {

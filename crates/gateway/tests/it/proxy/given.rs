@@ -303,7 +303,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Peer<S> {
         Some(String::from_utf8(self.until(b"\r\n\r\n").await?).unwrap())
     }
 
-    async fn exactly(&mut self, length: usize) -> Option<Vec<u8>> {
+    pub(crate) async fn exactly(&mut self, length: usize) -> Option<Vec<u8>> {
         while self.buffer.len() < length {
             if !self.more().await {
                 return None;

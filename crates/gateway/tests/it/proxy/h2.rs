@@ -300,6 +300,79 @@ async fn a_client_that_stops_sending_after_its_answer_has_ended_holds_no_stream(
     }
 }
 
+/// Types and flags of frames (RFC 9113 §6).
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const ACK: u8 = 1;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream];
+    frame.extend(payload);
+    frame
+}
+
+/// Type and stream of the next frame.
+async fn next_frame(peer: &mut Peer) -> Option<(u8, u8)> {
+    let head = peer.exactly(9).await?;
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+    peer.exactly(usize::try_from(length).unwrap()).await?;
+    Some((head[3], head[8]))
+}
+
+/// A server over HTTP/2 that has no room for bodies, answers heads with 200 and `flags`, and tells which streams are reset.
+async fn narrow_server(flags: u8) -> (SocketAddr, mpsc::UnboundedReceiver<u8>) {
+    let (told, resets) = mpsc::unbounded_channel();
+    let address = Backend::bind().await.serve(move |mut peer, _| {
+        let told = told.clone();
+        async move {
+            peer.until(b"SM\r\n\r\n").await;
+            // SETTINGS_INITIAL_WINDOW_SIZE.
+            peer.say(frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])).await;
+            peer.say(frame(SETTINGS, ACK, 0, &[])).await;
+            while let Some((kind, stream)) = next_frame(&mut peer).await {
+                match kind {
+                    // `:status: 200` is the eighth field of HPACK's static table.
+                    HEADERS => peer.say(frame(HEADERS, END_HEADERS | flags, stream, &[0x88])).await,
+                    RST_STREAM => told.send(stream).unwrap(),
+                    _ => {}
+                }
+            }
+        }
+    });
+    (address, resets)
+}
+
+#[tokio::test]
+async fn an_upload_that_waits_for_room_ends_with_its_answer() {
+    let (address, mut resets) = narrow_server(END_STREAM).await;
+    let world = spoken_over_http2(Setup::to(&[address])).start().await;
+    // From here on it is known that there is no room.
+    assert_eq!(world.ask(GET).await.status(), 200);
+    for (stream, body) in [(3, "hel"), (5, "hello")] {
+        let mut client = Peer::new(world.connect().await);
+        client.say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n{body}")).await;
+        assert_eq!(client.answer().await.unwrap().status(), 200);
+        assert_eq!(in_time(resets.recv()).await, Some(stream), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn an_upload_that_waits_for_room_ends_with_an_answer_that_comes_to_no_end() {
+    let (address, mut resets) = narrow_server(0).await;
+    let mut setup = spoken_over_http2(Setup::to(&[address]));
+    setup.upstream.timeouts.idle = SOON;
+    let world = setup.start().await;
+    for stream in [1, 3] {
+        let mut client = Peer::new(world.connect().await);
+        client.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello").await;
+        client.rest().await;
+        assert_eq!(in_time(resets.recv()).await, Some(stream));
+    }
+}
+
 #[tokio::test]
 async fn an_upstream_over_http_2_that_dies_gives_502() {
     let address = Backend::bind().await.serve(|mut peer, _| async move {
