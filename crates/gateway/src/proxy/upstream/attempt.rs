@@ -86,7 +86,7 @@ impl Upstream {
             if was_dead {
                 self.forget_idle(place);
             }
-            let Some(again) = again.filter(|_| is_worth_another(fault) && is_in_time(course)) else {
+            let Some(again) = again.filter(|_| self.is_worth_another(fault) && is_in_time(course)) else {
                 return Err(fault);
             };
             if was_dead {
@@ -191,6 +191,13 @@ impl Upstream {
         (is_harmless && self.shared.config.retries > 0).then(|| Spare::of(request, self.spares.take()))
     }
 
+    /// Whether another server, or another connection, may do better.
+    fn is_worth_another(&self, fault: Fault) -> bool {
+        // Here the one server is at its limit, to which as many connections are being made as may be.
+        let is_elsewhere = fault == Fault::Overloaded && self.shared.servers.len() > 1;
+        is_elsewhere || matches!(fault, Fault::Connect | Fault::ConnectTimeout | Fault::Reset)
+    }
+
     fn judge_answer(&self, server: &Server, status: StatusCode) {
         match status {
             StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
@@ -220,11 +227,6 @@ impl Failed {
     const fn unsent(fault: Fault, request: Box<Request<RequestBody>>) -> Self {
         Self::of(Failure { fault, unsent: Some(request) }, false)
     }
-}
-
-/// Whether another server, or another connection, may do better.
-const fn is_worth_another(fault: Fault) -> bool {
-    matches!(fault, Fault::Connect | Fault::ConnectTimeout | Fault::Reset)
 }
 
 /// Whether nothing of the body is gone and there is time left.

@@ -102,9 +102,9 @@ impl Default for Timeouts {
 /// Bounds of an upstream, over all cores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breaker {
-    /// Requests under way at once. Default: 8192.
+    /// Requests under way at once, with several cores passed by half at most. Default: 8192.
     pub requests: NonZeroUsize,
-    /// Connections being made at once. Default: 1024.
+    /// Connections being made at once to each server, but for probes. Default: 1024.
     pub connecting: NonZeroUsize,
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -28,9 +29,32 @@ pub(super) enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Connects to `server`, in the time that its upstream grants.
+/// One of the connections being made to a server.
+struct Connecting<'a>(&'a AtomicUsize);
+
+impl<'a> Connecting<'a> {
+    /// Counts one more, if there may be.
+    fn begin(count: &'a AtomicUsize, most: usize) -> Result<Self, Fault> {
+        let counted = Self(count);
+        if count.fetch_add(1, Ordering::Relaxed) < most { Ok(counted) } else { Err(Fault::Overloaded) }
+    }
+}
+
+impl Drop for Connecting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Connects to `server` for a request, in the time that its upstream grants, if there may be one more connection being made to it: one
+/// that does not answer takes no places of the others.
 pub(super) async fn connect(upstream: &SharedUpstream, server: &Server) -> Result<Wire, Fault> {
-    let _counted = upstream.begin_to_connect()?;
+    let _counted = Connecting::begin(&server.connecting, upstream.config.breaker.connecting.get())?;
+    connect_uncounted(upstream, server).await
+}
+
+/// Connects to `server`, however many connections to it are being made: for who asks how it is.
+pub(super) async fn connect_uncounted(upstream: &SharedUpstream, server: &Server) -> Result<Wire, Fault> {
     match timeout(upstream.config.timeouts.connect, reach(upstream, server)).await {
         Ok(Ok(wire)) => Ok(wire),
         Ok(Err(error)) => {
@@ -119,5 +143,20 @@ impl AsyncWrite for Wire {
             Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(context),
             Self::Tls(tls) => Pin::new(tls).poll_shutdown(context),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_connections_are_begun_than_may_be_and_those_that_ended_do_not_count() {
+        let count = AtomicUsize::new(0);
+        let one = Connecting::begin(&count, 1);
+        assert!(one.is_ok());
+        assert!(Connecting::begin(&count, 1).is_err() && Connecting::begin(&count, 1).is_err());
+        drop(one);
+        assert!(Connecting::begin(&count, 1).is_ok());
     }
 }

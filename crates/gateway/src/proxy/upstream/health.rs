@@ -1,7 +1,7 @@
 //! How a server is doing: what requests and probes say of it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -22,6 +22,8 @@ pub(in crate::proxy) struct Server {
     pub(super) label: Arc<str>,
     /// `Host`, where the client's is not kept.
     pub(super) host: HeaderValue,
+    /// Connections being made for requests.
+    pub(super) connecting: AtomicUsize,
     /// Failures of requests in a row.
     failures: AtomicU32,
     /// How often in a row it was left alone.
@@ -43,6 +45,7 @@ impl Server {
             host: HeaderValue::from_str(authority).unwrap_or_else(|_| HeaderValue::from_static("invalid")),
             label,
             config,
+            connecting: AtomicUsize::new(0),
             failures: AtomicU32::new(0),
             ejections: AtomicU32::new(0),
             ejected_until: AtomicU64::new(0),

@@ -13,7 +13,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::config::{ActiveHealth, UpstreamProtocol};
-use super::connect::{Wire, connect};
+use super::connect::{Wire, connect_uncounted};
 use super::health::Server;
 use super::shared::SharedUpstream;
 
@@ -61,7 +61,7 @@ fn note(server: &Server, streak: &mut Streak, well: bool, health: &ActiveHealth)
 
 async fn is_well(upstream: &SharedUpstream, server: &Server, health: &ActiveHealth) -> bool {
     let asking = async {
-        let wire = connect(upstream, server).await.ok()?;
+        let wire = connect_uncounted(upstream, server).await.ok()?;
         ask(wire, upstream.config.protocol, server, &health.path).await
     };
     matches!(timeout(health.timeout, asking).await, Ok(Some(status)) if status.is_success())
@@ -99,5 +99,48 @@ async fn answer<B>(
     tokio::select! {
         answered = asking => answered.ok().map(|answered| answered.status()),
         never = never => match never {},
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::{NonZeroU32, NonZeroUsize};
+    use std::sync::atomic::Ordering;
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamTls};
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_is_found_well_while_as_many_connections_to_it_are_being_made_as_may_be() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = ServerConfig { host: "127.0.0.1".into(), port, tls: false, weight: NonZeroU32::MIN };
+        let config = UpstreamConfig {
+            name: "a".into(),
+            servers: vec![server],
+            protocol: UpstreamProtocol::Http1,
+            tls: UpstreamTls::default(),
+            timeouts: Timeouts::default(),
+            retries: 0,
+            idle_connections: NonZeroUsize::MIN,
+            breaker: Breaker { connecting: NonZeroUsize::MIN, ..Breaker::default() },
+            passive_health: None,
+            active_health: None,
+        };
+        let upstream = SharedUpstream::new(Arc::new(config), 1);
+        upstream.servers[0].connecting.store(1, Ordering::Relaxed);
+        let answering = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
+            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+            stream
+        });
+        let health = ActiveHealth { timeout: Duration::from_secs(30), ..ActiveHealth::at("/health") };
+        assert!(is_well(&upstream, &upstream.servers[0], &health).await);
+        answering.await.unwrap();
     }
 }

@@ -19,7 +19,6 @@ pub(in crate::proxy) struct SharedUpstream {
     /// `None`: no server speaks TLS, or it cannot be set up.
     pub(super) tls: Option<Arc<ClientConfig>>,
     lanes: Box<[Lane]>,
-    connecting: AtomicUsize,
 }
 
 /// Requests under way on one core, on a cache line of their own.
@@ -27,22 +26,13 @@ pub(in crate::proxy) struct SharedUpstream {
 #[repr(align(128))]
 struct Lane(AtomicUsize);
 
-/// One of the connections being made.
-pub(super) struct Connecting<'a>(&'a AtomicUsize);
-
-impl Drop for Connecting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl SharedUpstream {
     /// Of `config`, used by `cores`.
     pub(super) fn new(config: Arc<UpstreamConfig>, cores: usize) -> Self {
         let servers = config.servers.iter().cloned().map(Server::new).map(Arc::new).collect();
         let tls = config.servers.iter().any(|server| server.tls).then(|| tls(&config)).flatten();
         let lanes = (0..cores).map(|_| Lane::default()).collect();
-        Self { config, servers, tls, lanes, connecting: AtomicUsize::new(0) }
+        Self { config, servers, tls, lanes }
     }
 
     /// Counts a request on `core`, if there may be one more.
@@ -67,13 +57,6 @@ impl SharedUpstream {
 
     fn in_flight(&self) -> usize {
         self.lanes.iter().map(|Lane(lane)| lane.load(Ordering::Relaxed)).sum()
-    }
-
-    /// Counts a connection being made, if there may be one more.
-    pub(super) fn begin_to_connect(&self) -> Result<Connecting<'_>, Fault> {
-        let guard = Connecting(&self.connecting);
-        let now = self.connecting.fetch_add(1, Ordering::Relaxed) + 1;
-        if now <= self.config.breaker.connecting.get() { Ok(guard) } else { Err(Fault::Overloaded) }
     }
 
     /// Notes that a request to a server failed.
@@ -117,10 +100,7 @@ mod tests {
             timeouts: Timeouts::default(),
             retries: 0,
             idle_connections: NonZeroUsize::MIN,
-            breaker: Breaker {
-                requests: NonZeroUsize::new(3).unwrap(),
-                connecting: NonZeroUsize::new(1).unwrap(),
-            },
+            breaker: Breaker { requests: NonZeroUsize::new(3).unwrap(), ..Breaker::default() },
             passive_health: None,
             active_health: None,
         };
@@ -129,9 +109,5 @@ mod tests {
         assert_eq!(shared.enter(1), Err(Fault::Overloaded));
         shared.leave(0);
         assert_eq!(shared.enter(1), Ok(()));
-        let one = shared.begin_to_connect();
-        assert!(one.is_ok() && shared.begin_to_connect().is_err());
-        drop(one);
-        assert!(shared.begin_to_connect().is_ok());
     }
 }

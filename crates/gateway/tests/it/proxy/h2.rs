@@ -461,6 +461,31 @@ async fn a_certificate_that_nobody_vouches_for_gives_502() {
     assert_eq!(outer.told().await.fault, Some("connect"));
 }
 
+/// A handshake that comes to nothing holds its place until it is given up.
+#[tokio::test]
+async fn a_server_that_does_not_answer_takes_no_places_of_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let ca_file = folder.path().join("ca.pem");
+    std::fs::write(&ca_file, certificate().certificate).unwrap();
+    let silent = Backend::bind().await;
+    let (sound, _requests) = Backend::bind().await.recording();
+    let mut setup = Setup::to(&[silent.address, sound]);
+    setup.upstream.servers[0].tls = true;
+    setup.upstream.tls.client = Some(trusting(&ca_file, UpstreamProtocol::Http1));
+    setup.upstream.timeouts.connect = AT_MOST;
+    setup.upstream.breaker.connecting = NonZeroUsize::MIN;
+    let mut world = setup.start().await;
+    let mut first = Peer::new(world.connect().await);
+    first.say(GET).await;
+    let _held = silent.accept().await;
+    let mut passed_over = 0;
+    for _ in 0..6 {
+        assert_eq!(world.ask(GET).await.status(), 200);
+        passed_over += world.told().await.retries;
+    }
+    assert!((1..6).contains(&passed_over), "{passed_over}");
+}
+
 #[tokio::test]
 async fn the_breaker_bounds_streams_as_it_does_connections() {
     let backend = Backend::bind().await;
