@@ -46,7 +46,7 @@ pub(in crate::proxy) struct Answered {
 enum On {
     /// An idle connection, if there is one.
     Any,
-    /// A new connection: an idle one was dead.
+    /// A new connection: an idle one was dead, or did not survive the request.
     New,
 }
 
@@ -67,6 +67,9 @@ impl Upstream {
             let spare = self.spare(&request, course);
             let failed = match self.attempt(&ticket, server, request, (on, &*course)).await {
                 Ok((response, carrier)) => {
+                    if on == On::New {
+                        self.forget_idle(place);
+                    }
                     self.judge_answer(server, response.status());
                     self.spares.give_back(spare);
                     return Ok(Answered { response, carrier, ticket });
@@ -83,7 +86,12 @@ impl Upstream {
             if fault.blames_server() && !(was_dead && is_found_out) && !failed.is_shared {
                 self.shared.note_failure(server);
             }
-            if was_dead {
+            // Those that rested with a dead connection are dead, too. If a new one does no better, it is the request that ends them.
+            let is_dead = match on {
+                On::Any => was_dead && again.is_none(),
+                On::New => fault != Fault::Reset,
+            };
+            if is_dead {
                 self.forget_idle(place);
             }
             let Some(again) = again.filter(|_| self.is_worth_another(fault) && is_in_time(course)) else {
