@@ -3,6 +3,8 @@
 # Each request goes through Varnish twice. The first time, a request for /oauth/token_validation takes its place; when Sluice answers 200,
 # the request is restarted with what Sluice said about the caller in OAuth-* headers.
 #
+# A token that is bound to a key (DPoP) is refused: a proof is about its request, and Sluice is asked about the token alone.
+#
 # Change: the two backends; which paths need which scope (sluice_policy); the size of the largest body (1MB).
 # Sluice must trust this machine's address (trusted_proxies in its routes file), unless both run on one.
 
@@ -115,9 +117,22 @@ sub vcl_recv {
         unset req.http.OAuth-Scope;
         unset req.http.OAuth-Ip;
         set req.backend_hint = app;
+        if (req.http.Upgrade ~ "(?i)^websocket$" && req.method == "GET" && !req.http.Content-Length && !req.http.Transfer-Encoding) {
+            return (pipe);
+        }
         # The application's answers are personal: pass. Rules of your own about what may be cached belong here.
         return (pass);
     }
+}
+
+# Only WebSockets come here, and no other protocol. Varnish carries bytes without a look at them, also if the application does not
+# upgrade, and what the client asks for next would pass unasked. So the application is told to close the connection after an answer that
+# is none of a WebSocket. One that does not (RFC 9112 §9.6) must not be reached so: take the `return (pipe)` above away.
+sub vcl_pipe {
+    set bereq.http.Connection = "Upgrade, close";
+    set bereq.http.Upgrade = "websocket";
+    unset bereq.http.HTTP2-Settings;
+    return (pipe);
 }
 
 sub vcl_hash {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { startHaproxy } from '../support/proxies.js'
-import { checks, setUp, TOKENS } from './checks.js'
+import { checks } from './checks.js'
+import { setUp, TOKENS } from './given.js'
 
 checks('haproxy', startHaproxy)
 

@@ -1,6 +1,7 @@
 // Access tokens of every kind that a gateway meets, of the server that SLUICE_ISSUER and SLUICE_ADMIN_URL name.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { getDPoPHandle } from 'openid-client'
 import { createClient, introspect } from './agent.js'
 import { relyingParty, signIn } from './relying-party.js'
 
@@ -8,7 +9,7 @@ const SCOPE = 'openid orders.read'
 
 /**
  * `good` is alice's and `other` bob's; `jwt` is alice's too; `narrow` is that of a client that acts for itself, without the scope orders.read;
- * `forged`, `expired` and `revoked` are what they say. `spare` has a token for each of `names`, with the request that revokes it.
+ * `forged`, `expired` and `revoked` are what they say; `bound` is alice's and bound to its `key`, a private JWK. `spare` has a token for each of `names`, with the request that revokes it.
  */
 export async function mintTokens(names) {
   const opaque = await application()
@@ -25,6 +26,7 @@ export async function mintTokens(names) {
     forged: { token: tampered(good.token) },
     expired: await expiredToken(),
     revoked,
+    bound: await boundToken(opaque),
     spare,
   }
 }
@@ -34,11 +36,17 @@ async function application(metadata = {}) {
   return { configuration, id: configuration.clientMetadata().client_id, secret: configuration.clientMetadata().client_secret }
 }
 
-async function tokenOf({ configuration, id, secret }, subject) {
-  const tokens = await signIn(configuration, { decisions: { login: { subject } }, parameters: { scope: SCOPE } })
+async function tokenOf({ configuration, id, secret }, subject, options) {
+  const tokens = await signIn(configuration, { decisions: { login: { subject } }, parameters: { scope: SCOPE }, options })
   const url = configuration.serverMetadata().revocation_endpoint
   const revoke = { url, form: { token: tokens.access_token }, headers: basic(id, secret) }
   return { token: tokens.access_token, user: subject, client: id, scope: tokens.scope ?? SCOPE, revoke }
+}
+
+async function boundToken(opaque) {
+  const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])
+  const bound = await tokenOf(opaque, 'alice', { DPoP: getDPoPHandle(opaque.configuration, pair) })
+  return { ...bound, key: await crypto.subtle.exportKey('jwk', pair.privateKey) }
 }
 
 async function machineToken(scope, metadata = {}) {

@@ -56,6 +56,10 @@ func main() {
 	}
 	handler := http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
 		settings.prepare(request)
+		if wanted := protocol(request); wanted != "" && !settings.upgradesTo(wanted) {
+			answer.WriteHeader(http.StatusForbidden)
+			return
+		}
 		said, err := sluice.ask(request)
 		switch {
 		case err != nil:
@@ -84,10 +88,23 @@ func (settings *settings) prepare(request *http.Request) {
 			}
 		}
 	}
+	if strings.EqualFold(request.Header.Get("Upgrade"), "h2c") {
+		for _, name := range []string{"Upgrade", "Connection", "Http2-Settings"} {
+			request.Header.Del(name)
+		}
+	}
 	remote, _, _ := net.SplitHostPort(request.RemoteAddr)
 	before := request.Header["X-Forwarded-For"]
 	request.Header["X-Forwarded-For"] = []string{strings.Join(append(before, remote), ",")}
 	request.Header["X-Forwarded-Proto"] = []string{"http"}
+}
+
+// protocol is what a request asks to upgrade to, if it does.
+func protocol(request *http.Request) string {
+	if !strings.Contains(strings.ToLower(strings.Join(request.Header["Connection"], ",")), "upgrade") {
+		return ""
+	}
+	return request.Header.Get("Upgrade")
 }
 
 // target is the request's path and query as they came.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 
 	bootstrap "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	cluster "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -85,6 +86,16 @@ func (settings *settings) readManager(config *anypb.Any) error {
 func (settings *settings) dropsUnderscores() bool {
 	action := settings.manager.GetCommonHttpProtocolOptions().GetHeadersWithUnderscoresAction()
 	return action == core.HttpProtocolOptions_DROP_HEADER
+}
+
+func (settings *settings) upgradesTo(protocol string) bool {
+	for _, one := range settings.manager.GetUpgradeConfigs() {
+		isOn := one.GetEnabled() == nil || one.GetEnabled().GetValue()
+		if isOn && strings.EqualFold(one.GetUpgradeType(), protocol) {
+			return true
+		}
+	}
+	return false
 }
 
 // statusOnError is 403 unless the file says otherwise.

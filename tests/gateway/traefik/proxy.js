@@ -25,10 +25,23 @@ for (const [name, entryPoint] of Object.entries(entryPoints)) {
   const [, host, port] = entryPoint.address.match(/^(.*):(\d+)$/)
   const trusted = (entryPoint.forwardedHeaders?.trustedIPs ?? []).map((network) => network.replace(/\/32$/, ''))
   const mine = Object.values(routers).filter((router) => router.entryPoints.includes(name))
-  http.createServer((request, response) => serve({ trusted, routers: mine }, request, response)).listen(Number(port), host || '127.0.0.1')
+  const server = http.createServer((request, response) => serve({ trusted, routers: mine }, request, response))
+  server.on('upgrade', (request, socket, head) => serve({ trusted, routers: mine }, request, ordinaryAnswer(request, socket, head), socket))
+  server.listen(Number(port), host || '127.0.0.1')
 }
 
-async function serve({ trusted, routers }, request, response) {
+/** What a request that asks for another protocol is answered with, unless it gets that. */
+function ordinaryAnswer(request, socket, head) {
+  socket.on('error', () => socket.destroy())
+  if (head.length > 0) socket.unshift(head)
+  const response = new http.ServerResponse(request)
+  response.shouldKeepAlive = false
+  response.assignSocket(socket)
+  return response.once('finish', () => socket.end())
+}
+
+/** `socket` is that of a request that asks for another protocol. */
+async function serve({ trusted, routers }, request, response, socket) {
   const address = request.socket.remoteAddress.replace(/^::ffff:/, '')
   const headers = pairs(request.rawHeaders)
   const given = trusted.includes(address) ? headers : without(headers, FORWARDED)
@@ -45,7 +58,7 @@ async function serve({ trusted, routers }, request, response) {
     if (status) return answer(response, status, outcome.headers, outcome.body)
     passed = outcome.headers
   }
-  await forward(services[router.service], request, response, withForwarded(passed, request, address))
+  await forward(services[router.service], { request, response, socket }, withForwarded(passed, request, address))
 }
 
 function matches(rule, url) {
@@ -85,17 +98,32 @@ async function forwardAuth(middleware, request, headers, address) {
   return { headers: [...headers.filter(([name]) => !regex.test(name)), ...own] }
 }
 
-/** Sends the request on to the service, body and all. */
-async function forward({ loadBalancer }, request, response, headers) {
+/** Sends the request on to the service, body and all, and whatever protocol it asks for, as Go's ReverseProxy does. */
+async function forward({ loadBalancer }, { request, response, socket }, headers) {
   onlyKeys(loadBalancer, ['servers', 'passHostHeader'])
   const { url } = loadBalancer.servers[0]
-  const onward = http.request(url + request.url, { method: request.method, headers: headers.flat(), agent: false })
+  const protocol = socket ? [['connection', 'Upgrade'], ['upgrade', request.headers.upgrade]] : []
+  const onward = http.request(url + request.url, { method: request.method, headers: [...headers, ...protocol].flat(), agent: false })
+  onward.once('upgrade', (answered, far, head) => become(socket, answered, far, head))
   onward.once('response', (answered) => {
     response.writeHead(answered.statusCode, without(pairs(answered.rawHeaders), HOP_BY_HOP).flat())
     answered.pipe(response)
   })
   onward.once('error', () => answer(response, 502, [], 'Bad Gateway'))
-  request.pipe(onward)
+  if (socket) onward.end()
+  else request.pipe(onward)
+}
+
+/** Hands on the answer that changes the protocol, and from there on bytes. */
+function become(socket, { statusCode, statusMessage, rawHeaders }, far, head) {
+  const lines = pairs(rawHeaders).map(([name, value]) => `${name}: ${value}`)
+  socket.write([`HTTP/1.1 ${statusCode} ${statusMessage}`, ...lines, '', ''].join('\r\n'))
+  for (const [one, other] of [[socket, far], [far, socket]]) {
+    one.on('error', () => other.destroy())
+    one.on('close', () => other.destroy())
+  }
+  if (head.length > 0) far.unshift(head)
+  far.pipe(socket).pipe(far)
 }
 
 function withForwarded(headers, request, address) {
