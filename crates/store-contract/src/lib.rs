@@ -2,7 +2,7 @@
 //! memory fake by [`store_contract!`].
 //!
 //! [`Fixture`]: what a store hands in. [`given`]: values to store. [`memory`]: the fake; [`people`]: the services of people on
-//! it. All other modules: promises, one module per aggregate; `refresh` is the table of DESIGN §3, `revocation` the markers, `overload` the group commit.
+//! it; [`interrupted`]: people to whom something happens meanwhile. All other modules: promises, one module per aggregate; `refresh` is the table of DESIGN §3, `revocation` the markers, `overload` the group commit.
 
 #![expect(clippy::missing_panics_doc, reason = "a promise that is broken panics: that is what it is for")]
 
@@ -23,6 +23,7 @@ pub mod identity_list;
 pub mod identity_revision;
 pub mod identity_session;
 pub mod identity_session_bounds;
+pub mod interrupted;
 pub mod keys;
 pub mod login_session;
 pub mod mail;
@@ -42,4 +43,5 @@ mod promises;
 mod refresh_model;
 
 pub use fixture::{Fixture, Limits, Stores};
+pub use interrupted::{Interrupted, Interruption};
 pub use memory::MemoryStore;

@@ -24,6 +24,7 @@ use crate::registration::{InvalidField, PasswordRules, Person, WeakPassword};
 use crate::session::{Caller, IdentitySession, SessionService, TokenPair};
 
 /// What people do with their own record.
+#[derive(Clone)]
 pub struct AccountService {
     /// What it is told.
     pub config: AccountConfig,

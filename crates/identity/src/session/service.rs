@@ -62,6 +62,7 @@ pub enum Unauthenticated {
 }
 
 /// Begins, refreshes and ends sessions.
+#[derive(Clone)]
 pub struct SessionService {
     /// On what terms tokens are issued.
     pub terms: SessionTerms,

@@ -6,18 +6,14 @@ use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::account::AccountService;
 use sluice_identity::factor::FactorRepository;
-use sluice_identity::identity::{
-    Changed, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, NewCredential, Removed,
-};
-use sluice_identity::{
-    Identity, IdentityError, IdentityRepository, LoginNameHash, NewIdentity, Registration,
-};
-use sluice_primitives::{IdentityId, Timestamp};
-use sluice_store_contract::{MemoryStore, given};
+use sluice_identity::identity::{IdentityChange, NewCredential};
+use sluice_identity::{Identity, IdentityError, IdentityRepository};
+use sluice_primitives::IdentityId;
+use sluice_store_contract::{Interrupted, Interruption, MemoryStore, given};
 
 use super::services::{ALICE, PASSWORD, Services, confirmation, secret};
 
-/// People who set another password a moment before they are deleted.
+/// Somebody sets another password a moment before being deleted.
 struct Meanwhile(Arc<MemoryStore>);
 
 fn another_password(identity: &Identity) -> IdentityChange {
@@ -26,71 +22,20 @@ fn another_password(identity: &Identity) -> IdentityChange {
 }
 
 #[async_trait]
-impl IdentityRepository for Meanwhile {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
-        self.0.register(new).await
-    }
-
-    async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
-        self.0.find_by_login_name(login_name).await
-    }
-
-    async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
-        self.0.find(id).await
-    }
-
-    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
-        self.0.replace_credential(id, old, new).await
-    }
-}
-
-#[async_trait]
-impl IdentityDirectory for Meanwhile {
-    async fn list(&self, filter: &IdentityFilter) -> Result<IdentityPage, StoreError> {
-        self.0.list(filter).await
-    }
-
-    async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError> {
-        self.0.change(change).await
-    }
-
-    async fn reseal_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
-        self.0.reseal_credential(id, old, new).await
-    }
-
-    async fn delete(
-        &self,
-        id: IdentityId,
-        revision: Option<i64>,
-        now: Timestamp,
-        marker_expires_at: Timestamp,
-    ) -> Result<Removed, StoreError> {
+impl Interruption for Meanwhile {
+    async fn before_delete(&self, id: IdentityId) -> Result<(), StoreError> {
         if let Some(identity) = self.0.find(id).await? {
             given::changed(&*self.0, &another_password(&identity)).await;
         }
-        self.0.delete(id, revision, now, marker_expires_at).await
+        Ok(())
     }
 }
 
 /// The account service of these people.
 fn account(services: &Services) -> AccountService {
-    let of = &services.account;
-    AccountService {
-        config: of.config.clone(),
-        identities: Arc::new(Meanwhile(services.store.clone())),
-        codes: Arc::clone(&of.codes),
-        code_key: of.code_key.clone(),
-        mails: of.mails.clone(),
-        sessions: Arc::clone(&of.sessions),
-        factors: Arc::clone(&of.factors),
-        login: Arc::clone(&of.login),
-        hasher: Arc::clone(&of.hasher),
-        rules: Arc::clone(&of.rules),
-        limits: Arc::clone(&of.limits),
-        sealer: Arc::clone(&of.sealer),
-        clock: Arc::clone(&of.clock),
-        rng: Arc::clone(&of.rng),
-    }
+    let store = services.store.clone();
+    let identities = Arc::new(Interrupted { store: store.clone(), by: Meanwhile(store) });
+    AccountService { identities, ..AccountService::clone(&services.account) }
 }
 
 #[tokio::test]

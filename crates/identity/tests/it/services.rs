@@ -229,18 +229,7 @@ pub(crate) fn typed(email: &str, code: &str) -> MailProof {
 
 /// The sessions of a node that has never heard the feed.
 pub(crate) fn deaf(services: &Services) -> SessionService {
-    let of = &services.sessions;
     let follower =
         FeedFollower::new(services.store.clone(), Arc::clone(&services.revocations), services.clock.clone());
-    SessionService {
-        terms: of.terms.clone(),
-        sessions: Arc::clone(&of.sessions),
-        identities: Arc::clone(&of.identities),
-        keys: Arc::clone(&of.keys),
-        sealer: Arc::clone(&of.sealer),
-        revocations: Arc::clone(&of.revocations),
-        follower: Arc::new(follower),
-        clock: services.clock.clone(),
-        rng: Arc::clone(&of.rng),
-    }
+    SessionService { follower: Arc::new(follower), ..SessionService::clone(&services.sessions) }
 }

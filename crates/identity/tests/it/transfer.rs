@@ -17,11 +17,9 @@ use sluice_identity::transfer::{
     Exporter, ImportConfig, ImportError, ImportFile, ImportProgress, ImportWatcher, ImportedCounts, Importer,
     RejectedLine,
 };
-use sluice_identity::{
-    Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration,
-};
-use sluice_primitives::{IdentityId, ManualClock, NetworkId, OsRng, Secret, Timestamp};
-use sluice_store_contract::MemoryStore;
+use sluice_identity::{Identity, IdentityRepository, IdentityStatus};
+use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
+use sluice_store_contract::{Interrupted, Interruption, MemoryStore};
 use tokio::sync::Notify;
 
 use crate::foreign_vectors::VECTORS;
@@ -52,64 +50,45 @@ impl ImportWatcher for Told {
 
 /// A store that writes one last record and never answers again.
 struct Dying {
-    store: Arc<MemoryStore>,
+    begun: AtomicI64,
     left: AtomicI64,
     dead: Notify,
 }
 
+impl Dying {
+    /// After so many records.
+    fn after(records: i64) -> Self {
+        Self { begun: AtomicI64::new(records), left: AtomicI64::new(records), dead: Notify::new() }
+    }
+}
+
 #[async_trait]
-impl IdentityRepository for Dying {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
-        let left = self.left.fetch_sub(1, Ordering::Relaxed);
-        if left < 0 {
+impl Interruption for Dying {
+    async fn before_register(&self) -> Result<(), StoreError> {
+        if self.begun.fetch_sub(1, Ordering::Relaxed) < 0 {
             std::future::pending::<()>().await;
         }
-        let registered = self.store.register(new).await;
-        if left == 0 {
+        Ok(())
+    }
+
+    async fn after_register(&self) -> Result<(), StoreError> {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 0 {
             self.dead.notify_one();
             std::future::pending::<()>().await;
         }
-        registered
-    }
-
-    async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
-        self.store.find_by_login_name(login_name).await
-    }
-
-    async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
-        self.store.find(id).await
-    }
-
-    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
-        self.store.replace_credential(id, old, new).await
+        Ok(())
     }
 }
 
 /// A store that has room for so many more records, and then can still be read.
-struct Filling {
-    store: Arc<MemoryStore>,
-    room: AtomicI64,
-}
+struct Filling(AtomicI64);
 
 #[async_trait]
-impl IdentityRepository for Filling {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
-        if self.room.fetch_sub(1, Ordering::Relaxed) <= 0 {
-            return Err(StoreError::refused(io::Error::other("no space is left")));
-        }
-        self.store.register(new).await
-    }
-
-    async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
-        self.store.find_by_login_name(login_name).await
-    }
-
-    async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
-        self.store.find(id).await
-    }
-
-    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
-        self.store.replace_credential(id, old, new).await
+impl Interruption for Filling {
+    async fn before_register(&self) -> Result<(), StoreError> {
+        let room = self.0.fetch_sub(1, Ordering::Relaxed);
+        let full = || StoreError::refused(io::Error::other("no space is left"));
+        if room <= 0 { Err(full()) } else { Ok(()) }
     }
 }
 
@@ -270,13 +249,12 @@ async fn an_import_that_was_killed_goes_on_and_imports_everybody_once() {
         .collect();
     let (_directory, path) = file(&lines);
     for until in [1, 23, 60, 41] {
-        let dying =
-            Arc::new(Dying { store: store.clone(), left: AtomicI64::new(until), dead: Notify::new() });
+        let dying = Arc::new(Interrupted { store: store.clone(), by: Dying::after(until) });
         let importer = importer(dying.clone());
         let (mut told, mut file) = (Told::default(), ImportFile::open(&path, false, NOW).unwrap());
         tokio::select! {
             _ = importer.run(&mut file, &mut told, std::future::pending()) => panic!("the import ended"),
-            () = dying.dead.notified() => {}
+            () = dying.by.dead.notified() => {}
         }
     }
     assert!(everybody(&store).await.len() < 294);
@@ -292,7 +270,7 @@ async fn an_import_stops_when_the_store_takes_no_more_and_goes_on_there() {
     let store = Arc::new(MemoryStore::new());
     let lines: String = (0..100).map(|n| line(&format!("p{n}@example.com"), "")).collect();
     let (_directory, path) = file(&lines);
-    let filling = importer(Arc::new(Filling { store: store.clone(), room: AtomicI64::new(40) }));
+    let filling = importer(Arc::new(Interrupted { store: store.clone(), by: Filling(AtomicI64::new(40)) }));
     let (mut told, mut file) = (Told::default(), ImportFile::open(&path, false, NOW).unwrap());
     let stopped = filling.run(&mut file, &mut told, std::future::pending()).await;
     assert!(matches!(stopped, Err(ImportError::Store(StoreError::Refused(_)))), "{stopped:?}");

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use sluice_commit::StoreError;
-use sluice_identity::identity::{
-    Changed, IdentityChange, IdentityDirectory, LoginNameHash, NewCredential, NewIdentity, Registration,
-};
-use sluice_identity::{Identity, IdentityRepository, IdentityStatus};
+use sluice_identity::IdentityStatus;
+use sluice_identity::identity::{Changed, IdentityChange, IdentityDirectory, NewCredential};
 use sluice_primitives::{AttemptId, IdentityId, Lifetime, ManualClock, OsRng};
+use sluice_store_contract::{Interrupted, Interruption};
 
 use super::people::app_code;
 use super::world::{ALICE, Answer, PASSWORD, World};
@@ -27,7 +26,7 @@ enum Change {
     Nothing,
 }
 
-/// People who are changed before they are looked at again.
+/// Somebody is changed before being looked at again.
 struct Meanwhile {
     people: Arc<dyn IdentityDirectory>,
     clock: Arc<ManualClock>,
@@ -46,7 +45,8 @@ impl World {
 
     /// From now on, whoever logs in is changed before the login is accepted.
     fn changes_everybody(&mut self, change: Change) {
-        self.ui.identities = Arc::new(self.meanwhile(change));
+        let by = self.meanwhile(change);
+        self.ui.identities = Arc::new(Interrupted { store: by.people.clone(), by });
     }
 }
 
@@ -70,22 +70,10 @@ impl Meanwhile {
 }
 
 #[async_trait]
-impl IdentityRepository for Meanwhile {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
-        self.people.register(new).await
-    }
-
-    async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
-        self.people.find_by_login_name(login_name).await
-    }
-
-    async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
+impl Interruption for Meanwhile {
+    async fn before_find(&self, id: IdentityId) -> Result<(), StoreError> {
         self.make(id).await;
-        self.people.find(id).await
-    }
-
-    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
-        self.people.replace_credential(id, old, new).await
+        Ok(())
     }
 }
 

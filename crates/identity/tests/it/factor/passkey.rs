@@ -10,9 +10,8 @@ use sluice_identity::factor::{
     NewPasskey, PasskeyChallenge, PasskeyProof, Shown,
 };
 use sluice_identity::identity::{IdentityDirectory, IdentityRepository, IdentityStatus};
-use sluice_identity::{Identity, LoginNameHash, NewIdentity, Registration};
 use sluice_primitives::{IdentityId, Lifetime};
-use sluice_store_contract::{MemoryStore, given};
+use sluice_store_contract::{Interrupted, Interruption, MemoryStore, given};
 use sluice_testkit::Authenticator;
 
 use super::world::{CONTEXT, ORIGIN, World, network};
@@ -282,28 +281,16 @@ async fn a_removed_passkey_and_a_disabled_person_do_not_log_in() {
     assert!(world.service.begin_passkey(Some(world.alice.id), CONTEXT).await.unwrap().is_none());
 }
 
-/// People whose factors an administrator takes away in the moment in which they are looked for.
+/// An administrator takes somebody's factors away in the moment in which they are looked for.
 struct TakenAway(Arc<MemoryStore>);
 
 #[async_trait]
-impl IdentityRepository for TakenAway {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
-        self.0.register(new).await
-    }
-
-    async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
-        self.0.find_by_login_name(login_name).await
-    }
-
-    async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
+impl Interruption for TakenAway {
+    async fn before_find(&self, id: IdentityId) -> Result<(), StoreError> {
         for factor in self.0.of_identity(id).await? {
             self.0.remove(id, factor.id, None).await?;
         }
-        self.0.find(id).await
-    }
-
-    async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
-        self.0.replace_credential(id, old, new).await
+        Ok(())
     }
 }
 
@@ -312,7 +299,8 @@ async fn a_passkey_that_is_taken_away_meanwhile_logs_nobody_in() {
     let world = World::new().await;
     let mut key = Authenticator::in_software(1, ORIGIN);
     world.passkey(&mut key).await;
-    let node = world.node_that_sees(Arc::new(TakenAway(world.store.clone())));
+    let (store, by) = (world.store.clone(), TakenAway(world.store.clone()));
+    let node = world.node_that_sees(Arc::new(Interrupted { store, by }));
     let asked = world.ask(None).await;
     let response = key.get(&asked.options);
     let outcome = node.finish_passkey_login(&asked.state, &response, CONTEXT, network()).await.unwrap();

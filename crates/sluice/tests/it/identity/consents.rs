@@ -4,11 +4,11 @@
 use reqwest::Method;
 use serde_json::json;
 use sluice_primitives::Lifetime;
-use sluice_testkit::{Authorize, Backend, Page, SmtpServer, TestClient, TestSluice};
+use sluice_testkit::{Authorize, Backend, Page, TestClient};
 
-use super::people::{ALICE, ANOTHER, Api, PASSWORD, Tokens};
-use super::postbox::{self, code};
-use super::subject::{PAGES, log_in, typed};
+use super::holder::Holder;
+use super::people::{ALICE, ANOTHER, PASSWORD, Tokens};
+use super::subject::{log_in, typed};
 use crate::both_stores::on_both_stores;
 use crate::disclosure::Witness;
 
@@ -20,10 +20,7 @@ on_both_stores! {
 
 /// An account, and a client that somebody who knows its password agreed to for ever.
 struct Agreed {
-    sluice: TestSluice,
-    smtp: SmtpServer,
-    api: Api,
-    id: String,
+    holder: Holder,
     client: TestClient,
 }
 
@@ -44,53 +41,44 @@ fn asks(page: &Page) -> bool {
 
 impl Agreed {
     async fn on(backend: Backend) -> Self {
-        let smtp = SmtpServer::start().await;
-        let quiet = ("identity.registration.verify_email", "false");
-        let sluice = postbox::node(backend, &smtp, &[&PAGES[..], &[quiet]].concat()).await;
-        let api = Api::of(&sluice);
-        let id = api.register(ALICE).await;
-        let client = sluice.client(&json!({})).await;
-        let agreed = Self { sluice, smtp, api, id, client };
-        let mut witness = Witness::of(agreed.sluice.browser());
+        let holder = Holder::on(backend).await;
+        let client = holder.sluice.client(&json!({})).await;
+        let agreed = Self { holder, client };
+        let mut witness = Witness::of(agreed.holder.sluice.browser());
         // The box for a decision that is remembered is ticked with the rest of the form.
         log_in(&mut witness, &agreed.client, Authorize::default().scope, PASSWORD).await;
         assert!(!agreed.is_asked(PASSWORD).await, "it is remembered");
-        agreed.sluice.advance(Lifetime::secs(1));
+        agreed.a_second_passes();
         agreed
     }
 
     /// The same, of somebody who is known to read mail at the address.
     async fn by_the_owner(backend: Backend) -> Self {
         let agreed = Self::on(backend).await;
-        let path = format!("/admin/identities/{}", agreed.id);
-        agreed.sluice.ask_json(Method::PATCH, &path, Some(&json!({"email_verified": true})), 200).await;
+        agreed.holder.verify().await;
         agreed
+    }
+
+    fn a_second_passes(&self) {
+        self.holder.sluice.advance(Lifetime::secs(1));
     }
 
     /// Whether somebody who logs in, in a browser that is new here, is asked about the client.
     async fn is_asked(&self, password: &str) -> bool {
-        let mut witness = Witness::of(self.sluice.browser());
+        let mut witness = Witness::of(self.holder.sluice.browser());
         asks(&typed(&mut witness, &self.client, &Authorize::default(), password).await)
     }
 
-    /// Sets [`ANOTHER`] password with the code that was mailed last.
-    async fn recovered(&self) {
-        let mail = self.smtp.wait_for_mail_to(ALICE).await;
-        let confirm = json!({"email": ALICE, "code": code(&mail), "new_password": ANOTHER});
-        self.api.post("/auth/recovery/confirm", confirm).await.is_done(204);
-        self.sluice.advance(Lifetime::secs(1));
-    }
-
     async fn recover(&self) {
-        self.api.post("/auth/recovery", json!({"email": ALICE})).await.is_done(202);
-        self.recovered().await;
+        self.holder.recover().await;
+        self.a_second_passes();
     }
 }
 
 async fn what_the_maker_of_an_unverified_account_agreed_to_is_asked_after_its_recovery(backend: Backend) {
     let mut agreed = Agreed::on(backend).await;
-    let other = agreed.sluice.client(&json!({})).await;
-    let mut maker = Witness::of(agreed.sluice.browser());
+    let other = agreed.holder.sluice.client(&json!({})).await;
+    let mut maker = Witness::of(agreed.holder.sluice.browser());
     let open = typed(&mut maker, &other, &Authorize::default(), PASSWORD).await;
     assert!(asks(&open), "about another client");
     agreed.recover().await;
@@ -99,27 +87,27 @@ async fn what_the_maker_of_an_unverified_account_agreed_to_is_asked_after_its_re
     assert_eq!(late.parameter("code"), None, "{:?} ({}): {}", late.location, late.status, late.body);
     agreed.client = other;
     assert!(agreed.is_asked(ANOTHER).await, "what was in flight is not remembered either");
-    agreed.sluice.node.stop().await;
+    agreed.holder.sluice.node.stop().await;
 }
 
 async fn whose_credentials_are_reset_is_asked_about_each_client(backend: Backend) {
     let agreed = Agreed::by_the_owner(backend).await;
-    let reset = format!("/admin/identities/{}/credentials/reset", agreed.id);
-    let answer = agreed.sluice.ask(Method::POST, &reset, Some(&json!({"send_mail": true}))).await;
-    assert_eq!(answer.status().as_u16(), 204);
-    agreed.recovered().await;
+    let send_mail = json!({"send_mail": true});
+    agreed.holder.administer(Method::POST, "/credentials/reset", Some(&send_mail)).await;
+    agreed.holder.take_another_password().await;
+    agreed.a_second_passes();
     assert!(agreed.is_asked(ANOTHER).await);
-    agreed.sluice.node.stop().await;
+    agreed.holder.sluice.node.stop().await;
 }
 
 async fn what_the_owner_agreed_to_is_not_asked_after_another_password(backend: Backend) {
     let agreed = Agreed::by_the_owner(backend).await;
     agreed.recover().await;
     assert!(!agreed.is_asked(ANOTHER).await, "recovered by who reads mail at a verified address");
-    let tokens = Tokens::of(&agreed.api.log_in(ALICE, ANOTHER).await);
+    let tokens = Tokens::of(&agreed.holder.api.log_in(ALICE, ANOTHER).await);
     let change = json!({"current_password": ANOTHER, "new_password": PASSWORD});
-    assert_eq!(agreed.api.post_as(&tokens, "/auth/password", change).await.status, 200);
-    agreed.sluice.advance(Lifetime::secs(1));
+    assert_eq!(agreed.holder.api.post_as(&tokens, "/auth/password", change).await.status, 200);
+    agreed.a_second_passes();
     assert!(!agreed.is_asked(PASSWORD).await, "changed by who knew the one before");
-    agreed.sluice.node.stop().await;
+    agreed.holder.sluice.node.stop().await;
 }

@@ -2,6 +2,7 @@
 //! authorization server notice of it.
 //!
 //! [`people`]: people of tests, and what they ask for. [`records`]: what the store says of them. [`postbox`]: their mail.
+//! [`holder`]: one of them, with pages and mail.
 
 mod admin;
 mod admin_credentials;
@@ -11,6 +12,7 @@ mod consents;
 mod dump;
 mod endings;
 mod guesses;
+mod holder;
 mod imported;
 mod life;
 mod limits;
