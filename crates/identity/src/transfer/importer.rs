@@ -188,7 +188,8 @@ impl Importer {
                 Ok(lines) => stream::iter(lines.into_iter().map(Ok).collect::<Vec<_>>()),
                 Err(error) => stream::iter(vec![Err(error)]),
             });
-        let settle = move |line: Result<Prepared, ImportError>| async move { self.settle(line?).await };
+        let settle =
+            move |line: Result<Prepared, ImportError>| async move { self.settle(line?, origin).await };
         Ok(prepared.map(settle).buffer_unordered(self.config.in_flight.get()))
     }
 
@@ -268,43 +269,52 @@ impl Importer {
         Ok(())
     }
 
-    async fn settle(&self, line: Prepared) -> Result<Settled, ImportError> {
+    async fn settle(&self, line: Prepared, origin: Origin) -> Result<Settled, ImportError> {
         let Prepared { number, end, made } = line;
         let outcome = match made {
-            Ok((identity, made_up)) => self.store(&identity, made_up).await?,
+            Ok((identity, made_up)) => {
+                // A record that was changed since does not tell the attempt any more. An id that the line names may be there
+                // for longer than this import.
+                let is_of_line = |record: &Identity| {
+                    let named = || record.id == identity.id && origin.dated(record);
+                    if made_up { origin.made_up(number, record.id) } else { named() }
+                };
+                self.store(&identity, is_of_line).await?
+            }
             Err(outcome) => outcome,
         };
         Ok(Settled { number, end, outcome })
     }
 
-    async fn store(&self, identity: &Identity, made_up: bool) -> Result<LineOutcome, ImportError> {
+    async fn store(
+        &self,
+        identity: &Identity,
+        is_of_line: impl Fn(&Identity) -> bool,
+    ) -> Result<LineOutcome, ImportError> {
         let registered = patiently(|| self.identities.register(identity.clone().into())).await;
         // Of a line of this file that was mended since, the id is the same, and the record is the one of before.
         let is_it =
             |found: &Identity| found.login_name == identity.login_name || found.revision != identity.revision;
-        let own = |found: Option<&Identity>| {
-            made_up && found.is_some_and(|found| found.id == identity.id && is_it(found))
-        };
+        let own = |found: Option<&Identity>| found.is_some_and(|found| is_of_line(found) && is_it(found));
+        let of_same_id = || patiently(move || self.identities.find(identity.id));
         match registered {
             Ok(Registration::Registered) => Ok(LineOutcome::Imported),
             Ok(Registration::Taken) => {
-                let found = patiently(|| self.identities.find_by_login_name(&identity.login_name)).await?;
-                // Of this very line, and changed since.
+                let holder = patiently(|| self.identities.find_by_login_name(&identity.login_name)).await?;
+                // Of this very line, and changed since; perhaps to another address, and somebody else took this one.
+                let is_own = own(holder.as_ref()) || own(of_same_id().await?.as_ref());
                 let outcome = LineOutcome::Rejected(Rejection::Duplicate);
-                Ok(if own(found.as_ref()) { LineOutcome::Imported } else { outcome })
+                Ok(if is_own { LineOutcome::Imported } else { outcome })
             }
             // What the store would do to any line says nothing about this one.
             Err(error @ (StoreError::Busy | StoreError::Unavailable(_) | StoreError::Refused(_))) => {
                 Err(error.into())
             }
-            Err(error @ (StoreError::Invalid(_) | StoreError::Fault(_))) => {
-                let found = patiently(|| self.identities.find(identity.id)).await?;
-                Ok(match found {
-                    None => LineOutcome::Rejected(Rejection::Refused(error.to_string())),
-                    found if own(found.as_ref()) => LineOutcome::Imported,
-                    Some(_) => LineOutcome::Rejected(Rejection::IdTaken),
-                })
-            }
+            Err(error @ (StoreError::Invalid(_) | StoreError::Fault(_))) => Ok(match of_same_id().await? {
+                None => LineOutcome::Rejected(Rejection::Refused(error.to_string())),
+                found if own(found.as_ref()) => LineOutcome::Imported,
+                Some(_) => LineOutcome::Rejected(Rejection::IdTaken),
+            }),
         }
     }
 }

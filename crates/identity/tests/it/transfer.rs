@@ -12,14 +12,14 @@ use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
 use sluice_crypto::credential::{Attempt, CredentialKeys, Peppers, StoredCredential, Verified};
 use sluice_crypto::password_hash::{Argon2Params, HashMemory};
-use sluice_identity::identity::{IdentityDirectory, IdentityFilter};
+use sluice_identity::identity::{IdentityChange, IdentityDirectory, IdentityFilter};
 use sluice_identity::transfer::{
     Exporter, ImportConfig, ImportError, ImportFile, ImportProgress, ImportWatcher, ImportedCounts, Importer,
     RejectedLine,
 };
 use sluice_identity::{Identity, IdentityRepository, IdentityStatus};
 use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
-use sluice_store_contract::{Interrupted, Interruption, MemoryStore};
+use sluice_store_contract::{Interrupted, Interruption, MemoryStore, given};
 use tokio::sync::Notify;
 
 use crate::foreign_vectors::VECTORS;
@@ -307,6 +307,65 @@ async fn the_same_file_again_from_the_start_makes_no_duplicates() {
     let counts = importer(store.clone()).run(&mut file, &mut told, std::future::pending()).await.unwrap();
     assert_eq!((counts.imported, counts.duplicates), (2, 0));
     assert_eq!(everybody(&store).await.len(), 2);
+}
+
+/// Gives everybody another username, as an administrator does.
+async fn rename_everybody(store: &MemoryStore) {
+    for person in everybody(store).await {
+        let username = Some("Somebody else".to_owned());
+        given::changed(store, &IdentityChange { username, ..given::change(&person, 20) }).await;
+    }
+}
+
+/// A line that names its id, and says all that is made up otherwise.
+fn named_line(email: &str) -> String {
+    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    line(
+        email,
+        &format!(", \"id\": \"{id}\", \"email_verified\": true, \"created_at\": \"2024-01-01T00:00:00Z\""),
+    )
+}
+
+#[tokio::test]
+async fn lines_that_are_done_again_are_no_duplicates_if_their_records_were_changed() {
+    let store = Arc::new(MemoryStore::new());
+    let importer = importer(store.clone());
+    let (directory, path) =
+        file(&(line("ada@example.com", "") + &line("bob@example.com", "") + &named_line("eve@example.com")));
+    drop(ImportFile::open(&path, false, NOW).unwrap());
+    let state = directory.path().join("people.ndjson.sluice-import");
+    let begun = std::fs::read(&state).unwrap();
+    import(&importer, &path).await;
+    rename_everybody(&store).await;
+    let people = everybody(&store).await;
+    let ada = people.iter().find(|person| person.email == "ada@example.com").unwrap();
+    let moved = IdentityChange { email: given::new_email("ada@example.org"), ..given::change(ada, 30) };
+    given::changed(&*store, &moved).await;
+    let (_elsewhere, another) = file(&line("ada@example.com", ", \"username\": \"Another\""));
+    assert_eq!(import(&importer, &another).await.0.imported, 1, "somebody else took the address");
+    std::fs::write(&state, begun).unwrap();
+    let (counts, told) = import(&importer, &path).await;
+    assert_eq!(told.rejected, [""; 0]);
+    assert_eq!(counts, ImportedCounts { lines: 3, imported: 3, duplicates: 0, invalid: 0 });
+    assert_eq!(everybody(&store).await.len(), 4);
+}
+
+#[tokio::test]
+async fn a_file_from_the_start_knows_records_that_were_changed_but_not_those_that_were_there_before() {
+    let store = Arc::new(MemoryStore::new());
+    let importer = importer(store.clone());
+    let (_directory, path) = file(&(line("ada@example.com", "") + &line("bob@example.com", "")));
+    import(&importer, &path).await;
+    let (_elsewhere, named) = file(&named_line("eve@example.com"));
+    import(&importer, &named).await;
+    rename_everybody(&store).await;
+    for (path, (imported, duplicates)) in [(&path, (2, 0)), (&named, (0, 1))] {
+        let (mut told, mut file) =
+            (Told::default(), ImportFile::open(path, true, Timestamp::from_secs(9)).unwrap());
+        let counts = importer.run(&mut file, &mut told, std::future::pending()).await.unwrap();
+        assert_eq!((counts.imported, counts.duplicates), (imported, duplicates), "{:?}", told.rejected);
+    }
+    assert_eq!(everybody(&store).await.len(), 3);
 }
 
 #[tokio::test]
