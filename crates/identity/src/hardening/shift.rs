@@ -2,6 +2,7 @@
 //! and results wait to be stored together.
 
 use std::collections::VecDeque;
+use std::error::Error as _;
 use std::future::pending;
 use std::pin::pin;
 use std::time::Duration;
@@ -12,7 +13,8 @@ use futures_util::stream::FuturesUnordered;
 use sluice_commit::StoreError;
 use sluice_crypto::credential::CredentialError;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
-use tracing::{error, warn};
+use tracing::field::display;
+use tracing::{debug, error, info, warn};
 
 use super::repository::Backlog;
 use super::worker::{HardeningWorker, Results, Taken, Worked};
@@ -165,13 +167,12 @@ impl<'a> Shift<'a> {
             Event::Taken(Ok(taken)) => {
                 // Fewer than asked for: that was all, until somebody registers.
                 self.may_take = taken.len() >= self.batch;
-                self.failures = 0;
                 self.ready.extend(taken);
+                if self.results.len() == 0 && self.storing.is_none() {
+                    self.go_on();
+                }
             }
-            Event::Taken(Err(error)) => {
-                warn!(error = %error, "no credentials could be taken for hardening");
-                self.rest();
-            }
+            Event::Taken(Err(error)) => self.rest("no credentials could be taken for hardening", &error),
             Event::Stored((left, failed)) => self.heed_stored(left, failed),
             Event::Counted(Ok(backlog)) => self.worker.metrics.set_backlog(&backlog),
             Event::Counted(Err(error)) => warn!(error = %error, "the backlog of hardening cannot be counted"),
@@ -203,9 +204,9 @@ impl<'a> Shift<'a> {
     fn heed_stored(&mut self, left: Results, failed: Option<StoreError>) {
         self.results.hardened.extend(left.hardened);
         self.results.unreadable.extend(left.unreadable);
-        if let Some(error) = failed {
-            warn!(error = %error, "hardened credentials cannot be stored yet");
-            self.rest();
+        match failed {
+            Some(error) => self.rest("hardened credentials cannot be stored yet", &error),
+            None => self.go_on(),
         }
     }
 
@@ -223,10 +224,24 @@ impl<'a> Shift<'a> {
         }
     }
 
-    fn rest(&mut self) {
+    /// Leaves the store alone for a while. Why, is said once, until it does again what it is asked.
+    fn rest(&mut self, what: &str, why: &StoreError) {
+        let cause = why.source().map(display);
+        if self.failures == 0 {
+            warn!(error = %why, cause, "{what}");
+        } else {
+            debug!(error = %why, cause, "{what}");
+        }
         let doubled = FIRST_BACK_OFF.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
         self.rest_until = Instant::now() + doubled.min(LONGEST_BACK_OFF);
         self.failures = self.failures.saturating_add(1);
+    }
+
+    /// The store does what it is asked.
+    fn go_on(&mut self) {
+        if std::mem::take(&mut self.failures) > 0 {
+            info!("hardening goes on");
+        }
     }
 
     /// Finishes what is being hashed and stores what there is. What only waits here is taken again when its lease has run

@@ -174,14 +174,18 @@ impl HardeningWorker {
                     self.metrics.count_hardened(stored, results.hardened.len(), self.clock.now());
                     results.hardened.clear();
                 }
-                Err(error) if error.is_temporary() => return (results, Some(error)),
-                Err(_) => self.store_one_by_one(&mut results.hardened).await,
+                Err(error) if is_no_ones_fault(&error) => return (results, Some(error)),
+                Err(_) => {
+                    if let Err(error) = self.store_one_by_one(&mut results.hardened).await {
+                        return (results, Some(error));
+                    }
+                }
             }
         }
         while let Some(leased) = results.unreadable.last() {
             match self.repo.give_up(leased.id, &leased.stored).await {
                 Ok(()) => self.metrics.count_given_up(),
-                Err(error) if error.is_temporary() => return (results, Some(error)),
+                Err(error) if is_no_ones_fault(&error) => return (results, Some(error)),
                 Err(error) => warn!(identity.id = %leased.id, error = %error, "credential not given up"),
             }
             results.unreadable.pop();
@@ -189,22 +193,33 @@ impl HardeningWorker {
         (results, None)
     }
 
-    /// The store refuses the batch: one that it cannot take must not cost the others their place.
-    async fn store_one_by_one(&self, hardened: &mut Vec<HardenedCredential>) {
-        for hardened in hardened.drain(..) {
-            match self.repo.harden(std::slice::from_ref(&hardened)).await {
+    /// The store refuses the batch: one that it cannot take must not cost the others their place. If it takes none any more,
+    /// those that are left stay.
+    async fn store_one_by_one(&self, hardened: &mut Vec<HardenedCredential>) -> Result<(), StoreError> {
+        while let Some(one) = hardened.last() {
+            match self.repo.harden(std::slice::from_ref(one)).await {
                 Ok(stored) => self.metrics.count_hardened(stored, 1, self.clock.now()),
-                Err(error) => {
-                    warn!(identity.id = %hardened.id, error = %error, "hardened credential not stored");
-                }
+                Err(error) if is_no_ones_fault(&error) => return Err(error),
+                Err(error) => warn!(identity.id = %one.id, error = %error, "hardened credential not stored"),
             }
+            hardened.pop();
         }
+        Ok(())
     }
 }
 
 impl fmt::Debug for HardeningWorker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HardeningWorker").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// Whether the store would have said the same of any other credential: it has too much to do, cannot be reached, its disk is
+/// full, or it may only be read.
+const fn is_no_ones_fault(error: &StoreError) -> bool {
+    match error {
+        StoreError::Busy | StoreError::Unavailable(_) | StoreError::Refused(_) => true,
+        StoreError::Invalid(_) | StoreError::Fault(_) => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A store in memory, and the services on it.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -31,6 +32,10 @@ use sluice_store_contract::given;
 pub(crate) struct FakeStore {
     pub(crate) people: Mutex<Vec<Identity>>,
     pub(crate) down: Mutex<bool>,
+    /// Whether nothing more can be hardened or given up, for want of room.
+    pub(crate) full: Mutex<bool>,
+    /// How often it was asked for that.
+    pub(crate) asked_for_room: AtomicUsize,
     pub(crate) reads: AtomicUsize,
     /// To whom a letter was written with a registration.
     pub(crate) letters: Mutex<Vec<IdentityId>>,
@@ -43,6 +48,13 @@ pub(crate) struct FakeStore {
 impl FakeStore {
     fn check(&self) -> Result<(), StoreError> {
         if *self.down.lock() { Err(StoreError::Unavailable(None)) } else { Ok(()) }
+    }
+
+    fn check_room(&self) -> Result<(), StoreError> {
+        self.check()?;
+        self.asked_for_room.fetch_add(1, Ordering::Relaxed);
+        let full = || StoreError::refused(io::Error::other("no space is left"));
+        if *self.full.lock() { Err(full()) } else { Ok(()) }
     }
 
     fn first(&self, wanted: impl Fn(&&Identity) -> bool) -> Option<Identity> {
@@ -129,14 +141,14 @@ impl HardeningRepository for FakeStore {
     }
 
     async fn harden(&self, hardened: &[HardenedCredential]) -> Result<u64, StoreError> {
-        self.check()?;
+        self.check_room()?;
         self.brought.lock().extend_from_slice(hardened);
         let replaced = hardened.iter().filter(|one| self.replace(one.id, &one.old, &one.new)).count();
         Ok(u64::try_from(replaced).unwrap())
     }
 
     async fn give_up(&self, id: IdentityId, old: &str) -> Result<(), StoreError> {
-        self.check()?;
+        self.check_room()?;
         if self.first(|known| known.id == id && known.credential == old).is_some() {
             self.dead.lock().insert(id);
         }

@@ -1,16 +1,22 @@
 //! The hardening worker.
 
 use std::collections::HashSet;
+use std::io;
 use std::num::NonZeroUsize;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+use sluice_commit::StoreError;
 use sluice_crypto::hash_pool::{HashPool, PoolBusy, Priority};
 use sluice_identity::LoginOutcome;
 use sluice_identity::config::{HardeningConfig, LimitsConfig};
 use sluice_identity::hardening::{HardeningRepository, HardeningWorker, Round};
 use sluice_primitives::{Clock, Lifetime};
 use tokio::sync::oneshot;
+use tracing::Dispatch;
+use tracing::subscriber::NoSubscriber;
 
 use super::fake::{FakeStore, Setup, World};
 
@@ -241,6 +247,66 @@ async fn a_lost_store_is_asked_again_and_nothing_is_hashed_anew() {
     until(|| hardened(&world.store) == 6).await;
     working.stop().await;
     assert_eq!(world.hashes(), 7);
+}
+
+/// Not once for each: what it would say of any says nothing of one.
+#[tokio::test]
+async fn a_store_that_takes_nothing_more_is_asked_once_for_all() {
+    let world = world_with_people(5, Setup::default()).await;
+    world.store.people.lock()[0].credential = "nonsense".to_owned();
+    *world.store.full.lock() = true;
+    let worker = world.worker(config(5, 1));
+    let refused = worker.round().await;
+    assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+    assert_eq!(world.store.asked_for_room.load(Ordering::Relaxed), 1);
+    assert!(world.store.dead.lock().is_empty());
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// How many lines say so.
+    fn lines(&self, sentence: &str) -> usize {
+        let said = String::from_utf8(self.0.lock().clone()).unwrap();
+        said.lines().filter(|line| line.contains(sentence)).count()
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::Write::write(&mut *self.0.lock(), bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_full_is_asked_now_and_then_and_gets_all_when_there_is_room() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
+    // With one dispatcher in the process, `tracing` asks the thread that comes first to a place whether anybody listens there:
+    // another test, where nobody does.
+    let _second = Dispatch::new(NoSubscriber::default());
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let world = world_with_people(6, Setup::default()).await;
+    *world.store.full.lock() = true;
+    let working = Working::start(world.worker(config(6, 6)));
+    let asked = || world.store.asked_for_room.load(Ordering::Relaxed);
+    until(|| world.hashes() == 6 && asked() > 1).await;
+    let before = asked();
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    assert!(asked() - before <= 6, "{} times in a minute", asked() - before);
+    assert_eq!(hardened(&world.store), 0);
+    *world.store.full.lock() = false;
+    until(|| hardened(&world.store) == 6).await;
+    working.stop().await;
+    assert_eq!(world.hashes(), 6, "none is hashed anew");
+    assert_eq!(log.lines("no space is left"), 1, "said once");
+    assert_eq!(log.lines("hardening goes on"), 1);
 }
 
 #[tokio::test]
