@@ -87,7 +87,7 @@ impl StoreOptions {
 
     /// The same options with at most `most` connections, but never fewer than four: two are for the feed and for writes
     /// that are not hot; of the others half are lanes, as far as there are so many now, and the rest readers, two for
-    /// each lane at most.
+    /// each lane at most. Each is opened when it is needed: who neither reads the feed nor makes such writes has two fewer.
     #[must_use]
     pub fn with_connections(self, most: u32) -> Self {
         let shared = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(BESIDE_LANES_AND_READERS);
@@ -158,7 +158,7 @@ impl PostgresStore {
             rng: options.rng,
             feed_poll: options.feed_poll,
             serial: Serial::new(dialer.clone(), depth, patience, counters.clone()),
-            listener: Listener::start(dialer.clone()),
+            listener: Listener::new(dialer.clone()),
             inserts: queues.start(0, InsertGrants),
             redemptions: queues.start(1, RedeemCodes),
             rotations: queues.start(0, RotateRefreshes),

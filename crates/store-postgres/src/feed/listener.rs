@@ -1,10 +1,11 @@
-//! Listener: a connection of its own that hears of appends on other nodes. Without it readers poll.
+//! Listener: a connection of its own that hears of appends on other nodes. Without it readers poll. Who reads no feed, as a
+//! worker, has none.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tracing::debug;
 
@@ -16,29 +17,35 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How often an idle connection is asked whether it is still there.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// The listening task and whom it wakes.
+/// The listening task, once somebody waits, and whom it wakes.
 pub(crate) struct Listener {
+    dialer: Arc<Dialer>,
     appended: Arc<Notify>,
-    task: JoinHandle<()>,
+    /// None if it was stopped before it began.
+    task: OnceLock<Option<AbortHandle>>,
 }
 
 impl Listener {
-    /// Starts to listen.
-    pub(crate) fn start(dialer: Arc<Dialer>) -> Self {
-        let appended = Arc::new(Notify::new());
-        let task = tokio::spawn(listen(dialer, appended.clone()));
-        Self { appended, task }
+    /// A listener that begins when somebody waits for the first time.
+    pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
+        Self { dialer, appended: Arc::default(), task: OnceLock::new() }
     }
 
     /// Returns when something was appended, at the latest after `longest`.
     pub(crate) async fn wait(&self, longest: Duration) {
+        self.task.get_or_init(|| {
+            let listening = tokio::spawn(listen(self.dialer.clone(), self.appended.clone()));
+            Some(listening.abort_handle())
+        });
         // Late or in time, the reader reads.
         let _ = timeout(longest, self.appended.notified()).await;
     }
 
     /// Stops listening.
     pub(crate) fn stop(&self) {
-        self.task.abort();
+        if let Some(task) = self.task.get_or_init(|| None) {
+            task.abort();
+        }
     }
 }
 

@@ -62,7 +62,7 @@ impl Proxy {
         *self.shared.needle.lock().unwrap() = Some(needle.to_owned());
     }
 
-    /// Refuses the next two connections: one may be the listener's.
+    /// Refuses the next two connections.
     pub(crate) fn refuse_two(&self) {
         self.shared.refusals.fetch_add(2, Ordering::SeqCst);
     }

@@ -9,9 +9,15 @@ use tokio::process::Child;
 use tokio::time::timeout;
 use url::Url;
 
-use super::until;
+use super::crowd::{Crowd, seed};
+use super::door::{Door, Told};
+use super::rows::Rows;
+use super::{SMALL_HASH, until};
 use crate::application::http_client;
 use crate::process::{DEADLINE, Process, Site};
+
+/// How many register for the worker whose connections are counted.
+const PEOPLE: usize = 40;
 
 /// A worker. It is killed when this is dropped.
 pub(super) struct Hardener {
@@ -100,4 +106,31 @@ async fn a_worker_shows_its_numbers_at_its_own_path_and_at_that_of_a_server() {
     worker.stop().await;
     server.tell_to_stop();
     assert_eq!(server.ended().await.code(), Some(0));
+}
+
+/// One to take and to store by, and one to count by: it reads no feed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_opens_no_more_connections_than_it_may() {
+    let mut site = Site::fresh(Backend::Postgres).await;
+    site.set(SMALL_HASH);
+    site.set(&[("identity.hardening.enabled", "false"), ("identity.hardening.max_connections", "2")]);
+    let server = site.start().await;
+    let (door, seed) = (Door::of(&server), seed());
+    for number in 0..PEOPLE {
+        let told = door.register(&Crowd::of(seed, number)).await;
+        assert!(matches!(told, Some(Told::Created(_))), "{told:?}");
+    }
+    server.tell_to_stop();
+    assert_eq!(server.ended().await.code(), Some(0));
+    let rows = Rows::of(site.dsn()).await;
+    until("the server's connections are gone", async || rows.connections().await == 0).await;
+    let worker = Hardener::start(&site).await;
+    let mut most = 0;
+    until("all credentials are hardened", async || {
+        most = rows.connections().await.max(most);
+        rows.waiting().await == 0
+    })
+    .await;
+    worker.stop().await;
+    assert_eq!(most, 2);
 }

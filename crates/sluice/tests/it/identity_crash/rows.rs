@@ -10,6 +10,8 @@ const ALL: &str = "SELECT i.identity_id::text, l.identity_id::text, i.email, i.c
 const WAITING: &str = "SELECT count(*) FROM identity WHERE hardening_due IS NOT NULL";
 const LEASED: &str =
     "SELECT count(*) FROM identity WHERE hardening_due > (extract(epoch FROM now()) * 1000)::bigint";
+const CONNECTIONS: &str = "SELECT count(*) FROM pg_stat_activity \
+    WHERE datname = current_database() AND application_name = 'sluice'";
 const HARDENED: &str = "SELECT identity_id::text, credential FROM identity WHERE hardening_due IS NULL";
 
 /// A record.
@@ -67,6 +69,11 @@ impl Rows {
     /// How many a worker has taken.
     pub(super) async fn leased(&self) -> i64 {
         self.count(LEASED).await
+    }
+
+    /// How many connections servers and workers have.
+    pub(super) async fn connections(&self) -> i64 {
+        self.count(CONNECTIONS).await
     }
 
     async fn count(&self, statement: &str) -> i64 {
