@@ -137,6 +137,16 @@ pub async fn a_failed_notice_is_due_again_at_its_time(fixture: &impl Fixture) {
     assert_eq!(second, [LeasedNotice { attempts: 1, ..first[0].clone() }]);
 }
 
+/// What was not tried is due again when it was said to be, with no attempt more.
+pub async fn a_postponed_notice_is_due_again_at_its_time_and_was_not_tried(fixture: &impl Fixture) {
+    let store = fixture.store();
+    notify(&*store, 1).await;
+    let first = lease(&*store, 1, 10).await;
+    store.postponed(first[0].id, given::at(100)).await.unwrap();
+    assert_eq!(lease(&*store, 99, 10).await, []);
+    assert_eq!(lease(&*store, 100, 10).await, first);
+}
+
 /// What never arrives is kept as a dead letter, and counted.
 pub async fn a_dead_letter_is_kept_and_not_sent(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -269,6 +269,7 @@ macro_rules! store_contract {
                 concurrent_leases_never_overlap,
                 a_delivered_notice_is_gone,
                 a_failed_notice_is_due_again_at_its_time,
+                a_postponed_notice_is_due_again_at_its_time_and_was_not_tried,
                 a_dead_letter_is_kept_and_not_sent,
                 dead_letters_are_purged_in_bounded_steps,
             }

@@ -10,7 +10,7 @@ use sluice_commit::StoreError;
 use sluice_net::Fetcher;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 use url::Url;
 
 use super::metrics::DeliveryMetrics;
@@ -23,6 +23,10 @@ use crate::keys::KeyRing;
 
 /// A notice that has failed so often is a dead letter: after about a day.
 const ATTEMPTS: u32 = 12;
+/// How long a notice waits that was not tried.
+const POSTPONED: Lifetime = Lifetime::secs(10);
+/// And up to so many milliseconds more, so that not all come back at once.
+const MOST_MORE: u32 = 10_000;
 /// How long this node may take for what it leased.
 const LEASE: Lifetime = Lifetime::secs(120);
 
@@ -129,6 +133,7 @@ impl LogoutDelivery {
         let arrived = match self.written(&leased.notice, now).await {
             Written::Letter(uri, token) => self.sender.send(&uri, &token).await,
             Written::ToNobody => return self.outbox.delivered(leased.id).await,
+            Written::NotTried => return self.postpone(&leased, now).await,
             Written::NotNow => false,
         };
         if arrived {
@@ -142,8 +147,21 @@ impl LogoutDelivery {
         self.outbox.failed(leased.id, next).await
     }
 
+    /// Puts a notice off that nobody was asked about: its client is not to blame.
+    async fn postpone(&self, leased: &LeasedNotice, now: Timestamp) -> Result<(), StoreError> {
+        debug!(client.id = %leased.notice.client, "too much is asked for: a back-channel logout waits");
+        let more = u32::from(u16::from_le_bytes(random_bytes(&*self.rng)));
+        let until = now + POSTPONED + Lifetime::millis(more % MOST_MORE);
+        self.outbox.postponed(leased.id, until).await
+    }
+
     async fn written(&self, notice: &LogoutNotice, now: Timestamp) -> Written {
-        let Ok(client) = self.clients.find(&notice.client).await else { return Written::NotNow };
+        let client = match self.clients.find(&notice.client).await {
+            Ok(client) => client,
+            // Its host is asked for the documents of others, or the store has too much to do.
+            Err(StoreError::Busy) => return Written::NotTried,
+            Err(_) => return Written::NotNow,
+        };
         let Some(uri) = address(notice, client.as_deref()) else { return Written::ToNobody };
         let token = self.token(notice, client.as_deref(), now);
         token.map_or(Written::NotNow, |token| Written::Letter(uri, token))
@@ -176,6 +194,8 @@ enum Written {
     Letter(Url, String),
     /// Its client does not listen.
     ToNobody,
+    /// There is no room to look the client up.
+    NotTried,
     /// The client cannot be looked up, or there is no key to sign with.
     NotNow,
 }

@@ -79,6 +79,9 @@ pub trait OutboxRepository: Send + Sync {
     /// The notice did not arrive: it is due again at `next`, or, without one, kept as a dead letter.
     async fn failed(&self, id: uuid::Uuid, next: Option<Timestamp>) -> Result<(), StoreError>;
 
+    /// The notice was not tried, for no fault of its client: it is due again at `until`, and may fail as often as before.
+    async fn postponed(&self, id: uuid::Uuid, until: Timestamp) -> Result<(), StoreError>;
+
     /// How many notices wait, and how many are dead letters; each is counted to 100,000 at least, and perhaps no further.
     async fn depth(&self) -> Result<(u64, u64), StoreError>;
 

@@ -80,6 +80,15 @@ impl OutboxRepository for MemoryStore {
         .await
     }
 
+    async fn postponed(&self, id: Uuid, until: Timestamp) -> Result<(), StoreError> {
+        self.write(|data| {
+            if let Some(row) = data.outbox.get_mut(&id) {
+                row.due_at = until;
+            }
+        })
+        .await
+    }
+
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
         Ok(self.read(|data| {
             let dead = data.outbox.values().filter(|row| row.dead).count();

@@ -14,6 +14,7 @@ use crate::error::{Unreadable, column};
 const LEASE: &str = include_str!("lease.sql");
 const DELIVERED: &str = include_str!("delivered.sql");
 const FAILED: &str = include_str!("failed.sql");
+const POSTPONED: &str = include_str!("postponed.sql");
 const DEPTH: &str = include_str!("depth.sql");
 const PURGE: &str = include_str!("purge.sql");
 /// How far notices are counted.
@@ -41,6 +42,10 @@ impl OutboxRepository for PostgresStore {
 
     async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError> {
         self.write(FAILED, &[&id, &next.map(Timestamp::as_millis)]).await.map(drop)
+    }
+
+    async fn postponed(&self, id: Uuid, until: Timestamp) -> Result<(), StoreError> {
+        self.write(POSTPONED, &[&id, &until.as_millis()]).await.map(drop)
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {

@@ -18,6 +18,7 @@ const INSERT: &str = include_str!("insert.sql");
 const LEASE: &str = include_str!("lease.sql");
 const DELIVERED: &str = include_str!("delivered.sql");
 const FAILED: &str = include_str!("failed.sql");
+const POSTPONED: &str = include_str!("postponed.sql");
 const DEPTH: &str = include_str!("depth.sql");
 const PURGE: &str = include_str!("purge.sql");
 
@@ -83,6 +84,12 @@ impl OutboxRepository for SqliteStore {
     async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError> {
         let next = next.map(Timestamp::as_millis);
         self.write(move |write| write.update("outbox", FAILED, params![id.as_bytes(), next]).map(drop)).await
+    }
+
+    async fn postponed(&self, id: Uuid, until: Timestamp) -> Result<(), StoreError> {
+        let until = until.as_millis();
+        self.write(move |write| write.update("outbox", POSTPONED, params![id.as_bytes(), until]).map(drop))
+            .await
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::super::outbox::LeaseRoom;
 use super::*;
-use crate::client::fake::{FakeClients, client};
+use crate::client::fake::{FakeClients, client, directory_of_silent_hosts};
 use crate::client::{AccessTokenStrategy, LogoutUri};
 use crate::config::{Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
 use crate::discovery::Announced;
@@ -21,25 +21,33 @@ use crate::keys::fake::FakeKeys;
 type Row = (LeasedNotice, bool);
 
 #[derive(Default)]
-struct FakeOutbox(Mutex<Vec<Row>>);
+struct FakeOutbox {
+    rows: Mutex<Vec<Row>>,
+    /// Until when notices were put off. They are leased for as long as a test lasts.
+    postponed: Mutex<Vec<Timestamp>>,
+}
 
 impl FakeOutbox {
     fn put(&self, client: &str, count: usize) {
         for _ in 0..count {
-            let notice = LogoutNotice {
-                uri: format!("https://{client}.example/logout").parse().unwrap(),
-                client: client.parse().unwrap(),
-                subject: "alice".parse().unwrap(),
-                session: SessionId::from_bytes([1; 16]),
-            };
-            let id = Uuid::from_bytes(random_bytes(&OsRng));
-            self.0.lock().push((LeasedNotice { id, notice, attempts: 0 }, false));
+            self.put_one(client, format!("https://{client}.example/logout").parse().unwrap());
         }
+    }
+
+    fn put_one(&self, client: &str, uri: Url) {
+        let notice = LogoutNotice {
+            uri,
+            client: client.parse().unwrap(),
+            subject: "alice".parse().unwrap(),
+            session: SessionId::from_bytes([1; 16]),
+        };
+        let id = Uuid::from_bytes(random_bytes(&OsRng));
+        self.rows.lock().push((LeasedNotice { id, notice, attempts: 0 }, false));
     }
 
     /// How many notices wait for a client, or are under way to it.
     fn left(&self, client: &str) -> usize {
-        self.0.lock().iter().filter(|(row, _)| row.notice.client.as_str() == client).count()
+        self.rows.lock().iter().filter(|(row, _)| row.notice.client.as_str() == client).count()
     }
 }
 
@@ -52,7 +60,7 @@ impl OutboxRepository for FakeOutbox {
         room: LeaseRoom,
     ) -> Result<Vec<LeasedNotice>, StoreError> {
         let (mut under_way, mut leased) = (room.under_way, Vec::new());
-        for (row, is_leased) in self.0.lock().iter_mut().filter(|(_, is_leased)| !is_leased) {
+        for (row, is_leased) in self.rows.lock().iter_mut().filter(|(_, is_leased)| !is_leased) {
             let taken = under_way.iter().filter(|client| **client == row.notice.client).count();
             if leased.len() < room.notices as usize && taken < room.of_a_client as usize {
                 *is_leased = true;
@@ -64,11 +72,19 @@ impl OutboxRepository for FakeOutbox {
     }
 
     async fn delivered(&self, id: Uuid) -> Result<(), StoreError> {
-        self.0.lock().retain(|(row, _)| row.id != id);
+        self.rows.lock().retain(|(row, _)| row.id != id);
         Ok(())
     }
 
-    async fn failed(&self, _: Uuid, _: Option<Timestamp>) -> Result<(), StoreError> {
+    async fn failed(&self, id: Uuid, _: Option<Timestamp>) -> Result<(), StoreError> {
+        for (row, _) in self.rows.lock().iter_mut().filter(|(row, _)| row.id == id) {
+            row.attempts += 1;
+        }
+        Ok(())
+    }
+
+    async fn postponed(&self, _: Uuid, until: Timestamp) -> Result<(), StoreError> {
+        self.postponed.lock().push(until);
         Ok(())
     }
 
@@ -123,16 +139,22 @@ fn config() -> Config {
     }
 }
 
+const NOW: Timestamp = Timestamp::from_secs(1_000_000);
+
 async fn delivery() -> (Arc<FakeOutbox>, Arc<LogoutDelivery>) {
+    delivery_to(ClientDirectory::new(Arc::new(FakeClients::default()), 10)).await
+}
+
+async fn delivery_to(clients: ClientDirectory) -> (Arc<FakeOutbox>, Arc<LogoutDelivery>) {
     let (outbox, rng) = (Arc::new(FakeOutbox::default()), Arc::new(OsRng));
-    let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)));
+    let clock = Arc::new(ManualClock::at(NOW));
     let at_rest = Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]));
     let keys = KeyRing::start(Arc::new(FakeKeys::default()), at_rest, rng.clone(), clock.clone());
     let delivery = LogoutDelivery {
         outbox: outbox.clone(),
         sender: Arc::new(FakeSender),
         keys: keys.await.unwrap(),
-        clients: Arc::new(ClientDirectory::new(Arc::new(FakeClients::default()), 10)),
+        clients: Arc::new(clients),
         config: Arc::new(config()),
         metrics: Arc::new(DeliveryMetrics::default()),
         clock,
@@ -149,7 +171,7 @@ async fn a_client_that_hangs_holds_up_nobody_else() {
     let running = timeout(Duration::from_secs(3), delivery.run(|| true));
     assert!(running.await.is_err(), "one of them hangs");
     assert_eq!((outbox.left("answers"), outbox.left("hangs")), (0, 20));
-    let under_way = outbox.0.lock().iter().filter(|(_, is_leased)| *is_leased).count();
+    let under_way = outbox.rows.lock().iter().filter(|(_, is_leased)| *is_leased).count();
     assert_eq!(under_way, 8, "of a client at once");
 }
 
@@ -178,6 +200,23 @@ async fn a_run_ends_when_all_is_delivered_or_when_it_is_to_stop() {
     outbox.put("answers", 1);
     assert_eq!(delivery.run(|| false).await.unwrap(), 0);
     assert_eq!(outbox.left("answers"), 1);
+}
+
+/// Four documents of a host are asked for at once, and this host does not answer.
+#[tokio::test(start_paused = true)]
+async fn a_notice_that_finds_no_place_at_its_host_is_put_off_and_was_no_attempt() {
+    let (outbox, delivery) = delivery_to(directory_of_silent_hosts(Arc::default())).await;
+    for number in 0..6 {
+        let client = format!("https://app.example/{number}.json");
+        outbox.put_one(&client, LogoutNotice::described(&client.parse().unwrap()).unwrap());
+    }
+    let running = timeout(Duration::from_secs(3), delivery.run(|| true));
+    assert!(running.await.is_err(), "four of them wait for their documents");
+    let postponed = outbox.postponed.lock().clone();
+    assert_eq!(postponed.len(), 2);
+    assert!(postponed.iter().all(|until| *until >= NOW + POSTPONED), "{postponed:?}");
+    let tried = outbox.rows.lock().iter().filter(|(row, _)| row.attempts > 0).count();
+    assert_eq!((tried, delivery.metrics.failed.get()), (0, 0));
 }
 
 /// The form of earlier versions, too, which would have been sent to the document.

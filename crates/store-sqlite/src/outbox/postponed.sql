@@ -1,0 +1,1 @@
+UPDATE outbox SET due_at = ?2 WHERE id = ?1
