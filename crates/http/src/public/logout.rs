@@ -49,6 +49,7 @@ async fn answer(state: &PublicState, query: &[u8], headers: &HeaderMap) -> Respo
                 .apply(&CookieChanges { binding, ..CookieChanges::default() }, response.headers_mut());
             response
         }
+        Ok(LogoutStep::Again { to }) => redirect(StatusCode::FOUND, &to),
         Ok(LogoutStep::Done { frames, continue_to, ends_cookie }) => {
             let mut response = done(state, &frames, continue_to.as_deref());
             if ends_cookie {

@@ -59,6 +59,29 @@ impl Further {
         }
         Ok((value, postcard::from_bytes::<Wire>(behind)?.into()))
     }
+
+    /// A value as bytes, and something behind the place of this, where there is nothing: a version that does not know of it
+    /// reads what is before it.
+    pub(crate) fn write_last<T: Serialize, L: Serialize>(value: &T, last: &L) -> postcard::Result<Vec<u8>> {
+        let bytes = postcard::to_extend(value, Vec::new())?;
+        let bytes = postcard::to_extend(&Wire::from(&Self::default()), bytes)?;
+        postcard::to_extend(last, bytes)
+    }
+
+    /// A value, what stands behind it, and what stands behind that.
+    pub(crate) fn read_last<T, L>(bytes: &[u8]) -> postcard::Result<(T, Self, L)>
+    where
+        T: DeserializeOwned,
+        L: DeserializeOwned + Default,
+    {
+        let (value, behind) = postcard::take_from_bytes(bytes)?;
+        if behind.is_empty() {
+            return Ok((value, Self::default(), L::default()));
+        }
+        let (further, last) = postcard::take_from_bytes::<Wire>(behind)?;
+        let last = if last.is_empty() { L::default() } else { postcard::from_bytes(last)? };
+        Ok((value, further.into(), last))
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -145,6 +168,20 @@ mod tests {
             let bytes = further.write_behind(&1_u8, Vec::new()).unwrap();
             assert_eq!(Further::read_behind::<u8>(&bytes).unwrap(), (1, further), "{token}");
             assert!(token != jwt || bytes.len() < token.len() * 4 / 5, "{}", bytes.len());
+        }
+    }
+
+    #[test]
+    fn what_stands_last_is_read_by_who_knows_of_it_and_passed_over_by_others() {
+        let (value, last) = ("a logout".to_owned(), vec!["a frame".to_owned()]);
+        let bytes = Further::write_last(&value, &last).unwrap();
+        let read = |bytes: &[u8]| Further::read_last::<String, Vec<String>>(bytes).unwrap();
+        assert_eq!(read(&bytes), (value.clone(), Further::default(), last));
+        assert_eq!(Further::read_behind::<String>(&bytes).unwrap(), (value.clone(), Further::default()));
+        let further = Further { parameters: vec![pair("a", "b")], id_token_hint: None };
+        for further in [Further::default(), further] {
+            let before = further.write_behind(&value, Vec::new()).unwrap();
+            assert_eq!(read(&before), (value.clone(), further, Vec::new()));
         }
     }
 

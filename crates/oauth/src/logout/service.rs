@@ -7,6 +7,7 @@ use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Clock, GrantId, Rng, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Parameters, RedirectUri, Subject};
 use sluice_token::RevocationSet;
+use tracing::warn;
 use url::Url;
 
 use super::ending::Ending;
@@ -51,6 +52,12 @@ pub enum LogoutStep {
         page: String,
         /// The keys.
         binding: Option<BindingKeys>,
+    },
+    /// Here once more: sessions are over, and then the store failed. What clients want to be loaded goes along, for nobody knows
+    /// any more who took part.
+    Again {
+        /// Where.
+        to: String,
     },
     /// Out: the session is over, or there was none.
     Done {
@@ -128,10 +135,12 @@ impl LogoutService {
             requested_at: now,
             binding: key.bind(id),
             further: request.further,
+            frames: Vec::new(),
         };
         if skip {
             let own = self.own_session(&logout, browser).await?.map(|own| own.session);
-            let frames = self.end_both(logout.session, own).await?;
+            let mut frames = Vec::new();
+            self.end_both(logout.session, own, &mut frames).await?;
             return Ok(self.done(&logout, frames, own));
         }
         let page = with_parameter(&self.config.pages.logout, "logout_challenge", &self.challenge(logout));
@@ -170,9 +179,17 @@ impl LogoutService {
     /// The user confirmed; where the browser goes next.
     pub async fn accept(&self, challenge: &str) -> Result<String, LogoutProblem> {
         let LogoutView { logout, .. } = self.request(challenge).await?;
-        let logout = Logout { further: Further::default(), ..logout };
-        let verifier = logout.seal(Purpose::LogoutVerifier, &self.sealer, &*self.rng);
-        Ok(format!("{}?logout_verifier={verifier}", self.config.issuer.endpoint(PATH)))
+        Ok(self.confirmed(Logout { further: Further::default(), ..logout }))
+    }
+
+    /// Where a logout goes on that was confirmed: with as much of what is to be loaded as fits into a URL.
+    fn confirmed(&self, mut logout: Logout) -> String {
+        let seal = |logout: &Logout| logout.seal(Purpose::LogoutVerifier, &self.sealer, &*self.rng);
+        let mut verifier = seal(&logout);
+        while verifier.len() > MAX_IN_URL && logout.frames.pop().is_some() {
+            verifier = seal(&logout);
+        }
+        format!("{}?logout_verifier={verifier}", self.config.issuer.endpoint(PATH))
     }
 
     /// The user stays signed in.
@@ -194,18 +211,35 @@ impl LogoutService {
         let own = self.own_session(&logout, browser).await?;
         let began_later = own.as_ref().is_some_and(|own| own.authenticated_at > logout.requested_at);
         let own = own.map(|own| own.session);
-        // Before the verifier is spent: what fails now can be tried again, and what is over can end twice. Only a session that
-        // began after the logout was asked for must not end by a verifier that was used before.
-        let mut frames = self.end_both(logout.session, own.filter(|_| !began_later)).await?;
-        let hash = sluice_crypto::digest::sha256(logout.id.as_bytes());
-        let first = self.replay.spend(ReplayKind::LogoutVerifier, hash, self.clock.now(), expires_at).await?;
-        if !first {
-            return Err(LogoutError::Verifier);
+        // Only a session that began after the logout was asked for must not end by a verifier that was used before.
+        let (at_once, later) = if began_later { (None, own) } else { (own, None) };
+        let mut frames = logout.frames.clone();
+        match self.end_and_spend(&logout, at_once, &mut frames).await {
+            Ok(()) => {}
+            Err(LogoutError::Store(why)) if frames.len() > logout.frames.len() => {
+                warn!(error = %why, "a logout that ended sessions is tried again");
+                return Ok(LogoutStep::Again { to: self.confirmed(Logout { frames, ..logout }) });
+            }
+            Err(why) => return Err(why),
         }
-        if let Some(own) = own.filter(|own| began_later && *own != logout.session) {
-            frames.extend(self.end_session(own).await?);
+        if let Some(later) = later.filter(|later| *later != logout.session) {
+            frames.extend(self.end_session(later).await?);
         }
         Ok(self.done(&logout, frames, own))
+    }
+
+    /// Ends sessions, and spends the verifier: in this order, so that what fails can be tried again. What is over can end twice.
+    async fn end_and_spend(
+        &self,
+        logout: &Logout,
+        own: Option<SessionId>,
+        frames: &mut Vec<Url>,
+    ) -> Result<(), LogoutError> {
+        self.end_both(logout.session, own, frames).await?;
+        let (hash, now) = (sluice_crypto::digest::sha256(logout.id.as_bytes()), self.clock.now());
+        let expires_at = logout.requested_at + self.config.lifetimes.flow;
+        let first = self.replay.spend(ReplayKind::LogoutVerifier, hash, now, expires_at).await?;
+        if first { Ok(()) } else { Err(LogoutError::Verifier) }
     }
 
     /// Whether the browser's cookie names this session.
@@ -218,13 +252,19 @@ impl LogoutService {
     }
 
     /// Ends the session that is named, and that of the browser if it is the same user's: who signs out here is not to be
-    /// recognised by it a moment later (RP-Initiated Logout §2).
-    async fn end_both(&self, named: SessionId, own: Option<SessionId>) -> Result<Vec<Url>, LogoutError> {
-        let mut frames = self.end_session(named).await?;
+    /// recognised by it a moment later (RP-Initiated Logout §2). What clients want to be loaded is told also if the second one
+    /// cannot be ended.
+    async fn end_both(
+        &self,
+        named: SessionId,
+        own: Option<SessionId>,
+        frames: &mut Vec<Url>,
+    ) -> Result<(), LogoutError> {
+        frames.extend(self.end_session(named).await?);
         if let Some(own) = own.filter(|own| *own != named) {
             frames.extend(self.end_session(own).await?);
         }
-        Ok(frames)
+        Ok(())
     }
 
     /// Where the browser goes when the sessions are over.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{GrantId, Rng, SessionId, Timestamp};
 use sluice_protocol::{ClientId, RedirectUri, Subject};
+use url::Url;
 
 use crate::flow::{Binding, Further};
 
@@ -28,6 +29,9 @@ pub struct Logout {
     pub binding: Binding,
     /// What the logout page is shown besides.
     pub further: Further,
+    /// What clients want to be loaded whose sessions an earlier try has ended, and could not say. A verifier has that, and nothing
+    /// besides.
+    pub frames: Vec<Url>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -54,13 +58,16 @@ impl Logout {
             requested_at: self.requested_at.as_millis(),
             binding: self.binding,
         };
-        let bytes = self.further.write_behind(&wire, Vec::new()).unwrap_or_default();
-        sealer.seal(purpose, &bytes, rng)
+        let bytes = match self.frames.as_slice() {
+            [] => self.further.write_behind(&wire, Vec::new()),
+            frames => Further::write_last(&wire, &frames),
+        };
+        sealer.seal(purpose, &bytes.unwrap_or_default(), rng)
     }
 
     pub(super) fn open(purpose: Purpose, sealed: &str, sealer: &Sealer) -> Option<Self> {
         let bytes = sealer.open(purpose, sealed).ok()?;
-        let (wire, further): (Wire, _) = Further::read_behind(&bytes).ok()?;
+        let (wire, further, frames): (Wire, _, _) = Further::read_last(&bytes).ok()?;
         Some(Self {
             id: GrantId::from_bytes(wire.id),
             session: SessionId::from_bytes(wire.session),
@@ -71,6 +78,7 @@ impl Logout {
             requested_at: Timestamp::from_millis(wire.requested_at),
             binding: wire.binding,
             further,
+            frames,
         })
     }
 }

@@ -8,10 +8,14 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use sluice_commit::StoreError;
 use sluice_oauth::authorization::{Browser, SessionCookie};
+use sluice_oauth::client::{Client, ClientRepository, LogoutUri};
 use sluice_oauth::flow::BindingKeys;
+use sluice_oauth::grant::{Grant, GrantRepository};
+use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::{LogoutError, LogoutService, LogoutStep};
 use sluice_oauth::replay::{ReplayKind, ReplayRepository};
 use sluice_primitives::{Lifetime, OsRng, SessionId, Timestamp};
+use sluice_store_contract::given;
 
 use super::world::{ALICE, World, form};
 
@@ -91,6 +95,16 @@ fn signed_in(world: &World, session: SessionId) -> Browser {
     }
 }
 
+/// Begins to sign out, and confirms it; the verifier.
+async fn confirmed(logout: &LogoutService, browser: &Browser) -> String {
+    let Ok(LogoutStep::Confirm { page, .. }) = logout.begin(b"", browser).await else { panic!("confirm") };
+    verifier(&logout.accept(page.split_once("logout_challenge=").unwrap().1).await.unwrap())
+}
+
+fn verifier(url: &str) -> String {
+    url.split_once("logout_verifier=").unwrap().1.to_owned()
+}
+
 #[tokio::test]
 async fn a_sign_out_that_failed_can_be_tried_again_and_ends_no_later_session() {
     let world = World::new().await;
@@ -101,9 +115,7 @@ async fn a_sign_out_that_failed_can_be_tried_again_and_ends_no_later_session() {
     };
     let browser = signed_in(&world, first);
     world.clock.advance(Lifetime::secs(1));
-    let Ok(LogoutStep::Confirm { page, .. }) = logout.begin(b"", &browser).await else { panic!("confirm") };
-    let next = logout.accept(page.split_once("logout_challenge=").unwrap().1).await.unwrap();
-    let verifier = next.split_once("logout_verifier=").unwrap().1;
+    let verifier = &confirmed(&logout, &browser).await;
     assert!(matches!(logout.finish(verifier, &browser).await, Err(LogoutError::Store(_))));
     assert!(is_over(first), "the verifier is spent when the session is over");
     let again = logout.finish(verifier, &browser).await;
@@ -113,4 +125,35 @@ async fn a_sign_out_that_failed_can_be_tried_again_and_ends_no_later_session() {
     world.clock.advance(Lifetime::secs(1));
     assert!(matches!(logout.finish(verifier, &browser).await, Err(LogoutError::Verifier)));
     assert!(!is_over(later));
+}
+
+/// Who took part in the session is known no more when it is tried again.
+#[tokio::test]
+async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_tried_again() {
+    let world = World::new().await;
+    let logout = on_a_busy_store(&world.ui.logout);
+    let uri = "https://listener.example/out".parse().unwrap();
+    let listener = Client {
+        frontchannel_logout: Some(LogoutUri { uri, session_required: false }),
+        ..given::client("listener", "owner")
+    };
+    ClientRepository::insert(&*world.store, &listener).await.unwrap();
+    let session = given::session();
+    assert!(LoginSessionRepository::insert(&*world.store, session.clone()).await.unwrap());
+    let grant = Grant { session: Some(session.id), client: listener.id, ..given::grant() };
+    GrantRepository::insert(&*world.store, grant, None, true).await.unwrap();
+    let browser = signed_in(&world, session.id);
+    let first = confirmed(&logout, &browser).await;
+    let failed = logout.finish(&first, &browser).await.unwrap();
+    let LogoutStep::Again { to } = failed else { panic!("{failed:?}") };
+    let again = verifier(&to);
+    let done = logout.finish(&again, &browser).await.unwrap();
+    let LogoutStep::Done { frames, ends_cookie: true, .. } = done else { panic!("{done:?}") };
+    let [frame] = frames.as_slice() else { panic!("{frames:?}") };
+    assert_eq!(frame.host_str(), Some("listener.example"));
+    let sid = session.id.to_string();
+    assert!(frame.query_pairs().any(|(name, value)| name == "sid" && value == sid), "{frame}");
+    for spent in [first, again] {
+        assert!(matches!(logout.finish(&spent, &browser).await, Err(LogoutError::Verifier)));
+    }
 }

@@ -471,7 +471,7 @@ impl World {
                 let page = page.trim_start_matches("https://id.example").to_owned();
                 (page, format!("__Host-session={sealed}"))
             }
-            LogoutStep::Done { .. } => panic!("there is a session to end"),
+            LogoutStep::Again { .. } | LogoutStep::Done { .. } => panic!("there is a session to end"),
         }
     }
 }
