@@ -1,6 +1,7 @@
 //! `/admin/oauth2/auth/sessions/{login,consent}` (Hydra).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -11,6 +12,7 @@ use sluice_oauth::consent::{InvalidPageToken, ListConsents, Revoke};
 use sluice_oauth::grant::Listed;
 use sluice_oauth::login_session::EndSessions;
 use sluice_protocol::{Parameters, Subject};
+use tokio::time::Instant;
 
 use super::wire::consent_session::ConsentSessionBody;
 use crate::respond::AdminError;
@@ -19,6 +21,8 @@ use crate::state::AdminState;
 /// How many entries a page has unless told otherwise, and at most (Hydra).
 const PAGE: u32 = 250;
 const MAX_PAGE: u32 = 500;
+/// How long the documents of clients are waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 type Answer = Result<Response, AdminError>;
 
@@ -55,7 +59,8 @@ pub(crate) async fn list_consents(State(state): State<Arc<AdminState>>, RawQuery
     let page_token = parameters.get("page_token").map(str::to_owned);
     // As with Hydra, what came of a skipped consent page is no entry.
     let grants = Listed::OnTheirOwn;
-    let asked = ListConsents { subject, session, grants, page_token, page_size: size };
+    let wait_until = Instant::now() + PATIENCE;
+    let asked = ListConsents { subject, session, grants, page_token, page_size: size, wait_until };
     let page = state.consents.list(&asked).await.map_err(|error| match error {
         InvalidPageToken::Token => AdminError::malformed(error.to_string()),
         InvalidPageToken::Store(error) => AdminError::from(error),

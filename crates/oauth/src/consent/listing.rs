@@ -6,6 +6,7 @@ use sluice_crypto::Purpose;
 use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use thiserror::Error;
+use tokio::time::Instant;
 
 use super::grantee::{Grantee, grantees};
 use super::name::DecisionName;
@@ -30,6 +31,8 @@ pub struct ListConsents {
     pub page_token: Option<String>,
     /// At most so many.
     pub page_size: u32,
+    /// Until when documents of clients that are not at hand are waited for.
+    pub wait_until: Instant,
 }
 
 /// A remembered decision, or a grant.
@@ -121,7 +124,7 @@ impl ConsentService {
                 Found::Grant(grant) => ConsentEntry::from(grant),
             });
         }
-        let grantees = grantees(&entries, &self.clients).await?;
+        let grantees = grantees(&entries, &self.clients, (&self.late, asked.wait_until)).await?;
         let with_grantee = |entry: ConsentEntry| {
             let grantee = grantees.get(&entry.client).cloned().unwrap_or(Grantee::Gone);
             (entry, grantee)

@@ -10,7 +10,7 @@ pub mod name;
 pub mod repository;
 pub mod service;
 
-pub use grantee::Grantee;
+pub use grantee::{Grantee, LateDocuments};
 pub use listing::{ConsentEntry, ConsentPage, InvalidPageToken, ListConsents};
 pub use name::DecisionName;
 pub use repository::{ConsentRepository, DecisionPage, Forget, RememberedConsent};

@@ -8,6 +8,7 @@ use sluice_primitives::{Clock, GrantId, Rng, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::{Marker, RevocationSet, Target};
 
+use super::grantee::LateDocuments;
 use super::name::DecisionName;
 use super::repository::{ConsentRepository, Forget};
 use crate::client::ClientDirectory;
@@ -35,6 +36,8 @@ pub struct ConsentService {
     pub grants: Arc<dyn GrantRepository>,
     /// Clients.
     pub clients: Arc<ClientDirectory>,
+    /// Documents of clients that no page waited for.
+    pub late: LateDocuments,
     /// What was revoked.
     pub revocations: Arc<RevocationSet>,
     /// Seals page tokens and the names of decisions.

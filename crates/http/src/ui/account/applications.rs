@@ -1,6 +1,7 @@
 //! `/ui/account/applications`: who may act for the person, what they may do, and the end of it.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -10,6 +11,7 @@ use sluice_oauth::client::Client;
 use sluice_oauth::consent::{ConsentEntry, ConsentPage, Grantee, InvalidPageToken, ListConsents, Revoke};
 use sluice_oauth::grant::Listed;
 use sluice_protocol::ClientId;
+use tokio::time::Instant;
 use tracing::info;
 
 use super::frame::frame;
@@ -27,6 +29,8 @@ const HERE: Place = Place::Applications;
 /// How many consents are read at a time, and how many times: more than anybody has.
 const PAGE: u32 = 500;
 const PAGES: usize = 10;
+/// How long descriptions of applications are waited for, all of them together. What comes later is shown the next time.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// `GET /ui/account/applications`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -72,6 +76,7 @@ async fn applications(ui: &UiState, member: &Member) -> Result<Vec<ApplicationRo
         grants: Listed::All,
         page_token: None,
         page_size: PAGE,
+        wait_until: Instant::now() + PATIENCE,
     };
     for _ in 0..PAGES {
         let ConsentPage { entries, next } = ui.consents.list(&asked).await.map_err(unlisted)?;

@@ -20,7 +20,7 @@ use sluice_oauth::Config;
 use sluice_oauth::authorization::{Browser, SessionCookie};
 use sluice_oauth::client::{AccessTokenStrategy, Client, ClientDirectory, ClientRepository};
 use sluice_oauth::config::{Issuer, Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
-use sluice_oauth::consent::ConsentService;
+use sluice_oauth::consent::{ConsentService, LateDocuments};
 use sluice_oauth::device::{UserCodeKeys, UserCodeService};
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::flow::{
@@ -206,6 +206,7 @@ impl World {
                 consents: store.clone(),
                 grants: store.clone(),
                 clients: clients.clone(),
+                late: LateDocuments::default(),
                 revocations: Arc::default(),
                 sealer: sealer.clone(),
                 clock: clock.clone(),

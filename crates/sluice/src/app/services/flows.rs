@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_oauth::authorization::request_object::{Decryption, FetchedObjects};
 use sluice_oauth::authorization::{AuthorizationService, PushedRequests, RequestObjects};
-use sluice_oauth::consent::ConsentService;
+use sluice_oauth::consent::{ConsentService, LateDocuments};
 use sluice_oauth::device::{DeviceAuthorizationService, UserCodeService};
 use sluice_oauth::flow::{FlowSealer, SpentFlows};
 use sluice_oauth::login_session::LoginSessionService;
@@ -110,6 +110,7 @@ impl Shared {
             consents: Arc::clone(&self.base.store) as _,
             grants: Arc::clone(&self.base.store) as _,
             clients: Arc::clone(&self.directory),
+            late: LateDocuments::default(),
             revocations: Arc::clone(&self.revocations),
             sealer: Arc::clone(&self.sealer),
             clock: Arc::clone(&self.base.clock),
