@@ -2,7 +2,8 @@
 //!
 //! [`Writer`]: what a store gives, one statement for one kind of write; [`CommitFailure`] says what became of a batch.
 //! [`Queue`]: what a repository calls, [`Queue::submit`] for one row; [`SubmitError`] is its refusal.
-//! [`Config`]: batch size, depth and back-off. [`CommitMetrics`]: what an operator sees.
+//! [`Config`]: batch size, depth and back-off. [`CommitMetrics`]: what an operator sees; [`StoreRefusals`]: of what goes past the
+//! queues.
 //!
 //! How a row travels: `queue` picks the lane by the key's hash → `line` holds what waits, at most one op per key ready at
 //! a time → `lane`, one task per writer, takes what is ready whenever its writer is free → `batch` halves what is
@@ -49,6 +50,7 @@ mod lane;
 mod line;
 mod metrics;
 mod queue;
+mod refusals;
 mod store_error;
 mod writer;
 
@@ -56,5 +58,6 @@ pub use config::{Backoff, Config};
 pub use error::{BoxError, Cause, CommitFailure, SubmitError};
 pub use metrics::{CommitMetrics, HistogramSnapshot, MetricsSnapshot};
 pub use queue::Queue;
+pub use refusals::{Refusals, StoreRefusals};
 pub use store_error::StoreError;
 pub use writer::Writer;

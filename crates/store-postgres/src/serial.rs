@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, StoreRefusals};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -85,6 +85,7 @@ pub(crate) struct Serial {
     turn: Turn,
     patience: Duration,
     counters: Arc<Counters>,
+    refusals: Arc<StoreRefusals>,
 }
 
 impl Serial {
@@ -93,13 +94,17 @@ impl Serial {
         dialer: Arc<Dialer>,
         depth: usize,
         patience: Duration,
-        counters: Arc<Counters>,
+        (counters, refusals): (Arc<Counters>, Arc<StoreRefusals>),
     ) -> Self {
-        Self { link: Link::new(dialer), turn: Turn::new(depth), patience, counters }
+        Self { link: Link::new(dialer), turn: Turn::new(depth), patience, counters, refusals }
     }
 
     /// Commits a transaction.
     pub(crate) async fn commit(&self, transaction: &Transaction<'_>) -> Result<Committed, StoreError> {
+        self.refusals.writes.noted(self.persist(transaction).await)
+    }
+
+    async fn persist(&self, transaction: &Transaction<'_>) -> Result<Committed, StoreError> {
         let mut tries = Tries::within(self.patience);
         let _turn = self.turn.take(tries.deadline()).await?;
         let mut repeated = false;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sluice_commit::{CommitMetrics, Config, Queue, StoreError, Writer};
+use sluice_commit::{CommitMetrics, Config, Queue, StoreError, StoreRefusals, Writer};
 use sluice_primitives::{AttemptId, Clock, NetworkId, NodeId, Rng};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -117,8 +117,7 @@ pub struct PostgresStore {
     pub(crate) session_purge: Rounds,
     pub(crate) identity_session_purge: Rounds,
     pub(crate) sweep: Mutex<Option<Pass>>,
-    /// Listing grants takes long: see `grant/list.sql`.
-    pub(crate) listing: Turn,
+    listing: Turn,
     address: Address,
     patience: Duration,
     readers: Vec<Arc<Link>>,
@@ -127,6 +126,7 @@ pub struct PostgresStore {
     counters: Arc<Counters>,
     metrics: Arc<CommitMetrics>,
     lookups: Arc<CommitMetrics>,
+    refusals: Arc<StoreRefusals>,
 }
 
 impl PostgresStore {
@@ -152,12 +152,13 @@ impl PostgresStore {
         let readers: Vec<Arc<Link>> =
             (0..options.readers.get()).map(|_| Arc::new(Link::new(dialer.clone()))).collect();
         let (depth, patience) = (options.depth.get(), options.deadline);
+        let refusals = Arc::new(StoreRefusals::default());
         let store = Self {
             node: options.node,
             clock: options.clock.clone(),
             rng: options.rng,
             feed_poll: options.feed_poll,
-            serial: Serial::new(dialer.clone(), depth, patience, counters.clone()),
+            serial: Serial::new(dialer.clone(), depth, patience, (counters.clone(), refusals.clone())),
             listener: Listener::new(dialer.clone()),
             inserts: queues.start(0, InsertGrants),
             redemptions: queues.start(1, RedeemCodes),
@@ -179,6 +180,7 @@ impl PostgresStore {
             counters,
             metrics,
             lookups,
+            refusals,
         };
         store.ping().await?;
         Ok(store)
@@ -252,6 +254,11 @@ impl PostgresStore {
         &self.lookups
     }
 
+    /// What was refused since the start, past the queues.
+    pub const fn refusals(&self) -> &Arc<StoreRefusals> {
+        &self.refusals
+    }
+
     /// When a write that begins now must be answered.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.patience
@@ -264,25 +271,32 @@ impl PostgresStore {
 
     /// Runs a statement that reads, for somebody who asks.
     pub(crate) async fn read(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        self.persist_with_place(self.next_reader(), sql, params).await
+        self.refusals.reads.noted(self.persist_with_place(self.next_reader(), sql, params).await)
+    }
+
+    /// The turn to read what takes long: see `grant/list.sql`.
+    pub(crate) async fn turn_to_list(&self) -> Result<MutexGuard<'_, ()>, StoreError> {
+        self.refusals.reads.noted(self.listing.take(self.deadline()).await)
     }
 
     /// The same for the node itself: the feed, and whether the server answers. There are few of those, and callers, however many, do not
     /// keep the node from them.
     pub(crate) async fn look(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        self.persist(self.next_reader(), sql, params).await
+        self.refusals.reads.noted(self.persist(self.next_reader(), sql, params).await)
     }
 
     /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own.
     pub(crate) async fn write(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let rows = self.persist_with_place(self.next_lane(), sql, params).await?;
+        let written = self.persist_with_place(self.next_lane(), sql, params).await;
+        let rows = self.refusals.writes.noted(written)?;
         self.counters.count(Kind::Other, 1, 1);
         Ok(rows)
     }
 
     /// The same for a statement that nobody asked for: it looks for what there is to do.
     pub(crate) async fn upkeep(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let rows = self.persist(self.next_lane(), sql, params).await?;
+        let written = self.persist(self.next_lane(), sql, params).await;
+        let rows = self.refusals.writes.noted(written)?;
         self.counters.count(Kind::Upkeep, 1, rows.len());
         Ok(rows)
     }

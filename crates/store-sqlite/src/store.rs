@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use sluice_commit::{CommitMetrics, Config, StoreError};
+use sluice_commit::{CommitMetrics, Config, StoreError, StoreRefusals};
 use sluice_primitives::Rng;
 use tempfile::TempDir;
 use tokio::sync::{Notify, oneshot};
@@ -40,6 +40,7 @@ struct Shared {
     passes: Passes,
     totals: Arc<Totals>,
     metrics: Arc<CommitMetrics>,
+    refusals: Arc<StoreRefusals>,
     appended: Arc<Notify>,
     /// Each yields when its thread has ended.
     threads: Mutex<Vec<oneshot::Receiver<()>>>,
@@ -121,6 +122,11 @@ impl SqliteStore {
         &self.shared.metrics
     }
 
+    /// What was refused since the store was opened, past the queues.
+    pub fn refusals(&self) -> &Arc<StoreRefusals> {
+        &self.shared.refusals
+    }
+
     fn start(options: StoreOptions, directory: Option<TempDir>) -> Self {
         let config = Config { depth: options.depth, ..Config::default() };
         let metrics = Arc::new(CommitMetrics::default());
@@ -131,6 +137,7 @@ impl SqliteStore {
             register: start_lane(&writer, config, &metrics),
             passes: Passes::default(),
             totals: Arc::default(),
+            refusals: Arc::default(),
             appended: Arc::default(),
             threads: Mutex::default(),
             _directory: directory,
@@ -206,12 +213,21 @@ impl SqliteStore {
         F: FnOnce(Read<'_>) -> Result<T, SqliteError> + Send + 'static,
         T: Send + 'static,
     {
-        self.shared.readers.submit(work).await.map_err(StoreError::from)
+        let read = self.shared.readers.submit(work).await.map_err(StoreError::from);
+        self.shared.refusals.reads.noted(read)
     }
 
     /// Writes in a transaction that it shares with whatever else waits, again and again until the deadline while another
     /// process holds the lock.
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        F: Fn(&mut Write<'_>) -> Result<T, SqliteError> + Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.shared.refusals.writes.noted(self.write_in_time(work).await)
+    }
+
+    async fn write_in_time<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         F: Fn(&mut Write<'_>) -> Result<T, SqliteError> + Send + Sync + 'static,
         T: Send + 'static,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sluice_commit::{CommitMetrics, StoreError};
+use sluice_commit::{CommitMetrics, StoreError, StoreRefusals};
 use sluice_identity::factor::FactorRepository;
 use sluice_identity::hardening::HardeningRepository;
 use sluice_identity::identity::IdentityDirectory;
@@ -197,6 +197,21 @@ impl Stores {
         match self {
             Self::Sqlite(store) => store.commit_metrics(),
             Self::Postgres(store) => store.commit_metrics(),
+        }
+    }
+
+    /// Of reads that share statements, where there are any.
+    pub(crate) fn lookup_metrics(&self) -> Option<&Arc<CommitMetrics>> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(store) => Some(store.lookup_metrics()),
+        }
+    }
+
+    pub(crate) fn refusals(&self) -> &Arc<StoreRefusals> {
+        match self {
+            Self::Sqlite(store) => store.refusals(),
+            Self::Postgres(store) => store.refusals(),
         }
     }
 }

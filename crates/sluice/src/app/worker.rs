@@ -50,7 +50,7 @@ pub(crate) async fn run(
     required.of_passwords(&worker.keys).await?;
     let (tasks, served) = (TaskTracker::new(), CancellationToken::new());
     if let Some(port) = options.metrics_port {
-        serve_metrics(settings, port, (&worker, &world), (&tasks, &served)).await?;
+        serve_metrics(settings, port, (&worker, &stores, &world), (&tasks, &served)).await?;
     }
     info!("hardening");
     worker.run(shutdown).await;
@@ -91,11 +91,12 @@ async fn worker(
 async fn serve_metrics(
     settings: &Settings,
     port: u16,
-    (worker, world): (&HardeningWorker, &World),
+    (worker, stores, world): (&HardeningWorker, &Stores, &World),
     (tasks, shutdown): (&TaskTracker, &CancellationToken),
 ) -> Result<(), StartError> {
     let metrics = Metrics::new(BUILD);
     metrics.register_hash_pool(&worker.pool);
+    metrics.register_refusals(stores.refusals());
     show_hardening(&metrics, &worker.metrics, &world.clock);
     let admin = &settings.serve.admin.listener;
     let host = match &admin.address {

@@ -8,10 +8,13 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use sluice_commit::StoreError;
+use sluice_oauth::client::ClientRepository;
 use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::logout::OutboxRepository;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
 use tokio_postgres::Client;
+use uuid::Uuid;
 
 use crate::fixture::{PostgresFixture, connection, options};
 
@@ -44,7 +47,47 @@ async fn who_finds_a_thousand_before_them_is_turned_away_at_once() {
     stall.batch_execute("COMMIT").await.unwrap();
     let answered: Vec<_> = reads.collect().await;
     assert_eq!(answered.len(), 1024);
+    assert_eq!(store.refusals().reads.turned_away_total(), 1500 - 1024);
     assert!(answered.iter().all(|found| matches!(found, Ok(None))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transactions_that_find_no_place_are_turned_away_and_counted() {
+    let fixture = PostgresFixture::start().await;
+    let options = StoreOptions { depth: NonZeroUsize::MIN, ..options() };
+    let store = PostgresStore::connect(fixture.dsn(), options).await.unwrap();
+    let (stall, unknown) = (connection(fixture.dsn()).await, given::client_id("unknown"));
+    stall.batch_execute("BEGIN; LOCK TABLE client IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let delete = |_| ClientRepository::delete(&store, &unknown, given::at(20), given::at(9000));
+    let mut deletions: FuturesUnordered<_> = (0..5).map(delete).collect();
+    for _ in 0..3 {
+        let turned_away = deletions.next().await.unwrap();
+        assert!(
+            matches!(turned_away, Err(StoreError::Busy)),
+            "one has the turn, another waits: {turned_away:?}"
+        );
+    }
+    stall.batch_execute("COMMIT").await.unwrap();
+    let answered: Vec<_> = deletions.collect().await;
+    assert!(answered.iter().all(|deleted| matches!(deleted, Ok(false))), "{answered:?}");
+    assert_eq!((answered.len(), store.refusals().writes.turned_away_total()), (2, 3));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_server_refuses_is_counted_by_reads_and_writes() {
+    let fixture = PostgresFixture::start().await;
+    let store = PostgresStore::connect(fixture.dsn(), options()).await.unwrap();
+    let gone = "ALTER TABLE client RENAME TO elsewhere; ALTER TABLE outbox RENAME TO nowhere";
+    connection(fixture.dsn()).await.batch_execute(gone).await.unwrap();
+    let id = given::client_id("shop");
+    let read = ClientRepository::find(&store, &id).await;
+    assert!(matches!(read, Err(StoreError::Refused(_))), "{read:?}");
+    let transaction = ClientRepository::delete(&store, &id, given::at(20), given::at(9000)).await;
+    assert!(matches!(transaction, Err(StoreError::Refused(_))), "{transaction:?}");
+    let statement = store.delivered(Uuid::nil()).await;
+    assert!(matches!(statement, Err(StoreError::Refused(_))), "{statement:?}");
+    let refusals = store.refusals();
+    assert_eq!((refusals.reads.refused_total(), refusals.writes.refused_total()), (1, 2));
 }
 
 /// The server's processes that nodes had look for grants last.

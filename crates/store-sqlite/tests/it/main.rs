@@ -8,6 +8,7 @@ mod login_writes;
 mod migrations;
 mod plans;
 mod processes;
+mod refusals;
 mod upkeep;
 
 use fixture::SqliteFixture;

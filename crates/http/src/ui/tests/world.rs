@@ -52,7 +52,7 @@ pub(super) struct World {
     pub(super) pool: Arc<HashPool>,
     pub(super) clock: Arc<ManualClock>,
     pub(super) flows: FlowSealer,
-    store: Arc<MemoryStore>,
+    pub(super) store: Arc<MemoryStore>,
     pub(super) sealer: Arc<Sealer>,
     pub(super) key: BindingKey,
     pub(super) mail: Mailbox,

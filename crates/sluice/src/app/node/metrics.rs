@@ -12,6 +12,10 @@ impl Node {
     pub(super) fn metrics(&self) -> Metrics {
         let metrics = Metrics::new(BUILD);
         metrics.register_commit("hot", Arc::clone(self.stores.commit_metrics()));
+        if let Some(lookups) = self.stores.lookup_metrics() {
+            metrics.register_commit("lookup", Arc::clone(lookups));
+        }
+        metrics.register_refusals(self.stores.refusals());
         metrics.register_hash_pool(&self.services.pool);
         numbers::count_flows(&metrics, &self.services.metrics);
         let directory = |read: fn(&ClientDirectory) -> u64| {

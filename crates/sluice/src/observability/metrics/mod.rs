@@ -21,7 +21,7 @@ use axum::routing::get;
 use parking_lot::Mutex;
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
-use sluice_commit::CommitMetrics;
+use sluice_commit::{CommitMetrics, Refusals, StoreRefusals};
 use sluice_crypto::hash_pool::{HashPool, PoolMetrics, Priority};
 
 pub(crate) use self::http::{Exchange, HttpMetrics};
@@ -140,6 +140,26 @@ impl Metrics {
         self.commit.add(kind, metrics);
     }
 
+    /// What the store refuses past the group commit.
+    pub(crate) fn register_refusals(&self, refusals: &Arc<StoreRefusals>) {
+        for (kind, of) in REFUSALS {
+            let (turned_away, refused) = (Arc::clone(refusals), Arc::clone(refusals));
+            let label = || vec![("kind", kind.to_owned())];
+            self.register_counter(
+                "sluice_store_turned_away_total",
+                "Statements past the commit queues that were turned away because too many waited",
+                label(),
+                move || of(&turned_away).turned_away_total(),
+            );
+            self.register_counter(
+                "sluice_store_refused_total",
+                "Statements past the commit queues that the store refused whatever the values",
+                label(),
+                move || of(&refused).refused_total(),
+            );
+        }
+    }
+
     /// A cache in memory.
     pub(crate) fn register_cache(&self, cache: &'static str, readers: CacheReaders) {
         let label = || vec![("cache", cache.to_owned())];
@@ -221,6 +241,12 @@ const PRIORITIES: [(&str, Priority); 3] = [
     ("client_secret", Priority::ClientSecret),
     ("hardening", Priority::Hardening),
 ];
+
+/// What is refused of one kind.
+type RefusalsOf = fn(&StoreRefusals) -> &Refusals;
+
+const REFUSALS: [(&str, RefusalsOf); 2] =
+    [("read", |refusals| &refusals.reads), ("write", |refusals| &refusals.writes)];
 
 /// `GET /admin/metrics/prometheus`.
 pub(crate) fn routes(metrics: Arc<Metrics>) -> Router {

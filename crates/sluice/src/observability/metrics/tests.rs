@@ -10,6 +10,7 @@ const BUILD: Build = Build { version: "1.2.3", hash: "abc", time: "2026-01-01" }
 fn metrics_with_everything() -> Metrics {
     let metrics = Metrics::new(BUILD);
     metrics.register_commit("grant_insert", Arc::new(CommitMetrics::default()));
+    metrics.register_refusals(&Arc::default());
     metrics.register_hash_pool(&Arc::new(HashPool::start(&HashPoolConfig::default()).unwrap()));
     let readers =
         CacheReaders { entries: Box::new(|| 3), hits_total: Box::new(|| 20), misses_total: Box::new(|| 1) };
@@ -66,6 +67,8 @@ fn every_family_is_there_once_under_its_name() {
         "sluice_hash_pool_queue_depth gauge",
         "sluice_hash_pool_rejections counter",
         "sluice_revocation_feed_age_seconds gauge",
+        "sluice_store_refused counter",
+        "sluice_store_turned_away counter",
         "process_cpu_seconds counter",
         "process_start_time_seconds gauge",
         "process_resident_memory_bytes gauge",
@@ -121,6 +124,8 @@ fn a_name_registered_twice_is_one_family_with_two_samples() {
     let encoded = metrics_with_everything().encode();
     assert!(encoded.contains(r#"sluice_flows_total{step="begun"} 2.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_flows_total{step="code_issued"} 1.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_store_refused_total{kind="read"} 0.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_store_turned_away_total{kind="write"} 0.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_cache_hits_total{cache="client"} 20.0"#), "{encoded}");
     assert!(
         encoded.contains(r#"sluice_commit_batch_rows_bucket{le="+Inf",kind="grant_insert"} 0"#),
