@@ -110,7 +110,7 @@ pub(crate) use oidc::SubjectSettings;
 
 use error::Findings;
 use layers::Layers;
-use reader::Reader;
+use reader::{Outcome, Reader};
 use table::Table;
 use values::Values;
 
@@ -255,20 +255,18 @@ fn load_with(sources: &Sources, files: impl FnOnce(&mut Layers<'_>)) -> Result<L
     layers.warn_about_ignored();
     let Layers { mut values, findings, .. } = layers;
     let mode = derived::fill(&mut values, sources);
-    let (settings, findings) = read_sections(Reader::new(&table, &values, findings), mode);
+    let mut reader = Reader::new(&table, &values, findings);
+    let settings = read(&mut reader, mode);
+    let Outcome { findings, shortened } = reader.into_outcome();
+    shortened.into_iter().for_each(|(key, longest)| values.correct(&key, longest));
     match settings {
         Some(settings) => Ok(Loaded { settings, warnings: findings.into_warnings()?, table, values }),
         None => Err(findings.into_error()),
     }
 }
 
-/// Reads every section; the settings are `None` when one cannot exist, the reason being among the findings.
-fn read_sections(mut reader: Reader<'_>, mode: Mode) -> (Option<Settings>, Findings) {
-    let settings = read(&mut reader, mode);
-    (settings, reader.into_findings())
-}
-
-/// Every section is read before one is missed, so that the problems of all are found.
+/// Every section is read before one is missed, so that the problems of all are found. `None`: one cannot exist, the reason being
+/// among the findings.
 fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
     reader.boolean("dev");
     let database = database::read(reader);

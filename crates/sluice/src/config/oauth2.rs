@@ -12,12 +12,10 @@ use super::reader::Reader;
 use super::requests::{self, RequestSettings};
 use super::without_effect::ANY_INTEGER;
 
-/// Hydra's bounds of the grace period: without a count of reuses, and with one.
+/// Hydra's bound of the grace period. With a count of reuses Hydra permits 180 days; nobody counts here.
 const LONGEST_GRACE: Duration = Duration::from_mins(5);
-const LONGEST_COUNTED_GRACE: Duration = Duration::from_hours(180 * 24);
 
 const GRACE: &str = "oauth2.grant.refresh_token.rotation_grace_period";
-const GRACE_COUNT: &str = "oauth2.grant.refresh_token.rotation_grace_reuse_count";
 
 /// Why Hydra's hashes of client secrets mean nothing.
 const ARGON2ID: &str = "client secrets that somebody chose are hashed with Argon2id, those that Sluice makes up with a keyed hash";
@@ -69,7 +67,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::ignored(
         "grant.refresh_token.rotation_grace_reuse_count",
         Kind::Integer { min: 0, max: i64::MAX },
-        "within the grace period the same pair is answered, however often",
+        "within the grace period, 5m at most, the same pair is answered however often",
     ),
     Key::ignored(
         "refresh_token_rotation.grace_period",
@@ -100,9 +98,7 @@ pub(crate) struct OAuth2Settings {
     pub(crate) pkce: PkcePolicy,
     /// Whether client credentials without a scope yield all of the client's. Default: no.
     pub(crate) client_credentials_default_scope: bool,
-    /// How long a rotated refresh token yields the same pair again. Default: 30 s; at most 5 min, or 180
-    /// days when
-    /// Hydra's count of reuses is set.
+    /// How long a rotated refresh token yields the same pair again. Default: 30 s; at most 5 min.
     pub(crate) refresh_token_grace: Duration,
     pub(crate) device: DeviceSettings,
     pub(crate) jwt_bearer: JwtBearerSettings,
@@ -166,11 +162,12 @@ fn read_pkce(reader: &mut Reader<'_>) -> PkcePolicy {
 /// As Hydra does, a longer period is shortened; unlike Hydra, that is said.
 fn read_grace(reader: &mut Reader<'_>) -> Duration {
     let grace = reader.duration(GRACE);
-    let counted =
-        reader.has(GRACE_COUNT) && reader.integer::<i64>(GRACE_COUNT).is_some_and(|count| count > 0);
-    let longest = if counted { LONGEST_COUNTED_GRACE } else { LONGEST_GRACE };
-    if grace > longest {
-        reader.warn(GRACE, format!("is shortened to {} minutes, the longest", longest.as_secs() / 60));
+    if grace > LONGEST_GRACE {
+        reader.shorten(
+            GRACE,
+            LONGEST_GRACE,
+            "for so long whoever has the token before gets the current pair",
+        );
     }
-    grace.min(longest)
+    grace.min(LONGEST_GRACE)
 }

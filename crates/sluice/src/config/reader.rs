@@ -27,11 +27,19 @@ pub(super) struct Reader<'a> {
     values: &'a Values,
     findings: Findings,
     read: BTreeSet<String>,
+    shortened: Vec<(String, String)>,
+}
+
+/// What a reading leaves beside what was read.
+pub(super) struct Outcome {
+    pub(super) findings: Findings,
+    /// Keys that hold a longer span than may be, and what is in force in its place.
+    pub(super) shortened: Vec<(String, String)>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(table: &'a Table, values: &'a Values, findings: Findings) -> Self {
-        Self { table, values, findings, read: BTreeSet::new() }
+        Self { table, values, findings, read: BTreeSet::new(), shortened: Vec::new() }
     }
 
     /// Every key that a section has asked for.
@@ -51,12 +59,23 @@ impl<'a> Reader<'a> {
         self.findings.warn(key, message);
     }
 
+    /// Says that a span is longer than it may be, and why; the longest is in force in its place.
+    pub(super) fn shorten(&mut self, key: &str, longest: Duration, why: &str) {
+        let longest = duration::format(longest);
+        self.warn(key, format!("is shortened to {longest}: {why}"));
+        self.shortened.push((key.to_owned(), longest));
+    }
+
     pub(super) fn problem_count(&self) -> usize {
         self.findings.problem_count()
     }
 
     pub(super) fn into_findings(self) -> Findings {
         self.findings
+    }
+
+    pub(super) fn into_outcome(self) -> Outcome {
+        Outcome { findings: self.findings, shortened: self.shortened }
     }
 
     pub(super) fn has(&self, key: &str) -> bool {

@@ -261,6 +261,15 @@ fn listeners_take_their_certificate_from_the_common_one() {
 }
 
 #[test]
+fn show_prints_what_is_in_force_of_what_was_shortened() {
+    let yaml = "{oauth2: {grant: {refresh_token: {rotation_grace_period: 6m}}}, ttl: {access_token: 745h}}";
+    let shown = given(MINIMAL).and_file(yaml).loaded().show();
+    for line in ["rotation_grace_period: \"5m\"  # 2.yml\n", "access_token: \"744h\"  # 2.yml\n"] {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+}
+
+#[test]
 fn show_prints_what_is_in_force_without_secrets() {
     let loaded = given(MINIMAL)
         .variable("DSN", "postgres://me:hunter2@db/x?sslpassword=hunter2")

@@ -79,7 +79,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> TtlSettings {
     }
     let access_token = reader.lifetime("ttl.access_token");
     if Lifetime::from(access_token) > LONGEST_ACCESS_TOKEN {
-        reader.warn("ttl.access_token", "is shortened to 744h: revocations are not remembered for longer");
+        let longest = LONGEST_ACCESS_TOKEN.as_duration();
+        reader.shorten("ttl.access_token", longest, "revocations are not remembered for longer");
     }
     TtlSettings {
         login_consent_request: reader.lifetime("ttl.login_consent_request"),

@@ -77,6 +77,14 @@ impl Values {
         }
     }
 
+    /// Puts what is in force in the place of what was set, which stays to be told.
+    pub(super) fn correct(&mut self, path: &str, text: String) {
+        if let Some(entry) = self.0.get_mut(path) {
+            overwrite(&mut entry.value);
+            entry.value = Value::String(text);
+        }
+    }
+
     /// Gives `to` the value of `from`, if it has none of its own.
     pub(super) fn inherit(&mut self, from: &str, to: &str) {
         if let (Some(value), None) = (self.get(from), self.get(to)) {

@@ -29,6 +29,19 @@ fn an_access_token_that_would_outlive_its_revocation_is_warned_about() {
 }
 
 #[test]
+fn a_grace_period_is_five_minutes_at_most_whatever_the_count_of_reuses() {
+    let yaml =
+        "oauth2: {grant: {refresh_token: {rotation_grace_period: 720h, rotation_grace_reuse_count: 3}}}";
+    let loaded = given(MINIMAL).and_file(yaml).loaded();
+    assert_eq!(loaded.settings.oauth2.refresh_token_grace, Duration::from_mins(5));
+    let expected = "oauth2.grant.refresh_token.rotation_grace_reuse_count: accepted without effect: within the grace \
+                    period, 5m at most, the same pair is answered however often\n\
+                    oauth2.grant.refresh_token.rotation_grace_period: is shortened to 5m: for so long whoever has the \
+                    token before gets the current pair";
+    assert_eq!(lines(&loaded.warnings), expected);
+}
+
+#[test]
 fn fewer_connections_than_will_do_are_warned_about() {
     let few = given(MINIMAL).variable("DSN", "postgres://u@db/x?max_conns=2");
     assert_eq!(few.warnings(), "dsn: max_conns counts as 4, the fewest that will do");
