@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 use super::configuration::ConfigurationArgs;
 use super::{Console, Exit};
-use crate::config::{load, reference_markdown};
+use crate::config::{in_force, reference_markdown};
 
 /// What can be asked of the configuration.
 #[derive(Debug, Clone, Subcommand)]
@@ -22,12 +22,12 @@ impl ConfigCommand {
     pub(crate) fn run(&self, environment: Vec<(OsString, OsString)>, console: &mut Console<'_>) -> Exit {
         let page = match self {
             Self::Reference => reference_markdown(),
-            Self::Show(args) => match load(&args.sources(environment)) {
-                Ok(loaded) => {
-                    for warning in &loaded.warnings {
+            Self::Show(args) => match in_force(&args.sources(environment)) {
+                Ok((page, warnings)) => {
+                    for warning in &warnings {
                         console.say(&format!("warning: {warning}"));
                     }
-                    loaded.show()
+                    page
                 }
                 Err(error) => {
                     for warning in error.warnings() {

@@ -20,7 +20,7 @@ use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
 use crate::app::{Stores, open_store};
 use crate::cli::{Console, DataSourceArgs, Exit, NO_DATA_SOURCE};
-use crate::config::{self, Loaded, Sources};
+use crate::config::{self, ConfigError, Loaded, Sources};
 
 /// Prints a line.
 pub(crate) fn print(console: &mut Console<'_>, line: &str) -> Exit {
@@ -55,13 +55,18 @@ pub(crate) fn load(sources: &Sources) -> Option<Loaded> {
     match config::load(sources) {
         Ok(loaded) => Some(loaded),
         Err(error) => {
-            for warning in error.warnings() {
-                eprintln!("warning: {warning}");
-            }
-            eprintln!("{error}");
+            say_refused(&error);
             None
         }
     }
+}
+
+/// Says why a configuration is refused, on standard error, and what was noticed besides.
+pub(crate) fn say_refused(error: &ConfigError) {
+    for warning in error.warnings() {
+        eprintln!("warning: {warning}");
+    }
+    eprintln!("{error}");
 }
 
 /// Opens the database that a command names.

@@ -6,10 +6,10 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, warn};
 
-use super::{chain, load};
+use super::{chain, load, say_refused};
 use crate::app::{Node, StartError, StartOptions, World, run_gateway_process};
 use crate::cli::{Exit, Listeners, ServeCommand};
-use crate::config::{self, GatewayProcessSettings, Loaded};
+use crate::config::{self, Finding, GatewayProcessSettings, Loaded};
 use crate::observability::{LogGuard, Traces, logs};
 
 /// The variable that may say in more detail what is logged, in the syntax of tracing. Empty, it says nothing.
@@ -24,7 +24,7 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
             Ok(Some(loaded)) => return run_gateway(&loaded, serve.tls_self_signed, files).await,
             Ok(None) => {}
             Err(error) => {
-                eprintln!("{error}");
+                say_refused(&error);
                 return Exit::Failure;
             }
         }
@@ -86,7 +86,7 @@ fn tell_of(files: std::io::Result<()>) {
 
 /// Serves the gateway with nothing but a link.
 async fn run_gateway(
-    settings: &GatewayProcessSettings,
+    Loaded { settings, warnings, .. }: &Loaded<GatewayProcessSettings>,
     tls_self_signed: bool,
     files: std::io::Result<()>,
 ) -> Exit {
@@ -97,6 +97,7 @@ async fn run_gateway(
             return Exit::Failure;
         }
     };
+    log_warnings(warnings);
     tell_of(files);
     let stopped = until_told_to_stop();
     let exit = match run_gateway_process(settings, tls_self_signed, World::real(), stopped).await {
@@ -122,10 +123,14 @@ pub(crate) fn observe_by(
 ) -> Result<(LogGuard, Option<Traces>), StartError> {
     let traces = Traces::start(&loaded.settings.tracing)?;
     let guard = logs::init(loaded.settings.log, filter, traces.as_ref())?;
-    for warning in &loaded.warnings {
+    log_warnings(&loaded.warnings);
+    Ok((guard, traces))
+}
+
+fn log_warnings(warnings: &[Finding]) {
+    for warning in warnings {
         warn!(key = warning.key, "{}: {}", warning.key, warning.message);
     }
-    Ok((guard, traces))
 }
 
 /// The filter that the environment asks for.

@@ -12,7 +12,7 @@ use super::reader::Reader;
 use super::secret_string::SecretString;
 
 const ROUTES: &str = "gateway.routes";
-const LINK_URL: &str = "gateway.link.url";
+pub(super) const LINK_URL: &str = "gateway.link.url";
 const LINK_TOKEN: &str = "gateway.link.token";
 const SERVED_TOKEN: &str = "serve.link.token";
 /// What a link's token must have at least, in bytes: it is compared, not hashed, and nobody types it.

@@ -3,8 +3,8 @@
 //! Mappings merge, lists and single values replace. Nothing is validated here but shape: the sections do
 //! that.
 
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use zeroize::Zeroizing;
@@ -16,8 +16,22 @@ use super::table::Table;
 use super::values::{Origin, Values};
 
 /// Environment variables that begin so are meant for us: an unknown one is a mistake.
-const OWN_ROOTS: &[&str] =
-    &["SERVE_", "URLS_", "SECRETS_", "TTL_", "OAUTH2_", "OIDC_", "STRATEGIES_", "KEYS_ROTATION_"];
+const OWN_ROOTS: &[&str] = &[
+    "SERVE_",
+    "URLS_",
+    "SECRETS_",
+    "TTL_",
+    "OAUTH2_",
+    "OIDC_",
+    "STRATEGIES_",
+    "KEYS_ROTATION_",
+    "WEBFINGER_",
+    "IDENTITY_",
+    "GATEWAY_",
+    "CLIENTS_",
+];
+/// What Azure sets for the identity of a machine.
+const OF_AZURE: &[&str] = &["IDENTITY_ENDPOINT", "IDENTITY_HEADER", "IDENTITY_SERVER_THUMBPRINT"];
 
 /// Writes the layers of one configuration.
 pub(super) struct Layers<'a> {
@@ -36,8 +50,13 @@ impl Layers<'_> {
         }
     }
 
+    /// YAML files, in this order.
+    pub(super) fn files(&mut self, paths: &[PathBuf]) {
+        paths.iter().for_each(|path| self.file(path));
+    }
+
     /// One YAML file (JSON is YAML too).
-    pub(super) fn file(&mut self, path: &Path) {
+    fn file(&mut self, path: &Path) {
         let name = path.display().to_string();
         match std::fs::read_to_string(path).map(Zeroizing::new) {
             Ok(text) => self.document(&name, &text),
@@ -96,9 +115,9 @@ impl Layers<'_> {
     fn warn_about_unknown(&mut self, variables: &[(OsString, OsString)]) {
         let known: Vec<String> =
             self.table.keys().iter().filter_map(super::table::KnownKey::variable).collect();
-        let names = variables.iter().filter_map(|(name, _)| name.to_str());
-        for name in names.filter(|name| OWN_ROOTS.iter().any(|root| name.starts_with(root))) {
-            if !known.iter().any(|candidate| candidate == name) {
+        let named = variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value)));
+        for (name, value) in named.filter(|(name, _)| OWN_ROOTS.iter().any(|root| name.starts_with(root))) {
+            if !known.iter().any(|candidate| candidate == name) && !is_of_others(name, value) {
                 self.findings.warn(name, "unknown environment variable, ignored");
             }
         }
@@ -158,6 +177,18 @@ impl Layers<'_> {
         };
         self.values.set(path, value, origin);
     }
+}
+
+/// Whether the surroundings set the variable: Azure, or Kubernetes for a service that is called `gateway` or `identity`.
+fn is_of_others(name: &str, value: &OsStr) -> bool {
+    let text = value.to_str().unwrap_or_default();
+    let is_of_a_port =
+        name.split("_PORT_").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    OF_AZURE.contains(&name)
+        || name.ends_with("_SERVICE_HOST")
+        || name.contains("_SERVICE_PORT")
+        || is_of_a_port
+        || ["tcp://", "udp://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 /// Gives a text the form that its key has in YAML, where that is possible; what is not is refused when it

@@ -3,7 +3,8 @@
 //!
 //! [`load`] writes the layers (`layers`) over each other into values (`values`), which one file per section
 //! reads into
-//! its typed part of [`Settings`]. `table` knows every key; `show` and `reference` print from it.
+//! its typed part of [`Settings`]. `table` knows every key; `show` and `reference` print from it. `gateway_process`: the few
+//! sections that a gateway with a link reads.
 //!
 //! Not here: what the settings mean. If a [`Settings`] exists, it is right.
 
@@ -18,6 +19,7 @@ mod dsn;
 mod duration;
 mod error;
 mod gateway;
+mod gateway_process;
 mod hook;
 mod identity;
 mod identity_hashing;
@@ -69,6 +71,7 @@ pub(crate) use database::DatabaseSettings;
 pub(crate) use dsn::Dsn;
 pub(crate) use error::{ConfigError, Finding};
 pub(crate) use gateway::{AccessLogSetting, GatewaySettings, PhantomSettings, ServedLinkSettings};
+pub(crate) use gateway_process::{GatewayProcessSettings, load_gateway};
 pub(crate) use listener::{ListenAddress, ListenerSettings};
 pub(crate) use mode::Mode;
 pub(crate) use mtls::{CertificateHeader, ShownCertificates};
@@ -152,16 +155,16 @@ pub(crate) struct Sources {
     pub(crate) data_dir: PathBuf,
 }
 
-/// A configuration that was read.
-pub(crate) struct Loaded {
-    pub(crate) settings: Settings,
+/// A configuration that was read, as much of it as was asked for.
+pub(crate) struct Loaded<T = Settings> {
+    pub(crate) settings: T,
     /// What is ignored, and why; one line each for the log.
     pub(crate) warnings: Vec<Finding>,
     table: Table,
     values: Values,
 }
 
-impl Loaded {
+impl<T> Loaded<T> {
     /// Every value in force as YAML, with where it was set; secrets and passwords are redacted.
     pub(crate) fn show(&self) -> String {
         show::show(&self.table, &self.values)
@@ -173,7 +176,23 @@ impl Loaded {
 /// # Errors
 /// [`ConfigError`] with every problem of every source, so that all can be mended at once.
 pub(crate) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
-    load_with(sources, |layers| sources.files.iter().for_each(|file| layers.file(file)))
+    load_with(sources, |layers| layers.files(&sources.files))
+}
+
+/// What is in force, as [`Loaded::show`] prints it, with the warnings: of a node or, where there is a link and no database is
+/// named, of a gateway by itself.
+///
+/// # Errors
+/// [`ConfigError`] if that one would not start with it.
+pub(crate) fn in_force(sources: &Sources) -> Result<(String, Vec<Finding>), ConfigError> {
+    let (values, ..) = gather(&Table::new(), sources, |layers| layers.files(&sources.files));
+    if gateway_process::is_alone(&values)
+        && let Some(gateway) = load_gateway(sources)?
+    {
+        return Ok((gateway.show(), gateway.warnings));
+    }
+    let node = load(sources)?;
+    Ok((node.show(), node.warnings))
 }
 
 /// Reads which database is configured, and nothing else: tending one needs neither secrets nor an issuer.
@@ -182,7 +201,7 @@ pub(crate) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
 /// [`ConfigError`] if none is, or it cannot be read.
 pub(crate) fn load_database(sources: &Sources) -> Result<DatabaseSettings, ConfigError> {
     let table = Table::new();
-    let (values, findings) = gathered(&table, sources);
+    let (values, findings, _) = gather(&table, sources, |layers| layers.files(&sources.files));
     let mut reader = Reader::new(&table, &values, findings);
     let database = database::read(&mut reader);
     match database {
@@ -197,57 +216,15 @@ pub(crate) fn load_database(sources: &Sources) -> Result<DatabaseSettings, Confi
 /// [`ConfigError`] with every problem of that section.
 pub(crate) fn load_ttl(sources: &Sources) -> Result<TtlSettings, ConfigError> {
     let table = Table::new();
-    let (values, findings) = gathered(&table, sources);
+    let (values, findings, _) = gather(&table, sources, |layers| layers.files(&sources.files));
     let mut reader = Reader::new(&table, &values, findings);
     let ttl = ttl::read(&mut reader);
     reader.into_findings().into_warnings().map(|_| ttl)
 }
 
-/// What a gateway in a process of its own needs: no database, no secrets, no issuer.
-#[derive(Debug, Clone)]
-pub(crate) struct GatewayProcessSettings {
-    pub(crate) gateway: GatewaySettings,
-    /// The port of health and metrics.
-    pub(crate) admin: ListenerSettings,
-    pub(crate) log: LogSettings,
-}
-
-/// Reads what a gateway in a process of its own needs. `None`: it has no link, so that it is a node like others.
-///
-/// # Errors
-/// [`ConfigError`] with every problem of these sections.
-pub(crate) fn load_gateway(sources: &Sources) -> Result<Option<GatewayProcessSettings>, ConfigError> {
-    let table = Table::new();
-    let (values, findings) = gathered(&table, sources);
-    let mut reader = Reader::new(&table, &values, findings);
-    if !reader.has("gateway.link.url") {
-        return Ok(None);
-    }
-    let settings = GatewayProcessSettings {
-        gateway: gateway::read(&mut reader),
-        admin: listener::read(&mut reader, "serve.admin"),
-        log: log::read(&mut reader),
-    };
-    let findings = reader.into_findings();
-    findings.into_warnings().map(|_| Some(settings))
-}
-
-/// The values of all layers, for those who read a few sections: what has no effect is left to who reads all.
-fn gathered(table: &Table, sources: &Sources) -> (Values, Findings) {
+/// What all layers say, before a section reads it; `files` writes the layer of the files.
+fn gather(table: &Table, sources: &Sources, files: impl FnOnce(&mut Layers<'_>)) -> (Values, Findings, Mode) {
     let mut layers = Layers { table, values: Values::default(), findings: Findings::default() };
-    layers.defaults();
-    sources.files.iter().for_each(|file| layers.file(file));
-    layers.environment(&sources.environment);
-    layers.overrides(&sources.overrides);
-    let Layers { mut values, findings, .. } = layers;
-    derived::fill(&mut values, sources);
-    (values, findings)
-}
-
-/// Reads the configuration; `files` writes the layer of the files.
-fn load_with(sources: &Sources, files: impl FnOnce(&mut Layers<'_>)) -> Result<Loaded, ConfigError> {
-    let table = Table::new();
-    let mut layers = Layers { table: &table, values: Values::default(), findings: Findings::default() };
     layers.defaults();
     files(&mut layers);
     layers.environment(&sources.environment);
@@ -255,9 +232,16 @@ fn load_with(sources: &Sources, files: impl FnOnce(&mut Layers<'_>)) -> Result<L
     layers.warn_about_ignored();
     let Layers { mut values, findings, .. } = layers;
     let mode = derived::fill(&mut values, sources);
+    (values, findings, mode)
+}
+
+/// Reads the configuration; `files` writes the layer of the files.
+fn load_with(sources: &Sources, files: impl FnOnce(&mut Layers<'_>)) -> Result<Loaded, ConfigError> {
+    let table = Table::new();
+    let (mut values, findings, mode) = gather(&table, sources, files);
     let mut reader = Reader::new(&table, &values, findings);
     let settings = read(&mut reader, mode);
-    let Outcome { findings, shortened } = reader.into_outcome();
+    let Outcome { findings, shortened, .. } = reader.into_outcome();
     shortened.into_iter().for_each(|(key, longest)| values.correct(&key, longest));
     match settings {
         Some(settings) => Ok(Loaded { settings, warnings: findings.into_warnings()?, table, values }),

@@ -35,17 +35,13 @@ pub(super) struct Outcome {
     pub(super) findings: Findings,
     /// Keys that hold a longer span than may be, and what is in force in its place.
     pub(super) shortened: Vec<(String, String)>,
+    /// Every key that a section has asked for.
+    pub(super) read: BTreeSet<String>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(table: &'a Table, values: &'a Values, findings: Findings) -> Self {
         Self { table, values, findings, read: BTreeSet::new(), shortened: Vec::new() }
-    }
-
-    /// Every key that a section has asked for.
-    #[cfg(test)]
-    pub(super) fn read_keys(&self) -> &BTreeSet<String> {
-        &self.read
     }
 
     /// Refuses the configuration for this key. What a key inherited is refused where it was written.
@@ -75,7 +71,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn into_outcome(self) -> Outcome {
-        Outcome { findings: self.findings, shortened: self.shortened }
+        Outcome { findings: self.findings, shortened: self.shortened, read: self.read }
     }
 
     pub(super) fn has(&self, key: &str) -> bool {

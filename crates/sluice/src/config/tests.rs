@@ -1,6 +1,7 @@
 //! What the configuration promises. Files are given as texts; one test reads a real one.
 
 mod findings;
+mod gateway_process;
 mod identity;
 mod protocols;
 mod table;
@@ -55,12 +56,12 @@ impl Given {
     }
 
     fn load(self) -> Result<Loaded, ConfigError> {
-        load_with(&self.sources, |layers| {
-            self.files
-                .iter()
-                .zip(1..)
-                .for_each(|(text, number)| layers.document(&format!("{number}.yml"), text));
-        })
+        load_with(&self.sources, |layers| write(&self.files, layers))
+    }
+
+    /// As a gateway in a process of its own reads it.
+    fn load_gateway(self) -> Result<Option<Loaded<GatewayProcessSettings>>, ConfigError> {
+        super::gateway_process::load_gateway_with(&self.sources, |layers| write(&self.files, layers))
     }
 
     #[track_caller]
@@ -84,6 +85,10 @@ impl Given {
     fn problems(self) -> String {
         self.load().err().map_or_else(|| panic!("is not refused"), |error| lines(error.problems()))
     }
+}
+
+fn write(files: &[&str], layers: &mut Layers<'_>) {
+    files.iter().zip(1..).for_each(|(text, number)| layers.document(&format!("{number}.yml"), text));
 }
 
 fn lines(findings: &[Finding]) -> String {

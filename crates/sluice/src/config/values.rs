@@ -1,6 +1,6 @@
 //! Values: what is set for each key, and where it was set. The layers write it, the sections read it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::Value;
@@ -54,6 +54,11 @@ impl Values {
     pub(super) fn clear_below(&mut self, path: &str) {
         let prefix = format!("{path}.");
         self.0.retain(|key, _| !key.starts_with(&prefix));
+    }
+
+    /// Forgets everything else.
+    pub(super) fn keep_only(&mut self, paths: &BTreeSet<String>) {
+        self.0.retain(|key, _| paths.contains(key));
     }
 
     pub(super) fn get(&self, path: &str) -> Option<&Value> {

@@ -248,6 +248,20 @@ async fn the_configuration_is_shown_without_secrets() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_configuration_of_a_gateway_with_a_link_is_shown() {
+    let variables = [
+        ("GATEWAY_LINK_URL", "https://id.internal:4446"),
+        ("GATEWAY_LINK_TOKEN", "hunter2"),
+        ("GATEWAY_ROUTE", "r.yaml"),
+    ];
+    let shown = run_with(&variables, &["config", "show"]).await;
+    assert_eq!(shown.err, "warning: GATEWAY_ROUTE: unknown environment variable, ignored\n");
+    let shown = shown.ok();
+    let line = "    url: \"https://id.internal:4446\"  # environment variable GATEWAY_LINK_URL\n";
+    assert!(shown.contains(line) && !shown.contains("hunter2"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn secrets_are_counted_but_not_shown() {
     let secrets = ("SECRETS_SYSTEM", "hunter2-hunter2-new,hunter2-hunter2-old");
     let status = run_with(&[secrets], &["secrets", "status", "--dev"]).await.ok();

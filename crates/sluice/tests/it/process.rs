@@ -191,6 +191,13 @@ impl Process {
         self.child.try_wait().expect("a status").is_none()
     }
 
+    /// Panics unless this is among the last lines of the log.
+    #[track_caller]
+    pub(crate) fn has_logged(&self, text: &str) {
+        let log = self.log.lock();
+        assert!(log.iter().any(|line| line.contains(text)), "{text} in {log:#?}");
+    }
+
     /// A panic of the server is a failure whatever was answered.
     pub(crate) fn has_not_panicked(&self) {
         let log = self.log.lock();

@@ -16,6 +16,38 @@ fn unknown_keys_are_warned_about_by_their_full_name() {
 }
 
 #[test]
+fn unknown_variables_of_all_sections_with_a_name_of_their_own_are_warned_about() {
+    let warnings = given(MINIMAL)
+        .variable("GATEWAY_ACCES_LOG", "off")
+        .variable("IDENTITY_PASSWORD_MIN_LENGHT", "12")
+        .variable("CLIENTS_HTTP_TIMEOUTS", "1s")
+        .variable("WEBFINGER_JWKS_BROADCAST", "mine")
+        .warnings();
+    let expected = [
+        "GATEWAY_ACCES_LOG",
+        "IDENTITY_PASSWORD_MIN_LENGHT",
+        "CLIENTS_HTTP_TIMEOUTS",
+        "WEBFINGER_JWKS_BROADCAST",
+    ]
+    .map(|name| format!("{name}: unknown environment variable, ignored"));
+    assert_eq!(warnings, expected.join("\n"));
+}
+
+#[test]
+fn what_the_surroundings_set_is_not_warned_about() {
+    let warnings = given(MINIMAL)
+        .variable("GATEWAY_SERVICE_HOST", "10.0.0.7")
+        .variable("GATEWAY_SERVICE_PORT_HTTP", "80")
+        .variable("GATEWAY_PORT", "tcp://10.0.0.7:80")
+        .variable("IDENTITY_PORT_80_TCP_ADDR", "10.0.0.8")
+        .variable("IDENTITY_ENDPOINT", "http://localhost:42356/msi/token")
+        .warnings();
+    assert_eq!(warnings, "");
+    let meant = given(MINIMAL).variable("GATEWAY_PORT", "4455").warnings();
+    assert_eq!(meant, "GATEWAY_PORT: unknown environment variable, ignored");
+}
+
+#[test]
 fn keys_without_effect_are_warned_about_with_the_reason() {
     let warnings = given(MINIMAL).and_file("sqa: {opt_out: true}").variable("SQA_OPT_OUT", "true").warnings();
     assert_eq!(warnings, "sqa.opt_out: accepted without effect: Sluice reports to nobody");

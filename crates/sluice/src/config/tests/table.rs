@@ -55,12 +55,11 @@ fn every_supported_key_is_read_and_every_key_that_is_read_is_known() {
         // A hook that is only a URL is read as its `url`.
         known.key.status == Status::Supported && !matches!(known.key.kind, Kind::Hook)
     });
-    let unread: Vec<&str> = supported
-        .map(|known| known.path.as_str())
-        .filter(|path| !reader.read_keys().contains(*path))
-        .collect();
+    let outcome = reader.into_outcome();
+    let unread: Vec<&str> =
+        supported.map(|known| known.path.as_str()).filter(|path| !outcome.read.contains(*path)).collect();
     assert_eq!(unread, [""; 0]);
-    reader.into_findings().into_warnings().unwrap();
+    outcome.findings.into_warnings().unwrap();
 }
 
 #[test]

@@ -14,6 +14,15 @@ use crate::process::{Process, until};
 
 /// Starts `serve gateway` with a link to this server.
 async fn gateway_of(server: &Process, routes: &Routes, more: &[(&str, &str)]) -> Process {
+    started(command_of(server, routes, more)).await
+}
+
+async fn started(mut command: Command) -> Process {
+    Process::listening_as(command.spawn().unwrap(), ["gateway", "health"]).await
+}
+
+/// The command that [`gateway_of`] runs.
+fn command_of(server: &Process, routes: &Routes, more: &[(&str, &str)]) -> Command {
     let link = server.listeners["link"].to_string();
     let path = routes.path();
     let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
@@ -34,7 +43,7 @@ async fn gateway_of(server: &Process, routes: &Routes, more: &[(&str, &str)]) ->
     }
     command.env_clear().env("SLUICE_LOG", "warn,sluice::app=info");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
-    Process::listening_as(command.spawn().unwrap(), ["gateway", "health"]).await
+    command
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,6 +109,26 @@ async fn a_gateway_without_the_sealing_key_asks_about_sealed_tokens() {
     application.revoke(&tokens).await.unwrap();
     gateway.until("/orders/7", &tokens.access, StatusCode::UNAUTHORIZED).await;
     assert_eq!(gateway.status("/orders/7", "nobody").await, StatusCode::UNAUTHORIZED);
+    process.kill().await;
+    server.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_misspelt_key_of_a_gateway_with_a_link_is_in_its_log() {
+    let routes = Routes::fresh().await;
+    let site = site(Backend::Sqlite, &routes).await;
+    let server = site.start().await;
+    let file = routes.directory.path().join("gateway.yml");
+    std::fs::write(&file, "serve: {gateway: {tls: {enabeld: true}}}").unwrap();
+    let mut command = command_of(&server, &routes, &[]);
+    command.arg("--config").arg(&file).env("GATEWAY_ACCES_LOG", "stderr");
+    let process = started(command).await;
+    for warning in [
+        "serve.gateway.tls.enabeld: unknown key, ignored (did you mean serve.gateway.tls.enabled?)",
+        "GATEWAY_ACCES_LOG: unknown environment variable, ignored",
+    ] {
+        process.has_logged(warning);
+    }
     process.kill().await;
     server.kill().await;
 }
