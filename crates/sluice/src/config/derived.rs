@@ -38,7 +38,7 @@ pub(super) fn fill(values: &mut Values, sources: &Sources) -> Mode {
     if is_development { Mode::Development } else { Mode::Production }
 }
 
-/// Gives a listener what `serve.tls` says. A certificate or key is taken whole: its path or its text.
+/// Gives the public or the admin listener what `serve.tls` says. A certificate or key is taken whole: its path or its text.
 fn fill_tls(values: &mut Values, listener: &str) {
     for group in tls::GROUPS {
         let given = group.iter().any(|name| values.get(&format!("{listener}.{name}")).is_some());

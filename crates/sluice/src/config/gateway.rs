@@ -208,7 +208,7 @@ pub(crate) struct ServedLinkSettings {
 }
 
 pub(super) fn read(reader: &mut Reader<'_>) -> GatewaySettings {
-    GatewaySettings {
+    let settings = GatewaySettings {
         routes: reader.path(ROUTES),
         listener: listener::read_without_cors(reader, "serve.gateway"),
         certificates: mtls::read_gateway(reader),
@@ -225,6 +225,22 @@ pub(super) fn read(reader: &mut Reader<'_>) -> GatewaySettings {
         threads: reader.integer("gateway.threads"),
         max_feed_age: reader.duration("gateway.max_feed_age"),
         link: read_link(reader),
+    };
+    if settings.routes.is_some() {
+        warn_of_plain_http(reader, "serve.gateway", &settings.listener);
+        if let Some(decisions) = &settings.decisions {
+            warn_of_plain_http(reader, "serve.decisions", decisions);
+        }
+    }
+    settings
+}
+
+/// Whoever switched TLS on for all listeners may take this one for one of them.
+fn warn_of_plain_http(reader: &mut Reader<'_>, prefix: &str, listener: &ListenerSettings) {
+    let own = format!("{prefix}.tls.enabled");
+    let is_meant = reader.has(&own) || !listener.tls.allow_termination_from.is_empty();
+    if reader.is_true("serve.tls.enabled") && !is_meant && !listener.address.is_local() {
+        reader.warn(&own, "is not set, and serve.tls does not count here: this listener speaks plain http");
     }
 }
 

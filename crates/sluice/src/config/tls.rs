@@ -1,4 +1,5 @@
-//! `serve.public.tls`, `serve.admin.tls` and `serve.tls`, their common default.
+//! `serve.public.tls`, `serve.admin.tls` and `serve.tls`, their common default; `serve.gateway.tls`, `serve.decisions.tls` and
+//! `serve.link.tls`, which have none.
 
 use std::path::PathBuf;
 
@@ -8,12 +9,29 @@ use super::key::{Key, Kind};
 use super::reader::Reader;
 use super::secret_string::SecretString;
 
+/// Of `serve.tls` itself.
+pub(super) const COMMON_SWITCH: &[Key] = &[Key::hydra(
+    "enabled",
+    Kind::Boolean,
+    "Whether the public and the admin listener speak TLS. All of `serve.tls` is their default; for the gateway, the decisions \
+     and the link it does not count.",
+)];
+
+/// Of a listener whose default is `serve.tls`.
+pub(super) const SWITCH: &[Key] = &[Key::hydra(
+    "enabled",
+    Kind::Boolean,
+    "Whether the listener speaks TLS; by default what `serve.tls` says, as for certificate and key.",
+)];
+
+/// Of a listener without such a default.
+pub(super) const OWN_SWITCH: &[Key] = &[Key::hydra(
+    "enabled",
+    Kind::Boolean,
+    "Whether the listener speaks TLS; `serve.tls` does not count here.",
+)];
+
 pub(super) const KEYS: &[Key] = &[
-    Key::hydra(
-        "enabled",
-        Kind::Boolean,
-        "Whether the listener speaks TLS; `serve.tls` is the default of both listeners.",
-    ),
     Key::hydra("cert.path", Kind::Path, "The PEM file of the certificate chain."),
     Key::hydra("cert.base64", Kind::Text, "The PEM text of the certificate chain, in base64."),
     Key::hydra("key.path", Kind::Path, "The PEM file of the private key."),
@@ -54,7 +72,7 @@ pub(crate) enum PemSource {
     Base64(SecretString),
 }
 
-/// Reads the TLS settings below `prefix` (`serve.public.tls`), whose defaults are those of `serve.tls`.
+/// Reads the TLS settings below `prefix` (`serve.public.tls`).
 pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> TlsSettings {
     let enabled = reader.boolean(&format!("{prefix}.enabled"));
     let chain = read_pem(reader, &format!("{prefix}.cert"));

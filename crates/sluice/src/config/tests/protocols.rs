@@ -381,3 +381,23 @@ fn the_gateway_takes_certificates_from_its_listener_or_from_known_proxies() {
                     send that header";
     assert_eq!(wrong.problems(), expected);
 }
+
+#[test]
+fn a_gateway_that_speaks_plain_http_where_others_speak_tls_is_warned_about() {
+    let tls = "serve: {tls: {enabled: true, cert: {path: /c}, key: {path: /k}}}";
+    let routed = || with(tls).and_file("gateway: {routes: /etc/routes.yaml}");
+    let plain = |key: &str| {
+        format!("{key}: is not set, and serve.tls does not count here: this listener speaks plain http")
+    };
+    assert_eq!(routed().warnings(), plain("serve.gateway.tls.enabled"));
+    let open =
+        routed().variable("SERVE_DECISIONS_HOST", "0.0.0.0").variable("SERVE_GATEWAY_HOST", "127.0.0.1");
+    assert_eq!(open.warnings(), plain("serve.decisions.tls.enabled"));
+    assert_eq!(with(tls).warnings(), "", "nothing is served without routes");
+    for meant in
+        [("SERVE_GATEWAY_TLS_ENABLED", "false"), ("SERVE_GATEWAY_TLS_ALLOW_TERMINATION_FROM", "10.0.0.0/8")]
+    {
+        assert_eq!(routed().variable(meant.0, meant.1).warnings(), "", "{meant:?}");
+    }
+    assert!(routed().settings().gateway.listener.tls.certificate.is_none());
+}
