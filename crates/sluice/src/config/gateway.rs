@@ -15,6 +15,8 @@ const ROUTES: &str = "gateway.routes";
 pub(super) const LINK_URL: &str = "gateway.link.url";
 const LINK_TOKEN: &str = "gateway.link.token";
 const SERVED_TOKEN: &str = "serve.link.token";
+/// What switches off what a text says otherwise: an empty one counts as not set.
+const OFF: &str = "off";
 /// What a link's token must have at least, in bytes: it is compared, not hashed, and nobody types it.
 const SHORTEST_TOKEN: usize = 32;
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
@@ -56,7 +58,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "phantom.jwks_path",
         Kind::Text,
-        "The path under which the gateway serves the public keys of phantom tokens; empty: nowhere.",
+        "The path under which the gateway serves the public keys of phantom tokens; `off`: nowhere.",
     )
     .with_default("/.well-known/sluice-gateway-jwks.json"),
     Key::own(
@@ -215,7 +217,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> GatewaySettings {
         decisions: read_decisions(reader),
         decision_certificates: mtls::read_decisions(reader),
         access_log: match reader.text("gateway.access_log").as_deref() {
-            Some("off") => AccessLogSetting::Off,
+            Some(OFF) => AccessLogSetting::Off,
             Some("stderr") | None => AccessLogSetting::StandardError,
             Some(path) => AccessLogSetting::File(PathBuf::from(path)),
         },
@@ -258,9 +260,9 @@ fn read_decisions(reader: &mut Reader<'_>) -> Option<ListenerSettings> {
 }
 
 fn read_phantom(reader: &mut Reader<'_>) -> PhantomSettings {
-    let jwks_path = reader.text("gateway.phantom.jwks_path").filter(|path| !path.is_empty());
+    let jwks_path = reader.text("gateway.phantom.jwks_path").filter(|path| path != OFF);
     if jwks_path.as_ref().is_some_and(|path| !path.starts_with('/')) {
-        reader.refuse("gateway.phantom.jwks_path", "must begin with a slash");
+        reader.refuse("gateway.phantom.jwks_path", "must begin with a slash, or be off");
     }
     PhantomSettings {
         key: reader.path("gateway.phantom.key"),

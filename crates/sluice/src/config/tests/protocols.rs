@@ -401,3 +401,18 @@ fn a_gateway_that_speaks_plain_http_where_others_speak_tls_is_warned_about() {
     }
     assert!(routed().settings().gateway.listener.tls.certificate.is_none());
 }
+
+#[test]
+fn the_keys_of_phantom_tokens_are_served_where_it_is_said_or_nowhere() {
+    let path = |yaml: &str| with(yaml).settings().gateway.phantom.jwks_path;
+    let usual = Some("/.well-known/sluice-gateway-jwks.json".to_owned());
+    assert_eq!(path("gateway: {phantom: {jwks_path: ''}}"), usual, "an empty text counts as not set");
+    assert_eq!(path("gateway: {phantom: {jwks_path: /keys}}").as_deref(), Some("/keys"));
+    assert_eq!(path("gateway: {phantom: {jwks_path: off}}"), None);
+    let by_variable = given(MINIMAL).variable("GATEWAY_PHANTOM_JWKS_PATH", "off").settings();
+    assert_eq!(by_variable.gateway.phantom.jwks_path, None);
+    assert_eq!(
+        with("gateway: {phantom: {jwks_path: keys}}").problems(),
+        "gateway.phantom.jwks_path: must begin with a slash, or be off"
+    );
+}
