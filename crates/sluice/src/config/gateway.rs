@@ -212,7 +212,7 @@ pub(crate) struct ServedLinkSettings {
 pub(super) fn read(reader: &mut Reader<'_>) -> GatewaySettings {
     let settings = GatewaySettings {
         routes: reader.path(ROUTES),
-        listener: listener::read_without_cors(reader, "serve.gateway"),
+        listener: listener::read_without_request_log(reader, "serve.gateway"),
         certificates: mtls::read_gateway(reader),
         decisions: read_decisions(reader),
         decision_certificates: mtls::read_decisions(reader),
@@ -255,7 +255,7 @@ fn read_client_timeouts(reader: &mut Reader<'_>) -> ClientTimeouts {
 
 fn read_decisions(reader: &mut Reader<'_>) -> Option<ListenerSettings> {
     let enabled = reader.boolean("serve.decisions.enabled");
-    let listener = listener::read_without_cors(reader, "serve.decisions");
+    let listener = listener::read_without_request_log(reader, "serve.decisions");
     enabled.then_some(listener)
 }
 

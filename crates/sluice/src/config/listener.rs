@@ -1,4 +1,4 @@
-//! `serve.public`, `serve.admin`, `serve.gateway`, `serve.link`: what a listener is bound to and how it speaks.
+//! `serve.public`, `serve.admin`, `serve.gateway`, `serve.decisions`, `serve.link`: what a listener is bound to and how it speaks.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use super::key::{Key, Kind};
 use super::reader::Reader;
 use super::tls::{self, TlsSettings};
 
-/// The keys of every listener; host and port, whose defaults differ, are in `serve`.
+/// The keys of every listener; host and port, whose defaults differ, are in `serve` and `gateway`.
 pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "socket.owner",
@@ -26,6 +26,12 @@ pub(super) const KEYS: &[Key] = &[
         "The mode of the Unix socket; 493 is octal 755.",
     )
     .with_default("493"),
+    Key::ignored("base_url", Kind::Url, "the addresses in answers come from urls.self"),
+    Key::ignored("write_listen_file", Kind::Path, "the address is in the log"),
+];
+
+/// Of a listener with a request log.
+pub(super) const REQUEST_LOG: &[Key] = &[
     Key::hydra(
         "request_log.disable_for_health",
         Kind::Boolean,
@@ -37,9 +43,16 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Boolean,
         "Hydra 1 called request_log.disable_for_health so",
     ),
-    Key::ignored("base_url", Kind::Url, "the addresses in answers come from urls.self"),
-    Key::ignored("write_listen_file", Kind::Path, "the address is in the log"),
 ];
+
+/// Of the gateway and the decisions.
+pub(super) const NO_REQUEST_LOG: &[Key] = &[
+    Key::ignored("request_log.disable_for_health", Kind::Boolean, NO_HEALTH),
+    Key::ignored("access_log.disable_for_health", Kind::Boolean, NO_HEALTH),
+];
+
+/// Why nothing is left out of the log of the gateway.
+const NO_HEALTH: &str = "health is asked about at the admin port; gateway.access_log is of all requests here";
 
 /// What an empty host means.
 const EVERY_INTERFACE: &str = "0.0.0.0";
@@ -78,21 +91,24 @@ impl ListenAddress {
 
 /// Reads the listener below `prefix` (`serve.public`).
 pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> ListenerSettings {
-    ListenerSettings {
-        address: read_address(reader, prefix),
-        tls: tls::read(reader, &format!("{prefix}.tls")),
-        cors: cors::read(reader, &format!("{prefix}.cors")),
-        request_log_skips_health: reader.boolean(&format!("{prefix}.request_log.disable_for_health")),
-    }
+    let listener = read_without_cors(reader, prefix);
+    ListenerSettings { cors: cors::read(reader, &format!("{prefix}.cors")), ..listener }
 }
 
-/// Reads a listener that sends no CORS headers of its own.
+/// Reads a listener that sends no CORS headers.
 pub(super) fn read_without_cors(reader: &mut Reader<'_>, prefix: &str) -> ListenerSettings {
+    let listener = read_without_request_log(reader, prefix);
+    let skips_health = reader.boolean(&format!("{prefix}.request_log.disable_for_health"));
+    ListenerSettings { request_log_skips_health: skips_health, ..listener }
+}
+
+/// Reads a listener that sends no CORS headers of its own and has no request log.
+pub(super) fn read_without_request_log(reader: &mut Reader<'_>, prefix: &str) -> ListenerSettings {
     ListenerSettings {
         address: read_address(reader, prefix),
         tls: tls::read(reader, &format!("{prefix}.tls")),
         cors: None,
-        request_log_skips_health: reader.boolean(&format!("{prefix}.request_log.disable_for_health")),
+        request_log_skips_health: false,
     }
 }
 

@@ -41,7 +41,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "trusted_proxies",
         Kind::Networks,
-        "The proxies whose word about a client's address is believed (`X-Forwarded-For`, `Forwarded`).",
+        "The proxies whose word about a client's address is believed (`X-Forwarded-For`, `Forwarded`). The gateway has a list \
+         of its own, in its routes file.",
     ),
 ];
 

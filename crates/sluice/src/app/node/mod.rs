@@ -187,7 +187,8 @@ impl Node {
         if let Some(port) = ports.link {
             self.started.link = Some(port.address());
             let router = sluice_http::link(self.link_state(settings));
-            port.serve("link", (router, Some(&log("link", true))), &self.tasks, &self.shutdown);
+            let log = log("link", settings.link.listener.request_log_skips_health);
+            port.serve("link", (router, Some(&log)), &self.tasks, &self.shutdown);
         }
         if let Some(port) = ports.health {
             self.started.admin = Some(port.address());

@@ -54,6 +54,25 @@ fn keys_without_effect_are_warned_about_with_the_reason() {
 }
 
 #[test]
+fn health_checks_stay_out_of_the_logs_that_there_are() {
+    let with = |listener: &str| {
+        let yaml = format!("serve: {{{listener}: {{request_log: {{disable_for_health: true}}}}}}");
+        given(MINIMAL).and_file(yaml.leak()).loaded()
+    };
+    for listener in ["gateway", "decisions"] {
+        let expected = format!(
+            "serve.{listener}.request_log.disable_for_health: accepted without effect: health is asked about at the \
+             admin port; gateway.access_log is of all requests here"
+        );
+        assert_eq!(lines(&with(listener).warnings), expected);
+    }
+    let link = with("link");
+    assert_eq!(lines(&link.warnings), "");
+    assert!(link.settings.link.listener.request_log_skips_health);
+    assert!(!given(MINIMAL).settings().link.listener.request_log_skips_health);
+}
+
+#[test]
 fn an_access_token_that_would_outlive_its_revocation_is_warned_about() {
     let long = given(MINIMAL).variable("TTL_ACCESS_TOKEN", "745h").warnings();
     assert_eq!(long, "ttl.access_token: is shortened to 744h: revocations are not remembered for longer");
