@@ -1,27 +1,106 @@
 //! The address of the database: a standard PostgreSQL URL, as Hydra's users write it.
 
+use std::error::Error as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use sluice_commit::StoreError;
+use thiserror::Error;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
+const SCHEMES: &[&str] = &["postgres://", "postgresql://"];
 /// Parameters of Hydra's connection pool. There is no such pool here; they are accepted so that its DSN can be kept.
 const POOL: &[&str] = &["max_conns", "max_idle_conns", "max_conn_lifetime", "max_conn_idle_time"];
 /// Parameters of libpq that change nothing here.
 const WITHOUT_EFFECT: &[&str] = &["sslcompression", "gssencmode", "fallback_application_name"];
+/// Parameters that are left to the driver.
+const OF_THE_DRIVER: &[&str] = &[
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "dbname",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "options",
+    "password",
+    "port",
+    "sslnegotiation",
+    "target_session_attrs",
+    "tcp_user_timeout",
+    "user",
+];
+/// Parameters of libpq and of Hydra's driver that are not understood. Only these are called by name: another may be part of a password.
+const UNSUPPORTED: &[&str] = &[
+    "client_encoding",
+    "gsslib",
+    "keepalives_count",
+    "krbsrvname",
+    "passfile",
+    "replication",
+    "require_auth",
+    "requirepeer",
+    "requiressl",
+    "search_path",
+    "service",
+    "ssl_max_protocol_version",
+    "ssl_min_protocol_version",
+    "sslcert",
+    "sslcertmode",
+    "sslcrl",
+    "sslcrldir",
+    "sslkey",
+    "sslpassword",
+    "sslsni",
+    "statement_timeout",
+];
+/// The `sslrootcert` that stands for the authorities of the system.
+const SYSTEM: &str = "system";
 /// How long an address is waited for, and each of several servers as a whole, unless the DSN says it: the next one is to have its turn
 /// while somebody still waits.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a connection is silent before the server is asked whether it is there, unless the DSN says it.
+const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
+
+/// Why a DSN cannot be used. It repeats nothing of the DSN but the names of well-known parameters, for it holds a password.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InvalidDsn {
+    /// It is no URL of PostgreSQL's.
+    #[error("must begin with postgres://")]
+    Scheme,
+    /// It names no server, or only the address of one where TLS is required.
+    #[error("names no host (`hostaddr` alone will not do for TLS)")]
+    NoHost,
+    /// A parameter of libpq that is not supported.
+    #[error("has the parameter {0}, which is not supported")]
+    Unsupported(&'static str),
+    /// A parameter that nobody knows.
+    #[error("has a parameter that is not known (a `?` in a password is written `%3F`)")]
+    Unknown,
+    /// A value that a parameter cannot have.
+    #[error("has a value of {0} that is not known")]
+    Value(&'static str),
+    /// The authorities of the system, and any host.
+    #[error(
+        "has sslrootcert=system, which needs sslmode=verify-full: anybody can have such a certificate for another host"
+    )]
+    AnyHost,
+    /// Anything else.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+}
 
 /// How far the server's certificate is trusted (libpq's `sslmode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verification {
     /// Encrypted at most; nobody is verified (`prefer`, `require`).
     None,
-    /// Signed by a trusted authority (`verify-ca`).
+    /// Signed by a trusted authority (`verify-ca`, and `require` where authorities are named).
     Authority,
     /// And for this host (`verify-full`).
     Host,
@@ -38,43 +117,89 @@ pub(crate) struct Address {
     pub(crate) root_certificates: Option<PathBuf>,
 }
 
-impl FromStr for Address {
-    type Err = StoreError;
+/// Whether a store could be reached by this DSN, as far as its text tells.
+///
+/// # Errors
+/// [`InvalidDsn`] if not.
+pub fn check_dsn(dsn: &str) -> Result<(), InvalidDsn> {
+    dsn.parse::<Address>().map(drop)
+}
 
-    fn from_str(dsn: &str) -> Result<Self, StoreError> {
+impl FromStr for Address {
+    type Err = InvalidDsn;
+
+    fn from_str(dsn: &str) -> Result<Self, InvalidDsn> {
+        if !SCHEMES.iter().any(|scheme| dsn.starts_with(scheme)) {
+            return Err(InvalidDsn::Scheme);
+        }
         let (base, query) = dsn.split_once('?').unwrap_or((dsn, ""));
         let mut kept: Vec<&str> = Vec::new();
-        let mut mode = ("prefer", Verification::None);
-        let mut root_certificates = None;
+        let (mut mode, mut authorities) = (None, None);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            match key {
-                "sslmode" => mode = ssl_mode(value)?,
-                "sslrootcert" if value == "system" => {}
-                "sslrootcert" => root_certificates = Some(PathBuf::from(decoded(value))),
-                _ if POOL.contains(&key) || WITHOUT_EFFECT.contains(&key) => {}
-                _ => kept.push(pair),
+            let (key, value) = pair.split_once('=').ok_or(InvalidDsn::Unknown)?;
+            match &*decoded(key) {
+                "sslmode" => mode = Some(decoded(value)),
+                "sslrootcert" => authorities = Some(decoded(value)),
+                name if POOL.contains(&name) || WITHOUT_EFFECT.contains(&name) => {}
+                name if OF_THE_DRIVER.contains(&name) => kept.push(pair),
+                name => return Err(unsupported(name)),
             }
         }
-        let separator = if kept.is_empty() { "" } else { "?" };
-        let mut config: Config = format!("{base}{separator}{}", kept.join("&"))
-            .parse()
-            .map_err(|cause: tokio_postgres::Error| invalid(&cause))?;
+        let (mode, verification) = trust(mode.as_deref(), authorities.as_deref())?;
+        let mut config = read(base, &kept)?;
+        // A server that has an address and no name cannot be spoken to over TLS: then nothing else must do where TLS is required.
+        if named(&config) == 0 || (mode == SslMode::Require && config.get_hosts().is_empty()) {
+            return Err(InvalidDsn::NoHost);
+        }
         let sockets_only = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
-        let tls = (mode.0 != "disable" && !sockets_only).then_some(mode.1);
-        config.ssl_mode(match (tls, mode.0) {
-            (None, _) => SslMode::Disable,
-            (Some(_), "prefer") => SslMode::Prefer,
-            (Some(_), _) => SslMode::Require,
-        });
+        let tls = (mode != SslMode::Disable && !sockets_only).then_some(verification);
+        config.ssl_mode(if tls.is_some() { mode } else { SslMode::Disable });
         complete(&mut config);
+        let root_certificates = authorities.filter(|named| named != SYSTEM).map(PathBuf::from);
         Ok(Self { servers: servers(config), tls, root_certificates })
     }
 }
 
+/// What the driver makes of it. Its causes name parameters at most: those that it does not know were refused before.
+fn read(base: &str, parameters: &[&str]) -> Result<Config, InvalidDsn> {
+    let separator = if parameters.is_empty() { "" } else { "?" };
+    format!("{base}{separator}{}", parameters.join("&")).parse::<Config>().map_err(|error| {
+        let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        InvalidDsn::Unreadable(cause)
+    })
+}
+
+/// Whether to encrypt and whom to trust. As with libpq, authorities that are named count from `require` on, and those of the system for
+/// the named host alone.
+fn trust(mode: Option<&str>, authorities: Option<&str>) -> Result<(SslMode, Verification), InvalidDsn> {
+    let by_default = if authorities == Some(SYSTEM) { "verify-full" } else { "prefer" };
+    let said = match mode.unwrap_or(by_default) {
+        "disable" => (SslMode::Disable, Verification::None),
+        "allow" | "prefer" => (SslMode::Prefer, Verification::None),
+        "require" => (SslMode::Require, Verification::None),
+        "verify-ca" => (SslMode::Require, Verification::Authority),
+        "verify-full" => (SslMode::Require, Verification::Host),
+        _ => return Err(InvalidDsn::Value("sslmode")),
+    };
+    match authorities {
+        Some(SYSTEM) if said.1 != Verification::Host => Err(InvalidDsn::AnyHost),
+        Some(_) if said == (SslMode::Require, Verification::None) => {
+            Ok((SslMode::Require, Verification::Authority))
+        }
+        _ => Ok(said),
+    }
+}
+
+fn unsupported(name: &str) -> InvalidDsn {
+    let known = UNSUPPORTED.iter().copied().find(|known| *known == name);
+    known.map_or(InvalidDsn::Unknown, InvalidDsn::Unsupported)
+}
+
 /// With what the DSN leaves open.
 fn complete(config: &mut Config) {
-    config.keepalives_idle(Duration::from_secs(30));
+    if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
+        config.keepalives_idle(KEEPALIVES_IDLE);
+    }
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);
     }
@@ -164,17 +289,6 @@ fn copy_connection(one: &mut Config, all: &Config) {
     }
 }
 
-fn ssl_mode(value: &str) -> Result<(&'static str, Verification), StoreError> {
-    match value {
-        "disable" => Ok(("disable", Verification::None)),
-        "allow" | "prefer" => Ok(("prefer", Verification::None)),
-        "require" => Ok(("require", Verification::None)),
-        "verify-ca" => Ok(("require", Verification::Authority)),
-        "verify-full" => Ok(("require", Verification::Host)),
-        _ => Err(StoreError::Invalid(format!("sslmode of the DSN is `{value}`"))),
-    }
-}
-
 /// Percent-decoded; what is not UTF-8 then stays as it is.
 fn decoded(value: &str) -> String {
     let pair = format!("v={value}");
@@ -183,107 +297,5 @@ fn decoded(value: &str) -> String {
         .map_or_else(String::new, |(_, value)| value.into_owned())
 }
 
-fn invalid(cause: &tokio_postgres::Error) -> StoreError {
-    StoreError::Invalid(format!("the DSN cannot be read: {cause}"))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn address(dsn: &str) -> Address {
-        dsn.parse().unwrap()
-    }
-
-    #[test]
-    fn a_dsn_written_for_hydra_is_accepted() {
-        let address = address(
-            "postgres://hydra:s%20ecret@db:5433/hydra?sslmode=disable&max_conns=20&max_idle_conns=4&application_name=x",
-        );
-        assert_eq!(address.servers[0].get_password(), Some(&b"s ecret"[..]));
-        assert_eq!(address.servers[0].get_ports(), [5433]);
-        assert_eq!(address.servers[0].get_application_name(), Some("x"));
-        assert_eq!(address.tls, None);
-    }
-
-    #[test]
-    fn each_sslmode_says_whether_to_encrypt_and_whom_to_trust() {
-        for (mode, ssl, tls) in [
-            ("", SslMode::Prefer, Some(Verification::None)),
-            ("sslmode=disable", SslMode::Disable, None),
-            ("sslmode=prefer", SslMode::Prefer, Some(Verification::None)),
-            ("sslmode=require", SslMode::Require, Some(Verification::None)),
-            ("sslmode=verify-ca", SslMode::Require, Some(Verification::Authority)),
-            ("sslmode=verify-full", SslMode::Require, Some(Verification::Host)),
-        ] {
-            let address = address(&format!("postgres://u@db/d?{mode}"));
-            assert_eq!((address.servers[0].get_ssl_mode(), address.tls), (ssl, tls), "{mode}");
-        }
-        assert!("postgres://u@db/d?sslmode=maybe".parse::<Address>().is_err());
-    }
-
-    #[test]
-    fn a_unix_socket_needs_no_tls() {
-        assert_eq!(address("postgres:///d?host=%2Ftmp&user=u").tls, None);
-    }
-
-    #[test]
-    fn the_authorities_can_be_named() {
-        let address = address("postgres://u@db/d?sslmode=verify-full&sslrootcert=%2Fetc%2Fca.pem");
-        assert_eq!(address.root_certificates, Some(PathBuf::from("/etc/ca.pem")));
-    }
-
-    fn host(config: &Config) -> (&str, u16) {
-        match (config.get_hosts(), config.get_ports()) {
-            ([Host::Tcp(name)], [port]) => (name, *port),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn each_of_several_servers_is_reached_by_itself() {
-        let address = address("postgres://u:p%40ss@a:1,[::1]:2,c:3/d?sslmode=disable&connect_timeout=4");
-        assert_eq!(address.servers.iter().map(host).collect::<Vec<_>>(), [("a", 1), ("::1", 2), ("c", 3)]);
-        for server in &address.servers {
-            assert_eq!((server.get_user(), server.get_password()), (Some("u"), Some(&b"p@ss"[..])));
-            assert_eq!((server.get_dbname(), server.get_application_name()), (Some("d"), Some("sluice")));
-            assert_eq!(server.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
-            assert_eq!(server.get_ssl_mode(), SslMode::Disable);
-            assert_eq!(server.get_connect_timeout(), Some(&Duration::from_secs(4)));
-            assert_eq!(server.get_keepalives_idle(), Duration::from_secs(30));
-        }
-    }
-
-    #[test]
-    fn a_name_and_its_address_belong_together() {
-        let address = address("postgres://u@a,b:7/d?hostaddr=192.0.2.1,192.0.2.2");
-        let addresses: Vec<_> = address.servers.iter().map(Config::get_hostaddrs).collect();
-        assert_eq!(
-            addresses,
-            [["192.0.2.1".parse::<std::net::IpAddr>().unwrap()], ["192.0.2.2".parse().unwrap()]]
-        );
-        assert_eq!(address.servers.iter().map(|server| host(server).0).collect::<Vec<_>>(), ["a", "b"]);
-    }
-
-    #[test]
-    fn a_comma_in_a_password_names_no_second_server() {
-        let address = address("postgres://u:a,b%2Fc@h/d");
-        assert_eq!(address.servers.len(), 1);
-        assert_eq!(address.servers[0].get_password(), Some(&b"a,b/c"[..]));
-    }
-
-    #[test]
-    fn how_long_an_address_is_waited_for_can_be_said() {
-        let patience = |dsn| address(dsn).servers[0].get_connect_timeout().copied();
-        assert_eq!(patience("postgres://u@db/d"), Some(Duration::from_secs(2)));
-        assert_eq!(patience("postgres://u@db/d?connect_timeout=4"), Some(Duration::from_secs(4)));
-    }
-
-    #[test]
-    fn one_server_may_be_any() {
-        assert_eq!(
-            address("postgres://u@db/d").servers[0].get_target_session_attrs(),
-            TargetSessionAttrs::Any
-        );
-    }
-}
+mod tests;

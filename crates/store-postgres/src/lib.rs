@@ -40,6 +40,7 @@ mod tls;
 mod trust;
 mod turn;
 
+pub use dsn::{InvalidDsn, check_dsn};
 pub use migrate::MigrationStatus;
 pub use statistics::{StoreStatistics, WriteCount};
 pub use store::{PostgresStore, StoreOptions};

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::client::insert::InsertClients;
 use crate::connection::{Dialer, Link, Params};
 use crate::consent::find::FindConsents;
-use crate::dsn::Address;
+use crate::dsn::{Address, InvalidDsn};
 use crate::error::column;
 use crate::feed::listener::Listener;
 use crate::grant::Hot;
@@ -137,7 +137,8 @@ impl PostgresStore {
     /// [`StoreError::Invalid`] for a DSN that cannot be read; [`StoreError::Unavailable`] if the server cannot be
     /// reached before the deadline of the options.
     pub async fn connect(dsn: &str, options: StoreOptions) -> Result<Self, StoreError> {
-        let address: Address = dsn.parse()?;
+        let unusable = |cause: InvalidDsn| StoreError::Invalid(format!("the DSN {cause}"));
+        let address: Address = dsn.parse().map_err(unusable)?;
         let dialer = dialer(&address, options.deadline)?;
         let counters = Arc::new(Counters::default());
         let (metrics, lookups) = (Arc::new(CommitMetrics::default()), Arc::new(CommitMetrics::default()));

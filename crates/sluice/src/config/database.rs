@@ -12,7 +12,8 @@ pub(super) const KEYS: &[Key] = &[
         "dsn",
         Kind::Dsn,
         "The store: `postgres://…`, `sqlite:<file>` or `memory`. Required; with `--dev` a SQLite \
-         file in the data directory.",
+         file in the data directory. `sslmode` in it says whether PostgreSQL is verified, which it is not by default \
+         (docs/operations.md).",
     ),
     Key::own(
         "database.max_connections",

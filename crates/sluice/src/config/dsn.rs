@@ -2,8 +2,12 @@
 
 use std::path::PathBuf;
 
+use sluice_store_postgres::check_dsn;
+
 use super::secret_string::SecretString;
 
+/// What is said of a text that is none.
+const NO_DSN: &str = "must be postgres://…, sqlite:<file> or memory";
 /// Parameters of Go's connection pool, which would be refused by PostgreSQL.
 const POOL_PARAMETERS: &[&str] = &["max_conns", "max_idle_conns", "max_conn_lifetime", "max_conn_idle_time"];
 
@@ -28,17 +32,17 @@ pub(super) struct ParsedDsn {
 }
 
 /// Parses a data source name. The reasons of refusal never repeat it.
-pub(super) fn parse(text: &str) -> Result<ParsedDsn, &'static str> {
+pub(super) fn parse(text: &str) -> Result<ParsedDsn, String> {
     if text == "memory" {
         return Ok(plain(Dsn::Memory));
     }
-    let (scheme, rest) = text.split_once(':').ok_or("must be postgres://…, sqlite:<file> or memory")?;
+    let (scheme, rest) = text.split_once(':').ok_or(NO_DSN)?;
     match scheme {
         "sqlite" => parse_sqlite(rest).map(plain),
-        // CockroachDB and its kind speak PostgreSQL's protocol.
+        // CockroachDB and its kind speak PostgreSQL's protocol. Nothing is tested with them.
         "postgres" | "postgresql" | "cockroach" => parse_postgres(rest),
-        "mysql" => Err("MySQL is not supported; use PostgreSQL or SQLite"),
-        _ => Err("must be postgres://…, sqlite:<file> or memory"),
+        "mysql" => Err("MySQL is not supported; use PostgreSQL or SQLite".to_owned()),
+        _ => Err(NO_DSN.to_owned()),
     }
 }
 
@@ -46,7 +50,7 @@ fn plain(dsn: Dsn) -> ParsedDsn {
     ParsedDsn { dsn, max_connections: None, dropped: Vec::new() }
 }
 
-fn parse_sqlite(rest: &str) -> Result<Dsn, &'static str> {
+fn parse_sqlite(rest: &str) -> Result<Dsn, String> {
     let rest = rest.strip_prefix("//").unwrap_or(rest);
     let (path, parameters) = rest.split_once('?').unwrap_or((rest, ""));
     let path = path.strip_prefix("file:").unwrap_or(path);
@@ -54,14 +58,14 @@ fn parse_sqlite(rest: &str) -> Result<Dsn, &'static str> {
         return Ok(Dsn::Memory);
     }
     if path.is_empty() {
-        return Err("names no SQLite file");
+        return Err("names no SQLite file".to_owned());
     }
     Ok(Dsn::Sqlite { path: PathBuf::from(path) })
 }
 
-fn parse_postgres(rest: &str) -> Result<ParsedDsn, &'static str> {
+fn parse_postgres(rest: &str) -> Result<ParsedDsn, String> {
     if !rest.starts_with("//") {
-        return Err("must begin with postgres://");
+        return Err("must begin with postgres://".to_owned());
     }
     let (base, parameters) = rest.split_once('?').unwrap_or((rest, ""));
     let mut kept = Vec::new();
@@ -78,6 +82,8 @@ fn parse_postgres(rest: &str) -> Result<ParsedDsn, &'static str> {
         }
     }
     let query = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
-    parsed.dsn = Dsn::Postgres { url: SecretString::new(format!("postgres:{base}{query}")) };
+    let url = SecretString::new(format!("postgres:{base}{query}"));
+    check_dsn(url.expose()).map_err(|cause| cause.to_string())?;
+    parsed.dsn = Dsn::Postgres { url };
     Ok(parsed)
 }

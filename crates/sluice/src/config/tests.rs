@@ -277,13 +277,13 @@ fn show_prints_what_is_in_force_of_what_was_shortened() {
 #[test]
 fn show_prints_what_is_in_force_without_secrets() {
     let loaded = given(MINIMAL)
-        .variable("DSN", "postgres://me:hunter2@db/x?sslpassword=hunter2")
+        .variable("DSN", "postgres://me:hunter2@db/x?password=hunter2")
         .variable("URLS_IDENTITY_PROVIDER_HEADERS", r#"{"Authorization": "hunter2"}"#)
         .set("secrets.cookie", "hunter2-hunter2-hunter2")
         .loaded();
     let yaml = loaded.show();
     for line in [
-        "dsn: \"postgres://me:[redacted]@db/x?sslpassword=[redacted]\"  # environment variable DSN\n",
+        "dsn: \"postgres://me:[redacted]@db/x?password=[redacted]\"  # environment variable DSN\n",
         "secrets:\n  cookie: [\"[redacted]\"]  # command line\n  system: [\"[redacted]\"]  # 1.yml\n",
         "    headers: {\"Authorization\":\"[redacted]\"}  # environment variable URLS_IDENTITY_PROVIDER_HEADERS, without effect\n",
         "  auth_code: \"60s\"\n",

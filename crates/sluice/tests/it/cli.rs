@@ -240,6 +240,11 @@ async fn the_configuration_is_shown_without_secrets() {
         assert!(shown.contains(line), "{line} in {shown}");
     }
     assert!(!shown.contains("hunter2"), "{shown}");
+    let unusable =
+        [&[("DSN", "postgres://sluice:hunter2@db/sluice?sslcert=%2Fc.pem")], &variables[1..]].concat();
+    let refused = run_with(&unusable, &["config", "show"]).await.failed();
+    assert!(refused.contains("\n  dsn: has the parameter sslcert, which is not supported\n"), "{refused}");
+    assert!(!refused.contains("hunter2"), "{refused}");
     let refused = run_with(&[], &["config", "show"]).await.failed();
     assert!(
         refused.contains("dsn: is required") && refused.contains("secrets.system: is required"),

@@ -109,3 +109,24 @@ fn data_source_names_of_hydra_are_understood() {
     assert_eq!(path("sqlite:"), r#"Err("names no SQLite file")"#);
     assert_eq!(path("secret"), r#"Err("must be postgres://…, sqlite:<file> or memory")"#);
 }
+
+#[test]
+fn a_data_source_name_that_the_store_cannot_use_is_refused_when_it_is_read() {
+    let problems = |dsn: &str| given(MINIMAL).variable("DSN", dsn).problems();
+    assert_eq!(
+        problems("postgres://u:hunter2@db/x?sslmode=verify-full&sslcert=%2Fc.pem&max_conns=9"),
+        "dsn: has the parameter sslcert, which is not supported"
+    );
+    assert_eq!(
+        problems("postgres://u:hunter2@db/x?sslmode=hunter2"),
+        "dsn: has a value of sslmode that is not known"
+    );
+    assert_eq!(
+        problems("postgres://u:hun?ter2@db/x"),
+        "dsn: has a parameter that is not known (a `?` in a password is written `%3F`)"
+    );
+    assert_eq!(problems("cockroach://u@db:x/x"), "dsn: cannot be read: invalid value for option `port`");
+    let options =
+        "postgres://u@db/x?sslmode=verify-full&sslrootcert=system&options=-c%20search_path%3Dsluice";
+    assert_eq!(given(MINIMAL).variable("DSN", options).warnings(), "");
+}
