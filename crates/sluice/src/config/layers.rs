@@ -52,7 +52,9 @@ impl Layers<'_> {
 
     /// YAML files, in this order.
     pub(super) fn files(&mut self, paths: &[PathBuf]) {
-        paths.iter().for_each(|path| self.file(path));
+        for path in paths {
+            self.file(path);
+        }
     }
 
     /// One YAML file (JSON is YAML too).

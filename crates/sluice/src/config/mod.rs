@@ -242,7 +242,9 @@ fn load_with(sources: &Sources, files: impl FnOnce(&mut Layers<'_>)) -> Result<L
     let mut reader = Reader::new(&table, &values, findings);
     let settings = read(&mut reader, mode);
     let Outcome { findings, shortened, .. } = reader.into_outcome();
-    shortened.into_iter().for_each(|(key, longest)| values.correct(&key, longest));
+    for (key, longest) in shortened {
+        values.correct(&key, longest);
+    }
     match settings {
         Some(settings) => Ok(Loaded { settings, warnings: findings.into_warnings()?, table, values }),
         None => Err(findings.into_error()),
