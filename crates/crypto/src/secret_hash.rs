@@ -58,8 +58,15 @@ impl FastHashKeys {
         Self { first, older }
     }
 
-    fn with_id(&self, id: u8) -> impl Iterator<Item = &MacKey> {
-        std::iter::once(&self.first).chain(&self.older).filter(move |(own, _)| *own == id).map(|(_, key)| key)
+    /// The place of the key that stored hashes name by this id, counted from 0, the one that hashes; none if it is not known
+    /// here. Of two keys with one id, the older one is told: it may be the one.
+    pub fn place_of(&self, id: u8) -> Option<usize> {
+        self.with_id(id).map(|(place, _)| place).max()
+    }
+
+    fn with_id(&self, id: u8) -> impl Iterator<Item = (usize, &MacKey)> {
+        let all = std::iter::once(&self.first).chain(&self.older).enumerate();
+        all.filter(move |(_, (own, _))| *own == id).map(|(place, (_, key))| (place, key))
     }
 }
 
@@ -205,10 +212,28 @@ pub fn verify_fast(
     keys: &FastHashKeys,
     secret: &Secret<String>,
 ) -> Result<bool, SecretHashError> {
-    let mut answer = Err(SecretHashError::UnknownKey(stored.key_id));
-    for key in keys.with_id(stored.key_id) {
-        let matches = same_bytes(&key.mac(&[secret.expose().as_bytes()]), &stored.mac);
-        answer = Ok(answer == Ok(true) || matches);
+    Ok(key_of(stored, keys, secret)?.is_some())
+}
+
+/// Which key made `stored` of `secret`, counted from 0, the one that hashes; none if it is the hash of another secret. In
+/// constant time, which is the same for a key that is not known.
+///
+/// # Errors
+/// [`SecretHashError::UnknownKey`] if the key that made it is not among `keys`.
+pub fn key_of(
+    stored: &FastHash,
+    keys: &FastHashKeys,
+    secret: &Secret<String>,
+) -> Result<Option<usize>, SecretHashError> {
+    let matches = |key: &MacKey| same_bytes(&key.mac(&[secret.expose().as_bytes()]), &stored.mac);
+    let mut answer: Result<Option<usize>, _> = Err(SecretHashError::UnknownKey(stored.key_id));
+    for (place, key) in keys.with_id(stored.key_id) {
+        let found = matches(key).then_some(place);
+        answer = Ok(answer.unwrap_or_default().or(found));
+    }
+    if answer.is_err() {
+        let (_, first) = &keys.first;
+        let _ = matches(first);
     }
     answer
 }

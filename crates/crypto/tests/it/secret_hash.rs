@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::password_hash::HashMemory;
 use sluice_crypto::secret_hash::{
-    FastHashKeys, SecretHashError, SlowHash, StoredSecretHash, hash_chosen, hash_generated, verify_fast,
-    verify_slow,
+    FastHashKeys, SecretHashError, SlowHash, StoredSecretHash, hash_chosen, hash_generated, key_of,
+    verify_fast, verify_slow,
 };
 use sluice_primitives::{Secret, SeededRng};
 
@@ -59,6 +59,27 @@ fn two_keys_with_one_id_both_verify() {
     let same_id = (1, MacKey::new(b"another key"));
     assert_eq!(fast(&stored, &FastHashKeys::new(same_id.clone(), vec![key(1)]), "generated"), Ok(true));
     assert_eq!(fast(&stored, &FastHashKeys::new(key(1), vec![same_id]), "generated"), Ok(true));
+}
+
+#[test]
+fn it_is_told_which_key_made_a_hash() {
+    let place = |stored: &str, keys: &FastHashKeys, text: &str| match stored.parse() {
+        Ok(StoredSecretHash::Fast(hash)) => key_of(&hash, keys, &secret(text)),
+        other => panic!("{stored} is {other:?}"),
+    };
+    let of = |id| hash_generated(&FastHashKeys::new(key(id), vec![]), &secret("generated"));
+    let keys = FastHashKeys::new(key(3), vec![key(2), key(1)]);
+    for (id, expected) in [(3, 0), (2, 1), (1, 2)] {
+        assert_eq!(place(&of(id), &keys, "generated"), Ok(Some(expected)));
+        assert_eq!(place(&of(id), &keys, "another"), Ok(None));
+        assert_eq!(keys.place_of(id), Some(expected));
+    }
+    assert_eq!(place(&of(4), &keys, "generated"), Err(SecretHashError::UnknownKey(4)));
+    assert_eq!(keys.place_of(4), None);
+    // Only who brings the secret tells two keys with one id apart.
+    let same_id = FastHashKeys::new((1, MacKey::new(b"another key")), vec![key(1)]);
+    assert_eq!(place(&of(1), &same_id, "generated"), Ok(Some(1)));
+    assert_eq!(same_id.place_of(1), Some(1));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use sluice_protocol::ClientId;
 
 use super::metadata_document::MetadataDocuments;
 use super::model::Client;
-use super::repository::ClientRepository;
+use super::repository::{ClientRepository, Replacement};
 use crate::metrics::Counter;
 
 /// Clients by id, read through from the store. Key: the whole client id. Bound: `capacity` clients. Staleness: that of
@@ -116,6 +116,16 @@ impl ClientDirectory {
         }
         drop(generation);
         Ok(Some(client))
+    }
+
+    /// Replaces a client whose stored revision is `client.revision`, and forgets it.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn replace(&self, client: &Client) -> Result<Replacement, StoreError> {
+        let replaced = self.repo.replace(client).await?;
+        self.forget(&client.id);
+        Ok(replaced)
     }
 
     /// How many clients are in memory.

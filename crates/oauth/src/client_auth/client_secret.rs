@@ -1,14 +1,18 @@
-//! Client secrets (RFC 6749 §2.3.1). A generated one is checked by a keyed fast hash. A chosen or imported one is checked
-//! slowly once, on the hash pool, and then remembered by a keyed hash in memory.
+//! Client secrets (RFC 6749 §2.3.1). A generated one is checked by a keyed fast hash; if an older key made that, the client
+//! gets another hash of the same secret, since nobody else brings it. A chosen or imported one is checked slowly once, on
+//! the hash pool, and then remembered by a keyed hash in memory.
 
 use std::sync::Arc;
 
 use quick_cache::sync::Cache;
 use sluice_crypto::digest::{MacKey, sha256};
 use sluice_crypto::hash_pool::{HashPool, Priority};
-use sluice_crypto::secret_hash::{FastHashKeys, SlowHash, StoredSecretHash, verify_fast, verify_slow};
+use sluice_crypto::secret_hash::{
+    FastHashKeys, SecretHashError, SlowHash, StoredSecretHash, hash_generated, key_of, verify_slow,
+};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Rng, Secret, Timestamp};
+use tracing::warn;
 
 use super::error::ClientAuthError;
 use super::failure_limit::FailureLimit;
@@ -21,6 +25,19 @@ const WRONG: usize = 4_096;
 
 /// A keyed hash of a secret, bound to the client, its revision and its stored hashes.
 type Proof = [u8; 32];
+
+/// What the hashes of a client say of a secret.
+#[derive(Default)]
+struct Looked {
+    /// The place of the hash that is the secret's, and that of the key that made it.
+    found: Option<(usize, usize)>,
+    /// Those that cost too much to be looked at here.
+    slow: Vec<SlowHash>,
+    /// The id of a key that is not known here: what it made is of no secret.
+    unknown_key: Option<u8>,
+    /// What is wrong with another one.
+    unreadable: Option<SecretHashError>,
+}
 
 /// Checks secrets, in time that tells nothing of them.
 ///
@@ -48,26 +65,72 @@ impl SecretVerifier {
         }
     }
 
-    /// Checks the secret against all that the client has: the current one and rotated ones.
+    /// Checks the secret against all that the client has: the current one and rotated ones. The hashes that the client is to
+    /// have from now on, if another key than the first made the one of this secret.
     pub(super) async fn verify(
         &self,
         client: &Client,
         secret: &Secret<String>,
         now: Timestamp,
-    ) -> Result<(), ClientAuthError> {
+    ) -> Result<Option<Vec<String>>, ClientAuthError> {
         if client.secret_expires_at > 0 && now.as_secs() >= client.secret_expires_at {
             return Err(ClientAuthError::SecretExpired);
         }
-        let (mut matches, mut slow) = (false, Vec::new());
-        for stored in &client.secret_hashes {
-            match stored.parse()? {
-                StoredSecretHash::Fast(stored) => matches |= verify_fast(&stored, &self.keys, secret)?,
-                StoredSecretHash::Slow(stored) => slow.push(stored),
+        let Looked { found, slow, unknown_key, unreadable } = self.look(&client.secret_hashes, secret);
+        if let Some((place, key)) = found {
+            return Ok((key > 0).then(|| self.rehashed(&client.secret_hashes, place, secret)));
+        }
+        match self.verify_chosen(client, slow, secret, now).await {
+            Ok(()) => Ok(None),
+            Err(ClientAuthError::WrongSecret) => {
+                if let Some(key) = unknown_key {
+                    warn!(client.id = %client.id, key.id = %format_args!("{key:02x}"), "wrong client secret, or one whose hash needs a secret that is not configured");
+                }
+                Err(unreadable.map_or(ClientAuthError::WrongSecret, ClientAuthError::SecretHash))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Holds the secret against the fast hashes, all of them whichever it is.
+    fn look(&self, hashes: &[String], secret: &Secret<String>) -> Looked {
+        let mut looked = Looked::default();
+        for (place, stored) in hashes.iter().enumerate() {
+            let key = match stored.parse() {
+                Ok(StoredSecretHash::Fast(stored)) => key_of(&stored, &self.keys, secret),
+                Ok(StoredSecretHash::Slow(stored)) => {
+                    looked.slow.push(stored);
+                    continue;
+                }
+                Err(error) => Err(error),
+            };
+            match key {
+                Ok(Some(key)) => looked.found = looked.found.or(Some((place, key))),
+                Ok(None) => {}
+                Err(SecretHashError::UnknownKey(id)) => looked.unknown_key = Some(id),
+                Err(error) => looked.unreadable = Some(error),
             }
         }
-        if matches {
-            return Ok(());
+        looked
+    }
+
+    /// The hashes, with that of this secret made by the first key.
+    fn rehashed(&self, hashes: &[String], place: usize, secret: &Secret<String>) -> Vec<String> {
+        let mut hashes = hashes.to_vec();
+        if let Some(hash) = hashes.get_mut(place) {
+            *hash = hash_generated(&self.keys, secret);
         }
+        hashes
+    }
+
+    /// Checks a secret that somebody chose, or remembers it.
+    async fn verify_chosen(
+        &self,
+        client: &Client,
+        slow: Vec<SlowHash>,
+        secret: &Secret<String>,
+        now: Timestamp,
+    ) -> Result<(), ClientAuthError> {
         if slow.is_empty() {
             return Err(ClientAuthError::WrongSecret);
         }

@@ -2,7 +2,8 @@
 //!
 //! `presented`: what a request brings. `client_secret`: secrets, in constant time. `assertion`: assertions signed with a key
 //! or a secret; `audiences`: how they name this server. `certificate`: certificates. `client_keys` and `remote_keys`: the
-//! keys of clients. `failure_limit`: what keeps guesses from costing us hashes. `error`: refusals.
+//! keys of clients. `failure_limit`: what keeps guesses from costing us hashes. `rekeying`: what keeps a secret usable when
+//! the key of its hash goes. `error`: refusals.
 //!
 //! The registered method is the only one that is accepted. A refusal does not tell an unknown client from a wrong secret.
 
@@ -14,6 +15,7 @@ mod client_secret;
 mod error;
 mod failure_limit;
 mod presented;
+mod rekeying;
 pub(crate) mod remote_keys;
 
 use std::fmt;
@@ -23,7 +25,7 @@ use sluice_crypto::Sealer;
 use sluice_crypto::certificate::TrustAnchors;
 use sluice_crypto::hash_pool::HashPool;
 use sluice_crypto::secret_hash::FastHashKeys;
-use sluice_primitives::{Rng, Timestamp};
+use sluice_primitives::{Rng, Secret, Timestamp};
 use sluice_protocol::ClientId;
 
 pub use audiences::Audiences;
@@ -39,6 +41,7 @@ use crate::replay::ReplayRepository;
 use assertion::{Assertion, AssertionVerifier};
 use certificate::CertificateVerifier;
 use client_secret::SecretVerifier;
+use rekeying::Rekeying;
 
 /// What the authenticator works with.
 #[derive(Clone)]
@@ -67,6 +70,7 @@ pub struct ClientAuthParts {
 pub struct ClientAuthenticator {
     directory: Arc<ClientDirectory>,
     secrets: SecretVerifier,
+    rekeying: Rekeying,
     assertions: AssertionVerifier,
     certificates: CertificateVerifier,
 }
@@ -86,7 +90,8 @@ impl ClientAuthenticator {
             at_rest: parts.at_rest,
             audiences: parts.audiences,
         };
-        Self { directory: parts.directory, secrets, assertions, certificates }
+        let rekeying = Rekeying::new(Arc::clone(&parts.directory));
+        Self { directory: parts.directory, secrets, rekeying, assertions, certificates }
     }
 
     /// The client that authenticated by what it presented.
@@ -102,13 +107,11 @@ impl ClientAuthenticator {
         match presented {
             Presented::Basic { client, secret } => {
                 let client = self.registered(&client, AuthMethod::ClientSecretBasic).await?;
-                self.secrets.verify(&client, &secret, now).await?;
-                Ok(client)
+                self.with_secret(client, &secret, now).await
             }
             Presented::Post { client, secret } => {
                 let client = self.registered(&client, AuthMethod::ClientSecretPost).await?;
-                self.secrets.verify(&client, &secret, now).await?;
-                Ok(client)
+                self.with_secret(client, &secret, now).await
             }
             Presented::Assertion { client, assertion } => {
                 let assertion = Assertion::read(assertion, client.as_ref())?;
@@ -118,6 +121,19 @@ impl ClientAuthenticator {
             }
             Presented::Public { client } => self.without_credentials(&client, caller, now).await,
         }
+    }
+
+    /// The client, if the secret is one of its own.
+    async fn with_secret(
+        &self,
+        client: Arc<Client>,
+        secret: &Secret<String>,
+        now: Timestamp,
+    ) -> Result<Arc<Client>, ClientAuthError> {
+        if let Some(hashes) = self.secrets.verify(&client, secret, now).await? {
+            self.rekeying.keep(&client, hashes, now).await;
+        }
+        Ok(client)
     }
 
     /// The client that only says who it is: a public one, or one whose certificate speaks for it (RFC 8705 §2).

@@ -69,11 +69,14 @@ struct Given {
 }
 
 fn given() -> Given {
-    let repo = Arc::new(FakeClients::default());
+    given_on(Arc::default(), FastHashKeys::new((7, MacKey::new(b"key")), Vec::new()))
+}
+
+/// The clients of this repository at a node with these keys.
+fn given_on(repo: Arc<FakeClients>, keys: FastHashKeys) -> Given {
     let directory = Arc::new(ClientDirectory::new(repo.clone(), 100));
     let pool = Arc::new(HashPool::start(&HashPoolConfig::default()).unwrap());
     let (source, rng) = (Arc::new(FakeSource::default()), Arc::new(SeededRng::new(1)));
-    let keys = FastHashKeys::new((7, MacKey::new(b"key")), Vec::new());
     let at_rest = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]);
     let authenticator = ClientAuthenticator::new(
         ClientAuthParts {

@@ -12,9 +12,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use sluice_crypto::secret_hash::{FastHashKeys, StoredSecretHash, verify_fast};
+use sluice_crypto::secret_hash::{FastHashKeys, StoredSecretHash, hash_generated, key_of};
 use sluice_primitives::{Clock, Lifetime, Secret};
 use sluice_protocol::ClientId;
+use tracing::warn;
 
 pub use error::DynamicRegistrationError;
 pub use restrict::{Bounds, Trust};
@@ -113,6 +114,7 @@ impl DynamicRegistration {
     /// [`DynamicRegistrationError::Token`] for a wrong token as for an unknown client.
     pub async fn read(&self, id: &str, bearer: Option<&str>) -> Result<Registered, DynamicRegistrationError> {
         let client = self.managed(id, bearer).await?;
+        self.rekey(&client, bearer).await;
         let uri = self.parts.clients.management_uri(&client.id);
         let management = uri.zip(bearer).map(|(uri, token)| {
             let access_token = Secret::new(token.to_owned());
@@ -213,10 +215,27 @@ impl DynamicRegistration {
     }
 
     fn is_managed_by(&self, client: &Client, bearer: Option<&str>) -> bool {
-        let stored = client.registration_token_hash.as_deref();
-        stored
-            .zip(bearer)
-            .is_some_and(|(stored, token)| self.is_hash_of(stored, &Secret::new(token.to_owned())))
+        self.key_of_token(client, bearer).is_some()
+    }
+
+    /// The place of the key that made the stored hash of the token, if the token manages the client. One whose key is not
+    /// known here manages nothing.
+    fn key_of_token(&self, client: &Client, bearer: Option<&str>) -> Option<usize> {
+        let stored = client.registration_token_hash.as_deref()?.parse::<StoredSecretHash>().ok()?;
+        let StoredSecretHash::Fast(stored) = stored else { return None };
+        key_of(&stored, &self.parts.hash_keys, &Secret::new(bearer?.to_owned())).ok().flatten()
+    }
+
+    /// Keeps the token by the first key: nobody else brings it, and the older key is to go some day.
+    async fn rekey(&self, client: &Client, bearer: Option<&str>) {
+        let Some(token) = bearer.filter(|_| self.key_of_token(client, bearer).is_some_and(|key| key > 0))
+        else {
+            return;
+        };
+        let hash = hash_generated(&self.parts.hash_keys, &Secret::new(token.to_owned()));
+        if let Err(error) = self.parts.clients.keep_token_as(client, hash).await {
+            warn!(client.id = %client.id, error = %error, "the hash of a registration access token was not moved to another key");
+        }
     }
 
     /// RFC 7592 §2.2: a secret that comes along must be the one that the client has.
@@ -230,16 +249,6 @@ impl DynamicRegistration {
                 Err(refused("It is not allowed to choose your own OAuth2 Client secret."))
             }
             _ => Ok(()),
-        }
-    }
-
-    /// Whether this is the generated token with this hash.
-    fn is_hash_of(&self, stored: &str, presented: &Secret<String>) -> bool {
-        match stored.parse() {
-            Ok(StoredSecretHash::Fast(stored)) => {
-                verify_fast(&stored, &self.parts.hash_keys, presented).unwrap_or(false)
-            }
-            Ok(StoredSecretHash::Slow(_)) | Err(_) => false,
         }
     }
 }

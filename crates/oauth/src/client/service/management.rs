@@ -49,6 +49,19 @@ impl ClientService {
         Ok(self.0.secrets.is_one_of(&client.secret_hashes, secret).await?)
     }
 
+    /// Gives the client another hash of the same registration access token, unless it was changed since it was read.
+    ///
+    /// # Errors
+    /// [`ClientServiceError::NotFound`] if there is none.
+    pub(in crate::client) async fn keep_token_as(
+        &self,
+        client: &Client,
+        hash: String,
+    ) -> Result<(), ClientServiceError> {
+        let next = Client { registration_token_hash: Some(hash), ..client.clone() };
+        self.swapped(next).await.map(drop)
+    }
+
     /// Where the client manages itself, if clients may.
     pub fn management_uri(&self, id: &ClientId) -> Option<String> {
         let mut uri = self.0.rules.registration_endpoint.clone()?;

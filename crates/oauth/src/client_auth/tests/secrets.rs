@@ -83,6 +83,65 @@ async fn rotated_secrets_are_accepted_whatever_their_hash() {
     assert!(matches!(given.basic("wrong").await, Err(ClientAuthError::WrongSecret)));
 }
 
+/// The keys with these ids: the first hashes.
+fn keys(ids: &[u8]) -> FastHashKeys {
+    let mut keys = ids.iter().map(|id| (*id, MacKey::new(&[*id; 32])));
+    FastHashKeys::new(keys.next().unwrap(), keys.collect())
+}
+
+fn stored(given: &Given) -> Client {
+    given.repo.rows.lock()["app"].clone()
+}
+
+#[tokio::test]
+async fn a_secret_whose_key_is_gone_is_wrong_and_keeps_no_other_from_being_right() {
+    let before = given_on(Arc::default(), keys(&[1]));
+    let (old, old_hash) = before.secrets.generate();
+    let after = given_on(before.repo.clone(), keys(&[2]));
+    // Both draw the same numbers.
+    let [_, (new, new_hash)] = [after.secrets.generate(), after.secrets.generate()];
+    let slow = after.secrets.hash_chosen(&Secret::new("chosen".to_owned())).await.unwrap();
+    for hashes in [[&new_hash, &old_hash, &slow], [&old_hash, &slow, &new_hash]] {
+        let hashes: Vec<_> = hashes.into_iter().cloned().collect();
+        after.client(asking(), hashes.clone());
+        assert!(after.basic(new.expose()).await.is_ok());
+        assert!(after.basic("chosen").await.is_ok());
+        let refused = after.basic(old.expose()).await.unwrap_err();
+        assert!(matches!(refused, ClientAuthError::WrongSecret), "{refused}");
+        assert_eq!(stored(&after).secret_hashes, hashes);
+    }
+    after.client(asking(), vec![old_hash]);
+    assert_eq!(after.basic(old.expose()).await.unwrap_err().code(), ErrorCode::InvalidClient);
+}
+
+#[tokio::test]
+async fn a_secret_that_comes_along_is_kept_by_the_first_key() {
+    let before = given_on(Arc::default(), keys(&[1]));
+    let ((current, current_hash), (rotated, rotated_hash)) =
+        (before.secrets.generate(), before.secrets.generate());
+    let client = before.client(asking(), vec![current_hash.clone(), rotated_hash]);
+    let between = given_on(before.repo.clone(), keys(&[2, 1]));
+    assert!(between.basic("wrong").await.is_err());
+    assert_eq!(stored(&between), client);
+    for _ in 0..2 {
+        assert!(between.basic(rotated.expose()).await.is_ok());
+    }
+    let kept = stored(&between);
+    assert_eq!((kept.revision, &kept.secret_hashes[0]), (client.revision + 1, &current_hash));
+    let after = given_on(before.repo.clone(), keys(&[2]));
+    assert!(after.basic(rotated.expose()).await.is_ok());
+    assert!(matches!(after.basic(current.expose()).await, Err(ClientAuthError::WrongSecret)));
+}
+
+#[tokio::test]
+async fn a_hash_that_cannot_be_read_keeps_no_other_from_being_right() {
+    let given = given();
+    let (secret, hash) = given.secrets.generate();
+    given.client(asking(), vec!["nonsense".to_owned(), hash]);
+    assert!(given.basic(secret.expose()).await.is_ok());
+    assert!(matches!(given.basic("wrong").await, Err(ClientAuthError::SecretHash(_))));
+}
+
 #[tokio::test]
 async fn an_expired_secret_is_refused() {
     let given = given();
