@@ -2,13 +2,15 @@
 //!
 //! [`model`], [`profile`]: what a client is. [`registration`]: what is asked for, held against the rules. [`secret`]: how secrets are
 //! made. [`dynamic`]: clients that register themselves. [`service`]: what an administrator may do. [`directory`]: the clients in memory. [`metadata_document`]: clients that a URL describes. [`document`]: the one text
-//! that stores keep of a client. [`repository`]: the atomic steps.
+//! that stores keep of a client. [`repository`]: the atomic steps. [`in_use`]: which secrets the stored clients need; [`reseal`]: moving
+//! them.
 
 pub mod directory;
 pub mod document;
 pub mod dynamic;
 #[cfg(test)]
 pub(crate) mod fake;
+pub mod in_use;
 pub mod metadata_document;
 pub mod model;
 pub mod profile;
@@ -24,6 +26,7 @@ pub use dynamic::{
     DynamicRegistration, DynamicRegistrationError, DynamicRegistrationParts, OwnRequest, SelfRegistered,
     Statements,
 };
+pub use in_use::{ClientSecretsInUse, HashKey, OfClients};
 pub use metadata_document::{DocumentSource, MetadataDocumentParts, MetadataDocuments};
 pub use model::{AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri};
 pub use profile::{

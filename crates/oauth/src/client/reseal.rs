@@ -1,16 +1,17 @@
-//! Which secret the kept secrets of clients are sealed with, and sealing them with the first one again. Only clients that
-//! sign with their secret have it kept (`client_secret_jwt`).
+//! Which secrets the clients need, and sealing their kept secrets with the first one again. Only clients that sign with
+//! their secret have it kept (`client_secret_jwt`); with it, its hash is made again.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
+use sluice_crypto::secret_hash::{FastHashKeys, hash_generated};
 use sluice_crypto::{OpenError, Purpose, Sealer};
-use sluice_primitives::Rng;
+use sluice_primitives::{Rng, Secret};
 use sluice_protocol::ClientId;
 use thiserror::Error;
 
+use super::in_use::{ClientSecretsInUse, HashKey, key_of};
 use super::model::Client;
 use super::repository::{ClientFilter, ClientRepository, Replacement};
 
@@ -39,33 +40,36 @@ pub struct ResealedClients {
     pub unopened: Vec<ClientId>,
 }
 
-/// The sealed secrets of clients.
+/// The secrets of clients, as they are stored.
 pub struct SealedClientSecrets {
     repo: Arc<dyn ClientRepository>,
     at_rest: Arc<Sealer>,
+    hash_keys: FastHashKeys,
     rng: Arc<dyn Rng>,
 }
 
 impl SealedClientSecrets {
-    /// The secrets in this store.
-    pub const fn new(repo: Arc<dyn ClientRepository>, at_rest: Arc<Sealer>, rng: Arc<dyn Rng>) -> Self {
-        Self { repo, at_rest, rng }
+    /// The secrets in this store, and what opens and hashes them.
+    pub const fn new(
+        repo: Arc<dyn ClientRepository>,
+        at_rest: Arc<Sealer>,
+        hash_keys: FastHashKeys,
+        rng: Arc<dyn Rng>,
+    ) -> Self {
+        Self { repo, at_rest, hash_keys, rng }
     }
 
-    /// How many client secrets each secret sealed, counted from 0, the one that seals; `None` for those that no secret
-    /// opens.
+    /// Which secrets the clients need. Looks at all of them.
     ///
     /// # Errors
     /// The store's.
-    pub async fn count(&self) -> Result<BTreeMap<Option<usize>, u64>, StoreError> {
-        let mut counts = BTreeMap::new();
+    pub async fn in_use(&self) -> Result<ClientSecretsInUse, StoreError> {
+        let mut found = ClientSecretsInUse::default();
         let mut after = None;
         while let Some(page) = self.page(&mut after).await? {
-            for sealed in page.iter().filter_map(|client| client.security.sealed_secret.as_deref()) {
-                *counts.entry(self.at_rest.secret_of(Purpose::ClientSecret, sealed).ok()).or_default() += 1;
-            }
+            page.iter().for_each(|client| found.add(client, &self.at_rest, &self.hash_keys));
         }
-        Ok(counts)
+        Ok(found)
     }
 
     /// Seals with the first secret what another one sealed. A client that changes meanwhile is left alone: run it again.
@@ -79,7 +83,7 @@ impl SealedClientSecrets {
             for client in page {
                 let Some(sealed) = client.security.sealed_secret.clone() else { continue };
                 match self.at_rest.secret_of(Purpose::ClientSecret, &sealed) {
-                    Ok(0) => done.unchanged += 1,
+                    Ok(0) if !self.hashed_by_another(&client) => done.unchanged += 1,
                     Ok(_) => done.resealed += u64::from(self.again(client, &sealed).await?),
                     Err(_) => done.unopened.push(client.id),
                 }
@@ -91,7 +95,19 @@ impl SealedClientSecrets {
     async fn again(&self, mut client: Client, sealed: &str) -> Result<bool, ResealError> {
         let secret = self.at_rest.open(Purpose::ClientSecret, sealed)?;
         client.security.sealed_secret = Some(self.at_rest.seal(Purpose::ClientSecret, &secret, &*self.rng));
+        if self.hashed_by_another(&client)
+            && let Ok(secret) = String::from_utf8(secret).map(Secret::new)
+            && let Some(current) = client.secret_hashes.first_mut()
+        {
+            *current = hash_generated(&self.hash_keys, &secret);
+        }
         Ok(self.repo.replace(&client).await? == Replacement::Replaced)
+    }
+
+    /// Whether another key than the first made the hash of the secret that is kept: the current one.
+    fn hashed_by_another(&self, client: &Client) -> bool {
+        let key = client.secret_hashes.first().and_then(|hash| key_of(hash, &self.hash_keys));
+        key.is_some_and(|key| key != HashKey::Known(0))
     }
 
     /// The clients after `after`, which moves on; none after the last.
@@ -112,34 +128,72 @@ impl fmt::Debug for SealedClientSecrets {
 
 #[cfg(test)]
 mod tests {
-    use sluice_primitives::{NetworkId, OsRng, Secret, Timestamp};
+    use sluice_crypto::digest::MacKey;
+    use sluice_primitives::{NetworkId, OsRng};
 
     use super::*;
-    use crate::client::fake::FakeClients;
-    use crate::client::registration::{ClientMetadata, RegistrationRules, register};
+    use crate::client::fake::{FakeClients, client};
+    use crate::client::in_use::OfClients;
 
     fn at_rest(secrets: &[&str]) -> Arc<Sealer> {
         let secrets: Vec<_> = secrets.iter().map(|secret| Secret::new(secret.as_bytes().to_vec())).collect();
         Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets))
     }
 
+    fn hash_keys(ids: &[u8]) -> FastHashKeys {
+        let mut keys = ids.iter().map(|id| (*id, MacKey::new(&[*id; 32])));
+        FastHashKeys::new(keys.next().unwrap(), keys.collect())
+    }
+
+    fn secrets_of(repo: &Arc<FakeClients>, secrets: &[&str], hash_ids: &[u8]) -> SealedClientSecrets {
+        SealedClientSecrets::new(repo.clone(), at_rest(secrets), hash_keys(hash_ids), Arc::new(OsRng))
+    }
+
+    fn secret() -> Secret<String> {
+        Secret::new("the secret".to_owned())
+    }
+
     #[tokio::test]
-    async fn a_kept_secret_is_sealed_again_and_stays_the_same() {
+    async fn a_kept_secret_is_sealed_and_hashed_again_and_stays_the_same() {
         let repo = Arc::new(FakeClients::default());
-        let (id, now) = ("app".parse().unwrap(), Timestamp::from_secs(1_000_000));
-        let mut client = register(id, ClientMetadata::default(), &RegistrationRules::default(), now).unwrap();
+        let mut client = client("app");
         let sealed = at_rest(&["old"]).seal(Purpose::ClientSecret, b"the secret", &OsRng);
         client.security.sealed_secret = Some(sealed);
+        client.secret_hashes = vec![hash_generated(&hash_keys(&[1]), &secret())];
         repo.put(client.clone());
-        let both = SealedClientSecrets::new(repo.clone(), at_rest(&["new", "old"]), Arc::new(OsRng));
-        assert_eq!(both.count().await.unwrap(), BTreeMap::from([(Some(1), 1)]));
+        let both = secrets_of(&repo, &["new", "old"], &[2, 1]);
+        let before = both.in_use().await.unwrap();
+        assert_eq!(before.sealed[&Some(1)].named, [client.id.clone()]);
+        assert_eq!(before.hashes[&HashKey::Known(1)].named, [client.id.clone()]);
         assert_eq!(both.reseal().await.unwrap().resealed, 1);
         assert_eq!(both.reseal().await.unwrap().unchanged, 1);
         let stored = repo.find(&client.id).await.unwrap().unwrap();
         let sealed = stored.security.sealed_secret.unwrap();
         let opened = at_rest(&["new"]).open(Purpose::ClientSecret, &sealed).unwrap();
         assert_eq!(opened, b"the secret");
-        let other = SealedClientSecrets::new(repo, at_rest(&["another"]), Arc::new(OsRng));
-        assert_eq!(other.reseal().await.unwrap().unopened, [client.id]);
+        assert_eq!(stored.secret_hashes, [hash_generated(&hash_keys(&[2]), &secret())]);
+        let other = secrets_of(&repo, &["another"], &[3]);
+        assert_eq!(other.reseal().await.unwrap().unopened, [client.id.clone()]);
+        assert_eq!(other.in_use().await.unwrap().lost().sealed[&None].named, [client.id]);
+    }
+
+    #[tokio::test]
+    async fn hashes_are_counted_by_their_keys_and_their_clients_are_named() {
+        let repo = Arc::new(FakeClients::default());
+        let hash = |id| hash_generated(&hash_keys(&[id]), &secret());
+        let chosen = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW".to_owned();
+        let rotated = Client { secret_hashes: vec![hash(2), hash(1), hash(1), chosen], ..client("a") };
+        repo.put(Client { registration_token_hash: Some(hash(1)), ..rotated });
+        repo.put(Client { secret_hashes: vec![hash(2)], ..client("b") });
+        let both = secrets_of(&repo, &["new"], &[2, 1]).in_use().await.unwrap();
+        let shown = |of: &OfClients| (of.count, of.named.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let (a, b) = ("a".to_owned(), "b".to_owned());
+        assert_eq!(shown(&both.hashes[&HashKey::Known(0)]), (2, vec![a.clone(), b]));
+        assert_eq!(shown(&both.hashes[&HashKey::Known(1)]), (2, vec![a.clone()]));
+        assert_eq!(shown(&both.registration_tokens[&HashKey::Known(1)]), (1, vec![a.clone()]));
+        assert_eq!(both.lost(), ClientSecretsInUse::default());
+        let lost = secrets_of(&repo, &["new"], &[2]).in_use().await.unwrap().lost();
+        assert_eq!(lost.hashes.keys().collect::<Vec<_>>(), [&HashKey::Unknown(1)]);
+        assert_eq!(shown(&lost.registration_tokens[&HashKey::Unknown(1)]), (1, vec![a]));
     }
 }

@@ -1,5 +1,6 @@
 //! `sluice secrets status|reseal`.
 
+mod clients;
 mod credentials;
 mod rows;
 
@@ -11,7 +12,7 @@ use sluice_oauth::keys::SealedKeys;
 
 use super::installation::Installation;
 use super::{fail, load, print};
-use crate::app::StartError;
+use crate::app::{SecretsError, StartError};
 use crate::cli::{Console, Exit, SecretsCommand};
 use crate::config::{Dsn, SecretsSettings, Settings, Sources};
 use credentials::{PepperNames, worst};
@@ -89,7 +90,9 @@ impl AtRest {
         let installation = Installation::open(settings, sources).await?;
         let (stores, sealer) = (&installation.stores, &installation.at_rest);
         let rng = || Arc::clone(&installation.rng);
-        let clients = SealedClientSecrets::new(stores.repositories() as _, Arc::clone(sealer), rng());
+        let hash_keys = installation.secrets.client_secrets().ok_or(SecretsError::Missing)?;
+        let clients =
+            SealedClientSecrets::new(stores.repositories() as _, Arc::clone(sealer), hash_keys, rng());
         let keys = SealedKeys::new(stores.repositories() as _, Arc::clone(sealer), rng());
         let ids = installation.credentials.peppers().ids();
         let peppers = PepperNames::new(ids, settings.secrets.pepper.len());
@@ -98,13 +101,13 @@ impl AtRest {
 
     /// How many keys, client secrets, passwords, second factors and mails each secret protects.
     async fn count(&self, console: &mut Console<'_>) -> Exit {
-        let (keys, clients) = match (self.keys.count().await, self.clients.count().await) {
+        let (keys, clients) = match (self.keys.count().await, self.clients.in_use().await) {
             (Ok(keys), Ok(clients)) => (keys, clients),
             (Err(error), _) | (_, Err(error)) => return fail(console, &error),
         };
         let secrets = &self.installation.secrets;
         let lines = rows::sealed_lines("keys at rest", &keys, secrets).into_iter();
-        for line in lines.chain(rows::sealed_lines("client secrets", &clients, secrets)) {
+        for line in lines.chain(clients::lines(&clients, secrets)) {
             if print(console, &line) == Exit::Failure {
                 return Exit::Failure;
             }

@@ -1,4 +1,5 @@
-//! The system secret is rotated: nobody is logged out, and what is at rest is sealed again before the old one goes.
+//! The system secret is rotated: nobody is logged out, what is at rest is sealed again before the old one goes, and clients go
+//! on if they were there meanwhile.
 
 use std::sync::Arc;
 
@@ -14,10 +15,14 @@ use sluice_testkit::{
 
 use crate::both_stores::on_both_stores;
 use crate::program::run;
+use crate::rfc7591::{self, ENABLED, application, registered};
 
 on_both_stores!(
     a_rotated_system_secret_logs_nobody_out,
     a_node_without_the_secret_that_sealed_its_keys_does_not_start_until_they_are_sealed_again,
+    a_client_with_a_new_secret_outlives_the_key_of_its_old_one,
+    a_client_that_authenticates_meanwhile_keeps_its_secret,
+    a_registration_access_token_that_is_used_meanwhile_goes_on,
 );
 
 const OLD: &str = "the-system-secret-of-last-year";
@@ -37,7 +42,11 @@ impl Site {
     }
 
     async fn start(&self, secrets: &str) -> TestSluice {
-        let settings = [("secrets.system", secrets)];
+        self.start_with(secrets, &[]).await
+    }
+
+    async fn start_with(&self, secrets: &str, settings: &[(&str, &str)]) -> TestSluice {
+        let settings = [&[("secrets.system", secrets)], settings].concat();
         TestSluice::on(Arc::clone(&self.database), Arc::clone(&self.clock), &settings).await
     }
 
@@ -132,5 +141,94 @@ async fn a_node_without_the_secret_that_sealed_its_keys_does_not_start_until_the
 
     let after = site.start(NEW).await;
     assert_eq!(public_keys(&after).await, published);
+    after.node.stop().await;
+}
+
+const MACHINE: &[(&str, &str)] = &[("grant_type", "client_credentials")];
+
+/// The line of `sluice secrets status` that is about these hashes; empty if there is none.
+fn line<'a>(status: &'a str, what: &str, of: &str) -> &'a str {
+    let is_it = |line: &&str| line.starts_with(what) && line.contains("hashed with") && line.contains(of);
+    status.lines().find(is_it).unwrap_or_default()
+}
+
+async fn a_client_with_a_new_secret_outlives_the_key_of_its_old_one(backend: Backend) {
+    let site = Site::fresh(backend).await;
+    let before = site.start(OLD).await;
+    let old = before.client(&json!({})).await;
+    before.node.stop().await;
+
+    let between = site.start(BOTH).await;
+    let rotate = format!("/admin/clients/{}/secrets/rotate", old.id);
+    let rotated = between.ask_json(Method::POST, &rotate, None, 200).await;
+    let new = TestClient::of(between.public.clone(), &rotated);
+    new.token(MACHINE).await.ok();
+    between.node.stop().await;
+    site.secrets("reseal", BOTH);
+    let status = site.secrets("status", BOTH);
+    let needed = line(&status, "client secrets", "secrets.system #2");
+    assert!(needed.contains(" 1 hashed with ") && needed.ends_with(&old.id), "{status}");
+    assert!(line(&status, "client secrets", "secrets.system #1").ends_with("which hashes"), "{status}");
+    let status = site.secrets("status", NEW);
+    let refused = line(&status, "client secrets", "not configured");
+    assert!(refused.contains(" 1 hashed with the key ") && refused.ends_with(&old.id), "{status}");
+
+    let after = site.start(NEW).await;
+    new.at(&after).token(MACHINE).await.ok();
+    let wrong = old.at(&after).token(MACHINE).await;
+    assert_eq!(wrong.status, 401, "{}", wrong.body);
+    wrong.refused_with("invalid_client");
+    after.ask_json(Method::DELETE, &rotate, None, 200).await;
+    new.at(&after).token(MACHINE).await.ok();
+    after.node.stop().await;
+    let status = site.secrets("status", NEW);
+    assert_eq!(line(&status, "client secrets", "not configured"), "", "{status}");
+}
+
+async fn a_client_that_authenticates_meanwhile_keeps_its_secret(backend: Backend) {
+    let site = Site::fresh(backend).await;
+    let before = site.start(OLD).await;
+    let (here, away) = (before.client(&json!({})).await, before.client(&json!({})).await);
+    before.node.stop().await;
+
+    let between = site.start(BOTH).await;
+    for _ in 0..2 {
+        here.at(&between).token(MACHINE).await.ok();
+    }
+    between.node.stop().await;
+    site.secrets("reseal", BOTH);
+    let status = site.secrets("status", BOTH);
+    let needed = line(&status, "client secrets", "secrets.system #2");
+    assert!(needed.contains(" 1 hashed with ") && needed.ends_with(&away.id), "{status}");
+
+    let after = site.start(NEW).await;
+    here.at(&after).token(MACHINE).await.ok();
+    away.at(&after).token(MACHINE).await.refused_with("invalid_client");
+    after.node.stop().await;
+}
+
+async fn a_registration_access_token_that_is_used_meanwhile_goes_on(backend: Backend) {
+    let site = Site::fresh(backend).await;
+    let before = site.start_with(OLD, &[ENABLED]).await;
+    let (here, away) = (registered(&before, &application()).await, registered(&before, &application()).await);
+    before.node.stop().await;
+
+    let read = async |sluice: &TestSluice, made: &Value| {
+        let path = format!("/oauth2/register/{}", made["client_id"].as_str().unwrap());
+        let token = made["registration_access_token"].as_str();
+        rfc7591::ask(sluice, (Method::GET, &path), token, None).await.status
+    };
+    let between = site.start_with(BOTH, &[ENABLED]).await;
+    assert_eq!(read(&between, &here).await, 200);
+    assert_eq!(read(&between, &here).await, 200);
+    between.node.stop().await;
+    site.secrets("reseal", BOTH);
+    let status = site.secrets("status", BOTH);
+    let needed = line(&status, "registration access tokens", "secrets.system #2");
+    assert!(needed.ends_with(away["client_id"].as_str().unwrap()), "{status}");
+    assert!(!needed.contains(here["client_id"].as_str().unwrap()), "{status}");
+
+    let after = site.start_with(NEW, &[ENABLED]).await;
+    assert_eq!((read(&after, &here).await, read(&after, &away).await), (200, 401));
     after.node.stop().await;
 }
