@@ -188,3 +188,20 @@ pub async fn a_mail_is_sealed_again_if_it_is_unchanged(fixture: &impl Fixture) {
     let expected = LeasedMail { id: mail.id, sealed: "new".to_owned(), attempts: 0 };
     assert_eq!(lease(&*store, 10, 10).await, [expected]);
 }
+
+/// A mail is deleted if what is sealed of it is still the same, a dead one too, and no other.
+pub async fn a_mail_is_dropped_if_it_is_unchanged(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let mails = queue(&*store, &[10, 10, 10]).await;
+    MailRepository::failed(&*store, mails[0].id, None).await.unwrap();
+    for mail in &mails[..2] {
+        other.drop_mail(mail.id, "another").await.unwrap();
+    }
+    assert_eq!(MailRepository::depth(&*store).await.unwrap(), (2, 1));
+    for mail in &mails[..2] {
+        other.drop_mail(mail.id, &mail.sealed).await.unwrap();
+        other.drop_mail(mail.id, &mail.sealed).await.unwrap();
+    }
+    assert_eq!(MailRepository::depth(&*store).await.unwrap(), (1, 0));
+    assert_eq!(lease(&*store, 10, 10).await[0].id, mails[2].id);
+}

@@ -244,6 +244,7 @@ macro_rules! store_contract {
                 dead_and_undue_mails_are_purged_in_bounded_steps,
                 sealed_mails_are_listed_by_id_in_pages,
                 a_mail_is_sealed_again_if_it_is_unchanged,
+                a_mail_is_dropped_if_it_is_unchanged,
             }
             mail_code {
                 a_code_is_right_once,

@@ -13,12 +13,12 @@ use sluice_primitives::{Clock, IdentityId, Rng, Timestamp};
 use crate::identity::{Identity, IdentityDirectory, IdentityFilter, IdentityPage};
 
 /// How many records are read at a time.
-const PAGE: u32 = 1_000;
+pub(super) const PAGE: u32 = 1_000;
 /// How many places a sample looks at, in time and again by id, and how many records at each.
 const PLACES: u8 = 32;
 const AT_EACH: u32 = 8;
-/// How many records are sealed at a time.
-const IN_FLIGHT: usize = 64;
+/// How many records are sealed, or changed, at a time.
+pub(super) const IN_FLIGHT: usize = 64;
 /// So many records that nothing opens are named.
 const NAMED: usize = 100;
 
@@ -126,7 +126,11 @@ impl StoredCredentials {
         }
     }
 
-    async fn page(&self, after: Option<IdentityId>, limit: u32) -> Result<IdentityPage, StoreError> {
+    pub(super) async fn page(
+        &self,
+        after: Option<IdentityId>,
+        limit: u32,
+    ) -> Result<IdentityPage, StoreError> {
         self.identities.list(&IdentityFilter { after, limit, ..IdentityFilter::default() }).await
     }
 

@@ -1,4 +1,5 @@
-//! Which secrets the stored factors need, and sealing them with the first one again.
+//! Which secrets the stored factors need, sealing them with the first one again, and what becomes of those that need a lost
+//! one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use uuid::Uuid;
 
 use super::model::{Factor, FactorKind};
 use super::repository::FactorRepository;
+use crate::identity::Removed;
 use crate::resealed::{self, AT_EACH, Again, PAGE, ResealedRows, SealedCounts};
 
 /// The stored factors of everybody.
@@ -78,6 +80,25 @@ impl SealedFactors {
                         done.resealed += 1;
                     }
                     Again::Sealed(_) => done.changed += 1,
+                }
+            }
+        }
+    }
+
+    /// Removes the factors that no secret opens: nobody can prove to have them any more. How many it was.
+    ///
+    /// # Errors
+    /// The store's; what was removed until then is.
+    pub async fn abandon(&self) -> Result<u64, StoreError> {
+        let (mut removed, mut after) = (0, None);
+        loop {
+            let page = self.factors.all_factors(after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(removed) };
+            after = Some((last.identity, last.id));
+            for factor in &page {
+                if self.at_rest.secret_of(purpose(factor.kind), &factor.sealed).is_err() {
+                    let done = self.factors.remove(factor.identity, factor.id, None).await?;
+                    removed += u64::from(done == Removed::Done);
                 }
             }
         }

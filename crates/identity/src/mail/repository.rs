@@ -60,6 +60,9 @@ pub trait MailRepository: Send + Sync {
 
     /// Puts something else in the place of what is sealed of a mail, if it is still what it was; whether it was.
     async fn reseal_mail(&self, id: Uuid, old: &str, new: &str) -> Result<bool, StoreError>;
+
+    /// Deletes a mail, whatever is to become of it, if what is sealed of it is still this.
+    async fn drop_mail(&self, id: Uuid, sealed: &str) -> Result<(), StoreError>;
 }
 
 /// What a code is good for. An identity has one code of each purpose at a time.

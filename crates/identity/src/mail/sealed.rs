@@ -1,4 +1,5 @@
-//! Which secrets the mails of the outbox need, and sealing them with the first one again.
+//! Which secrets the mails of the outbox need, sealing them with the first one again, and what becomes of those that need a
+//! lost one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -76,6 +77,25 @@ impl SealedMails {
                     Again::Sealed(new) => {
                         done.resealed += u64::from(self.outbox.reseal_mail(*id, sealed, &new).await?);
                     }
+                }
+            }
+        }
+    }
+
+    /// Deletes the mails that no secret opens: nobody can send them any more. How many it was.
+    ///
+    /// # Errors
+    /// The store's; what was deleted until then is.
+    pub async fn abandon(&self) -> Result<u64, StoreError> {
+        let (mut dropped, mut after) = (0, None);
+        loop {
+            let page = self.outbox.sealed_mails(after, PAGE).await?;
+            let Some((last, _)) = page.last() else { return Ok(dropped) };
+            after = Some(*last);
+            for (id, sealed) in &page {
+                if self.at_rest.secret_of(Purpose::Mail, sealed).is_err() {
+                    self.outbox.drop_mail(*id, sealed).await?;
+                    dropped += 1;
                 }
             }
         }

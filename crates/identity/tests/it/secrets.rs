@@ -128,6 +128,42 @@ async fn what_a_former_secret_sealed_is_sealed_again_and_still_waits_to_be_harde
     assert_eq!((again.resealed, again.unchanged), (0, 2));
 }
 
+#[tokio::test]
+async fn passwords_that_need_a_lost_secret_are_taken_away_and_no_others() {
+    let store = Arc::new(MemoryStore::new());
+    let (lost, new) = (keys(&["lost"], &["lost"]), keys(&["new"], &["new"]));
+    let foreign = ForeignHash::parse(VECTORS[0].2).unwrap();
+    let gone = [
+        person(&store, 9, |_| hardened(&lost)).await,
+        person(&store, 8, |id| lost.provisional(id, b"password", &OsRng)).await,
+        person(&store, 7, |id| lost.foreign(id, &foreign, &OsRng)).await,
+        // It opens, and names a pepper that is lost.
+        person(&store, 6, |id| keys(&["lost"], &["new"]).provisional(id, b"password", &OsRng)).await,
+    ];
+    let kept = [
+        person(&store, 5, |_| hardened(&new)).await,
+        person(&store, 4, |id| new.provisional(id, b"password", &OsRng)).await,
+        person(&store, 3, |_| String::new()).await,
+        person(&store, 2, |_| "nonsense".to_owned()).await,
+    ];
+    let all = everybody(&store, new);
+    assert_eq!(all.lost().await.unwrap(), 4);
+    let done = all.abandon().await.unwrap();
+    assert_eq!((done.abandoned, done.changed), (4, 0));
+    for before in gone {
+        let after = store.find(before.id).await.unwrap().unwrap();
+        assert_eq!((after.credential.as_str(), after.hardening), ("", false));
+        assert_eq!((after.username.as_str(), after.revision), ("", 2), "nobody verified the address");
+    }
+    for before in kept {
+        let after = store.find(before.id).await.unwrap().unwrap();
+        assert_eq!((after.credential, after.revision), (before.credential, 1));
+    }
+    assert_eq!(all.lost().await.unwrap(), 0);
+    assert_eq!(all.abandon().await.unwrap().abandoned, 0);
+    assert_eq!(HardeningRepository::backlog(&*store).await.unwrap().waiting, 1);
+}
+
 fn at_rest(secrets: &[&str]) -> Arc<Sealer> {
     let secrets: Vec<_> = secrets.iter().map(|text| Secret::new(text.as_bytes().to_vec())).collect();
     Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets))
@@ -212,4 +248,24 @@ async fn a_sample_finds_factors_and_mails_that_a_secret_sealed_for_a_while_years
     let nobody = Arc::new(MemoryStore::new());
     assert!(self::factors(&nobody, &["new"]).sample(NOW).await.unwrap().is_empty());
     assert!(self::mails(&nobody, &["new"]).sample(NOW).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn factors_and_mails_that_nothing_opens_are_given_up_and_no_others() {
+    let store = Arc::new(MemoryStore::new());
+    let alice = person(&store, 0, |_| String::new()).await.id;
+    for (number, secret) in [(0, "lost"), (1, "new")] {
+        let sealed = at_rest(&[secret]).seal(Purpose::TotpSecret, b"secret", &OsRng);
+        store.add(&Factor { sealed, ..factor(alice, number) }, 1, None).await.unwrap();
+        let sealed = at_rest(&[secret]).seal(Purpose::Mail, b"mail", &OsRng);
+        store.queue(&QueuedMail { sealed, ..mail(0) }).await.unwrap();
+    }
+    let (factors, mails) = (factors(&store, &["new"]), mails(&store, &["new"]));
+    for given_up in [1, 0] {
+        assert_eq!(factors.abandon().await.unwrap(), given_up);
+        assert_eq!(mails.abandon().await.unwrap(), given_up);
+    }
+    let kept = BTreeMap::from([(Some(0), 1)]);
+    assert_eq!(factors.count().await.unwrap(), kept);
+    assert_eq!(mails.count().await.unwrap(), kept);
 }

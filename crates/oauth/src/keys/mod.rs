@@ -3,8 +3,9 @@
 //! [`ring`]: the keys that this server uses, in memory; `loaded` is one reading of them, `encryption` those that are not
 //! for signatures. [`rotation`]: how signing keys come and go; `life` says by times alone where one is. [`service`]: what
 //! an administrator may do with key sets; `on_demand` rotates at his word. `at_rest`: how keys are sealed; [`reseal`]:
-//! with another secret. [`repository`]: stored keys.
+//! with another secret; `abandon`: what is done if there is none any more. [`repository`]: stored keys.
 
+mod abandon;
 mod at_rest;
 mod encryption;
 #[cfg(test)]

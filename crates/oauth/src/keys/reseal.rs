@@ -24,8 +24,8 @@ pub struct Resealed {
 
 /// The sealed keys of all sets.
 pub struct SealedKeys {
-    repo: Arc<dyn KeyRepository>,
-    sealer: KeySealer,
+    pub(super) repo: Arc<dyn KeyRepository>,
+    pub(super) sealer: KeySealer,
 }
 
 impl SealedKeys {

@@ -1,6 +1,6 @@
 //! `sluice secrets`.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use super::configuration::ConfigurationArgs;
 
@@ -12,4 +12,17 @@ pub(crate) enum SecretsCommand {
     Status(ConfigurationArgs),
     /// Seal the keys and passwords in the database with the first secret again, so that the others can be removed
     Reseal(ConfigurationArgs),
+    /// Give up what needs a secret that is lost for good: keys, passwords, second factors and mails that nothing opens.
+    /// Without --yes it only says what that is
+    Abandon(AbandonArgs),
+}
+
+/// What is given up, and whether it is.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AbandonArgs {
+    #[command(flatten)]
+    pub(crate) configuration: ConfigurationArgs,
+    /// Do it. It cannot be undone: a secret that turns up later opens nothing of it
+    #[arg(long)]
+    pub(crate) yes: bool,
 }

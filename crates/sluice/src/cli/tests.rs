@@ -82,6 +82,8 @@ fn command_lines_of_our_own_are_understood() {
         "sluice config reference",
         "sluice secrets status -c a.yml",
         "sluice secrets reseal -c a.yml",
+        "sluice secrets abandon -c a.yml",
+        "sluice secrets abandon --yes --set dsn=sqlite:a.db",
         "sluice keys list",
         "sluice keys rotate",
         "sluice keys rotate --set id-token --alg ES256 --now --revoke",

@@ -1,5 +1,6 @@
-//! `sluice secrets status|reseal`.
+//! `sluice secrets status|reseal|abandon`.
 
+mod abandon;
 mod clients;
 mod credentials;
 mod rows;
@@ -17,20 +18,32 @@ use crate::cli::{Console, Exit, SecretsCommand};
 use crate::config::{Dsn, SecretsSettings, Settings, Sources};
 use credentials::{PepperNames, worst};
 
-/// Shows or moves what secrets protect; never the secrets.
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Status,
+    Reseal,
+    /// To say what would be given up.
+    Consider,
+    Abandon,
+}
+
+/// Shows, moves or gives up what secrets protect; never shows the secrets.
 pub(crate) async fn run(
     secrets: SecretsCommand,
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Exit {
-    let (configuration, is_reseal) = match secrets {
-        SecretsCommand::Status(configuration) => (configuration, false),
-        SecretsCommand::Reseal(configuration) => (configuration, true),
+    let (configuration, action) = match secrets {
+        SecretsCommand::Status(configuration) => (configuration, Action::Status),
+        SecretsCommand::Reseal(configuration) => (configuration, Action::Reseal),
+        SecretsCommand::Abandon(abandon) if abandon.yes => (abandon.configuration, Action::Abandon),
+        SecretsCommand::Abandon(abandon) => (abandon.configuration, Action::Consider),
     };
     let sources = configuration.sources(environment);
     let Some(loaded) = load(&sources) else { return Exit::Failure };
     let settings = &loaded.settings;
-    if !is_reseal && configured(&settings.secrets, console) == Exit::Failure {
+    if action == Action::Status && configured(&settings.secrets, console) == Exit::Failure {
         return Exit::Failure;
     }
     if !has_database(settings) {
@@ -40,7 +53,12 @@ pub(crate) async fn run(
         Ok(at_rest) => at_rest,
         Err(error) => return fail(console, &error),
     };
-    let exit = if is_reseal { at_rest.reseal(console).await } else { at_rest.count(console).await };
+    let exit = match action {
+        Action::Status => at_rest.count(console).await,
+        Action::Reseal => at_rest.reseal(console).await,
+        Action::Consider => abandon::consider(&at_rest, console).await,
+        Action::Abandon => abandon::run(&at_rest, console).await,
+    };
     at_rest.installation.stores.shutdown().await;
     exit
 }

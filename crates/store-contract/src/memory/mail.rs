@@ -97,4 +97,8 @@ impl MailRepository for MemoryStore {
         })
         .await
     }
+
+    async fn drop_mail(&self, id: Uuid, sealed: &str) -> Result<(), StoreError> {
+        self.write(|data| data.mails.retain(|own, row| *own != id || row.sealed != sealed)).await
+    }
 }

@@ -20,6 +20,7 @@ const DEPTH: &str = include_str!("depth.sql");
 const PURGE: &str = include_str!("purge.sql");
 const SEALED: &str = include_str!("sealed.sql");
 const RESEAL: &str = include_str!("reseal.sql");
+const DROP: &str = include_str!("drop.sql");
 
 #[async_trait]
 impl MailRepository for PostgresStore {
@@ -68,6 +69,10 @@ impl MailRepository for PostgresStore {
     async fn reseal_mail(&self, id: Uuid, old: &str, new: &str) -> Result<bool, StoreError> {
         storable::text("a mail", new)?;
         Ok(!self.write(RESEAL, &[&id, &old, &new]).await?.is_empty())
+    }
+
+    async fn drop_mail(&self, id: Uuid, sealed: &str) -> Result<(), StoreError> {
+        self.write(DROP, &[&id, &sealed]).await.map(drop)
     }
 }
 

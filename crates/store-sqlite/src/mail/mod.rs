@@ -20,6 +20,7 @@ const DEPTH: &str = include_str!("depth.sql");
 const PURGE: &str = include_str!("purge.sql");
 const SEALED: &str = include_str!("sealed.sql");
 const RESEAL: &str = include_str!("reseal.sql");
+const DROP: &str = include_str!("drop.sql");
 
 /// Refuses a mail that cannot be stored.
 pub(crate) fn check(mail: &QueuedMail) -> Result<(), StoreError> {
@@ -84,5 +85,10 @@ impl MailRepository for SqliteStore {
         let (old, new) = (old.to_owned(), new.to_owned());
         self.write(move |write| Ok(write.update("mail", RESEAL, params![id.as_bytes(), old, new])? == 1))
             .await
+    }
+
+    async fn drop_mail(&self, id: Uuid, sealed: &str) -> Result<(), StoreError> {
+        let sealed = sealed.to_owned();
+        self.write(move |write| write.delete("mail", DROP, params![id.as_bytes(), sealed]).map(drop)).await
     }
 }

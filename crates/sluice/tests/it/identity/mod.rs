@@ -17,6 +17,7 @@ mod imported;
 mod life;
 mod limits;
 mod login;
+mod lost_secret;
 mod outbox;
 mod people;
 mod postbox;

@@ -1,0 +1,1 @@
+DELETE FROM mail WHERE id = $1 AND sealed = $2
