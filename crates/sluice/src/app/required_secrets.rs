@@ -60,7 +60,8 @@ impl RequiredSecrets<'_> {
         Ok(())
     }
 
-    /// Of mails. One that is missing keeps nobody out, and cannot be had back by waiting: the mails are lost, and it is said.
+    /// Of mails. One that is missing keeps nobody out, so it is only said. Another node may have it, or this one after its next
+    /// start: until then the mails are tried like those that a mail server does not take, for about a day.
     ///
     /// # Errors
     /// The store's.
@@ -71,7 +72,9 @@ impl RequiredSecrets<'_> {
             rng: Arc::clone(self.rng),
         };
         if mails.sample(self.clock.now()).await?.contains_key(&None) {
-            error!("mails were sealed with a secret at rest that is not configured: they cannot be sent");
+            error!(
+                "mails were sealed with a secret at rest that is not configured: this node cannot send them; tries end after about a day"
+            );
         }
         Ok(())
     }

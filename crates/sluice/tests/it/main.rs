@@ -57,6 +57,7 @@ mod oidc_prompt;
 mod oidc_registration;
 mod oidc_request;
 mod oidc_userinfo;
+mod operations;
 mod overload;
 mod process;
 mod program;
