@@ -9,7 +9,7 @@ use tracing::{error, warn};
 use super::{chain, load, say_refused};
 use crate::app::{Node, StartError, StartOptions, World, run_gateway_process};
 use crate::cli::{Exit, Listeners, ServeCommand};
-use crate::config::{self, Finding, GatewayProcessSettings, Loaded};
+use crate::config::{self, Finding, GatewayProcessSettings, Loaded, Settings};
 use crate::observability::{LogGuard, Traces, logs};
 
 /// The variable that may say in more detail what is logged, in the syntax of tracing. Empty, it says nothing.
@@ -44,6 +44,7 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
         }
     };
     tell_of(files);
+    tell_of_derived(&loaded.settings);
     let options = StartOptions {
         listeners: serve.listeners,
         tls_self_signed: serve.tls_self_signed,
@@ -81,6 +82,24 @@ fn permit_open_files() -> std::io::Result<()> {
 fn tell_of(files: std::io::Result<()>) {
     if let Err(error) = files {
         warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
+/// What hangs on `secrets.system` keeps that from being rotated, and more hangs on it with every password: so it is said at
+/// each start.
+fn tell_of_derived(settings: &Settings) {
+    if settings.mode.is_development() {
+        return;
+    }
+    let lists = [
+        ("secrets.storage", &settings.secrets.storage, "what is at rest is sealed"),
+        ("secrets.pepper", &settings.secrets.pepper, "passwords are hashed"),
+    ];
+    for (key, _, what) in lists.iter().filter(|(_, list, _)| list.is_empty()) {
+        warn!(
+            key,
+            "{key}: is not set: {what} by what follows from secrets.system, which has to stay for that"
+        );
     }
 }
 

@@ -181,6 +181,32 @@ fn without_a_good_system_secret_the_server_does_not_start() {
 }
 
 #[test]
+fn a_server_that_derives_all_from_one_secret_says_so_at_each_start() {
+    let start = |more: &[(&str, &str)]| {
+        let common = [
+            ("DSN", "memory"),
+            ("SECRETS_SYSTEM", SYSTEM_SECRET),
+            ("URLS_SELF_ISSUER", "https://id.example.com/"),
+            ("SERVE_PUBLIC_HOST", "127.0.0.1"),
+            ("SERVE_PUBLIC_PORT", "0"),
+            ("SERVE_ADMIN_PORT", "0"),
+            ("LOG_FORMAT", "json"),
+        ];
+        Server::start(&["serve", "all"], &[&common[..], more].concat()).stop().stderr
+    };
+    let said = start(&[]);
+    let own = [
+        ("SECRETS_STORAGE", "a-storage-secret-of-some-length"),
+        ("SECRETS_PEPPER", "a-pepper-of-some-length"),
+    ];
+    let silent = start(&own);
+    for key in ["secrets.storage: is not set", "secrets.pepper: is not set"] {
+        assert!(said.contains(key), "{key} in {said}");
+        assert!(!silent.contains(key), "{silent}");
+    }
+}
+
+#[test]
 fn an_unknown_key_is_warned_about_by_name_and_a_wrong_value_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("sluice.yaml");
