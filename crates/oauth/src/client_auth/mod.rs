@@ -131,7 +131,8 @@ impl ClientAuthenticator {
         now: Timestamp,
     ) -> Result<Arc<Client>, ClientAuthError> {
         if let Some(hashes) = self.secrets.verify(&client, secret, now).await? {
-            self.rekeying.keep(&client, hashes, now).await;
+            // Boxed: it is rare, and large, and would be a part of whatever asks who speaks.
+            Box::pin(self.rekeying.keep(&client, hashes, now)).await;
         }
         Ok(client)
     }
