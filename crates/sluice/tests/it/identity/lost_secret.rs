@@ -32,7 +32,7 @@ async fn refusal(database: &Database, clock: &Arc<ManualClock>) -> String {
 fn secrets(database: &Database, arguments: &[&str]) -> String {
     let (dsn, secrets) = (format!("dsn={}", database.dsn), format!("secrets.system={NEW}"));
     let all =
-        [&["secrets"], arguments, &["--dev", "--set", dsn.as_str(), "--set", secrets.as_str()]].concat();
+        [&["secrets"][..], arguments, &["--dev", "--set", dsn.as_str(), "--set", secrets.as_str()]].concat();
     let ended = run(&all, &[]);
     assert!(ended.success, "{}", ended.stderr);
     ended.stdout
