@@ -37,6 +37,13 @@ struct Answer {
     body: &'static str,
 }
 
+impl Refusal {
+    /// The status that is answered.
+    pub fn status(&self) -> StatusCode {
+        answer(self).status
+    }
+}
+
 /// The answer to a request that was refused. Of one that was not: 502.
 pub(crate) fn refuse(admitted: &Admitted) -> Response<Full<Bytes>> {
     let unavailable = Refusal::Unavailable("not_refused");

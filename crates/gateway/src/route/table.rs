@@ -135,11 +135,17 @@ impl RouteTable {
     /// # Errors
     /// [`Refusal`] before any token is read.
     pub fn route(&self, asked: &Asked<'_>) -> Result<&Arc<Route>, Refusal> {
-        self.find(asked.method, asked.host, asked.path).map_err(|unrouted| match unrouted {
+        self.find(asked.method, asked.host, asked.path)
+            .map_err(|unrouted| self.refusal(unrouted, asked.host, asked.path))
+    }
+
+    /// What is said to a request for this host and path that falls under no route.
+    pub fn refusal(&self, unrouted: Unrouted, host: &str, path: &str) -> Refusal {
+        match unrouted {
             Unrouted::AmbiguousPath => Refusal::AmbiguousPath,
             Unrouted::NoRoute => Refusal::NoRoute,
-            Unrouted::OtherMethods => self.allow(asked).map_or(Refusal::NoRoute, Refusal::OtherMethods),
-        })
+            Unrouted::OtherMethods => self.allow(host, path).map_or(Refusal::NoRoute, Refusal::OtherMethods),
+        }
     }
 
     /// The methods that routes name for this host and path: for `Allow` (RFC 9110 §15.5.6).
@@ -171,8 +177,8 @@ impl RouteTable {
         Self { generation, ..self }
     }
 
-    fn allow(&self, asked: &Asked<'_>) -> Option<HeaderValue> {
-        let methods: Vec<_> = self.methods(asked.host, asked.path).into_iter().map(Method::as_str).collect();
+    fn allow(&self, host: &str, path: &str) -> Option<HeaderValue> {
+        let methods: Vec<_> = self.methods(host, path).into_iter().map(Method::as_str).collect();
         HeaderValue::from_str(&methods.join(", ")).ok()
     }
 

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sluice_gateway::Route;
 use sluice_gateway::route::file::{self, Checked, Mistakes};
 use sluice_gateway::route::pattern::Match;
 use sluice_gateway::route::{AuthMode, RouteTable, Unrouted};
+use sluice_gateway::{Refusal, Route};
 
 use crate::cli::{Answer, CheckRoutesArgs, Console, Exit, GatewayCommand, MatchRouteArgs};
 
@@ -34,7 +34,7 @@ fn check(args: &CheckRoutesArgs, console: &mut Console<'_>) -> Exit {
     if console.printed(printed) == Exit::Success { exit } else { Exit::Failure }
 }
 
-/// Prints the route of a request; or why there is none, and fails.
+/// Prints the route of a request; or what the gateway answers where there is none, and fails.
 fn find(args: &MatchRouteArgs, console: &mut Console<'_>) -> Exit {
     let table = match read(&args.file, console) {
         None => return Exit::Failure,
@@ -52,7 +52,7 @@ fn find(args: &MatchRouteArgs, console: &mut Console<'_>) -> Exit {
             console.printed(printed)
         }
         Err(unrouted) => {
-            console.say(&why_not(unrouted, &table.methods(host, args.url.path())));
+            console.say(&why_not(unrouted, &table.refusal(unrouted, host, args.url.path())));
             Exit::Failure
         }
     }
@@ -101,13 +101,14 @@ fn found(table: &RouteTable, route: &Route, path: &str) -> Answer {
     Answer::one(FOUND, cells, json)
 }
 
-fn why_not(unrouted: Unrouted, methods: &[&http::Method]) -> String {
-    let methods = methods.iter().map(|method| method.as_str()).collect::<Vec<_>>().join(", ");
-    match unrouted {
-        Unrouted::AmbiguousPath => format!("400: {unrouted}"),
-        Unrouted::NoRoute => format!("404: {unrouted}"),
-        Unrouted::OtherMethods => format!("404: {unrouted}; there are routes for {methods}"),
+/// What the gateway answers, and why.
+fn why_not(unrouted: Unrouted, refusal: &Refusal) -> String {
+    let status = refusal.status().as_u16();
+    if let Refusal::OtherMethods(allow) = refusal {
+        let methods = allow.to_str().unwrap_or_default();
+        return format!("{status}: {unrouted}; there are routes for {methods}");
     }
+    format!("{status}: {unrouted}")
 }
 
 fn row(route: &Route, matched: &Match) -> Vec<String> {

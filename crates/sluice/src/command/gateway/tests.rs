@@ -86,16 +86,19 @@ fn a_request_is_told_its_route() {
 }
 
 #[test]
-fn a_request_without_a_route_is_told_why() {
+fn a_request_without_a_route_is_told_what_the_gateway_answers_and_why() {
     let refused = |line: &str| {
         let (out, err, exit) = ran(FILE, line);
         assert_eq!((out.as_str(), exit), ("", Exit::Failure), "{line}");
         err.lines().last().unwrap().to_owned()
     };
     let other = refused("match FILE POST https://api.example.com/orders/7");
-    assert_eq!(other, "404: no route is for this method; there are routes for GET, HEAD");
+    assert_eq!(other, "405: no route is for this method; there are routes for GET, HEAD");
     let ambiguous = refused("match FILE GET https://api.example.com/a/../orders");
     assert_eq!(ambiguous, "400: the path can be read in two ways");
+    let orders = "routes: [{name: orders, match: {prefix: /orders}, auth: none}]";
+    let (_, nowhere, _) = ran(orders, "match FILE GET https://api.example.com/elsewhere");
+    assert_eq!(nowhere, "404: no route is for this host and path\n");
 }
 
 #[test]
