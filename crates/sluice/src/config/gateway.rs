@@ -45,7 +45,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "access_log",
         Kind::Text,
-        "Where the gateway's access log goes, a JSON object a line: `stderr`, `off`, or a file that is appended to.",
+        "Where the gateway's access log goes, a JSON object a line: `stderr`, `off`, or a file that is appended to, and opened \
+         anew on `SIGHUP`.",
     )
     .with_default("stderr"),
     Key::own(

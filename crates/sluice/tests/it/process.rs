@@ -175,8 +175,13 @@ impl Process {
 
     /// Tells it to stop (SIGTERM).
     pub(crate) fn tell_to_stop(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw).expect("a process id");
-        kill_process(pid, Signal::TERM).expect("it is running");
+        kill_process(pid, signal).expect("it is running");
     }
 
     /// Waits until it has ended by itself.

@@ -40,7 +40,9 @@ use crate::config::{
     AccessLogSetting, GatewaySettings, ListenerSettings, PhantomSettings, ShownCertificates,
 };
 use crate::observability::Metrics;
-use crate::observability::gateway::{AccessLog, AccessLogGuard, AccessLogTarget, GatewayObserver};
+use crate::observability::gateway::{
+    AccessLog, AccessLogFile, AccessLogGuard, AccessLogTarget, GatewayObserver,
+};
 
 pub(crate) use own_keys::{Known, RingKeys, local_parts};
 pub(crate) use served_link::{Link, ServedKeys};
@@ -103,6 +105,11 @@ impl RunningGateway {
             country: parts.country,
         };
         follower.spawn(start.tasks, start.shutdown);
+        let told = WhenTold {
+            file: Arc::clone(&file),
+            access_log: access_log.as_ref().and_then(AccessLogGuard::file),
+        };
+        told.spawn(start.tasks, start.shutdown);
         let settings = start.settings;
         let decisions = match &settings.decisions {
             Some(listener) => {
@@ -278,7 +285,6 @@ struct Follower {
 impl Follower {
     fn spawn(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
         tasks.spawn(Arc::clone(&self.file).follow(shutdown.clone()));
-        tasks.spawn(reload_when_told(Arc::clone(&self.file), shutdown.clone()));
         let file = Arc::clone(&self.file);
         let wanted = move || file.routes().load().settings().country_database.clone();
         tasks.spawn(Arc::clone(&self.country).run(wanted, shutdown.clone()));
@@ -299,12 +305,31 @@ impl Follower {
     }
 }
 
-/// SIGHUP: the routes file is read again, whether or not it changed.
-async fn reload_when_told(file: Arc<RoutesFile>, shutdown: CancellationToken) {
-    let Ok(mut told) = signal(SignalKind::hangup()) else { return };
-    while shutdown.run_until_cancelled(told.recv()).await.flatten().is_some() {
-        let file = Arc::clone(&file);
-        // What went wrong was logged.
-        let _ = tokio::task::spawn_blocking(move || file.reload()).await;
+/// What is done on SIGHUP.
+#[derive(Clone)]
+struct WhenTold {
+    file: Arc<RoutesFile>,
+    access_log: Option<AccessLogFile>,
+}
+
+impl WhenTold {
+    /// From now on the signal does not end the process, also if the task has not begun.
+    fn spawn(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
+        let shutdown = shutdown.clone();
+        tasks.spawn(async move {
+            while shutdown.run_until_cancelled(hangups.recv()).await.flatten().is_some() {
+                let told = self.clone();
+                let _ = tokio::task::spawn_blocking(move || told.act()).await;
+            }
+        });
+    }
+
+    /// The access log is opened anew; the routes file is read again, whether or not it changed. What goes wrong is logged there.
+    fn act(&self) {
+        if let Some(access_log) = &self.access_log {
+            access_log.reopen();
+        }
+        let _ = self.file.reload();
     }
 }

@@ -1,12 +1,14 @@
-//! The access log: one JSON object a line, to standard error or a file. Lines go the way of the log (`line_writer`): a slow disk
-//! never stops a request, and what cannot be kept is dropped and counted.
+//! The access log: one JSON object a line (`line`), to standard error or a file ([`AccessLogFile`]). Lines go the way of the log
+//! (`line_writer`): a slow disk never stops a request, and what cannot be kept is dropped and counted.
 //!
 //! Neither queries nor headers are written: both carry secrets.
 
+mod file;
 mod line;
 
+pub(crate) use file::AccessLogFile;
+
 use std::cell::RefCell;
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -31,7 +33,18 @@ pub(crate) struct AccessLog {
 
 /// Keeps the access log alive. Dropping it writes what still waits.
 #[must_use = "the access log ends when this is dropped"]
-pub(crate) struct AccessLogGuard(#[expect(dead_code, reason = "held for its drop")] LineWriterGuard);
+pub(crate) struct AccessLogGuard {
+    #[expect(dead_code, reason = "held for its drop")]
+    lines: LineWriterGuard,
+    file: Option<AccessLogFile>,
+}
+
+impl AccessLogGuard {
+    /// The file that the lines go to, if they go to one.
+    pub(crate) fn file(&self) -> Option<AccessLogFile> {
+        self.file.clone()
+    }
+}
 
 thread_local! {
     static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -43,12 +56,15 @@ impl AccessLog {
     /// # Errors
     /// The operating system's, if the file cannot be opened or no thread started.
     pub(crate) fn start(target: &AccessLogTarget) -> io::Result<(Self, AccessLogGuard)> {
-        let output: Box<dyn Write + Send> = match target {
-            AccessLogTarget::StandardError => Box::new(io::stderr()),
-            AccessLogTarget::File(path) => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
+        let file = match target {
+            AccessLogTarget::StandardError => None,
+            AccessLogTarget::File(path) => Some(AccessLogFile::open(path)?),
         };
-        let (writer, guard) = line_writer::start(output)?;
-        Ok((Self { writer }, AccessLogGuard(guard)))
+        let (writer, lines) = match file.clone() {
+            None => line_writer::start(io::stderr())?,
+            Some(file) => line_writer::start(file)?,
+        };
+        Ok((Self { writer }, AccessLogGuard { lines, file }))
     }
 
     /// Writes the line of a request.

@@ -6,7 +6,7 @@
 mod access_log;
 mod metrics;
 
-pub(crate) use access_log::{AccessLog, AccessLogGuard, AccessLogTarget};
+pub(crate) use access_log::{AccessLog, AccessLogFile, AccessLogGuard, AccessLogTarget};
 pub(crate) use metrics::GatewayMetrics;
 
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! The gateway as part of the server and as a process of its own, with real upstreams and tokens of every kind.
 
+mod access_log;
 mod certificates;
 mod linked;
 mod nodes;

@@ -1,0 +1,94 @@
+//! A file that lines are appended to, opened anew when somebody has moved it away: log rotation renames it and says so.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tracing::{info, warn};
+
+/// The file of the access log. Clones share it: what one of them opens anew, all write to.
+#[derive(Debug, Clone)]
+pub(crate) struct AccessLogFile {
+    path: Arc<Path>,
+    file: Arc<Mutex<File>>,
+}
+
+impl AccessLogFile {
+    /// Opens a file to append to; it is made if it is not there.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.into(), file: Arc::new(Mutex::new(append(path)?)) })
+    }
+
+    /// Opens what is at its path now: lines go there from now on. If that cannot be opened, which is logged, they go where they went.
+    /// It blocks for as long as that takes.
+    pub(crate) fn reopen(&self) {
+        let path = self.path.display();
+        match append(&self.path) {
+            Ok(file) => {
+                *self.file.lock() = file;
+                info!(%path, "the access log was opened anew");
+            }
+            Err(error) => {
+                warn!(%path, %error, "the access log cannot be opened anew: it goes on where it was");
+            }
+        }
+    }
+}
+
+impl Write for AccessLogFile {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        self.file.lock().write(lines)
+    }
+
+    /// Whole: no line is begun in one file and ended in another.
+    fn write_all(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.file.lock().write_all(lines)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.lock().flush()
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_was_moved_away_is_written_to_until_the_file_is_opened_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, moved) = (directory.path().join("access.log"), directory.path().join("access.log.1"));
+        let mut file = AccessLogFile::open(&path).unwrap();
+        let told = file.clone();
+        file.write_all(b"one\n").unwrap();
+        fs::rename(&path, &moved).unwrap();
+        file.write_all(b"two\n").unwrap();
+        told.reopen();
+        file.write_all(b"three\n").unwrap();
+        assert_eq!(fs::read_to_string(moved).unwrap(), "one\ntwo\n");
+        assert_eq!(fs::read_to_string(path).unwrap(), "three\n");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_anew_loses_no_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let (folder, moved) = (directory.path().join("log"), directory.path().join("moved"));
+        fs::create_dir(&folder).unwrap();
+        let mut file = AccessLogFile::open(&folder.join("access.log")).unwrap();
+        fs::rename(&folder, &moved).unwrap();
+        file.reopen();
+        file.write_all(b"one\n").unwrap();
+        assert_eq!(fs::read_to_string(moved.join("access.log")).unwrap(), "one\n");
+    }
+}

@@ -1,0 +1,40 @@
+//! The access log in a file that is rotated.
+
+use std::fs;
+use std::path::Path;
+
+use reqwest::StatusCode;
+use rustix::process::Signal;
+use serde_json::Value;
+use sluice_testkit::Backend;
+
+use super::{Routes, Seen, site};
+use crate::process::until;
+
+/// The paths of the requests that a log tells of.
+fn paths(log: &Path) -> Vec<String> {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.map(|line| line["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_was_moved_away_begins_anew_on_sighup() {
+    let routes = Routes::fresh().await;
+    let mut site = site(Backend::Sqlite, &routes).await;
+    let directory = tempfile::tempdir().unwrap();
+    let (log, moved) = (directory.path().join("access.log"), directory.path().join("access.log.1"));
+    site.set(&[("gateway.access_log", log.to_str().unwrap())]);
+    let server = site.start().await;
+    let gateway = Seen::of(&server);
+    assert_eq!(gateway.status("/orders/1", "nobody").await, StatusCode::UNAUTHORIZED);
+    until("a line", async || !paths(&log).is_empty()).await;
+    fs::rename(&log, &moved).unwrap();
+    server.signal(Signal::HUP);
+    until("opened anew", async || log.exists()).await;
+    assert_eq!(gateway.status("/orders/2", "nobody").await, StatusCode::UNAUTHORIZED);
+    until("another line", async || !paths(&log).is_empty()).await;
+    assert_eq!((paths(&moved), paths(&log)), (vec!["/orders/1".to_owned()], vec!["/orders/2".to_owned()]));
+    server.tell_to_stop();
+    assert!(server.ended().await.success());
+}
