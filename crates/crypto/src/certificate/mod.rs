@@ -1,7 +1,7 @@
 //! Certificates that TLS clients present (RFC 5280, RFC 8705).
 //!
-//! [`ClientCertificate`]: what is in one. [`TrustAnchors`]: whether a configured authority vouches for one.
-//! `subject`: names of subjects, compared.
+//! [`ClientCertificate`]: what is in one. [`TrustAnchors`]: whether a configured authority vouches for one. [`Validity`]: how long any is
+//! valid. `subject`: names of subjects, compared.
 //!
 //! That the client holds the private key is the business of whoever ended the TLS connection.
 
@@ -49,6 +49,30 @@ pub enum CertificateError {
     Untrusted,
 }
 
+/// From when to when a certificate is valid, whoever shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Validity {
+    /// When it becomes valid.
+    pub not_before: Timestamp,
+    /// The last second it is valid in.
+    pub not_after: Timestamp,
+}
+
+impl Validity {
+    /// Reads it from a certificate, of which nothing else is looked at.
+    ///
+    /// # Errors
+    /// [`CertificateError::Malformed`] if it is none.
+    pub fn from_der(der: &[u8]) -> Result<Self, CertificateError> {
+        read(der).map(|certificate| Self::of(&certificate))
+    }
+
+    fn of(certificate: &Certificate) -> Self {
+        let validity = certificate.tbs_certificate().validity();
+        Self { not_before: point(validity.not_before), not_after: point(validity.not_after) }
+    }
+}
+
 /// A certificate that a client presented.
 #[derive(Clone)]
 pub struct ClientCertificate {
@@ -64,10 +88,7 @@ impl ClientCertificate {
     /// # Errors
     /// [`CertificateError::Malformed`] if it is none, or its alternative names cannot be read.
     pub fn from_der(der: &[u8]) -> Result<Self, CertificateError> {
-        if der.len() > MAX_CERTIFICATE {
-            return Err(CertificateError::Malformed);
-        }
-        let certificate = Certificate::from_der(der).map_err(|_| CertificateError::Malformed)?;
+        let certificate = read(der)?;
         let names = certificate.tbs_certificate().get_extension::<SubjectAltName>();
         let names = names.map_err(|_| CertificateError::Malformed)?;
         let names = names.map(|(_critical, SubjectAltName(names))| names).unwrap_or_default();
@@ -163,12 +184,12 @@ impl ClientCertificate {
 
     /// When it becomes valid.
     pub fn not_before(&self) -> Timestamp {
-        point(self.certificate.tbs_certificate().validity().not_before)
+        Validity::of(&self.certificate).not_before
     }
 
     /// The last second it is valid in.
     pub fn not_after(&self) -> Timestamp {
-        point(self.certificate.tbs_certificate().validity().not_after)
+        Validity::of(&self.certificate).not_after
     }
 
     fn public_key(&self) -> Result<Jwk, JwkError> {
@@ -186,6 +207,13 @@ impl fmt::Debug for ClientCertificate {
         let thumbprint = URL_SAFE_NO_PAD.encode(self.thumbprint_s256());
         f.debug_struct("ClientCertificate").field("thumbprint_s256", &thumbprint).finish_non_exhaustive()
     }
+}
+
+fn read(der: &[u8]) -> Result<Certificate, CertificateError> {
+    if der.len() > MAX_CERTIFICATE {
+        return Err(CertificateError::Malformed);
+    }
+    Certificate::from_der(der).map_err(|_| CertificateError::Malformed)
 }
 
 /// Whether two keys have the same public part, however it is written.

@@ -43,6 +43,8 @@ struct Configs {
     silent: Arc<ServerConfig>,
     /// Asks for the client's certificate.
     asking: Arc<ServerConfig>,
+    /// What is shown, leaf first.
+    chain: Arc<[Vec<u8>]>,
 }
 
 /// What looking at the files came to.
@@ -127,6 +129,11 @@ impl TlsAcceptorHandle {
         }
     }
 
+    /// The certificates in force (DER), leaf first, as they are shown to clients.
+    pub fn certificates(&self) -> Arc<[Vec<u8>]> {
+        Arc::clone(&self.shared.current.load().chain)
+    }
+
     /// The configuration in force.
     pub(crate) fn server_config(&self) -> Arc<ServerConfig> {
         let current = self.shared.current.load();
@@ -163,6 +170,7 @@ impl Pem {
         if chain.is_empty() {
             return Err(TlsError::NoCertificate);
         }
+        let shown = chain.iter().map(|certificate| certificate.to_vec()).collect();
         let private_key =
             PrivateKeyDer::from_pem_slice(self.private_key.expose()).map_err(TlsError::NotPem)?;
         let provider = Arc::new(aws_lc_rs::default_provider());
@@ -174,7 +182,7 @@ impl Pem {
         let asking = builder(&provider)?
             .with_client_cert_verifier(Arc::new(any))
             .with_cert_resolver(silent.cert_resolver.clone());
-        Ok(Configs { silent: finished(silent)?, asking: finished(asking)? })
+        Ok(Configs { silent: finished(silent)?, asking: finished(asking)?, chain: shown })
     }
 }
 

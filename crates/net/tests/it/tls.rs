@@ -48,6 +48,10 @@ pub(crate) async fn handshake(
     in_time(TlsConnector::from(Arc::new(config)).connect(name, server.connect().await)).await
 }
 
+fn der(certificate: &SelfSigned) -> Vec<u8> {
+    CertificateDer::from_pem_slice(certificate.certificate.as_bytes()).unwrap().to_vec()
+}
+
 fn write(folder: &Path, certificate: &SelfSigned) {
     fs::write(folder.join("cert.pem"), &certificate.certificate).unwrap();
     fs::write(folder.join("key.pem"), certificate.private_key.expose()).unwrap();
@@ -118,9 +122,11 @@ async fn a_changed_certificate_is_shown_to_new_connections() {
     let server = running_tls(tls.clone(), router(), Limits::default()).await;
     let mut before = handshake(&server, &old, &[]).await.unwrap();
     assert_eq!(tls.reload().unwrap(), Reload::Unchanged);
+    assert_eq!(*tls.certificates(), [der(&old)]);
 
     write(folder.path(), &new);
     assert_eq!(tls.reload().unwrap(), Reload::Replaced);
+    assert_eq!(*tls.clone().certificates(), [der(&new)]);
     assert!(handshake(&server, &new, &[]).await.is_ok());
     assert!(handshake(&server, &old, &[]).await.is_err());
     say(&mut before, GET).await;
@@ -144,6 +150,7 @@ async fn a_bad_certificate_is_reported_once_and_the_old_one_stays() {
     fs::remove_file(&file).unwrap();
     assert!(matches!(tls.reload(), Err(TlsError::Unreadable { .. })));
     assert!(handshake(&server, &old, &[]).await.is_ok());
+    assert_eq!(*tls.certificates(), [der(&old)]);
 }
 
 #[tokio::test]

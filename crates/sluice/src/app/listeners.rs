@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::HeaderName;
 use ipnet::IpNet;
@@ -12,17 +11,13 @@ use sluice_net::{
     self_signed, serve,
 };
 use sluice_primitives::{Clock, Secret};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::info;
 
+use super::certificates::Serving;
 use super::dispatch::Dispatch;
 use super::stores::StartError;
 use crate::config::{self, CertificateHeader, ListenAddress, ListenerSettings, TlsSettings};
 use crate::observability::RequestLogLayer;
-
-/// How often a certificate file is looked at.
-pub(super) const RELOAD_EVERY: Duration = Duration::from_secs(5);
 
 /// A port that is about to be served.
 pub(crate) struct Port {
@@ -61,24 +56,23 @@ impl Port {
         self.tls.is_some()
     }
 
-    /// Serves it until `shutdown`, and then what is in flight.
+    /// Serves it until the shutdown, and then what is in flight.
     pub(crate) fn serve(
         self,
         name: &'static str,
         (routes, log): (impl Into<Routes>, Option<&RequestLogLayer>),
-        tasks: &TaskTracker,
-        shutdown: &CancellationToken,
+        serving: &Serving<'_>,
     ) {
         let address = self.address();
         if let Some(tls) = &self.tls {
-            tasks.spawn(tls.clone().reload_when_changed(RELOAD_EVERY, shutdown.clone()));
+            serving.look_after(tls, name);
         }
         // Without TLS and without a list of proxies that end it, plain http is what was asked for.
         let is_strict = self.tls.is_some() || !self.terminated_at.is_empty();
         let service = Dispatch::new(routes.into(), log, is_strict.then_some(self.terminated_at));
         info!(listener = name, %address, tls = self.tls.is_some(), "listening");
-        let shutdown = shutdown.clone();
-        tasks.spawn(async move {
+        let shutdown = serving.shutdown.clone();
+        serving.tasks.spawn(async move {
             let drained = serve(self.listener, self.tls, service, shutdown, Limits::default()).await;
             info!(listener = name, cut = drained.cut, "listener closed");
         });

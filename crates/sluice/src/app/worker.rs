@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::info;
 
+use super::certificates::Serving;
 use super::identity_config;
 use super::listeners::Port;
 use super::node::{BUILD, World};
@@ -105,6 +106,8 @@ async fn serve_metrics(
     };
     let listener = ListenerSettings { address: ListenAddress::Tcp { host, port }, ..admin.clone() };
     let port = Port::bind(&listener, false, &*world.clock).await?;
-    port.serve("metrics", (metrics::own_routes(Arc::new(metrics)), None), tasks, shutdown);
+    let metrics = Arc::new(metrics);
+    let serving = Serving { metrics: &metrics, clock: &world.clock, tasks, shutdown };
+    port.serve("metrics", (metrics::own_routes(Arc::clone(&metrics)), None), &serving);
     Ok(())
 }

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use reqwest::tls::TlsInfo;
 use reqwest::{StatusCode, Version};
 use serde_json::json;
+use sluice_crypto::certificate::ClientCertificate;
 use sluice_net::{SelfSigned, self_signed};
-use sluice_primitives::{Clock, SystemClock};
+use sluice_primitives::{Clock, Lifetime, SystemClock};
 use sluice_testkit::{Authorize, Backend, TestSluice};
 use url::Url;
 
@@ -73,6 +74,41 @@ async fn a_certificate_that_changes_on_disk_is_used_for_new_connections() {
     }
     assert!(trusting(&first).get(alive).send().await.is_err(), "the old certificate is gone");
     sluice.node.stop().await;
+}
+
+/// The second in which a certificate expires.
+fn expiry(certificate: &SelfSigned) -> String {
+    ClientCertificate::from_pem(&certificate.certificate).unwrap().not_after().as_secs().to_string()
+}
+
+/// The same as the metrics tell it of the public listener.
+async fn expiry_shown(sluice: &TestSluice) -> Option<String> {
+    const NAME: &str = "sluice_tls_certificate_expiry_timestamp_seconds{listener=\"public\"} ";
+    let url = sluice.admin.join("/admin/metrics/prometheus").unwrap();
+    let metrics = http_with(|builder| builder).get(url).send().await.unwrap().text().await.unwrap();
+    let value = metrics.lines().find_map(|line| line.strip_prefix(NAME))?;
+    Some(value.trim_end_matches(".0").to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_metrics_tell_when_the_certificate_in_force_expires() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = certificate();
+    let tomorrow = SystemClock.now() + Lifetime::hours(24);
+    let second = self_signed(&["127.0.0.1".to_owned()], tomorrow).unwrap();
+    install(directory.path(), &first);
+    let (sluice, _) = over_tls(directory.path(), &[]).await;
+    assert_eq!(expiry_shown(&sluice).await, Some(expiry(&first)));
+    install(directory.path(), &second);
+    let deadline = Instant::now() + AT_MOST;
+    while expiry_shown(&sluice).await != Some(expiry(&second)) {
+        assert!(Instant::now() < deadline, "the old certificate is shown");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    sluice.node.stop().await;
+    let plain = TestSluice::start(Backend::Sqlite).await;
+    assert_eq!(expiry_shown(&plain).await, None, "a listener without TLS has none");
+    plain.node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

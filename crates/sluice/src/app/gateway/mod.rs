@@ -33,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::info;
 
+use super::certificates::Serving;
 use super::listeners::{acceptor, bind_address, certificate_policy};
 use super::node::World;
 use super::stores::StartError;
@@ -114,7 +115,8 @@ impl RunningGateway {
         let decisions = match &settings.decisions {
             Some(listener) => {
                 let limits = Limits { max_connections: settings.max_connections, ..Limits::default() };
-                let config = start.proxy_config(listener, &settings.decision_certificates, limits)?;
+                let config =
+                    start.proxy_config("decisions", listener, &settings.decision_certificates, limits)?;
                 let served = DecisionConfig::default();
                 Some(
                     RunningDecisions::start(config, served, Arc::clone(&gateway), start.shutdown.clone())
@@ -124,7 +126,7 @@ impl RunningGateway {
             None => None,
         };
         let limits = client_limits(settings);
-        let config = start.proxy_config(&settings.listener, &settings.certificates, limits)?;
+        let config = start.proxy_config("gateway", &settings.listener, &settings.certificates, limits)?;
         let proxy = RunningProxy::start(config, gateway, start.shutdown.clone()).await?;
         let address = text(proxy.local_address());
         let decided_at = decisions.as_ref().map(|decisions| text(decisions.local_address()));
@@ -205,6 +207,7 @@ impl GatewayStart<'_> {
 
     fn proxy_config(
         &self,
+        name: &'static str,
         listener: &ListenerSettings,
         certificates: &ShownCertificates,
         limits: Limits,
@@ -216,9 +219,9 @@ impl GatewayStart<'_> {
             tls = tls.map(TlsAcceptorHandle::requesting_client_certificates);
         }
         if let Some(tls) = &tls {
-            let reloading =
-                tls.clone().reload_when_changed(super::listeners::RELOAD_EVERY, self.shutdown.clone());
-            self.tasks.spawn(reloading);
+            let (metrics, clock) = (self.metrics, &self.world.clock);
+            let serving = Serving { metrics, clock, tasks: self.tasks, shutdown: self.shutdown };
+            serving.look_after(tls, name);
         }
         // Without TLS and without a list of proxies that end it, plain http is what was asked for.
         let terminated_at = &listener.tls.allow_termination_from;

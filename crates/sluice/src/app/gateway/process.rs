@@ -20,6 +20,7 @@ use tracing::{info, warn};
 
 use super::link::{self, LinkAuthority, LinkedKeys};
 use super::{GatewayStart, RunningGateway, numbers};
+use crate::app::certificates::Serving;
 use crate::app::listeners::Port;
 use crate::app::node::{BUILD, DRAIN, World};
 use crate::app::stores::StartError;
@@ -105,7 +106,8 @@ impl<'a> Process<'a> {
         let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
         let port = Port::bind(&settings.admin, false, &*world.clock).await?;
         let router = observe(Arc::clone(&metrics), Arc::clone(&health) as _);
-        port.serve("health", (router, None), &tasks, &shutdown);
+        let serving = Serving { metrics: &metrics, clock: &world.clock, tasks: &tasks, shutdown: &shutdown };
+        port.serve("health", (router, None), &serving);
         Ok(Self {
             settings,
             routes,

@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use super::background::Background;
+use super::certificates::Serving;
 use super::gateway::{self, RunningGateway};
 use super::janitor::Janitor;
 use super::opening::{key_material, open};
@@ -184,22 +185,24 @@ impl Node {
         self.gateway = self.start_gateway(settings, options, (&metrics, rng)).await?;
         self.started.gateway = self.gateway.as_ref().map(|gateway| gateway.address.clone());
         self.started.decisions = self.gateway.as_ref().and_then(|gateway| gateway.decisions.clone());
+        let (tasks, shutdown) = (&self.tasks, &self.shutdown);
+        let serving = Serving { metrics: &metrics, clock: &self.clock, tasks, shutdown };
         if let Some(port) = ports.link {
             self.started.link = Some(port.address());
             let router = sluice_http::link(self.link_state(settings));
             let log = log("link", settings.link.listener.request_log_skips_health);
-            port.serve("link", (router, Some(&log)), &self.tasks, &self.shutdown);
+            port.serve("link", (router, Some(&log)), &serving);
         }
         if let Some(port) = ports.health {
             self.started.admin = Some(port.address());
             let router = gateway::process::observe(Arc::clone(&metrics), self.gateway_health());
-            port.serve("health", (router, None), &self.tasks, &self.shutdown);
+            port.serve("health", (router, None), &serving);
         }
         if let Some(port) = ports.public {
             let routes = sluice_http::public(self.public_state(settings, port.has_tls()));
             self.started.public = Some(port.address());
             let log = log("public", settings.serve.public.request_log_skips_health);
-            port.serve("public", (routes, Some(&log)), &self.tasks, &self.shutdown);
+            port.serve("public", (routes, Some(&log)), &serving);
         }
         if let Some(port) = ports.admin {
             let mut own = exposition::routes(Arc::clone(&metrics));
@@ -209,7 +212,7 @@ impl Node {
             let routes = sluice_http::admin(self.admin_state(settings), own);
             self.started.admin = Some(port.address());
             let log = log("admin", settings.serve.admin.listener.request_log_skips_health);
-            port.serve("admin", (routes, Some(&log)), &self.tasks, &self.shutdown);
+            port.serve("admin", (routes, Some(&log)), &serving);
         }
         Ok(())
     }
