@@ -6,6 +6,8 @@
 
 mod admin;
 mod busy;
+#[cfg(test)]
+mod captured;
 mod cookies;
 mod cors;
 mod extract;

@@ -83,3 +83,63 @@ fn links(asked: &ListTrusted, page: &TrustPage) -> HeaderMap {
     let all = [Some(link("first", None)), next].into_iter().flatten().collect::<Vec<_>>().join(",");
     HeaderValue::from_str(&all).map(|value| HeaderMap::from_iter([(LINK, value)])).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use http::{Request, Response};
+    use serde_json::json;
+    use sluice_crypto::Sealer;
+    use sluice_crypto::jwk::{Jwk, RsaSize, SigningAlgorithm};
+    use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
+    use sluice_store_contract::MemoryStore;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::captured::Captured;
+
+    fn admin() -> Router {
+        let sealer = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]);
+        routes(Arc::new(TrustService {
+            issuers: Arc::new(MemoryStore::default()),
+            sealer: Arc::new(sealer),
+            clock: Arc::new(ManualClock::at(Timestamp::from_secs(1_763_720_125))),
+            rng: Arc::new(OsRng),
+        }))
+    }
+
+    async fn ask(admin: &Router, method: &str, path: &str, body: String) -> Response<Body> {
+        let request = Request::builder().method(method).uri(path).body(Body::from(body)).unwrap();
+        admin.clone().oneshot(request).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn whom_an_administrator_trusts_is_in_the_audit_trail() {
+        let (log, _guard) = Captured::begin();
+        let admin = admin();
+        let jwk = Jwk::generate(SigningAlgorithm::ES256, "key-1".to_owned(), RsaSize::Bits2048).unwrap();
+        let asked = json!({
+            "issuer": "https://partner.example",
+            "subject": "alice@partner.example",
+            "scope": ["read"],
+            "jwk": jwk,
+            "expires_at": "2030-01-01T00:00:00Z",
+        });
+        let made = ask(&admin, "POST", PATH, asked.to_string()).await;
+        assert_eq!(made.status(), StatusCode::CREATED);
+        assert_eq!(ask(&admin, "POST", PATH, asked.to_string()).await.status(), StatusCode::CONFLICT);
+        let path = made.headers()[LOCATION].to_str().unwrap();
+        for status in [StatusCode::NO_CONTENT, StatusCode::NOT_FOUND] {
+            assert_eq!(ask(&admin, "DELETE", path, String::new()).await.status(), status);
+        }
+        let (said, id) = (log.text(), path.rsplit('/').next().unwrap());
+        let told: Vec<_> = said.lines().filter_map(|line| line.split_once(" sluice_audit: ")).collect();
+        let told: Vec<_> = told.iter().map(|(_, told)| *told).collect();
+        let trusted = format!(
+            "issuer trusted by an administrator trust.id={id} trust.issuer=\"https://partner.example\" key.kid=\"key-1\""
+        );
+        let ended = format!("trust in an issuer ended by an administrator trust.id={id}");
+        assert_eq!(told, [trusted, ended]);
+        assert!(!said.contains("alice"), "{said}");
+    }
+}

@@ -9,6 +9,7 @@ use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Clock, Rng, Timestamp, TrustId};
 use sluice_protocol::{Scope, Subject};
 use thiserror::Error;
+use tracing::info;
 
 use super::{TrustedIssuer, TrustedIssuerRepository};
 
@@ -100,7 +101,12 @@ impl TrustService {
     pub async fn create(&self, asked: NewTrust) -> Result<TrustedIssuer, TrustError> {
         let now = self.clock.now();
         let trusted = self.checked(asked, now)?;
-        if self.issuers.insert(&trusted).await? { Ok(trusted) } else { Err(TrustError::Taken) }
+        if !self.issuers.insert(&trusted).await? {
+            return Err(TrustError::Taken);
+        }
+        let (issuer, kid) = (trusted.issuer.as_str(), trusted.key_id.as_str());
+        info!(target: "sluice_audit", { trust.id = %trusted.id, trust.issuer = issuer, key.kid = kid }, "issuer trusted by an administrator");
+        Ok(trusted)
     }
 
     /// The trust with this id, expired or not.
@@ -132,7 +138,11 @@ impl TrustService {
     /// # Errors
     /// [`TrustError::NotFound`] if there is none with this id.
     pub async fn delete(&self, id: TrustId) -> Result<(), TrustError> {
-        if self.issuers.delete(id).await? { Ok(()) } else { Err(TrustError::NotFound) }
+        if !self.issuers.delete(id).await? {
+            return Err(TrustError::NotFound);
+        }
+        info!(target: "sluice_audit", { trust.id = %id }, "trust in an issuer ended by an administrator");
+        Ok(())
     }
 
     fn checked(&self, asked: NewTrust, now: Timestamp) -> Result<TrustedIssuer, TrustError> {

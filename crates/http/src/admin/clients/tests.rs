@@ -1,3 +1,4 @@
+mod audit;
 mod listings;
 
 use super::*;
@@ -50,6 +51,16 @@ fn admin() -> Router {
 
 /// Of these clients, and the directory that hears of their changes.
 fn admin_on(repo: Arc<dyn ClientRepository>) -> (Router, Arc<ClientDirectory>) {
+    let (service, directory) = service_on(repo);
+    (admin_of(service), directory)
+}
+
+fn admin_of(service: Arc<ClientService>) -> Router {
+    let clients = ClientsState { service, texts: Arc::default(), listings: ClientListings::default() };
+    routes(Arc::new(clients))
+}
+
+fn service_on(repo: Arc<dyn ClientRepository>) -> (Arc<ClientService>, Arc<ClientDirectory>) {
     let sealer = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]);
     let sealer = Arc::new(sealer);
     let directory = Arc::new(ClientDirectory::new(Arc::clone(&repo), 100));
@@ -70,8 +81,7 @@ fn admin_on(repo: Arc<dyn ClientRepository>) -> (Router, Arc<ClientDirectory>) {
         rules: RegistrationRules::default(),
         marker_lifetime: Lifetime::hours(1),
     }));
-    let clients = ClientsState { service, texts: Arc::default(), listings: ClientListings::default() };
-    (routes(Arc::new(clients)), directory)
+    (service, directory)
 }
 
 async fn ask(admin: &Router, method: &str, path: &str, body: &str) -> Answer {

@@ -1,46 +1,14 @@
 //! What the log says of it all: no password, no token, no code, no address.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
 use serde_json::{Value, json};
-use tracing::subscriber::NoSubscriber;
-use tracing::{Dispatch, Level};
-use tracing_subscriber::fmt::MakeWriter;
 
 use super::world::{ALICE, PASSWORD, World, code, token};
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Log {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
+use crate::captured::Captured;
 
 #[tokio::test]
 async fn the_log_of_a_whole_life_tells_no_secret_and_no_address() {
     // Given
-    let log = Log::default();
-    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_max_level(Level::TRACE);
-    let subscriber = subscriber.with_ansi(false).finish();
-    // With one dispatcher in the process, `tracing` asks the thread that comes first to a place whether anybody listens there:
-    // another test, where nobody does.
-    let _second = Dispatch::new(NoSubscriber::default());
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let (log, _guard) = Captured::begin();
     let world = World::new().await;
     let mut secrets =
         vec![PASSWORD.to_owned(), ALICE.to_owned(), "alice@".to_owned(), "mistyped horse".to_owned()];
@@ -67,7 +35,7 @@ async fn the_log_of_a_whole_life_tells_no_secret_and_no_address() {
     world.ask("DELETE", "/auth/me", &stronger.access, json!({"password": PASSWORD})).await;
     world.ask("GET", "/auth/me", &tokens.access, Value::Null).await;
     // Then
-    let said = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let said = log.text();
     for sentence in ["person registered", "login refused", "signed in", "factor enrolled", "account deleted"]
     {
         assert!(said.contains(sentence), "{sentence}: {said}");

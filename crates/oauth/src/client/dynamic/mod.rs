@@ -104,7 +104,7 @@ impl DynamicRegistration {
         let metadata = self.bounds(trust, None).restrict(metadata)?;
         // RFC 7591 §3.2.1: the id is this server's to make.
         let metadata = ClientMetadata { client_id: String::new(), ..metadata };
-        let registered = self.parts.clients.create(metadata).await?;
+        let registered = self.parts.clients.create_by_itself(metadata).await?;
         Ok(SelfRegistered { registered, software_statement })
     }
 
@@ -161,7 +161,7 @@ impl DynamicRegistration {
     /// [`DynamicRegistrationError`] says why not.
     pub async fn delete(&self, id: &str, bearer: Option<&str>) -> Result<(), DynamicRegistrationError> {
         let client = self.managed(id, bearer).await?;
-        Ok(self.parts.clients.delete(&client.id).await?)
+        Ok(self.parts.clients.delete_by_itself(&client.id).await?)
     }
 
     /// How long who registered too many clients waits.

@@ -2,6 +2,7 @@
 
 use sluice_primitives::Secret;
 use sluice_protocol::ClientId;
+use tracing::info;
 
 use super::{ClientService, ClientServiceError, Registered};
 use crate::client::model::Client;
@@ -25,6 +26,16 @@ impl ClientService {
         self.stored(id).await
     }
 
+    /// As [`Self::create`], by the client itself.
+    ///
+    /// # Errors
+    /// Those of [`Self::create`].
+    pub async fn create_by_itself(&self, metadata: ClientMetadata) -> Result<Registered, ClientServiceError> {
+        let made = self.register(metadata).await?;
+        info!(target: "sluice_audit", { client.id = %made.client.id }, "client registered itself");
+        Ok(made)
+    }
+
     /// As [`Self::patch`], by the client itself: it is given a new registration access token.
     ///
     /// # Errors
@@ -34,7 +45,20 @@ impl ClientService {
         id: &ClientId,
         edit: impl Fn(&Client) -> Result<ClientMetadata, ClientServiceError> + Send,
     ) -> Result<Registered, ClientServiceError> {
-        self.change(id, edit, true).await
+        let changed = self.change(id, edit, true).await?;
+        let new_secret = changed.secret.is_some();
+        info!(target: "sluice_audit", { client.id = %id, new_secret }, "client changed itself");
+        Ok(changed)
+    }
+
+    /// As [`Self::delete`], by the client itself.
+    ///
+    /// # Errors
+    /// Those of [`Self::delete`].
+    pub async fn delete_by_itself(&self, id: &ClientId) -> Result<(), ClientServiceError> {
+        self.remove(id).await?;
+        info!(target: "sluice_audit", { client.id = %id }, "client deleted itself");
+        Ok(())
     }
 
     /// Whether the client has this secret. One that somebody chose is hashed slowly to tell.

@@ -19,6 +19,7 @@ use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Secret, Timestamp};
 use sluice_protocol::ClientId;
 use sluice_token::{Marker, RevocationSet, Target};
+use tracing::info;
 
 pub use error::{ClientServiceError, RefusedPatch};
 pub(crate) use formats::make_keys;
@@ -86,6 +87,12 @@ impl ClientService {
     /// # Errors
     /// [`ClientServiceError::Invalid`] for refused metadata, [`ClientServiceError::Taken`] if its id is in use.
     pub async fn create(&self, metadata: ClientMetadata) -> Result<Registered, ClientServiceError> {
+        let made = self.register(metadata).await?;
+        info!(target: "sluice_audit", { client.id = %made.client.id }, "client registered by an administrator");
+        Ok(made)
+    }
+
+    async fn register(&self, metadata: ClientMetadata) -> Result<Registered, ClientServiceError> {
         let id = self.new_id(&metadata.client_id)?;
         let chosen = metadata.client_secret.clone();
         let mut client = registration::register(id, metadata, &self.0.rules, self.now())?;
@@ -132,7 +139,10 @@ impl ClientService {
         id: &ClientId,
         edit: impl Fn(&Client) -> Result<ClientMetadata, RefusedPatch> + Send,
     ) -> Result<Registered, ClientServiceError> {
-        self.change(id, move |client| Ok(edit(client)?), false).await
+        let changed = self.change(id, move |client| Ok(edit(client)?), false).await?;
+        let new_secret = changed.secret.is_some();
+        info!(target: "sluice_audit", { client.id = %id, new_secret }, "client changed by an administrator");
+        Ok(changed)
     }
 
     /// As [`Self::patch`]; with a new registration access token where the client changes itself.
@@ -176,7 +186,10 @@ impl ClientService {
             client.lifespans = lifespans;
             Ok(())
         });
-        edited.await
+        let client = edited.await?;
+        let new_secret = false;
+        info!(target: "sluice_audit", { client.id = %id, new_secret }, "client changed by an administrator");
+        Ok(client)
     }
 
     /// Gives a client a new secret. The old one is accepted as well until [`Self::forget_rotated_secrets`].
@@ -187,6 +200,7 @@ impl ClientService {
         let (secret, hash) = self.0.secrets.generate();
         let rotated = |client: &mut Client| secrets::rotate(&self.0, client, (&secret, &hash));
         let client = self.edit(id, rotated).await?;
+        info!(target: "sluice_audit", { client.id = %id }, "secret of a client rotated by an administrator");
         Ok(Registered { client, secret: Some(secret), management: None })
     }
 
@@ -199,7 +213,9 @@ impl ClientService {
             client.secret_hashes.truncate(1);
             Ok(())
         });
-        edited.await
+        let client = edited.await?;
+        info!(target: "sluice_audit", { client.id = %id }, "rotated secrets of a client taken away by an administrator");
+        Ok(client)
     }
 
     /// Deletes a client and revokes all it was granted.
@@ -207,6 +223,12 @@ impl ClientService {
     /// # Errors
     /// [`ClientServiceError::NotFound`].
     pub async fn delete(&self, id: &ClientId) -> Result<(), ClientServiceError> {
+        self.remove(id).await?;
+        info!(target: "sluice_audit", { client.id = %id }, "client deleted by an administrator");
+        Ok(())
+    }
+
+    async fn remove(&self, id: &ClientId) -> Result<(), ClientServiceError> {
         let stored = self.stored(id).await?;
         let at = self.now();
         let longest = stored.lifespans.longest_access_token().unwrap_or_default().max(self.0.marker_lifetime);

@@ -2,6 +2,7 @@
 
 use sluice_protocol::ClientId;
 use sluice_token::{Marker, Target};
+use tracing::info;
 
 use super::{ClientService, ClientServiceError};
 
@@ -21,6 +22,7 @@ impl ClientService {
         let expires_at = at + longest.max(self.0.marker_lifetime);
         self.0.repo.revoke_grants(id, at, expires_at).await?;
         self.0.revocations.apply(&Marker { target: Target::Client(id.clone()), at, expires_at });
+        info!(target: "sluice_audit", { client.id = %id }, "tokens of a client revoked by an administrator");
         Ok(())
     }
 }
