@@ -132,3 +132,35 @@ async fn a_misspelt_key_of_a_gateway_with_a_link_is_in_its_log() {
     process.kill().await;
     server.kill().await;
 }
+
+async fn a_gateway_that_its_server_does_not_know_waits_unbound_and_says_so() {
+    let routes = Routes::fresh().await;
+    let site = site(Backend::Sqlite, &routes).await;
+    let server = site.start().await;
+    let stranger = [("gateway.link.token", "the token of another link, which is long")];
+    let child = command_of(&server, &routes, &stranger).spawn().unwrap();
+    let process = Process::listening_as(child, ["health", "health"]).await;
+    let ready = http_client().get(process.admin.join("/health/ready").unwrap()).send().await.unwrap();
+    assert_eq!(ready.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let ready: Value = ready.json().await.unwrap();
+    assert_eq!(ready["errors"]["routes"], "no routes are served yet");
+    assert_eq!(ready["errors"]["feed"], "revocations were not heard yet");
+    assert!(!process.listeners.contains_key("gateway"), "{:?}", process.listeners);
+    process.tell_to_stop();
+    assert!(process.ended().await.success());
+    server.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_link_is_served_beside_the_admin_endpoints_only() {
+    let routes = Routes::fresh().await;
+    let site = site(Backend::Sqlite, &routes).await;
+    // Of the link it is told before it is of the others.
+    for (listener, has_link) in [("admin", true), ("public", false)] {
+        let process =
+            Process::listening_as(site.spawn_with(&["serve", listener, "--auto-migrate"]), [listener; 2])
+                .await;
+        assert_eq!(process.listeners.contains_key("link"), has_link, "{listener}: {:?}", process.listeners);
+        process.kill().await;
+    }
+}
