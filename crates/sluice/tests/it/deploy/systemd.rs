@@ -1,0 +1,148 @@
+//! The units and what they read.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::Command;
+
+use super::{
+    DRAIN, Environment, assert_known, assert_understood, folder, read, texts, with_configuration_in,
+};
+use crate::answer::{Answer, http};
+use crate::program::{Server, run};
+
+/// Where the units expect the program.
+const PROGRAM: &str = "/usr/local/bin/sluice";
+
+/// A unit that starts the program.
+struct Unit {
+    name: String,
+    text: String,
+}
+
+impl Unit {
+    fn named(name: &str) -> Self {
+        let name = name.to_owned();
+        Self { text: read(&folder("systemd").join(&name)), name }
+    }
+
+    fn all() -> Vec<Self> {
+        let files = fs::read_dir(folder("systemd")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let units: Vec<_> =
+            names.filter(|name| name.ends_with(".service")).map(|name| Self::named(&name)).collect();
+        assert!(units.len() > 3, "the units of server, worker, gateway and migrations");
+        units
+    }
+
+    /// The value of a setting that is there once.
+    fn value(&self, setting: &str) -> Option<&str> {
+        self.text.lines().find_map(|line| line.strip_prefix(setting)?.strip_prefix('='))
+    }
+
+    /// What the program is started with.
+    fn arguments(&self) -> Vec<&str> {
+        let (program, arguments) = self.value("ExecStart").unwrap().split_once(' ').unwrap();
+        assert_eq!(program, PROGRAM, "{}", self.name);
+        arguments.split(' ').collect()
+    }
+
+    /// The same with the configuration that is beside the unit.
+    fn arguments_here(&self) -> Vec<String> {
+        with_configuration_in(&folder("systemd"), &self.arguments())
+    }
+
+    /// The variables that its file leaves empty, filled in.
+    fn environment(&self, directory: &Path) -> Environment {
+        let file = self.value("EnvironmentFile").unwrap();
+        let text = read(Path::new(&with_configuration_in(&folder("systemd"), &[file]).concat()));
+        let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        let empty = lines.map(|line| line.strip_suffix('=').expect("nothing that anybody knows"));
+        Environment::of(empty, directory)
+    }
+}
+
+#[test]
+fn units_name_arguments_that_the_program_has_and_files_that_are_there() {
+    for unit in Unit::all() {
+        assert_known(&unit.arguments());
+        let here = unit.arguments_here();
+        let (_, file) = here.iter().zip(&here[1..]).find(|(flag, _)| *flag == "--config").unwrap();
+        assert!(Path::new(file).exists(), "{}: {file}", unit.name);
+    }
+}
+
+#[test]
+fn units_wait_longer_for_their_end_than_what_is_in_flight_may_take() {
+    for unit in Unit::all().iter().filter(|unit| unit.value("Type") == Some("exec")) {
+        let wait: u64 = unit.value("TimeoutStopSec").unwrap().parse().unwrap();
+        assert!(wait > DRAIN, "{}: {wait}", unit.name);
+    }
+}
+
+#[test]
+fn configurations_and_variables_of_units_are_understood() {
+    let directory = tempfile::tempdir().unwrap();
+    let beside = |name: &str| folder("systemd").join(name);
+    let server = Unit::named("sluice.service").environment(directory.path());
+    assert_understood(&beside("sluice.yaml"), &server, &[]);
+    let gateway = Unit::named("sluice-gateway.service").environment(directory.path());
+    // What only a server must have.
+    let more = [
+        ("DSN", "memory"),
+        ("SECRETS_SYSTEM", "a-secret-that-is-long-enough"),
+        ("URLS_SELF_ISSUER", "https://id.example.com/"),
+    ];
+    assert_understood(&beside("gateway.yaml"), &gateway, &more);
+    let routes = run(&["gateway", "check", beside("routes.yaml").to_str().unwrap()], &[]);
+    assert!(routes.success && routes.stderr.is_empty(), "{}{}", routes.stdout, routes.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_starts_as_its_units_say() {
+    let directory = tempfile::tempdir().unwrap();
+    let (migrations, server) = (Unit::named("sluice-migrate.service"), Unit::named("sluice.service"));
+    let environment = server.environment(directory.path());
+    let before = run(&texts(&server.arguments_here()), &environment.pairs());
+    assert!(!before.success && before.stderr.contains("lacks migrations"), "{}", before.stderr);
+    let migrated = run(&texts(&migrations.arguments_here()), &environment.pairs());
+    assert!(migrated.success, "{}", migrated.stderr);
+    let mut arguments = server.arguments_here();
+    let free = ["serve.public.port=0", "serve.admin.port=0"];
+    arguments.extend(free.iter().flat_map(|port| ["--set".to_owned(), (*port).to_owned()]));
+    let server = Server::start(&texts(&arguments), &environment.pairs());
+    let discovery = server.public.join("/.well-known/openid-configuration").unwrap();
+    let through_the_proxy = http().get(discovery.clone()).header("x-forwarded-proto", "https");
+    assert_eq!(Answer::to(through_the_proxy).await.ok()["issuer"], "https://id.example.com/");
+    assert_eq!(Answer::to(http().get(discovery)).await.status, 502, "not over TLS");
+    let ended = server.stop();
+    assert!(ended.success, "{}", ended.stderr);
+}
+
+/// What `systemd-analyze verify` says of a unit that starts the program that is tested; `None`: there is no systemd here.
+fn complaints(unit: &Unit, directory: &Path) -> Option<Vec<String>> {
+    let path = directory.join(&unit.name);
+    fs::write(&path, unit.text.replace(PROGRAM, env!("CARGO_BIN_EXE_sluice"))).unwrap();
+    let mut command = Command::new("systemd-analyze");
+    match command.args(["verify", "--man=no", "--recursive-errors=no"]).arg(path).output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        verified => {
+            let said = String::from_utf8(verified.unwrap().stderr).unwrap();
+            Some(said.lines().filter(|line| line.contains(&unit.name)).map(str::to_owned).collect())
+        }
+    }
+}
+
+#[test]
+fn systemd_understands_the_units() {
+    let directory = tempfile::tempdir().unwrap();
+    for unit in Unit::all() {
+        let Some(complaints) = complaints(&unit, directory.path()) else { return };
+        assert_eq!(complaints, Vec::<String>::new());
+    }
+    let typo = Unit {
+        text: Unit::named("sluice.service").text.replace("LimitNOFILE", "LimitNOFILES"),
+        name: "typo.service".to_owned(),
+    };
+    assert_eq!(complaints(&typo, directory.path()).unwrap().len(), 1, "what is wrong is told");
+}
