@@ -11,7 +11,8 @@ WITH made AS (
     FROM (SELECT count(*) AS total FROM made) AS made
     WHERE made.total > 0
     ON CONFLICT (node_id) DO UPDATE
-    SET change_counter = n.change_counter + (SELECT count(*) FROM made), appended_at = GREATEST(n.appended_at, $10)
+    SET change_counter = GREATEST(n.change_counter, $10) + (SELECT count(*) FROM made),
+        appended_at = GREATEST(n.appended_at, $10)
     RETURNING node_id, change_counter
 ), told AS (
     INSERT INTO change (origin, counter, at, kind, key)

@@ -2,4 +2,4 @@
 INSERT INTO node AS n (node_id, revocation_counter, change_counter, appended_at)
 VALUES ($1, GREATEST($3::bigint, 0), GREATEST($3::bigint, 0) + $2, $3)
 ON CONFLICT (node_id) DO UPDATE
-SET change_counter = n.change_counter + $2, appended_at = GREATEST(n.appended_at, $3)
+SET change_counter = GREATEST(n.change_counter, $3) + $2, appended_at = GREATEST(n.appended_at, $3)

@@ -4,7 +4,8 @@ WITH counted AS (
     INSERT INTO node AS n (node_id, revocation_counter, change_counter, appended_at)
     VALUES ($4, GREATEST($5::bigint, 0) + cardinality($1::uuid[]), GREATEST($5::bigint, 0), $5)
     ON CONFLICT (node_id) DO UPDATE
-    SET revocation_counter = n.revocation_counter + cardinality($1::uuid[]), appended_at = GREATEST(n.appended_at, $5)
+    SET revocation_counter = GREATEST(n.revocation_counter, $5) + cardinality($1::uuid[]),
+        appended_at = GREATEST(n.appended_at, $5)
     RETURNING node_id, revocation_counter
 ), asked AS (
     SELECT r.grant_id, r.at, r.expires_at, r.place

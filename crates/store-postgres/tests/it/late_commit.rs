@@ -1,12 +1,16 @@
-//! Transactions that commit late, seen by a reader of the feed, and by a registration that is sent again.
+//! Transactions that commit late, or are lost after they were answered, seen by a reader of the feed, and by a registration that is
+//! sent again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_commit::StoreError;
 use sluice_identity::identity::{Identity, IdentityRepository, Registration};
+use sluice_oauth::client::ClientRepository;
+use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::GrantRepository;
-use sluice_primitives::{GrantId, NodeId, OsRng, Timestamp};
+use sluice_oauth::keys::KeyRepository;
+use sluice_primitives::{GrantId, Lifetime, ManualClock, NodeId, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
 use sluice_token::{Feed, FeedPosition, Target};
@@ -69,6 +73,57 @@ async fn the_counters_of_one_origin_are_given_in_the_order_of_commits() {
     transaction.batch_execute("COMMIT").await.unwrap();
     waiting.await.unwrap();
     assert_eq!(read_on(&store, &mut position).await, [Target::Grant(first), Target::Grant(second)]);
+}
+
+/// What appends to the feed, each with a statement of its own.
+#[derive(Debug, Clone, Copy)]
+enum Append {
+    Grant,
+    Consents,
+    Client,
+    Keys,
+}
+
+async fn append(store: &PostgresStore, what: Append) {
+    match what {
+        Append::Grant => revoke(store, given::grant_id()).await,
+        Append::Consents => {
+            let (subject, now, marker_expires_at) = (given::subject("alice"), given::at(20), given::at(9000));
+            store.forget(Forget { subject, client: None, now, marker_expires_at }).await.unwrap();
+        }
+        Append::Client => {
+            let client = given::client(&given::grant_id().to_string(), "ops");
+            ClientRepository::insert(store, &client).await.unwrap();
+        }
+        Append::Keys => store.replace_set("a set", Vec::new()).await.unwrap(),
+    }
+}
+
+/// Another server has taken over, which the last appends never reached: who has heard of them hears of what follows, too.
+#[tokio::test]
+async fn what_follows_a_tail_that_was_lost_is_not_skipped() {
+    let fixture = PostgresFixture::start().await;
+    let clock = Arc::new(ManualClock::at(given::at(0)));
+    let options = StoreOptions { clock: clock.clone(), ..options() };
+    let store = PostgresStore::connect(fixture.dsn(), options).await.unwrap();
+    let client = connection(fixture.dsn()).await;
+    for what in [Append::Grant, Append::Consents, Append::Client, Append::Keys] {
+        append(&store, what).await;
+        let counters = "SELECT revocation_counter, change_counter FROM node";
+        let kept = client.query_one(counters, &[]).await.unwrap();
+        let (markers, changes): (i64, i64) = (kept.get(0), kept.get(1));
+        append(&store, what).await;
+        append(&store, what).await;
+        let heard = store.read(&FeedPosition::default()).await.unwrap().position;
+        client.execute("DELETE FROM revocation WHERE counter > $1", &[&markers]).await.unwrap();
+        client.execute("DELETE FROM change WHERE counter > $1", &[&changes]).await.unwrap();
+        let back = "UPDATE node SET revocation_counter = $1, change_counter = $2";
+        client.execute(back, &[&markers, &changes]).await.unwrap();
+        clock.advance(Lifetime::secs(1));
+        append(&store, what).await;
+        let new = store.read(&heard).await.unwrap();
+        assert_eq!(new.markers.len() + new.changes.len(), 1, "{what:?}");
+    }
 }
 
 #[tokio::test]
