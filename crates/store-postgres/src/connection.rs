@@ -223,6 +223,8 @@ impl Session {
 /// A place that holds a connection at a time, shared by all who use it.
 pub(crate) struct Link {
     dialer: Arc<Dialer>,
+    /// Who is told when a notification arrives.
+    notified: Option<Arc<Notify>>,
     current: ArcSwapOption<Session>,
     dialing: tokio::sync::Mutex<Option<(Instant, Failure)>>,
     closed: AtomicBool,
@@ -233,7 +235,13 @@ impl Link {
     /// A link that dials at its first use.
     pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
         let (current, dialing) = (ArcSwapOption::empty(), tokio::sync::Mutex::default());
-        Self { dialer, current, dialing, closed: AtomicBool::new(false), callers: AtomicUsize::new(0) }
+        let (closed, callers) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Self { dialer, notified: None, current, dialing, closed, callers }
+    }
+
+    /// The same, and `notified` is told when a notification arrives.
+    pub(crate) fn notifying(dialer: Arc<Dialer>, notified: Arc<Notify>) -> Self {
+        Self { notified: Some(notified), ..Self::new(dialer) }
     }
 
     /// A place among those who run single statements here.
@@ -260,7 +268,7 @@ impl Link {
         if let Some((_, failure)) = last.as_ref().filter(|(at, _)| *at >= asked) {
             return Err(failure.clone());
         }
-        match self.dialer.dial(None).await {
+        match self.dialer.dial(self.notified.clone()).await {
             Ok(session) => {
                 let session = Arc::new(session);
                 self.current.store(Some(session.clone()));
@@ -271,6 +279,11 @@ impl Link {
                 Err(failure)
             }
         }
+    }
+
+    /// Whether it has a session.
+    pub(crate) fn is_open(&self) -> bool {
+        self.living().is_some()
     }
 
     /// Runs one statement, once. A session that is lost by it is given up.

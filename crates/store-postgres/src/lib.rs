@@ -5,7 +5,7 @@
 //!
 //! Three kinds of connections. `connection`: readers, pipelined by all who read, and lanes, pipelined by the group-commit
 //! queues and by writes of a single statement; both hold nothing but single statements. `serial`: one that runs
-//! transactions of several statements, in one go each. `feed/listener`: one that hears of other nodes' appends.
+//! transactions of several statements, in one go each. `feed/listener`: one of the feed, which hears of other nodes' appends.
 //!
 //! `error` says what a failure means, `retry` who tries again until when. `rounds` goes through large tables in slices.
 

@@ -39,7 +39,7 @@ const PING: &str = include_str!("ping.sql");
 const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(499);
 /// The same of rows that may be large.
 const SMALL_BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99);
-/// The connection that listens to the feed, and the one for writes that are not hot.
+/// The connection of the feed, and the one for writes that are not hot.
 const BESIDE_LANES_AND_READERS: usize = 2;
 /// Writes of one kind go over every other lane: the more rows share a statement, the less each costs, and one lane writes
 /// what two cores receive.
@@ -220,7 +220,10 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError::Unavailable`] if it does not.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.look(PING, &[]).await.map(drop)
+        // As the feed, if there is a connection for it: nobody makes one to ask this.
+        let feed = Some(self.listener.link()).filter(|link| link.is_open());
+        let answered = self.persist(feed.or_else(|| self.next_reader()), PING, &[]).await;
+        self.refusals.reads.noted(answered).map(drop)
     }
 
     /// Finishes what was submitted, turns away what comes, and closes the connections.
@@ -280,10 +283,9 @@ impl PostgresStore {
         self.refusals.reads.noted(self.listing.take(self.deadline()).await)
     }
 
-    /// The same for the node itself: the feed, and whether the server answers. There are few of those, and callers, however many, do not
-    /// keep the node from them.
+    /// The same for the node itself, of the feed. It waits behind no caller's statement, which may stand before a lock.
     pub(crate) async fn look(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        self.refusals.reads.noted(self.persist(self.next_reader(), sql, params).await)
+        self.refusals.reads.noted(self.persist(Some(self.listener.link()), sql, params).await)
     }
 
     /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own.

@@ -1,5 +1,5 @@
-//! Listener: a connection of its own that hears of appends on other nodes. Without it readers poll. Who reads no feed, as a
-//! worker, has none.
+//! Listener: a connection for the feed alone. It hears of appends on other nodes, and if it does not, readers poll; what they read comes
+//! over it as well, so that they wait behind nobody. Who reads no feed, as a worker, has none.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tracing::debug;
 
-use crate::connection::{Dialer, Session};
+use crate::connection::{Dialer, Link, Session};
 use crate::error::Failure;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -17,9 +17,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How often an idle connection is asked whether it is still there.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// The listening task, once somebody waits, and whom it wakes.
+/// The connection, the listening task, once somebody waits, and whom it wakes.
 pub(crate) struct Listener {
-    dialer: Arc<Dialer>,
+    link: Arc<Link>,
     appended: Arc<Notify>,
     /// None if it was stopped before it began.
     task: OnceLock<Option<AbortHandle>>,
@@ -28,24 +28,32 @@ pub(crate) struct Listener {
 impl Listener {
     /// A listener that begins when somebody waits for the first time.
     pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
-        Self { dialer, appended: Arc::default(), task: OnceLock::new() }
+        let appended = Arc::new(Notify::new());
+        let link = Arc::new(Link::notifying(dialer, appended.clone()));
+        Self { link, appended, task: OnceLock::new() }
+    }
+
+    /// The connection, for what is read of the feed.
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
     }
 
     /// Returns when something was appended, at the latest after `longest`.
     pub(crate) async fn wait(&self, longest: Duration) {
         self.task.get_or_init(|| {
-            let listening = tokio::spawn(listen(self.dialer.clone(), self.appended.clone()));
+            let listening = tokio::spawn(listen(self.link.clone(), self.appended.clone()));
             Some(listening.abort_handle())
         });
         // Late or in time, the reader reads.
         let _ = timeout(longest, self.appended.notified()).await;
     }
 
-    /// Stops listening.
+    /// Stops listening, and closes the connection.
     pub(crate) fn stop(&self) {
         if let Some(task) = self.task.get_or_init(|| None) {
             task.abort();
         }
+        self.link.close();
     }
 }
 
@@ -55,10 +63,10 @@ impl Drop for Listener {
     }
 }
 
-async fn listen(dialer: Arc<Dialer>, appended: Arc<Notify>) {
+async fn listen(link: Arc<Link>, appended: Arc<Notify>) {
     let mut pause = FIRST_PAUSE;
     loop {
-        match subscribe(&dialer, &appended).await {
+        match subscribe(&link).await {
             Ok(session) => {
                 pause = FIRST_PAUSE;
                 appended.notify_one(); // what was appended while nobody listened
@@ -71,13 +79,13 @@ async fn listen(dialer: Arc<Dialer>, appended: Arc<Notify>) {
     }
 }
 
-async fn subscribe(dialer: &Dialer, appended: &Arc<Notify>) -> Result<Session, Failure> {
-    let session = dialer.dial(Some(appended.clone())).await?;
-    session.client().batch_execute("LISTEN sluice_feed").await?;
+async fn subscribe(link: &Link) -> Result<Arc<Session>, Failure> {
+    let session = link.session().await?;
+    session.within(async { Ok(session.client().batch_execute("LISTEN sluice_feed").await?) }).await?;
     Ok(session)
 }
 
-/// Returns when the connection is gone.
+/// Returns when the connection is gone, or so slow that it may be: to listen twice does no harm.
 async fn attend(session: &Session) {
     loop {
         sleep(HEARTBEAT).await;

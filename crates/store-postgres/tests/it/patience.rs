@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -13,6 +14,7 @@ use sluice_oauth::grant::GrantRepository;
 use sluice_oauth::logout::OutboxRepository;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
+use sluice_token::{Feed, FeedPosition};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -88,6 +90,22 @@ async fn what_the_server_refuses_is_counted_by_reads_and_writes() {
     assert!(matches!(statement, Err(StoreError::Refused(_))), "{statement:?}");
     let refusals = store.refusals();
     assert_eq!((refusals.reads.refused_total(), refusals.writes.refused_total()), (1, 2));
+}
+
+/// One who asks for anything may wait for a lock as long as may be: the node goes on hearing of revocations.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_feed_waits_behind_nobody() {
+    let fixture = PostgresFixture::start().await;
+    let store = reader(&fixture, Duration::from_secs(20)).await;
+    let stall = stall(&fixture).await;
+    let mut finds = pin!(join_all((0..8).map(|_| GrantRepository::find(&store, given::grant_id()))));
+    tokio::select! {
+        biased;
+        found = &mut finds => panic!("the table is locked: {found:?}"),
+        read = Feed::read(&store, &FeedPosition::default()) => assert_eq!(read.unwrap().markers, []),
+    }
+    stall.batch_execute("COMMIT").await.unwrap();
+    assert!(finds.await.iter().all(|found| matches!(found, Ok(None))));
 }
 
 /// The server's processes that nodes had look for grants last.
