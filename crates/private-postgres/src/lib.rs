@@ -237,6 +237,16 @@ impl PrivateCluster {
         self.control(&["-l", &log, "-o", &options, "start"])
     }
 
+    /// Stops the server and starts it again as a standby, which follows nobody and only reads. Blocks until it accepts connections.
+    ///
+    /// # Errors
+    /// [`ClusterError`] with what went wrong.
+    pub fn demote(&self) -> Result<(), ClusterError> {
+        self.stop(Stop::Fast)?;
+        std::fs::File::create(self.directory.join("data/standby.signal"))?;
+        self.start_again()
+    }
+
     fn control(&self, arguments: &[&str]) -> Result<(), ClusterError> {
         let output = as_server_user(self.programs.join("pg_ctl"))
             .arg("-D")

@@ -18,7 +18,9 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls, Row, Socket, Statement};
+use tokio_postgres::{
+    AsyncMessage, Client, Config, Connection, NoTls, Row, SimpleQueryMessage, Socket, Statement,
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::debug;
 
@@ -32,6 +34,8 @@ pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// Plans are made once per connection and must suit tables of any size: indexes, always. An engine that does not know
 /// these settings does without.
 const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off";
+/// Whether the server is a standby. Asked instead of whether it only reads: so does one whose disk is full, and it is the one to ask.
+const STANDBY: &str = "SELECT pg_is_in_recovery()";
 /// Wakes the feed readers of other nodes. Not part of a transaction: an engine without it loses nothing but time.
 pub(crate) const WAKE: &str = "NOTIFY sluice_feed";
 /// How much longer the client waits than the server, so that the server's own, definite "cancelled" arrives first.
@@ -99,10 +103,21 @@ impl Dialer {
             Some(tls) => self.open_with(tls.clone(), server, notified).await?,
             None => self.open_with(NoTls, server, notified).await?,
         };
-        let patience = format!("SET statement_timeout = {}", self.patience.as_millis());
-        session.client.batch_execute(&patience).await?;
-        if let Err(cause) = session.client.batch_execute(PLANS).await {
+        let (client, patience) =
+            (session.client(), format!("SET statement_timeout = {}", self.patience.as_millis()));
+        // One round trip: all of it is sent by the first poll of each.
+        let (patient, standby, planned) = tokio::join!(
+            biased;
+            client.batch_execute(&patience),
+            client.simple_query(STANDBY),
+            client.batch_execute(PLANS),
+        );
+        patient?;
+        if let Err(cause) = planned {
             debug!(error = %cause, "the server does not know the planner settings");
+        }
+        if !self.address.standby_will_do && standby.is_ok_and(|answer| is_yes(&answer)) {
+            return Err(Failure::Standby);
         }
         Ok(session)
     }
@@ -124,6 +139,14 @@ impl Dialer {
         let (opened_at, heard_at) = (Instant::now(), AtomicU64::new(0));
         Ok(Session { client, statements, driver, patience: self.patience + GRACE, opened_at, heard_at })
     }
+}
+
+/// Whether the one row of an answer says yes.
+fn is_yes(answer: &[SimpleQueryMessage]) -> bool {
+    answer.iter().any(|message| match message {
+        SimpleQueryMessage::Row(row) => row.try_get(0).is_ok_and(|said| said == Some("t")),
+        _ => false,
+    })
 }
 
 /// Moves bytes until the connection ends.

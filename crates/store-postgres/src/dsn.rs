@@ -115,6 +115,8 @@ pub(crate) struct Address {
     pub(crate) tls: Option<Verification>,
     /// The authorities; the system's if not named.
     pub(crate) root_certificates: Option<PathBuf>,
+    /// Whether a server that only follows another will do: the DSN itself says what it wants of one.
+    pub(crate) standby_will_do: bool,
 }
 
 /// Whether a store could be reached by this DSN, as far as its text tells.
@@ -134,14 +136,17 @@ impl FromStr for Address {
         }
         let (base, query) = dsn.split_once('?').unwrap_or((dsn, ""));
         let mut kept: Vec<&str> = Vec::new();
-        let (mut mode, mut authorities) = (None, None);
+        let (mut mode, mut authorities, mut standby_will_do) = (None, None, false);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').ok_or(InvalidDsn::Unknown)?;
             match &*decoded(key) {
                 "sslmode" => mode = Some(decoded(value)),
                 "sslrootcert" => authorities = Some(decoded(value)),
                 name if POOL.contains(&name) || WITHOUT_EFFECT.contains(&name) => {}
-                name if OF_THE_DRIVER.contains(&name) => kept.push(pair),
+                name if OF_THE_DRIVER.contains(&name) => {
+                    standby_will_do |= name == "target_session_attrs";
+                    kept.push(pair);
+                }
                 name => return Err(unsupported(name)),
             }
         }
@@ -156,7 +161,7 @@ impl FromStr for Address {
         config.ssl_mode(if tls.is_some() { mode } else { SslMode::Disable });
         complete(&mut config);
         let root_certificates = authorities.filter(|named| named != SYSTEM).map(PathBuf::from);
-        Ok(Self { servers: servers(config), tls, root_certificates })
+        Ok(Self { servers: servers(config), tls, root_certificates, standby_will_do })
     }
 }
 

@@ -20,6 +20,9 @@ pub(crate) enum Failure {
     /// The same, but others on the same connection had theirs: it stays, and the answer is no longer waited for.
     #[error("PostgreSQL did not come to it within {0:?}")]
     Late(Duration),
+    /// The server follows another, and only reads. The connection is given up: its name may lead to another server by now.
+    #[error("the server is a standby")]
+    Standby,
     /// The store was shut down.
     #[error("the store is shut down")]
     Closed,
@@ -56,7 +59,7 @@ impl Failure {
     /// What must happen next.
     pub(crate) fn nature(&self) -> Nature {
         match self {
-            Self::Silent(_) | Self::Late(_) => Nature::Lost,
+            Self::Silent(_) | Self::Late(_) | Self::Standby => Nature::Lost,
             Self::Closed => Nature::Refused,
             Self::Postgres(error) => match error.code() {
                 Some(code) => nature_of(code),

@@ -142,7 +142,12 @@ fn how_long_a_connection_may_be_silent_can_be_said() {
     assert_eq!(idle("postgres://u@db/d?keepalives_idle=9"), Duration::from_secs(9));
 }
 
+/// Not by whether it can be written to: one whose disk is full must serve reads.
 #[test]
-fn one_server_may_be_any() {
-    assert_eq!(address("postgres://u@db/d").servers[0].get_target_session_attrs(), TargetSessionAttrs::Any);
+fn one_server_may_be_any_but_a_standby_unless_the_dsn_says_what_it_wants() {
+    let said = |dsn| (address(dsn).servers[0].get_target_session_attrs(), address(dsn).standby_will_do);
+    assert_eq!(said("postgres://u@db/d"), (TargetSessionAttrs::Any, false));
+    assert_eq!(said("postgres://u@db/d?target_session_attrs=any"), (TargetSessionAttrs::Any, true));
+    let named = said("postgres://u@db/d?target_session_attrs=read-write");
+    assert_eq!(named, (TargetSessionAttrs::ReadWrite, true));
 }

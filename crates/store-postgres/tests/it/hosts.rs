@@ -1,9 +1,12 @@
-//! Several hosts in one DSN: who is not there, or says nothing, is passed over while somebody still waits.
+//! Hosts of a DSN. Of several, who is not there, or says nothing, is passed over while somebody still waits; and who only follows another
+//! is nobody to ask.
 
 use std::time::Duration;
 
+use sluice_commit::StoreError;
 use sluice_store_contract::Fixture;
 use sluice_store_postgres::{PostgresStore, StoreOptions};
+use sluice_testkit::PrivateCluster;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::timeout;
 
@@ -53,4 +56,22 @@ async fn the_next_host_is_asked_while_the_first_hangs() {
     let fixture = PostgresFixture::start().await;
     let hanging = TcpListener::bind("127.0.0.1:0").await.unwrap();
     begins(&after(&hanging, fixture.dsn())).await;
+}
+
+/// A name may lead to the former primary for a while, which answers, and what is read there grows old.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_standby_is_as_good_as_away_unless_the_dsn_says_what_it_wants() {
+    let cluster = tokio::task::spawn_blocking(|| PrivateCluster::start().unwrap()).await.unwrap();
+    let dsn = cluster.database().await;
+    let impatient = || StoreOptions { deadline: Duration::from_secs(1), ..options() };
+    let before = PostgresStore::connect(&dsn, impatient()).await.unwrap();
+    let demoted = tokio::task::spawn_blocking(move || {
+        cluster.demote().unwrap();
+        cluster
+    });
+    let _standby = demoted.await.unwrap();
+    assert!(matches!(before.ping().await, Err(StoreError::Unavailable(_))));
+    let connected = PostgresStore::connect(&dsn, impatient()).await;
+    assert!(matches!(connected, Err(StoreError::Unavailable(_))));
+    begins(&format!("{dsn}&target_session_attrs=any")).await;
 }
