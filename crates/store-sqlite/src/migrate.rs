@@ -4,17 +4,21 @@
 //! done. A file that a newer version has migrated further is left as it is.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use sluice_commit::StoreError;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{NetworkId, NodeId, Rng, Timestamp};
+use tokio::time::Instant;
 
 use crate::connection;
 use crate::error::SqliteError;
 use crate::store::SqliteStore;
 use crate::writer::Write;
 
+/// How long all that is missing may take: some of it goes through all rows of a table.
+const PATIENCE: Duration = Duration::from_mins(10);
 const TABLE: &str = include_str!("migrations/schema_migration.sql");
 const TABLE_EXISTS: &str = include_str!("migrations/table_exists.sql");
 const APPLIED: &str = include_str!("migrations/applied.sql");
@@ -65,10 +69,11 @@ impl SqliteStore {
     /// Applies the migrations that are missing, and makes the network's id if there is none; how many it was.
     ///
     /// # Errors
-    /// [`StoreError::Fault`] or [`StoreError::Refused`] if a statement fails: nothing was changed.
+    /// [`StoreError::Fault`] or [`StoreError::Refused`] if a statement fails: nothing was changed. [`StoreError::Unavailable`] if it takes
+    /// longer than ten minutes.
     pub async fn migrate_up(&self) -> Result<usize, StoreError> {
         let rng = self.rng();
-        self.write(move |write| up(write, &*rng)).await
+        self.write_until(Instant::now() + PATIENCE, move |write| up(write, &*rng)).await
     }
 
     /// All migrations that this program or the file knows of, in order.

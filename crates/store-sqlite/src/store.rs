@@ -224,15 +224,24 @@ impl SqliteStore {
         F: Fn(&mut Write<'_>) -> Result<T, SqliteError> + Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.shared.refusals.writes.noted(self.write_in_time(work).await)
+        self.write_until(self.deadline(), work).await
     }
 
-    async fn write_in_time<T, F>(&self, work: F) -> Result<T, StoreError>
+    /// The same until another deadline.
+    pub(crate) async fn write_until<T, F>(&self, deadline: Instant, work: F) -> Result<T, StoreError>
     where
         F: Fn(&mut Write<'_>) -> Result<T, SqliteError> + Send + Sync + 'static,
         T: Send + 'static,
     {
-        let (work, deadline) = (Arc::new(work), self.deadline());
+        self.shared.refusals.writes.noted(self.try_until(deadline, work).await)
+    }
+
+    async fn try_until<T, F>(&self, deadline: Instant, work: F) -> Result<T, StoreError>
+    where
+        F: Fn(&mut Write<'_>) -> Result<T, SqliteError> + Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let work = Arc::new(work);
         loop {
             let attempt = work.clone();
             let answer = timeout_at(deadline, self.shared.writer.submit(move |write| attempt(write))).await;

@@ -1,11 +1,15 @@
 //! Migrations: once each, whoever starts when.
 
+use std::path::Path;
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use rusqlite::Connection;
+use sluice_commit::StoreError;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::{Fixture, given};
-use sluice_store_sqlite::{SqlitePath, SqliteStore};
+use sluice_store_sqlite::{SqlitePath, SqliteStore, StoreOptions};
 use sluice_token::{Feed, FeedPosition};
 use tempfile::TempDir;
 
@@ -78,15 +82,38 @@ async fn a_shut_down_store_has_written_what_it_took_and_takes_no_more() {
     assert_eq!(found, Some(grant));
 }
 
+/// Makes a file as the first version did.
+fn make_first_version(path: &Path) {
+    let file = Connection::open(path).unwrap();
+    file.execute_batch(include_str!("../../src/migrations/schema_migration.sql")).unwrap();
+    file.execute_batch(include_str!("../../src/migrations/0001_initial.sql")).unwrap();
+    file.execute("INSERT INTO schema_migration VALUES (1, 'initial', 0)", []).unwrap();
+}
+
+/// It has to go through what is there, and has longer for it than anybody waits for a write.
+#[tokio::test]
+async fn migrations_are_not_bound_by_the_deadline_of_writes() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("sluice.db");
+    make_first_version(&path);
+    let impatient = StoreOptions { deadline: Duration::from_millis(250), ..options() };
+    let store = SqliteStore::open(SqlitePath::File(path.clone()), impatient).await.unwrap();
+    let slow = Connection::open(&path).unwrap();
+    slow.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let meanwhile = async {
+        let written = given::insert(&store, &given::grant()).await;
+        assert!(matches!(written, Err(StoreError::Unavailable(_))), "{written:?}");
+        slow.execute_batch("ROLLBACK").unwrap();
+    };
+    let (migrated, ()) = tokio::join!(biased; store.migrate_up(), meanwhile);
+    assert_eq!(migrated.unwrap() + 1, store.migrate_status().await.unwrap().len());
+}
+
 #[tokio::test]
 async fn a_file_of_the_first_version_is_brought_up_to_date_under_a_running_store() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("sluice.db");
-    let file = Connection::open(&path).unwrap();
-    file.execute_batch(include_str!("../../src/migrations/schema_migration.sql")).unwrap();
-    file.execute_batch(include_str!("../../src/migrations/0001_initial.sql")).unwrap();
-    file.execute("INSERT INTO schema_migration VALUES (1, 'initial', 0)", []).unwrap();
-    drop(file);
+    make_first_version(&path);
     let store = SqliteStore::open(SqlitePath::File(path), options()).await.unwrap();
     let old = given::redeemed(&store, given::grant()).await;
     let old = given::rotated(&store, given::rotate(old.id, 0, 21)).await;
