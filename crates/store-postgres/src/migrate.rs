@@ -1,5 +1,6 @@
 //! Migrations: additive, in order, each in a transaction of its own that begins by claiming its version. Whoever comes
-//! second waits for the first and finds the version taken. No locks but that row.
+//! second waits for the first and finds the version taken. No locks but that row. Indexes that are there already under their names are
+//! taken as they are: somebody has made them before, so that nobody had to wait.
 
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ const MIGRATIONS: &[(i32, &str, &str)] = &[
 ];
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
     version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";
+/// The constraint that lets a version be claimed once.
+const CLAIMS: &str = "schema_migration_pkey";
 const CLAIM: &str = "INSERT INTO schema_migration (version, name, applied_at) VALUES ($1, $2, $3)";
 const APPLIED: &str = "SELECT version, applied_at FROM schema_migration";
 const CREATE_NETWORK: &str =
@@ -47,7 +50,6 @@ pub(crate) async fn up(dialer: &Dialer, now: Timestamp, network: NetworkId) -> R
     loop {
         match apply_all(dialer, now, network).await {
             Ok(()) => return Ok(()),
-            Err(failure) if failure.is_duplicate() => tries.pause().await?,
             Err(failure) => tries.again(failure).await?,
         }
     }
@@ -86,7 +88,11 @@ async fn apply_all(dialer: &Dialer, now: Timestamp, network: NetworkId) -> Resul
     }
     let session = dialer.dial(None).await?;
     let client = session.client();
-    client.batch_execute(CREATE_TABLE).await?;
+    match client.batch_execute(CREATE_TABLE).await.map_err(Failure::from) {
+        // By another node at the same moment.
+        Err(failure) if failure.is_duplicate() => {}
+        created => created?,
+    }
     for (version, name, sql) in MIGRATIONS {
         apply(client, (version, name, now.as_millis()), sql, network).await?;
     }
@@ -100,17 +106,16 @@ async fn apply(
     network: NetworkId,
 ) -> Result<(), Failure> {
     client.batch_execute("BEGIN").await?;
-    let applied = async {
-        client.execute(CLAIM, &[version, &name, &now]).await?;
-        client.batch_execute(sql).await?;
-        if *version == 1 {
-            client.execute(CREATE_NETWORK, &[&network.as_uuid()]).await?;
-        }
-        client.batch_execute("COMMIT").await
-    };
-    match applied.await.map_err(Failure::from) {
+    match client.execute(CLAIM, &[version, &name, &now]).await.map_err(Failure::from) {
         // Another node's, or an earlier start's.
-        Err(failure) if failure.is_duplicate() => Ok(client.batch_execute("ROLLBACK").await?),
-        applied => applied,
+        Err(failure) if failure.is_duplicate_in(CLAIMS) => {
+            return Ok(client.batch_execute("ROLLBACK").await?);
+        }
+        claimed => claimed?,
+    };
+    client.batch_execute(sql).await?;
+    if *version == 1 {
+        client.execute(CREATE_NETWORK, &[&network.as_uuid()]).await?;
     }
+    Ok(client.batch_execute("COMMIT").await?)
 }

@@ -40,18 +40,6 @@ impl Tries {
         Ok(())
     }
 
-    /// Returns when the next attempt is due, whatever failed.
-    ///
-    /// # Errors
-    /// [`StoreError::Unavailable`] if it is too late.
-    pub(crate) async fn pause(&mut self) -> Result<(), StoreError> {
-        if self.is_over() {
-            return Err(StoreError::Unavailable(None));
-        }
-        self.rest().await;
-        Ok(())
-    }
-
     fn is_over(&self) -> bool {
         Instant::now() + self.pause >= self.deadline
     }

@@ -1,11 +1,13 @@
-//! Migrations: ten nodes that start at once, and what is known of them before and after.
+//! Migrations: ten nodes that start at once, what is known of them before and after, and what is there before them.
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::given;
+use sluice_store_postgres::PostgresStore;
 use sluice_testkit::PrivateCluster;
+use tokio_postgres::Client;
 
 use crate::fixture::{connection, node};
 
@@ -42,22 +44,59 @@ async fn two_databases_have_different_network_ids() {
     assert_ne!(one.network_id().await.unwrap(), other.network_id().await.unwrap());
 }
 
-/// Nodes are replaced one by one: those of this version serve logins before their migrations ran, and go on afterwards.
-#[tokio::test]
-async fn logins_go_on_while_the_first_schema_is_brought_up_to_date() {
-    let dsn = PrivateCluster::shared().await.database().await;
-    let client = connection(&dsn).await;
+/// Makes the schema as the first version did.
+async fn make_first_version(client: &Client) {
     client.batch_execute(include_str!("../../src/migrations/0001_initial.sql")).await.unwrap();
     let note = "CREATE TABLE schema_migration (
             version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL);
         INSERT INTO schema_migration VALUES (1, 'initial', 0)";
     client.batch_execute(note).await.unwrap();
+}
+
+async fn all_are_applied(store: &PostgresStore) {
+    let all = store.migrate_status().await.unwrap();
+    assert!(all.iter().all(|migration| migration.applied_at.is_some()), "{all:?}");
+}
+
+/// By somebody who wants nobody to wait while it is made.
+#[tokio::test]
+async fn an_index_that_was_made_by_hand_is_taken_as_it_is() {
+    let dsn = PrivateCluster::shared().await.database().await;
+    let client = connection(&dsn).await;
+    make_first_version(&client).await;
+    let by_hand = "CREATE INDEX revocation_unswept ON revocation (origin, counter) WHERE NOT swept;
+        CREATE INDEX consent_expiry ON consent (expires_at)";
+    client.batch_execute(by_hand).await.unwrap();
+    let store = node(&dsn).await;
+    store.migrate_up().await.unwrap();
+    all_are_applied(&store).await;
+}
+
+/// It is not taken for what another node has done.
+#[tokio::test]
+async fn what_stands_in_the_way_of_a_migration_is_told() {
+    let dsn = PrivateCluster::shared().await.database().await;
+    let client = connection(&dsn).await;
+    make_first_version(&client).await;
+    client.batch_execute("CREATE TABLE device_code ()").await.unwrap();
+    let store = node(&dsn).await;
+    let migrated = store.migrate_up().await;
+    assert!(matches!(migrated, Err(StoreError::Refused(_))), "{migrated:?}");
+    client.batch_execute("DROP TABLE device_code").await.unwrap();
+    store.migrate_up().await.unwrap();
+    all_are_applied(&store).await;
+}
+
+/// Nodes are replaced one by one: those of this version serve logins before their migrations ran, and go on afterwards.
+#[tokio::test]
+async fn logins_go_on_while_the_first_schema_is_brought_up_to_date() {
+    let dsn = PrivateCluster::shared().await.database().await;
+    make_first_version(&connection(&dsn).await).await;
     let store = node(&dsn).await;
     let old = given::redeemed(&*store, given::grant()).await;
     let old = given::rotated(&*store, given::rotate(old.id, 0, 21)).await;
     store.migrate_up().await.unwrap();
-    let all = store.migrate_status().await.unwrap();
-    assert!(all.iter().all(|migration| migration.applied_at.is_some()), "{all:?}");
+    all_are_applied(&store).await;
     let new = Grant { consented_at: given::at(41), ..given::grant() };
     let new = given::redeemed(&*store, new).await;
     let (subject, now, marker_expires_at) = (given::subject("alice"), given::at(40), given::at(9000));
