@@ -7,7 +7,7 @@
 )]
 
 use sluice_commit::StoreError;
-use sluice_oauth::grant::{GrantClaims, GrantRepository};
+use sluice_oauth::grant::{Grant, GrantClaims, GrantRepository, Redemption};
 use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository, SessionClient};
 use sluice_oauth::logout::{LeaseRoom, LogoutNotice, OutboxRepository};
 use sluice_primitives::{Lifetime, SessionId};
@@ -214,7 +214,7 @@ pub async fn participants_know_whose_session_it_is_by_the_name_they_were_told(fi
         let claims =
             GrantClaims { shown_subject: shown.map(str::to_owned), id_token, ..GrantClaims::default() };
         let (session, client) = (Some(session.id), given::client_id(client));
-        let grant = sluice_oauth::grant::Grant { session, client, claims, ..given::grant() };
+        let grant = Grant { session, client, claims, ..given::grant() };
         GrantRepository::insert(&*store, grant, None, true).await.unwrap();
     }
     let ended = store.participants(&EndSessions::One(session.id)).await.unwrap();
@@ -226,7 +226,7 @@ pub async fn participants_know_whose_session_it_is_by_the_name_they_were_told(fi
 
 async fn take_part(store: &impl GrantRepository, session: SessionId, client: &str, participates: bool) {
     let client = given::client_id(client);
-    let grant = sluice_oauth::grant::Grant { session: Some(session), client, ..given::grant() };
+    let grant = Grant { session: Some(session), client, ..given::grant() };
     store.insert(grant, None, participates).await.unwrap();
 }
 
@@ -261,6 +261,24 @@ pub async fn an_ended_session_is_gone_marked_and_told(fixture: &impl Fixture) {
     let room = LeaseRoom { notices: 10, of_a_client: 10, under_way: Vec::new() };
     let leased = store.lease(given::at(21), Lifetime::secs(30), room).await.unwrap();
     assert_eq!(leased.into_iter().map(|leased| leased.notice).collect::<Vec<_>>(), [notice]);
+}
+
+/// The node that ends it may be behind the one where somebody logged in: nothing of the session is left all the same.
+pub async fn a_session_ends_whatever_the_clocks_say(fixture: &impl Fixture) {
+    let (store, behind) = (fixture.store(), fixture.second_node().await);
+    let (ahead, later) = (given::at(30), given::at(31));
+    let session = LoginSession { authenticated_at: ahead, last_seen_at: ahead, ..given::session() };
+    insert(&*store, &session).await;
+    take_part(&*store, session.id, "shop", true).await;
+    let of_it =
+        Grant { session: Some(session.id), authenticated_at: ahead, consented_at: later, ..given::grant() };
+    let of_it = given::inserted(&*store, of_it).await;
+    assert_eq!(end(&*behind, EndSessions::One(session.id), 20, Vec::new()).await.len(), 1);
+    assert_eq!(find(&*store, &session, 31).await, None);
+    assert!(!insert(&*store, &session).await, "the verifier of its login, once more");
+    assert_eq!(store.redeem_code(given::redeem(of_it.id, 32)).await.unwrap(), Redemption::Revoked);
+    let marker = given::markers(&*store).await.pop().unwrap();
+    assert_eq!((marker.target, marker.at), (Target::Session(session.id), ahead));
 }
 
 /// All sessions of a subject end with one marker.

@@ -222,6 +222,7 @@ macro_rules! store_contract {
                 participants_are_the_clients_that_got_a_grant,
                 participants_know_whose_session_it_is_by_the_name_they_were_told,
                 an_ended_session_is_gone_marked_and_told,
+                a_session_ends_whatever_the_clocks_say,
                 all_sessions_of_a_subject_end_with_one_marker,
                 an_ended_session_does_not_come_back,
                 a_session_that_authenticated_before_its_subjects_end_is_not_inserted,

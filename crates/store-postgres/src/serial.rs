@@ -19,7 +19,7 @@ use crate::statistics::{Counters, Kind};
 use crate::turn::Turn;
 
 /// Values of one statement.
-type Values<'a> = Vec<&'a (dyn ToSql + Sync)>;
+pub(crate) type Values<'a> = Vec<&'a (dyn ToSql + Sync)>;
 
 /// Statements that are committed together.
 #[derive(Default)]

@@ -138,6 +138,12 @@ impl LoginSessionRepository for MemoryStore {
         notices: Vec<LogoutNotice>,
     ) -> Result<Vec<(SessionId, SessionClient)>, StoreError> {
         self.write(|data| {
+            let at = match &which {
+                EndSessions::One(session) => {
+                    data.sessions.get(session).map_or(now, |session| session.authenticated_at.max(now))
+                }
+                EndSessions::Subject(_) => now,
+            };
             let gone = purge(&mut data.sessions, u32::MAX, |session| includes(&which, session));
             let of = |session: &SessionId| {
                 let session = *session;
@@ -156,7 +162,7 @@ impl LoginSessionRepository for MemoryStore {
                     Target::Subject(subject)
                 }
             };
-            data.mark(self.node, Marker { target, at: now, expires_at: marker_expires_at });
+            data.mark(self.node, Marker { target, at, expires_at: marker_expires_at });
             for notice in notices {
                 data.notify(notice, now);
             }

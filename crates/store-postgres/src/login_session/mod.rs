@@ -14,9 +14,9 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
-use crate::feed::append::Markers;
+use crate::feed::append::{Counted, Markers};
 use crate::rounds::{Done, Slice};
-use crate::serial::Transaction;
+use crate::serial::{Transaction, Values};
 use crate::storable::{self, read_list};
 
 const INSERT: &str = include_str!("insert.sql");
@@ -127,27 +127,28 @@ impl LoginSessionRepository for PostgresStore {
         marker_expires_at: Timestamp,
         notices: Vec<LogoutNotice>,
     ) -> Result<Vec<(SessionId, SessionClient)>, StoreError> {
-        let (target, end, id, subject) = match &which {
-            EndSessions::One(session) => (Target::Session(*session), END_ONE, Some(session.as_uuid()), ""),
+        let notices = Notices::new(self, now, &notices);
+        let (at, expires_at) = (now.as_millis(), marker_expires_at.as_millis());
+        let told = notices.put(Transaction::new(), &at);
+        let committed = match &which {
+            EndSessions::One(session) => {
+                let (id, counted) = (session.as_uuid(), Counted::new(self, 1, now));
+                let values: Values<'_> = vec![&id, &at, &expires_at, &counted.node];
+                self.serial.commit(&counted.for_revocations(told).then(END_ONE, values)).await?
+            }
             EndSessions::Subject(subject) => {
-                (Target::Subject(subject.clone()), END_SUBJECT, None, subject.as_str())
+                let target = Target::Subject(subject.clone());
+                let markers =
+                    Markers::new(self, &[Marker { target, at: now, expires_at: marker_expires_at }]);
+                let (person, subject) = (person(subject), subject.as_str());
+                let mut ended = markers.append(told);
+                if let Some(person) = &person {
+                    ended = ended.then(END_PERSON, vec![person, &at]);
+                }
+                self.serial.commit(&ended.then(END_SUBJECT, vec![&subject, &at])).await?
             }
         };
-        let markers = Markers::new(self, &[Marker { target, at: now, expires_at: marker_expires_at }]);
-        let notices = Notices::new(self, now, &notices);
-        let at = now.as_millis();
-        let ended: &(dyn tokio_postgres::types::ToSql + Sync) = match &id {
-            Some(id) => id,
-            None => &subject,
-        };
-        let person = person(&which);
-        let mut transaction = Transaction::new().then(end, vec![ended, &at]);
-        if let Some(person) = &person {
-            transaction = transaction.then(END_PERSON, vec![person, &at]);
-        }
-        let transaction = markers.append(transaction);
-        let committed = self.serial.commit(&notices.put(transaction, &at)).await?;
-        Ok(committed.first().iter().map(took_part).collect::<Result<_, _>>()?)
+        Ok(committed.last().iter().map(took_part).collect::<Result<_, _>>()?)
     }
 
     async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {
@@ -164,15 +165,10 @@ struct Over {
 }
 
 /// The person whose sessions of the identity service end with those of a subject; none if that is no person of ours.
-fn person(which: &EndSessions) -> Option<Uuid> {
-    match which {
-        EndSessions::One(_) => None,
-        EndSessions::Subject(subject) => {
-            let id: IdentityId = subject.as_str().parse().ok()?;
-            // A UUID can be written in more ways than one; a person is called by one.
-            (id.to_string() == subject.as_str()).then(|| id.as_uuid())
-        }
-    }
+fn person(subject: &Subject) -> Option<Uuid> {
+    let id: IdentityId = subject.as_str().parse().ok()?;
+    // A UUID can be written in more ways than one; a person is called by one.
+    (id.to_string() == subject.as_str()).then(|| id.as_uuid())
 }
 
 /// Notices to be put into the outbox, column by column. Their ids are made once, so that a repeated transaction does not

@@ -1,1 +1,1 @@
-DELETE FROM login_session WHERE sid = ?1
+DELETE FROM login_session WHERE sid = ?1 RETURNING authenticated_at

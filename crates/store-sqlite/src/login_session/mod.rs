@@ -177,8 +177,8 @@ impl LoginSessionRepository for SqliteStore {
         let notices: Vec<NewNotice> =
             notices.into_iter().map(|notice| NewNotice::new(notice, now, &*rng)).collect();
         self.write(move |write| {
-            let (target, participants) = end(write, &which, now)?;
-            write.mark(&Marker { target, at: now, expires_at: marker_expires_at })?;
+            let ((target, at), participants) = end(write, &which, now)?;
+            write.mark(&Marker { target, at, expires_at: marker_expires_at })?;
             notices.iter().try_for_each(|notice| notice.insert(write))?;
             Ok(participants)
         })
@@ -207,20 +207,25 @@ impl LoginSessionRepository for SqliteStore {
     }
 }
 
-/// Deletes the rows of sessions that end; the target of their marker, and who took part. Those of a subject that began after `now` stay, as
-/// the marker does not cover them. It does cover the sessions that the subject has as a person of the identity service: it
-/// expires, and they must not revive.
+/// Who took part in a session that ended.
+type Participants = Vec<(SessionId, SessionClient)>;
+
+/// Deletes the rows of sessions that end; the target and the time of their marker, and who took part. The marker of one session covers it
+/// whatever the clocks of two nodes say. Those of a subject that began after `now` stay, as the marker does not cover them. It does cover
+/// the sessions that the subject has as a person of the identity service: it expires, and they must not revive.
 fn end(
     write: &mut Write<'_>,
     which: &EndSessions,
     now: Timestamp,
-) -> Result<(Target, Vec<(SessionId, SessionClient)>), SqliteError> {
+) -> Result<((Target, Timestamp), Participants), SqliteError> {
     match which {
         EndSessions::One(session) => {
             let participants =
                 write.deleted("session_client", END_PARTICIPANTS, [session.as_bytes()], participant)?;
-            write.delete("login_session", END_ONE, [session.as_bytes()])?;
-            Ok((Target::Session(*session), participants))
+            let authenticated_at =
+                write.deleted("login_session", END_ONE, [session.as_bytes()], |ended| row::time(ended, 0))?;
+            let at = authenticated_at.into_iter().fold(now, Ord::max);
+            Ok(((Target::Session(*session), at), participants))
         }
         EndSessions::Subject(subject) => {
             let values = (subject.as_str(), now.as_millis());
@@ -232,7 +237,7 @@ fn end(
             if let Some(person) = person.filter(|person| person.to_string() == subject.as_str()) {
                 identity_session::forget_until(write, person, now)?;
             }
-            Ok((Target::Subject(subject.clone()), participants))
+            Ok(((Target::Subject(subject.clone()), now), participants))
         }
     }
 }
