@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use futures_util::FutureExt;
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -37,7 +38,7 @@ const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqsca
 /// Whether the server is a standby. Asked instead of whether it only reads: so does one whose disk is full, and it is the one to ask.
 const STANDBY: &str = "SELECT pg_is_in_recovery()";
 /// Wakes the feed readers of other nodes. Not part of a transaction: an engine without it loses nothing but time.
-pub(crate) const WAKE: &str = "NOTIFY sluice_feed";
+const WAKE: &str = "NOTIFY sluice_feed";
 /// How much longer the client waits than the server, so that the server's own, definite "cancelled" arrives first.
 const GRACE: Duration = Duration::from_secs(1);
 /// So many callers of single statements share a link, those included whose statement is tried again: what waits behind a thousand
@@ -194,6 +195,13 @@ impl Session {
         self.client.is_closed() || self.driver.is_finished()
     }
 
+    /// Wakes the readers of the feed, here and on other nodes. Nobody waits for that: what they are to read is written, and who does not hear
+    /// of it loses nothing but time.
+    pub(crate) fn wake_readers(&self) {
+        // The first poll sends it.
+        drop(self.client.batch_execute(WAKE).now_or_never());
+    }
+
     /// Waits no longer than its patience for `answer`: of who has the connection alone.
     pub(crate) async fn within<T>(
         &self,
@@ -316,10 +324,10 @@ impl Link {
         answer.inspect_err(|failure| self.note(&session, failure))
     }
 
-    /// Wakes the readers of the feed, here and on other nodes: an engine that cannot loses nothing but time.
-    pub(crate) async fn wake_readers(&self) {
-        if let Ok(session) = self.session().await {
-            drop(session.within(async { Ok(session.client().batch_execute(WAKE).await?) }).await);
+    /// Wakes the readers of the feed, here and on other nodes, if there is a session.
+    pub(crate) fn wake_readers(&self) {
+        if let Some(session) = self.living() {
+            session.wake_readers();
         }
     }
 

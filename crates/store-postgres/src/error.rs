@@ -84,6 +84,12 @@ impl Failure {
         }
     }
 
+    /// The failure of a statement behind one that is committed, as a commit queue wants it. Whatever the server says, something may be
+    /// written; who sends the same again finds what is its own.
+    pub(crate) fn after_commit(self) -> CommitFailure {
+        CommitFailure::Lost(Box::new(self))
+    }
+
     /// The failure as callers of a repository get it.
     pub(crate) fn into_store_error(self) -> StoreError {
         match self.nature() {

@@ -12,7 +12,7 @@ use sluice_commit::{StoreError, StoreRefusals};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::connection::{Dialer, Link, Session, WAKE};
+use crate::connection::{Dialer, Link, Session};
 use crate::error::{Failure, Nature};
 use crate::retry::Tries;
 use crate::statistics::{Counters, Kind};
@@ -158,7 +158,7 @@ impl Serial {
             client.batch_execute("COMMIT"),
             async {
                 if transaction.wakes {
-                    drop(client.batch_execute(WAKE).await);
+                    session.wake_readers();
                 }
             },
         );

@@ -77,12 +77,12 @@ impl Writer for InsertClients {
         let inserted = self.insert(batch).await.map_err(Failure::into_commit_failure)?;
         self.hot.counters.count(Kind::Other, 1, inserted);
         if inserted > 0 {
-            self.hot.link.wake_readers().await;
+            self.hot.link.wake_readers();
         }
         if inserted == batch.len() {
             return Ok(vec![Insertion::Inserted; batch.len()]);
         }
-        self.outcomes(batch).await.map_err(Failure::into_commit_failure)
+        self.outcomes(batch).await.map_err(Failure::after_commit)
     }
 
     async fn reconnect(&mut self) -> Result<(), BoxError> {

@@ -72,7 +72,7 @@ impl Writer for InsertGrants {
         if inserted == batch.len() {
             return Ok(vec![Insertion::Inserted; batch.len()]);
         }
-        self.outcomes(batch).await.map_err(Failure::into_commit_failure)
+        self.outcomes(batch).await.map_err(Failure::after_commit)
     }
 
     async fn reconnect(&mut self) -> Result<(), sluice_commit::BoxError> {

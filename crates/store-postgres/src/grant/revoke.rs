@@ -40,7 +40,7 @@ impl Writer for RevokeGrants {
     async fn commit(&mut self, batch: &[Revocation]) -> Result<Vec<()>, CommitFailure> {
         self.revoke(batch).await.map_err(Failure::into_commit_failure)?;
         self.hot.counters.count(Kind::Other, 1, batch.len());
-        self.hot.link.wake_readers().await;
+        self.hot.link.wake_readers();
         Ok(vec![(); batch.len()])
     }
 

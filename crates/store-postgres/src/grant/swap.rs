@@ -79,7 +79,7 @@ pub(crate) async fn swap<S: Swap>(hot: &Hot, batch: &[S]) -> Result<Vec<Answer<S
         if open.is_empty() {
             break;
         }
-        attempt(hot, &open, &mut answers).await.map_err(Failure::into_commit_failure)?;
+        attempt(hot, &open, &mut answers).await?;
     }
     Ok(batch
         .iter()
@@ -91,11 +91,14 @@ async fn attempt<S: Swap>(
     hot: &Hot,
     open: &[&S],
     answers: &mut HashMap<Uuid, Answer<S>>,
-) -> Result<(), Failure> {
+) -> Result<(), CommitFailure> {
+    let nothing_is_written = answers.is_empty();
     let (sql, values) = S::statement(open);
     let params: Vec<&(dyn ToSql + Sync)> =
         values.iter().map(|values| -> &(dyn ToSql + Sync) { values.as_ref() }).collect();
-    let rows = hot.link.query(sql, &params).await?;
+    let rows = hot.link.query(sql, &params).await.map_err(|failure| {
+        if nothing_is_written { failure.into_commit_failure() } else { failure.after_commit() }
+    })?;
     hot.counters.count(S::KIND, 1, rows.len());
     answers.extend(rows.iter().filter_map(|found| {
         let answer = row::read(found).map(|stored| Swapped::Done(S::swapped(Box::new(stored.grant))));
@@ -108,7 +111,7 @@ async fn attempt<S: Swap>(
     }
     let ids: Vec<Uuid> = left.keys().copied().collect();
     let params: Params<'_> = &[&ids];
-    let rows = hot.link.query(EXAMINE, params).await?;
+    let rows = hot.link.query(EXAMINE, params).await.map_err(Failure::after_commit)?;
     let mut missing = left.clone();
     for found in &rows {
         let Some(id) = id(found) else { continue };

@@ -1,4 +1,5 @@
-//! The connection is cut between COMMIT and its answer: whoever wrote learns that it was their own attempt.
+//! The connection is cut between COMMIT and its answer, or what follows the COMMIT fails: whoever wrote learns that it was their own
+//! attempt.
 
 use std::sync::Arc;
 
@@ -180,4 +181,54 @@ async fn a_trusted_issuer_whose_writes_were_not_answered_is_written_once() {
     assert!(TrustedIssuerRepository::delete(&*cut.store, trusted.id).await.unwrap());
     assert!(!TrustedIssuerRepository::delete(&*cut.store, trusted.id).await.unwrap());
     assert_eq!(cut.proxy.cuts(), 2);
+}
+
+/// Those that share a statement with them are redeemed by then.
+#[tokio::test]
+async fn codes_are_redeemed_though_the_server_refuses_to_say_why_others_are_not() {
+    let cut = Cut::start().await;
+    let fresh = given::inserted(&*cut.store, given::grant()).await;
+    let spent = given::redeemed(&*cut.store, given::grant()).await;
+    cut.proxy.refuse_after("Why a compare-and-swap");
+    let redeem = |grant: &Grant| cut.store.redeem_code(given::redeem(grant.id, 21));
+    let (redeemed, replayed) = tokio::join!(redeem(&fresh), redeem(&spent));
+    assert!(matches!(redeemed, Ok(Redemption::Redeemed(_))), "{redeemed:?}");
+    assert!(matches!(replayed, Ok(Redemption::Replayed)), "{replayed:?}");
+    assert_eq!(cut.proxy.cuts(), 1);
+}
+
+#[tokio::test]
+async fn what_is_inserted_is_though_the_server_refuses_to_say_who_inserted_the_rest() {
+    let cut = Cut::start().await;
+    let (there, fresh) = (given::inserted(&*cut.store, given::grant()).await, given::grant());
+    cut.proxy.refuse_after("SELECT grant_id, attempt");
+    let insert = |grant| given::insert(&*cut.store, grant);
+    let (again, inserted) = tokio::join!(insert(&there), insert(&fresh));
+    assert_eq!((again.unwrap(), inserted.unwrap()), (Insertion::Inserted, Insertion::Inserted));
+    let (shop, bank) = (given::client("shop", "ops"), given::client("bank", "ops"));
+    assert_eq!(ClientRepository::insert(&*cut.store, &shop).await.unwrap(), Insertion::Inserted);
+    cut.proxy.refuse_after("SELECT client_id, attempt");
+    let insert = |client| ClientRepository::insert(&*cut.store, client);
+    let (again, inserted) = tokio::join!(insert(&shop), insert(&bank));
+    assert_eq!((again.unwrap(), inserted.unwrap()), (Insertion::Taken, Insertion::Inserted));
+    assert_eq!(cut.proxy.cuts(), 2);
+}
+
+/// They read all the same, a little later.
+#[tokio::test]
+async fn what_is_written_is_answered_though_readers_cannot_be_woken() {
+    let cut = Cut::start().await;
+    let client = given::client("shop", "ops");
+    for kind in 1..=3 {
+        let store = node(&cut.proxy.dsn(cut.fixture.dsn())).await;
+        cut.proxy.silence_after("NOTIFY");
+        match kind {
+            1 => store.revoke(given::grant_id(), given::at(20), given::at(9000)).await.unwrap(),
+            2 => assert_eq!(ClientRepository::insert(&*store, &client).await.unwrap(), Insertion::Inserted),
+            _ => assert_eq!(store.replace(&client).await.unwrap(), Replacement::Replaced),
+        }
+        while cut.proxy.cuts() < kind {
+            tokio::task::yield_now().await;
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! A TCP proxy before the server that understands just enough of the protocol to cut a connection at the worst moment:
-//! after the server has committed, before its answer arrives.
+//! A TCP proxy before the server that understands just enough of the protocol to do harm at the worst moment: after the server has
+//! committed, before its answer arrives.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,10 +9,23 @@ use std::sync::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 
 /// `ReadyForQuery`, outside a transaction: all that came before is committed.
 const IDLE: &[u8] = b"Z\0\0\0\x05I";
+
+/// The fields of an `ErrorResponse`, as of a server whose disk is full.
+const REFUSAL: &[u8] = b"SERROR\0VERROR\0C53100\0Mno space left on device\0\0";
+
+/// What is done to an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Harm {
+    /// It is swallowed, and its connection cut.
+    Cut,
+    /// Another is given: the disk is full.
+    Refuse,
+    /// It is swallowed, and all that would follow on its connection.
+    Silence,
+}
 
 /// The proxy; it ends with the runtime of the test.
 pub(crate) struct Proxy {
@@ -22,9 +35,9 @@ pub(crate) struct Proxy {
 
 #[derive(Default)]
 struct Shared {
-    /// What the SQL of the statement contains whose answer is to be swallowed.
-    needle: Mutex<Option<String>>,
-    cuts: AtomicUsize,
+    /// What the SQL of the statement contains whose answer is to be harmed, and how.
+    needle: Mutex<Option<(String, Harm)>>,
+    harms: AtomicUsize,
     /// Connections that are still to be refused.
     refusals: AtomicUsize,
 }
@@ -59,7 +72,21 @@ impl Proxy {
 
     /// Swallows the answer to the next statement whose SQL contains `needle`, and cuts its connection.
     pub(crate) fn cut_after(&self, needle: &str) {
-        *self.shared.needle.lock().unwrap() = Some(needle.to_owned());
+        self.harm(needle, Harm::Cut);
+    }
+
+    /// Says instead of the answer to the next statement whose SQL contains `needle` that the disk is full.
+    pub(crate) fn refuse_after(&self, needle: &str) {
+        self.harm(needle, Harm::Refuse);
+    }
+
+    /// Lets nothing through any more after the next statement whose SQL contains `needle`, on its connection.
+    pub(crate) fn silence_after(&self, needle: &str) {
+        self.harm(needle, Harm::Silence);
+    }
+
+    fn harm(&self, needle: &str, how: Harm) {
+        *self.shared.needle.lock().unwrap() = Some((needle.to_owned(), how));
     }
 
     /// Refuses the next two connections.
@@ -72,9 +99,9 @@ impl Proxy {
         self.shared.refusals.load(Ordering::SeqCst)
     }
 
-    /// How many connections were cut.
+    /// How many connections were cut, or answers harmed in another way.
     pub(crate) fn cuts(&self) -> usize {
-        self.shared.cuts.load(Ordering::SeqCst)
+        self.shared.harms.load(Ordering::SeqCst)
     }
 }
 
@@ -83,16 +110,21 @@ async fn relay(client: TcpStream, server: TcpStream, shared: Arc<Shared>) {
     server.set_nodelay(true).unwrap();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    let (hit, swallowing) = watch::channel(false);
+    let harm = Mutex::new(None);
     // Whoever ends first ends both: the halves are dropped, the sockets closed.
     tokio::select! {
-        () = forward(from_client, to_server, &shared, hit) => {}
-        () = answer(from_server, to_client, &shared, swallowing) => {}
+        () = forward(from_client, to_server, &shared, &harm) => {}
+        () = answer(from_server, to_client, &shared, &harm) => {}
     }
 }
 
 /// Client to server, message by message.
-async fn forward(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shared: &Shared, hit: watch::Sender<bool>) {
+async fn forward(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    shared: &Shared,
+    harm: &Mutex<Option<Harm>>,
+) {
     let mut statements: HashMap<Vec<u8>, String> = HashMap::new();
     let mut startup = true;
     loop {
@@ -110,13 +142,16 @@ async fn forward(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shared: &Share
                 None
             }
             b'B' => statements.get(parts.nth(1).unwrap()).cloned(),
+            b'Q' => Some(String::from_utf8_lossy(parts.next().unwrap()).into_owned()),
             _ => None,
         };
         if let Some(sql) = sql {
             let mut needle = shared.needle.lock().unwrap();
-            if needle.as_deref().is_some_and(|needle| sql.contains(needle)) {
-                *needle = None;
-                hit.send_replace(true);
+            if let Some((_, how)) = needle.take_if(|(needle, _)| sql.contains(needle.as_str())) {
+                *harm.lock().unwrap() = Some(how);
+                if how == Harm::Silence {
+                    shared.harms.fetch_add(1, Ordering::SeqCst);
+                }
             }
         }
         let mut message = if startup { Vec::new() } else { vec![kind] };
@@ -129,25 +164,39 @@ async fn forward(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shared: &Share
     }
 }
 
-/// Server to client, until the answer that is to be swallowed is complete.
+/// Server to client, until an answer is complete after which the connection is to be cut.
 async fn answer(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     shared: &Shared,
-    swallowing: watch::Receiver<bool>,
+    harm: &Mutex<Option<Harm>>,
 ) {
     let mut buffer = vec![0; 1 << 16];
     let mut swallowed = Vec::new();
     loop {
         let Ok(read @ 1..) = from.read(&mut buffer).await else { return };
-        if *swallowing.borrow() {
-            swallowed.extend_from_slice(&buffer[..read]);
-            if swallowed.ends_with(IDLE) {
-                shared.cuts.fetch_add(1, Ordering::SeqCst);
+        let how = *harm.lock().unwrap();
+        let Some(how) = how else {
+            if to.write_all(&buffer[..read]).await.is_err() {
                 return;
             }
-        } else if to.write_all(&buffer[..read]).await.is_err() {
+            continue;
+        };
+        swallowed.extend_from_slice(&buffer[..read]);
+        if how == Harm::Silence || !swallowed.ends_with(IDLE) {
+            continue;
+        }
+        shared.harms.fetch_add(1, Ordering::SeqCst);
+        if how == Harm::Cut || to.write_all(&refusal()).await.is_err() {
             return;
         }
+        swallowed.clear();
+        *harm.lock().unwrap() = None;
     }
+}
+
+/// A whole answer that says no.
+fn refusal() -> Vec<u8> {
+    let length = u32::try_from(REFUSAL.len() + 4).unwrap();
+    [&b"E"[..], &length.to_be_bytes(), REFUSAL, IDLE].concat()
 }
