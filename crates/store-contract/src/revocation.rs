@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
 use sluice_oauth::consent::Forget;
-use sluice_oauth::grant::{Grant, GrantRepository, Redemption, Rotation};
+use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Listed, Redemption, Rotation};
 use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
 use sluice_primitives::Timestamp;
 use sluice_token::{Feed, FeedPosition, Target};
@@ -252,6 +252,9 @@ pub async fn a_grant_that_was_revoked_in_flight_is_inserted_revoked(fixture: &im
     let grant = given::grant();
     mark(&*store, &Target::Grant(grant.id)).await;
     given::inserted(&*fixture.second_node().await, grant.clone()).await;
+    let (subject, now) = (grant.subject, given::at(20));
+    let all = GrantPage { subject, session: None, listed: Listed::All, before: None, now, limit: 10 };
+    assert_eq!(GrantRepository::list(&*store, all).await.unwrap(), []);
     assert_eq!(store.redeem_code(given::redeem(grant.id, 20)).await.unwrap(), Redemption::Revoked);
 }
 

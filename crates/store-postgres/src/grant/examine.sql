@@ -1,7 +1,8 @@
 -- Why a compare-and-swap did not take place.
 SELECT g.grant_id, g.client_id, g.subject, g.sid, g.scope, g.audience, g.claims, g.authenticated_at, g.consented_at,
     g.expires_at, g.redeemed_at, g.revoked_at, g.generation, g.rotated_at, g.attempt, g.request,
-    COALESCE((SELECT TRUE FROM revocation AS m
+    COALESCE((SELECT TRUE FROM revocation AS m WHERE m.kind = 1 AND m.key = g.grant_id::text LIMIT 1), FALSE)
+    OR COALESCE((SELECT TRUE FROM revocation AS m
       WHERE m.kind = 2 AND m.key = g.sid::text AND m.at >= g.authenticated_at LIMIT 1), FALSE)
     OR COALESCE((SELECT TRUE FROM revocation AS m
       WHERE m.kind = 3 AND m.key = g.subject AND m.at >= g.authenticated_at LIMIT 1), FALSE)

@@ -29,6 +29,7 @@ CROSS JOIN LATERAL (
       AND ($3::uuid IS NULL OR g.grant_id < $3)
       AND g.revoked_at IS NULL
       AND g.expires_at > $4
+      AND NOT COALESCE((SELECT TRUE FROM revocation AS m WHERE m.kind = 1 AND m.key = g.grant_id::text LIMIT 1), FALSE)
       AND NOT COALESCE((SELECT TRUE FROM revocation AS m
           WHERE m.kind = 2 AND m.key = g.sid::text AND m.at >= g.authenticated_at LIMIT 1), FALSE)
       AND NOT COALESCE((SELECT TRUE FROM revocation AS m

@@ -1,5 +1,6 @@
 -- A marker is looked up by a scalar subquery, which no planner turns into a join over all markers. What was agreed to after the last of the wide
--- ones, which is asked for once a statement, is covered by none.
+-- ones, which is asked for once a statement, is covered by none. The grant's own marker is looked for here and not when it is inserted: who
+-- revokes it at that moment finds no row yet to write that onto, and is not seen by the statement that inserts it.
 UPDATE oauth_grant AS g
 SET redeemed_at = r.now, rotated_at = r.now, generation = 0, expires_at = r.expires_at, attempt = r.attempt
 FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[]) AS r (grant_id, attempt, now, expires_at)
@@ -7,6 +8,7 @@ WHERE g.grant_id = r.grant_id
   AND g.redeemed_at IS NULL
   AND g.revoked_at IS NULL
   AND g.expires_at > r.now
+  AND NOT COALESCE((SELECT TRUE FROM revocation AS m WHERE m.kind = 1 AND m.key = g.grant_id::text LIMIT 1), FALSE)
   AND (
       LEAST(g.authenticated_at, g.consented_at) > COALESCE((SELECT max(m.at) FROM revocation AS m WHERE m.kind + 0 > 1), 0)
       OR NOT (

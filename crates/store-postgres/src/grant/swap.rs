@@ -42,7 +42,7 @@ pub(crate) enum Swapped<T> {
 pub(crate) struct Examined {
     pub(crate) grant: Grant,
     pub(crate) request: Option<Uuid>,
-    /// Whether a wide marker covers it.
+    /// Whether a marker covers it.
     pub(crate) covered: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Transactions that commit late, or are lost after they were answered, seen by a reader of the feed, and by a registration that is
-//! sent again.
+//! Transactions that commit late, or are lost after they were answered, seen by a reader of the feed, by who revokes, and by a
+//! registration that is sent again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use sluice_commit::StoreError;
 use sluice_identity::identity::{Identity, IdentityRepository, Registration};
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
-use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::grant::{GrantRepository, Redemption};
 use sluice_oauth::keys::KeyRepository;
 use sluice_primitives::{GrantId, Lifetime, ManualClock, NodeId, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
@@ -134,6 +134,31 @@ async fn a_wait_is_ended_by_another_node_long_before_the_poll() {
     reader.wait().await; // the listener is there, and says so
     let writer = fixture.store();
     tokio::join!(reader.wait(), revoke(&writer, given::grant_id()));
+}
+
+/// Inserts a grant like another, in a transaction that is not committed yet.
+async fn begin_insert(dsn: &str, like: GrantId, grant: GrantId) -> Client {
+    let client = connection(dsn).await;
+    let insert = format!(
+        "BEGIN;
+        CREATE TEMPORARY TABLE made AS SELECT * FROM oauth_grant WHERE grant_id = '{like}';
+        UPDATE made SET grant_id = '{grant}';
+        INSERT INTO oauth_grant SELECT * FROM made"
+    );
+    client.batch_execute(&insert).await.unwrap();
+    client
+}
+
+/// Neither sees the other's work.
+#[tokio::test]
+async fn a_grant_that_is_revoked_while_it_is_inserted_is_not_redeemed() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let (like, grant) = (given::inserted(&*store, given::grant()).await.id, given::grant_id());
+    let transaction = begin_insert(fixture.dsn(), like, grant).await;
+    revoke(&store, grant).await;
+    transaction.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(store.redeem_code(given::redeem(grant, 21)).await.unwrap(), Redemption::Revoked);
 }
 
 /// Registers somebody as a node does, in a transaction that is not committed yet: the node's connection was lost.

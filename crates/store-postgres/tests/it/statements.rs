@@ -208,7 +208,7 @@ async fn hot_writes_find_rows_by_their_keys_and_join_by_hashing() {
     let redeem = include_str!("../../src/grant/redeem_code.sql");
     let plan = explain(&client, "redeem", redeem, "'{}','{}','{}','{}'").await;
     assert!(plan.contains("Index Scan using oauth_grant_pkey"), "{plan}");
-    assert_eq!(plan.matches("revocation_target").count(), 5, "{plan}");
+    assert_eq!(plan.matches("revocation_target").count(), 6, "{plan}");
     assert!(!plan.contains("Seq Scan"), "{plan}");
     let register = include_str!("../../src/identity/register.sql");
     let plan = explain(&client, "register", register, &["'{}'"; 10].join(",")).await;
