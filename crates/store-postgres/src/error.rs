@@ -160,10 +160,12 @@ fn nature_of(code: &SqlState) -> Nature {
         SqlState::READ_ONLY_SQL_TRANSACTION,
         SqlState::FEATURE_NOT_SUPPORTED,
         SqlState::INVALID_SQL_STATEMENT_NAME,
+        SqlState::DUPLICATE_PSTATEMENT,
         SqlState::TOO_MANY_CONNECTIONS,
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CRASH_SHUTDOWN,
         SqlState::CANNOT_CONNECT_NOW,
+        SqlState::IDLE_SESSION_TIMEOUT,
         SqlState::DATABASE_DROPPED,
     ];
     let class = code.code().get(..2).unwrap_or_default();
@@ -210,6 +212,12 @@ mod tests {
             "who knows what became of it"
         );
         assert!(silent.ends_session() && !late.ends_session());
+    }
+
+    #[test]
+    fn a_connection_that_is_not_ours_alone_or_was_idle_too_long_is_made_anew() {
+        assert_eq!(nature_of(&SqlState::DUPLICATE_PSTATEMENT), Nature::Lost);
+        assert_eq!(nature_of(&SqlState::IDLE_SESSION_TIMEOUT), Nature::Lost);
     }
 
     #[test]
