@@ -169,3 +169,15 @@ pub async fn clients_are_listed_by_id_in_pages(fixture: &impl Fixture) {
     assert_eq!(ids(ClientFilter { name: Some("The e".into()), ..of_acme() }).await, ["e"]);
     assert_eq!(ids(ClientFilter { name: Some("the e".into()), ..of_acme() }).await, Vec::<String>::new());
 }
+
+/// What PostgreSQL cannot hold is not there: to ask for it is no failure.
+pub async fn no_client_is_listed_by_text_that_cannot_be_stored(fixture: &impl Fixture) {
+    let store = fixture.store();
+    insert(&*store, &given::client("shop", "acme")).await;
+    let nul = || Some("with \0 inside".to_owned());
+    let by_name = ClientFilter { name: nul(), limit: 3, ..ClientFilter::default() };
+    let by_owner = ClientFilter { owner: nul(), limit: 3, ..ClientFilter::default() };
+    for filter in [by_name, by_owner] {
+        assert_eq!(ClientRepository::list(&*store, &filter).await.unwrap(), []);
+    }
+}

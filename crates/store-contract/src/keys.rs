@@ -77,6 +77,13 @@ pub async fn a_set_is_read_newest_first(fixture: &impl Fixture) {
     assert_eq!(store.set("no such set").await.unwrap(), []);
 }
 
+/// What PostgreSQL cannot hold is not there: to ask for it is no failure.
+pub async fn a_set_with_a_name_that_cannot_be_stored_is_empty(fixture: &impl Fixture) {
+    let store = fixture.store();
+    store.add(vec![key("a", "RS256", 0)]).await.unwrap();
+    assert_eq!(store.set("with \0 inside").await.unwrap(), []);
+}
+
 /// A key that is added under a kid that is there replaces it.
 pub async fn an_added_key_replaces_one_with_the_same_kid(fixture: &impl Fixture) {
     let store = fixture.store();

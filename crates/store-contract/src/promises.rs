@@ -17,6 +17,7 @@ macro_rules! store_contract {
                 revoking_the_grants_of_a_client_keeps_the_client,
                 every_write_of_a_client_is_in_the_feed,
                 clients_are_listed_by_id_in_pages,
+                no_client_is_listed_by_text_that_cannot_be_stored,
             }
             consent {
                 a_decision_is_stored_with_its_grant,
@@ -197,6 +198,7 @@ macro_rules! store_contract {
                 ten_nodes_that_start_at_once_end_with_one_key_per_algorithm,
                 only_missing_algorithms_are_created,
                 a_set_is_read_newest_first,
+                a_set_with_a_name_that_cannot_be_stored_is_empty,
                 an_added_key_replaces_one_with_the_same_kid,
                 a_replaced_set_holds_the_new_keys_only,
                 keys_and_sets_are_deleted_once,
@@ -326,6 +328,7 @@ macro_rules! store_contract {
                 concurrent_inserts_of_one_trust_have_one_winner,
                 an_expired_trust_gives_way_to_a_new_one,
                 the_keys_of_an_issuer_are_found_while_they_hold,
+                no_trust_is_found_by_text_that_cannot_be_stored,
                 no_more_trusts_are_found_than_can_be_tried,
                 trusted_issuers_are_listed_in_pages,
                 a_trusted_issuer_is_deleted_once,

@@ -112,6 +112,20 @@ pub async fn the_keys_of_an_issuer_are_found_while_they_hold(fixture: &impl Fixt
     assert_eq!(store.find_for("https://nobody.example", "alice", None, given::at(1)).await.unwrap(), []);
 }
 
+/// What PostgreSQL cannot hold is not there: to ask for it is no failure. A subject that nobody can be is one of any.
+pub async fn no_trust_is_found_by_text_that_cannot_be_stored(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (nul, any) = ("with \0 inside", TrustedIssuer { subject: None, ..trusted("key", "") });
+    for trusted in [&any, &trusted("key", "alice")] {
+        assert!(insert(&*store, trusted).await);
+    }
+    for (issuer, key_id) in [(nul, None), (ISSUER, Some(nul))] {
+        assert_eq!(store.find_for(issuer, "alice", key_id, given::at(1)).await.unwrap(), []);
+    }
+    assert_eq!(store.find_for(ISSUER, nul, None, given::at(1)).await.unwrap(), [any]);
+    assert_eq!(TrustedIssuerRepository::list(&*store, Some(nul), None, 9).await.unwrap(), []);
+}
+
 /// However many keys an issuer has, no more are found than can be tried; those of the very subject before others.
 pub async fn no_more_trusts_are_found_than_can_be_tried(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -35,6 +35,11 @@ pub(crate) fn each(what: &str, values: &[String]) -> Result<(), StoreError> {
     values.iter().try_for_each(|value| text(what, value))
 }
 
+/// Whether all of these texts may be there to be found. The server does not look for one that it cannot store.
+pub(crate) fn may_be_found(texts: &[Option<&str>]) -> bool {
+    texts.iter().flatten().all(|text| !text.as_bytes().contains(&0))
+}
+
 /// A list as one text.
 pub(crate) fn list(values: &[String]) -> String {
     if values.is_empty() { String::new() } else { serde_json::to_string(values).unwrap_or_default() }
@@ -58,6 +63,12 @@ mod tests {
         let refused = text("email", "a\0b").unwrap_err();
         assert_eq!(refused.to_string(), "the value cannot be stored: email holds a NUL");
         assert!(text("email", &"x".repeat(LONGEST + 1)).is_err());
+    }
+
+    #[test]
+    fn a_text_with_a_nul_is_not_there_to_be_found() {
+        assert!(may_be_found(&[Some("a"), None, Some("")]));
+        assert!(!may_be_found(&[None, Some("a\0b")]));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::{Changed, Counted, Markers};
 use crate::serial::Transaction;
+use crate::storable;
 use insert::NewClient;
 
 const REPLACE: &str = include_str!("replace.sql");
@@ -108,6 +109,9 @@ impl ClientRepository for PostgresStore {
     }
 
     async fn list(&self, filter: &ClientFilter) -> Result<Vec<Client>, StoreError> {
+        if !storable::may_be_found(&[filter.name.as_deref(), filter.owner.as_deref()]) {
+            return Ok(Vec::new());
+        }
         let after = filter.after.as_ref().map(ClientId::as_str);
         let limit = i64::from(filter.limit);
         let rows = self.read(LIST, &[&after, &filter.name, &filter.owner, &limit]).await?;

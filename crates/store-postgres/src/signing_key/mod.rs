@@ -32,6 +32,9 @@ const APPEND_CHANGE_IF_KNOWN: &str = include_str!("append_change_if_known.sql");
 #[async_trait]
 impl KeyRepository for PostgresStore {
     async fn set(&self, set: &str) -> Result<Vec<StoredKey>, StoreError> {
+        if !storable::may_be_found(&[Some(set)]) {
+            return Ok(Vec::new());
+        }
         let rows = self.read(SET, &[&set]).await?;
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
