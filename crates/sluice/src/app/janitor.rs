@@ -25,6 +25,8 @@ const ROWS: u32 = 1_000;
 const ROUNDS: usize = 1_000;
 /// How often a sweep goes on in one round at most.
 const SWEEPS: usize = 100;
+/// How far the clock of another node may be behind this one's: there, an id that was spent is still good for so long after its end here.
+const CLOCKS_APART: Lifetime = Lifetime::minutes(5);
 /// How long a mail or a logout notice that was given up is kept for an operator to look into.
 const DEAD_LETTERS: Lifetime = Lifetime::hours(7 * 24);
 
@@ -151,7 +153,7 @@ impl JanitorKind {
             Self::IdentitySessions => IdentitySessionRepository::purge_expired(store, before, limit).await,
             Self::ParkedFlows => ParkedFlowRepository::purge_expired(store, before, limit).await,
             Self::DeviceCodes => DeviceCodeRepository::purge_expired(store, before, limit).await,
-            Self::SpentIds => ReplayRepository::purge_expired(store, before, limit).await,
+            Self::SpentIds => ReplayRepository::purge_expired(store, before - CLOCKS_APART, limit).await,
             Self::MailCodes => CodeRepository::purge_expired(store, before, limit).await,
             Self::Mails => MailRepository::purge_mails(store, before - DEAD_LETTERS, limit).await,
             Self::Notices => OutboxRepository::purge_notices(store, before - DEAD_LETTERS, limit).await,
@@ -246,6 +248,18 @@ mod tests {
         let store = store(7).await;
         tidy(&*store, ALL).await;
         assert_eq!(ReplayRepository::purge_expired(&*store, ALL.before, 10).await.unwrap(), 0);
+    }
+
+    /// A node whose clock is behind goes on taking what has ended here.
+    #[tokio::test]
+    async fn what_is_spent_stays_so_as_long_as_another_clock_may_find_it_good() {
+        let store = store(1).await;
+        let end = START + Lifetime::minutes(1);
+        let round = async |before| janitor_round(&*store, Task { before, ..ALL }).await.deleted;
+        assert_eq!(round(end + CLOCKS_APART).await, 0);
+        let behind = end - Lifetime::millis(1);
+        assert!(!store.spend(ReplayKind::DpopProof, [0; 32], behind, end).await.unwrap());
+        assert_eq!(round(end + CLOCKS_APART + Lifetime::millis(1)).await, 1);
     }
 
     #[test]
