@@ -9,7 +9,7 @@ use http_body_util::Full;
 use hyper::upgrade::OnUpgrade;
 use tokio_util::task::TaskTracker;
 
-use super::body::{AnswerBody, Carrier, ProxyBody, Watch};
+use super::body::{AnswerBody, Carrier, Patience, ProxyBody, Watch};
 use super::fault::Fault;
 use super::headers::{announce_upgrade, strip_answer};
 use super::tunnel::Tunnel;
@@ -20,7 +20,7 @@ pub(super) async fn take(
     answered: Answered,
     course: &Course,
     timeouts: &Timeouts,
-    watch: Option<&Watch>,
+    watch: Option<(&Watch, Patience)>,
 ) -> Response<ProxyBody> {
     let Answered { response, carrier, ticket } = answered;
     let (mut head, incoming) = response.into_parts();
@@ -43,7 +43,7 @@ pub(super) async fn take(
         failed: None,
     };
     let body = match watch {
-        Some(watch) => ProxyBody::Watched(watch.watched(body)),
+        Some((watch, patience)) => ProxyBody::Watched(watch.watched(body, patience)),
         None => ProxyBody::Upstream(body),
     };
     Response::from_parts(head, body)

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::account::Account;
 use super::answering;
-use super::body::ProxyBody;
+use super::body::{Patience, ProxyBody};
 use super::core::Core;
 use super::fault::Fault;
 use super::headers::{
@@ -173,8 +173,11 @@ impl<T: Traffic> Passage<'_, T> {
             let client = client.ok_or(Fault::BadAnswer)?;
             return Ok(answering::switch(answered, client, upstream.timeouts(), &self.core.tunnels)?);
         }
-        let watch = is_http2.then_some(&self.core.watch);
-        let mut response = answering::take(answered, &self.account.course, upstream.timeouts(), watch).await;
+        let course = &self.account.course;
+        let patience =
+            if is_http2 { Some(Patience::Idle) } else { course.deadline.map(|_| Patience::Deadline) };
+        let watch = patience.map(|patience| (&self.core.watch, patience));
+        let mut response = answering::take(answered, course, upstream.timeouts(), watch).await;
         self.core.traffic.announce(admitted, response.headers_mut());
         Ok(response)
     }

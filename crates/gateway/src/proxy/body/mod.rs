@@ -3,7 +3,7 @@
 //! [`request`]: from the client to the upstream, counted, and held back where the client waits for `100 Continue`. [`upload`]: the same
 //! over HTTP/2, ended with its answer.
 //! [`answer`]: from the upstream to the client; carries the connection that it comes from. [`watched`]: the same, given up
-//! when its client takes nothing.
+//! when its client takes nothing for too long.
 
 mod answer;
 mod request;
@@ -14,7 +14,7 @@ pub use answer::ProxyBody;
 pub(super) use answer::{AnswerBody, Carrier, StreamSlot};
 pub(super) use request::{BodyTerms, Mark, Progress, RequestBody, TrailerFilter};
 pub(super) use upload::{Remainder, Uploads};
-pub(super) use watched::Watch;
+pub(super) use watched::{Patience, Watch};
 
 /// Why a body ends before its end: the other side must see that it was cut.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,5 @@
-//! Answers that are watched from outside. Over HTTP/2 a body is not asked for its next part before its client has room for
-//! it, so a client that takes nothing would hold what the body holds for ever.
+//! Answers that are watched from outside. A body is not asked for its next part before its client has room for it, so a
+//! client that takes nothing would hold what the body holds: over HTTP/2 for ever, over HTTP/1.1 beyond the route's time.
 
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -18,13 +18,32 @@ const LEAST: usize = 1024;
 /// So much is handed on at once: a client that reads slowly, but reads, asks for more in time.
 const PIECE: usize = 16 * 1024;
 
-/// The body of an answer that ends when its client takes nothing of it, and sends nothing, for longer than the time between two
-/// parts may be, or the exchange is over time.
+/// How long a client may let an answer wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::proxy) enum Patience {
+    /// As long as may be between two parts, of which it takes small ones, and until the exchange must have ended: HTTP/2.
+    Idle,
+    /// Until the exchange must have ended: HTTP/1.1, where the listener ends a connection whose client takes nothing.
+    Deadline,
+}
+
+impl Patience {
+    /// Whether it is over, `now`, with a `body` of which nothing was taken `since`.
+    fn is_over(self, body: &AnswerBody, since: Instant, now: Instant) -> bool {
+        match self {
+            Self::Idle => body.until(since) <= now,
+            Self::Deadline => body.deadline.is_some_and(|deadline| deadline <= now),
+        }
+    }
+}
+
+/// The body of an answer that ends when its client takes nothing of it, and sends nothing, for longer than it may.
 pub struct WatchedBody(Arc<Mutex<Watched>>);
 
 struct Watched {
     /// `None` once it was given up.
     body: Option<AnswerBody>,
+    patience: Patience,
     /// Of the last part, what was not handed on yet.
     rest: Bytes,
     /// When the next part was asked for, or something of the request's body moved.
@@ -50,10 +69,11 @@ struct List {
 
 impl Watch {
     /// Watches `body`.
-    pub(in crate::proxy) fn watched(&self, body: AnswerBody) -> WatchedBody {
+    pub(in crate::proxy) fn watched(&self, body: AnswerBody, patience: Patience) -> WatchedBody {
         let watched = Watched {
             mark: body.mark(),
             body: Some(body),
+            patience,
             rest: Bytes::new(),
             moved_at: Instant::now(),
             waiting: None,
@@ -95,8 +115,9 @@ impl Watched {
             (self.mark, self.moved_at) = (mark, now);
         }
         // Of an answer that is here to its end, the rest is let go too.
-        let (has_rest, moved_at) = (!self.rest.is_empty(), self.moved_at);
-        let is_stalled = |body: &mut AnswerBody| (body.is_held() || has_rest) && body.until(moved_at) <= now;
+        let (has_rest, patience, moved_at) = (!self.rest.is_empty(), self.patience, self.moved_at);
+        let is_stalled =
+            |body: &mut AnswerBody| (body.is_held() || has_rest) && patience.is_over(body, moved_at, now);
         let body = self.body.take_if(is_stalled)?;
         self.rest = Bytes::new();
         Some((body, self.waiting.take()))
@@ -119,6 +140,9 @@ impl Watched {
             }
             ended @ Poll::Ready(_) => return ended,
         };
+        if self.patience == Patience::Deadline {
+            return Poll::Ready(Some(Ok(frame)));
+        }
         match frame.into_data() {
             Ok(data) => {
                 self.rest = data;

@@ -1,5 +1,7 @@
 //! Time-outs. What hangs here hangs for ever: only the gateway ends it.
 
+use std::num::NonZeroUsize;
+
 use sluice_gateway::proxy::upstream::UpstreamProtocol;
 use tokio::io::AsyncWriteExt;
 
@@ -45,6 +47,34 @@ async fn the_total_bounds_head_and_body() {
         client.say(GET).await;
         assert_eq!(client.answer().await.map(|answer| answer.status()), status);
     }
+}
+
+/// HTTP/1.1 does not ask for more of a body while its client reads nothing: nothing in the body would notice.
+#[tokio::test]
+async fn the_total_bounds_an_answer_that_its_client_does_not_read() {
+    let address = Backend::bind().await.serve(|mut peer, number| async move {
+        peer.request().await;
+        if number > 0 {
+            return peer.say(OK).await;
+        }
+        // More than the buffers of all sockets on the way.
+        peer.say("HTTP/1.1 200 OK\r\ncontent-length: 20000000\r\n\r\n").await;
+        peer.say(vec![b'x'; 20_000_000]).await;
+    });
+    let mut setup = Setup::to(&[address]);
+    setup.route.total_timeout = Some(SOON * 10);
+    setup.upstream.breaker.requests = NonZeroUsize::MIN;
+    let world = setup.start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say(GET).await;
+    let head = client.head().await.unwrap();
+    in_time(async {
+        while world.ask(GET).await.status() != 200 {
+            tokio::time::sleep(SOON).await;
+        }
+    })
+    .await;
+    assert!(client.body_of(head).await.is_none(), "the client sees that it was cut");
 }
 
 #[tokio::test]
