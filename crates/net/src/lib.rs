@@ -36,4 +36,4 @@ pub use smtp::{
 pub use tls::{
     ClientTls, PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, client_config, self_signed,
 };
-pub use tls_termination::{NotTerminated, is_tls_terminated};
+pub use tls_termination::{NotTerminated, is_over_tls, is_tls_terminated};

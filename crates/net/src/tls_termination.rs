@@ -50,9 +50,15 @@ pub fn is_tls_terminated(
     }
     let is_https = if headers.contains_key(X_FORWARDED_PROTO) {
         let mut schemes = headers.get_all(X_FORWARDED_PROTO).iter();
-        schemes.all(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https"))
+        schemes.all(|scheme| is_over_tls(scheme.as_bytes()))
     } else {
-        forwarded_proto(headers).ok_or(NotTerminated::NoForwardedProto)?.eq_ignore_ascii_case("https")
+        is_over_tls(forwarded_proto(headers).ok_or(NotTerminated::NoForwardedProto)?.as_bytes())
     };
     if is_https { Ok(()) } else { Err(NotTerminated::NotHttps) }
+}
+
+/// Whether a proxy that names this scheme was asked over TLS: `https`, or `wss` (RFC 6455 §3), which Traefik says of a request to
+/// open a WebSocket.
+pub fn is_over_tls(scheme: &[u8]) -> bool {
+    scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"wss")
 }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use http::request::Parts;
 use http::{HeaderMap, Method};
+use sluice_net::is_over_tls;
 
 use super::endpoint::Endpoint;
 use super::malformed::Malformed;
@@ -108,7 +109,7 @@ fn described<'a>(
         Some((path, query)) => (path, Some(query)),
         None => (target, None),
     };
-    let https = one(headers, "x-forwarded-proto")?.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
+    let https = one(headers, "x-forwarded-proto")?.is_some_and(|scheme| is_over_tls(scheme.as_bytes()));
     Ok(Original { method, https, host, path, query, client })
 }
 

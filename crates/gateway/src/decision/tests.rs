@@ -272,6 +272,18 @@ async fn the_original_request_is_judged_in_the_words_of_nginx_and_of_traefik() {
     }
 }
 
+/// Traefik says so of requests to open a WebSocket; a proof is for the https address (RFC 9449 §4.3).
+#[tokio::test]
+async fn a_websocket_over_tls_is_judged_as_https() {
+    for (said, scheme) in [("wss", "https"), ("ws", "http")] {
+        let (service, judge) = service(false);
+        let headers = [&ORDER[..3], &[BEARER, ("x-forwarded-proto", said)]].concat();
+        assert_eq!(ask(&service, "/oauth/auth_request", &headers).await.status(), StatusCode::OK);
+        let line = judge.seen.lock().pop().unwrap().line;
+        assert_eq!(line, format!("POST {scheme}://api.example.com/orders/7?page=2"));
+    }
+}
+
 #[tokio::test]
 async fn refusals_pass_with_all_their_headers() {
     for (token, status) in [("forged", 401), ("often", 429), ("down", 502)] {

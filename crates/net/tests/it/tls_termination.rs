@@ -11,6 +11,7 @@ fn decide(peer: &str, lines: &[(&'static str, &str)]) -> Result<(), NotTerminate
 #[test]
 fn a_proxy_that_was_asked_by_https_is_believed() {
     assert_eq!(decide("10.1.1.1", &[("x-forwarded-proto", "https")]), Ok(()));
+    assert_eq!(decide("10.1.1.1", &[("x-forwarded-proto", "wss")]), Ok(()), "as Traefik says of a WebSocket");
     assert_eq!(decide("::ffff:10.1.1.1", &[("x-forwarded-proto", "HTTPS")]), Ok(()));
     assert_eq!(decide("10.1.1.1", &[("forwarded", "for=192.0.2.1;proto=https")]), Ok(()));
 }
@@ -22,7 +23,11 @@ fn plain_http_is_refused_with_its_reason() {
     assert_eq!(is_tls_terminated(peer, &headers(&[https]), &[]), Err(NotTerminated::NotAllowed));
     assert_eq!(decide("192.0.2.1", &[https]), Err(NotTerminated::ForeignPeer));
     assert_eq!(decide("10.1.1.1", &[]), Err(NotTerminated::NoForwardedProto));
-    for lines in [&[("x-forwarded-proto", "http")][..], &[https, ("x-forwarded-proto", "http")]] {
+    for lines in [
+        &[("x-forwarded-proto", "http")][..],
+        &[("x-forwarded-proto", "ws")],
+        &[https, ("x-forwarded-proto", "http")],
+    ] {
         assert_eq!(decide("10.1.1.1", lines), Err(NotTerminated::NotHttps));
     }
     let forwarded = |line| decide("10.1.1.1", &[("forwarded", line)]);

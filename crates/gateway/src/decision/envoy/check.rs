@@ -11,6 +11,7 @@ use http_body::Body;
 use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 use sluice_crypto::certificate::ClientCertificate;
+use sluice_net::is_over_tls;
 use sluice_net::listen::BoxError;
 
 use super::changes::Changes;
@@ -167,7 +168,7 @@ impl TryFrom<CheckRequest> for Question {
         let source = attributes.source.unwrap_or_default();
         Ok(Self {
             method: http.method.parse().map_err(|_| Fault::Unreadable)?,
-            https: http.scheme.eq_ignore_ascii_case("https"),
+            https: is_over_tls(http.scheme.as_bytes()),
             headers: headers(&http),
             host: http.host,
             target: http.path,

@@ -215,6 +215,14 @@ mod tests {
     }
 
     #[test]
+    fn a_websocket_that_came_to_a_trusted_proxy_over_tls_is_told_of_as_https() {
+        for (scheme, told_as) in [("wss", "https"), ("WSS", "https"), ("ws", "http")] {
+            let headers = told("10.2.2.2:9", &[("x-forwarded-proto", scheme)]);
+            assert!(headers.contains(&format!("x-forwarded-proto: {told_as}")), "{scheme}: {headers:?}");
+        }
+    }
+
+    #[test]
     fn a_trusted_proxy_that_says_https_in_forwarded_alone_is_believed_and_not_contradicted() {
         assert_eq!(
             told("10.2.2.2:9", &[("forwarded", "for=203.0.113.9;proto=HTTPS")]),

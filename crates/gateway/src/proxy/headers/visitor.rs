@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use sluice_crypto::digest::sha256;
 use sluice_net::{
     ConnectionFacts, ForwardedCertificatePolicy, PeerCertificates, client_certificate, forwarded_proto,
+    is_over_tls,
 };
 
 use super::Malformed;
@@ -54,7 +55,7 @@ impl Visitor {
         }
         let said = headers.get("x-forwarded-proto").map(HeaderValue::as_bytes);
         let said = said.or_else(|| forwarded_proto(headers).map(str::as_bytes));
-        said.map_or(self.tls, |said| said.eq_ignore_ascii_case(b"https"))
+        said.map_or(self.tls, is_over_tls)
     }
 
     /// SHA-256 of the client's certificate.
