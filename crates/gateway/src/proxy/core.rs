@@ -22,7 +22,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct Core<T> {
     pub(super) traffic: Arc<T>,
     /// Whose word about certificates of clients counts.
-    pub(super) certificates: ForwardedCertificatePolicy,
+    pub(super) certificates: Arc<ForwardedCertificatePolicy>,
     /// Whose plain http is answered.
     pub(super) plain_http: PlainHttp,
     /// Answers that clients may let wait.
@@ -43,6 +43,7 @@ impl<T: Traffic> Core<T> {
     ) -> Self {
         let upstreams = CoreUpstreams::new(number, registry);
         let (watch, tunnels) = (Watch::default(), TaskTracker::new());
+        let certificates = Arc::new(certificates);
         Self { traffic, certificates, plain_http, watch, tunnels, upstreams, turn: AtomicU64::new(0) }
     }
 

@@ -163,6 +163,7 @@ impl<T: Traffic> Passage<'_, T> {
             admitted,
             route,
             handover: &handover,
+            certificates: &self.core.certificates,
             http1: upstream.is_http1(),
             started: self.account.started(),
         };

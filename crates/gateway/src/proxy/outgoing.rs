@@ -11,11 +11,12 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::ext::on_informational;
+use sluice_net::ForwardedCertificatePolicy;
 use tokio::time::Instant;
 
 use super::body::{BodyTerms, Progress, RequestBody, TrailerFilter};
 use super::fault::Fault;
-use super::headers::{Handover, retain_harmless_trailers};
+use super::headers::{Handover, drop_certificates, retain_harmless_trailers};
 use super::traffic::Traffic;
 use super::upstream::Course;
 use crate::gateway::Admitted;
@@ -27,6 +28,8 @@ pub(super) struct Outgoing<'a, T> {
     pub(super) admitted: &'a Admitted,
     pub(super) route: &'a Route,
     pub(super) handover: &'a Handover,
+    /// In which headers certificates of clients come.
+    pub(super) certificates: &'a Arc<ForwardedCertificatePolicy>,
     /// Whether it goes out over HTTP/1.1.
     pub(super) http1: bool,
     /// When it came.
@@ -99,8 +102,10 @@ impl<T: Traffic> Outgoing<'_, T> {
             return None;
         }
         let (traffic, admitted) = (self.traffic.clone(), self.admitted.clone());
+        let certificates = self.certificates.clone();
         Some(Box::new(move |trailers| {
             retain_harmless_trailers(trailers);
+            drop_certificates(trailers, &certificates);
             traffic.strip(&admitted, trailers);
         }))
     }

@@ -16,9 +16,13 @@ pub(in crate::proxy) fn drop_unbelieved_certificates(
     policy: &ForwardedCertificatePolicy,
     peer: IpAddr,
 ) {
-    if policy.headers.is_empty() || policy.believes(peer) {
-        return;
+    if !policy.headers.is_empty() && !policy.believes(peer) {
+        drop_certificates(headers, policy);
     }
+}
+
+/// Drops the same, whoever says it: of trailers, since a certificate is told of in the head, before anything was judged.
+pub(in crate::proxy) fn drop_certificates(headers: &mut HeaderMap, policy: &ForwardedCertificatePolicy) {
     let is_doomed =
         |name: &&HeaderName| policy.headers.iter().any(|known| is_same(known.name.as_str(), name.as_str()));
     let doomed: SmallVec<[HeaderName; 1]> = headers.keys().filter(is_doomed).cloned().collect();

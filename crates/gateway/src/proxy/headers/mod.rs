@@ -11,7 +11,7 @@ mod hop_by_hop;
 mod target;
 mod visitor;
 
-pub(super) use certificates::drop_unbelieved_certificates;
+pub(super) use certificates::{drop_certificates, drop_unbelieved_certificates};
 pub(super) use cookies::join_cookies;
 pub(super) use forwarded::{Origin, tell_origin};
 pub(super) use hop_by_hop::{

@@ -123,6 +123,7 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) tls: Option<TlsAcceptorHandle>,
     pub(crate) plain_http: PlainHttp,
+    pub(crate) certificates: ForwardedCertificatePolicy,
     pub(crate) refusal: Option<Refusal>,
     pub(crate) trusts: bool,
     pub(crate) cores: usize,
@@ -165,6 +166,7 @@ impl Setup {
             limits,
             tls: None,
             plain_http: PlainHttp::Anybody,
+            certificates: ForwardedCertificatePolicy::default(),
             refusal: None,
             trusts: false,
             cores: 1,
@@ -186,7 +188,7 @@ impl Setup {
             cores: NonZeroUsize::new(self.cores).unwrap(),
             tls: self.tls,
             limits: self.limits,
-            certificates: ForwardedCertificatePolicy::default(),
+            certificates: self.certificates,
             plain_http: self.plain_http,
         };
         let running = RunningProxy::start(config, traffic.clone(), shutdown.clone()).await.unwrap();

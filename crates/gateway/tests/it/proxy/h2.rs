@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http::{HeaderMap, Request, Response, Version};
+use http::{HeaderMap, HeaderName, Request, Response, Version};
 use http_body::Frame;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::body::Incoming;
@@ -18,7 +18,9 @@ use hyper::client::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sluice_gateway::proxy::upstream::{PassiveHealth, TlsClient, UpstreamProtocol};
-use sluice_net::{ClientTls, SelfSigned, client_config, self_signed};
+use sluice_net::{
+    CertificateHeader, ClientTls, ForwardedCertificatePolicy, SelfSigned, client_config, self_signed,
+};
 use sluice_primitives::{Clock, SystemClock};
 use tokio::io::AsyncWriteExt;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -69,7 +71,7 @@ async fn say_what_came(request: Request<Incoming>) -> Result<Response<Chunks>, I
         format!("{} {:?}", parts.uri, parts.headers.get("te").map(|te| te.to_str().unwrap().to_owned()));
     headers.insert("x-told", told.parse().unwrap());
     let trailers: Vec<_> =
-        body.trailers().into_iter().flat_map(HeaderMap::keys).map(http::HeaderName::as_str).collect();
+        body.trailers().into_iter().flat_map(HeaderMap::keys).map(HeaderName::as_str).collect();
     headers.insert("x-trailers", trailers.join(",").parse().unwrap());
     headers.insert("x-body", body.to_bytes().len().into());
     Ok(response)
@@ -104,10 +106,21 @@ fn spoken_over_http2(mut setup: Setup) -> Setup {
 #[tokio::test]
 async fn a_grpc_call_keeps_its_trailers_both_ways() {
     let (address, _) = http2_server().await;
-    let world = spoken_over_http2(Setup::to(&[address])).start().await;
+    let mut setup = spoken_over_http2(Setup::to(&[address]));
+    let header = CertificateHeader::from(HeaderName::from_static("x-tls-cert"));
+    // Also of a proxy that is believed about certificates: it says so in the head.
+    let from = vec!["127.0.0.0/8".parse().unwrap()];
+    setup.certificates = ForwardedCertificatePolicy { headers: vec![header], from };
+    let world = setup.start().await;
     let mut client = http2_client(world.connect().await).await;
-    let trailers =
-        [("x-checksum", "1"), ("oauth-user-id", "root"), ("configured", "x"), ("x-real-ip", "127.0.0.1")];
+    let trailers = [
+        ("x-checksum", "1"),
+        ("oauth-user-id", "root"),
+        ("configured", "x"),
+        ("x-real-ip", "127.0.0.1"),
+        ("x-tls-cert", "forged"),
+        ("x_tls.cert", "forged"),
+    ];
     let request = Request::post("http://api.example/service/Method")
         .header("te", "trailers")
         .header("content-type", "application/grpc")
