@@ -1,7 +1,7 @@
 -- Asks Sluice about each request: `http-request lua.sluice http://ADDRESS:PORT`.
 --
 -- The question carries the headers of the request (token, DPoP proof), the method, the path and the host, no body. A 200 lets the
--- request pass with the OAuth-* headers of the answer, and says so in the variable txn.sluice; 400, 401, 403, 404, 405, 429 and 503 go to
+-- request pass with the OAuth-* headers of the answer, and says so in the variable txn.sluice; 400, 401, 403, 404, 405, 429, 501 and 503 go to
 -- the client as they are; everything else, also a Sluice that cannot be reached, is 502.
 --
 -- HAProxy takes an error in here for nothing at all and goes on with the request. What follows in its configuration must therefore refuse
@@ -30,7 +30,7 @@ local LEFT_OUT = {
 
 -- What of a refusal goes to the client.
 local PASSED_ON = { "www-authenticate", "dpop-nonce", "retry-after", "allow", "ratelimit", "ratelimit-policy", "content-type", "cache-control" }
-local REFUSALS = { [400] = true, [401] = true, [403] = true, [404] = true, [405] = true, [429] = true, [503] = true }
+local REFUSALS = { [400] = true, [401] = true, [403] = true, [404] = true, [405] = true, [429] = true, [501] = true, [503] = true }
 
 -- The lines of one header, which HAProxy counts from zero.
 local function values(lines)

@@ -84,6 +84,10 @@ sub vcl_recv {
     if (req.restarts == 0) {
         call sluice_strip;
         call sluice_path;
+        # Its answer would show the client what the application was told.
+        if (req.method == "TRACE") {
+            return (synth(501, "Not Implemented"));
+        }
         # Without a token there is nothing to ask.
         if (!req.http.Authorization) {
             return (synth(401, "Unauthorized"));
@@ -202,7 +206,7 @@ sub vcl_synth {
     if (resp.status == 401) {
         set resp.http.WWW-Authenticate = "Bearer";
     }
-    if (resp.status == 400 || resp.status == 401 || resp.status == 403 || resp.status == 413 || resp.status == 502) {
+    if (resp.status == 400 || resp.status == 401 || resp.status == 403 || resp.status == 413 || resp.status == 501 || resp.status == 502) {
         set resp.http.Content-Type = "application/problem+json";
         set resp.http.Cache-Control = "no-store";
         set resp.body = {"{"title":""} + resp.reason + {"","status":"} + resp.status + "}";

@@ -24,6 +24,9 @@ pub enum Malformed {
     /// `CONNECT`: this is no forward proxy.
     #[error("CONNECT is not served")]
     Connect,
+    /// `TRACE`: its answer would show the client what the gateway added (RFC 9110 §9.3.8).
+    #[error("TRACE is not served")]
+    Trace,
     /// The certificate in a trusted proxy's header cannot be read.
     #[error("the forwarded client certificate cannot be read")]
     Certificate,
@@ -37,7 +40,7 @@ impl Malformed {
     pub const fn status(self) -> StatusCode {
         match self {
             Self::Host | Self::Target | Self::Length | Self::Certificate => StatusCode::BAD_REQUEST,
-            Self::TransferCoding | Self::Connect => StatusCode::NOT_IMPLEMENTED,
+            Self::TransferCoding | Self::Connect | Self::Trace => StatusCode::NOT_IMPLEMENTED,
             Self::PlainHttp => StatusCode::BAD_GATEWAY,
         }
     }
@@ -50,6 +53,7 @@ impl Malformed {
             Self::Length => "bad_length",
             Self::TransferCoding => "bad_transfer_coding",
             Self::Connect => "connect_method",
+            Self::Trace => "trace_method",
             Self::Certificate => "bad_certificate_header",
             Self::PlainHttp => "plain_http",
         }
@@ -66,8 +70,10 @@ impl Malformed {
 /// # Errors
 /// [`Malformed`]: it could be read in more than one way, or not at all.
 pub(in crate::proxy) fn read_target(parts: &mut Parts) -> Result<HeaderValue, Malformed> {
-    if parts.method == Method::CONNECT {
-        return Err(Malformed::Connect);
+    match parts.method {
+        Method::CONNECT => return Err(Malformed::Connect),
+        Method::TRACE => return Err(Malformed::Trace),
+        _ => {}
     }
     check_transfer_coding(&parts.headers)?;
     normalise_length(&mut parts.headers)?;
@@ -238,6 +244,7 @@ mod tests {
     #[test]
     fn targets_of_other_forms_are_refused() {
         assert_eq!(read(Request::connect("a:443").header(HOST, "a:443")), Err(Malformed::Connect));
+        assert_eq!(read(Request::trace("/").header(HOST, "a")), Err(Malformed::Trace));
         assert_eq!(read(Request::get("a:443").header(HOST, "a:443")), Err(Malformed::Target));
         assert_eq!(read(Request::get("ftp://a/").header(HOST, "a")), Err(Malformed::Target));
         assert_eq!(read(Request::get("*").header(HOST, "a")), Err(Malformed::Target));

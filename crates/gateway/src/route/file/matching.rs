@@ -37,6 +37,6 @@ fn method(text: &str) -> Result<Method, &'static str> {
     let is_upper = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
     let method = is_upper.then(|| Method::from_bytes(text.as_bytes()).ok()).flatten();
     method
-        .filter(|method| *method != Method::CONNECT)
-        .ok_or("must be a method such as GET (CONNECT is never let through)")
+        .filter(|method| !matches!(*method, Method::CONNECT | Method::TRACE))
+        .ok_or("must be a method such as GET (CONNECT and TRACE are never let through)")
 }

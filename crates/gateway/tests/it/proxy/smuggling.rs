@@ -124,6 +124,7 @@ const REFUSED: &[(&str, &str)] = &[
         "a coding for a tunnel",
         "CONNECT a:80 HTTP/1.1\r\nhost: a:80\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
     ),
+    ("a request that is to come back as it arrives", "TRACE / HTTP/1.1\r\nhost: a\r\n\r\n"),
     ("a tunnel", "CONNECT a:80 HTTP/1.1\r\nhost: a:80\r\n\r\n"),
 ];
 

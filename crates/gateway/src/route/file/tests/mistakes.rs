@@ -203,7 +203,7 @@ fn introspection_needs_what_its_authentication_needs() {
 #[test]
 fn methods_and_hosts_are_told_from_nonsense() {
     let with = |rest: &str| format!("routes: [{{name: r, match: {{prefix: /, {rest}}}}}]");
-    for method in ["get", "CONNECT", "'GET POST'"] {
+    for method in ["get", "CONNECT", "TRACE", "'GET POST'"] {
         assert_mistake(
             &with(&format!("methods: [{method}]")),
             "routes[0].match.methods[0]: must be a method",
