@@ -145,6 +145,11 @@ fn answer(refusal: &Refusal) -> Answer {
         Refusal::Unavailable(_) => {
             problem!(BAD_GATEWAY 502, "authority_unavailable", "The access token cannot be checked now.")
         }
+        Refusal::AuthoritySilent(_) => problem!(
+            SERVICE_UNAVAILABLE 503,
+            "authority_unavailable",
+            "The access token cannot be checked now."
+        ),
     }
 }
 

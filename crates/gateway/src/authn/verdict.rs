@@ -53,6 +53,8 @@ pub enum Refusal {
     Busy,
     /// The authority cannot be asked, or what is known is too old, and policy forbids guessing: 502.
     Unavailable(&'static str),
+    /// The same where a token alone was asked about, and no request is passed on: 503.
+    AuthoritySilent(&'static str),
 }
 
 impl Refusal {
@@ -74,7 +76,7 @@ impl Refusal {
             Self::WrongSubjectKind => "wrong_subject_kind",
             Self::TooMany(_) => "too_many",
             Self::Busy => "issuer_busy",
-            Self::Unavailable(_) => "unavailable",
+            Self::Unavailable(_) | Self::AuthoritySilent(_) => "unavailable",
         }
     }
 }

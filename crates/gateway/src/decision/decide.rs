@@ -176,6 +176,9 @@ impl<J: Judge> Decisions<J> {
     ) -> Response<DecisionBody> {
         if endpoint == Endpoint::TokenValidation {
             demand_scope(&mut admitted, question);
+            if let Verdict::Refused(Refusal::Unavailable(why)) = admitted.verdict {
+                admitted.verdict = Verdict::Refused(Refusal::AuthoritySilent(why));
+            }
         }
         let mut response = match &admitted.verdict {
             Verdict::Refused(_) => self.judge.refuse(&admitted).map(DecisionBody::from),
@@ -184,9 +187,6 @@ impl<J: Judge> Decisions<J> {
             }
         };
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if endpoint == Endpoint::TokenValidation && response.status() == StatusCode::BAD_GATEWAY {
-            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-        }
         self.record(original, &admitted, (response.status(), started.elapsed()));
         response
     }

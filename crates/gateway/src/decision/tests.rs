@@ -119,6 +119,7 @@ impl Judge for ByToken {
             Refusal::InsufficientScope => 403,
             Refusal::TooMany(_) => 429,
             Refusal::Unavailable(_) => 502,
+            Refusal::AuthoritySilent(_) => 503,
             other => panic!("{other:?} is never said here"),
         };
         Response::builder()

@@ -62,6 +62,7 @@ async fn every_refusal_has_its_status_its_code_and_is_never_stored() {
         (Refusal::TooMany(Lifetime::secs(3)), 429, "too_many_requests", 0),
         (Refusal::Busy, 503, "authority_busy", 0),
         (Refusal::Unavailable("issuer_unreachable"), 502, "authority_unavailable", 0),
+        (Refusal::AuthoritySilent("issuer_unreachable"), 503, "authority_unavailable", 0),
     ] {
         let answered = answered(refusal, None, RoutePolicy::default()).await;
         assert_eq!((answered.status, &answered.body["code"]), (status, &json!(code)));

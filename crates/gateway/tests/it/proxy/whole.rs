@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::Request;
 use http_body::Frame;
-use http_body_util::{Either, Empty, StreamBody};
+use http_body_util::{BodyExt, Either, Empty, StreamBody};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sluice_crypto::{Sealer, SystemSecret};
@@ -33,6 +33,9 @@ struct NoTokens;
 
 impl PolicyValidator for NoTokens {
     fn validate(&self, question: Question<'_>) -> Validated {
+        if question.token == "down" {
+            return Validated::Now(Err(TokenFault::Unreachable));
+        }
         let fault = TokenFault::NotAuthentic;
         if question.token == "later" {
             return Validated::Later(Box::pin(async move {
@@ -88,6 +91,27 @@ async fn ask(running: &RunningProxy, request: &str) -> Message {
     let mut client = Peer::new(TcpStream::connect(address).await.unwrap());
     client.say(request).await;
     client.answer().await.unwrap()
+}
+
+/// The number in a problem is that of its answer (RFC 9457 §3.1.2).
+#[tokio::test]
+async fn an_authority_that_cannot_be_asked_is_told_with_one_number() {
+    let live = Arc::new(LiveRoutes::new(routes("routes: [{name: all, match: {prefix: /}}]")));
+    let decisions = DecisionService::new(Arc::new(gateway(live)), DecisionConfig::default());
+    for (path, status) in [("/oauth/token_validation", 503), ("/oauth/auth_request", 502)] {
+        let question = Request::get(path)
+            .header("host", "a")
+            .header("authorization", "Bearer down")
+            .header("x-original-method", "GET")
+            .header("x-original-uri", "/orders");
+        let question = question.body(Empty::<Bytes>::new()).unwrap();
+        let answer = decisions.answer(Ipv4Addr::LOCALHOST.into(), question).await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{path}");
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem["status"], status, "{path}");
+        assert_eq!(problem["code"], "authority_unavailable", "{path}");
+    }
 }
 
 /// Hydra's `allow_termination_from`, at both ports.
