@@ -40,6 +40,9 @@ answers() { # answers <port>: once something listens there
   exit 1
 }
 
+# How nginx writes an access log: lines of 10 ms share a write, as Sluice's do. By itself it makes a write for each.
+gathered() { echo "$FOLDER/$1.access.log combined buffer=64k flush=10ms"; }
+
 nginx_with() { # nginx_with <file with servers> <access log>: its main file
   sed -e "s#@FOLDER@#$FOLDER#; s#@SERVER@#$1#; s#@LOG@#$2#" tests/load/gateway/nginx.conf
   [ "$(id -u)" -ne 0 ] || echo 'user root;'
@@ -108,7 +111,7 @@ YAML
 start_plain_nginx() {
   printf 'upstream app { server 127.0.0.1:%s; keepalive 256; keepalive_requests 1000000000; }\nserver { listen 127.0.0.1:%s reuseport; location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://app; } }\n' \
     "$APP" "$LISTEN" >"$FOLDER/plain.inc"
-  nginx_with plain.inc "$FOLDER/plain.access.log" | sed "s#nginx.pid#plain.pid#" >"$FOLDER/plain.conf"
+  nginx_with plain.inc "$(gathered plain)" | sed "s#nginx.pid#plain.pid#" >"$FOLDER/plain.conf"
   start_proxy nginx -p "$FOLDER" -c "$FOLDER/plain.conf" -e stderr
 }
 
@@ -121,7 +124,7 @@ measure_nginx() {
 
 measure_auth_request() {
   shipped deploy/nginx/sluice.conf | sed "s/listen $LISTEN;/listen 127.0.0.1:$LISTEN reuseport;/; s/keepalive 64;/keepalive 256; keepalive_requests 1000000000;/" >"$FOLDER/auth.inc"
-  nginx_with auth.inc "$FOLDER/auth.access.log" | sed "s#nginx.pid#auth.pid#" >"$FOLDER/auth.conf"
+  nginx_with auth.inc "$(gathered auth)" | sed "s#nginx.pid#auth.pid#" >"$FOLDER/auth.conf"
   start_proxy nginx -p "$FOLDER" -c "$FOLDER/auth.conf" -e stderr
   measure 'nginx auth_request' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "nginx=$PROXY" "sluice=$SERVER"
   stop_proxy
