@@ -10,7 +10,7 @@ use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
-use super::promises::{Chain, Promises, Redeemed};
+use super::promises::{Chain, Promises, Redeemed, Registered};
 use crate::driver::{Agent, Ask, Failure, Origin};
 use crate::error::BenchError;
 use crate::scenario::{Again, Scenario};
@@ -88,12 +88,30 @@ pub(super) async fn all(
     let name = |text: &String| text.clone();
     let mut kept = vec![
         asker
-            .about("people registered", &promises.registered, name, async |a, email| person(a, email).await)
+            .about(
+                "people registered",
+                &promises.registered,
+                |one| one.email.clone(),
+                async |agent, one| person(agent, &one.email).await,
+            )
+            .await?,
+        asker
+            .about(
+                "people of a sample who log in",
+                &promises.sample(),
+                |one| one.email.clone(),
+                async |agent, one| logs_in(agent, one).await,
+            )
             .await?,
         asker.about("clients made", &promises.clients, name, async |a, id| client(a, id).await).await?,
         asker
             .about("tokens revoked", &promises.revoked, name, async |a, token| revoked(a, token).await)
             .await?,
+        asker
+            .about("tokens left alone", &promises.left_alone, name, async |a, token| holds(a, token).await)
+            .await?,
+    ];
+    let mut used = vec![
         asker
             .about(
                 "codes redeemed",
@@ -108,11 +126,12 @@ pub(super) async fn all(
             })
             .await?,
     ];
-    for (kept, twice) in kept.iter_mut().skip(3).zip([&promises.redeemed_twice, &promises.rotated_twice]) {
+    for (used, twice) in used.iter_mut().zip([&promises.redeemed_twice, &promises.rotated_twice]) {
         for name in twice {
-            kept.note(Finding::Twice, name);
+            used.note(Finding::Twice, name);
         }
     }
+    kept.append(&mut used);
     kept.retain(|kept| kept.promised > 0);
     Ok(kept)
 }
@@ -165,12 +184,33 @@ async fn person(agent: &mut Agent, email: &str) -> Result<Finding, Failure> {
     })
 }
 
+/// Somebody gets in with the password of the registration, hardened by now or not. A login in whose middle the password is hardened may
+/// be told to come again.
+async fn logs_in(agent: &mut Agent, one: &Registered) -> Result<Finding, Failure> {
+    let Registered { email, password } = one;
+    let body = serde_json::json!({ "email": email, "password": password }).to_string();
+    let began = Instant::now();
+    loop {
+        let answer = agent.send(&Ask::json("POST", Origin::Public, "/auth/login", &body)).await?;
+        match answer.status() {
+            200 => return Ok(Finding::Kept),
+            503 if began.elapsed() < HEARD_WITHIN => {}
+            _ => return Ok(Finding::Lost),
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}
+
 async fn client(agent: &mut Agent, id: &str) -> Result<Finding, Failure> {
     match agent.send(&Ask::get(Origin::Admin, &format!("/admin/clients/{}", encoded(id)))).await?.status() {
         200 => Ok(Finding::Kept),
         404 => Ok(Finding::Lost),
         status => Err(Failure::Status { step: "client", status }),
     }
+}
+
+async fn holds(agent: &mut Agent, token: &str) -> Result<Finding, Failure> {
+    Ok(if is_active(agent, token).await? { Finding::Kept } else { Finding::Lost })
 }
 
 async fn revoked(agent: &mut Agent, token: &str) -> Result<Finding, Failure> {

@@ -18,8 +18,10 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 /// The driver has told of every second that is over after this time.
 const TOLD_WITHIN: Duration = Duration::from_millis(200);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// After the last round users go on for so long, so that nobody ends with an answer that was lost.
-const EPILOGUE: Duration = Duration::from_secs(2);
+/// Once answers are good again they stay so: from so many seconds later on no crash excuses what fails.
+const CALM_AFTER: u64 = 3;
+/// After the last round users go on for so long: nobody ends with an answer that was lost, and a calm second is seen.
+const EPILOGUE: Duration = Duration::from_secs(CALM_AFTER + 2);
 
 /// The rounds of a run.
 pub(super) struct Rounds<'a> {
@@ -36,6 +38,10 @@ struct Answers {
     told: Cell<u64>,
     /// The number of the last of them, from 1, in which an operation ended well.
     last_good: Cell<u64>,
+    /// From which of them on nothing may fail, until the next kill.
+    calm_from: Cell<Option<u64>>,
+    /// What failed all the same.
+    failed_in_calm: Cell<u64>,
 }
 
 impl Answers {
@@ -44,6 +50,19 @@ impl Answers {
         if second.operations > 0 {
             self.last_good.set(self.told.get());
         }
+        if self.calm_from.get().is_some_and(|from| self.told.get() >= from) {
+            self.failed_in_calm.set(self.failed_in_calm.get() + second.errors);
+        }
+    }
+
+    /// Answers are good in the second that is under way.
+    fn calm_down(&self) {
+        self.calm_from.set(Some(self.told.get() + 1 + CALM_AFTER));
+    }
+
+    /// What fails from now on may be cut off, also in the second that is under way.
+    fn disturb(&self) {
+        self.calm_from.set(None);
     }
 
     /// Whether an operation ended well in a second that began when so many had been told, or later: not in the one that was under way
@@ -72,8 +91,14 @@ impl<'a> Rounds<'a> {
     /// comes of it.
     pub(super) async fn kill(&self, target: &mut Target) -> Result<Vec<Duration>, BenchError> {
         let killed = self.all(target).await;
+        self.answers.disturb();
         self.over.set(true);
         killed
+    }
+
+    /// What failed although answers had been good for a while and nothing was killed since.
+    pub(super) fn failed_in_calm(&self) -> u64 {
+        self.answers.failed_in_calm.get()
     }
 
     async fn all(&self, target: &mut Target) -> Result<Vec<Duration>, BenchError> {
@@ -83,6 +108,7 @@ impl<'a> Rounds<'a> {
             if self.interrupt.is_requested() {
                 break;
             }
+            self.answers.disturb();
             let killed = Instant::now();
             self.one(target).await?;
             back_after.push(killed.elapsed());
@@ -92,6 +118,7 @@ impl<'a> Rounds<'a> {
                 killed.elapsed().as_millis()
             );
             self.until_answers_are_good().await?;
+            self.answers.calm_down();
         }
         sleep(EPILOGUE).await;
         Ok(back_after)
@@ -150,6 +177,24 @@ mod tests {
         assert!(!answers.are_good_since(told), "nobody was answered");
         tell(1);
         assert!(answers.are_good_since(told));
+    }
+
+    #[test]
+    fn what_fails_a_while_after_answers_are_good_is_excused_by_no_crash() {
+        let answers = Answers::default();
+        let fail = |errors| answers.note(&Second { operations: 9, errors, ..Second::default() });
+        fail(1);
+        answers.calm_down();
+        for _ in 0..=CALM_AFTER {
+            fail(1);
+        }
+        assert_eq!(answers.failed_in_calm.get(), 1, "the last of these seconds alone");
+        fail(0);
+        fail(5);
+        assert_eq!(answers.failed_in_calm.get(), 6);
+        answers.disturb();
+        fail(7);
+        assert_eq!(answers.failed_in_calm.get(), 6, "something was killed meanwhile");
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub use report::CrashReport;
 const AT_MOST: Duration = Duration::from_hours(24);
 /// A code that is presented once more after the run is to be refused because it was spent, not because it is old.
 const LONG_CODES: &str = "ttl.auth_code=10m";
+/// A token that is not active after the run is to have been lost, and not to be old.
+const LONG_TOKENS: &str = "ttl.access_token=25h";
 
 /// What crash tests are told.
 #[derive(Debug, Clone, Args)]
@@ -123,7 +125,7 @@ pub(crate) async fn perform(
 async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<CrashReport, BenchError> {
     let kind = args.scenario.kind();
     let own = kind.settings().iter().map(|(key, value)| format!("{key}={value}"));
-    let start = args.own.start(own.chain([LONG_CODES.to_owned()]));
+    let start = args.own.start(own.chain([LONG_CODES, LONG_TOKENS].map(str::to_owned)));
     let mut target = Target::started(&start, program).await?;
     if args.kill != Victim::Server && !target.has_own_postgres() {
         return Err(BenchError::Usage("only a private PostgreSQL can be killed: leave --dsn out".to_owned()));
@@ -139,7 +141,8 @@ async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<
     let (measured, back_after) = (measured?, killed?);
     forget(&mut target).await?;
     let promises = check::all(&target, &*scenario, Promises::of(ledger.take())).await?;
-    Ok(CrashReport { settings: target.settings(), ..CrashReport::of(args, measured, &back_after, promises) })
+    let report = CrashReport::of(args, (measured, rounds.failed_in_calm()), &back_after, promises);
+    Ok(CrashReport { settings: target.settings(), ..report })
 }
 
 /// What nobody but the server's memory knows is gone after this, whatever was killed before.

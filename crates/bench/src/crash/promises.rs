@@ -4,6 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use crate::driver::{Entry, Receipt};
 
+/// So many of those who registered are logged in: each costs a slow hash.
+const SAMPLE: usize = 64;
+
+/// Somebody who registered.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Registered {
+    pub(super) email: String,
+    pub(super) password: String,
+}
+
 /// A code that was redeemed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Redeemed {
@@ -24,10 +34,11 @@ pub(super) struct Chain {
 /// All that was promised.
 #[derive(Debug, Default)]
 pub(super) struct Promises {
-    pub(super) registered: Vec<String>,
+    pub(super) registered: Vec<Registered>,
     pub(super) redeemed: Vec<Redeemed>,
     pub(super) chains: Vec<Chain>,
     pub(super) revoked: Vec<String>,
+    pub(super) left_alone: Vec<String>,
     pub(super) clients: Vec<String>,
     /// What the ledger itself says was done twice: a code for two answers, a refresh token for two different successors.
     pub(super) redeemed_twice: Vec<String>,
@@ -40,8 +51,11 @@ impl Promises {
         let mut rotations = Vec::new();
         for Entry { user, receipt } in entries {
             match receipt {
-                Receipt::Registered { email } => promises.registered.push(email),
+                Receipt::Registered { email, password } => {
+                    promises.registered.push(Registered { email, password });
+                }
                 Receipt::Revoked { token } => promises.revoked.push(token),
+                Receipt::LeftAlone { token } => promises.left_alone.push(token),
                 Receipt::ClientCreated { id } => promises.clients.push(id),
                 Receipt::Rotated { spent, given } => rotations.push((user, spent, given)),
                 Receipt::Issued { code, access_token, refresh_token } => {
@@ -54,6 +68,12 @@ impl Promises {
         }
         promises.chain(rotations);
         promises
+    }
+
+    /// Some of those who registered, from the first on and evenly.
+    pub(super) fn sample(&self) -> Vec<&Registered> {
+        let step = self.registered.len().div_ceil(SAMPLE).max(1);
+        self.registered.iter().step_by(step).collect()
     }
 
     fn chain(&mut self, rotations: Vec<(usize, String, String)>) {
@@ -104,6 +124,21 @@ mod tests {
         assert_eq!((retried.chains.len(), retried.rotated_twice.len()), (1, 0));
         let twice = Promises::of(vec![rotated(1, "a", "b"), rotated(1, "a", "c")]);
         assert_eq!(twice.rotated_twice, ["a"]);
+    }
+
+    #[test]
+    fn a_sample_is_small_and_begins_with_the_first() {
+        let registered = |count: usize| {
+            let receipt =
+                |number| Receipt::Registered { email: format!("{number}@x.test"), password: "p".to_owned() };
+            Promises::of((0..count).map(|number| Entry { user: 0, receipt: receipt(number) }).collect())
+        };
+        for (count, sampled) in [(0, 0), (1, 1), (64, 64), (65, 33), (6_400, 64)] {
+            let promises = registered(count);
+            let sample = promises.sample();
+            assert_eq!(sample.len(), sampled, "{count}");
+            assert_eq!(sample.first().map(|one| one.email.as_str()), (count > 0).then_some("0@x.test"));
+        }
     }
 
     #[test]

@@ -8,6 +8,9 @@ use serde::Serialize;
 use super::{CrashArgs, Kept, Victim};
 use crate::driver::Measured;
 
+/// What operations are counted as that failed while nothing was away.
+const IN_CALM: &str = "failed, although answers had been good for seconds";
+
 /// What came of it.
 #[derive(Debug, Clone, Serialize)]
 pub struct CrashReport {
@@ -37,16 +40,16 @@ pub struct CrashReport {
 }
 
 impl CrashReport {
-    /// Settings are whoever's knows them.
+    /// Settings are whoever's knows them. Beside what was measured: how many of its errors no crash excuses, by their time.
     pub(super) fn of(
         args: &CrashArgs,
-        measured: Measured,
+        (measured, failed_in_calm): (Measured, u64),
         back_after: &[Duration],
         promises: Vec<Kept>,
     ) -> Self {
         let kind = args.scenario.kind();
         let milliseconds = |time: &Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let (wrong, cut_off) = excused(measured.errors);
+        let (wrong, cut_off) = excused(measured.errors, failed_in_calm);
         Self {
             scenario: kind.name().to_owned(),
             label: kind.label(),
@@ -101,16 +104,20 @@ impl CrashReport {
     }
 }
 
-/// What is wrong whatever was killed, and how many operations were only cut off: no answer, or one that says "later".
-fn excused(errors: BTreeMap<String, u64>) -> (BTreeMap<String, u64>, u64) {
+/// What is wrong whatever was killed, and how many operations were only cut off: no answer, or one that says "later", while something was
+/// away.
+fn excused(errors: BTreeMap<String, u64>, failed_in_calm: u64) -> (BTreeMap<String, u64>, u64) {
     let is_cut_off = |kind: &str| {
         kind.starts_with("connection: ")
             || kind.starts_with("no answer within")
             || kind.ends_with(": status 503")
     };
-    let (cut_off, wrong): (BTreeMap<_, _>, BTreeMap<_, _>) =
+    let (cut_off, mut wrong): (BTreeMap<_, _>, BTreeMap<_, _>) =
         errors.into_iter().partition(|(kind, _)| is_cut_off(kind));
-    (wrong, cut_off.values().sum())
+    if failed_in_calm > 0 {
+        wrong.insert(IN_CALM.to_owned(), failed_in_calm);
+    }
+    (wrong, cut_off.values().sum::<u64>().saturating_sub(failed_in_calm))
 }
 
 #[cfg(test)]
@@ -142,10 +149,12 @@ mod tests {
             "token: status 503",
             "token: status 400",
         ];
-        let errors = errors.into_iter().map(|kind| (kind.to_owned(), 2)).collect();
-        let (wrong, cut_off) = excused(errors);
+        let errors: BTreeMap<_, _> = errors.into_iter().map(|kind| (kind.to_owned(), 2)).collect();
+        let (wrong, cut_off) = excused(errors.clone(), 0);
         assert_eq!(cut_off, 6);
         assert_eq!(wrong.into_keys().collect::<Vec<_>>(), ["token: status 400"]);
+        let (wrong, cut_off) = excused(errors, 4);
+        assert_eq!((cut_off, wrong.get(IN_CALM)), (2, Some(&4)), "at another time it is no excuse");
     }
 
     #[test]

@@ -169,6 +169,11 @@ impl Agent {
         self.cookies.clear();
     }
 
+    /// Whether what answers promise is written down.
+    pub const fn keeps_ledger(&self) -> bool {
+        self.ledger.is_some()
+    }
+
     /// Writes down what an answer promised, if somebody keeps the ledger.
     pub fn record(&self, receipt: impl FnOnce() -> Receipt) {
         self.record_for(self.user, receipt);

@@ -9,6 +9,8 @@ pub enum Receipt {
     Registered {
         /// The e-mail address.
         email: String,
+        /// The password.
+        password: String,
     },
     /// A code was redeemed for these tokens.
     Issued {
@@ -28,6 +30,11 @@ pub enum Receipt {
     },
     /// A token was revoked.
     Revoked {
+        /// The token.
+        token: String,
+    },
+    /// A token was issued, and nobody revoked it.
+    LeftAlone {
         /// The token.
         token: String,
     },
@@ -77,7 +84,8 @@ mod tests {
         let ledger = Arc::new(Ledger::default());
         let agent = Agent::new(1, endpoints, Some(Arc::clone(&ledger)));
         agent.record(|| Receipt::ClientCreated { id: "shop".to_owned() });
-        agent.record_for(7, || Receipt::Registered { email: "a@x.test".to_owned() });
+        agent.record_for(7, || Receipt::LeftAlone { token: "t".to_owned() });
         assert_eq!(ledger.take().iter().map(|entry| entry.user).collect::<Vec<_>>(), [1, 7]);
+        assert!(agent.keeps_ledger());
     }
 }

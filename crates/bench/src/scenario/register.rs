@@ -33,7 +33,7 @@ impl Scenario for Register {
         let person = people::person(*prepared(self.run.as_ref())?, number);
         people::register(agent, &person).await?;
         self.registered.fetch_add(1, Ordering::Relaxed);
-        agent.record(|| Receipt::Registered { email: person.name });
+        agent.record(|| Receipt::Registered { email: person.name, password: person.password });
         Ok(())
     }
 }

@@ -10,6 +10,10 @@ use super::{ClientCredentialsOptions, Dialect, Scenario};
 use crate::driver::{Agent, Failure, Receipt};
 use crate::target::Target;
 
+/// Where it is written down what answers promise, each such turn leaves its token alone: a server that took every token for revoked would
+/// have kept every other promise.
+const LEFT_ALONE: u64 = 16;
+
 pub(super) struct Revoke {
     dialect: Dialect,
     options: ClientCredentialsOptions,
@@ -37,9 +41,13 @@ impl Scenario for Revoke {
         Ok(())
     }
 
-    async fn operate(&self, agent: &mut Agent, _turn: u64) -> Result<(), Failure> {
+    async fn operate(&self, agent: &mut Agent, turn: u64) -> Result<(), Failure> {
         let Made { issuer, form } = prepared(self.made.as_ref())?;
         let token = issuer.issue(agent).await?;
+        if agent.keeps_ledger() && turn.is_multiple_of(LEFT_ALONE) {
+            agent.record(|| Receipt::LeftAlone { token });
+            return Ok(());
+        }
         let form = format!("{form}&token={}", encoded(&token));
         issuer
             .application

@@ -16,11 +16,15 @@ use super::*;
 use crate::crash::{CrashReport, Victim};
 use crate::driver::{Entry, Receipt};
 
+const PASSWORD: &str = "a pass phrase";
+
 /// What is left in the database.
 #[derive(Debug, Default)]
 struct Left {
     /// How many there are of an address.
     people: HashMap<&'static str, usize>,
+    /// Those of them whose password is not the one of their registration.
+    locked_out: HashSet<&'static str>,
     clients: HashSet<&'static str>,
     /// Tokens that introspection calls active.
     active: HashSet<&'static str>,
@@ -28,7 +32,7 @@ struct Left {
     working: HashSet<&'static str>,
 }
 
-/// The admin API of a server with that database; what it is asked about is the last thing in path or body.
+/// The APIs of a server with that database; what it is asked about is the last thing in path or body.
 async fn served(left: Arc<Left>) -> Target {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url: url::Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
@@ -51,6 +55,12 @@ async fn answer(left: Arc<Left>, request: Request<Incoming>) -> Result<Response<
         (200, serde_json::json!(vec!["somebody"; people]))
     } else if let Some(client) = path.strip_prefix("/admin/clients/") {
         (if left.clients.contains(client) { 200 } else { 404 }, serde_json::json!({}))
+    } else if path == "/auth/login" {
+        let said: serde_json::Value = serde_json::from_str(body).unwrap();
+        let (email, password) = (said["email"].as_str().unwrap(), said["password"].as_str().unwrap());
+        let gets_in =
+            left.people.contains_key(email) && !left.locked_out.contains(email) && password == PASSWORD;
+        (if gets_in { 200 } else { 401 }, serde_json::json!({}))
     } else {
         assert_eq!(path, "/admin/oauth2/introspect");
         let token = body.strip_prefix("token=").unwrap();
@@ -100,11 +110,12 @@ async fn report(ledger: Vec<Receipt>, left: Left) -> CrashReport {
     }
 }
 
-/// The only kind of promise that there is, which is broken, and so is the whole.
+/// The first kind of promise that is broken, and so is the whole.
 #[track_caller]
 fn broken(report: &CrashReport) -> &Kept {
-    let [kept] = report.promises.as_slice() else { panic!("{:?}", report.promises) };
-    assert!(!report.holds() && !kept.holds(), "{kept:?}");
+    let kept = report.promises.iter().find(|kept| !kept.holds());
+    let kept = kept.unwrap_or_else(|| panic!("{:?}", report.promises));
+    assert!(!report.holds(), "{kept:?}");
     let text = report.text();
     assert!(text.contains("  BROKEN  ") && kept.examples.iter().all(|one| text.contains(one)), "{text}");
     kept
@@ -127,7 +138,7 @@ fn rotated(spent: &str, given: &str) -> Receipt {
 }
 
 fn registered(email: &str) -> Receipt {
-    Receipt::Registered { email: email.to_owned() }
+    Receipt::Registered { email: email.to_owned(), password: PASSWORD.to_owned() }
 }
 
 #[tokio::test]
@@ -136,6 +147,7 @@ async fn what_is_all_there_and_was_used_once_holds() {
         registered("a@x.test"),
         Receipt::ClientCreated { id: "shop".to_owned() },
         Receipt::Revoked { token: "revoked".to_owned() },
+        Receipt::LeftAlone { token: "alone".to_owned() },
         issued("code", "access", "first"),
         rotated("r0", "r1"),
         rotated("r1", "r2"),
@@ -143,11 +155,12 @@ async fn what_is_all_there_and_was_used_once_holds() {
     let left = Left {
         people: HashMap::from([("a@x.test", 1)]),
         clients: HashSet::from(["shop"]),
-        active: HashSet::from(["access", "first", "r2"]),
+        active: HashSet::from(["access", "first", "r2", "alone"]),
         working: HashSet::from(["first", "r2"]),
+        ..Left::default()
     };
     let report = report(ledger, left).await;
-    assert_eq!(report.promises.len(), 5, "{:?}", report.promises);
+    assert_eq!(report.promises.len(), 7, "{:?}", report.promises);
     assert!(report.holds() && !report.text().contains("BROKEN"), "{}", report.text());
 }
 
@@ -270,6 +283,32 @@ async fn a_token_that_was_revoked_and_holds_again_is_a_revocation_that_was_lost(
     let kept = broken(&report);
     assert_eq!(numbers(kept), ("tokens revoked", 1, 1, 0));
     assert_eq!(kept.examples, ["lost: revoked"]);
+}
+
+/// What would have revoked everything keeps every promise of a revocation.
+#[tokio::test]
+async fn a_token_that_nobody_revoked_and_that_does_not_hold_is_lost() {
+    let ledger = vec![
+        Receipt::Revoked { token: "revoked".to_owned() },
+        Receipt::LeftAlone { token: "alone".to_owned() },
+    ];
+    let report = report(ledger, Left::default()).await;
+    let kept = broken(&report);
+    assert_eq!(numbers(kept), ("tokens left alone", 1, 1, 0));
+    assert_eq!(kept.examples, ["lost: alone"]);
+}
+
+#[tokio::test]
+async fn somebody_who_is_there_and_does_not_get_in_is_lost() {
+    let left = Left {
+        people: HashMap::from([("a@x.test", 1), ("b@x.test", 1)]),
+        locked_out: HashSet::from(["b@x.test"]),
+        ..Left::default()
+    };
+    let report = report(vec![registered("a@x.test"), registered("b@x.test")], left).await;
+    let kept = broken(&report);
+    assert_eq!(numbers(kept), ("people of a sample who log in", 2, 1, 0));
+    assert_eq!(kept.examples, ["lost: b@x.test"]);
 }
 
 #[tokio::test]

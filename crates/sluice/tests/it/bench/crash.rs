@@ -39,12 +39,25 @@ fn no_code_of_a_login_with_a_password_works_twice() {
 }
 
 #[test]
-fn nobody_who_registered_is_lost_while_passwords_are_hardened() {
+fn nobody_who_registered_is_lost_or_locked_out_while_passwords_are_hardened() {
     let report = report(&[&["crash", "register+harden"], SHORT].concat());
-    let people = &report["promises"][0];
-    assert_eq!(people["what"], "people registered");
-    assert!(people["promised"].as_u64().is_some_and(|promised| promised > 0), "{report}");
-    assert_eq!((people["lost"].as_u64(), people["twice"].as_u64()), (Some(0), Some(0)));
+    for (place, what) in ["people registered", "people of a sample who log in"].into_iter().enumerate() {
+        let people = &report["promises"][place];
+        assert_eq!(people["what"], what);
+        assert!(people["promised"].as_u64().is_some_and(|promised| promised > 0), "{report}");
+        assert_eq!((people["lost"].as_u64(), people["twice"].as_u64()), (Some(0), Some(0)));
+    }
+}
+
+#[test]
+fn what_was_revoked_does_not_hold_and_what_was_left_alone_does() {
+    let report = report(&[&["crash", "revoke"], SHORT].concat());
+    for (place, what) in ["tokens revoked", "tokens left alone"].into_iter().enumerate() {
+        let tokens = &report["promises"][place];
+        assert_eq!(tokens["what"], what);
+        assert!(tokens["promised"].as_u64().is_some_and(|promised| promised > 0), "{report}");
+        assert_eq!(tokens["lost"].as_u64(), Some(0), "{report}");
+    }
 }
 
 #[test]
