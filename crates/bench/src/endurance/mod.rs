@@ -79,6 +79,8 @@ pub struct EnduranceReport {
     pub samples: Vec<Sample>,
     /// What must hold, and whether it does.
     pub verdicts: Vec<Verdict>,
+    /// Whether it ended before it could tell what its database does tell.
+    pub too_short: bool,
     /// How it was run.
     pub settings: Vec<(String, String)>,
     /// What it ran on.
@@ -118,11 +120,7 @@ pub(crate) async fn perform(
         page: Some(crate::report::endurance_html),
     }
     .tell()?;
-    if report.holds() {
-        Ok(())
-    } else {
-        Err(BenchError::Verdict("the run does not show what it must: see the verdicts"))
-    }
+    report.shortfall().map_or(Ok(()), |why| Err(BenchError::Verdict(why)))
 }
 
 /// Runs it to the end of its last row.
@@ -167,6 +165,7 @@ async fn run(
         operations: measured.operations,
         errors: measured.failed(),
         verdicts: run.verdicts(measured.failed()),
+        too_short: run.is_too_short(),
         errors_by_kind: measured.errors,
         rate: args.rate,
         samples: sampler.samples().to_vec(),
@@ -186,9 +185,15 @@ async fn until_dead(sampler: &mut Sampler<'_>, args: &EnduranceArgs) -> Result<(
 }
 
 impl EnduranceReport {
-    /// Whether everything holds that must.
-    pub fn holds(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.holds != Some(false))
+    /// Why it does not show that everything holds that must, in a sentence: something does not, nobody logged in, or it ended too early.
+    pub fn shortfall(&self) -> Option<&'static str> {
+        if self.verdicts.iter().any(|verdict| verdict.holds == Some(false)) {
+            return Some("the run does not show what it must: see the verdicts");
+        }
+        if self.operations == 0 {
+            return Some("nobody logged in, so that nothing is shown");
+        }
+        self.too_short.then_some("the run was too short to show what it must: see the verdicts")
     }
 
     /// For the terminal: a line for every sample, then the verdicts.
@@ -202,5 +207,34 @@ impl EnduranceReport {
         );
         text.extend(self.verdicts.iter().map(Verdict::line));
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_shows_nothing_does_not_end_well() {
+        let verdict = |holds| Verdict { claim: "rows".to_owned(), holds, seen: String::new() };
+        let report = |holds| EnduranceReport {
+            operations: 9,
+            errors: 0,
+            errors_by_kind: std::collections::BTreeMap::new(),
+            rate: 772.0,
+            samples: Vec::new(),
+            verdicts: vec![verdict(Some(true)), verdict(holds)],
+            too_short: false,
+            settings: Vec::new(),
+            machine: Vec::new(),
+        };
+        let good = report(Some(true));
+        assert_eq!(good.shortfall(), None);
+        assert_eq!(report(None).shortfall(), None, "this database never tells");
+        assert!(report(Some(false)).shortfall().unwrap().contains("see the verdicts"));
+        let short = EnduranceReport { too_short: true, ..good.clone() };
+        assert!(short.shortfall().unwrap().starts_with("the run was too short"));
+        let idle = EnduranceReport { operations: 0, ..good };
+        assert!(idle.shortfall().unwrap().starts_with("nobody logged in"));
     }
 }

@@ -57,9 +57,27 @@ impl Run<'_> {
         vec![
             Verdict::of("no login failed", Some(errors == 0), format!("{errors} errors")),
             self.rows(),
-            self.level("disk does not grow while as much dies as is born", DISK, |sample| sample.bytes),
-            self.level("memory does not grow", MEMORY, |sample| sample.resident),
+            self.disk(),
+            self.memory(),
         ]
+    }
+
+    /// Whether it ended before it could tell what its samples have figures for.
+    pub(super) fn is_too_short(&self) -> bool {
+        let is_known =
+            |of: fn(&Sample) -> Option<u64>| self.samples.iter().any(|sample| of(sample).is_some());
+        let is_open = |verdict: Verdict| verdict.holds.is_none();
+        (is_known(|sample| sample.rows) && is_open(self.rows()))
+            || (is_known(|sample| sample.bytes) && is_open(self.disk()))
+            || (is_known(|sample| sample.resident) && is_open(self.memory()))
+    }
+
+    fn disk(&self) -> Verdict {
+        self.level("disk does not grow while as much dies as is born", DISK, |sample| sample.bytes)
+    }
+
+    fn memory(&self) -> Verdict {
+        self.level("memory does not grow", MEMORY, |sample| sample.resident)
     }
 
     /// All that was made is gone when its time is over.
@@ -145,6 +163,22 @@ mod tests {
         assert_eq!(run(&level).verdicts(0)[2].holds, Some(true));
         let short = samples(&[0; 3], &[10, 20, 30]);
         assert_eq!(run(&short).verdicts(0)[2].holds, None);
+    }
+
+    #[test]
+    fn a_run_is_too_short_that_cannot_tell_what_others_on_its_database_can() {
+        let rows = [5, 90, 90, 90, 90, 90, 90, 90, 90, 40, 5];
+        let whole = samples(&rows, &[40; 11]);
+        assert!(
+            !run(&whole).is_too_short(),
+            "the memory of a server elsewhere is not known, however long it takes"
+        );
+        assert!(run(&whole[..3]).is_too_short());
+        let without_rows = |samples: &[Sample]| -> Vec<Sample> {
+            samples.iter().map(|sample| Sample { rows: None, ..sample.clone() }).collect()
+        };
+        assert!(!run(&without_rows(&whole)).is_too_short(), "SQLite's are not counted");
+        assert!(run(&without_rows(&whole[..3])).is_too_short(), "of the disk it could have told");
     }
 
     #[test]

@@ -149,6 +149,7 @@ fn a_long_run_has_its_verdicts_and_what_was_seen_over_time() {
             holds: Some(true),
             seen: "20 rows".to_owned(),
         }],
+        too_short: false,
         settings: Vec::new(),
         machine: Vec::new(),
     };
