@@ -6,8 +6,8 @@ mod tests;
 
 use clap::{Args, Subcommand};
 
-pub(crate) use args::positive;
-pub use args::{Dialects, OwnServerArgs, RunArgs, ServerArgs};
+pub use args::{DatabaseArgs, Dialects, OwnServerArgs, RunArgs, ServerArgs};
+pub(crate) use args::{check_database, positive};
 
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;

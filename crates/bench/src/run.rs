@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::account::{Accountant, Costs, Snapshot, machine};
-use crate::command::RunArgs;
+use crate::command::{RunArgs, check_database};
 use crate::driver::{Length, Load, Measured, Pace, run as drive};
 use crate::error::BenchError;
 use crate::floor::{Around, Floor, Floors};
@@ -18,7 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::report::RunReport;
 use crate::scenario::{Kind, Scenario};
-use crate::target::{Found, Start, Target, is_sqlite};
+use crate::target::{Found, Start, Target};
 
 /// Runs it as often as it is said, or up to the knee; one report for each run.
 ///
@@ -71,13 +71,7 @@ pub(crate) fn check(kind: &Kind, args: &RunArgs) -> Result<(), BenchError> {
         profile::seconds(args.load()?.length)?;
     }
     let server = &args.server;
-    let dsn = server.dsn.as_deref().or(server.database_dsn.as_deref());
-    if server.database_pid.is_some() && dsn.is_some_and(is_sqlite) {
-        return Err(BenchError::Usage(
-            "SQLite has no process of its own: leave --database-pid out".to_owned(),
-        ));
-    }
-    Ok(())
+    check_database(server.dsn.as_deref().or(server.database_dsn.as_deref()), server.database_pid)
 }
 
 /// Everything that a run needs.

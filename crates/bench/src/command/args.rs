@@ -8,8 +8,9 @@ use clap::{ArgGroup, Args, ValueEnum};
 use url::Url;
 
 use crate::driver::{Failure, Length, Load, Pace};
+use crate::error::BenchError;
 use crate::scenario::{Dialect, StandardServer};
-use crate::target::Start;
+use crate::target::{Start, is_sqlite};
 
 /// How a scenario is run.
 #[derive(Debug, Clone, Args)]
@@ -78,6 +79,15 @@ pub struct OwnServerArgs {
     /// Write run.json into this folder, and index.html where there is a page about it
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
+}
+
+/// Where it counts what PostgreSQL takes, and the server is started here.
+#[derive(Debug, Clone, Args)]
+pub struct DatabaseArgs {
+    /// With --dsn: a process of its PostgreSQL, which counts with its children; where that runs on this machine and outside of
+    /// containers, its DSN is enough
+    #[arg(long, value_name = "PID", requires = "dsn")]
+    pub database_pid: Option<u32>,
 }
 
 /// A server that runs.
@@ -183,6 +193,30 @@ impl OwnServerArgs {
         let set = settings.into_iter().chain(self.set.iter().cloned()).collect();
         Start { dsn: self.dsn.clone(), set, ..Start::default() }
     }
+}
+
+impl DatabaseArgs {
+    /// The same start, which knows of the process.
+    ///
+    /// # Errors
+    /// [`BenchError::Usage`] if the database has none.
+    pub fn known_to(&self, start: Start) -> Result<Start, BenchError> {
+        check_database(start.dsn.as_deref(), self.database_pid)?;
+        Ok(Start { database_pid: self.database_pid, ..start })
+    }
+}
+
+/// Whether a database can have a process.
+///
+/// # Errors
+/// [`BenchError::Usage`]: SQLite.
+pub(crate) fn check_database(dsn: Option<&str>, pid: Option<u32>) -> Result<(), BenchError> {
+    if pid.is_some() && dsn.is_some_and(is_sqlite) {
+        return Err(BenchError::Usage(
+            "SQLite has no process of its own: leave --database-pid out".to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 impl ServerArgs {

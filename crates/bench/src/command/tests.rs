@@ -128,6 +128,23 @@ fn the_process_of_a_database_may_be_known_whoever_starts_the_server() {
 }
 
 #[test]
+fn what_counts_cpu_over_several_runs_may_know_the_process_of_a_database_too() {
+    for name in ["growth", "endurance"] {
+        let known = |line: &str| match said(&format!("{name} {line}")).unwrap() {
+            Task::Growth(args) => args.database.known_to(args.own.start([])),
+            Task::Endurance(args) => args.database.known_to(args.own.start([])),
+            _ => panic!("{line} is neither"),
+        };
+        assert_eq!(known("--dsn postgres://db/x --database-pid 7").unwrap().database_pid, Some(7));
+        assert_eq!(known("--dsn postgres://db/x").unwrap().database_pid, None);
+        let refused = known("--dsn sqlite: --database-pid 7").unwrap_err().to_string();
+        assert!(refused.starts_with("SQLite has no process of its own"), "{refused}");
+        assert_eq!(refusal(&format!("{name} --database-pid 7")), ErrorKind::MissingRequiredArgument);
+    }
+    assert_eq!(refusal("crash login --database-pid 7"), ErrorKind::UnknownArgument, "nothing is counted");
+}
+
+#[test]
 fn a_server_has_a_database_or_none() {
     for option in ["--database-pid 7", "--database-dsn postgres://db/x"] {
         let line = format!("login --public-url http://127.0.0.1:4444 --no-database {option}");

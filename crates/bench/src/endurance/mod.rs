@@ -16,7 +16,7 @@ use serde::Serialize;
 use tokio::time::sleep;
 
 use crate::account::{Accountant, machine};
-use crate::command::OwnServerArgs;
+use crate::command::{DatabaseArgs, OwnServerArgs};
 use crate::conclusion::Outcome;
 use crate::driver::{self, Length, Load, Pace};
 use crate::error::BenchError;
@@ -62,6 +62,9 @@ pub struct EnduranceArgs {
     /// Which server, and where it is told.
     #[command(flatten)]
     pub own: OwnServerArgs,
+    /// What is known of its database.
+    #[command(flatten)]
+    pub database: DatabaseArgs,
 }
 
 /// What a long run has shown.
@@ -88,10 +91,10 @@ pub struct EnduranceReport {
 }
 
 impl EnduranceArgs {
-    fn start(&self) -> Start {
+    fn start(&self) -> Result<Start, BenchError> {
         let lifetime = format!("{}s", self.lifetime.as_secs());
         let short = LIFETIMES.iter().map(|key| format!("{key}={lifetime}"));
-        self.own.start(short)
+        self.database.known_to(self.own.start(short))
     }
 
     fn load(&self) -> Load {
@@ -129,7 +132,7 @@ async fn run(
     program: &Path,
     interrupt: &Interrupt,
 ) -> Result<EnduranceReport, BenchError> {
-    let target = Target::started(&args.start(), program).await?;
+    let target = Target::started(&args.start()?, program).await?;
     let mut scenario = Kind::Login(LoginOptions::default()).scenario(&Dialect::Hydra)?;
     scenario.prepare(&target, args.connections.get()).await.map_err(BenchError::Prepare)?;
     let accountant = Accountant::new(&target).await?;

@@ -20,7 +20,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::account::{Accountant, machine};
-use crate::command::OwnServerArgs;
+use crate::command::{DatabaseArgs, OwnServerArgs};
 use crate::conclusion::Outcome;
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
@@ -55,6 +55,9 @@ pub struct GrowthArgs {
     /// Which server, and where it is told.
     #[command(flatten)]
     pub own: OwnServerArgs,
+    /// What is known of its database.
+    #[command(flatten)]
+    pub database: DatabaseArgs,
 }
 
 /// A number with k or m behind it.
@@ -96,7 +99,8 @@ async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result
     sizes.sort_unstable();
     sizes.dedup();
     let own = ["identity.hardening.enabled=false".to_owned()];
-    let target = Target::started(&args.own.start(own), program).await?;
+    let start = args.database.known_to(args.own.start(own))?;
+    let target = Target::started(&start, program).await?;
     let accountant = Accountant::new(&target).await?;
     let Some(postgres) = accountant.postgres() else {
         return Err(BenchError::Usage(
