@@ -26,6 +26,9 @@ pub enum Fault {
     /// No answer in time.
     #[error("the upstream took too long")]
     Timeout,
+    /// The time of the route was over, of which this upstream had the smaller part.
+    #[error("the exchange took too long")]
+    OutOfTime,
     /// The client sends its body too slowly.
     #[error("the client took too long")]
     SlowClient,
@@ -47,7 +50,7 @@ impl Fault {
             Self::NoUpstream => "no_upstream",
             Self::Reset => "reset",
             Self::BadAnswer => "bad_answer",
-            Self::Timeout => "timeout",
+            Self::Timeout | Self::OutOfTime => "timeout",
             Self::SlowClient => "slow_client",
             Self::ClientBody => "client_body",
             Self::TooLarge => "too_large",
@@ -58,7 +61,7 @@ impl Fault {
     pub const fn status(self) -> StatusCode {
         match self {
             Self::Connect | Self::Reset | Self::BadAnswer => StatusCode::BAD_GATEWAY,
-            Self::ConnectTimeout | Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            Self::ConnectTimeout | Self::Timeout | Self::OutOfTime => StatusCode::GATEWAY_TIMEOUT,
             Self::Overloaded | Self::NoUpstream => StatusCode::SERVICE_UNAVAILABLE,
             Self::SlowClient => StatusCode::REQUEST_TIMEOUT,
             Self::ClientBody => StatusCode::BAD_REQUEST,
@@ -70,9 +73,12 @@ impl Fault {
     pub const fn blames_server(self) -> bool {
         match self {
             Self::Connect | Self::ConnectTimeout | Self::Reset | Self::BadAnswer | Self::Timeout => true,
-            Self::Overloaded | Self::NoUpstream | Self::SlowClient | Self::ClientBody | Self::TooLarge => {
-                false
-            }
+            Self::Overloaded
+            | Self::NoUpstream
+            | Self::OutOfTime
+            | Self::SlowClient
+            | Self::ClientBody
+            | Self::TooLarge => false,
         }
     }
 }

@@ -44,7 +44,8 @@ impl<T: Traffic> Outgoing<'_, T> {
         body: Incoming,
         course: &mut Course,
     ) -> Result<Box<Request<RequestBody>>, Fault> {
-        course.deadline = self.route.total_timeout.map(|total| self.started + total);
+        course.total = self.route.total_timeout;
+        course.deadline = course.total.map(|total| self.started + total);
         course.preserve_host = self.route.preserve_host;
         course.trailers = self.handover.trailers;
         let body = self.body(body, &mut parts.headers, course)?;

@@ -1,6 +1,7 @@
 //! A request is sent to a server, and sent anew where that can do no harm.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::{CONNECTION, HOST, TE};
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -24,6 +25,8 @@ pub(in crate::proxy) struct Course {
     pub(in crate::proxy) progress: Option<Arc<Progress>>,
     /// When the exchange must have ended.
     pub(in crate::proxy) deadline: Option<Instant>,
+    /// How long it may take in all.
+    pub(in crate::proxy) total: Option<Duration>,
     /// Whether the upstream sees the client's `Host`.
     pub(in crate::proxy) preserve_host: bool,
     /// Whether the client takes trailers.
@@ -32,6 +35,16 @@ pub(in crate::proxy) struct Course {
     pub(in crate::proxy) server: Option<Arc<str>>,
     /// How often the request was sent anew.
     pub(in crate::proxy) retries: u8,
+}
+
+impl Course {
+    /// What it is to be out of time after a wait for a server since `since` that could have lasted `own`. It speaks against a server that had
+    /// half of that, or of all the time there was; not against one that had what others left, such as the issuer of the token.
+    pub(super) fn out_of_time(&self, since: Instant, own: Duration) -> Fault {
+        let half = self.total.map_or(own, |total| total.min(own)) / 2;
+        let had_half = self.deadline.is_some_and(|deadline| since + half <= deadline);
+        if had_half { Fault::Timeout } else { Fault::OutOfTime }
+    }
 }
 
 /// The head of an answer, and where its body comes from.
@@ -120,10 +133,9 @@ impl Upstream {
         if let Err(fault) = self.address(&mut request, (ticket.server, server), course) {
             return Err(Failed::unsent(fault, request));
         }
-        let waiting =
-            || Waiting::new(&self.shared.config.timeouts, course.progress.as_ref(), course.deadline);
+        let waiting = || Waiting::new(&self.shared.config.timeouts, course);
         if self.shared.config.protocol == UpstreamProtocol::Http2 {
-            let stream = match self.stream(ticket.server, course.deadline).await {
+            let stream = match self.stream(ticket.server, course).await {
                 Ok(stream) => stream,
                 Err(unreached) => {
                     let is_shared = unreached.is_shared;
@@ -144,7 +156,7 @@ impl Upstream {
             let reused = idle.is_some();
             let mut link = match idle {
                 Some(link) => link,
-                None => match self.open_link(ticket.server, course.deadline).await {
+                None => match self.open_link(ticket.server, course).await {
                     Ok(link) => link,
                     Err(fault) => return Err(Failed::unsent(fault, request)),
                 },

@@ -8,6 +8,7 @@ use http::HeaderValue;
 use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 
+use super::attempt::Course;
 use super::config::{Timeouts, UpstreamProtocol};
 use super::connect::connect;
 use super::health::Server;
@@ -109,26 +110,27 @@ impl Upstream {
     }
 
     /// A new connection to `server`, if it is made before the exchange must have ended.
-    pub(super) async fn open_link(&self, server: usize, deadline: Option<Instant>) -> Result<Link, Fault> {
+    pub(super) async fn open_link(&self, server: usize, course: &Course) -> Result<Link, Fault> {
         let Some(to) = self.shared.servers.get(server) else { return Err(Fault::NoUpstream) };
         let opening = async { Link::open(connect(&self.shared, to).await?).await };
-        match deadline {
-            Some(deadline) => timeout_at(deadline, opening).await.unwrap_or(Err(Fault::Timeout)),
-            None => opening.await,
-        }
+        let Some(deadline) = course.deadline else { return opening.await };
+        let began = Instant::now();
+        let out_of_time = |_| Err(course.out_of_time(began, self.timeouts().connect));
+        timeout_at(deadline, opening).await.unwrap_or_else(out_of_time)
     }
 
     /// A stream to `server`, on a connection that may have to be made before the exchange must have ended.
     pub(super) async fn stream(
         self: &Arc<Self>,
         server: usize,
-        deadline: Option<Instant>,
+        course: &Course,
     ) -> Result<Stream, Unreached> {
         let Some(pool) = self.pools.get(server) else { return Err(Fault::NoUpstream.into()) };
         if let Some(stream) = pool.free_stream() {
             return Ok(stream);
         }
-        let Some(deadline) = deadline else { return self.open_stream(server).await };
+        let Some(deadline) = course.deadline else { return self.open_stream(server).await };
+        let began = Instant::now();
         // One that is made already is another's, who speaks for all.
         let is_shared = pool.opening.try_lock().is_err();
         // On its own: others wait for the same connection, and whoever comes next will want it.
@@ -136,7 +138,10 @@ impl Upstream {
         let opening = tokio::spawn(async move { upstream.open_stream(server).await });
         match timeout_at(deadline, opening).await {
             Ok(opened) => opened.unwrap_or_else(|_| Err(Fault::Connect.into())),
-            Err(_) => Err(Unreached { fault: Fault::Timeout, is_shared }),
+            Err(_) => {
+                let fault = course.out_of_time(began, self.timeouts().connect);
+                Err(Unreached { fault, is_shared })
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::Full;
 use parking_lot::Mutex;
@@ -48,6 +49,7 @@ pub(crate) struct OneRoute {
     pub(crate) route: Arc<Route>,
     pub(crate) upstreams: Mutex<(u64, Vec<Arc<UpstreamConfig>>)>,
     refusal: Option<Refusal>,
+    judged_after: Duration,
     trusts: bool,
     told: mpsc::UnboundedSender<Told>,
 }
@@ -84,7 +86,11 @@ impl Traffic for OneRoute {
     fn judge(&self, _: &Asked<'_>) -> Judging {
         let mut admitted = Admitted::refused(Some(self.route.clone()), Refusal::NoRoute);
         admitted.verdict = self.refusal.clone().map_or(Verdict::Anonymous, Verdict::Refused);
-        Judging::Now(admitted)
+        if self.judged_after.is_zero() {
+            return Judging::Now(admitted);
+        }
+        let asking = tokio::time::sleep(self.judged_after);
+        Judging::Later(Box::pin(asking.map(|()| admitted)))
     }
 
     fn refuse(&self, _: &Admitted) -> Response<Full<Bytes>> {
@@ -125,6 +131,8 @@ pub(crate) struct Setup {
     pub(crate) plain_http: PlainHttp,
     pub(crate) certificates: ForwardedCertificatePolicy,
     pub(crate) refusal: Option<Refusal>,
+    /// How long an issuer is asked about each request.
+    pub(crate) judged_after: Duration,
     pub(crate) trusts: bool,
     pub(crate) cores: usize,
 }
@@ -168,6 +176,7 @@ impl Setup {
             plain_http: PlainHttp::Anybody,
             certificates: ForwardedCertificatePolicy::default(),
             refusal: None,
+            judged_after: Duration::ZERO,
             trusts: false,
             cores: 1,
         }
@@ -179,6 +188,7 @@ impl Setup {
             route: Arc::new(self.route),
             upstreams: Mutex::new((1, vec![Arc::new(self.upstream)])),
             refusal: self.refusal,
+            judged_after: self.judged_after,
             trusts: self.trusts,
             told,
         });

@@ -1,8 +1,9 @@
 //! Time-outs. What hangs here hangs for ever: only the gateway ends it.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::time::Duration;
 
-use sluice_gateway::proxy::upstream::UpstreamProtocol;
+use sluice_gateway::proxy::upstream::{PassiveHealth, UpstreamProtocol};
 use tokio::io::AsyncWriteExt;
 
 use super::given::*;
@@ -75,6 +76,37 @@ async fn the_total_bounds_an_answer_that_its_client_does_not_read() {
     })
     .await;
     assert!(client.body_of(head).await.is_none(), "the client sees that it was cut");
+}
+
+/// How often each of two servers that hang was asked by eight requests, one after the other.
+async fn asked_of_each(judged_after: Duration) -> [usize; 2] {
+    let servers = [hanging("").await, hanging("").await];
+    let mut setup = Setup::to(&servers);
+    let failures = NonZeroU32::MIN;
+    setup.upstream.passive_health = Some(PassiveHealth { failures, eject_for: Duration::from_mins(10) });
+    setup.route.total_timeout = Some(SOON * 4);
+    setup.judged_after = judged_after;
+    let mut world = setup.start().await;
+    let mut asked = [0; 2];
+    for _ in 0..8 {
+        assert_eq!(world.ask(GET).await.status(), 504);
+        let told = world.told().await.upstream.unwrap();
+        let place = servers.iter().position(|server| server.to_string() == told).unwrap();
+        asked[place] += 1;
+    }
+    asked
+}
+
+#[tokio::test]
+async fn a_server_is_blamed_for_the_time_that_it_had_itself() {
+    let mut asked = asked_of_each(Duration::ZERO).await;
+    asked.sort_unstable();
+    assert_eq!(asked, [1, 7], "one is left alone after its first request, the other is the last");
+    let asked = asked_of_each(SOON * 3).await;
+    assert!(
+        asked.iter().all(|count| *count >= 3),
+        "the time was used up by who was asked about tokens: {asked:?}"
+    );
 }
 
 #[tokio::test]
