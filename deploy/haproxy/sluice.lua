@@ -28,6 +28,10 @@ local LEFT_OUT = {
     ["x-original-host"] = true,
 }
 
+-- Headers that a request gets from a 200 beside OAuth-*, in lower case: those that your routes set (headers.fixed, headers.claims,
+-- phantom_token.header), such as ["x-tenant"] = true. haproxy.cfg must take each of them from what clients send.
+local ALSO = {}
+
 -- What of a refusal goes to the client.
 local PASSED_ON = { "www-authenticate", "dpop-nonce", "retry-after", "allow", "ratelimit", "ratelimit-policy", "content-type", "cache-control" }
 local REFUSALS = { [400] = true, [401] = true, [403] = true, [404] = true, [405] = true, [429] = true, [501] = true, [503] = true }
@@ -77,7 +81,7 @@ core.register_action("sluice", { "http-req" }, function(txn, address)
     local status = answer and answer.status
     if status == 200 then
         for name, lines in pairs(answer.headers) do
-            if name:sub(1, 6) == "oauth-" then
+            if name:sub(1, 6) == "oauth-" or ALSO[name] then
                 txn.http:req_set_header(name, values(lines)[1])
             end
         end

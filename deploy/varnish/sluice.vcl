@@ -50,7 +50,8 @@ sub sluice_path {
     }
 }
 
-# What only Sluice and this file may say. VCL cannot remove headers by a pattern: name those that you add to the answers of Sluice as well.
+# What only Sluice and this file may say. VCL cannot remove headers by a pattern: add the names in strip_headers of the routes file. What
+# routes set is not in the answers here, which are about the token alone.
 # Spellings with underscores are here because many applications cannot tell them from dashes.
 sub sluice_strip {
     unset req.http.OAuth-User-Id;
