@@ -5,7 +5,7 @@
 #
 # A token that is bound to a key (DPoP) is refused: a proof is about its request, and Sluice is asked about the token alone.
 #
-# Change: the two backends; which paths need which scope (sluice_policy); the size of the largest body (1MB).
+# Change: the three backends; which paths need which scope (sluice_policy); the size of the largest body (1MB).
 # Sluice must trust this machine's address (trusted_proxies in its routes file), unless both run on one.
 
 vcl 4.1;
@@ -18,6 +18,12 @@ backend sluice {
     .port = "4456";
     .connect_timeout = 1s;
     .first_byte_timeout = 5s;
+}
+
+# The gateway itself (serve.gateway), for the metadata of protected resources.
+backend sluice_gateway {
+    .host = "127.0.0.1";
+    .port = "4455";
 }
 
 # The application.
@@ -88,6 +94,12 @@ sub vcl_recv {
         # Its answer would show the client what the application was told.
         if (req.method == "TRACE") {
             return (synth(501, "Not Implemented"));
+        }
+        # The metadata of protected resources (RFC 9728) is the gateway's, with the client's Host. It judges by itself what else comes to it, and
+        # nothing of that reaches the application.
+        if (req.url ~ "^/\.well-known/oauth-protected-resource(/|\?|$)") {
+            set req.backend_hint = sluice_gateway;
+            return (pass);
         }
         # Without a token there is nothing to ask.
         if (!req.http.Authorization) {

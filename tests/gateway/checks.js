@@ -31,6 +31,7 @@ export function checks(name, start, { byRoute = true, asksEachTime = true, spare
     paths(setup)
     addresses(setup)
     if (byRoute) routes(setup)
+    metadata(setup, byRoute)
     if (asksEachTime) outage(setup)
   })
 }
@@ -264,6 +265,29 @@ function routes({ check, ask }) {
     const statuses = []
     for (const localAddress of [one, one, other]) statuses.push((await ask('/shared', { token: TOKENS.good.token, localAddress })).status)
     assert.deepEqual(statuses, [200, 429, 200])
+  })
+}
+
+function metadata({ check, ask, running }, byRoute) {
+  const headers = { host: 'shop.example' }
+  const path = '/.well-known/oauth-protected-resource/documented'
+
+  if (byRoute) {
+    check('a 401 points to what is said about the resource', async () => {
+      const { status, headers: answer } = await ask('/documented', { headers })
+      assert.equal(status, 401)
+      assert.ok(answer['www-authenticate'].includes(`resource_metadata="https://shop.example${path}"`), answer['www-authenticate'])
+    })
+  }
+
+  check('what is said about a resource is open to all, and nothing else is there', async () => {
+    const before = running.echo.count()
+    const document = await ask(path, { headers })
+    assert.equal(document.status, 200, document.text)
+    assert.match(document.headers['content-type'], /^application\/json/)
+    assert.equal(JSON.parse(document.text).resource, 'https://shop.example/documented')
+    for (const other of [`${path}/7`, '/.well-known/oauth-protected-resource']) assert.equal((await ask(other, { headers })).status, 401, other)
+    assert.equal(running.echo.count(), before)
   })
 }
 

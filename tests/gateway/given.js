@@ -1,6 +1,6 @@
 // A proxy under test between clients and an application.
 //
-// SLUICE_DECISIONS_PORT is the port of Sluice's decisions, SLUICE_TOKENS the tokens to try (JSON; see run), SLUICE_ACCESS_LOG the file with
+// SLUICE_DECISIONS_PORT is the port of Sluice's decisions, SLUICE_GATEWAY_PORT that of its gateway, SLUICE_TOKENS the tokens to try (JSON; see run), SLUICE_ACCESS_LOG the file with
 // a line for each decision.
 import { once } from 'node:events'
 import http from 'node:http'
@@ -11,6 +11,7 @@ import { startRelay } from '../support/relay.js'
 
 export const TOKENS = JSON.parse(process.env.SLUICE_TOKENS ?? '{}')
 const DECISIONS = Number(process.env.SLUICE_DECISIONS_PORT)
+const GATEWAY = Number(process.env.SLUICE_GATEWAY_PORT)
 
 /** The proxy between a client (`ask`) and an application, with a wire to Sluice that can be cut. */
 export function setUp(name, start) {
@@ -21,7 +22,7 @@ export function setUp(name, start) {
   before(async () => {
     running.echo = await startEcho()
     running.relay = await startRelay(DECISIONS)
-    running.proxy = await start({ sluice: running.relay.port, app: running.echo.port })
+    running.proxy = await start({ sluice: running.relay.port, gateway: GATEWAY, app: running.echo.port })
   })
 
   after(async () => {

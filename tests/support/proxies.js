@@ -9,8 +9,8 @@ import { removeFolder, temporaryFolder } from './sluice.js'
 
 export const DEPLOY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../deploy')
 
-/** The ports of the shipped files: of clients, of Sluice's decisions, of the application. */
-const SHIPPED = { listen: '8000', sluice: '4456', app: '8080' }
+/** The ports of the shipped files: of clients, of Sluice's decisions, of its gateway, of the application. */
+const SHIPPED = { listen: '8000', sluice: '4456', gateway: '4455', app: '8080' }
 
 /** A shipped file with other ports. Each of them must be in it. */
 export function shipped(file, ports) {
@@ -60,23 +60,23 @@ function found(name, variable) {
 }
 
 /** `remember` is how long a yes counts, instead of not at all. */
-export async function startVarnish({ sluice, app, remember = '0s' }) {
+export async function startVarnish({ sluice, gateway, app, remember = '0s' }) {
   const [listen] = await freePorts(1)
-  const vcl = shipped('varnish/sluice.vcl', { sluice, app }).replace('set beresp.ttl = 0s;', `set beresp.ttl = ${remember};`)
+  const vcl = shipped('varnish/sluice.vcl', { sluice, gateway, app }).replace('set beresp.ttl = 0s;', `set beresp.ttl = ${remember};`)
   const folder = folderWith('varnish', { 'sluice.vcl': vcl })
   const args = ['-F', '-n', `${folder}/state`, '-f', `${folder}/sluice.vcl`, '-a', `127.0.0.1:${listen}`, '-s', 'malloc,32m']
   // Its sandbox needs a user that not every machine has.
   return running('Varnish', listen, folder, [found('varnishd', 'VARNISHD'), ...args, '-j', 'none'])
 }
 
-export async function startNginx({ sluice, app }) {
+export async function startNginx({ sluice, gateway, app }) {
   const [listen] = await freePorts(1)
   const main = ['daemon off;', `pid nginx.pid;`, 'error_log stderr;', 'worker_processes 1;', 'events {}']
   if (process.getuid() === 0) main.push('user www-data;')
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`)
   const folder = folderWith('nginx', {
     'nginx.conf': [...main, 'http {', 'access_log off;', ...temporary, 'include sluice.conf;', '}'].join('\n'),
-    'sluice.conf': shipped('nginx/sluice.conf', { listen, sluice, app }),
+    'sluice.conf': shipped('nginx/sluice.conf', { listen, sluice, gateway, app }),
   })
   fs.chmodSync(folder, 0o777)
   const args = ['-p', folder, '-c', `${folder}/nginx.conf`, '-e', 'stderr']
@@ -84,38 +84,38 @@ export async function startNginx({ sluice, app }) {
 }
 
 /** `damage` makes another Lua of the shipped one. */
-export async function startHaproxy({ sluice, app, damage = (lua) => lua }) {
+export async function startHaproxy({ sluice, gateway, app, damage = (lua) => lua }) {
   const [listen] = await freePorts(1)
   const lua = fs.readFileSync(path.join(DEPLOY, 'haproxy/sluice.lua'), 'utf8')
   const folder = folderWith('haproxy', { 'sluice.lua': damage(lua) })
-  const text = shipped('haproxy/haproxy.cfg', { listen, sluice, app }).replace('/etc/haproxy/', `${folder}/`)
+  const text = shipped('haproxy/haproxy.cfg', { listen, sluice, gateway, app }).replace('/etc/haproxy/', `${folder}/`)
   fs.writeFileSync(path.join(folder, 'haproxy.cfg'), text)
   return running('HAProxy', listen, folder, [found('haproxy', 'HAPROXY'), '-db', '-f', `${folder}/haproxy.cfg`])
 }
 
-export async function startCaddy({ sluice, app }) {
+export async function startCaddy({ sluice, gateway, app }) {
   const [listen, admin] = await freePorts(2)
   const options = `{\n\tadmin 127.0.0.1:${admin}\n}\n\n`
-  const folder = folderWith('caddy', { Caddyfile: options + shipped('caddy/Caddyfile', { listen, sluice, app }) })
+  const folder = folderWith('caddy', { Caddyfile: options + shipped('caddy/Caddyfile', { listen, sluice, gateway, app }) })
   const args = ['run', '--config', `${folder}/Caddyfile`, '--adapter', 'caddyfile']
   return running('Caddy', listen, folder, [found('caddy', 'CADDY'), ...args])
 }
 
 /** What stands in for Traefik: see tests/gateway/traefik/proxy.js. */
-export async function startTraefik({ sluice, app }) {
+export async function startTraefik({ sluice, gateway, app }) {
   const [listen, inner] = await freePorts(2)
   const folder = folderWith('traefik', {
     'traefik.yml': shipped('traefik/traefik.yml', { listen, 8099: inner }),
-    'dynamic.yml': shipped('traefik/dynamic.yml', { sluice, app, 8099: inner }),
+    'dynamic.yml': shipped('traefik/dynamic.yml', { sluice, gateway, app, 8099: inner }),
   })
   const program = path.resolve(DEPLOY, '../tests/gateway/traefik/proxy.js')
   return running('the stand-in for Traefik', listen, folder, [process.execPath, program, folder])
 }
 
 /** What stands in for Envoy: see tests/gateway/envoy/main.go. `file` is one of deploy/envoy. */
-export async function startEnvoy({ sluice, app, file = 'envoy.yaml' }) {
+export async function startEnvoy({ sluice, gateway, app, file = 'envoy.yaml' }) {
   const [listen] = await freePorts(1)
-  const folder = folderWith('envoy', { 'envoy.yaml': shipped(`envoy/${file}`, { listen, sluice, app }) })
+  const folder = folderWith('envoy', { 'envoy.yaml': shipped(`envoy/${file}`, { listen, sluice, gateway, app }) })
   const module = path.resolve(DEPLOY, '../tests/gateway/envoy')
   execFileSync('go', ['build', '-o', `${folder}/proxy`, '.'], { cwd: module, stdio: 'inherit' })
   return running('the stand-in for Envoy', listen, folder, [`${folder}/proxy`, `${folder}/envoy.yaml`])

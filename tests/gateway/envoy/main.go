@@ -2,7 +2,7 @@
 //
 //	proxy FILE
 //
-// It understands what the shipped files use: one listener, one route to one cluster, ext_authz over gRPC or HTTP. What goes over the
+// It understands what the shipped files use: one listener, routes by the beginning of the path, ext_authz over gRPC or HTTP. What goes over the
 // wire is Envoy's own types (go-control-plane); which attributes are sent, and what becomes of the answers, follows
 // source/extensions/filters/{common,http}/ext_authz of Envoy.
 package main
@@ -43,21 +43,20 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	onward := &httputil.ReverseProxy{
-		Rewrite: func(request *httputil.ProxyRequest) {
-			request.Out.URL.Scheme, request.Out.URL.Host = "http", settings.app
-			request.Out.URL.RawQuery = request.In.URL.RawQuery
-			request.Out.Header["X-Forwarded-For"] = request.In.Header["X-Forwarded-For"]
-		},
-		ErrorHandler: func(answer http.ResponseWriter, _ *http.Request, err error) {
-			log.Print(err)
-			answer.WriteHeader(http.StatusServiceUnavailable)
-		},
-	}
 	handler := http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
 		settings.prepare(request)
 		if wanted := protocol(request); wanted != "" && !settings.upgradesTo(wanted) {
 			answer.WriteHeader(http.StatusForbidden)
+			return
+		}
+		path, _, _ := strings.Cut(target(request), "?")
+		route := settings.routeOf(path)
+		if route == nil {
+			answer.WriteHeader(http.StatusNotFound)
+			return
+		}
+		if route.unasked {
+			onwardTo(route.endpoint).ServeHTTP(answer, request)
 			return
 		}
 		said, err := sluice.ask(request)
@@ -73,10 +72,24 @@ func main() {
 			_, _ = io.WriteString(answer, said.body)
 		default:
 			said.change(request.Header)
-			onward.ServeHTTP(answer, request)
+			onwardTo(route.endpoint).ServeHTTP(answer, request)
 		}
 	})
 	log.Fatal(http.ListenAndServe(settings.listen, handler))
+}
+
+func onwardTo(endpoint string) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite: func(request *httputil.ProxyRequest) {
+			request.Out.URL.Scheme, request.Out.URL.Host = "http", endpoint
+			request.Out.URL.RawQuery = request.In.URL.RawQuery
+			request.Out.Header["X-Forwarded-For"] = request.In.Header["X-Forwarded-For"]
+		},
+		ErrorHandler: func(answer http.ResponseWriter, _ *http.Request, err error) {
+			log.Print(err)
+			answer.WriteHeader(http.StatusServiceUnavailable)
+		},
+	}
 }
 
 // prepare does to a request what the connection manager does before any filter.

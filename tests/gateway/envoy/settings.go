@@ -12,6 +12,7 @@ import (
 	bootstrap "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	cluster "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routing "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	authz "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	manager "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
@@ -27,7 +28,15 @@ type settings struct {
 	manager *manager.HttpConnectionManager
 	authz   *authz.ExtAuthz
 	listen  string
-	app     string
+	routes  []route
+}
+
+// route leads requests whose path begins so to an endpoint.
+type route struct {
+	match    *routing.RouteMatch
+	endpoint string
+	// unasked is one for which ext_authz is turned off.
+	unasked bool
 }
 
 // read holds a file to Envoy's schema: unknown keys and values out of bounds are errors.
@@ -55,9 +64,46 @@ func read(name string) (*settings, error) {
 	if err := settings.readManager(listeners[0].GetFilterChains()[0].GetFilters()[0].GetTypedConfig()); err != nil {
 		return nil, err
 	}
-	route := settings.manager.GetRouteConfig().GetVirtualHosts()[0].GetRoutes()[0].GetRoute()
-	settings.app, err = settings.endpoint(route.GetCluster())
-	return settings, err
+	for _, one := range settings.manager.GetRouteConfig().GetVirtualHosts()[0].GetRoutes() {
+		route, err := settings.readRoute(one)
+		if err != nil {
+			return nil, err
+		}
+		settings.routes = append(settings.routes, route)
+	}
+	return settings, nil
+}
+
+func (settings *settings) readRoute(one *routing.Route) (route, error) {
+	match := one.GetMatch()
+	if match.GetPrefix() == "" && match.GetPathSeparatedPrefix() == "" {
+		return route{}, errors.New("prefix or path_separated_prefix is expected")
+	}
+	override := &authz.ExtAuthzPerRoute{}
+	if config := one.GetTypedPerFilterConfig()["envoy.filters.http.ext_authz"]; config != nil {
+		if err := config.UnmarshalTo(override); err != nil {
+			return route{}, err
+		}
+	}
+	endpoint, err := settings.endpoint(one.GetRoute().GetCluster())
+	return route{match: match, endpoint: endpoint, unasked: override.GetDisabled()}, err
+}
+
+// routeOf is the first route for a path.
+func (settings *settings) routeOf(path string) *route {
+	for index := range settings.routes {
+		if settings.routes[index].isFor(path) {
+			return &settings.routes[index]
+		}
+	}
+	return nil
+}
+
+func (route *route) isFor(path string) bool {
+	if prefix := route.match.GetPathSeparatedPrefix(); prefix != "" {
+		return path == prefix || strings.HasPrefix(path, prefix+"/")
+	}
+	return strings.HasPrefix(path, route.match.GetPrefix())
 }
 
 func (settings *settings) readManager(config *anypb.Any) error {

@@ -24,7 +24,8 @@ for (const [name, entryPoint] of Object.entries(entryPoints)) {
   onlyKeys(entryPoint, ['address', 'forwardedHeaders'])
   const [, host, port] = entryPoint.address.match(/^(.*):(\d+)$/)
   const trusted = (entryPoint.forwardedHeaders?.trustedIPs ?? []).map((network) => network.replace(/\/32$/, ''))
-  const mine = Object.values(routers).filter((router) => router.entryPoints.includes(name))
+  // The longest rule comes first.
+  const mine = Object.values(routers).filter((router) => router.entryPoints.includes(name)).sort((one, other) => other.rule.length - one.rule.length)
   const server = http.createServer((request, response) => serve({ trusted, routers: mine }, request, response))
   server.on('upgrade', (request, socket, head) => serve({ trusted, routers: mine }, request, ordinaryAnswer(request, socket, head), socket))
   server.listen(Number(port), host || '127.0.0.1')

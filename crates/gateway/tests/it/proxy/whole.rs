@@ -93,6 +93,30 @@ async fn ask(running: &RunningProxy, request: &str) -> Message {
     client.answer().await.unwrap()
 }
 
+/// A 401 at decisions points to what the gateway serves at its own port, also if no route has an upstream.
+#[tokio::test]
+async fn the_metadata_of_a_resource_is_served_beside_other_proxies() {
+    let text = "routes: [{name: orders, match: {prefix: /orders}, resource: {identifier: 'https://api.example/orders'}}]";
+    let gateway = Arc::new(gateway(Arc::new(LiveRoutes::new(routes(text)))));
+    let shutdown = CancellationToken::new();
+    let running = RunningProxy::start(config(), gateway.clone(), shutdown.clone()).await.unwrap();
+    let question = Request::get("/oauth/auth_request")
+        .header("host", "api.example")
+        .header("x-original-method", "GET")
+        .header("x-original-uri", "/orders/7");
+    let question = question.body(Empty::<Bytes>::new()).unwrap();
+    let decisions = DecisionService::new(gateway, DecisionConfig::default());
+    let refused = decisions.answer(Ipv4Addr::LOCALHOST.into(), question).await.unwrap();
+    let challenge = refused.headers()["www-authenticate"].to_str().unwrap();
+    let path = "/.well-known/oauth-protected-resource/orders";
+    assert!(challenge.contains(&format!("resource_metadata=\"https://api.example{path}\"")), "{challenge}");
+    let document = ask(&running, &format!("GET {path} HTTP/1.1\r\nhost: api.example\r\n\r\n")).await;
+    assert_eq!(document.status(), 200);
+    let document: serde_json::Value = serde_json::from_str(document.text()).unwrap();
+    assert_eq!(document["resource"], "https://api.example/orders");
+    shutdown.cancel();
+}
+
 /// The number in a problem is that of its answer (RFC 9457 §3.1.2).
 #[tokio::test]
 async fn an_authority_that_cannot_be_asked_is_told_with_one_number() {
