@@ -1,6 +1,29 @@
 //! Whom a token is meant for.
 
+use std::collections::BTreeSet;
+
+use thiserror::Error;
 use url::Url;
+
+use crate::parameters::Parameters;
+
+/// The most names that a request may ask for.
+const MAX_ASKED: usize = 256;
+/// The longest that these may be together, in bytes.
+const MAX_ASKED_TEXT: usize = 4096;
+/// So many names are held against each other where they stand, more against a set.
+const FEW: usize = 8;
+
+/// Why a request's `audience` and `resource` are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum InvalidTarget {
+    /// A `resource` that is no absolute URI, or has a fragment (RFC 8707 §2).
+    #[error("a resource is no absolute URI, or has a fragment")]
+    Resource,
+    /// More than 256, or more than 4096 bytes of them.
+    #[error("there are more than 256 audiences and resources, or more than 4096 bytes of them")]
+    TooMany,
+}
 
 /// The audience of a token: the names of the services that it is meant for, in order, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
@@ -9,9 +32,13 @@ pub struct Audience(Vec<String>);
 impl Audience {
     /// The audience of these names; empty names are dropped, repeated ones count once.
     pub fn from_values(values: impl IntoIterator<Item = String>) -> Self {
-        let mut kept = Vec::new();
+        let mut kept: Vec<String> = Vec::new();
+        let mut more = BTreeSet::new();
         for value in values {
-            if !value.is_empty() && !kept.contains(&value) {
+            if value.is_empty() || kept.iter().take(FEW).any(|earlier| *earlier == value) {
+                continue;
+            }
+            if kept.len() < FEW || more.insert(value.clone()) {
                 kept.push(value);
             }
         }
@@ -65,8 +92,23 @@ fn is_plain(text: &str) -> bool {
         && !text.contains(['?', '#', '%', '\\'])
 }
 
+/// All values of `audience` (space-separated, as with Hydra) and `resource` (one each, RFC 8707) of a request.
+pub(crate) fn asked(parameters: &Parameters<'_>) -> Result<Vec<String>, InvalidTarget> {
+    let named = || {
+        let audience = parameters.all("audience").flat_map(|value| value.split(' '));
+        audience.chain(parameters.all("resource")).filter(|name| !name.is_empty())
+    };
+    if named().nth(MAX_ASKED).is_some() || named().map(str::len).sum::<usize>() > MAX_ASKED_TEXT {
+        return Err(InvalidTarget::TooMany);
+    }
+    if !parameters.all("resource").all(is_resource) {
+        return Err(InvalidTarget::Resource);
+    }
+    Ok(named().map(str::to_owned).collect())
+}
+
 /// Whether the text may be a `resource`: an absolute URI without a fragment (RFC 8707 §2).
-pub fn is_resource(text: &str) -> bool {
+fn is_resource(text: &str) -> bool {
     let plain = text.bytes().all(|byte| byte.is_ascii_graphic()) && !text.contains(['#', '\\']);
     plain && Url::parse(text).is_ok()
 }
@@ -147,6 +189,26 @@ mod tests {
         assert!(!registered.permits_all(&of(&["https://a.test/v1/orders", "https://a.test/v2"])));
         assert!(!registered.covers(&of(&["https://b.test/x"])), "what was granted is a name");
         assert!(!Audience::default().permits("api"));
+    }
+
+    #[test]
+    fn names_count_once_however_many_there_are() {
+        let many: Vec<String> = (0..40).map(|number| number.to_string()).collect();
+        let twice = many.iter().chain(&many).cloned().chain([String::new()]);
+        assert_eq!(Audience::from_values(twice).as_slice(), many);
+    }
+
+    #[test]
+    fn a_request_may_ask_for_so_many() {
+        let asked = |name: &str, value: String| {
+            let pairs = [(name.to_owned(), value), ("resource".to_owned(), "https://api.test".to_owned())];
+            asked(&Parameters::from_pairs(pairs))
+        };
+        assert_eq!(asked("audience", "a  b".to_owned()).unwrap(), ["a", "b", "https://api.test"]);
+        assert_eq!(asked("audience", "a ".repeat(255)).unwrap().len(), 256);
+        assert_eq!(asked("audience", "a ".repeat(256)), Err(InvalidTarget::TooMany));
+        assert_eq!(asked("audience", "a".repeat(4096)), Err(InvalidTarget::TooMany));
+        assert_eq!(asked("resource", "api".to_owned()), Err(InvalidTarget::Resource));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! An authorization request as it arrives (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1), before anything is trusted.
 
-use crate::audience::is_resource;
+use crate::audience::{self, InvalidTarget};
 use crate::parameters::{InvalidParameters, Parameters};
 
 /// Longer requests are refused, in bytes.
@@ -38,14 +38,11 @@ impl<'a> RawAuthorizationRequest<'a> {
         self.0.get(name)
     }
 
-    /// Whether each `resource` is what it must be (RFC 8707 §2).
-    pub fn resources_are_valid(&self) -> bool {
-        self.0.all("resource").all(is_resource)
-    }
-
     /// All values of `audience` (space-separated, Hydra) and `resource` (one each, RFC 8707).
-    pub fn audience(&self) -> Vec<String> {
-        let named = self.0.all("audience").flat_map(|value| value.split(' '));
-        named.chain(self.0.all("resource")).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    ///
+    /// # Errors
+    /// [`InvalidTarget`] if a resource is none, or there are too many of them.
+    pub fn audience(&self) -> Result<Vec<String>, InvalidTarget> {
+        audience::asked(&self.0)
     }
 }

@@ -11,6 +11,7 @@ pub mod authorization_request;
 pub mod claims_request;
 pub mod client_id;
 pub mod discovery;
+mod distinct;
 pub mod error_code;
 pub mod grant_type;
 pub mod introspection;

@@ -6,13 +6,22 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::distinct::Distinct;
+
+/// The longest scope that a request may ask for, in bytes.
+const MAX_ASKED_TEXT: usize = 4096;
+/// The most values that a request may ask for.
+const MAX_ASKED: usize = 256;
+
 /// A set of scope values in the order they were named (RFC 6749 §3.3), kept as its space-separated form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Scope(Arc<str>);
 
 /// The text is no scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("a scope is a list of printable ASCII words without quotes and backslashes")]
+#[error(
+    "a scope is a list of printable ASCII words without quotes and backslashes, 256 in a request at most"
+)]
 pub struct InvalidScope;
 
 impl Default for Scope {
@@ -22,17 +31,32 @@ impl Default for Scope {
 }
 
 impl Scope {
+    /// The scope that a request asks for: at most 256 values in 4096 bytes. What an administrator registered or somebody
+    /// granted may be longer, and is parsed without this bound.
+    ///
+    /// # Errors
+    /// [`InvalidScope`] if it is longer, or malformed.
+    pub fn asked(raw: &str) -> Result<Self, InvalidScope> {
+        if raw.len() > MAX_ASKED_TEXT
+            || raw.split(' ').filter(|value| !value.is_empty()).nth(MAX_ASKED).is_some()
+        {
+            return Err(InvalidScope);
+        }
+        raw.parse()
+    }
+
     /// The scope of these values; repeated ones count once.
     ///
     /// # Errors
     /// [`InvalidScope`] if one is no `scope-token`.
     pub fn from_values<'a>(values: impl IntoIterator<Item = &'a str>) -> Result<Self, InvalidScope> {
         let mut kept: Vec<&str> = Vec::new();
+        let mut seen = Distinct::default();
         for value in values {
             if value.is_empty() || !value.bytes().all(is_scope_char) {
                 return Err(InvalidScope);
             }
-            if !kept.contains(&value) {
+            if seen.is_new(value) {
                 kept.push(value);
             }
         }
@@ -87,10 +111,8 @@ impl FromStr for Scope {
 
 /// Whether this is a scope as [`Scope`] keeps it: nothing is to be put together.
 fn is_normal(raw: &str) -> bool {
-    let is_first = |place: usize, value: &str| !raw.split(' ').take(place).any(|earlier| earlier == value);
-    raw.split(' ')
-        .enumerate()
-        .all(|(place, value)| !value.is_empty() && value.bytes().all(is_scope_char) && is_first(place, value))
+    let mut seen = Distinct::default();
+    raw.split(' ').all(|value| !value.is_empty() && value.bytes().all(is_scope_char) && seen.is_new(value))
 }
 
 impl fmt::Display for Scope {
@@ -114,5 +136,29 @@ mod tests {
         {
             assert_eq!(raw.parse::<Scope>().unwrap().as_str(), kept);
         }
+    }
+
+    fn numbered(count: usize) -> String {
+        (0..count).map(|number| number.to_string()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn more_values_than_a_few_are_a_set_too() {
+        let many = numbered(40);
+        assert_eq!(many.parse::<Scope>().unwrap().as_str(), many);
+        assert_eq!(format!("{many} 3 39 0").parse::<Scope>().unwrap().as_str(), many);
+        assert_eq!(Scope::from_values(many.split(' ').chain(["20"])).unwrap().as_str(), many);
+    }
+
+    #[test]
+    fn a_request_may_ask_for_so_much_and_a_client_may_have_more() {
+        assert!(Scope::asked(&numbered(256)).is_ok());
+        assert_eq!(Scope::asked(&numbered(257)), Err(InvalidScope));
+        assert!(Scope::asked(&"a".repeat(4096)).is_ok());
+        assert_eq!(Scope::asked(&"a".repeat(4097)), Err(InvalidScope));
+        let form = numbered(12_000);
+        assert!(form.len() > 60_000);
+        assert_eq!(Scope::asked(&form), Err(InvalidScope));
+        assert_eq!(form.parse::<Scope>().unwrap().as_str(), form);
     }
 }

@@ -3,7 +3,7 @@
 use sluice_primitives::Secret;
 use thiserror::Error;
 
-use crate::audience::is_resource;
+use crate::audience::{self, InvalidTarget};
 use crate::grant_type::GrantType;
 use crate::parameters::Parameters;
 use crate::scope::Scope;
@@ -90,12 +90,12 @@ pub enum InvalidTokenRequest {
     /// No such grant type here.
     #[error("the grant type is not supported")]
     UnsupportedGrantType,
-    /// A malformed scope.
-    #[error("the scope is malformed")]
+    /// A malformed scope, or one that is too long.
+    #[error("the scope is malformed or too long")]
     Scope,
-    /// A `resource` that is no absolute URI, or has a fragment (RFC 8707 §2).
-    #[error("a resource is no absolute URI, or has a fragment")]
-    Resource,
+    /// A malformed `resource`, or too many of them.
+    #[error(transparent)]
+    Target(#[from] InvalidTarget),
 }
 
 impl TokenRequest {
@@ -112,18 +112,18 @@ impl TokenRequest {
                 code: required("code")?.to_owned(),
                 redirect_uri: form.get("redirect_uri").map(str::to_owned),
                 code_verifier: form.get("code_verifier").map(str::to_owned),
-                audience: audience(form)?,
+                audience: audience::asked(form)?,
                 authorization_details: form.get("authorization_details").map(str::to_owned),
             }),
             GrantType::RefreshToken => Ok(Self::RefreshToken {
                 refresh_token: required("refresh_token")?.to_owned(),
                 scope: scope(form)?,
-                audience: audience(form)?,
+                audience: audience::asked(form)?,
                 authorization_details: form.get("authorization_details").map(str::to_owned),
             }),
             GrantType::ClientCredentials => Ok(Self::ClientCredentials {
                 scope: scope(form)?,
-                audience: audience(form)?,
+                audience: audience::asked(form)?,
                 authorization_details: form.get("authorization_details").map(str::to_owned),
             }),
             GrantType::DeviceCode => {
@@ -132,7 +132,7 @@ impl TokenRequest {
             GrantType::JwtBearer => Ok(Self::JwtBearer {
                 assertion: Secret::new(required("assertion")?.to_owned()),
                 scope: scope(form)?,
-                audience: audience(form)?,
+                audience: audience::asked(form)?,
             }),
             GrantType::TokenExchange => {
                 TokenExchangeRequest::read(form).map(Box::new).map(Self::TokenExchange)
@@ -165,7 +165,7 @@ impl TokenExchangeRequest {
             actor_token_type: form.get("actor_token_type").map(str::to_owned),
             requested_token_type: form.get("requested_token_type").map(str::to_owned),
             scope: scope(form)?,
-            audience: audience(form)?,
+            audience: audience::asked(form)?,
         };
         // RFC 8693 §2.1: the type stands if and only if the token does.
         if request.actor_token.is_some() != request.actor_token_type.is_some() {
@@ -176,13 +176,5 @@ impl TokenExchangeRequest {
 }
 
 fn scope(form: &Parameters<'_>) -> Result<Option<Scope>, InvalidTokenRequest> {
-    form.get("scope").map(str::parse).transpose().map_err(|_| InvalidTokenRequest::Scope)
-}
-
-fn audience(form: &Parameters<'_>) -> Result<Vec<String>, InvalidTokenRequest> {
-    if !form.all("resource").all(is_resource) {
-        return Err(InvalidTokenRequest::Resource);
-    }
-    let named = form.all("audience").flat_map(|value| value.split(' '));
-    Ok(named.chain(form.all("resource")).filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    form.get("scope").map(Scope::asked).transpose().map_err(|_| InvalidTokenRequest::Scope)
 }

@@ -136,7 +136,7 @@ impl TokenError {
             | Self::RefreshTokenStale(_)
             | Self::Revoked(_)
             | Self::UnknownGrant(_) => ErrorCode::InvalidGrant,
-            Self::Request(InvalidTokenRequest::Resource) | Self::Audience => ErrorCode::InvalidTarget,
+            Self::Request(InvalidTokenRequest::Target(_)) | Self::Audience => ErrorCode::InvalidTarget,
             Self::Assertion(AssertionRefused::Store(error)) => store_code(error),
             Self::Assertion(_) => ErrorCode::InvalidGrant,
             Self::Exchange(error) => error.code(),

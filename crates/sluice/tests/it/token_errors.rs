@@ -105,6 +105,7 @@ async fn a_malformed_token_request_is_refused_and_writes_nothing(backend: Backen
     let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
     let before = sluice.written();
     let redeem = format!("grant_type=authorization_code&code={code}&redirect_uri=https://app.test/callback");
+    let many = (0..11_000).map(|number| number.to_string()).collect::<Vec<_>>().join("+");
     let refused: &[(&str, String)] = &[
         ("invalid_request", String::new()),
         ("invalid_request", "grant_type=".to_owned()),
@@ -130,7 +131,9 @@ async fn a_malformed_token_request_is_refused_and_writes_nothing(backend: Backen
         ("invalid_grant", format!("grant_type=authorization_code&code={code}")),
         ("invalid_scope", "grant_type=client_credentials&scope=admin".to_owned()),
         ("invalid_scope", "grant_type=client_credentials&scope=%C3%BC".to_owned()),
+        ("invalid_scope", format!("grant_type=client_credentials&scope={many}")),
         ("invalid_target", "grant_type=client_credentials&audience=https://evil.test".to_owned()),
+        ("invalid_target", format!("grant_type=client_credentials&audience={many}")),
     ];
     for (error, body) in refused {
         sent(&sluice, ("/oauth2/token", &client), body).await.refused_with(400, error);

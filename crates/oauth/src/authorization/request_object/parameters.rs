@@ -67,7 +67,7 @@ mod tests {
             (Some("app"), Some("openid"), Some("0"))
         );
         assert_eq!(raw.get("claims"), Some(r#"{"id_token":{"acr":null}}"#));
-        assert_eq!(raw.audience(), ["https://a.example", "https://b.example"]);
+        assert_eq!(raw.audience().unwrap(), ["https://a.example", "https://b.example"]);
         assert_eq!((raw.get("state"), raw.get("iss"), raw.get("exp")), (None, None, None));
     }
 

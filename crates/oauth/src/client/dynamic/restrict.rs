@@ -131,7 +131,9 @@ impl Bounds<'_> {
         if asked.trim().is_empty() {
             return Ok(unnamed.to_owned());
         }
-        let asked: Scope = asked.parse().map_err(malformed)?;
+        // What it has it may repeat, however long an administrator made it.
+        let own = self.stored.map(|own| &own.scope).filter(|own| own.as_str() == asked);
+        let asked = own.map_or_else(|| Scope::asked(asked), |own| Ok(own.clone())).map_err(malformed)?;
         if self.trust == Trust::Invited {
             return Ok(asked.as_str().to_owned());
         }

@@ -120,6 +120,16 @@ fn what_an_administrator_gave_stays_and_may_be_repeated() {
     assert!(bounds.restrict(asked(|asked| asked.skip_logout_consent = true)).is_err());
 }
 
+#[test]
+fn a_scope_longer_than_a_request_may_ask_for_is_repeated_and_not_changed() {
+    let long = (0..300).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
+    let mut stored = fake::client("app");
+    stored.scope = long.parse().unwrap();
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+    assert_eq!(bounds.restrict(asked(|asked| asked.scope.clone_from(&long))).unwrap().scope, long);
+    assert!(bounds.restrict(asked(|asked| asked.scope = format!("{long} more"))).is_err());
+}
+
 /// Changes are judged as those of anybody: see [`super::super::DynamicRegistration::replace`].
 #[test]
 fn a_client_that_changes_itself_keeps_what_it_has_and_gains_nothing() {
