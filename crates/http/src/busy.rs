@@ -10,17 +10,15 @@ use axum::Router;
 use axum::extract::Request;
 use axum::handler::Handler;
 use axum::http::header::ORIGIN;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use sluice_primitives::Secret;
 use tokio::time::timeout;
 
-use crate::extract::bearer;
+use crate::admin_guard::AdminGuard;
 use crate::spelling::Spelling;
 
 /// How long a request of the admin API may take, its body included. A store answers, or gives up, long before.
 pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(30);
-const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// What a listener answers.
 pub struct Routes {
@@ -59,20 +57,17 @@ type Answer = Arc<dyn Fn(Request) -> Answering + Send + Sync>;
 enum Admission {
     /// Those of no script of a page.
     Public,
-    /// Those of no browser, with the credential of the admin port if it has one.
-    Admin(Option<Arc<Secret<String>>>),
+    /// Those of no script of a page that the guard of the admin port lets in.
+    Admin(AdminGuard),
 }
 
 impl BusyRoute {
     /// Whether a request may go this way; its method and path are those of this route.
-    pub fn admits(&self, headers: &HeaderMap) -> bool {
+    pub fn admits(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         !headers.contains_key(ORIGIN)
             && match &self.admission {
                 Admission::Public => true,
-                Admission::Admin(credential) => {
-                    !headers.contains_key(SEC_FETCH_SITE)
-                        && credential.as_deref().is_none_or(|expected| is_presented(headers, expected))
-                }
+                Admission::Admin(guard) => guard.admits(uri, headers),
             }
     }
 
@@ -80,10 +75,6 @@ impl BusyRoute {
     pub fn answer(&self, request: Request) -> Answering {
         (self.answer)(request)
     }
-}
-
-fn is_presented(headers: &HeaderMap, expected: &Secret<String>) -> bool {
-    expected.same_as(bearer(headers).unwrap_or_default().as_bytes())
 }
 
 /// A route of the public API.
@@ -98,11 +89,11 @@ where
     BusyRoute { method, path: path.into(), answer, admission: Admission::Public }
 }
 
-/// A route of the admin API behind `credential`.
+/// A route of the admin API behind `guard`.
 pub(crate) fn admin<H, T, S>(
     (method, path): (Method, &str),
     (handler, state): (H, &S),
-    credential: Option<&Arc<Secret<String>>>,
+    guard: &AdminGuard,
 ) -> BusyRoute
 where
     H: Handler<T, S> + Sync,
@@ -114,7 +105,7 @@ where
         let answering = handler.clone().call(request, state.clone());
         Box::pin(bounded(answering))
     });
-    BusyRoute { method, path: path.into(), answer, admission: Admission::Admin(credential.cloned()) }
+    BusyRoute { method, path: path.into(), answer, admission: Admission::Admin(guard.clone()) }
 }
 
 /// However slowly a body comes, a request ends: what waits holds a connection.
@@ -127,6 +118,8 @@ pub(crate) async fn bounded(answering: impl Future<Output = Response>) -> Respon
 
 #[cfg(test)]
 mod tests {
+    use sluice_primitives::Secret;
+
     use super::*;
 
     fn route(admission: Admission) -> BusyRoute {
@@ -134,16 +127,20 @@ mod tests {
         BusyRoute { method: Method::GET, path: "/".into(), answer, admission }
     }
 
+    fn open() -> AdminGuard {
+        AdminGuard::Open(Arc::default())
+    }
+
     fn is_admitted(route: &BusyRoute, headers: &[(&'static str, &str)]) -> bool {
         let headers = headers.iter().map(|(name, value)| {
             (name.parse::<http::HeaderName>().unwrap(), value.parse::<http::HeaderValue>().unwrap())
         });
-        route.admits(&headers.collect())
+        route.admits(&Uri::from_static("/"), &headers.collect())
     }
 
     #[test]
     fn what_a_script_of_a_page_asks_goes_through_the_rules_for_other_origins() {
-        for admission in [Admission::Public, Admission::Admin(None)] {
+        for admission in [Admission::Public, Admission::Admin(open())] {
             let route = route(admission);
             assert!(is_admitted(&route, &[("accept", "*/*")]));
             assert!(!is_admitted(&route, &[("origin", "https://app.example")]));
@@ -152,13 +149,17 @@ mod tests {
 
     #[test]
     fn what_a_browser_asks_of_the_admin_port_goes_through_its_rules() {
-        assert!(!is_admitted(&route(Admission::Admin(None)), &[("sec-fetch-site", "cross-site")]));
+        let admin = route(Admission::Admin(open()));
+        assert!(!is_admitted(&admin, &[("sec-fetch-site", "cross-site")]));
+        assert!(!is_admitted(&admin, &[("host", "evil.test:4445"), ("accept-language", "en")]));
+        assert!(is_admitted(&admin, &[("host", "sluice.example:4445")]));
         assert!(is_admitted(&route(Admission::Public), &[("sec-fetch-site", "cross-site")]));
     }
 
     #[test]
     fn the_credential_of_the_admin_port_is_asked_for_here_too() {
-        let route = route(Admission::Admin(Some(Arc::new(Secret::new("opened".to_owned())))));
+        let route =
+            route(Admission::Admin(AdminGuard::Credential(Arc::new(Secret::new("opened".to_owned())))));
         assert!(is_admitted(&route, &[("authorization", "Bearer opened")]));
         for refused in ["Bearer open", "Bearer ", "Basic opened", "opened"] {
             assert!(!is_admitted(&route, &[("authorization", refused)]), "{refused}");

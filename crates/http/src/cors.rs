@@ -98,6 +98,11 @@ impl Cors {
 }
 
 impl CorsPolicy {
+    /// Whether pages of this origin may speak.
+    pub(crate) fn allows(&self, origin: &str) -> bool {
+        allowed_by(&self.allowed_origins, origin).is_some()
+    }
+
     fn mark(&self, headers: &mut HeaderMap, (origin, allowed): (HeaderValue, Allowed), preflight: bool) {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         if self.allow_credentials && allowed == Allowed::ByName {

@@ -2,9 +2,10 @@
 //!
 //! [`public`]: what browsers and clients use. `identity`: the API of people. [`admin`]: Hydra's admin API. [`link`](link()): what gateways elsewhere need. `ui`: the built-in pages. `extract`,
 //! `respond`: what handlers share. `cookies`: a browser's cookies. `cors`: who may read answers. `router`: which
-//! path leads where, `busy`: what goes around it. `proxies`: whom this server believes about its clients.
+//! path leads where, `busy`: what goes around it. `admin_guard`: who may use the admin port. `proxies`: whom this server believes about its clients.
 
 mod admin;
+mod admin_guard;
 mod busy;
 #[cfg(test)]
 mod captured;

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{delete, get, post, put};
-use sluice_primitives::Secret;
 
 use crate::admin::client_listings::ClientListings;
 use crate::admin::clients::ClientsState;
 use crate::admin::{self, clients, flows, identities, keys, sessions, tokens, trust};
+use crate::admin_guard::{self, AdminGuard, OpenPort};
 use crate::busy::{self, BusyRoute, Routes};
 use crate::cors::{self, Cors};
-use crate::extract::bearer;
 use crate::identity;
 use crate::public::{
     authorize, device, discovery, health, introspect, jwks, logout, par, registration, revoke, token,
@@ -106,45 +105,51 @@ fn all_public(state: Arc<PublicState>) -> Router {
 pub fn admin(state: AdminState, beside: Router) -> Routes {
     let state = Arc::new(state);
     let clients = clients_state(&state);
+    let guard = guard(&state);
     Routes {
-        busy: busy_admin(&state, &clients),
-        rest: all_admin(state, clients, beside),
+        busy: busy_admin(&state, &clients, &guard),
+        rest: all_admin(state, clients, (guard, beside)),
         spelling: Spelling::Admin,
     }
 }
 
-fn busy_admin(state: &Arc<AdminState>, clients: &Arc<ClientsState>) -> Vec<BusyRoute> {
+fn guard(state: &AdminState) -> AdminGuard {
+    match &state.bearer {
+        Some(expected) => AdminGuard::Credential(Arc::clone(expected)),
+        None => AdminGuard::Open(Arc::new(OpenPort { cors: state.cors.clone(), hosts: state.hosts.clone() })),
+    }
+}
+
+fn busy_admin(state: &Arc<AdminState>, clients: &Arc<ClientsState>, guard: &AdminGuard) -> Vec<BusyRoute> {
     let requests = "/admin/oauth2/auth/requests";
-    let credential = state.bearer.as_ref();
     let mut busy = vec![
-        busy::admin((Method::GET, &format!("{requests}/login")), (flows::login, state), credential),
-        busy::admin(
-            (Method::PUT, &format!("{requests}/login/accept")),
-            (flows::accept_login, state),
-            credential,
-        ),
-        busy::admin((Method::GET, &format!("{requests}/consent")), (flows::consent, state), credential),
+        busy::admin((Method::GET, &format!("{requests}/login")), (flows::login, state), guard),
+        busy::admin((Method::PUT, &format!("{requests}/login/accept")), (flows::accept_login, state), guard),
+        busy::admin((Method::GET, &format!("{requests}/consent")), (flows::consent, state), guard),
         busy::admin(
             (Method::PUT, &format!("{requests}/consent/accept")),
             (flows::accept_consent, state),
-            credential,
+            guard,
         ),
-        busy::admin((Method::POST, "/admin/oauth2/introspect"), (tokens::introspect, state), credential),
+        busy::admin((Method::POST, "/admin/oauth2/introspect"), (tokens::introspect, state), guard),
     ];
-    busy.extend(clients::busy(clients, credential));
+    busy.extend(clients::busy(clients, guard));
     busy
 }
 
-fn all_admin(state: Arc<AdminState>, clients: Arc<ClientsState>, beside: Router) -> Router {
+fn all_admin(
+    state: Arc<AdminState>,
+    clients: Arc<ClientsState>,
+    (guard, beside): (AdminGuard, Router),
+) -> Router {
     let (health, version) = (Arc::clone(&state.health), state.version);
     let requests = "/admin/oauth2/auth/requests";
-    let bearer = state.bearer.clone();
     let cors = state.cors.clone();
     let public_keys = Arc::clone(&state.public_keys);
     let (clients, keys) = (clients::routes(clients), keys::routes(state.keys.clone()));
     let trust = trust::routes(Arc::clone(&state.trust));
     let people = state.identities.clone().map(identities::routes).unwrap_or_default();
-    let mut guarded = Router::new()
+    let guarded = Router::new()
         .route(&format!("{requests}/login"), get(flows::login))
         .route(&format!("{requests}/login/accept"), put(flows::accept_login))
         .route(&format!("{requests}/login/reject"), put(flows::reject_login))
@@ -169,13 +174,8 @@ fn all_admin(state: Arc<AdminState>, clients: Arc<ClientsState>, beside: Router)
         .merge(people)
         .layer(DefaultBodyLimit::max(MAX_ADMIN_BODY))
         .layer(from_fn(bounded))
-        .merge(beside);
-    guarded = match bearer {
-        Some(expected) => guarded.layer(from_fn_with_state(expected, check_bearer)),
-        // With CORS configured, other sites are meant to speak.
-        None if cors.is_none() => guarded.layer(from_fn(refuse_other_sites)),
-        None => guarded,
-    };
+        .merge(beside)
+        .layer(from_fn_with_state(guard, admin_guard::layer));
     let mut routes = Router::new()
         .route("/.well-known/jwks.json", get(jwks::admin))
         .with_state(public_keys)
@@ -204,23 +204,6 @@ fn clients_state(state: &AdminState) -> Arc<ClientsState> {
 
 async fn bounded(request: Request, next: Next) -> Response {
     busy::bounded(next.run(request)).await
-}
-
-/// A page of another site must not speak for the operator whose browser can reach an open admin port (Fetch Metadata §2.3).
-async fn refuse_other_sites(request: Request, next: Next) -> Response {
-    match request.headers().get("sec-fetch-site").map(HeaderValue::as_bytes) {
-        Some(b"cross-site" | b"same-site") => StatusCode::FORBIDDEN.into_response(),
-        _ => next.run(request).await,
-    }
-}
-
-/// The admin port's own credential (RFC 6750), compared in constant time.
-async fn check_bearer(State(expected): State<Arc<Secret<String>>>, request: Request, next: Next) -> Response {
-    let presented = bearer(request.headers()).unwrap_or_default();
-    if expected.same_as(presented.as_bytes()) {
-        return next.run(request).await;
-    }
-    (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer realm=\"sluice admin\"")]).into_response()
 }
 
 /// `/health/alive` and `/health/ready`, for a process that has no other routes.

@@ -97,5 +97,7 @@ pub struct AdminState {
     pub health: Arc<dyn Health>,
     /// What a caller must present, if the port is not open.
     pub bearer: Option<Arc<sluice_primitives::Secret<String>>>,
+    /// The public names that an open port is reached at; any, if there are none.
+    pub hosts: Vec<String>,
     pub version: &'static str,
 }

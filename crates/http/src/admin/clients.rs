@@ -11,7 +11,6 @@ use http::header::LOCATION;
 use http::{HeaderValue, Method, StatusCode, Uri};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sluice_oauth::client::{ClientFilter, ClientPage, ClientService, ListClients, RefusedPatch};
-use sluice_primitives::Secret;
 use sluice_protocol::ClientId;
 
 use super::client_listings::{ClientListing, ClientListings};
@@ -21,6 +20,7 @@ use super::path::Path;
 use super::wire::client::ClientBody;
 use super::wire::client_form::{patch_client, read_client};
 use super::wire::lifespans::LifespansBody;
+use crate::admin_guard::AdminGuard;
 use crate::busy::{self, BusyRoute};
 use crate::respond::{AdminError, Json, JsonText};
 
@@ -47,11 +47,11 @@ pub(crate) fn routes(clients: Arc<ClientsState>) -> Router {
 }
 
 /// What of them goes around the router.
-pub(crate) fn busy(clients: &Arc<ClientsState>, credential: Option<&Arc<Secret<String>>>) -> [BusyRoute; 3] {
+pub(crate) fn busy(clients: &Arc<ClientsState>, guard: &AdminGuard) -> [BusyRoute; 3] {
     [
-        busy::admin((Method::GET, PATH), (list, clients), credential),
-        busy::admin((Method::POST, PATH), (create, clients), credential),
-        busy::admin((Method::GET, "/admin/clients/{id}"), (find_by_path, clients), credential),
+        busy::admin((Method::GET, PATH), (list, clients), guard),
+        busy::admin((Method::POST, PATH), (create, clients), guard),
+        busy::admin((Method::GET, "/admin/clients/{id}"), (find_by_path, clients), guard),
     ]
 }
 

@@ -87,7 +87,7 @@ impl Shared {
             (!last.is_empty()).then(|| self.below.get(before)).flatten()
         })?;
         let of_method = |busy: &&Busy| busy.inner().method == *request.method();
-        found.iter().find(of_method).filter(|busy| busy.inner().admits(request.headers()))
+        found.iter().find(of_method).filter(|busy| busy.inner().admits(request.uri(), request.headers()))
     }
 
     /// Plain http is answered only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health checks.

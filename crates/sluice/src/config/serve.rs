@@ -1,6 +1,7 @@
 //! `serve`: the two listeners, the proxies before them and the cookies they set.
 
 use ipnet::IpNet;
+use url::Host;
 
 use super::cookies::{self, CookieSettings};
 use super::key::{Key, Kind};
@@ -36,6 +37,12 @@ pub(super) const KEYS: &[Key] = &[
         "The token that requests to the admin endpoints must bear; without it whoever reaches \
          them is trusted.",
     ),
+    Key::own(
+        "admin.allowed_hosts",
+        Kind::Texts,
+        "The public host names at which the admin port answers without a bearer token, to browsers \
+         too; if there are none, it answers at any, but not to browsers.",
+    ),
     Key::own("admin.profiling", Kind::Boolean, "Whether the admin listener serves CPU and memory profiles.")
         .with_default("false"),
     Key::own(
@@ -62,6 +69,8 @@ pub(crate) struct AdminSettings {
     pub(crate) listener: ListenerSettings,
     /// What requests must bear. `None`: whoever reaches the listener is trusted, as with Hydra.
     pub(crate) bearer_token: Option<SecretString>,
+    /// The public names at which it answers without a bearer token. Default: any, but not to browsers.
+    pub(crate) allowed_hosts: Vec<String>,
     /// Whether CPU and memory profiles are served. Default: no.
     pub(crate) profiling: bool,
 }
@@ -72,6 +81,7 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> ServeSettings {
     let admin = AdminSettings {
         listener: listener::read(reader, "serve.admin"),
         bearer_token: reader.secret("serve.admin.bearer_token"),
+        allowed_hosts: read_hosts(reader, "serve.admin.allowed_hosts"),
         profiling: reader.boolean("serve.admin.profiling"),
     };
     if collide(&public.address, &admin.listener.address) {
@@ -88,6 +98,15 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> ServeSettings {
         cookies: cookies::read(reader, mode),
         trusted_proxies: reader.networks("serve.trusted_proxies"),
     }
+}
+
+/// Names without a port.
+fn read_hosts(reader: &mut Reader<'_>, key: &str) -> Vec<String> {
+    let hosts = reader.texts(key);
+    for host in hosts.iter().filter(|host| Host::parse(host).is_err()) {
+        reader.refuse(key, format!("{host:?} is not a host name such as admin.example.com"));
+    }
+    hosts
 }
 
 fn collide(left: &ListenAddress, right: &ListenAddress) -> bool {

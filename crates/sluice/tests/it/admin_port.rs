@@ -75,6 +75,54 @@ async fn a_page_of_another_site_cannot_speak_to_an_open_admin_port() {
     sluice.node.stop().await;
 }
 
+/// What a browser sends over plain http to another machine: no `Sec-Fetch-Site`.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_admin_port_is_guarded_where_browsers_do_not_say_whose_page_it_is() {
+    let cors =
+        [("serve.admin.cors.enabled", "true"), ("serve.admin.cors.allowed_origins", "https://console.test")];
+    let without: [(&str, &str); 0] = [];
+    for settings in [&without[..], &cors[..]] {
+        let sluice = TestSluice::with(Backend::Sqlite, settings).await;
+        let http = reqwest::Client::new();
+        let path = |path: &str| sluice.admin.join(path).unwrap();
+        for (origin, status) in [("https://evil.test", 403), ("null", 403), ("http://127.0.0.1:1", 403)] {
+            let request = http.post(path("/admin/clients")).header("origin", origin);
+            let request = request.header("content-type", "text/plain;charset=UTF-8");
+            let answer = request.body(r#"{"client_name":"evil"}"#).send().await.unwrap();
+            assert_eq!(answer.status().as_u16(), status, "{origin}");
+        }
+        let allowed = http.post(path("/admin/clients")).header("origin", "https://console.test");
+        let answer = allowed.body(r#"{"client_name":"console"}"#).send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), if settings.is_empty() { 403 } else { 201 });
+        for read in ["/admin/keys/hydra.openid.id-token", "/admin/clients", "/admin/metrics/prometheus"] {
+            let rebound = http.get(path(read)).header("host", "evil.test:4445");
+            let rebound = rebound.header("accept-language", "en").header("user-agent", "Mozilla/5.0 (X11)");
+            let answer = rebound.send().await.unwrap();
+            assert_eq!(answer.status().as_u16(), 403, "{read}");
+            assert!(!answer.text().await.unwrap().contains("\"d\""), "{read}");
+            let program = http.get(path(read)).header("host", "hydra-admin.example.com:4445");
+            assert_ne!(program.send().await.unwrap().status().as_u16(), 403, "{read}");
+        }
+        sluice.node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_admin_port_answers_browsers_at_the_names_that_are_listed() {
+    let settings = [("serve.admin.allowed_hosts", "admin.example.com")];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let http = reqwest::Client::new();
+    for (host, status) in [("admin.example.com:4445", 200), ("evil.test:4445", 403)] {
+        for language in [None, Some("en")] {
+            let request = http.get(sluice.admin.join("/admin/clients").unwrap()).header("host", host);
+            let request =
+                language.into_iter().fold(request, |request, it| request.header("accept-language", it));
+            assert_eq!(request.send().await.unwrap().status().as_u16(), status, "{host} {language:?}");
+        }
+    }
+    sluice.node.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_span_that_cannot_be_is_refused() {
     let sluice = TestSluice::start(Backend::Sqlite).await;

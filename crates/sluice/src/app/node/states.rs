@@ -98,6 +98,7 @@ impl Node {
             cors: settings.serve.admin.listener.cors.as_ref().map(|cors| Arc::new(oauth_config::cors(cors))),
             health: self.health(),
             bearer: bearer.map(|token| Arc::new(Secret::new(token.expose().to_owned()))),
+            hosts: settings.serve.admin.allowed_hosts.clone(),
             version: crate::VERSION,
         }
     }

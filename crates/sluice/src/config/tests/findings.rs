@@ -162,3 +162,11 @@ fn admin_endpoints_open_to_all_are_warned_about() {
     assert!(open().warnings().starts_with("serve.admin.host: other machines may reach"));
     assert_eq!(open().variable("SERVE_ADMIN_BEARER_TOKEN", "t").warnings(), "");
 }
+
+#[test]
+fn a_host_that_the_admin_port_is_reached_at_is_a_name_without_a_port() {
+    let hosts = |text: &str| given(MINIMAL).variable("SERVE_ADMIN_ALLOWED_HOSTS", text).problems();
+    let expected =
+        "serve.admin.allowed_hosts: \"a.example:4445\" is not a host name such as admin.example.com";
+    assert_eq!(hosts("admin.example.com,a.example:4445"), expected);
+}
