@@ -1,6 +1,6 @@
 //! JSON Web Keys (RFC 7517, 7518 §6, 8037): what a key looks like outside. [`crate::jws`] parses one for use.
 //!
-//! [`SigningAlgorithm`], [`MacAlgorithm`]: what a key signs with. `generate`: new keys. `import`: PEM and DER.
+//! [`SigningAlgorithm`], [`MacAlgorithm`]: what a key signs with. `generate`: new keys. `import`: PEM and DER. `set`: several keys.
 //!
 //! A [`Jwk`] is a wire shape: nothing about it is checked before it is turned into a key.
 
@@ -9,6 +9,7 @@ mod curve;
 mod generate;
 mod import;
 pub(crate) mod member;
+mod set;
 
 use aws_lc_rs::rsa::PublicKeyComponents;
 use base64::Engine;
@@ -20,6 +21,7 @@ pub use algorithm::{MacAlgorithm, SigningAlgorithm, UnknownAlgorithm};
 pub(crate) use curve::Curve;
 pub use generate::RsaSize;
 pub use member::PrivateMember;
+pub use set::JwkSet;
 
 use crate::digest::sha256;
 
@@ -275,49 +277,5 @@ impl Jwk {
             .as_deref()
             .is_none_or(|named| named.iter().any(|name| operations.contains(&name.as_str())));
         if by_use && by_operations { Ok(()) } else { Err(JwkError::NotForEncryption) }
-    }
-}
-
-/// A set of keys (RFC 7517 §5).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct JwkSet {
-    /// The keys, in the order of preference.
-    pub keys: Vec<Jwk>,
-}
-
-impl JwkSet {
-    /// The set that `json` holds, without the entries that are no keys: RFC 7517 §5 asks to ignore what is not
-    /// understood, so that one new kind of key does not cost the others.
-    ///
-    /// # Errors
-    /// [`JwkError::NotAKey`] if it is no set at all.
-    pub fn understood(json: &[u8]) -> Result<Self, JwkError> {
-        #[derive(Deserialize)]
-        struct Entries {
-            keys: Vec<Entry>,
-        }
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Entry {
-            Key(Box<Jwk>),
-            Unknown(serde::de::IgnoredAny),
-        }
-        let set: Entries = serde_json::from_slice(json).map_err(|_| JwkError::NotAKey)?;
-        let keys = set.keys.into_iter().filter_map(|entry| match entry {
-            Entry::Key(key) => Some(*key),
-            Entry::Unknown(_) => None,
-        });
-        Ok(Self { keys: keys.collect() })
-    }
-
-    /// The public parts of the set: what may be published. Symmetric keys have none and are left out.
-    #[must_use]
-    pub fn public(&self) -> Self {
-        Self { keys: self.keys.iter().filter(|key| !key.is_symmetric()).map(Jwk::public).collect() }
-    }
-
-    /// The first key with this `kid`.
-    pub fn find(&self, kid: &str) -> Option<&Jwk> {
-        self.keys.iter().find(|key| key.kid.as_deref() == Some(kid))
     }
 }

@@ -28,8 +28,12 @@ pub struct ClientKeySet {
 }
 
 impl ClientKeySet {
-    pub(crate) fn of(set: JwkSet) -> Self {
-        Self { verifying: VerifyingKey::usable_of(&set), set }
+    /// Kept for long, so no more room than is used.
+    pub(crate) fn of(mut set: JwkSet) -> Self {
+        let mut verifying = VerifyingKey::usable_of(&set);
+        set.keys.shrink_to_fit();
+        verifying.shrink_to_fit();
+        Self { set, verifying }
     }
 }
 

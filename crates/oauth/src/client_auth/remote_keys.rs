@@ -5,13 +5,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use quick_cache::sync::Cache;
 use sluice_crypto::jwk::JwkSet;
-use sluice_net::Fetcher;
+use sluice_net::{FetchLimits, Fetcher};
 use sluice_primitives::{Lifetime, Timestamp};
 use thiserror::Error;
 use url::Url;
 
 use super::client_keys::ClientKeySet;
 
+/// A longer key set is not read, in bytes.
+const MAX_SET: usize = 128 * 1024;
+/// A set of a client has at most so many keys: whoever writes it chooses how much is kept for it.
+pub(crate) const MAX_KEYS: usize = 100;
 /// Key sets that are kept.
 const CAPACITY: usize = 1_024;
 /// A key set is kept for at least this, whatever its `max-age`.
@@ -49,7 +53,9 @@ pub trait KeySetSource: Send + Sync {
 #[async_trait]
 impl KeySetSource for Fetcher {
     async fn fetch(&self, uri: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
-        let answer = self.get(uri, "application/jwk-set+json, application/json").await;
+        let usual = self.limits();
+        let limits = FetchLimits { max_bytes: usual.max_bytes.min(MAX_SET), ..usual };
+        let answer = self.get_with(uri, "application/jwk-set+json, application/json", limits).await;
         let answer = answer.map_err(|why| KeysNotFetched(why.to_string()))?;
         if !answer.status.is_success() {
             return Err(KeysNotFetched(format!("the answer has the status {}", answer.status.as_u16())));
@@ -137,5 +143,8 @@ impl RemoteKeys {
 
 fn parse(body: &[u8]) -> Result<Arc<ClientKeySet>, KeysNotFetched> {
     let set = JwkSet::understood(body).map_err(|why| KeysNotFetched(why.to_string()))?;
+    if set.keys.len() > MAX_KEYS {
+        return Err(KeysNotFetched(format!("the set has more than {MAX_KEYS} keys")));
+    }
     Ok(Arc::new(ClientKeySet::of(set)))
 }

@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
+use sluice_crypto::jwe::EncryptionKey;
+use sluice_crypto::jwk::{Jwk, JwkError, JwkSet};
+use sluice_crypto::jws::VerifyingKey;
 use sluice_protocol::{GrantType, Scope};
 
 use crate::client::model::{AccessTokenStrategy, Client, Lifespans};
 use crate::client::profile::{ClientSecurity, TokenExchangePolicy};
 use crate::client::registration::{ClientMetadata, RegistrationError, check_own_links};
+use crate::client_auth::remote_keys::MAX_KEYS;
 use crate::subject::PAIRWISE;
 
 /// Grant types by which a client asks for itself: nobody would be behind such tokens.
@@ -45,6 +49,7 @@ impl Bounds<'_> {
         self.check_members(&metadata)?;
         self.check_grant_types(&metadata.grant_types)?;
         self.check_keys(&metadata.jwks_uri)?;
+        self.check_own_keys(metadata.jwks.as_ref())?;
         check_redirects(&metadata)?;
         check_own_links(&metadata, self.stored)?;
         let scope = self.scope(&metadata.scope)?;
@@ -99,6 +104,23 @@ impl Bounds<'_> {
             return Ok(());
         }
         Err(refused("Field jwks_uri must be an https:// URL.".to_owned()))
+    }
+
+    /// Keys that are kept for anybody are few, and such as can be read. Those of an unknown kind are passed over, as they are
+    /// at a URI (RFC 7517 §5).
+    fn check_own_keys(&self, asked: Option<&JwkSet>) -> Result<(), RegistrationError> {
+        let Some(asked) = asked.filter(|_| self.trust == Trust::Anybody) else { return Ok(()) };
+        let own = self.stored.and_then(|own| own.jwks.as_ref());
+        if own.is_some_and(|own| *own == asked.public()) {
+            return Ok(());
+        }
+        if asked.keys.len() > MAX_KEYS {
+            return Err(refused(format!("Field jwks can hold at most {MAX_KEYS} keys.")));
+        }
+        if asked.keys.iter().any(is_malformed) {
+            return Err(refused("Invalid JSON web key in set.".to_owned()));
+        }
+        Ok(())
     }
 
     fn sets_metadata(&self, asked: &ClientMetadata) -> bool {
@@ -211,6 +233,18 @@ fn check_redirects(metadata: &ClientMetadata) -> Result<(), RegistrationError> {
         return Err(RegistrationError::RedirectUri(hint.to_owned()));
     }
     Ok(())
+}
+
+/// Whether the members of a key are not what they must be for signatures or, if it is not for these, for encryption.
+fn is_malformed(key: &Jwk) -> bool {
+    let why = match VerifyingKey::from_jwk(key) {
+        Ok(_) => return false,
+        Err(JwkError::NotForSignatures | JwkError::WrongAlgorithm | JwkError::UnknownKeyType) => {
+            EncryptionKey::from_jwk(key).err()
+        }
+        Err(why) => Some(why),
+    };
+    matches!(why, Some(JwkError::MissingMember(_) | JwkError::MalformedMember(_) | JwkError::Invalid))
 }
 
 fn refused(hint: String) -> RegistrationError {

@@ -179,6 +179,29 @@ async fn an_unknown_key_is_looked_for_again_but_not_all_the_time() {
 }
 
 #[tokio::test]
+async fn a_set_of_more_than_a_hundred_keys_is_none() {
+    let (given, key) = (given(), es256("k"));
+    given.client(with_uri(), Vec::new());
+    *given.source.answer.lock() = Some(served(&[&key; 101], None));
+    assert!(answer(&given, sign(&key, &json!({})), NOW).await.is_err());
+    *given.source.answer.lock() = Some(served(&[&key; 100], None));
+    let later = NOW + Lifetime::secs(11);
+    assert!(answer(&given, sign(&key, &json!({"jti": "2"})), later).await.is_ok());
+}
+
+#[tokio::test]
+async fn entries_that_are_no_keys_are_not_kept() {
+    let (given, key) = (given(), es256("k"));
+    let client = given.client(with_uri(), Vec::new());
+    let good = serde_json::to_string(&key.public()).unwrap();
+    let body = format!(r#"{{"keys":[{}{good}]}}"#, r#"{"kty":""},"#.repeat(1000)).into_bytes();
+    *given.source.answer.lock() = Some(FetchedKeySet { body, max_age: None });
+    let keys = ClientKeys::new(given.source.clone()).of(&client, NOW).await.unwrap();
+    assert_eq!((keys.set.keys.len(), keys.verifying.len()), (1, 1));
+    assert!(answer(&given, sign(&key, &json!({})), NOW).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_uri_that_fails_is_left_alone_for_a_moment_and_old_keys_serve_meanwhile() {
     let (given, key) = (given(), es256("k"));
     given.client(with_uri(), Vec::new());

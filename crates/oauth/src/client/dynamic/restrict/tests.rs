@@ -200,3 +200,37 @@ fn keys_come_by_tls_except_in_development_and_where_an_administrator_said_so() {
     stored.jwks_uri = Some(plain.parse().unwrap());
     assert!(Bounds { stored: Some(&stored), ..OPEN }.restrict(by(plain)).is_ok());
 }
+
+#[test]
+fn anybody_registers_a_hundred_keys_that_can_be_read() {
+    const GOOD: &str = r#"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#;
+    let with = |keys: &str| {
+        let set = serde_json::from_str(&format!(r#"{{"keys":[{keys}]}}"#)).unwrap();
+        asked(|asked| asked.jwks = Some(set))
+    };
+    let many = |count: usize| with(&vec![GOOD; count].join(","));
+    assert!(OPEN.restrict(many(100)).is_ok() && OPEN.restrict(many(101)).is_err());
+    assert!(INVITED.restrict(many(101)).is_ok());
+    for malformed in [
+        r#"{"kty":"OKP","crv":"Ed25519","x":"AA"}"#,
+        r#"{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}"#,
+        r#"{"kty":"EC","crv":"P-256","x":"AA","y":"AA","use":"enc"}"#,
+        r#"{"kty":"RSA","n":"??","e":"AQAB"}"#,
+        r#"{"kty":"OKP","crv":"X25519","x":"AA"}"#,
+    ] {
+        assert!(OPEN.restrict(with(malformed)).is_err(), "{malformed}");
+        assert!(INVITED.restrict(with(malformed)).is_ok(), "{malformed}");
+    }
+    for unusual in [
+        r#"{"kty":"EC","crv":"secp256k1","x":"AA","y":"AA"}"#,
+        r#"{"kty":"OKP","crv":"X25519","x":"hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo","use":"enc"}"#,
+    ] {
+        assert!(OPEN.restrict(with(&format!("{GOOD},{unusual}"))).is_ok(), "{unusual}");
+    }
+    let mut stored = fake::client("app");
+    stored.jwks = many(101).jwks;
+    assert!(
+        Bounds { stored: Some(&stored), ..OPEN }.restrict(many(101)).is_ok(),
+        "what it has it may repeat"
+    );
+}
