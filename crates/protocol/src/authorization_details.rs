@@ -47,6 +47,11 @@ impl AuthorizationDetails {
         details.into_iter().map(typed).collect::<Result<_, _>>().map(Self)
     }
 
+    /// The details, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        self.0.iter()
+    }
+
     /// The types, in order, repeated where they are.
     pub fn types(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|detail| detail.get("type")?.as_str())

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sluice_identity::Identity;
 use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, RejectFlow};
 use sluice_primitives::IdentityId;
-use sluice_protocol::{ClaimsRequest, Parameters};
+use sluice_protocol::{AuthorizationDetails, ClaimsRequest, Parameters};
 use url::Url;
 
 use super::UiState;
@@ -15,7 +15,7 @@ use super::page::{onward, page};
 use super::policy::Policy;
 use super::problem::Problem;
 use super::stylesheet;
-use super::views::{ConsentPage, ScopeEntry};
+use super::views::{ConsentPage, DetailEntry, ScopeEntry};
 use super::visit::{Visit, challenge, restart};
 use crate::respond::redirect::redirect;
 
@@ -104,6 +104,12 @@ fn asked(flow: &AwaitingConsent) -> Vec<&str> {
     asked
 }
 
+/// What is asked for in detail (RFC 9396 §2): it was checked when the request came.
+fn details(flow: &AwaitingConsent) -> AuthorizationDetails {
+    let asked = flow.request.details.authorization_details.as_deref().map(AuthorizationDetails::parse);
+    asked.and_then(Result::ok).unwrap_or_default()
+}
+
 /// What was asked for and ticked; `openid` cannot be unticked, for without it nobody is logged in.
 fn chosen(flow: &AwaitingConsent, fields: &Parameters<'_>) -> Vec<String> {
     let ticked = |value: &str| fields.all("grant_scope").any(|ticked| ticked == value);
@@ -120,10 +126,13 @@ async fn accept(
     let wants_claims = allowed.iter().any(|scope| scope == "email" || scope == "profile");
     let known = if wants_claims { known(ui, flow).await? } else { Known::Nobody };
     let requested = |scope: &String| flow.request.scope.contains(scope);
+    // Those that the page listed, and no others.
+    let details = details(flow);
     let accept = AcceptConsent {
         id_token: known.claims(&allowed),
         grant_scope: allowed.into_iter().filter(requested).collect(),
         grant_audience: flow.request.audience.as_slice().to_vec(),
+        authorization_details: (!details.is_empty()).then(|| details.into_value()),
         remember,
         ..AcceptConsent::default()
     };
@@ -217,6 +226,7 @@ async fn form(
         username: known.name(),
         scopes: asked(&answer.flow).into_iter().map(ScopeEntry::new).collect(),
         audiences: request.audience.as_slice().iter().map(String::as_str).collect(),
+        details: details(&answer.flow).iter().map(DetailEntry::of).collect(),
         return_host: return_to.as_deref(),
         policy_url: super::web_url(&client.policy_uri),
         tos_url: super::web_url(&client.tos_uri),

@@ -2,17 +2,19 @@
 //!
 //! [`entry`]: the ways in. [`ConsentPage`], [`DevicePage`], [`DeviceConfirmPage`], [`LogoutPage`]: the forms. [`LoggedOutPage`],
 //! [`StillSignedInPage`], [`DeviceSuccessPage`], [`ErrorPage`], [`ExpiredPage`]: where a flow ends. [`OnwardPage`]: from one to the next.
-//! [`ScopeEntry`], [`WayOut`], [`Moment`]: parts of them.
+//! [`ScopeEntry`], [`DetailEntry`], [`WayOut`], [`Moment`]: parts of them.
 //!
 //! Nothing here decides anything. Every value is escaped by the template; the pages work without script and have no inline style.
 //! URLs end up in `href` and `src`: pass only what was parsed as `http` or `https`.
 
+mod detail;
 mod entry;
 mod moment;
 mod standalone;
 
 use askama::Template;
 
+pub(crate) use detail::DetailEntry;
 pub(crate) use entry::{
     CheckMailPage, FactorPage, LoginPage, PasskeyButton, RegistrationClosedPage, RegistrationPage,
 };
@@ -43,6 +45,8 @@ pub(crate) struct ConsentPage<'a> {
     pub(crate) scopes: Vec<ScopeEntry<'a>>,
     /// The requested audience; empty shows nothing.
     pub(crate) audiences: Vec<&'a str>,
+    /// What is asked for in detail (RFC 9396): all of it is granted with consent.
+    pub(crate) details: Vec<DetailEntry>,
     /// Host of the redirect URI: unlike the name, a client cannot make it up.
     pub(crate) return_host: Option<&'a str>,
     /// The client's `policy_uri`.

@@ -173,6 +173,28 @@ async fn a_claim_that_nobody_was_asked_about_is_not_told_by_a_decision_that_is_k
 }
 
 #[tokio::test]
+async fn what_is_asked_for_in_detail_is_shown_and_no_more_is_granted() {
+    let world = World::new().await;
+    let details = json!([{"type": "payment<i>", "instructedAmount": {"currency": "EUR", "amount": "123.50"},
+                          "creditor": "<script>Bob"}]);
+    let mut request = Request { client: world.client_that_details("payment<i>").await, ..world.request() };
+    request.details.authorization_details = Some(details.to_string());
+    let page = world.at_consent_of(request, ("somebody".parse().unwrap(), None), false).await;
+    let shown = world.get(&page).await.body;
+    for part in ["payment&#60;i&#62;", "instructedAmount", "EUR", "123.50", "creditor", "&#60;script&#62;Bob"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("<i>") && !shown.contains("<script>Bob"), "{shown}");
+    let consent = world.consented(&world.fill_in(&page, &[("decision", "accept")]).await).await;
+    assert_eq!(consent.authorization_details, Some(details));
+    let plain = world.at_consent("somebody".parse().unwrap(), None, false).await;
+    assert!(!world.get(&plain).await.body.contains("In particular"));
+    let consent = world.consented(&world.fill_in(&plain, &[("decision", "accept")]).await).await;
+    assert_eq!(consent.authorization_details, None);
+}
+
+#[tokio::test]
 async fn a_subject_that_is_no_identity_has_no_claims() {
     let world = World::new().await;
     let page = world.at_consent("somebody".parse().unwrap(), None, false).await;

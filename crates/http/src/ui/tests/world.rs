@@ -361,6 +361,14 @@ impl World {
         client.id
     }
 
+    /// A client that may ask for details of this type.
+    pub(super) async fn client_that_details(&self, of_type: &str) -> ClientId {
+        let authorization_details_types = vec![of_type.to_owned()];
+        let client = Client { authorization_details_types, ..given::client("detailing", "") };
+        self.store.insert(&client).await.unwrap();
+        client.id
+    }
+
     /// A client that shows its users this as each of its links.
     pub(super) async fn client_that_shows(&self, link: &str) -> ClientId {
         let [client_uri, logo_uri, policy_uri, tos_uri] = [link; 4].map(str::to_owned);
