@@ -12,6 +12,8 @@ use crate::client::Client;
 
 /// How many networks, or clients, are counted at once.
 const COUNTED: usize = 10_000;
+/// How many networks' worth a site may do: a /48 of IPv6 has 65,536 of them.
+const SITE: u32 = 16;
 
 /// Counts by some key. Bound: [`COUNTED`]; the longest unseen go first. Staleness: none, but every node counts for itself.
 struct Counts<K> {
@@ -42,18 +44,22 @@ impl<K: Hash + Eq + Clone> Counts<K> {
     }
 }
 
-/// How much a network may do. Counted by address, of IPv6 by /64.
-pub struct NetworkLimit(Counts<IpAddr>);
+/// How much a network may do. Counted by address, of IPv6 by /64, and the /48 that it is in may do as much as [`SITE`] of them.
+pub struct NetworkLimit {
+    each: Counts<IpAddr>,
+    sites: Counts<u128>,
+}
 
 impl NetworkLimit {
     /// At most so many within this time.
     pub fn new(most: u32, window: Lifetime) -> Self {
-        Self(Counts::new(most, window))
+        Self { each: Counts::new(most, window), sites: Counts::new(most.saturating_mul(SITE), window) }
     }
 
-    /// Counts one more of a network; whether it may be.
+    /// Counts one more of a network; whether it may be. What one network may not do is not counted for its site.
     pub fn allows(&self, address: IpAddr, now: Timestamp) -> bool {
-        self.0.allows(network(address), now)
+        self.each.allows(network(address), now)
+            && site(address).is_none_or(|site| self.sites.allows(site, now))
     }
 
     /// As [`Self::allows`]. Those of whom nobody knows where they are share one quota.
@@ -63,12 +69,15 @@ impl NetworkLimit {
 
     /// Takes one back: it was not what is counted.
     pub fn give_back(&self, address: IpAddr) {
-        self.0.give_back(network(address));
+        self.each.give_back(network(address));
+        if let Some(site) = site(address) {
+            self.sites.give_back(site);
+        }
     }
 
     /// For how long a network has to wait that was told no.
     pub const fn window(&self) -> Lifetime {
-        self.0.window
+        self.each.window
     }
 }
 
@@ -103,8 +112,8 @@ impl ClientLimit {
 impl std::fmt::Debug for NetworkLimit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NetworkLimit")
-            .field("most", &self.0.most)
-            .field("window", &self.0.window)
+            .field("most", &self.each.most)
+            .field("window", &self.each.window)
             .finish_non_exhaustive()
     }
 }
@@ -119,9 +128,17 @@ impl std::fmt::Debug for ClientLimit {
 }
 
 fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+        address => address,
+    }
+}
+
+/// The /48 of an IPv6 address: what one site is given.
+fn site(address: IpAddr) -> Option<u128> {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Some(address.to_bits() >> 80),
+        IpAddr::V4(_) => None,
     }
 }
 
@@ -143,6 +160,28 @@ mod tests {
         assert!(!limit.allows("2001:db8::2".parse().unwrap(), now));
         assert!(limit.allows(other, now));
         assert!(limit.allows(mine, now + WINDOW));
+    }
+
+    #[test]
+    fn a_site_may_do_as_much_as_sixteen_of_its_networks() {
+        let limit = NetworkLimit::new(MOST, WINDOW);
+        let now = Timestamp::from_secs(1_000_000);
+        let site = 0x2001_0db8_0001_u128 << 80;
+        let address = |network: u128| IpAddr::from(Ipv6Addr::from_bits(site + (network << 64) + 1));
+        let allowed = (0..64).flat_map(|network| [network; MOST as usize]);
+        let allowed = allowed.filter(|network| limit.allows(address(*network), now)).count();
+        assert_eq!(allowed, (MOST * SITE) as usize);
+        assert!(limit.allows("2001:db8:2::1".parse().unwrap(), now), "another site");
+        assert!(limit.allows("192.0.2.1".parse().unwrap(), now));
+    }
+
+    #[test]
+    fn who_does_too_much_alone_leaves_the_rest_to_its_site() {
+        let limit = NetworkLimit::new(MOST, WINDOW);
+        let now = Timestamp::from_secs(1_000_000);
+        let allowed = (0..10_000).filter(|_| limit.allows("2001:db8::1".parse().unwrap(), now)).count();
+        assert_eq!(allowed, MOST as usize);
+        assert!(limit.allows("2001:db8:0:1::1".parse().unwrap(), now));
     }
 
     #[test]
@@ -175,11 +214,13 @@ mod tests {
     #[test]
     fn what_is_given_back_did_not_count() {
         let limit = NetworkLimit::new(MOST, WINDOW);
-        let mine: IpAddr = "192.0.2.1".parse().unwrap();
         let now = Timestamp::from_secs(1_000_000);
-        for _ in 0..100 {
-            assert!(limit.allows(mine, now));
-            limit.give_back(mine);
+        for mine in ["192.0.2.1", "2001:db8::1"] {
+            let mine: IpAddr = mine.parse().unwrap();
+            for _ in 0..100 {
+                assert!(limit.allows(mine, now));
+                limit.give_back(mine);
+            }
         }
     }
 }

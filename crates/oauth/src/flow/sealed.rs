@@ -31,6 +31,8 @@ const LATER_LEGS: usize = 200;
 const MOST_PARKED: (u32, u32) = (100, 1_000);
 /// How long they count.
 const PARKED_WINDOW: Lifetime = Lifetime::minutes(10);
+/// One place in so many is kept for clients that authenticate and for flows under way: anybody can ask for the others.
+const KEPT_BACK: u64 = 4;
 
 /// What most flows fit into, in bytes.
 const USUAL: usize = 512;
@@ -135,8 +137,15 @@ impl FlowSealer {
         if let Some(sealed) = self.seal_inline(purpose, &mut whole, most) {
             return Ok(sealed);
         }
-        let handle = self.park_counted(&whole, asked_by).await?;
+        // A pushed request was counted when it came; one of a public client had no part in what is kept back.
+        let quota = if flow.request.details.pushed { self.quota } else { self.quota_of_anybody() };
+        let handle = self.park_counted(&whole, asked_by, quota).await?;
         self.seal_beside(purpose, handle, &whole).await
+    }
+
+    /// What may be parked at the request of anybody.
+    const fn quota_of_anybody(&self) -> u64 {
+        self.quota - self.quota / KEPT_BACK
     }
 
     /// Opens what the login page presents.
@@ -202,7 +211,7 @@ impl FlowSealer {
         if let Some(sealed) = self.seal_inline(purpose, &mut whole, MAX_IN_URL) {
             return Ok(sealed);
         }
-        let handle = self.park_flow(&whole.request, &whole.further).await?;
+        let handle = self.park_flow((&whole.request, &whole.further), self.quota).await?;
         self.seal_beside(purpose, handle, &whole).await
     }
 
@@ -217,7 +226,7 @@ impl FlowSealer {
         if sealed.len() <= MAX_IN_URL {
             return Ok(sealed);
         }
-        let handle = self.park_flow(&(&whole.request, whole.later), &whole.further).await?;
+        let handle = self.park_flow((&(&whole.request, whole.later), &whole.further), self.quota).await?;
         Ok(self.seal_bytes(purpose, Place::AllParked, &handle))
     }
 

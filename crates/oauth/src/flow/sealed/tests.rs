@@ -4,6 +4,7 @@ use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, SessionId, Timest
 
 use super::*;
 use crate::client::fake::client;
+use crate::client::{AuthMethod, Client};
 use crate::flow::ParkedFlow;
 use crate::flow::fake::request;
 use crate::flow::state::Login;
@@ -13,9 +14,13 @@ struct Shelf(Mutex<Vec<ParkedFlow>>);
 
 #[async_trait]
 impl ParkedFlowRepository for Shelf {
-    async fn park(&self, flow: ParkedFlow, _: u64) -> Result<bool, StoreError> {
-        self.0.lock().push(flow);
-        Ok(true)
+    async fn park(&self, flow: ParkedFlow, quota: u64) -> Result<bool, StoreError> {
+        let mut shelf = self.0.lock();
+        let has_room = u64::try_from(shelf.len()).unwrap() < quota;
+        if has_room {
+            shelf.push(flow);
+        }
+        Ok(has_room)
     }
 
     async fn fetch(&self, handle: ParkedHandle, now: Timestamp) -> Result<Option<String>, StoreError> {
@@ -36,12 +41,16 @@ struct Given {
 }
 
 fn given() -> Given {
+    with_quota(100_000)
+}
+
+fn with_quota(quota: u64) -> Given {
     let secret = Secret::new(b"a secret of tests".to_vec());
     let sealer = Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[secret]));
     let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_800_000_000)));
     let shelf = Arc::new(Shelf::default());
     let sources = (Arc::new(OsRng) as _, Arc::clone(&clock) as _);
-    let flows = FlowSealer::new(sealer, Arc::clone(&shelf) as _, sources, Lifetime::minutes(30), 100_000);
+    let flows = FlowSealer::new(sealer, Arc::clone(&shelf) as _, sources, Lifetime::minutes(30), quota);
     Given { flows, clock, shelf }
 }
 
@@ -60,7 +69,7 @@ async fn a_flow_of_the_version_before_is_opened() {
     let before = (&WireRequest::from(&flow.request), &later);
     let challenge = flows.seal_bytes(Purpose::LoginChallenge, Place::Inline, &before);
     assert_eq!(flows.open_login_challenge(&challenge).await.unwrap(), flow);
-    let handle = flows.park(&postcard::to_stdvec(before.0).unwrap(), Timestamp::NEVER).await.unwrap();
+    let handle = flows.park(&postcard::to_stdvec(before.0).unwrap(), Timestamp::NEVER, 1).await.unwrap();
     let challenge = flows.seal_bytes(Purpose::LoginChallenge, Place::RequestParked, &(handle, &later));
     let opened = flows.open_login_challenge(&challenge).await.unwrap();
     assert_eq!(opened.request, Request { parked: Some(handle), ..flow.request });
@@ -133,6 +142,28 @@ async fn a_network_that_has_parked_enough_parks_no_more() {
     assert_eq!(shelf.0.lock().len(), MOST_PARKED.0 as usize);
     let refused = flows.seal_login_challenge(&flow, network).await;
     assert!(matches!(refused, Err(FlowError::QuotaReached)));
+}
+
+#[tokio::test]
+async fn strangers_leave_room_for_clients_that_authenticate_and_for_flows_under_way() {
+    let Given { flows, clock, shelf } = with_quota(8);
+    let mut flow = asking(&[], None);
+    flow.request.state = Some("s".repeat(2_000));
+    for last in 0..6_u8 {
+        flows.seal_login_challenge(&flow, Some([192, 0, 2, last].into())).await.unwrap();
+    }
+    for address in [Some([192, 0, 2, 7].into()), None] {
+        let refused = flows.seal_login_challenge(&flow, address).await;
+        assert!(matches!(refused, Err(FlowError::QuotaReached)));
+    }
+    let (long, until) = ("x".repeat(2_000), clock.now() + Lifetime::secs(60));
+    let public = Client { auth_method: AuthMethod::None, ..client("public") };
+    let refused = flows.seal_pushed(&long, (&public, None), until).await;
+    assert!(matches!(refused, Err(FlowError::QuotaReached)));
+    flows.seal_pushed(&long, (&client("app"), None), until).await.unwrap();
+    flow.request.details.pushed = true;
+    flows.seal_login_challenge(&flow, Some([192, 0, 2, 8].into())).await.unwrap();
+    assert_eq!(shelf.0.lock().len(), 8);
 }
 
 #[tokio::test]

@@ -29,7 +29,8 @@ impl FlowSealer {
             return Err(FlowError::QuotaReached);
         }
         let bytes = postcard::to_stdvec(pushed).map_err(|_| FlowError::Content)?;
-        let handle = self.park(&bytes, expires_at).await?;
+        let quota = if client.is_public() { self.quota_of_anybody() } else { self.quota };
+        let handle = self.park(&bytes, expires_at, quota).await?;
         Ok(self.seal_bytes(Purpose::PushedRequest, Place::AllParked, &handle))
     }
 
