@@ -127,7 +127,8 @@ impl std::fmt::Debug for ClientLimit {
     }
 }
 
-fn network(address: IpAddr) -> IpAddr {
+/// What counts as one network: an address, of IPv6 its /64.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
         address => address,

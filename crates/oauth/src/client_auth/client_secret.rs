@@ -2,6 +2,7 @@
 //! gets another hash of the same secret, since nobody else brings it. A chosen or imported one is checked slowly once, on
 //! the hash pool, and then remembered by a keyed hash in memory.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use quick_cache::sync::Cache;
@@ -66,12 +67,13 @@ impl SecretVerifier {
     }
 
     /// Checks the secret against all that the client has: the current one and rotated ones. The hashes that the client is to
-    /// have from now on, if another key than the first made the one of this secret.
+    /// have from now on, if another key than the first made the one of this secret. `from` is where it
+    /// comes from.
     pub(super) async fn verify(
         &self,
         client: &Client,
         secret: &Secret<String>,
-        now: Timestamp,
+        (from, now): (Option<IpAddr>, Timestamp),
     ) -> Result<Option<Vec<String>>, ClientAuthError> {
         if client.secret_expires_at > 0 && now.as_secs() >= client.secret_expires_at {
             return Err(ClientAuthError::SecretExpired);
@@ -139,7 +141,9 @@ impl SecretVerifier {
             return Err(ClientAuthError::WrongSecret);
         }
         // Those who bring the same secret at once share one slow hash.
-        self.right.get_or_insert_async(&proof, self.verify_slowly(client, slow, secret, proof, now)).await
+        self.right
+            .get_or_insert_async(&proof, self.verify_slowly(client, slow, secret, proof, (from, now)))
+            .await
     }
 
     async fn verify_slowly(
@@ -148,12 +152,12 @@ impl SecretVerifier {
         stored: Vec<SlowHash>,
         secret: &Secret<String>,
         proof: Proof,
-        now: Timestamp,
+        (from, now): (Option<IpAddr>, Timestamp),
     ) -> Result<(), ClientAuthError> {
         if self.wrong.get(&proof).is_some() {
             return Err(ClientAuthError::WrongSecret);
         }
-        if !self.failures.take(&client.id, now) {
+        if !self.failures.take(&client.id, from, now) {
             return Err(ClientAuthError::TooManyFailures);
         }
         let secret = secret.clone();
@@ -174,7 +178,7 @@ impl SecretVerifier {
             Ok(Err(error)) => Err(ClientAuthError::SecretHash(error)),
             Err(busy) => Err(ClientAuthError::HashPool(busy)),
         };
-        self.failures.give_back(&client.id);
+        self.failures.give_back(&client.id, from);
         verdict
     }
 

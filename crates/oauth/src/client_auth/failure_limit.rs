@@ -1,6 +1,8 @@
 //! How many guesses a client's secret may cost us: the generic cell rate algorithm, one cell for each guess.
 
 use std::convert::Infallible;
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -8,42 +10,86 @@ use quick_cache::sync::Cache;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 
-/// So many guesses at once.
+use crate::network_limit::network;
+
+/// So many guesses of one network at once.
 const BURST: i64 = 10;
 /// And then one in so much time.
 const INTERVAL: Lifetime = Lifetime::secs(1);
-/// Clients that are counted; of more than that some start anew.
+/// How many networks' worth of guesses a client's secret may cost, wherever they come from.
+const NETWORKS: i64 = 8;
+/// What is counted of each kind; of more than that some start anew.
 const CAPACITY: usize = 16_384;
 
-/// Guesses by client. Key: the client id. Bound: [`CAPACITY`]. Staleness: none; a forgotten client starts anew. Nobody
-/// empties it.
-pub(super) struct FailureLimit(Cache<ClientId, Arc<AtomicI64>>);
+/// Guesses by client and network, so that strangers do not keep a client out that this node has not seen yet; and by client.
+pub(super) struct FailureLimit {
+    each: Cells<(ClientId, IpAddr)>,
+    clients: Cells<ClientId>,
+}
 
 impl FailureLimit {
     pub(super) fn new() -> Self {
-        Self(Cache::new(CAPACITY))
+        let interval = INTERVAL.as_millis();
+        Self { each: Cells::new(BURST, interval), clients: Cells::new(BURST * NETWORKS, interval / NETWORKS) }
     }
 
-    /// Takes the cell that a guess costs; `false` if there is none left now.
-    pub(super) fn take(&self, client: &ClientId, now: Timestamp) -> bool {
-        let (now, interval) = (now.as_millis(), INTERVAL.as_millis());
-        let latest = now.saturating_add(interval.saturating_mul(BURST - 1));
+    /// Takes the cell that a guess costs; `false` if there is none left now. What one network may not do costs the client
+    /// nothing.
+    pub(super) fn take(&self, client: &ClientId, from: Option<IpAddr>, now: Timestamp) -> bool {
+        let guesser = guesser(client, from);
+        if !self.each.take(&guesser, now) {
+            return false;
+        }
+        let is_allowed = self.clients.take(client, now);
+        if !is_allowed {
+            self.each.give_back(&guesser);
+        }
+        is_allowed
+    }
+
+    /// Gives a cell back: it was no guess, but the right secret.
+    pub(super) fn give_back(&self, client: &ClientId, from: Option<IpAddr>) {
+        self.each.give_back(&guesser(client, from));
+        self.clients.give_back(client);
+    }
+}
+
+/// Those of whom nobody knows where they are count as one network.
+fn guesser(client: &ClientId, from: Option<IpAddr>) -> (ClientId, IpAddr) {
+    (client.clone(), network(from.unwrap_or(Ipv4Addr::UNSPECIFIED.into())))
+}
+
+/// Cells by some key. Bound: [`CAPACITY`]. Staleness: none; who is forgotten starts anew. Nobody empties it.
+struct Cells<K> {
+    due: Cache<K, Arc<AtomicI64>>,
+    burst: i64,
+    /// In milliseconds.
+    interval: i64,
+}
+
+impl<K: Hash + Eq + Clone> Cells<K> {
+    fn new(burst: i64, interval: i64) -> Self {
+        Self { due: Cache::new(CAPACITY), burst, interval }
+    }
+
+    fn take(&self, key: &K, now: Timestamp) -> bool {
+        let now = now.as_millis();
+        let latest = now.saturating_add(self.interval.saturating_mul(self.burst - 1));
         // The theoretical arrival time of the next guess.
-        self.cell(client)
+        self.cell(key)
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |due| {
                 let due = due.max(now);
-                (due <= latest).then(|| due.saturating_add(interval))
+                (due <= latest).then(|| due.saturating_add(self.interval))
             })
             .is_ok()
     }
 
-    /// Gives a cell back: it was no guess, but the right secret.
-    pub(super) fn give_back(&self, client: &ClientId) {
-        self.cell(client).fetch_sub(INTERVAL.as_millis(), Ordering::AcqRel);
+    fn give_back(&self, key: &K) {
+        self.cell(key).fetch_sub(self.interval, Ordering::AcqRel);
     }
 
-    fn cell(&self, client: &ClientId) -> Arc<AtomicI64> {
-        let made = self.0.get_or_insert_with(client, || Ok::<_, Infallible>(Arc::default()));
+    fn cell(&self, key: &K) -> Arc<AtomicI64> {
+        let made = self.due.get_or_insert_with(key, || Ok::<_, Infallible>(Arc::default()));
         match made {
             Ok(cell) => cell,
             Err(never) => match never {},
@@ -55,24 +101,40 @@ impl FailureLimit {
 mod tests {
     use super::*;
 
+    const NOW: Timestamp = Timestamp::from_secs(1_000_000);
+    const HERE: Option<IpAddr> = Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
+
+    fn at(last: u8) -> Option<IpAddr> {
+        Some([198, 51, 100, last].into())
+    }
+
     #[test]
     fn guesses_are_limited_and_come_back_with_time() {
         let (limit, client) = (FailureLimit::new(), "app".parse().unwrap());
-        let now = Timestamp::from_secs(1_000_000);
-        assert!((0..BURST).all(|_| limit.take(&client, now)));
-        assert!(!limit.take(&client, now));
-        assert!(limit.take(&"other".parse().unwrap(), now));
-        assert!(limit.take(&client, now + INTERVAL));
-        assert!(!limit.take(&client, now + INTERVAL));
+        assert!((0..BURST).all(|_| limit.take(&client, HERE, NOW)));
+        assert!(!limit.take(&client, HERE, NOW));
+        assert!(limit.take(&"other".parse().unwrap(), HERE, NOW));
+        assert!(limit.take(&client, HERE, NOW + INTERVAL));
+        assert!(!limit.take(&client, HERE, NOW + INTERVAL));
+    }
+
+    #[test]
+    fn a_network_that_guesses_takes_nothing_from_others_and_all_together_no_more_than_eight() {
+        let (limit, client) = (FailureLimit::new(), "app".parse().unwrap());
+        assert_eq!((0..1000).filter(|_| limit.take(&client, HERE, NOW)).count(), 10);
+        assert!(limit.take(&client, at(0), NOW) && limit.take(&client, None, NOW));
+        let others = (1..100).flat_map(|last| [at(last); 10]);
+        assert_eq!(others.filter(|from| limit.take(&client, *from, NOW)).count(), 80 - 12);
+        assert!(!limit.take(&client, at(200), NOW));
+        assert!(limit.take(&client, at(200), NOW + INTERVAL));
     }
 
     #[test]
     fn a_right_secret_costs_nothing() {
         let (limit, client) = (FailureLimit::new(), "app".parse().unwrap());
-        let now = Timestamp::from_secs(1_000_000);
-        for _ in 0..100 {
-            assert!(limit.take(&client, now));
-            limit.give_back(&client);
+        for _ in 0..1000 {
+            assert!(limit.take(&client, HERE, NOW));
+            limit.give_back(&client, HERE);
         }
     }
 }

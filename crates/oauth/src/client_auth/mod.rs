@@ -19,6 +19,7 @@ mod rekeying;
 pub(crate) mod remote_keys;
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use sluice_crypto::Sealer;
@@ -107,11 +108,11 @@ impl ClientAuthenticator {
         match presented {
             Presented::Basic { client, secret } => {
                 let client = self.registered(&client, AuthMethod::ClientSecretBasic).await?;
-                self.with_secret(client, &secret, now).await
+                self.with_secret(client, &secret, (caller.address, now)).await
             }
             Presented::Post { client, secret } => {
                 let client = self.registered(&client, AuthMethod::ClientSecretPost).await?;
-                self.with_secret(client, &secret, now).await
+                self.with_secret(client, &secret, (caller.address, now)).await
             }
             Presented::Assertion { client, assertion } => {
                 let assertion = Assertion::read(assertion, client.as_ref())?;
@@ -128,9 +129,9 @@ impl ClientAuthenticator {
         &self,
         client: Arc<Client>,
         secret: &Secret<String>,
-        now: Timestamp,
+        (from, now): (Option<IpAddr>, Timestamp),
     ) -> Result<Arc<Client>, ClientAuthError> {
-        if let Some(hashes) = self.secrets.verify(&client, secret, now).await? {
+        if let Some(hashes) = self.secrets.verify(&client, secret, (from, now)).await? {
             // Boxed: it is rare, and large, and would be a part of whatever asks who speaks.
             Box::pin(self.rekeying.keep(&client, hashes, now)).await;
         }

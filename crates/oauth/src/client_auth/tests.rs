@@ -5,6 +5,7 @@ mod presented;
 mod secrets;
 
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
@@ -124,8 +125,17 @@ impl Given {
     }
 
     async fn basic(&self, secret: &str) -> Result<Arc<Client>, ClientAuthError> {
+        self.basic_from(secret, None).await
+    }
+
+    async fn basic_from(
+        &self,
+        secret: &str,
+        address: Option<IpAddr>,
+    ) -> Result<Arc<Client>, ClientAuthError> {
         let presented =
             Presented::Basic { client: "app".parse().unwrap(), secret: Secret::new(secret.to_owned()) };
-        self.authenticator.authenticate(presented, &Caller::default(), NOW).await
+        let caller = Caller { address, ..Caller::default() };
+        self.authenticator.authenticate(presented, &caller, NOW).await
     }
 }

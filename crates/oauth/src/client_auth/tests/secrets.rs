@@ -72,6 +72,20 @@ async fn guesses_cost_a_bounded_number_of_hashes_and_do_not_lock_out_a_remembere
 }
 
 #[tokio::test]
+async fn strangers_who_guess_do_not_keep_out_a_client_that_this_node_has_not_seen() {
+    let given = given();
+    let hash = given.secrets.hash_chosen(&Secret::new("s3cret".to_owned())).await.unwrap();
+    given.client(asking(), vec![hash]);
+    let (stranger, own) = (Some([198, 51, 100, 1].into()), Some([192, 0, 2, 1].into()));
+    for guess in 0..100 {
+        assert!(given.basic_from(&format!("guess {guess}"), stranger).await.is_err());
+    }
+    assert!(given.basic_from("s3cret", own).await.is_ok());
+    // To make the hash, ten guesses, and to check it.
+    assert_eq!(given.hashes(), 12);
+}
+
+#[tokio::test]
 async fn rotated_secrets_are_accepted_whatever_their_hash() {
     let given = given();
     let slow = given.secrets.hash_chosen(&Secret::new("chosen".to_owned())).await.unwrap();
