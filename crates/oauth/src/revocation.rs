@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
-use sluice_primitives::{Clock, GrantId};
+use sluice_primitives::{Clock, GrantId, Lifetime, Timestamp};
 use sluice_protocol::{ClientId, ErrorCode};
 use sluice_token::{Marker, RevocationSet, Target};
 use thiserror::Error;
@@ -16,6 +16,9 @@ use crate::client_auth::{ClientAuthError, ClientAuthenticator, Presented};
 use crate::config::LONGEST_ACCESS_TOKEN;
 use crate::grant::GrantRepository;
 use crate::issuing::RefreshToken;
+
+/// By so much the clocks of nodes and gateways may differ: a token that has ended here may hold there yet.
+const CLOCK_SKEW: Lifetime = Lifetime::minutes(5);
 
 /// Why a revocation was refused.
 #[derive(Debug, Error)]
@@ -76,24 +79,64 @@ impl RevocationService {
     ) -> Result<(), RevocationError> {
         let now = self.clock.now();
         let client = self.clients.authenticate(presented, caller, now).await?;
-        let Some((grant, owner)) = self.grant_of(token) else { return Ok(()) };
-        if owner != client.id {
+        let Some(presented) = self.presentable(token) else { return Ok(()) };
+        if presented.owner != client.id {
             return Err(RevocationError::OtherClient);
         }
+        let grant = presented.grant;
         if self.revocations.holds_grant(grant) {
             return Ok(());
         }
-        let marker = Marker { target: Target::Grant(grant), at: now, expires_at: now + LONGEST_ACCESS_TOKEN };
+        let Some(marker) = presented.marker(now) else { return Ok(()) };
         self.grants.revoke(grant, now, marker.expires_at).await?;
         self.revocations.apply(&marker);
         Ok(())
     }
 
-    fn grant_of(&self, token: &str) -> Option<(GrantId, ClientId)> {
+    fn presentable(&self, token: &str) -> Option<Presentable> {
         if let Ok(claims) = self.reader.authentic(token) {
-            return Some((claims.revocable(), claims.client));
+            let (grant, ends_at) = (claims.revocable(), claims.revocable_until());
+            return Some(Presentable { grant, owner: claims.client, ends_at });
         }
         let refresh = RefreshToken::open(token, &self.sealer).ok()?;
-        Some((refresh.grant, refresh.client))
+        Some(Presentable { grant: refresh.grant, owner: refresh.client, ends_at: None })
+    }
+}
+
+/// What a presented token stands for.
+struct Presentable {
+    grant: GrantId,
+    owner: ClientId,
+    /// When all of it has ended by itself, if the token tells.
+    ends_at: Option<Timestamp>,
+}
+
+impl Presentable {
+    /// The marker that revokes it, which is remembered while a token might hold; `None` if none does.
+    fn marker(&self, now: Timestamp) -> Option<Marker> {
+        let longest = now + LONGEST_ACCESS_TOKEN;
+        let expires_at = self.ends_at.map_or(longest, |ends_at| longest.min(ends_at + CLOCK_SKEW));
+        (now < expires_at).then_some(Marker { target: Target::Grant(self.grant), at: now, expires_at })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_is_remembered_while_a_token_might_hold() {
+        let now = Timestamp::from_secs(1_000_000);
+        let until = |ends_at: Option<Timestamp>| {
+            let grant = GrantId::from_bytes([1; 16]);
+            let marker = Presentable { grant, owner: "app".parse().unwrap(), ends_at }.marker(now);
+            marker.map(|marker| marker.expires_at)
+        };
+        assert_eq!(until(None), Some(now + LONGEST_ACCESS_TOKEN));
+        let hour = now + Lifetime::hours(1);
+        assert_eq!(until(Some(hour)), Some(hour + CLOCK_SKEW));
+        assert_eq!(until(Some(now - Lifetime::secs(1))), Some(now - Lifetime::secs(1) + CLOCK_SKEW));
+        assert_eq!(until(Some(now - CLOCK_SKEW)), None);
+        assert_eq!(until(Some(now + LONGEST_ACCESS_TOKEN)), Some(now + LONGEST_ACCESS_TOKEN));
     }
 }

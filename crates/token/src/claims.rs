@@ -121,6 +121,13 @@ impl AccessTokenClaims {
         if self.rare.origins.is_empty() { self.grant } else { self.id.as_grant() }
     }
 
+    /// When what [`Self::revocable`] names has ended by itself, if this token tells: no store knows that grant, so that it has no
+    /// refresh token, and what is exchanged for a token lives no longer than that. `None` for a grant that a user's login led to.
+    pub fn revocable_until(&self) -> Option<Timestamp> {
+        let is_stored = self.logged_in_at().is_some() && self.rare.origins.is_empty();
+        (!is_stored).then_some(self.expires_at)
+    }
+
     /// When the user logged in, if one did (RFC 9068 §2.2.1).
     pub fn logged_in_at(&self) -> Option<Timestamp> {
         let did = self.subject.is_some() && !self.rare.without_login;

@@ -241,6 +241,22 @@ mod tests {
     }
 
     #[test]
+    fn a_token_tells_when_its_grant_ends_if_no_store_does() {
+        let of_user = claims();
+        assert_eq!(of_user.revocable_until(), None);
+        let of_client = AccessTokenClaims { subject: None, ..claims() };
+        let rare = RareClaims { without_login: true, ..RareClaims::default() };
+        let of_assertion = AccessTokenClaims { rare, ..claims() };
+        let (client, consented_at) = (of_user.client.clone(), of_user.consented_at);
+        let origins = vec![Origin { client, token: TokenId::from_bytes([9; 16]), consented_at }];
+        let exchanged =
+            AccessTokenClaims { rare: RareClaims { origins, ..RareClaims::default() }, ..claims() };
+        for alone in [of_client, of_assertion, exchanged] {
+            assert_eq!(alone.revocable_until(), Some(alone.expires_at));
+        }
+    }
+
+    #[test]
     fn the_form_is_the_one_that_tokens_in_the_world_have() {
         let common =
             ([1_u8; 16], [2_u8; 16], "app", Some("alice"), Some([3_u8; 16]), "a b", ["shop"].as_slice());

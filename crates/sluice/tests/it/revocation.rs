@@ -14,6 +14,7 @@ on_both_stores! {
     wide_revocations_do_not_touch_later_logins,
     refreshing_launders_no_revocation,
     a_token_of_a_client_for_itself_can_be_revoked,
+    what_ended_long_ago_leaves_nothing_behind_when_it_is_revoked,
     a_client_revokes_only_what_is_its_own,
     a_node_that_starts_knows_what_was_revoked_before,
     the_tokens_of_a_deleted_client_hold_no_more,
@@ -152,6 +153,30 @@ async fn a_token_of_a_client_for_itself_can_be_revoked(backend: Backend) {
         assert_eq!(is_active(node, &later).await, [true, false]);
     }
     other.node.stop().await;
+    sluice.node.stop().await;
+}
+
+async fn what_ended_long_ago_leaves_nothing_behind_when_it_is_revoked(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let ask = [("grant_type", "client_credentials")];
+    let [ended, living] = [client.token(&ask).await.ok(), client.token(&ask).await.ok()];
+    let of_user = tokens_of(&sluice, &client, "alice").await;
+    sluice.advance(Lifetime::minutes(59));
+    let before = sluice.written();
+    client.revoke(token(&living, "access_token")).await.ok();
+    assert_ne!(sluice.written(), before);
+    assert_eq!(is_active(&sluice, &living).await, [false, false]);
+    sluice.advance(Lifetime::minutes(7));
+    let before = sluice.written();
+    client.revoke(token(&ended, "access_token")).await.ok();
+    assert_eq!(sluice.written(), before, "it holds nowhere");
+    assert_eq!(is_active(&sluice, &living).await, [false, false]);
+    // What a user granted lives on by its refresh token.
+    client.revoke(token(&of_user, "access_token")).await.ok();
+    assert_ne!(sluice.written(), before);
+    assert_eq!(is_active(&sluice, &of_user).await, [false, false]);
+    client.refresh(token(&of_user, "refresh_token")).await.refused_with("invalid_grant");
     sluice.node.stop().await;
 }
 
