@@ -9,7 +9,9 @@ use sluice_protocol::{GrantType, Scope};
 
 use crate::client::model::{AccessTokenStrategy, Client, Lifespans};
 use crate::client::profile::{ClientSecurity, TokenExchangePolicy};
-use crate::client::registration::{ClientMetadata, RegistrationError, check_own_links};
+use crate::client::registration::{
+    ClientMetadata, RegistrationError, check_own_frontchannel_logout, check_own_links,
+};
 use crate::client_auth::remote_keys::MAX_KEYS;
 use crate::subject::PAIRWISE;
 
@@ -52,6 +54,9 @@ impl Bounds<'_> {
         self.check_own_keys(metadata.jwks.as_ref())?;
         check_redirects(&metadata)?;
         check_own_links(&metadata, self.stored)?;
+        if self.trust == Trust::Anybody {
+            check_own_frontchannel_logout(&metadata, self.stored)?;
+        }
         let scope = self.scope(&metadata.scope)?;
         let metadata = ClientMetadata { scope, client_secret: None, ..metadata };
         Ok(self.keep(metadata))

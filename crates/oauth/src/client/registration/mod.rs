@@ -22,8 +22,8 @@ use url::Url;
 pub use credentials::MIN_SECRET;
 pub use error::RegistrationError;
 pub use metadata::{ClientMetadata, ReadMetadata};
-pub(super) use uris::check_own_links;
 pub(crate) use uris::is_loopback;
+pub(super) use uris::{check_own_frontchannel_logout, check_own_links};
 
 use super::model::{AccessTokenStrategy, Client, Lifespans};
 use crate::subject::{PAIRWISE, shared_host};

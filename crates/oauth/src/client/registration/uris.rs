@@ -133,6 +133,24 @@ pub(super) fn logout_uri(asked: AskedLogoutUri<'_>) -> Result<Option<LogoutUri>,
     Ok(Some(LogoutUri { uri, session_required: asked.session_required }))
 }
 
+/// A client that describes itself is told of logouts where its users come back to (OpenID Connect Front-Channel Logout 1.0 §2), or
+/// where an administrator said: pages of others would be opened in a frame for it.
+pub(in crate::client) fn check_own_frontchannel_logout(
+    metadata: &ClientMetadata,
+    stored: Option<&Client>,
+) -> Result<(), RegistrationError> {
+    // What is no address at all is refused with the others.
+    let Some(asked) = web_url(&metadata.frontchannel_logout_uri) else { return Ok(()) };
+    let is_given =
+        stored.and_then(|own| own.frontchannel_logout.as_ref()).is_some_and(|given| given.uri == asked);
+    let mut own = metadata.redirect_uris.iter().filter_map(|raw| Url::parse(raw).ok());
+    if is_given || own.any(|own| same_origin(&own, &asked)) {
+        return Ok(());
+    }
+    let hint = "Field frontchannel_logout_uri must match the domain, port, scheme of at least one of the registered redirect URIs.";
+    Err(RegistrationError::metadata(hint))
+}
+
 /// Not fetched here: its form is checked only.
 pub(super) fn sector_identifier_uri(metadata: &ClientMetadata) -> Result<Option<String>, RegistrationError> {
     let asked = &metadata.sector_identifier_uri;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::client::fake;
+use crate::client::model::LogoutUri;
 use crate::client::profile::SecurityProfile;
 
 const OPEN: Bounds<'_> = Bounds {
@@ -232,5 +233,25 @@ fn anybody_registers_a_hundred_keys_that_can_be_read() {
     assert!(
         Bounds { stored: Some(&stored), ..OPEN }.restrict(many(101)).is_ok(),
         "what it has it may repeat"
+    );
+}
+
+#[test]
+fn anybody_is_told_of_logouts_where_its_users_come_back_to() {
+    let at = |uri: &str| asked(|asked| asked.frontchannel_logout_uri = uri.to_owned());
+    assert!(OPEN.restrict(at("https://app.example:443/logged-out?a=b")).is_ok());
+    let elsewhere = "https://bank.example/transfer";
+    for uri in
+        [elsewhere, "http://app.example/out", "https://app.example:444/out", "https://app.example.evil/"]
+    {
+        assert!(OPEN.restrict(at(uri)).is_err(), "{uri}");
+        assert!(INVITED.restrict(at(uri)).is_ok(), "{uri}");
+    }
+    let mut stored = fake::client("app");
+    let given = LogoutUri { uri: elsewhere.parse().unwrap(), session_required: false };
+    stored.frontchannel_logout = Some(given);
+    assert!(
+        Bounds { stored: Some(&stored), ..OPEN }.restrict(at(elsewhere)).is_ok(),
+        "an administrator gave it"
     );
 }
