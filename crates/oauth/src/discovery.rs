@@ -43,6 +43,9 @@ const CLAIMS: [&str; 13] = [
     "s_hash",
 ];
 
+/// The classes of logins that the built-in login page tells in `acr`.
+pub const LOGIN_CLASSES: [&str; 2] = ["aal1", "aal2"];
+
 /// What the authorization endpoint answers with, if the client is registered for it.
 const RESPONSE_TYPES: [&str; 7] =
     ["code", "id_token", "id_token token", "code id_token", "code token", "code id_token token", "token"];
@@ -74,6 +77,7 @@ pub fn metadata(config: &Config) -> Metadata {
             &announced.scopes,
         ),
         claims_supported: besides(&claims(config), &announced.claims),
+        acr_values_supported: logs_in_itself(config).then(|| LOGIN_CLASSES.to_vec()),
         response_types_supported: RESPONSE_TYPES.to_vec(),
         response_modes_supported: std::iter::once("jwt")
             .chain(ResponseMode::ALL.map(ResponseMode::as_str))
@@ -204,17 +208,19 @@ fn consents_itself(config: &Config) -> bool {
     config.pages.consent.as_str() == config.issuer.endpoint("/ui/consent")
 }
 
+/// Whether users log in at the built-in page: of other pages nobody knows which classes of logins they name.
+fn logs_in_itself(config: &Config) -> bool {
+    config.pages.login.as_str() == config.issuer.endpoint("/ui/login")
+}
+
 /// What is known of a user and a login.
 fn claims(config: &Config) -> Names {
-    // The built-in login page knows one class of logins only, and does not name it.
-    let logs_in_itself = config.pages.login.as_str() == config.issuer.endpoint("/ui/login");
-    let of_login = CLAIMS.into_iter().filter(|claim| !(logs_in_itself && *claim == "acr"));
     let of_user: &[_] = if consents_itself(config) {
         &["name", "preferred_username", "updated_at", "email", "email_verified"]
     } else {
         &[]
     };
-    of_login.chain(of_user.iter().copied()).collect()
+    [CLAIMS.as_slice(), of_user].concat()
 }
 
 /// How clients may prove who they are, certificates only where they reach this server.

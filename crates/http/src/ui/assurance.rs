@@ -130,3 +130,14 @@ fn essential(request: &FlowRequest) -> Vec<String> {
     let asked = claims.as_ref().and_then(|claims| claims.in_id_token("acr")).filter(|acr| acr.essential);
     asked.iter().flat_map(|acr| acr.wanted()).filter_map(Value::as_str).map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_classes_that_are_told_are_those_that_are_announced() {
+        let told = [Aal::Aal1, Aal::Aal2].map(Aal::as_str);
+        assert_eq!(told, sluice_oauth::discovery::LOGIN_CLASSES);
+    }
+}

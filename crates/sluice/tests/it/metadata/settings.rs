@@ -108,13 +108,15 @@ async fn what_the_built_in_pages_tell_is_announced() {
     let server = Server::of(with_built_in_pages(Backend::Sqlite).await, None).await;
     assert_eq!(
         differences(&usual, &server),
-        ["claims_supported", "prompt_values_supported", "scopes_supported"].into()
+        ["acr_values_supported", "claims_supported", "prompt_values_supported", "scopes_supported"].into()
     );
     let scope = "openid offline_access profile email";
     let with = Authorize { scope, more: &[("prompt", "create")], ..Authorize::default() };
     let (tokens, userinfo) = told(&server.sluice, &with).await;
     let id_token = claims(token(&tokens, "id_token"));
     let known = |claim: &str| [&id_token, &userinfo].into_iter().any(|told| told.get(claim).is_some());
+    assert!(server.names("acr_values_supported").contains(&id_token["acr"].as_str().unwrap()), "{id_token}");
+    assert!(server.names("claims_supported").contains(&"acr"));
     for claim in server.names("claims_supported") {
         // The code goes another way than the token.
         assert!(known(claim) || matches!(claim, "c_hash" | "s_hash"), "{claim}: {id_token} {userinfo}");
