@@ -131,7 +131,7 @@ impl std::fmt::Debug for ClientLimit {
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
-        address => address,
+        address @ IpAddr::V4(_) => address,
     }
 }
 

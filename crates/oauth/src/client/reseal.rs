@@ -67,7 +67,9 @@ impl SealedClientSecrets {
         let mut found = ClientSecretsInUse::default();
         let mut after = None;
         while let Some(page) = self.page(&mut after).await? {
-            page.iter().for_each(|client| found.add(client, &self.at_rest, &self.hash_keys));
+            for client in &page {
+                found.add(client, &self.at_rest, &self.hash_keys);
+            }
         }
         Ok(found)
     }

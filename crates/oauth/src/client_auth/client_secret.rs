@@ -67,8 +67,8 @@ impl SecretVerifier {
     }
 
     /// Checks the secret against all that the client has: the current one and rotated ones. The hashes that the client is to
-    /// have from now on, if another key than the first made the one of this secret. `from` is where it
-    /// comes from.
+    /// have from now on, if another key than the first made the one of this secret. `from` is where it comes
+    /// from.
     pub(super) async fn verify(
         &self,
         client: &Client,
@@ -82,7 +82,7 @@ impl SecretVerifier {
         if let Some((place, key)) = found {
             return Ok((key > 0).then(|| self.rehashed(&client.secret_hashes, place, secret)));
         }
-        match self.verify_chosen(client, slow, secret, now).await {
+        match self.verify_chosen(client, slow, secret, (from, now)).await {
             Ok(()) => Ok(None),
             Err(ClientAuthError::WrongSecret) => {
                 if let Some(key) = unknown_key {
@@ -131,7 +131,7 @@ impl SecretVerifier {
         client: &Client,
         slow: Vec<SlowHash>,
         secret: &Secret<String>,
-        now: Timestamp,
+        (from, now): (Option<IpAddr>, Timestamp),
     ) -> Result<(), ClientAuthError> {
         if slow.is_empty() {
             return Err(ClientAuthError::WrongSecret);

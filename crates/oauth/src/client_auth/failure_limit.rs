@@ -104,8 +104,8 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_secs(1_000_000);
     const HERE: Option<IpAddr> = Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
 
-    fn at(last: u8) -> Option<IpAddr> {
-        Some([198, 51, 100, last].into())
+    fn at(last: u8) -> IpAddr {
+        [198, 51, 100, last].into()
     }
 
     #[test]
@@ -122,11 +122,11 @@ mod tests {
     fn a_network_that_guesses_takes_nothing_from_others_and_all_together_no_more_than_eight() {
         let (limit, client) = (FailureLimit::new(), "app".parse().unwrap());
         assert_eq!((0..1000).filter(|_| limit.take(&client, HERE, NOW)).count(), 10);
-        assert!(limit.take(&client, at(0), NOW) && limit.take(&client, None, NOW));
+        assert!(limit.take(&client, Some(at(0)), NOW) && limit.take(&client, None, NOW));
         let others = (1..100).flat_map(|last| [at(last); 10]);
-        assert_eq!(others.filter(|from| limit.take(&client, *from, NOW)).count(), 80 - 12);
-        assert!(!limit.take(&client, at(200), NOW));
-        assert!(limit.take(&client, at(200), NOW + INTERVAL));
+        assert_eq!(others.filter(|from| limit.take(&client, Some(*from), NOW)).count(), 80 - 12);
+        assert!(!limit.take(&client, Some(at(200)), NOW));
+        assert!(limit.take(&client, Some(at(200)), NOW + INTERVAL));
     }
 
     #[test]

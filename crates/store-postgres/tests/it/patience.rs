@@ -99,10 +99,11 @@ async fn the_feed_waits_behind_nobody() {
     let store = reader(&fixture, Duration::from_secs(20)).await;
     let stall = stall(&fixture).await;
     let mut finds = pin!(join_all((0..8).map(|_| GrantRepository::find(&store, given::grant_id()))));
+    let beginning = FeedPosition::default();
     tokio::select! {
         biased;
         found = &mut finds => panic!("the table is locked: {found:?}"),
-        read = Feed::read(&store, &FeedPosition::default()) => assert_eq!(read.unwrap().markers, []),
+        read = Feed::read(&store, &beginning) => assert_eq!(read.unwrap().markers, []),
     }
     stall.batch_execute("COMMIT").await.unwrap();
     assert!(finds.await.iter().all(|found| matches!(found, Ok(None))));

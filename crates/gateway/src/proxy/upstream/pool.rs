@@ -136,13 +136,11 @@ impl Upstream {
         // On its own: others wait for the same connection, and whoever comes next will want it.
         let upstream = self.clone();
         let opening = tokio::spawn(async move { upstream.open_stream(server).await });
-        match timeout_at(deadline, opening).await {
-            Ok(opened) => opened.unwrap_or_else(|_| Err(Fault::Connect.into())),
-            Err(_) => {
-                let fault = course.out_of_time(began, self.timeouts().connect);
-                Err(Unreached { fault, is_shared })
-            }
-        }
+        let Ok(opened) = timeout_at(deadline, opening).await else {
+            let fault = course.out_of_time(began, self.timeouts().connect);
+            return Err(Unreached { fault, is_shared });
+        };
+        opened.unwrap_or_else(|_| Err(Fault::Connect.into()))
     }
 
     /// A stream on the connection that is being made, or on a new one.

@@ -48,7 +48,7 @@ fn hash_line(what: &str, (key, of): (HashKey, &OfClients), (secrets, until): (&K
 
 /// The clients, as many as are named.
 fn whose(of: &OfClients) -> String {
-    let named: Vec<_> = of.named.iter().map(|client| client.as_str()).collect();
+    let named: Vec<_> = of.named.iter().map(ToString::to_string).collect();
     let named = named.join(", ");
     match of.more {
         0 => named,

@@ -133,6 +133,7 @@ async fn a_misspelt_key_of_a_gateway_with_a_link_is_in_its_log() {
     server.kill().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_its_server_does_not_know_waits_unbound_and_says_so() {
     let routes = Routes::fresh().await;
     let site = site(Backend::Sqlite, &routes).await;
