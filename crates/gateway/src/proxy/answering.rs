@@ -33,7 +33,7 @@ pub(super) async fn take(
         return Response::from_parts(head, ProxyBody::Own(Full::default()));
     }
     let body = AnswerBody {
-        incoming,
+        incoming: Some(incoming),
         carrier: Some(carrier),
         ticket: Some(ticket),
         progress: course.progress.clone(),

@@ -30,7 +30,9 @@ pub enum ProxyBody {
 /// The body of an upstream's answer. It drives the HTTP/1.1 connection that it comes from, and gives it back at its end; a
 /// body that is dropped before cuts the connection.
 pub struct AnswerBody {
-    pub(in crate::proxy) incoming: Incoming,
+    /// `None` once it has ended: whoever holds the end of an answer over HTTP/2 holds its stream, and a client that does not take what it
+    /// was handed keeps this body for as long as it likes.
+    pub(in crate::proxy) incoming: Option<Incoming>,
     /// `None` once it has ended.
     pub(in crate::proxy) carrier: Option<Carrier>,
     pub(in crate::proxy) ticket: Option<Ticket>,
@@ -101,15 +103,17 @@ pub(super) type Polled = Poll<Option<Result<Frame<Bytes>, BodyError>>>;
 impl AnswerBody {
     /// Its next part, or what became of it.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Polled {
-        let frame = match &mut self.carrier {
-            None => return Poll::Ready(self.failed.take().map(Err)),
-            Some(Carrier::Http1(link)) => link.poll_body(&mut self.incoming, context),
-            Some(Carrier::Http2 { .. }) => Pin::new(&mut self.incoming).poll_frame(context),
+        let (Some(carrier), Some(incoming)) = (&mut self.carrier, &mut self.incoming) else {
+            return Poll::Ready(self.failed.take().map(Err));
+        };
+        let frame = match carrier {
+            Carrier::Http1(link) => link.poll_body(incoming, context),
+            Carrier::Http2 { .. } => Pin::new(&mut *incoming).poll_frame(context),
         };
         match frame {
             Poll::Ready(Some(Ok(frame))) => {
                 self.waiting = None;
-                if self.incoming.is_end_stream() {
+                if incoming.is_end_stream() {
                     self.finish(context);
                 } else if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                     return self.fail(context, BodyError::TooSlow);
@@ -163,17 +167,18 @@ impl AnswerBody {
 
     /// Whether all of it was handed over.
     pub(super) fn is_ended(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.failed.is_none() && self.incoming.as_ref().is_none_or(Body::is_end_stream)
     }
 
     /// How much is to come.
     pub(super) fn size_hint(&self) -> SizeHint {
-        self.incoming.size_hint()
+        self.incoming.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
     }
 
     /// Fails at the next poll: what came before is written to the client meanwhile, and not lost with the connection.
     fn fail(&mut self, context: &Context<'_>, error: BodyError) -> Polled {
         self.carrier = None;
+        self.incoming = None;
         self.ticket = None;
         self.failed = Some(error);
         context.waker().wake_by_ref();
@@ -185,6 +190,7 @@ impl AnswerBody {
         if let (Some(carrier), Some(ticket)) = (self.carrier.take(), self.ticket.take()) {
             carrier.end(&ticket, self.progress.as_deref(), context);
         }
+        self.incoming = None;
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use http::{HeaderMap, HeaderName, Request, Response, Version};
 use http_body::Frame;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
@@ -311,6 +312,20 @@ async fn a_client_that_stops_sending_after_its_answer_has_ended_holds_no_stream(
         assert_eq!(client.answer().await.unwrap().text(), answer);
         assert_eq!(in_time(heard.recv()).await, Some(false), "{answer:?}");
     }
+}
+
+/// The gateway has the answer to its end, and keeps it until there is room.
+#[tokio::test]
+async fn a_client_that_stops_sending_and_does_not_take_its_answer_holds_no_stream() {
+    let (address, mut heard) = early_server("early").await;
+    let world = spoken_over_http2(Setup::to(&[address])).start().await;
+    let mut client = http2_client_with_room_for(0, world.connect().await).await;
+    let half = stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"hel")))]);
+    let body = StreamBody::new(half.chain(stream::pending()));
+    let request = Request::post("http://api.example/").header("content-length", "5").body(body).unwrap();
+    let answer = in_time(client.send_request(request)).await.unwrap();
+    assert_eq!(in_time(heard.recv()).await, Some(false));
+    assert_eq!(answer.status(), 200);
 }
 
 /// Types and flags of frames (RFC 9113 §6).
