@@ -38,6 +38,7 @@ pub(super) struct Multiplexed {
     uploads: Uploads,
     streams: Arc<AtomicUsize>,
     end: End,
+    silence: Silence,
     /// Since when the sweep has found no stream on it.
     idle_since: Option<Instant>,
 }
@@ -53,11 +54,31 @@ impl End {
     }
 }
 
+/// Whether a connection has answered nothing since it did not answer in time. Its streams may be used up then: one that a server has
+/// ended keeps its place for as long as there is no room for the last part of its request, and nothing can be done about that here.
+#[derive(Clone, Default)]
+struct Silence(Arc<AtomicBool>);
+
+impl Silence {
+    fn lasts(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn note<T>(&self, answered: &Result<T, Failure>) {
+        match answered {
+            Ok(_) if self.lasts() => self.0.store(false, Ordering::Relaxed),
+            Err(Failure { fault: Fault::Timeout, .. }) => self.0.store(true, Ordering::Relaxed),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
 /// A stream to come.
 pub(super) struct Stream {
     sender: SendRequest<RequestBody>,
     uploads: Uploads,
     end: End,
+    silence: Silence,
     slot: StreamSlot,
 }
 
@@ -80,16 +101,18 @@ impl Multiplexed {
                 debug!(%error, "a connection to an upstream failed");
             }
         });
-        Ok(Self { sender, uploads, streams: Arc::default(), end: End::default(), idle_since: None })
+        let (end, silence) = (End::default(), Silence::default());
+        Ok(Self { sender, uploads, streams: Arc::default(), end, silence, idle_since: None })
     }
 
-    /// A stream, if there is room.
+    /// A stream, if there is room and one can expect an answer.
     pub(super) fn stream(&self) -> Option<Stream> {
         let has_room = self.streams.load(Ordering::Relaxed) < STREAMS && self.sender.is_ready();
-        has_room.then(|| Stream {
+        (has_room && !self.silence.lasts()).then(|| Stream {
             sender: self.sender.clone(),
             uploads: self.uploads.clone(),
             end: self.end.clone(),
+            silence: self.silence.clone(),
             slot: StreamSlot::take(&self.streams),
         })
     }
@@ -125,7 +148,8 @@ impl Stream {
             }
             waiting.poll(context, &mut alarm).map(|fault| Err(Failure { fault, unsent: None }))
         })
-        .await?;
-        Ok((answered, self.slot, alarm))
+        .await;
+        self.silence.note(&answered);
+        Ok((answered?, self.slot, alarm))
     }
 }

@@ -329,6 +329,7 @@ async fn a_client_that_stops_sending_and_does_not_take_its_answer_holds_no_strea
 }
 
 /// Types and flags of frames (RFC 9113 §6).
+const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
@@ -342,30 +343,37 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Type and stream of the next frame.
-async fn next_frame(peer: &mut Peer) -> Option<(u8, u8)> {
+/// Type, flags and stream of the next frame.
+async fn next_frame(peer: &mut Peer) -> Option<(u8, u8, u8)> {
     let head = peer.exactly(9).await?;
     let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
     peer.exactly(usize::try_from(length).unwrap()).await?;
-    Some((head[3], head[8]))
+    Some((head[3], head[4], head[8]))
 }
 
-/// A server over HTTP/2 that has no room for bodies, answers heads with 200 and `flags`, and tells which streams are reset.
-async fn narrow_server(flags: u8) -> (SocketAddr, mpsc::UnboundedReceiver<u8>) {
+/// Streams at once of a narrow server.
+const STREAMS: u8 = 2;
+
+/// A server over HTTP/2 that has `room` for a body, answers with 200 and `flags` when that is full or the body has ended, and tells
+/// which streams are reset.
+async fn narrow_server(room: u8, flags: u8) -> (SocketAddr, mpsc::UnboundedReceiver<u8>) {
     let (told, resets) = mpsc::unbounded_channel();
     let address = Backend::bind().await.serve(move |mut peer, _| {
         let told = told.clone();
         async move {
             peer.until(b"SM\r\n\r\n").await;
-            // SETTINGS_INITIAL_WINDOW_SIZE.
-            peer.say(frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])).await;
+            // SETTINGS_MAX_CONCURRENT_STREAMS and SETTINGS_INITIAL_WINDOW_SIZE.
+            peer.say(frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, STREAMS, 0, 4, 0, 0, 0, room])).await;
             peer.say(frame(SETTINGS, ACK, 0, &[])).await;
-            while let Some((kind, stream)) = next_frame(&mut peer).await {
-                match kind {
+            let mut answered = 0;
+            while let Some((kind, sent, stream)) = next_frame(&mut peer).await {
+                let is_full = kind == DATA || kind == HEADERS && (room == 0 || sent & END_STREAM != 0);
+                if is_full && stream > answered {
+                    answered = stream;
                     // `:status: 200` is the eighth field of HPACK's static table.
-                    HEADERS => peer.say(frame(HEADERS, END_HEADERS | flags, stream, &[0x88])).await,
-                    RST_STREAM => told.send(stream).unwrap(),
-                    _ => {}
+                    peer.say(frame(HEADERS, END_HEADERS | flags, stream, &[0x88])).await;
+                } else if kind == RST_STREAM {
+                    told.send(stream).unwrap();
                 }
             }
         }
@@ -375,7 +383,7 @@ async fn narrow_server(flags: u8) -> (SocketAddr, mpsc::UnboundedReceiver<u8>) {
 
 #[tokio::test]
 async fn an_upload_that_waits_for_room_ends_with_its_answer() {
-    let (address, mut resets) = narrow_server(END_STREAM).await;
+    let (address, mut resets) = narrow_server(0, END_STREAM).await;
     let world = spoken_over_http2(Setup::to(&[address])).start().await;
     // From here on it is known that there is no room.
     assert_eq!(world.ask(GET).await.status(), 200);
@@ -389,7 +397,7 @@ async fn an_upload_that_waits_for_room_ends_with_its_answer() {
 
 #[tokio::test]
 async fn an_upload_that_waits_for_room_ends_with_an_answer_that_comes_to_no_end() {
-    let (address, mut resets) = narrow_server(0).await;
+    let (address, mut resets) = narrow_server(0, 0).await;
     let mut setup = spoken_over_http2(Setup::to(&[address]));
     setup.upstream.timeouts.idle = SOON;
     let world = setup.start().await;
@@ -399,6 +407,23 @@ async fn an_upload_that_waits_for_room_ends_with_an_answer_that_comes_to_no_end(
         client.rest().await;
         assert_eq!(in_time(resets.recv()).await, Some(stream));
     }
+}
+
+/// What the server had no room for keeps its place among the streams, though the exchange has ended: nothing resets it.
+#[tokio::test]
+async fn a_connection_whose_streams_are_used_up_gets_no_further_requests() {
+    let (address, _resets) = narrow_server(2, END_STREAM).await;
+    let mut setup = spoken_over_http2(Setup::to(&[address]));
+    (setup.upstream.timeouts.first_byte, setup.upstream.timeouts.idle) = (SOON * 15, SOON * 15);
+    let world = setup.start().await;
+    // From here on it is known how much room there is, and how many streams.
+    assert_eq!(world.ask(GET).await.status(), 200);
+    let upload = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello";
+    for _ in 0..STREAMS {
+        assert_eq!(world.ask(upload).await.status(), 200);
+    }
+    assert_eq!(world.ask(upload).await.status(), 504, "there is no stream for it");
+    assert_eq!(world.ask(GET).await.status(), 200);
 }
 
 #[tokio::test]
