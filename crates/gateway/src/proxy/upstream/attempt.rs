@@ -99,10 +99,11 @@ impl Upstream {
             if fault.blames_server() && !(was_dead && is_found_out) && !failed.is_shared {
                 self.shared.note_failure(server);
             }
-            // Those that rested with a dead connection are dead, too. If a new one does no better, it is the request that ends them.
+            // Those that rested with a dead connection are dead, too, also if no new one can be made to the server. If a new one does no
+            // better, it is the request that ends them; and what the gateway itself is short of says nothing about them.
             let is_dead = match on {
                 On::Any => was_dead && again.is_none(),
-                On::New => fault != Fault::Reset,
+                On::New => matches!(fault, Fault::Connect | Fault::ConnectTimeout),
             };
             if is_dead {
                 self.forget_idle(place);

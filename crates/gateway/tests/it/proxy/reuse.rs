@@ -112,35 +112,43 @@ async fn one_dead_connection_condemns_those_that_rested_with_it() {
     assert_eq!(refused, 1);
 }
 
-/// Some servers hang up on what they do not like. Whoever asks for that costs the others no connections.
+/// Some servers hang up on what they do not like, or do so once and then never answer. Whoever asks for that costs the others no
+/// connections.
 #[tokio::test]
 async fn a_request_that_no_connection_survives_closes_none_but_its_own() {
-    let connections = Arc::new(AtomicUsize::new(0));
-    let (counted, all_are_there) = (connections.clone(), Arc::new(Barrier::new(8)));
-    let address = Backend::bind().await.serve(move |mut peer, number| {
-        counted.fetch_add(1, Ordering::SeqCst);
-        let all_are_there = all_are_there.clone();
-        async move {
-            while let Some(request) = peer.request().await {
-                if request.line().contains("/disliked") {
-                    return;
+    for (disliked, status) in [("/disliked", 502), ("/disliked/silently", 504)] {
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (counted, all_are_there) = (connections.clone(), Arc::new(Barrier::new(8)));
+        let address = Backend::bind().await.serve(move |mut peer, number| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let all_are_there = all_are_there.clone();
+            async move {
+                while let Some(request) = peer.request().await {
+                    if request.line().contains("/disliked") {
+                        if request.line().contains("/silently") && number >= 8 {
+                            peer.rest().await;
+                        }
+                        return;
+                    }
+                    if request.line().contains("/together") && number < 8 {
+                        all_are_there.wait().await;
+                    }
+                    peer.say(OK).await;
                 }
-                if request.line().contains("/together") && number < 8 {
-                    all_are_there.wait().await;
-                }
-                peer.say(OK).await;
             }
-        }
-    });
-    let mut setup = Setup::to(&[address]);
-    setup.upstream.retries = 1;
-    let world = setup.start().await;
-    let together = || world.ask("GET /together HTTP/1.1\r\nhost: a\r\n\r\n");
-    assert!(join_all((0..8).map(|_| together())).await.iter().all(|answer| answer.status() == 200));
-    assert_eq!(world.ask("GET /disliked HTTP/1.1\r\nhost: a\r\n\r\n").await.status(), 502);
-    let before = connections.load(Ordering::SeqCst);
-    assert!(join_all((0..6).map(|_| world.ask(GET))).await.iter().all(|answer| answer.status() == 200));
-    assert_eq!(connections.load(Ordering::SeqCst), before);
+        });
+        let mut setup = Setup::to(&[address]);
+        setup.upstream.retries = 1;
+        setup.upstream.timeouts.first_byte = SOON * 15;
+        let world = setup.start().await;
+        let together = || world.ask("GET /together HTTP/1.1\r\nhost: a\r\n\r\n");
+        assert!(join_all((0..8).map(|_| together())).await.iter().all(|answer| answer.status() == 200));
+        let request = format!("GET {disliked} HTTP/1.1\r\nhost: a\r\n\r\n");
+        assert_eq!(world.ask(&request).await.status(), status, "{disliked}");
+        let before = connections.load(Ordering::SeqCst);
+        assert!(join_all((0..6).map(|_| world.ask(GET))).await.iter().all(|answer| answer.status() == 200));
+        assert_eq!(connections.load(Ordering::SeqCst), before, "{disliked}");
+    }
 }
 
 #[tokio::test]
