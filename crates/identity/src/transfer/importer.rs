@@ -274,9 +274,10 @@ impl Importer {
         let outcome = match made {
             Ok((identity, made_up)) => {
                 // A record that was changed since does not tell the attempt any more. An id that the line names may be there
-                // for longer than this import.
+                // for longer than this import, or be that of another line: of one that was not changed, the store knew whose it is.
                 let is_of_line = |record: &Identity| {
-                    let named = || record.id == identity.id && origin.dated(record);
+                    let was_changed = record.updated_at != record.created_at;
+                    let named = || record.id == identity.id && was_changed && origin.dated(record);
                     if made_up { origin.made_up(number, record.id) } else { named() }
                 };
                 self.store(&identity, is_of_line).await?

@@ -350,6 +350,16 @@ async fn lines_that_are_done_again_are_no_duplicates_if_their_records_were_chang
     assert_eq!(everybody(&store).await.len(), 4);
 }
 
+/// Its hash, which may be another, is in no record: somebody must hear of that.
+#[tokio::test]
+async fn a_line_that_repeats_the_id_of_another_is_a_duplicate() {
+    let store = Arc::new(MemoryStore::new());
+    let (_directory, path) = file(&named_line("eve@example.com").repeat(2));
+    let (counts, told) = import(&importer(store.clone()), &path).await;
+    assert_eq!(counts, ImportedCounts { lines: 2, imported: 1, duplicates: 1, invalid: 0 });
+    assert_eq!((told.rejected.len(), everybody(&store).await.len()), (1, 1));
+}
+
 #[tokio::test]
 async fn a_file_from_the_start_knows_records_that_were_changed_but_not_those_that_were_there_before() {
     let store = Arc::new(MemoryStore::new());
