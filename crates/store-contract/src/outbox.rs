@@ -137,7 +137,7 @@ pub async fn a_failed_notice_is_due_again_at_its_time(fixture: &impl Fixture) {
     assert_eq!(second, [LeasedNotice { attempts: 1, ..first[0].clone() }]);
 }
 
-/// What was not tried is due again when it was said to be, with no attempt more.
+/// What was not tried is due again when it was said to be, with no attempt more; and it tells since when it waits.
 pub async fn a_postponed_notice_is_due_again_at_its_time_and_was_not_tried(fixture: &impl Fixture) {
     let store = fixture.store();
     notify(&*store, 1).await;
@@ -145,6 +145,7 @@ pub async fn a_postponed_notice_is_due_again_at_its_time_and_was_not_tried(fixtu
     store.postponed(first[0].id, given::at(100)).await.unwrap();
     assert_eq!(lease(&*store, 99, 10).await, []);
     assert_eq!(lease(&*store, 100, 10).await, first);
+    assert_eq!(first[0].made_at(), given::at(0));
 }
 
 /// What never arrives is kept as a dead letter, and counted.

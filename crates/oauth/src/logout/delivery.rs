@@ -23,10 +23,13 @@ use crate::keys::KeyRing;
 
 /// A notice that has failed so often is a dead letter: after about a day.
 const ATTEMPTS: u32 = 12;
-/// How long a notice waits that was not tried.
-const POSTPONED: Lifetime = Lifetime::secs(10);
+/// How long a notice waits that was not tried: a quarter of the time for which it has waited, within these bounds.
+const LEAST_WAIT: Lifetime = Lifetime::secs(10);
+const MOST_WAIT: Lifetime = Lifetime::minutes(15);
 /// And up to so many milliseconds more, so that not all come back at once.
 const MOST_MORE: u32 = 10_000;
+/// A notice that is older than this has failed when it could not be tried: there may never be room for it.
+const PATIENCE: Lifetime = Lifetime::hours(24);
 /// How long this node may take for what it leased.
 const LEASE: Lifetime = Lifetime::secs(120);
 
@@ -133,8 +136,10 @@ impl LogoutDelivery {
         let arrived = match self.written(&leased.notice, now).await {
             Written::Letter(uri, token) => self.sender.send(&uri, &token).await,
             Written::ToNobody => return self.outbox.delivered(leased.id).await,
-            Written::NotTried => return self.postpone(&leased, now).await,
-            Written::NotNow => false,
+            Written::NotTried if now.since(leased.made_at()) <= PATIENCE => {
+                return self.postpone(&leased, now).await;
+            }
+            Written::NotTried | Written::NotNow => false,
         };
         if arrived {
             info!(client.id = %leased.notice.client, "back-channel logout delivered");
@@ -151,7 +156,9 @@ impl LogoutDelivery {
     async fn postpone(&self, leased: &LeasedNotice, now: Timestamp) -> Result<(), StoreError> {
         debug!(client.id = %leased.notice.client, "too much is asked for: a back-channel logout waits");
         let more = u32::from(u16::from_le_bytes(random_bytes(&*self.rng)));
-        let until = now + POSTPONED + Lifetime::millis(more % MOST_MORE);
+        let quarter = Lifetime::from(now.since(leased.made_at()).as_duration() / 4);
+        let wait = quarter.clamp(LEAST_WAIT, MOST_WAIT);
+        let until = now + wait + Lifetime::millis(more % MOST_MORE);
         self.outbox.postponed(leased.id, until).await
     }
 

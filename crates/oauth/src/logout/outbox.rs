@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_primitives::{Lifetime, SessionId, Timestamp};
+use sluice_primitives::{AttemptId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use url::Url;
 
@@ -42,12 +42,19 @@ impl LogoutNotice {
 /// A notice that this node is to deliver now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeasedNotice {
-    /// Its place in the outbox.
+    /// Its place in the outbox: a UUIDv7.
     pub id: uuid::Uuid,
     /// What to say to whom.
     pub notice: LogoutNotice,
     /// How often it was tried before.
     pub attempts: u32,
+}
+
+impl LeasedNotice {
+    /// When it was put into the outbox, as its id tells.
+    pub fn made_at(&self) -> Timestamp {
+        AttemptId::from_uuid(self.id).made_at()
+    }
 }
 
 /// How many notices may be taken at once.

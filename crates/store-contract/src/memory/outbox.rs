@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_oauth::logout::{LeaseRoom, LeasedNotice, LogoutNotice, OutboxRepository};
-use sluice_primitives::rng::random_bytes;
-use sluice_primitives::{Lifetime, OsRng, Timestamp};
+use sluice_primitives::{AttemptId, Lifetime, OsRng, Timestamp};
 use sluice_protocol::ClientId;
 use uuid::Uuid;
 
@@ -22,7 +21,7 @@ pub(super) struct Row {
 
 impl Data {
     pub(super) fn notify(&mut self, notice: LogoutNotice, now: Timestamp) {
-        let id = Uuid::from_bytes(random_bytes(&OsRng));
+        let id = AttemptId::generate(now, &OsRng).as_uuid();
         self.outbox.insert(id, Row { notice, due_at: now, attempts: 0, dead: false });
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use sluice_crypto::Sealer;
-use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, SessionId};
+use sluice_primitives::{AttemptId, ManualClock, NetworkId, OsRng, Secret, SessionId};
 use sluice_token::jwt::{BelowExt, ScopeClaim};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
@@ -30,18 +30,19 @@ struct FakeOutbox {
 impl FakeOutbox {
     fn put(&self, client: &str, count: usize) {
         for _ in 0..count {
-            self.put_one(client, format!("https://{client}.example/logout").parse().unwrap());
+            self.put_one(client, format!("https://{client}.example/logout").parse().unwrap(), NOW);
         }
     }
 
-    fn put_one(&self, client: &str, uri: Url) {
+    /// Puts a notice that waits since `made_at`.
+    fn put_one(&self, client: &str, uri: Url, made_at: Timestamp) {
         let notice = LogoutNotice {
             uri,
             client: client.parse().unwrap(),
             subject: "alice".parse().unwrap(),
             session: SessionId::from_bytes([1; 16]),
         };
-        let id = Uuid::from_bytes(random_bytes(&OsRng));
+        let id = AttemptId::generate(made_at, &OsRng).as_uuid();
         self.rows.lock().push((LeasedNotice { id, notice, attempts: 0 }, false));
     }
 
@@ -202,21 +203,43 @@ async fn a_run_ends_when_all_is_delivered_or_when_it_is_to_stop() {
     assert_eq!(outbox.left("answers"), 1);
 }
 
-/// Four documents of a host are asked for at once, and this host does not answer.
-#[tokio::test(start_paused = true)]
-async fn a_notice_that_finds_no_place_at_its_host_is_put_off_and_was_no_attempt() {
+/// Tries six notices of this age, for clients whose documents are at one host. Four documents of a host are asked for at once, and
+/// this host does not answer.
+async fn tried_at_a_silent_host(age: Lifetime) -> (Arc<FakeOutbox>, Arc<LogoutDelivery>) {
     let (outbox, delivery) = delivery_to(directory_of_silent_hosts(Arc::default())).await;
     for number in 0..6 {
         let client = format!("https://app.example/{number}.json");
-        outbox.put_one(&client, LogoutNotice::described(&client.parse().unwrap()).unwrap());
+        let uri = LogoutNotice::described(&client.parse().unwrap()).unwrap();
+        outbox.put_one(&client, uri, NOW - age);
     }
     let running = timeout(Duration::from_secs(3), delivery.run(|| true));
     assert!(running.await.is_err(), "four of them wait for their documents");
-    let postponed = outbox.postponed.lock().clone();
-    assert_eq!(postponed.len(), 2);
-    assert!(postponed.iter().all(|until| *until >= NOW + POSTPONED), "{postponed:?}");
+    (outbox, delivery)
+}
+
+/// How many notices failed, and were counted so.
+fn failed(outbox: &FakeOutbox, delivery: &LogoutDelivery) -> (usize, u64) {
     let tried = outbox.rows.lock().iter().filter(|(row, _)| row.attempts > 0).count();
-    assert_eq!((tried, delivery.metrics.failed.get()), (0, 0));
+    (tried, delivery.metrics.failed.get())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_that_finds_no_place_at_its_host_is_put_off_the_longer_it_waits_and_was_no_attempt() {
+    for (age, wait) in [(0, 10), (60, 15), (1200, 300), (3600, 900), (86_400, 900)] {
+        let (outbox, delivery) = tried_at_a_silent_host(Lifetime::secs(age)).await;
+        let (postponed, wait) = (outbox.postponed.lock().clone(), Lifetime::secs(wait));
+        assert_eq!(postponed.len(), 2);
+        let expected = NOW + wait..NOW + wait + Lifetime::millis(MOST_MORE);
+        assert!(postponed.iter().all(|until| expected.contains(until)), "{age} s: {postponed:?}");
+        assert_eq!(failed(&outbox, &delivery), (0, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_that_has_found_no_place_for_a_day_has_failed() {
+    let (outbox, delivery) = tried_at_a_silent_host(Lifetime::secs(86_401)).await;
+    assert_eq!(outbox.postponed.lock().len(), 0);
+    assert_eq!(failed(&outbox, &delivery), (2, 2));
 }
 
 /// The form of earlier versions, too, which would have been sent to the document.
