@@ -9,6 +9,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use super::grantee::{Grantee, grantees};
+use super::late_documents::View;
 use super::name::DecisionName;
 use super::repository::{DecisionPage, RememberedConsent};
 use super::service::ConsentService;
@@ -31,7 +32,7 @@ pub struct ListConsents {
     pub page_token: Option<String>,
     /// At most so many.
     pub page_size: u32,
-    /// Until when documents of clients that are not at hand are waited for.
+    /// Until when documents of clients that are not at hand are waited for; the same for all pages that are looked at together.
     pub wait_until: Instant,
 }
 
@@ -124,7 +125,8 @@ impl ConsentService {
                 Found::Grant(grant) => ConsentEntry::from(grant),
             });
         }
-        let grantees = grantees(&entries, &self.clients, (&self.late, asked.wait_until)).await?;
+        let view = View { subject: &asked.subject, until: asked.wait_until };
+        let grantees = grantees(&entries, &self.clients, &self.late, &view).await?;
         let with_grantee = |entry: ConsentEntry| {
             let grantee = grantees.get(&entry.client).cloned().unwrap_or(Grantee::Gone);
             (entry, grantee)

@@ -8,7 +8,7 @@ use sluice_primitives::{Clock, GrantId, Rng, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::{Marker, RevocationSet, Target};
 
-use super::grantee::LateDocuments;
+use super::late_documents::LateDocuments;
 use super::name::DecisionName;
 use super::repository::{ConsentRepository, Forget};
 use crate::client::ClientDirectory;
