@@ -201,9 +201,10 @@ impl LogoutService {
     pub async fn finish(&self, verifier: &str, browser: &Browser) -> Result<LogoutStep, LogoutError> {
         let logout =
             Logout::open(Purpose::LogoutVerifier, verifier, &self.sealer).ok_or(LogoutError::Verifier)?;
-        if !browser.binding_keys().hold(logout.id, &logout.binding) {
+        let keys = browser.binding_keys();
+        let Some(key) = keys.0.first().filter(|_| keys.hold(logout.id, &logout.binding)) else {
             return Err(LogoutError::WrongBrowser);
-        }
+        };
         let expires_at = logout.requested_at + self.config.lifetimes.flow;
         if self.clock.now() >= expires_at {
             return Err(LogoutError::Verifier);
@@ -223,9 +224,24 @@ impl LogoutService {
             Err(why) => return Err(why),
         }
         if let Some(later) = later.filter(|later| *later != logout.session) {
-            frames.extend(self.end_session(later).await?);
+            match self.end_session(later).await {
+                Ok(more) => frames.extend(more),
+                Err(LogoutError::Store(why)) => {
+                    warn!(error = %why, "a logout that ended a session goes on with another");
+                    let anew = self.anew(Logout { session: later, frames, ..logout }, key);
+                    return Ok(LogoutStep::Again { to: self.confirmed(anew) });
+                }
+                Err(why) => return Err(why),
+            }
         }
         Ok(self.done(&logout, frames, own))
+    }
+
+    /// A logout whose verifier is spent, as one that is asked for now in the browser with this key.
+    fn anew(&self, logout: Logout, key: &BindingKey) -> Logout {
+        let now = self.clock.now();
+        let id = GrantId::generate(now, &*self.rng);
+        Logout { id, requested_at: now, binding: key.bind(id), ..logout }
     }
 
     /// Ends sessions, and spends the verifier: in this order, so that what fails can be tried again. What is over can end twice.

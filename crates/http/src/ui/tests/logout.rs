@@ -1,7 +1,7 @@
 //! Logout.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use axum::body::Body;
@@ -11,10 +11,13 @@ use sluice_oauth::authorization::{Browser, SessionCookie};
 use sluice_oauth::client::{Client, ClientRepository, LogoutUri};
 use sluice_oauth::flow::BindingKeys;
 use sluice_oauth::grant::{Grant, GrantRepository};
-use sluice_oauth::login_session::LoginSessionRepository;
-use sluice_oauth::logout::{LogoutError, LogoutService, LogoutStep};
+use sluice_oauth::login_session::{
+    EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
+};
+use sluice_oauth::logout::{LogoutError, LogoutNotice, LogoutService, LogoutStep};
 use sluice_oauth::replay::{ReplayKind, ReplayRepository};
 use sluice_primitives::{Lifetime, OsRng, SessionId, Timestamp};
+use sluice_protocol::Subject;
 use sluice_store_contract::given;
 
 use super::world::{ALICE, World, form};
@@ -70,18 +73,78 @@ impl ReplayRepository for Busy {
     }
 }
 
-fn on_a_busy_store(logout: &LogoutService) -> LogoutService {
+/// A store that fails when sessions end for the second time.
+struct SecondEndFails {
+    store: Arc<dyn LoginSessionRepository>,
+    ends: AtomicUsize,
+}
+
+#[async_trait]
+impl LoginSessionRepository for SecondEndFails {
+    async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
+        self.store.insert(session).await
+    }
+
+    async fn renew(&self, session: &LoginSession) -> Result<bool, StoreError> {
+        self.store.renew(session).await
+    }
+
+    async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
+        self.store.find(session, now).await
+    }
+
+    async fn of_subject(&self, subject: &Subject, now: Timestamp) -> Result<Vec<LoginSession>, StoreError> {
+        self.store.of_subject(subject, now).await
+    }
+
+    async fn touch(
+        &self,
+        session: SessionId,
+        now: Timestamp,
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        self.store.touch(session, now, expires_at).await
+    }
+
+    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {
+        self.store.participants(which).await
+    }
+
+    async fn end(
+        &self,
+        which: EndSessions,
+        now: Timestamp,
+        marker_expires_at: Timestamp,
+        notices: Vec<LogoutNotice>,
+    ) -> Result<Vec<(SessionId, SessionClient)>, StoreError> {
+        if self.ends.fetch_add(1, Ordering::SeqCst) == 1 {
+            return Err(StoreError::Busy);
+        }
+        self.store.end(which, now, marker_expires_at, notices).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {
+        self.store.purge_expired(now, kept, limit).await
+    }
+}
+
+fn same(logout: &LogoutService) -> LogoutService {
     LogoutService {
         config: Arc::clone(&logout.config),
         clients: Arc::clone(&logout.clients),
         sessions: Arc::clone(&logout.sessions),
-        replay: Arc::new(Busy { store: Arc::clone(&logout.replay), was_asked: AtomicBool::new(false) }),
+        replay: Arc::clone(&logout.replay),
         keys: Arc::clone(&logout.keys),
         sealer: Arc::clone(&logout.sealer),
         revocations: Arc::clone(&logout.revocations),
         clock: Arc::clone(&logout.clock),
         rng: Arc::clone(&logout.rng),
     }
+}
+
+fn on_a_busy_store(logout: &LogoutService) -> LogoutService {
+    let busy = Busy { store: Arc::clone(&logout.replay), was_asked: AtomicBool::new(false) };
+    LogoutService { replay: Arc::new(busy), ..same(logout) }
 }
 
 /// The browser of somebody who signed in now.
@@ -127,11 +190,8 @@ async fn a_sign_out_that_failed_can_be_tried_again_and_ends_no_later_session() {
     assert!(!is_over(later));
 }
 
-/// Who took part in the session is known no more when it is tried again.
-#[tokio::test]
-async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_tried_again() {
-    let world = World::new().await;
-    let logout = on_a_busy_store(&world.ui.logout);
+/// A session whose end a client wants to hear of in a frame.
+async fn listened_to(world: &World) -> LoginSession {
     let uri = "https://listener.example/out".parse().unwrap();
     let listener = Client {
         frontchannel_logout: Some(LogoutUri { uri, session_required: false }),
@@ -142,6 +202,15 @@ async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_
     assert!(LoginSessionRepository::insert(&*world.store, session.clone()).await.unwrap());
     let grant = Grant { session: Some(session.id), client: listener.id, ..given::grant() };
     GrantRepository::insert(&*world.store, grant, None, true).await.unwrap();
+    session
+}
+
+/// Who took part in the session is known no more when it is tried again.
+#[tokio::test]
+async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_tried_again() {
+    let world = World::new().await;
+    let logout = on_a_busy_store(&world.ui.logout);
+    let session = listened_to(&world).await;
     let browser = signed_in(&world, session.id);
     let first = confirmed(&logout, &browser).await;
     let failed = logout.finish(&first, &browser).await.unwrap();
@@ -153,6 +222,30 @@ async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_
     assert_eq!(frame.host_str(), Some("listener.example"));
     let sid = session.id.to_string();
     assert!(frame.query_pairs().any(|(name, value)| name == "sid" && value == sid), "{frame}");
+    for spent in [first, again] {
+        assert!(matches!(logout.finish(&spent, &browser).await, Err(LogoutError::Verifier)));
+    }
+}
+
+/// The browser has signed in once more meanwhile. Its session ends when the verifier is spent: the logout goes on with another one.
+#[tokio::test]
+async fn a_sign_out_that_failed_at_a_later_session_goes_on_with_that() {
+    let world = World::new().await;
+    let sessions = SecondEndFails { store: Arc::clone(&world.ui.logout.sessions), ends: AtomicUsize::new(0) };
+    let logout = LogoutService { sessions: Arc::new(sessions), ..same(&world.ui.logout) };
+    let (session, later) = (listened_to(&world).await.id, SessionId::from_bytes([2; 16]));
+    let first = confirmed(&logout, &signed_in(&world, session)).await;
+    world.clock.advance(Lifetime::secs(1));
+    let browser = signed_in(&world, later);
+    let failed = logout.finish(&first, &browser).await.unwrap();
+    let LogoutStep::Again { to } = failed else { panic!("{failed:?}") };
+    let again = verifier(&to);
+    let done = logout.finish(&again, &browser).await.unwrap();
+    let LogoutStep::Done { frames, ends_cookie: true, .. } = done else { panic!("{done:?}") };
+    let [frame] = frames.as_slice() else { panic!("{frames:?}") };
+    assert_eq!(frame.host_str(), Some("listener.example"));
+    let (alice, before): (Subject, _) = ("alice".parse().unwrap(), world.now() - Lifetime::secs(1));
+    assert!([session, later].iter().all(|over| logout.revocations.covers_login(*over, &alice, before)));
     for spent in [first, again] {
         assert!(matches!(logout.finish(&spent, &browser).await, Err(LogoutError::Verifier)));
     }
