@@ -24,15 +24,11 @@ impl ConfigCommand {
             Self::Reference => reference_markdown(),
             Self::Show(args) => match in_force(&args.sources(environment)) {
                 Ok((page, warnings)) => {
-                    for warning in &warnings {
-                        console.say(&format!("warning: {warning}"));
-                    }
+                    console.warn(&warnings);
                     page
                 }
                 Err(error) => {
-                    for warning in error.warnings() {
-                        console.say(&format!("warning: {warning}"));
-                    }
+                    console.warn(error.warnings());
                     console.say(&error.to_string());
                     return Exit::Failure;
                 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use sluice_primitives::{Clock, Rng};
 
 use super::Exit;
+use crate::config::Finding;
 
 /// What a command may touch.
 pub(crate) struct Console<'a> {
@@ -22,6 +23,13 @@ impl Console<'_> {
     /// Says something to the person in front of it. That nobody listens is no error.
     pub(crate) fn say(&mut self, line: &str) {
         let _ = writeln!(self.err, "{line}").and_then(|()| self.err.flush());
+    }
+
+    /// Says what a configuration is warned about.
+    pub(crate) fn warn(&mut self, warnings: &[Finding]) {
+        for warning in warnings {
+            self.say(&format!("warning: {warning}"));
+        }
     }
 
     /// Prints a text as it is.

@@ -19,8 +19,8 @@ pub(crate) async fn run(
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Exit {
-    let opened = match sessions_kept(&janitor.source, environment.clone()) {
-        Ok(kept) => database(&janitor.source, environment, false).await.map(|stores| (stores, kept)),
+    let opened = match sessions_kept(&janitor.source, environment.clone(), console) {
+        Ok(kept) => database(&janitor.source, environment, false, console).await.map(|stores| (stores, kept)),
         Err(reason) => Err(reason),
     };
     let (stores, sessions_kept) = match opened {
@@ -61,8 +61,13 @@ pub(crate) async fn run(
 fn sessions_kept(
     source: &DataSourceArgs,
     environment: Vec<(OsString, OsString)>,
+    console: &mut Console<'_>,
 ) -> Result<Lifetime, String> {
     let sources = source.sources(environment).ok_or_else(|| NO_DATA_SOURCE.to_owned())?;
-    let ttl = config::load_ttl(&sources).map_err(|error| error.to_string())?;
+    let (ttl, warnings) = config::load_ttl(&sources).map_err(|error| {
+        console.warn(error.warnings());
+        error.to_string()
+    })?;
+    console.warn(&warnings);
     Ok(tokens_of_session(ttl.refresh_token.lifetime()))
 }

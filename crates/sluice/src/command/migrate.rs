@@ -15,7 +15,7 @@ pub(crate) async fn run(
     console: &mut Console<'_>,
 ) -> Exit {
     let (action, source) = migrate.into_parts();
-    let stores = match database(&source, environment, action == SqlAction::Up).await {
+    let stores = match database(&source, environment, action == SqlAction::Up, console).await {
         Ok(stores) => stores,
         Err(reason) => {
             let _ = writeln!(console.err, "{reason}");

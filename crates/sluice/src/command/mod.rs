@@ -50,7 +50,7 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Reads the configuration; its warnings and errors go to standard error.
+/// Reads the configuration; its errors go to standard error. Its warnings are for the caller to tell: to a log, or to a person.
 pub(crate) fn load(sources: &Sources) -> Option<Loaded> {
     match config::load(sources) {
         Ok(loaded) => Some(loaded),
@@ -74,9 +74,14 @@ pub(crate) async fn database(
     source: &DataSourceArgs,
     environment: Vec<(OsString, OsString)>,
     migrate: bool,
+    console: &mut Console<'_>,
 ) -> Result<Stores, String> {
     let sources = source.sources(environment).ok_or_else(|| NO_DATA_SOURCE.to_owned())?;
-    let database = config::load_database(&sources).map_err(|error| error.to_string())?;
+    let (database, warnings) = config::load_database(&sources).map_err(|error| {
+        console.warn(error.warnings());
+        error.to_string()
+    })?;
+    console.warn(&warnings);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let rng: Arc<dyn Rng> = Arc::new(OsRng);
     open_store(&database, migrate, (&clock, &rng)).await.map_err(|error| chain(&error))

@@ -42,6 +42,7 @@ pub(crate) async fn run(
     };
     let sources = configuration.sources(environment);
     let Some(loaded) = load(&sources) else { return Exit::Failure };
+    console.warn(&loaded.warnings);
     let settings = &loaded.settings;
     if action == Action::Status && configured(&settings.secrets, console) == Exit::Failure {
         return Exit::Failure;

@@ -61,6 +61,15 @@ impl Findings {
         ConfigError { problems: self.problems, warnings: self.warnings }
     }
 
+    pub(super) fn warning_count(&self) -> usize {
+        self.warnings.len()
+    }
+
+    /// The warnings, for who needs nothing of what is refused.
+    pub(super) fn into_warnings_alone(self) -> Vec<Finding> {
+        self.warnings
+    }
+
     /// The warnings, if nothing is refused.
     pub(super) fn into_warnings(self) -> Result<Vec<Finding>, ConfigError> {
         if self.problems.is_empty() { Ok(self.warnings) } else { Err(self.into_error()) }

@@ -195,31 +195,35 @@ pub(crate) fn in_force(sources: &Sources) -> Result<(String, Vec<Finding>), Conf
     Ok((node.show(), node.warnings))
 }
 
-/// Reads which database is configured, and nothing else: tending one needs neither secrets nor an issuer.
+/// Reads which database is configured, and nothing else: tending one needs neither secrets nor an issuer. With what is warned about
+/// there, and in all that is said.
 ///
 /// # Errors
 /// [`ConfigError`] if none is, or it cannot be read.
-pub(crate) fn load_database(sources: &Sources) -> Result<DatabaseSettings, ConfigError> {
+pub(crate) fn load_database(sources: &Sources) -> Result<(DatabaseSettings, Vec<Finding>), ConfigError> {
     let table = Table::new();
     let (values, findings, _) = gather(&table, sources, |layers| layers.files(&sources.files));
     let mut reader = Reader::new(&table, &values, findings);
     let database = database::read(&mut reader);
+    let findings = reader.into_findings();
     match database {
-        Some(database) => Ok(database),
-        None => Err(reader.into_findings().into_error()),
+        Some(database) => Ok((database, findings.into_warnings_alone())),
+        None => Err(findings.into_error()),
     }
 }
 
-/// Reads how long things live, and nothing else.
+/// Reads how long things live, and nothing else. With what is warned about there alone.
 ///
 /// # Errors
 /// [`ConfigError`] with every problem of that section.
-pub(crate) fn load_ttl(sources: &Sources) -> Result<TtlSettings, ConfigError> {
+pub(crate) fn load_ttl(sources: &Sources) -> Result<(TtlSettings, Vec<Finding>), ConfigError> {
     let table = Table::new();
     let (values, findings, _) = gather(&table, sources, |layers| layers.files(&sources.files));
+    let elsewhere = findings.warning_count();
     let mut reader = Reader::new(&table, &values, findings);
     let ttl = ttl::read(&mut reader);
-    reader.into_findings().into_warnings().map(|_| ttl)
+    let mut warnings = reader.into_findings().into_warnings()?;
+    Ok((ttl, warnings.split_off(elsewhere)))
 }
 
 /// What all layers say, before a section reads it; `files` writes the layer of the files.

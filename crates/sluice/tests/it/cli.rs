@@ -220,6 +220,39 @@ async fn a_database_is_migrated_and_tidied() {
     assert!(unnamed.contains("name the database"), "{unnamed}");
 }
 
+/// Each of it once, as a server logs it.
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_without_a_server_say_what_the_configuration_is_warned_about() {
+    let directory = tempfile::tempdir().unwrap();
+    let dsn = format!("sqlite:{}", directory.path().join("sluice.db").display());
+    let variables = [
+        ("DSN", &*dsn),
+        ("SECRETS_SYSTEM", "a-system-secret-for-this-test"),
+        ("URLS_SELF_ISSUER", "https://id.example.com/"),
+        ("SERVE_PUBLIK_PORT", "1"),
+        ("TTL_ACCESS_TOKEN", "745h"),
+    ];
+    let misspelt = "warning: SERVE_PUBLIK_PORT: unknown environment variable, ignored\n";
+    let shortened = "warning: ttl.access_token: is shortened to 744h: ";
+    let nowhere = directory.path().join("people.ndjson");
+    let import = ["import", "identities", nowhere.to_str().unwrap()];
+    for (command, reads_lifespans) in [
+        (&["migrate", "sql", "up", "-e", "--yes"][..], false),
+        (&["janitor", "-e"][..], true),
+        (&["secrets", "status"][..], true),
+        (&import[..], true),
+        (&["export", "identities", "-"][..], true),
+    ] {
+        let said = run_with(&variables, command).await.err;
+        let told = |warning: &str| said.matches(warning).count();
+        assert_eq!(
+            (told(misspelt), told(shortened)),
+            (1, usize::from(reads_lifespans)),
+            "{command:?}: {said}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_configuration_is_shown_without_secrets() {
     let variables = [

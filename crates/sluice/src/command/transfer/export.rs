@@ -61,6 +61,7 @@ async fn exported(
 ) -> Result<Option<Exported>, Box<dyn Error>> {
     let sources = args.installation.sources(environment);
     let Some(loaded) = load(&sources) else { return Ok(None) };
+    console.warn(&loaded.warnings);
     let installation = Installation::open(&loaded.settings, &sources).await?;
     let exporter = Exporter {
         identities: installation.stores.repositories() as _,

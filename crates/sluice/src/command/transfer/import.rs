@@ -45,6 +45,7 @@ async fn imported(
 ) -> Result<Option<(ImportedCounts, bool)>, Box<dyn Error>> {
     let sources = args.installation.sources(environment);
     let Some(loaded) = load(&sources) else { return Ok(None) };
+    console.warn(&loaded.warnings);
     let mut file = ImportFile::open(&args.file, args.is_restarted, console.clock.now())?;
     if file.is_finished() {
         console.say("the file was imported to its end before: --restart begins anew");
