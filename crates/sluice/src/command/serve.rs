@@ -9,7 +9,7 @@ use tracing::{error, warn};
 use super::{chain, load, say_refused};
 use crate::app::{Node, StartError, StartOptions, World, run_gateway_process};
 use crate::cli::{Exit, Listeners, ServeCommand};
-use crate::config::{self, Finding, GatewayProcessSettings, Loaded, Settings};
+use crate::config::{self, Finding, GatewayProcessSettings, Loaded, Mode, Settings};
 use crate::observability::{LogGuard, Traces, logs};
 
 /// The variable that may say in more detail what is logged, in the syntax of tracing. Empty, it says nothing.
@@ -21,7 +21,12 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
     let sources = serve.configuration.sources(environment);
     if serve.listeners == Listeners::Gateway {
         match config::load_gateway(&sources) {
-            Ok(Some(loaded)) => return run_gateway(&loaded, serve.tls_self_signed, files).await,
+            Ok(Some(loaded)) => {
+                if refuses_self_signed(&serve, loaded.settings.mode, "serve.gateway.tls") {
+                    return Exit::Usage;
+                }
+                return run_gateway(&loaded, serve.tls_self_signed, files).await;
+            }
             Ok(None) => {}
             Err(error) => {
                 say_refused(&error);
@@ -30,10 +35,7 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
         }
     }
     let Some(loaded) = load(&sources) else { return Exit::Failure };
-    if serve.tls_self_signed && !loaded.settings.mode.is_development() {
-        eprintln!(
-            "--tls-self-signed is for development: use it with --dev, or name a certificate (serve.tls)"
-        );
+    if refuses_self_signed(&serve, loaded.settings.mode, "serve.tls") {
         return Exit::Usage;
     }
     let (guard, traces) = match observe(&loaded) {
@@ -67,6 +69,18 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
     }
     drop(guard);
     exit
+}
+
+/// Whether a certificate is asked for that nobody can tell from another's, and this is not for development; then it is said what
+/// else there is.
+fn refuses_self_signed(serve: &ServeCommand, mode: Mode, certificate: &str) -> bool {
+    let refuses = serve.tls_self_signed && !mode.is_development();
+    if refuses {
+        eprintln!(
+            "--tls-self-signed is for development: use it with --dev, or name a certificate ({certificate})"
+        );
+    }
+    refuses
 }
 
 /// Takes as many open files as may be had: each connection is one, and what a process begins with is often 1,024.

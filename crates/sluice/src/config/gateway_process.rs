@@ -5,6 +5,7 @@ use super::gateway::{self, GatewaySettings};
 use super::layers::Layers;
 use super::listener::{self, ListenerSettings};
 use super::log::{self, LogSettings};
+use super::mode::Mode;
 use super::reader::{Outcome, Reader};
 use super::table::Table;
 use super::values::Values;
@@ -13,6 +14,7 @@ use super::{Loaded, Sources, gather, tls};
 /// What a gateway in a process of its own needs: no database, no secrets, no issuer.
 #[derive(Debug, Clone)]
 pub(crate) struct GatewayProcessSettings {
+    pub(crate) mode: Mode,
     pub(crate) gateway: GatewaySettings,
     /// The port of health and metrics.
     pub(crate) admin: ListenerSettings,
@@ -33,13 +35,15 @@ pub(super) fn load_gateway_with(
     files: impl FnOnce(&mut Layers<'_>),
 ) -> Result<Option<Loaded<GatewayProcessSettings>>, ConfigError> {
     let table = Table::new();
-    let (mut values, findings, _) = gather(&table, sources, files);
+    let (mut values, findings, mode) = gather(&table, sources, files);
     if !has_link(&values) {
         return Ok(None);
     }
     let mut reader = Reader::new(&table, &values, findings);
+    reader.boolean("dev");
     tls::check_common(&mut reader);
     let settings = GatewayProcessSettings {
+        mode,
         gateway: gateway::read(&mut reader),
         admin: listener::read(&mut reader, "serve.admin"),
         log: log::read(&mut reader),

@@ -300,6 +300,24 @@ async fn the_configuration_of_a_gateway_with_a_link_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_made_at_the_start_is_for_development() {
+    let server = [
+        ("DSN", "memory"),
+        ("SECRETS_SYSTEM", "a-system-secret-for-this-test"),
+        ("URLS_SELF_ISSUER", "https://id.example.com/"),
+    ];
+    let gateway =
+        [("GATEWAY_LINK_URL", "https://id.internal:4446"), ("GATEWAY_LINK_TOKEN", "the-token-of-the-link")];
+    for (variables, listeners, key) in
+        [(&server[..], "all", "serve.tls"), (&gateway[..], "gateway", "serve.gateway.tls")]
+    {
+        let refused = run_with(variables, &["serve", listeners, "--tls-self-signed"]).await;
+        let said = format!("use it with --dev, or name a certificate ({key})\n");
+        assert!(refused.code == Some(2) && refused.err.ends_with(&said), "{}", refused.err);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn secrets_are_counted_but_not_shown() {
     let secrets = ("SECRETS_SYSTEM", "hunter2-hunter2-new,hunter2-hunter2-old");
     let status = run_with(&[secrets], &["secrets", "status", "--dev"]).await.ok();

@@ -19,6 +19,14 @@ fn a_gateway_with_a_link_hears_what_is_ignored() {
 }
 
 #[test]
+fn a_gateway_with_a_link_is_for_development_if_that_is_said() {
+    let mode = |given: Given| given.load_gateway().unwrap().unwrap().settings.mode;
+    assert_eq!(mode(given(LINKED)), Mode::Production);
+    assert_eq!(mode(given(LINKED).development()), Mode::Development);
+    assert_eq!(mode(given(LINKED).and_file("dev: true")), Mode::Development);
+}
+
+#[test]
 fn what_is_noticed_besides_is_told_with_what_is_refused() {
     let error =
         given("gateway: {link: {url: https://id.internal:4446, tokn: a}}").load_gateway().err().unwrap();
