@@ -22,8 +22,10 @@ use crate::respond::AdminError;
 
 const SEC_FETCH_MODE: &str = "sec-fetch-mode";
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
-/// The ends of names that nobody can register, so that no page has them but one of this network.
-const PRIVATE: [&str; 9] = ["localhost", "local", "internal", "svc", "arpa", "lan", "home", "corp", "consul"];
+/// The ends of names that nobody can register, so that no page has them but one of this network. Of `arpa` that is one name
+/// alone (RFC 8375): those below `ip6.arpa` belong to whoever has the addresses.
+const PRIVATE: [&str; 9] =
+    ["localhost", "local", "internal", "svc", "home.arpa", "lan", "home", "corp", "consul"];
 /// What Hydra says where something is forbidden.
 const FORBIDDEN: &str = "The requested action was forbidden";
 
@@ -123,11 +125,20 @@ impl OpenPort {
     fn is_foreign(&self, authority: &str) -> bool {
         // An IPv6 address is left with its bracket, which has no dot.
         let name = authority.split(':').next().unwrap_or_default().trim_end_matches('.');
-        let Some((_, end)) = name.rsplit_once('.') else { return false };
-        name.parse::<Ipv4Addr>().is_err()
-            && !PRIVATE.iter().any(|private| end.eq_ignore_ascii_case(private))
+        name.contains('.')
+            && name.parse::<Ipv4Addr>().is_err()
+            && !PRIVATE.iter().any(|private| is_below(name, private))
             && !self.hosts.iter().any(|host| name.eq_ignore_ascii_case(host))
     }
+}
+
+/// Whether a name ends in whole labels with this one.
+fn is_below(name: &str, end: &str) -> bool {
+    let at = name.len().checked_sub(end.len());
+    let parts = at.and_then(|at| name.split_at_checked(at));
+    parts.is_some_and(|(above, own)| {
+        own.eq_ignore_ascii_case(end) && (above.is_empty() || above.ends_with('.'))
+    })
 }
 
 /// Whether the page is one of this port itself.

@@ -50,6 +50,8 @@ fn a_browser_is_answered_at_addresses_and_names_that_nobody_can_register() {
         "hydra",
         "hydra.LOCAL.:4445",
         "hydra-admin.auth.svc:4445",
+        "hydra.home.arpa",
+        "Home.ARPA.:4445",
     ] {
         assert_eq!(check(&open, host, &[LANGUAGE]), Ok(()), "{host}");
     }
@@ -64,7 +66,16 @@ fn a_browser_is_answered_at_addresses_and_names_that_nobody_can_register() {
     }
     let own = [("origin", "http://evil.test:4445")];
     assert_eq!(check(&open, "evil.test:4445", &own), Err(Stranger::Host));
-    for host in ["evil.local.test", "127.0.0.1.evil.test", "evil.test.", "10.0.0.5.nip.io:80"] {
+    for host in [
+        "evil.local.test",
+        "evil.notlocal",
+        "127.0.0.1.evil.test",
+        "evil.test.",
+        "10.0.0.5.nip.io:80",
+        "a.8.b.d.0.1.0.0.2.ip6.arpa",
+        "x.e164.arpa",
+        "evilhome.arpa",
+    ] {
         assert_eq!(check(&open, host, &[LANGUAGE]), Err(Stranger::Host), "{host}");
     }
     // Whom a certificate has shown to be here.
