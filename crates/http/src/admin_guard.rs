@@ -4,6 +4,9 @@
 //! A browser says in `Sec-Fetch-Site` where a request comes from, but over plain http only to its own machine; and in `Origin`, which
 //! it leaves out of a read. Such a read tells a page nothing, unless the name of its own site was made to lead here (DNS rebinding):
 //! then `Host` is that name. Programs that are no browsers use whatever name they like.
+//!
+//! Introspection is for whoever asks, if there is no list of names: a proxy may hand on the headers of the browser whose token it
+//! asks about, and a page learns only of a token that it has.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -11,7 +14,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT_LANGUAGE, AsHeaderName, HOST, ORIGIN, REFERER, USER_AGENT};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use sluice_primitives::Secret;
@@ -26,6 +29,8 @@ const SEC_FETCH_SITE: &str = "sec-fetch-site";
 /// alone (RFC 8375): those below `ip6.arpa` belong to whoever has the addresses.
 const PRIVATE: [&str; 9] =
     ["localhost", "local", "internal", "svc", "home.arpa", "lan", "home", "corp", "consul"];
+/// Where tokens are introspected, as the routes have it.
+pub(crate) const INTROSPECTION: &str = "/admin/oauth2/introspect";
 /// What Hydra says where something is forbidden.
 const FORBIDDEN: &str = "The requested action was forbidden";
 
@@ -69,10 +74,10 @@ impl Stranger {
 
 impl AdminGuard {
     /// Whether a request would be let in.
-    pub(crate) fn admits(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+    pub(crate) fn admits(&self, asked: (&Method, &Uri), headers: &HeaderMap) -> bool {
         match self {
             Self::Credential(expected) => is_presented(headers, expected),
-            Self::Open(port) => port.check(uri, headers).is_ok(),
+            Self::Open(port) => port.check(asked, headers).is_ok(),
         }
     }
 }
@@ -85,7 +90,7 @@ pub(crate) async fn layer(State(guard): State<AdminGuard>, request: Request, nex
                 .into_response()
         }
         AdminGuard::Credential(_) => next.run(request).await,
-        AdminGuard::Open(port) => match port.check(request.uri(), request.headers()) {
+        AdminGuard::Open(port) => match port.check((request.method(), request.uri()), request.headers()) {
             Ok(()) => next.run(request).await,
             Err(stranger) => {
                 let description = stranger.description().to_owned();
@@ -101,11 +106,14 @@ fn is_presented(headers: &HeaderMap, expected: &Secret<String>) -> bool {
 }
 
 impl OpenPort {
-    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Stranger> {
+    fn check(&self, (method, uri): (&Method, &Uri), headers: &HeaderMap) -> Result<(), Stranger> {
         let authority = uri.authority().map(Authority::as_str).or_else(|| text(headers, HOST));
         let is_foreign = authority.is_some_and(|authority| self.is_foreign(authority));
         if is_foreign && !self.hosts.is_empty() {
             return Err(Stranger::Host);
+        }
+        if method == Method::POST && uri.path() == INTROSPECTION {
+            return Ok(());
         }
         let origin = text(headers, ORIGIN);
         let is_allowed = || self.cors.as_ref().zip(origin).is_some_and(|(cors, origin)| cors.allows(origin));

@@ -67,7 +67,7 @@ impl BusyRoute {
         !headers.contains_key(ORIGIN)
             && match &self.admission {
                 Admission::Public => true,
-                Admission::Admin(guard) => guard.admits(uri, headers),
+                Admission::Admin(guard) => guard.admits((&self.method, uri), headers),
             }
     }
 

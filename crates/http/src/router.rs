@@ -12,7 +12,7 @@ use axum::routing::{delete, get, post, put};
 use crate::admin::client_listings::ClientListings;
 use crate::admin::clients::ClientsState;
 use crate::admin::{self, clients, flows, identities, keys, sessions, tokens, trust};
-use crate::admin_guard::{self, AdminGuard, OpenPort};
+use crate::admin_guard::{self, AdminGuard, INTROSPECTION, OpenPort};
 use crate::busy::{self, BusyRoute, Routes};
 use crate::cors::{self, Cors};
 use crate::identity;
@@ -131,7 +131,7 @@ fn busy_admin(state: &Arc<AdminState>, clients: &Arc<ClientsState>, guard: &Admi
             (flows::accept_consent, state),
             guard,
         ),
-        busy::admin((Method::POST, "/admin/oauth2/introspect"), (tokens::introspect, state), guard),
+        busy::admin((Method::POST, INTROSPECTION), (tokens::introspect, state), guard),
     ];
     busy.extend(clients::busy(clients, guard));
     busy
@@ -165,7 +165,7 @@ fn all_admin(
             "/admin/oauth2/auth/sessions/consent",
             get(sessions::list_consents).delete(sessions::revoke_consents),
         )
-        .route("/admin/oauth2/introspect", post(tokens::introspect))
+        .route(INTROSPECTION, post(tokens::introspect))
         .route("/admin/oauth2/tokens", delete(tokens::delete))
         .with_state(state)
         .merge(clients)

@@ -16,10 +16,19 @@ fn cors(origins: &[&str]) -> Arc<CorsPolicy> {
 }
 
 fn check(port: &OpenPort, host: &str, headers: &[(&'static str, &str)]) -> Result<(), Stranger> {
+    asks(port, (Method::GET, "/admin/clients"), host, headers)
+}
+
+fn asks(
+    port: &OpenPort,
+    (method, path): (Method, &'static str),
+    host: &str,
+    headers: &[(&'static str, &str)],
+) -> Result<(), Stranger> {
     let all = headers.iter().copied().chain([("host", host)]).map(|(name, value)| {
         (name.parse::<http::HeaderName>().unwrap(), value.parse::<http::HeaderValue>().unwrap())
     });
-    port.check(&Uri::from_static("/admin/clients"), &all.collect())
+    port.check((&method, &Uri::from_static(path)), &all.collect())
 }
 
 #[test]
@@ -87,7 +96,8 @@ fn a_browser_is_answered_at_addresses_and_names_that_nobody_can_register() {
 #[test]
 fn the_name_of_http_2_counts_as_host_does() {
     let headers = HeaderMap::from_iter([(ACCEPT_LANGUAGE, http::HeaderValue::from_static("en"))]);
-    let check = |uri: &'static str| OpenPort::default().check(&Uri::from_static(uri), &headers);
+    let check =
+        |uri: &'static str| OpenPort::default().check((&Method::GET, &Uri::from_static(uri)), &headers);
     assert_eq!(check("https://evil.test:4445/admin/clients"), Err(Stranger::Host));
     assert_eq!(check("https://10.0.0.5:4445/admin/clients"), Ok(()));
 }
@@ -128,4 +138,28 @@ fn a_page_of_another_origin_speaks_only_if_it_may() {
     }
     let proxied = [("origin", "https://admin.example.com"), ("sec-fetch-site", "same-origin")];
     assert_eq!(check(&OpenPort::default(), "sluice:4445", &proxied), Ok(()), "a proxy changed the name");
+}
+
+#[test]
+fn a_proxy_may_introspect_with_the_headers_of_a_browser_but_at_no_name_that_is_not_listed() {
+    let open = OpenPort::default();
+    let passed_on = [
+        LANGUAGE,
+        ("origin", "https://app.example.com"),
+        ("referer", "https://app.example.com/"),
+        ("sec-fetch-site", "same-site"),
+    ];
+    let introspection = (Method::POST, INTROSPECTION);
+    assert_eq!(asks(&open, introspection.clone(), "sso.example.com", &passed_on), Ok(()));
+    let others = [
+        (Method::GET, INTROSPECTION),
+        (Method::POST, "/admin/oauth2/introspect/x"),
+        (Method::DELETE, "/admin/oauth2/tokens"),
+    ];
+    for asked in others {
+        assert_eq!(asks(&open, asked, "sso.example.com", &passed_on), Err(Stranger::Site));
+    }
+    let listed = OpenPort { hosts: vec!["admin.example.com".to_owned()], ..OpenPort::default() };
+    assert_eq!(asks(&listed, introspection.clone(), "sso.example.com", &passed_on), Err(Stranger::Host));
+    assert_eq!(asks(&listed, introspection, "admin.example.com", &passed_on), Ok(()));
 }

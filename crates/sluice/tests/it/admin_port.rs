@@ -123,6 +123,30 @@ async fn an_open_admin_port_answers_browsers_at_the_names_that_are_listed() {
     sluice.node.stop().await;
 }
 
+/// A reverse proxy that hands on what the browser sent, whose token it asks about.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_admin_port_introspects_for_a_proxy_that_hands_on_a_browsers_headers() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let http = reqwest::Client::new();
+    let passed_on = |request: reqwest::RequestBuilder, site: Option<&str>| {
+        let request = request.header("host", "sso.example.com").header("accept-language", "en");
+        let request = request.header("origin", "https://app.example.com");
+        site.into_iter().fold(request, |request, site| request.header("sec-fetch-site", site))
+    };
+    for site in [None, Some("same-site")] {
+        for path in ["/admin/oauth2/introspect", "/admin/oauth2/introspect/", "/oauth2/introspect"] {
+            let request = passed_on(http.post(sluice.admin.join(path).unwrap()), site);
+            let answer = request.form(&[("token", "unknown")]).send().await.unwrap();
+            assert_eq!(answer.status().as_u16(), 200, "{path} {site:?}");
+            let told: serde_json::Value = answer.json().await.unwrap();
+            assert_eq!(told["active"], false, "{path} {site:?}");
+        }
+        let request = passed_on(http.get(sluice.admin.join("/admin/clients").unwrap()), site);
+        assert_eq!(request.send().await.unwrap().status().as_u16(), 403, "{site:?}");
+    }
+    sluice.node.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_span_that_cannot_be_is_refused() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
