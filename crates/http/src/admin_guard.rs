@@ -3,7 +3,7 @@
 //!
 //! A browser says in `Sec-Fetch-Site` where a request comes from, but over plain http only to its own machine; and in `Origin`, which
 //! it leaves out of a read. Such a read tells a page nothing, unless the name of its own site was made to lead here (DNS rebinding):
-//! then `Host` is that name. Programs that are no browsers use whatever name they like.
+//! then `Host` is that name. Programs use whatever name they like, if they do not look like a browser.
 //!
 //! Introspection is for whoever asks, if there is no list of names: a proxy may hand on the headers of the browser whose token it
 //! asks about, and a page learns only of a token that it has.
@@ -12,7 +12,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT_LANGUAGE, AsHeaderName, HOST, ORIGIN, REFERER, USER_AGENT};
+use axum::http::header::{ACCEPT_LANGUAGE, AsHeaderName, HOST, ORIGIN, USER_AGENT};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
@@ -156,13 +156,12 @@ fn is_own(origin: Option<&str>, authority: Option<&str>) -> bool {
 }
 
 /// Whether a browser sent it: a script there can change the language, but neither leave it out nor set `Sec-Fetch-Mode`, as the
-/// `fetch` of Node.js does.
+/// `fetch` of Node.js does. `Referer` tells nothing: Go sends it where a redirect leads.
 fn is_of_browser(headers: &HeaderMap) -> bool {
     let has_language = headers.contains_key(ACCEPT_LANGUAGE) && !headers.contains_key(SEC_FETCH_MODE);
     let agent = text(headers, USER_AGENT).unwrap_or_default();
     has_language
         || headers.contains_key(ORIGIN)
-        || headers.contains_key(REFERER)
         || (agent.starts_with("Mozilla/") && !agent.contains("PowerShell"))
 }
 

@@ -34,9 +34,11 @@ fn asks(
 #[test]
 fn programs_use_whatever_name_they_like() {
     let open = OpenPort::default();
-    let programs: [&[(&str, &str)]; 4] = [
+    let programs: [&[(&str, &str)]; 5] = [
         &[],
         &[("user-agent", "Go-http-client/1.1"), ("accept-encoding", "gzip")],
+        // That after a redirect.
+        &[("user-agent", "Go-http-client/1.1"), ("referer", "https://hydra.example.com/clients")],
         // The fetch of Node.js.
         &[("user-agent", "node"), ("accept-language", "*"), ("sec-fetch-mode", "cors")],
         &[("user-agent", "Mozilla/5.0 (Windows NT; Windows NT 10.0; de-DE) WindowsPowerShell/5.1")],
@@ -66,9 +68,9 @@ fn a_browser_is_answered_at_addresses_and_names_that_nobody_can_register() {
     }
     let page: [&[(&str, &str)]; 4] = [
         &[LANGUAGE],
-        &[("accept-language", "*"), ("user-agent", "node")],
+        &[LANGUAGE, ("referer", "http://evil.test:4445/")],
+        &[("accept-language", "*"), ("user-agent", "Deno/2.4.0")],
         &[("user-agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")],
-        &[("referer", "http://evil.test:4445/")],
     ];
     for headers in page {
         assert_eq!(check(&open, "evil.test:4445", headers), Err(Stranger::Host), "{headers:?}");
