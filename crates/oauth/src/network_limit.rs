@@ -128,7 +128,7 @@ impl std::fmt::Debug for ClientLimit {
 }
 
 /// What counts as one network: an address, of IPv6 its /64.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
+fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
         address @ IpAddr::V4(_) => address,
@@ -136,7 +136,7 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
 }
 
 /// The /48 of an IPv6 address: what one site is given.
-fn site(address: IpAddr) -> Option<u128> {
+pub(crate) fn site(address: IpAddr) -> Option<u128> {
     match address.to_canonical() {
         IpAddr::V6(address) => Some(address.to_bits() >> 80),
         IpAddr::V4(_) => None,

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -10,7 +10,7 @@ use quick_cache::sync::Cache;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 
-use crate::network_limit::network;
+use crate::network_limit::site;
 
 /// So many guesses of one network at once.
 const BURST: i64 = 10;
@@ -54,9 +54,12 @@ impl FailureLimit {
     }
 }
 
-/// Those of whom nobody knows where they are count as one network.
+/// Here a network is a whole site: the /64s that one customer has would be all the networks whose guesses there are. Those of whom
+/// nobody knows where they are count as one network.
 fn guesser(client: &ClientId, from: Option<IpAddr>) -> (ClientId, IpAddr) {
-    (client.clone(), network(from.unwrap_or(Ipv4Addr::UNSPECIFIED.into())))
+    let address: IpAddr = from.map_or(Ipv4Addr::UNSPECIFIED.into(), |address| address.to_canonical());
+    let network = site(address).map_or(address, |site| Ipv6Addr::from_bits(site << 80).into());
+    (client.clone(), network)
 }
 
 /// Cells by some key. Bound: [`CAPACITY`]. Staleness: none; who is forgotten starts anew. Nobody empties it.
@@ -127,6 +130,19 @@ mod tests {
         assert_eq!(others.filter(|from| limit.take(&client, Some(*from), NOW)).count(), 80 - 12);
         assert!(!limit.take(&client, Some(at(200)), NOW));
         assert!(limit.take(&client, Some(at(200)), NOW + INTERVAL));
+    }
+
+    #[test]
+    fn the_networks_of_one_site_have_no_more_guesses_than_one() {
+        let (limit, client) = (FailureLimit::new(), "app".parse().unwrap());
+        let site = 0x2001_0db8_0001_u128 << 80;
+        let inside = |network: u128| Some(IpAddr::from(Ipv6Addr::from_bits(site + (network << 64) + 1)));
+        let guesses = (0..64).flat_map(|network| [inside(network); 10]);
+        let allowed = guesses.filter(|from| limit.take(&client, *from, NOW)).count();
+        assert_eq!(allowed, 10);
+        for other in ["2001:db8:2::1", "192.0.2.1", "::ffff:192.0.2.2"] {
+            assert!(limit.take(&client, Some(other.parse().unwrap()), NOW), "{other}");
+        }
     }
 
     #[test]

@@ -86,6 +86,22 @@ async fn strangers_who_guess_do_not_keep_out_a_client_that_this_node_has_not_see
 }
 
 #[tokio::test]
+async fn one_site_of_ipv6_does_not_keep_a_client_out() {
+    let given = given();
+    let hash = given.secrets.hash_chosen(&Secret::new("s3cret".to_owned())).await.unwrap();
+    given.client(asking(), vec![hash]);
+    for network in 0..64 {
+        let stranger = Some(format!("2001:db8:1:{network:x}::1").parse().unwrap());
+        for guess in 0..2 {
+            assert!(given.basic_from(&format!("guess {network} {guess}"), stranger).await.is_err());
+        }
+    }
+    assert!(given.basic_from("s3cret", Some("2001:db8:2::1".parse().unwrap())).await.is_ok());
+    // To make the hash, ten guesses, and to check it.
+    assert_eq!(given.hashes(), 12);
+}
+
+#[tokio::test]
 async fn rotated_secrets_are_accepted_whatever_their_hash() {
     let given = given();
     let slow = given.secrets.hash_chosen(&Secret::new("chosen".to_owned())).await.unwrap();
