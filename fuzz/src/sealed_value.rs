@@ -69,7 +69,7 @@ fn open_all(sealer: &Arc<Sealer>, sealed: &str, parked: String) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
         if let Ok(flow) = flows.open_login_challenge(sealed).await {
-            _ = flows.seal_login_challenge(&flow, None).await;
+            _ = flows.seal_login_challenge(&flow, (true, None)).await;
         }
         if let Ok(flow) = flows.open_login_verifier(sealed).await {
             _ = flows.seal_login_verifier(&flow).await;

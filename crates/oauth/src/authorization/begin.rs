@@ -46,10 +46,9 @@ impl AuthorizationService {
         let prompt = request.prompt;
         let now = self.clock.now();
         let session = known.as_ref().map_or_else(|| SessionId::generate(now, &*self.rng), |known| known.id);
-        let challenge = self
-            .flows
-            .seal_login_challenge(&AwaitingLogin { request, known, session }, browser.address)
-            .await?;
+        let (flow, asked_by) =
+            (AwaitingLogin { request, known, session }, (client.is_public(), browser.address));
+        let challenge = self.flows.seal_login_challenge(&flow, asked_by).await?;
         let pages = &self.config.pages;
         let page = if prompt.create { &pages.registration } else { &pages.login };
         let page = with_parameter(page, "login_challenge", &challenge);

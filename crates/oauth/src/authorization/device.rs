@@ -7,6 +7,7 @@ use super::browser::{Browser, CookieChanges};
 use super::error::{AuthorizationError, ShownError};
 use super::response::Location;
 use super::service::{AuthorizationService, Step};
+use crate::client::Client;
 use crate::device::{DeviceChallenge, DeviceVerifier, VERIFICATION_PATH};
 use crate::flow::{AwaitingLogin, FlowError, Request};
 use crate::query::with_parameter;
@@ -58,18 +59,22 @@ impl AuthorizationService {
         let code = code.filter(|code| code.id == verifier.device).ok_or_else(expired)?;
         let request = self.flows.open_device_request(&code.sealed)?;
         let request = Request { binding: key.bind(request.flow), ..request };
-        self.client_of(&request).await?;
-        self.ask_for_login(request, browser).await
+        let client = self.client_of(&request).await?;
+        self.ask_for_login(request, (&client, browser)).await
     }
 
     /// Sends the browser of a device's flow to the login page.
-    async fn ask_for_login(&self, request: Request, browser: &Browser) -> Result<Step, AuthorizationError> {
+    async fn ask_for_login(
+        &self,
+        request: Request,
+        (client, browser): (&Client, &Browser),
+    ) -> Result<Step, AuthorizationError> {
         let known = self.known_session(browser).await?;
         let session = known
             .as_ref()
             .map_or_else(|| SessionId::generate(self.clock.now(), &*self.rng), |known| known.id);
         let flow = AwaitingLogin { request, known, session };
-        let challenge = self.flows.seal_login_challenge(&flow, browser.address).await?;
+        let challenge = self.flows.seal_login_challenge(&flow, (client.is_public(), browser.address)).await?;
         let page = with_parameter(&self.config.pages.login, "login_challenge", &challenge);
         self.metrics.begun.add();
         Ok(Step { location: Location::Redirect(page), cookies: CookieChanges::default() })

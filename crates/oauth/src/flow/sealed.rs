@@ -125,11 +125,12 @@ impl FlowSealer {
         }
     }
 
-    /// Seals a flow for the login page. A flow that has to be parked counts for the network that asks for it: anybody can.
+    /// Seals a flow of a client, which may be public, for the login page. A flow that has to be parked counts for the network
+    /// that asks for it: anybody can.
     pub async fn seal_login_challenge(
         &self,
         flow: &AwaitingLogin,
-        asked_by: Option<IpAddr>,
+        (is_public, asked_by): (bool, Option<IpAddr>),
     ) -> Result<String, FlowError> {
         let rest = WireKnown::new(flow.session, flow.known.as_ref());
         let mut whole = Whole::of(&flow.request, &rest);
@@ -137,8 +138,9 @@ impl FlowSealer {
         if let Some(sealed) = self.seal_inline(purpose, &mut whole, most) {
             return Ok(sealed);
         }
-        // A pushed request was counted when it came; one of a public client had no part in what is kept back.
-        let quota = if flow.request.details.pushed { self.quota } else { self.quota_of_anybody() };
+        // Who pushed the request has authenticated, unless anybody can be that client.
+        let is_authenticated = flow.request.details.pushed && !is_public;
+        let quota = if is_authenticated { self.quota } else { self.quota_of_anybody() };
         let handle = self.park_counted(&whole, asked_by, quota).await?;
         self.seal_beside(purpose, handle, &whole).await
     }

@@ -196,7 +196,7 @@ proptest! {
             amr,
         });
         let (flow, flows) = (AwaitingLogin { request, known, session: SessionId::from_bytes(session) }, flows());
-        let challenge = now(flows.seal_login_challenge(&flow, None)).unwrap();
+        let challenge = now(flows.seal_login_challenge(&flow, (true, None))).unwrap();
         let opened = now(flows.open_login_challenge(&challenge)).unwrap();
         let request = sealed(&flow.request, &opened.request);
         prop_assert_eq!(opened, AwaitingLogin { request, ..flow });

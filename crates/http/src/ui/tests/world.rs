@@ -403,7 +403,7 @@ impl World {
     }
 
     async fn at_flow(&self, page: &str, flow: AwaitingLogin) -> String {
-        let sealed = self.flows.seal_login_challenge(&flow, None).await.unwrap();
+        let sealed = self.flows.seal_login_challenge(&flow, (true, None)).await.unwrap();
         format!("{page}?login_challenge={sealed}")
     }
 

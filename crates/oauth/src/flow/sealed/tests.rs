@@ -81,7 +81,7 @@ async fn a_hint_is_kept_where_it_fits_into_the_url_and_in_no_store() {
     for (length, fits) in [(500, true), (1_100, true), (3_000, false)] {
         let hint = "h".repeat(length);
         let flow = asking(&[("tenant", "acme")], Some(hint.clone()));
-        let challenge = flows.seal_login_challenge(&flow, None).await.unwrap();
+        let challenge = flows.seal_login_challenge(&flow, (true, None)).await.unwrap();
         assert!(challenge.len() <= MAX_IN_URL && shelf.0.lock().is_empty(), "{length}");
         let further = flows.open_login_challenge(&challenge).await.unwrap().request.details.further;
         assert_eq!(further.parameters, flow.request.details.further.parameters);
@@ -89,7 +89,7 @@ async fn a_hint_is_kept_where_it_fits_into_the_url_and_in_no_store() {
     }
     let mut flow = asking(&[("tenant", "acme")], Some("hint".to_owned()));
     flow.request.state = Some("s".repeat(2_000));
-    let challenge = flows.seal_login_challenge(&flow, None).await.unwrap();
+    let challenge = flows.seal_login_challenge(&flow, (true, None)).await.unwrap();
     assert_eq!(shelf.0.lock().len(), 1);
     let further = flows.open_login_challenge(&challenge).await.unwrap().request.details.further;
     assert_eq!(further, Further { id_token_hint: None, ..flow.request.details.further });
@@ -117,7 +117,7 @@ async fn what_only_pages_are_shown_takes_what_room_there_is_and_parks_no_flow() 
     let Given { flows, shelf, .. } = given();
     let long = "x".repeat(600);
     let flow = asking(&["first", "second", "third"].map(|name| (name, long.as_str())), None);
-    let challenge = flows.seal_login_challenge(&flow, None).await.unwrap();
+    let challenge = flows.seal_login_challenge(&flow, (true, None)).await.unwrap();
     assert!(challenge.len() <= MAX_IN_URL - LATER_LEGS, "{}", challenge.len());
     let request = flows.open_login_challenge(&challenge).await.unwrap().request;
     let kept: Vec<_> = request.details.further.parameters.iter().map(|(name, _)| name.as_str()).collect();
@@ -137,10 +137,10 @@ async fn a_network_that_has_parked_enough_parks_no_more() {
     let mut flow = asking(&[("tenant", "acme")], None);
     flow.request.state = Some("s".repeat(2_000));
     for _ in 0..MOST_PARKED.0 {
-        flows.seal_login_challenge(&flow, network).await.unwrap();
+        flows.seal_login_challenge(&flow, (true, network)).await.unwrap();
     }
     assert_eq!(shelf.0.lock().len(), MOST_PARKED.0 as usize);
-    let refused = flows.seal_login_challenge(&flow, network).await;
+    let refused = flows.seal_login_challenge(&flow, (true, network)).await;
     assert!(matches!(refused, Err(FlowError::QuotaReached)));
 }
 
@@ -150,10 +150,10 @@ async fn strangers_leave_room_for_clients_that_authenticate_and_for_flows_under_
     let mut flow = asking(&[], None);
     flow.request.state = Some("s".repeat(2_000));
     for last in 0..6_u8 {
-        flows.seal_login_challenge(&flow, Some([192, 0, 2, last].into())).await.unwrap();
+        flows.seal_login_challenge(&flow, (true, Some([192, 0, 2, last].into()))).await.unwrap();
     }
     for address in [Some([192, 0, 2, 7].into()), None] {
-        let refused = flows.seal_login_challenge(&flow, address).await;
+        let refused = flows.seal_login_challenge(&flow, (false, address)).await;
         assert!(matches!(refused, Err(FlowError::QuotaReached)));
     }
     let (long, until) = ("x".repeat(2_000), clock.now() + Lifetime::secs(60));
@@ -161,8 +161,11 @@ async fn strangers_leave_room_for_clients_that_authenticate_and_for_flows_under_
     let refused = flows.seal_pushed(&long, (&public, None), until).await;
     assert!(matches!(refused, Err(FlowError::QuotaReached)));
     flows.seal_pushed(&long, (&client("app"), None), until).await.unwrap();
+    // Pushed while it was short, and not counted then.
     flow.request.details.pushed = true;
-    flows.seal_login_challenge(&flow, Some([192, 0, 2, 8].into())).await.unwrap();
+    let refused = flows.seal_login_challenge(&flow, (true, Some([192, 0, 2, 8].into()))).await;
+    assert!(matches!(refused, Err(FlowError::QuotaReached)));
+    flows.seal_login_challenge(&flow, (false, Some([192, 0, 2, 8].into()))).await.unwrap();
     assert_eq!(shelf.0.lock().len(), 8);
 }
 
