@@ -50,6 +50,7 @@ pub(super) fn read_consent(
     }
     let authorization_details = accept.authorization_details.filter(|details| !details.is_null());
     check_details(request, client, authorization_details.as_ref())?;
+    let authorization_details = authorization_details.filter(|details| !is_asked(request, details));
     check_span(accept.remember_for)?;
     check_size([accept.context.as_ref()], &[&accept.id_token, &accept.access_token])?;
     Ok(Consent {
@@ -77,6 +78,13 @@ fn check_details(request: &Request, client: &Client, granted: Option<&Value>) ->
         return Ok(());
     }
     Err(FlowProblem::Invalid("The field `authorization_details` holds a type that was not requested."))
+}
+
+/// Whether this is what was asked for in detail, all of it: the request carries it already.
+fn is_asked(request: &Request, granted: &Value) -> bool {
+    let asked = request.details.authorization_details.as_deref();
+    let asked = asked.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    asked.is_some_and(|asked| asked == *granted)
 }
 
 /// What a page hands over is bounded.

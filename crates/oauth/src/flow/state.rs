@@ -243,7 +243,7 @@ pub struct Consent {
     pub access_token: Map<String, Value>,
     /// Handed through to the list of consents.
     pub context: Option<Value>,
-    /// What was granted in detail (RFC 9396), a JSON array; what was asked for if none.
+    /// What was granted in detail (RFC 9396), a JSON array, if that is not what was asked for.
     pub authorization_details: Option<Value>,
     /// When, in milliseconds.
     pub accepted_at: Timestamp,

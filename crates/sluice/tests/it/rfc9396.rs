@@ -13,6 +13,7 @@ use crate::requests::is_refused;
 
 on_both_stores! {
     what_is_asked_for_in_detail_is_shown_granted_and_told,
+    details_that_are_granted_as_asked_for_are_not_parked,
     a_consent_page_grants_less_and_not_more,
     a_client_asks_for_less_than_was_granted,
     details_of_a_type_that_the_client_lost_are_not_in_refreshed_tokens,
@@ -96,6 +97,27 @@ async fn what_is_asked_for_in_detail_is_shown_granted_and_told(backend: Backend)
         let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
         assert_eq!(refreshed["authorization_details"], details());
     }
+    sluice.node.stop().await;
+}
+
+/// What the page hands back as it was asked for is carried once, which a URL has room for.
+async fn details_that_are_granted_as_asked_for_are_not_parked(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = client(&sluice, json!({})).await;
+    let details = json!([{"type": "payment", "creditor": "c".repeat(450)}]);
+    let text = details.to_string();
+    let with = Authorize { more: &[("authorization_details", &text)], ..Authorize::default() };
+    let mut browser = sluice.browser();
+    let before = sluice.written();
+    let challenge = browser.begin(&client, &with).await;
+    assert_eq!(sluice.written(), before);
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let before = sluice.written();
+    let verifier = accept_consent(&sluice, &challenge, &json!({"authorization_details": details})).await;
+    assert_eq!(sluice.written(), before);
+    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    assert_eq!(tokens["authorization_details"], details);
     sluice.node.stop().await;
 }
 
