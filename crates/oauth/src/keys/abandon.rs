@@ -1,15 +1,15 @@
 //! Keys that no secret opens, given up: as long as one of them is there, no node starts.
 
-use std::sync::Arc;
-
 use sluice_commit::StoreError;
-use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_crypto::jwk::{RsaSize, SigningAlgorithm};
 use sluice_primitives::Clock;
 
 use super::at_rest::KeyError;
-use super::repository::StoredKey;
+use super::loaded::LoadedSet;
+use super::repository::{KeyState, StoredKey};
 use super::reseal::SealedKeys;
-use super::ring::{KeyRing, own};
+use super::ring::{Wanted, own};
+use super::rotation::RotationPolicy;
 
 impl SealedKeys {
     /// The keys that no secret opens, as set and id.
@@ -24,30 +24,39 @@ impl SealedKeys {
     /// many were deleted.
     ///
     /// # Errors
-    /// [`KeyError`] if a key cannot be made, or the store cannot do it; what was deleted until then is.
-    pub async fn abandon(&self, clock: Arc<dyn Clock>) -> Result<usize, KeyError> {
+    /// [`KeyError`] if a key cannot be made, or the store cannot do it; what was done until then stays, and another call does
+    /// the rest.
+    pub async fn abandon(&self, clock: &dyn Clock) -> Result<usize, KeyError> {
         let lost = self.lost().await?;
+        // Before they go: they alone say of which algorithms there were keys.
+        self.make_anew(&lost, clock).await?;
         for key in &lost {
             self.repo.delete(&key.set, &key.kid).await?;
-        }
-        if !lost.is_empty() {
-            self.make_anew(&lost, clock).await?;
         }
         Ok(lost.len())
     }
 
     /// A node makes at its start what every node needs. What was made for clients that want another algorithm, it would not.
-    async fn make_anew(&self, lost: &[StoredKey], clock: Arc<dyn Clock>) -> Result<(), KeyError> {
-        let (at_rest, rng) = (Arc::clone(&self.sealer.at_rest), Arc::clone(&self.sealer.rng));
-        let ring = KeyRing::start(Arc::clone(&self.repo), at_rest, rng, clock).await?;
-        for key in lost {
-            let (Some(set), Ok(algorithm)) = (own(&key.set), key.algorithm.parse::<SigningAlgorithm>())
-            else {
-                continue;
-            };
-            ring.ensure(set, algorithm).await?;
+    async fn make_anew(&self, lost: &[StoredKey], clock: &dyn Clock) -> Result<(), KeyError> {
+        let wanted =
+            |key: &StoredKey| Some((own(&key.set)?, key.algorithm.parse::<SigningAlgorithm>().ok()?));
+        let mut wanted: Vec<Wanted> = lost.iter().filter_map(wanted).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        for wanted in wanted {
+            if !self.has_signer(wanted).await? {
+                let made = self.sealer.make(wanted, RsaSize::Bits2048, (KeyState::Active, clock)).await?;
+                self.repo.add(vec![made]).await?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether a key that opens signs with this algorithm.
+    async fn has_signer(&self, (set, algorithm): Wanted) -> Result<bool, StoreError> {
+        let opened = |key: StoredKey| self.sealer.open(&key).ok().map(|jwk| (key, jwk));
+        let (keys, jwks): (Vec<_>, Vec<_>) = self.repo.set(set).await?.into_iter().filter_map(opened).unzip();
+        Ok(LoadedSet::parse(keys, &jwks, &RotationPolicy::default()).has_signer(algorithm))
     }
 
     async fn lost(&self) -> Result<Vec<StoredKey>, StoreError> {
@@ -62,19 +71,21 @@ impl SealedKeys {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use sluice_crypto::Sealer;
     use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
 
     use super::*;
     use crate::keys::fake::FakeKeys;
-    use crate::keys::{ACCESS_TOKEN_SET, ID_TOKEN_SET};
+    use crate::keys::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyRing};
 
     fn at_rest(secret: &str) -> Arc<Sealer> {
         let secrets = [Secret::new(secret.as_bytes().to_vec())];
         Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets))
     }
 
-    fn clock() -> Arc<dyn Clock> {
+    fn clock() -> Arc<ManualClock> {
         Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)))
     }
 
@@ -90,7 +101,7 @@ mod tests {
         assert!(ring(&repo, "new").await.is_err());
         let keys = SealedKeys::new(repo.clone(), at_rest("new"), Arc::new(OsRng));
         assert_eq!(keys.unopened().await.unwrap().len(), 5);
-        assert_eq!(keys.abandon(clock()).await.unwrap(), 5);
+        assert_eq!(keys.abandon(&*clock()).await.unwrap(), 5);
         assert!(keys.unopened().await.unwrap().is_empty());
         let after = ring(&repo, "new").await.unwrap();
         assert!(after.id_token_signer(SigningAlgorithm::ES384).is_some());
@@ -100,11 +111,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_breaks_off_goes_on_where_it_stopped_and_no_algorithm_is_lost() {
+        let repo = Arc::new(FakeKeys::default());
+        let before = ring(&repo, "lost").await.unwrap();
+        before.ensure(ID_TOKEN_SET, SigningAlgorithm::ES384).await.unwrap();
+        before.ensure(ACCESS_TOKEN_SET, SigningAlgorithm::ES384).await.unwrap();
+        let keys = SealedKeys::new(repo.clone(), at_rest("new"), Arc::new(OsRng));
+        *repo.1.lock() = Some(1);
+        assert!(keys.abandon(&*clock()).await.is_err());
+        assert_eq!(keys.unopened().await.unwrap().len(), 5);
+        *repo.1.lock() = None;
+        assert_eq!(keys.abandon(&*clock()).await.unwrap(), 5);
+        assert_eq!(repo.0.lock().len(), 6, "each is made once");
+        let after = ring(&repo, "new").await.unwrap();
+        assert!(after.id_token_signer(SigningAlgorithm::ES384).is_some());
+        assert!(after.access_token_signer(SigningAlgorithm::ES384).is_some());
+    }
+
+    #[tokio::test]
     async fn what_opens_stays() {
         let repo = Arc::new(FakeKeys::default());
         let published = ring(&repo, "secret").await.unwrap().public_jwks();
         let keys = SealedKeys::new(repo.clone(), at_rest("secret"), Arc::new(OsRng));
-        assert_eq!(keys.abandon(clock()).await.unwrap(), 0);
+        assert_eq!(keys.abandon(&*clock()).await.unwrap(), 0);
         assert_eq!(ring(&repo, "secret").await.unwrap().public_jwks(), published);
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
-use sluice_crypto::jwk::{Jwk, JwkError};
+use sluice_crypto::jwk::{Jwk, JwkError, RsaSize};
 use sluice_crypto::{OpenError, Purpose, Sealer};
-use sluice_primitives::{Rng, Timestamp};
+use sluice_primitives::{Clock, Rng, Timestamp};
 use thiserror::Error;
 
 use super::repository::{KeyState, StoredKey};
+use super::ring::{Wanted, new_kid};
 
 /// A longer JWK is refused, in bytes: sealed, it would not open.
 pub(super) const MAX_JWK: usize = 32 * 1024;
@@ -73,6 +74,19 @@ impl KeySealer {
             state,
             created_at,
         }
+    }
+
+    /// A new key. RSA keys take a while, so all are made away from the async threads.
+    pub(super) async fn make(
+        &self,
+        (set, algorithm): Wanted,
+        rsa: RsaSize,
+        (state, clock): (KeyState, &dyn Clock),
+    ) -> Result<StoredKey, KeyError> {
+        let kid = new_kid(&*self.rng);
+        let made = tokio::task::spawn_blocking(move || Jwk::generate(algorithm, kid, rsa)).await;
+        let jwk = made.map_err(|_| KeyError::NotMade)??;
+        Ok(self.seal(set, &jwk, state, clock.now()))
     }
 
     /// Which secret sealed a row, counted from 0: the first is the one that seals.

@@ -9,9 +9,9 @@ use sluice_primitives::Lifetime;
 
 use super::repository::{KeyRepository, StoredKey};
 
-/// Keys in a list.
+/// Keys in a list; and how many of them can still be deleted, if not all.
 #[derive(Default)]
-pub(crate) struct FakeKeys(pub(crate) Mutex<Vec<StoredKey>>);
+pub(crate) struct FakeKeys(pub(crate) Mutex<Vec<StoredKey>>, pub(crate) Mutex<Option<u32>>);
 
 #[async_trait]
 impl KeyRepository for FakeKeys {
@@ -70,6 +70,9 @@ impl KeyRepository for FakeKeys {
     }
 
     async fn delete(&self, set: &str, kid: &str) -> Result<bool, StoreError> {
+        if let Some(left) = &mut *self.1.lock() {
+            *left = left.checked_sub(1).ok_or(StoreError::Unavailable(None))?;
+        }
         let mut rows = self.0.lock();
         let before = rows.len();
         rows.retain(|row| row.set != set || row.kid != kid);

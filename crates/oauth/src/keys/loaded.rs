@@ -96,7 +96,7 @@ impl Loaded {
 }
 
 impl LoadedSet {
-    fn parse(stored: Vec<StoredKey>, jwks: &[Jwk], policy: &RotationPolicy) -> Self {
+    pub(super) fn parse(stored: Vec<StoredKey>, jwks: &[Jwk], policy: &RotationPolicy) -> Self {
         let keys = stored.into_iter().zip(jwks).map(|(stored, jwk)| {
             let signer = SigningKey::from_jwk(jwk).ok().map(Arc::new);
             let signs_from = signs_from(stored.state, stored.created_at, policy);

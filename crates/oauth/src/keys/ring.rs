@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use sluice_crypto::Sealer;
-use sluice_crypto::jwk::{Jwk, RsaSize, SigningAlgorithm};
+use sluice_crypto::jwk::{RsaSize, SigningAlgorithm};
 use sluice_crypto::jws::{SigningKey, VerifiedJws, VerifyError, verify};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Rng};
@@ -147,17 +147,14 @@ impl KeyRing {
         self.read().await
     }
 
-    /// A new key. RSA keys take a while, so all are made away from the async threads.
+    /// A new key, not stored yet.
     pub(super) async fn make_key(
         &self,
-        (set, algorithm): Wanted,
+        wanted: Wanted,
         state: KeyState,
         rsa: RsaSize,
     ) -> Result<StoredKey, KeyError> {
-        let kid = new_kid(&*self.sealer.rng);
-        let made = tokio::task::spawn_blocking(move || Jwk::generate(algorithm, kid, rsa)).await;
-        let jwk = made.map_err(|_| KeyError::NotMade)??;
-        Ok(self.sealer.seal(set, &jwk, state, self.clock.now()))
+        self.sealer.make(wanted, rsa, (state, &*self.clock)).await
     }
 
     /// The newest active key for id tokens and logout tokens.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::keys::fake::FakeKeys;
 use sluice_crypto::jwe::{ContentEncryption, EncryptionKey, decrypt, encrypt};
-use sluice_crypto::jwk::JwkSet;
+use sluice_crypto::jwk::{Jwk, JwkSet};
 use sluice_crypto::jws::VerifyingKey;
 use sluice_primitives::{Lifetime, ManualClock, NetworkId, OsRng, Secret, Timestamp};
 

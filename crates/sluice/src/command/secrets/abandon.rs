@@ -1,7 +1,5 @@
 //! What needs a secret that is lost for good: said, and given up, so that the rest can go on.
 
-use std::sync::Arc;
-
 use sluice_commit::StoreError;
 use sluice_identity::resealed::SealedCounts;
 use sluice_oauth::client::ClientSecretsInUse;
@@ -105,7 +103,7 @@ async fn give_up(at_rest: &AtRest, console: &mut Console<'_>) -> Result<Exit, Ke
     let passwords = installation.stored_credentials().abandon().await?;
     let factors = installation.sealed_factors().abandon().await?;
     let mails = installation.sealed_mails().abandon().await?;
-    let keys = at_rest.keys.abandon(Arc::clone(&installation.clock)).await?;
+    let keys = at_rest.keys.abandon(&*installation.clock).await?;
     let lines = [
         format!("Took {} passwords away.", passwords.abandoned),
         format!("Removed {factors} second factors."),
