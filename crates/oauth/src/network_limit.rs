@@ -56,10 +56,18 @@ impl NetworkLimit {
         Self { each: Counts::new(most, window), sites: Counts::new(most.saturating_mul(SITE), window) }
     }
 
-    /// Counts one more of a network; whether it may be. What one network may not do is not counted for its site.
+    /// Counts one more of a network; whether it may be. What one network may not do is not counted for its site, nor the other
+    /// way round.
     pub fn allows(&self, address: IpAddr, now: Timestamp) -> bool {
-        self.each.allows(network(address), now)
-            && site(address).is_none_or(|site| self.sites.allows(site, now))
+        let network = network(address);
+        if !self.each.allows(network, now) {
+            return false;
+        }
+        let is_allowed = site(address).is_none_or(|site| self.sites.allows(site, now));
+        if !is_allowed {
+            self.each.give_back(network);
+        }
+        is_allowed
     }
 
     /// As [`Self::allows`]. Those of whom nobody knows where they are share one quota.
@@ -174,6 +182,19 @@ mod tests {
         assert_eq!(allowed, (MOST * SITE) as usize);
         assert!(limit.allows("2001:db8:2::1".parse().unwrap(), now), "another site");
         assert!(limit.allows("192.0.2.1".parse().unwrap(), now));
+    }
+
+    #[test]
+    fn what_a_site_may_not_do_is_not_counted_for_the_network() {
+        let limit = NetworkLimit::new(MOST, WINDOW);
+        let now = Timestamp::from_secs(1_000_000);
+        let address = |network: u32| -> IpAddr { format!("2001:db8:1:{network:x}::1").parse().unwrap() };
+        let others = (0..SITE).flat_map(|network| [network; MOST as usize]);
+        assert!(others.map(address).all(|other| limit.allows(other, now)));
+        let (mine, later) = (address(SITE), now + Lifetime::minutes(5));
+        assert!((0..MOST).all(|_| !limit.allows(mine, later)));
+        assert!((0..MOST).all(|_| limit.allows(mine, now + WINDOW)));
+        assert!(!limit.allows(mine, now + WINDOW));
     }
 
     #[test]
