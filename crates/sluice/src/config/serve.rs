@@ -40,8 +40,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "admin.allowed_hosts",
         Kind::Texts,
-        "The public host names at which the admin port answers without a bearer token, to browsers \
-         too; if there are none, it answers at any, but not to browsers.",
+        "The public host names, each in full, at which the admin port answers without a bearer token, to \
+         browsers too; if there are none, it answers at any, but not to browsers.",
     ),
     Key::own("admin.profiling", Kind::Boolean, "Whether the admin listener serves CPU and memory profiles.")
         .with_default("false"),
@@ -69,7 +69,7 @@ pub(crate) struct AdminSettings {
     pub(crate) listener: ListenerSettings,
     /// What requests must bear. `None`: whoever reaches the listener is trusted, as with Hydra.
     pub(crate) bearer_token: Option<SecretString>,
-    /// The public names at which it answers without a bearer token. Default: any, but not to browsers.
+    /// The public names at which it answers without a bearer token, in lower-case ASCII. Default: any, but not to browsers.
     pub(crate) allowed_hosts: Vec<String>,
     /// Whether CPU and memory profiles are served. Default: no.
     pub(crate) profiling: bool,
@@ -102,11 +102,21 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> ServeSettings {
 
 /// Names without a port.
 fn read_hosts(reader: &mut Reader<'_>, key: &str) -> Vec<String> {
-    let hosts = reader.texts(key);
-    for host in hosts.iter().filter(|host| Host::parse(host).is_err()) {
-        reader.refuse(key, format!("{host:?} is not a host name such as admin.example.com"));
+    let mut hosts = Vec::new();
+    for text in reader.texts(key) {
+        match host(&text) {
+            Some(host) => hosts.push(host),
+            None => reader.refuse(key, format!("{text:?} is not a host name such as admin.example.com")),
+        }
     }
     hosts
+}
+
+/// The name as `Host` has it, without a dot at the end: in lower-case ASCII.
+fn host(text: &str) -> Option<String> {
+    let host = Host::parse(text).ok()?.to_string();
+    let name = host.strip_suffix('.').unwrap_or(&host);
+    (!name.is_empty() && !name.contains('*')).then(|| name.to_owned())
 }
 
 fn collide(left: &ListenAddress, right: &ListenAddress) -> bool {

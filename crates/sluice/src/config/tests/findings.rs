@@ -169,4 +169,9 @@ fn a_host_that_the_admin_port_is_reached_at_is_a_name_without_a_port() {
     let expected =
         "serve.admin.allowed_hosts: \"a.example:4445\" is not a host name such as admin.example.com";
     assert_eq!(hosts("admin.example.com,a.example:4445"), expected);
+    let expected =
+        "serve.admin.allowed_hosts: \"*.example.com\" is not a host name such as admin.example.com";
+    assert_eq!(hosts("*.example.com"), expected);
+    let read = given(MINIMAL).variable("SERVE_ADMIN_ALLOWED_HOSTS", "Admin.Example.com.,bücher.example");
+    assert_eq!(read.settings().serve.admin.allowed_hosts, ["admin.example.com", "xn--bcher-kva.example"]);
 }
