@@ -7,11 +7,11 @@ WITH made AS (
     RETURNING client_id
 ), counted AS (
     INSERT INTO node AS n (node_id, revocation_counter, change_counter, appended_at)
-    SELECT $9, GREATEST($10::bigint, 0), GREATEST($10::bigint, 0) + made.total, $10
+    SELECT $9, GREATEST($10::bigint * 1000, 0), GREATEST($10::bigint * 1000, 0) + made.total, $10
     FROM (SELECT count(*) AS total FROM made) AS made
     WHERE made.total > 0
     ON CONFLICT (node_id) DO UPDATE
-    SET change_counter = GREATEST(n.change_counter, $10) + (SELECT count(*) FROM made),
+    SET change_counter = GREATEST(n.change_counter, $10::bigint * 1000) + (SELECT count(*) FROM made),
         appended_at = GREATEST(n.appended_at, $10)
     RETURNING node_id, change_counter
 ), told AS (

@@ -2,9 +2,9 @@
 -- raise_revocation_counter.sql.
 WITH counted AS (
     INSERT INTO node AS n (node_id, revocation_counter, change_counter, appended_at)
-    VALUES ($4, GREATEST($5::bigint, 0) + cardinality($1::uuid[]), GREATEST($5::bigint, 0), $5)
+    VALUES ($4, GREATEST($5::bigint * 1000, 0) + cardinality($1::uuid[]), GREATEST($5::bigint * 1000, 0), $5)
     ON CONFLICT (node_id) DO UPDATE
-    SET revocation_counter = GREATEST(n.revocation_counter, $5) + cardinality($1::uuid[]),
+    SET revocation_counter = GREATEST(n.revocation_counter, $5::bigint * 1000) + cardinality($1::uuid[]),
         appended_at = GREATEST(n.appended_at, $5)
     RETURNING node_id, revocation_counter
 ), asked AS (

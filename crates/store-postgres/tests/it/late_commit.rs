@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use sluice_commit::StoreError;
 use sluice_identity::identity::{Identity, IdentityRepository, Registration};
 use sluice_oauth::client::ClientRepository;
@@ -99,6 +100,17 @@ async fn append(store: &PostgresStore, what: Append) {
     }
 }
 
+/// Appends twice; grants so often that a counter of milliseconds would be ahead of the clock for seconds.
+async fn append_more(store: &PostgresStore, what: Append) {
+    append(store, what).await;
+    append(store, what).await;
+    if matches!(what, Append::Grant) {
+        for _ in 0..30 {
+            join_all((0..100).map(|_| append(store, what))).await;
+        }
+    }
+}
+
 /// Another server has taken over, which the last appends never reached: who has heard of them hears of what follows, too.
 #[tokio::test]
 async fn what_follows_a_tail_that_was_lost_is_not_skipped() {
@@ -112,8 +124,7 @@ async fn what_follows_a_tail_that_was_lost_is_not_skipped() {
         let counters = "SELECT revocation_counter, change_counter FROM node";
         let kept = client.query_one(counters, &[]).await.unwrap();
         let (markers, changes): (i64, i64) = (kept.get(0), kept.get(1));
-        append(&store, what).await;
-        append(&store, what).await;
+        append_more(&store, what).await;
         let heard = store.read(&FeedPosition::default()).await.unwrap().position;
         client.execute("DELETE FROM revocation WHERE counter > $1", &[&markers]).await.unwrap();
         client.execute("DELETE FROM change WHERE counter > $1", &[&changes]).await.unwrap();
