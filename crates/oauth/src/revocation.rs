@@ -84,13 +84,23 @@ impl RevocationService {
             return Err(RevocationError::OtherClient);
         }
         let grant = presented.grant;
-        if self.revocations.holds_grant(grant) {
+        if self.revocations.holds_grant(grant) && self.is_stored(&presented).await? {
             return Ok(());
         }
         let Some(marker) = presented.marker(now) else { return Ok(()) };
         self.grants.revoke(grant, now, marker.expires_at).await?;
         self.revocations.apply(&marker);
         Ok(())
+    }
+
+    /// Whether the store knows what this node remembers: a failover may have lost it there, and refreshing goes by the row. What has no
+    /// row is believed to be known.
+    async fn is_stored(&self, presented: &Presentable) -> Result<bool, StoreError> {
+        if presented.ends_at.is_some() {
+            return Ok(true);
+        }
+        let found = self.grants.find(presented.grant).await?;
+        Ok(found.is_some_and(|grant| grant.revoked_at.is_some()))
     }
 
     fn presentable(&self, token: &str) -> Option<Presentable> {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Backend, TestClient, TestSluice};
+use tokio_postgres::NoTls;
 
 use crate::both_stores::on_both_stores;
 use crate::legs::{delete, token, tokens_of};
@@ -177,6 +178,27 @@ async fn what_ended_long_ago_leaves_nothing_behind_when_it_is_revoked(backend: B
     assert_ne!(sluice.written(), before);
     assert_eq!(is_active(&sluice, &of_user).await, [false, false]);
     client.refresh(token(&of_user, "refresh_token")).await.refused_with("invalid_grant");
+    sluice.node.stop().await;
+}
+
+/// Another server has taken over, which the revocation never reached; the node that wrote it remembers it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_store_lost_of_a_revocation_is_written_when_it_is_asked_for_again() {
+    let sluice = TestSluice::start(Backend::Postgres).await;
+    let client = sluice.client(&json!({})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    client.revoke(token(&tokens, "refresh_token")).await.ok();
+    let (database, connection) = tokio_postgres::connect(&sluice.database.dsn, NoTls).await.unwrap();
+    tokio::spawn(async move { drop(connection.await) });
+    let lose = "UPDATE oauth_grant SET revoked_at = NULL; DELETE FROM revocation";
+    database.batch_execute(lose).await.unwrap();
+    let late = sluice.second_node().await;
+    assert_eq!(is_active(&late, &tokens).await, [true, true], "it is lost");
+    client.revoke(token(&tokens, "refresh_token")).await.ok();
+    client.at(&late).refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");
+    late.node.catch_up().await.unwrap();
+    assert_eq!(is_active(&late, &tokens).await, [false, false]);
+    late.node.stop().await;
     sluice.node.stop().await;
 }
 
