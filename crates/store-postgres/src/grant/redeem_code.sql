@@ -1,6 +1,7 @@
 -- A marker is looked up by a scalar subquery, which no planner turns into a join over all markers. What was agreed to after the last of the wide
 -- ones, which is asked for once a statement, is covered by none. The grant's own marker is looked for here and not when it is inserted: who
--- revokes it at that moment finds no row yet to write that onto, and is not seen by the statement that inserts it.
+-- revokes it at that moment finds no row yet to write that onto, and is not seen by the statement that inserts it. Who redeems it before
+-- that marker is committed is seen by revoke_late.sql.
 UPDATE oauth_grant AS g
 SET redeemed_at = r.now, rotated_at = r.now, generation = 0, expires_at = r.expires_at, attempt = r.attempt
 FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[]) AS r (grant_id, attempt, now, expires_at)

@@ -1,5 +1,5 @@
--- Revokes grants and appends their markers, also of grants that are no rows. The origin's row is locked first: see
--- raise_revocation_counter.sql.
+-- Revokes grants and appends their markers, also of grants that are no rows, and tells which it revoked. The origin's row is locked first:
+-- see raise_revocation_counter.sql. What is inserted while that is waited for is not seen here: see revoke_late.sql.
 WITH counted AS (
     INSERT INTO node AS n (node_id, revocation_counter, change_counter, appended_at)
     VALUES ($4, GREATEST($5::bigint * 1000, 0) + cardinality($1::uuid[]), GREATEST($5::bigint * 1000, 0), $5)
@@ -15,7 +15,10 @@ WITH counted AS (
     SET revoked_at = a.at
     FROM counted AS c, asked AS a
     WHERE g.grant_id = a.grant_id AND g.revoked_at IS NULL
+    RETURNING g.grant_id
+), told AS (
+    INSERT INTO revocation (origin, counter, at, expires_at, kind, swept, key)
+    SELECT c.node_id, c.revocation_counter + 1 - a.place, a.at, a.expires_at, $6, TRUE, a.grant_id::text
+    FROM counted AS c, asked AS a
 )
-INSERT INTO revocation (origin, counter, at, expires_at, kind, swept, key)
-SELECT c.node_id, c.revocation_counter + 1 - a.place, a.at, a.expires_at, $6, TRUE, a.grant_id::text
-FROM counted AS c, asked AS a
+SELECT grant_id FROM revoked

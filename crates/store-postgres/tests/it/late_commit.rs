@@ -9,7 +9,7 @@ use sluice_commit::StoreError;
 use sluice_identity::identity::{Identity, IdentityRepository, Registration};
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
-use sluice_oauth::grant::{GrantRepository, Redemption};
+use sluice_oauth::grant::{GrantRepository, Redemption, Rotation};
 use sluice_oauth::keys::KeyRepository;
 use sluice_primitives::{GrantId, Lifetime, ManualClock, NodeId, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
@@ -172,6 +172,35 @@ async fn a_grant_that_is_revoked_while_it_is_inserted_is_not_redeemed() {
     assert_eq!(store.redeem_code(given::redeem(grant, 21)).await.unwrap(), Redemption::Revoked);
 }
 
+/// Until somebody waits for a lock in this database.
+async fn somebody_waits(watching: &Client) {
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while watching.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+}
+
+/// Who revokes waits for the row of its node, and cannot see what is inserted meanwhile; who redeems cannot see the marker.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_grant_that_is_inserted_and_redeemed_while_it_is_revoked_is_not_refreshed() {
+    let fixture = PostgresFixture::start().await;
+    let own = options();
+    let node = own.node;
+    let store = Arc::new(PostgresStore::connect(fixture.dsn(), own).await.unwrap());
+    revoke(&store, given::grant_id()).await;
+    let (lock, watching) = (connection(fixture.dsn()).await, connection(fixture.dsn()).await);
+    lock.batch_execute("BEGIN").await.unwrap();
+    lock.execute("SELECT 1 FROM node WHERE node_id = $1 FOR UPDATE", &[&node.as_uuid()]).await.unwrap();
+    let grant = given::grant();
+    let id = grant.id;
+    let revoking = tokio::spawn(async move { revoke(&store, id).await });
+    somebody_waits(&watching).await;
+    let other = fixture.store();
+    given::redeemed(&*other, grant).await;
+    lock.batch_execute("COMMIT").await.unwrap();
+    revoking.await.unwrap();
+    assert_eq!(other.rotate_refresh(given::rotate(id, 0, 30)).await.unwrap(), Rotation::Revoked);
+}
+
 /// Registers somebody as a node does, in a transaction that is not committed yet: the node's connection was lost.
 async fn begin_registration(dsn: &str, identity: &Identity) -> Client {
     let client = connection(dsn).await;
@@ -209,9 +238,7 @@ async fn register_beside(
     let (store, watching) = (fixture.store(), connection(fixture.dsn()).await);
     let transaction = begin_registration(fixture.dsn(), first).await;
     let registering = tokio::spawn(async move { store.register(late.into()).await });
-    let waiting = "SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    while watching.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+    somebody_waits(&watching).await;
     transaction.batch_execute("COMMIT").await.unwrap();
     registering.await.unwrap()
 }

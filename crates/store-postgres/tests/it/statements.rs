@@ -172,6 +172,9 @@ async fn grants_that_are_revoked_together_share_statements_and_are_all_marked() 
     let revoke = include_str!("../../src/grant/revoke.sql");
     let plan = explain(&client, "revoke", revoke, "'{}','{}','{}',NULL,0,1").await;
     assert!(plan.contains("oauth_grant_pkey") && !plan.contains("Seq Scan"), "{plan}");
+    let revoke_late = include_str!("../../src/grant/revoke_late.sql");
+    let plan = explain(&client, "revoke_late", revoke_late, "'{}','{}'").await;
+    assert!(plan.contains("oauth_grant_pkey") && !plan.contains("Seq Scan"), "{plan}");
 }
 
 /// The same pair twice in one batch, too.
