@@ -110,6 +110,7 @@ fn answer(refusal: &Refusal) -> Answer {
         Refusal::OtherMethods(_) => {
             problem!(METHOD_NOT_ALLOWED 405, "method_not_allowed", "Nothing is served here with this method.")
         }
+        Refusal::Connect => problem!(NOT_IMPLEMENTED 501, "connect_method", "CONNECT is not served."),
         Refusal::Trace => problem!(NOT_IMPLEMENTED 501, "trace_method", "TRACE is not served."),
         Refusal::AmbiguousPath => {
             problem!(BAD_REQUEST 400, "ambiguous_path", "The path can be read in more than one way.")

@@ -25,6 +25,8 @@ pub enum Refusal {
     NoRoute,
     /// Routes are for its host and path, but only with these methods (`Allow`, RFC 9110 §10.2.1): 405.
     OtherMethods(HeaderValue),
+    /// Its method is `CONNECT`: nothing in its tunnel could be judged: 501.
+    Connect,
     /// Its method is `TRACE`, whose answer would show the client what the upstream was told: 501.
     Trace,
     /// Its path could be read in two ways (`..`, escaped slashes, NUL): 400.
@@ -63,6 +65,7 @@ impl Refusal {
         match self {
             Self::NoRoute => "no_route",
             Self::OtherMethods(_) => "other_methods",
+            Self::Connect => "connect_method",
             Self::Trace => "trace_method",
             Self::AmbiguousPath => "ambiguous_path",
             Self::TokenMissing => "token_missing",

@@ -135,8 +135,10 @@ impl RouteTable {
     /// # Errors
     /// [`Refusal`] before any token is read.
     pub fn route(&self, asked: &Asked<'_>) -> Result<&Arc<Route>, Refusal> {
-        if *asked.method == Method::TRACE {
-            return Err(Refusal::Trace);
+        match *asked.method {
+            Method::CONNECT => return Err(Refusal::Connect),
+            Method::TRACE => return Err(Refusal::Trace),
+            _ => {}
         }
         self.find(asked.method, asked.host, asked.path)
             .map_err(|unrouted| self.refusal(unrouted, asked.host, asked.path))

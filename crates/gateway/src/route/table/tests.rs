@@ -169,6 +169,7 @@ fn a_path_that_routes_know_with_other_methods_is_refused_with_those_that_they_ha
     assert_eq!(refusal(&Method::DELETE, "/elsewhere"), Some(Refusal::NoRoute));
     assert_eq!(refusal(&Method::DELETE, "/orders/../x"), Some(Refusal::AmbiguousPath));
     assert_eq!(refusal(&Method::TRACE, "/all"), Some(Refusal::Trace), "whatever routes say");
+    assert_eq!(refusal(&Method::CONNECT, "/all"), Some(Refusal::Connect), "whatever routes say");
     assert_eq!(refusal(&Method::HEAD, "/orders/1").or_else(|| refusal(&Method::DELETE, "/all")), None);
 }
 
