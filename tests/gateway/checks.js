@@ -289,6 +289,17 @@ function metadata({ check, ask, running }, byRoute) {
     for (const other of [`${path}/7`, '/.well-known/oauth-protected-resource']) assert.equal((await ask(other, { headers })).status, 401, other)
     assert.equal(running.echo.count(), before)
   })
+
+  check('no way leads from there to the application', async () => {
+    const before = running.echo.count()
+    for (const up of ['..', '%2e%2e']) {
+      for (const token of [TOKENS.good.token, undefined]) {
+        const { status } = await ask(`/.well-known/oauth-protected-resource/${up}/orders`, { token })
+        assert.ok([400, 401].includes(status), `${up} is ${status}`)
+      }
+    }
+    assert.equal(running.echo.count(), before)
+  })
 }
 
 function outage({ check, ask, running }) {

@@ -12,6 +12,9 @@ export const DEPLOY = path.resolve(path.dirname(fileURLToPath(import.meta.url)),
 /** The ports of the shipped files: of clients, of Sluice's decisions, of its gateway, of the application. */
 const SHIPPED = { listen: '8000', sluice: '4456', gateway: '4455', app: '8080' }
 
+/** The rule of deploy/traefik for the application. */
+const SHIPPED_RULE = 'PathPrefix(`/`)'
+
 /** A shipped file with other ports. Each of them must be in it. */
 export function shipped(file, ports) {
   let text = fs.readFileSync(path.join(DEPLOY, file), 'utf8')
@@ -102,14 +105,19 @@ export async function startCaddy({ sluice, gateway, app }) {
 }
 
 /** What stands in for Traefik: see tests/gateway/traefik/proxy.js. */
-export async function startTraefik({ sluice, gateway, app }) {
+export async function startTraefik({ sluice, gateway, app, rule = SHIPPED_RULE }) {
   const [listen, inner] = await freePorts(2)
   const folder = folderWith('traefik', {
     'traefik.yml': shipped('traefik/traefik.yml', { listen, 8099: inner }),
-    'dynamic.yml': shipped('traefik/dynamic.yml', { sluice, gateway, app, 8099: inner }),
+    'dynamic.yml': withRule(shipped('traefik/dynamic.yml', { sluice, gateway, app, 8099: inner }), rule),
   })
   const program = path.resolve(DEPLOY, '../tests/gateway/traefik/proxy.js')
   return running('the stand-in for Traefik', listen, folder, [process.execPath, program, folder])
+}
+
+function withRule(text, rule) {
+  if (!text.includes(`"${SHIPPED_RULE}"`)) throw new Error(`deploy/traefik/dynamic.yml has no rule ${SHIPPED_RULE}`)
+  return text.replace(`"${SHIPPED_RULE}"`, () => `"${rule}"`)
 }
 
 /** What stands in for Envoy: see tests/gateway/envoy/main.go. `file` is one of deploy/envoy. */

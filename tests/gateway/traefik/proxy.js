@@ -24,11 +24,15 @@ for (const [name, entryPoint] of Object.entries(entryPoints)) {
   onlyKeys(entryPoint, ['address', 'forwardedHeaders'])
   const [, host, port] = entryPoint.address.match(/^(.*):(\d+)$/)
   const trusted = (entryPoint.forwardedHeaders?.trustedIPs ?? []).map((network) => network.replace(/\/32$/, ''))
-  // The longest rule comes first.
-  const mine = Object.values(routers).filter((router) => router.entryPoints.includes(name)).sort((one, other) => other.rule.length - one.rule.length)
+  const mine = Object.values(routers).filter((router) => router.entryPoints.includes(name)).sort((one, other) => rank(other) - rank(one))
   const server = http.createServer((request, response) => serve({ trusted, routers: mine }, request, response))
   server.on('upgrade', (request, socket, head) => serve({ trusted, routers: mine }, request, ordinaryAnswer(request, socket, head), socket))
   server.listen(Number(port), host || '127.0.0.1')
+}
+
+/** Who is asked first: who has no priority, or 0, by the length of the rule. */
+function rank({ priority, rule }) {
+  return priority || rule.length
 }
 
 /** What a request that asks for another protocol is answered with, unless it gets that. */
@@ -48,7 +52,7 @@ async function serve({ trusted, routers }, request, response, socket) {
   const given = trusted.includes(address) ? headers : without(headers, FORWARDED)
   const router = routers.find(({ rule }) => matches(rule, request.url))
   if (!router) return answer(response, 404, [], '404 page not found')
-  onlyKeys(router, ['entryPoints', 'rule', 'middlewares', 'service'])
+  onlyKeys(router, ['entryPoints', 'rule', 'priority', 'middlewares', 'service'])
   let passed = given
   for (const name of router.middlewares ?? []) {
     if (middlewares[name].headers) {
@@ -63,9 +67,11 @@ async function serve({ trusted, routers }, request, response, socket) {
 }
 
 function matches(rule, url) {
-  const [, kind, wanted] = rule.match(/^(Path|PathPrefix)\(`([^`]*)`\)$/)
   const at = url.split('?')[0]
-  return kind === 'Path' ? at === wanted : at.startsWith(wanted)
+  return rule.split(' || ').some((one) => {
+    const [, kind, wanted] = one.match(/^(Path|PathPrefix)\(`([^`]*)`\)$/)
+    return kind === 'Path' ? at === wanted : at.startsWith(wanted)
+  })
 }
 
 /** What customRequestHeaders with empty values takes away. */
