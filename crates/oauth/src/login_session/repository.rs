@@ -93,7 +93,7 @@ pub trait LoginSessionRepository: Send + Sync {
 
     /// Ends sessions: their rows go, one marker is appended (session or subject, which revokes nothing that
     /// authenticated after `now`), and the notices are put into the outbox, all in one transaction. A session that authenticated after
-    /// `now` by the clock of another node ends, too, if it is named: its marker is of when it authenticated. With a subject who is a
+    /// `now` by the clock of another node ends, too, if it is named and there: its marker is of when it authenticated. With a subject who is a
     /// person of the identity service go the sessions there that the marker covers: it expires, and they would revive.
     /// Answers with who took part in the end, which may be more than a moment before.
     async fn end(

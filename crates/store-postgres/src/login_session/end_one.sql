@@ -1,4 +1,4 @@
--- Ends a session and appends its marker, which covers it whatever the clocks of two nodes say. The counter was raised before.
+-- Ends a session and appends its marker, which covers it, if it is there, whatever the clocks of two nodes say. The counter was raised before.
 WITH ended AS (
     DELETE FROM login_session WHERE sid = $1 RETURNING authenticated_at
 ),
