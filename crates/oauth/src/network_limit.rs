@@ -44,7 +44,7 @@ impl<K: Hash + Eq + Clone> Counts<K> {
     }
 }
 
-/// How much a network may do. Counted by address, of IPv6 by /64, and the /48 that it is in may do as much as [`SITE`] of them.
+/// How much a network may do. Counted by address, of IPv6 by /64, and the /48 that it is in may do as much as sixteen of them.
 pub struct NetworkLimit {
     each: Counts<IpAddr>,
     sites: Counts<u128>,

@@ -100,7 +100,7 @@ impl RevocationService {
             return Ok(true);
         }
         let found = self.grants.find(presented.grant).await?;
-        Ok(found.is_some_and(|grant| grant.revoked_at.is_some()))
+        Ok(found.is_none_or(|grant| grant.revoked_at.is_some()))
     }
 
     fn presentable(&self, token: &str) -> Option<Presentable> {

@@ -202,6 +202,23 @@ async fn what_the_store_lost_of_a_revocation_is_written_when_it_is_asked_for_aga
     sluice.node.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_no_row_any_more_is_revoked_once() {
+    let sluice = TestSluice::start(Backend::Postgres).await;
+    let client = sluice.client(&json!({})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    client.revoke(token(&tokens, "refresh_token")).await.ok();
+    let (database, connection) = tokio_postgres::connect(&sluice.database.dsn, NoTls).await.unwrap();
+    tokio::spawn(async move { drop(connection.await) });
+    database.batch_execute("DELETE FROM oauth_grant").await.unwrap();
+    let before = sluice.written();
+    for name in ["refresh_token", "access_token"] {
+        client.revoke(token(&tokens, name)).await.ok();
+    }
+    assert_eq!(sluice.written(), before);
+    sluice.node.stop().await;
+}
+
 async fn a_client_revokes_only_what_is_its_own(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let (client, other) = (sluice.client(&json!({})).await, sluice.client(&json!({})).await);

@@ -117,10 +117,13 @@ impl Multiplexed {
         })
     }
 
-    /// Whether to keep it: it lives, and had a stream in the last `keep_alive`.
+    /// Whether to keep it: it lives, and had a stream in the last `keep_alive`. One that is silent gets no streams, so without any it
+    /// stays silent.
     pub(super) fn is_kept(&mut self, now: Instant, keep_alive: Duration) -> bool {
         if self.streams.load(Ordering::Relaxed) > 0 {
             self.idle_since = None;
+        } else if self.silence.lasts() {
+            return false;
         }
         let since = *self.idle_since.get_or_insert(now);
         !self.sender.is_closed() && now.saturating_duration_since(since) < keep_alive
