@@ -295,7 +295,8 @@ function metadata({ check, ask, running }, byRoute) {
     for (const up of ['..', '%2e%2e']) {
       for (const token of [TOKENS.good.token, undefined]) {
         const { status } = await ask(`/.well-known/oauth-protected-resource/${up}/orders`, { token })
-        assert.ok([400, 401].includes(status), `${up} is ${status}`)
+        // Where the proxy leads there, the gateway judges by itself: it may find the route good, and has no application here.
+        assert.ok(status >= 400, `${up} is ${status}`)
       }
     }
     assert.equal(running.echo.count(), before)
