@@ -181,17 +181,23 @@ async fn what_ended_long_ago_leaves_nothing_behind_when_it_is_revoked(backend: B
     sluice.node.stop().await;
 }
 
+/// Tokens that were revoked, and what then becomes of the rows.
+async fn revoked_and_then(sluice: &TestSluice, sql: &str) -> (TestClient, Value) {
+    let client = sluice.client(&json!({})).await;
+    let tokens = tokens_of(sluice, &client, "alice").await;
+    client.revoke(token(&tokens, "refresh_token")).await.ok();
+    let (database, connection) = tokio_postgres::connect(&sluice.database.dsn, NoTls).await.unwrap();
+    tokio::spawn(async move { drop(connection.await) });
+    database.batch_execute(sql).await.unwrap();
+    (client, tokens)
+}
+
 /// Another server has taken over, which the revocation never reached; the node that wrote it remembers it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_store_lost_of_a_revocation_is_written_when_it_is_asked_for_again() {
     let sluice = TestSluice::start(Backend::Postgres).await;
-    let client = sluice.client(&json!({})).await;
-    let tokens = tokens_of(&sluice, &client, "alice").await;
-    client.revoke(token(&tokens, "refresh_token")).await.ok();
-    let (database, connection) = tokio_postgres::connect(&sluice.database.dsn, NoTls).await.unwrap();
-    tokio::spawn(async move { drop(connection.await) });
-    let lose = "UPDATE oauth_grant SET revoked_at = NULL; DELETE FROM revocation";
-    database.batch_execute(lose).await.unwrap();
+    let lost = "UPDATE oauth_grant SET revoked_at = NULL; DELETE FROM revocation";
+    let (client, tokens) = revoked_and_then(&sluice, lost).await;
     let late = sluice.second_node().await;
     assert_eq!(is_active(&late, &tokens).await, [true, true], "it is lost");
     client.revoke(token(&tokens, "refresh_token")).await.ok();
@@ -205,12 +211,7 @@ async fn what_the_store_lost_of_a_revocation_is_written_when_it_is_asked_for_aga
 #[tokio::test(flavor = "multi_thread")]
 async fn what_has_no_row_any_more_is_revoked_once() {
     let sluice = TestSluice::start(Backend::Postgres).await;
-    let client = sluice.client(&json!({})).await;
-    let tokens = tokens_of(&sluice, &client, "alice").await;
-    client.revoke(token(&tokens, "refresh_token")).await.ok();
-    let (database, connection) = tokio_postgres::connect(&sluice.database.dsn, NoTls).await.unwrap();
-    tokio::spawn(async move { drop(connection.await) });
-    database.batch_execute("DELETE FROM oauth_grant").await.unwrap();
+    let (client, tokens) = revoked_and_then(&sluice, "DELETE FROM oauth_grant").await;
     let before = sluice.written();
     for name in ["refresh_token", "access_token"] {
         client.revoke(token(&tokens, name)).await.ok();
