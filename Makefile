@@ -45,9 +45,11 @@ test:
 demo: rust
 	cargo run --release -- demo
 
+# All that comes over the network, before the long work begins.
 .PHONY: deps
 deps: rust
 	@tests/deps
+	@$(MAKE) --no-print-directory $(STAMPS)
 
 .PHONY: rust
 rust:
@@ -62,7 +64,10 @@ check: rust
 
 .PHONY: unit
 unit: rust
-	cargo test --workspace
+	cargo test --workspace --lib --bins --tests
+	cargo test --workspace --doc
+
+STAMPS := $(addprefix $(CACHE)/,$(addsuffix .stamp,node python contract java go envoy clients))
 
 # What the real-software tests need beside system packages; rebuilt when a lock file changes.
 $(CACHE)/node.stamp: tests/package.json tests/package-lock.json

@@ -18,8 +18,8 @@ const (
 	crowd = 10_000
 	// each is the most that an idle connection may cost the gateway.
 	each = 64 * kib
-	// How long a connection may be idle, and how long its first request may take: shipped limits, with the time between two sweeps.
-	idleFor, firstWithin = 75 * time.Second, 10 * time.Second
+	// How long a connection may be idle here, and how long its first request may take (as shipped), with the time between two sweeps.
+	idleFor, firstWithin = 30 * time.Second, 10 * time.Second
 	sweeping             = 5 * time.Second
 )
 
@@ -32,7 +32,7 @@ func TestCrowd(t *testing.T) {
 		t.Fatalf("a process may have %d open files here, which is too few (ulimit -Hn)", files.Cur)
 	}
 	backend := upstream(t, func(answer http.ResponseWriter, _ *http.Request) { fmt.Fprint(answer, "hello") })
-	gateway := startGateway(t, routesTo(backend, ""), "serve.gateway.max_connections=12000")
+	gateway := startGateway(t, routesTo(backend, ""), "serve.gateway.max_connections=12000", fmt.Sprintf("serve.gateway.timeouts.idle=%v", idleFor))
 	others := http1(t)
 	serve := func() time.Duration {
 		began := time.Now()
