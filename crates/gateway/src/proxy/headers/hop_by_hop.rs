@@ -162,9 +162,11 @@ fn is_plain(line: &HeaderValue) -> bool {
     line.eq_ignore_ascii_case(b"keep-alive") || line.eq_ignore_ascii_case(b"close")
 }
 
-/// Headers that `Connection` may not take away, or that are looked at after it.
+/// Headers that `Connection` may not take away, or that are looked at after it. What a trusted proxy says of the origin is among them: a
+/// client that names it there would otherwise be taken for that proxy.
 fn is_kept(name: &HeaderName) -> bool {
-    [HOST, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE, TE, EXPECT, CONTENT_TYPE].contains(name)
+    [HOST, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE, TE, EXPECT, CONTENT_TYPE, FORWARDED].contains(name)
+        || is_about_origin(name.as_str())
 }
 
 fn tokens(line: &HeaderValue) -> impl Iterator<Item = &str> {
@@ -215,6 +217,22 @@ mod tests {
         ]);
         assert_eq!(strip_request(&mut request, Version::HTTP_11), Handover::default());
         assert_eq!(request, headers(&[("host", "a"), ("content-length", "3"), ("accept", "*/*")]));
+    }
+
+    #[test]
+    fn connection_takes_away_nothing_that_is_said_of_the_origin() {
+        let said = [
+            ("x-forwarded-for", "203.0.113.9"),
+            ("x-forwarded-proto", "https"),
+            ("x-real-ip", "203.0.113.9"),
+            ("forwarded", "for=203.0.113.9"),
+            ("client-cert", ":AA==:"),
+        ];
+        let connection =
+            ("connection", "X-Forwarded-For, x-forwarded-proto, x-real-ip, Forwarded, client-cert");
+        let mut request = headers(&[&said[..], &[connection]].concat());
+        strip_request(&mut request, Version::HTTP_11);
+        assert_eq!(request, headers(&said));
     }
 
     #[test]

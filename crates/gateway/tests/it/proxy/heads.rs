@@ -67,6 +67,23 @@ async fn a_trusted_proxys_word_is_continued() {
 }
 
 #[tokio::test]
+async fn a_client_takes_nothing_away_that_a_trusted_proxy_says() {
+    let request = "GET / HTTP/1.1\r\nhost: api.example\r\nx-forwarded-for: 203.0.113.9\r\nx-forwarded-host: www.example\r\n\
+        connection: close, X-Forwarded-For, X-Forwarded-Host\r\n\r\n";
+    let told = seen(|setup| setup.trusts = true, request).await;
+    assert_eq!(told.all("x-forwarded-for"), ["203.0.113.9, 127.0.0.1"]);
+    assert_eq!(told.all("x-forwarded-host"), ["www.example"]);
+    assert_eq!(told.header("forwarded"), None);
+    let forwarded =
+        "GET / HTTP/1.1\r\nhost: api.example\r\nforwarded: for=203.0.113.9\r\nconnection: forwarded\r\n\r\n";
+    let told = seen(|setup| setup.trusts = true, forwarded).await;
+    assert!(told.header("forwarded").unwrap().starts_with("for=203.0.113.9, for=127.0.0.1;"), "{told:?}");
+    let of_a_client = seen(|_| {}, request).await;
+    assert_eq!(of_a_client.all("x-forwarded-for"), ["127.0.0.1"], "the peer's");
+    assert_eq!(of_a_client.all("x-forwarded-host"), ["api.example"]);
+}
+
+#[tokio::test]
 async fn the_host_is_kept_or_replaced_as_the_route_says() {
     assert_eq!(seen(|_| {}, GET).await.all("host"), ["api.example"]);
     let replaced = seen(|setup| setup.route.preserve_host = false, GET).await;
