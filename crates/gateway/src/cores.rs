@@ -56,6 +56,11 @@ impl PlainHttp {
         }
     }
 
+    /// Whether the client of what is answered without TLS used https all the same: a proxy ended it.
+    pub(crate) const fn means_https(&self) -> bool {
+        matches!(self, Self::TerminatedAt(_))
+    }
+
     /// Whether a request that did not come over TLS is answered.
     pub(crate) fn admits(&self, peer: IpAddr, headers: &HeaderMap) -> bool {
         match self {

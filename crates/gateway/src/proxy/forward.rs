@@ -92,7 +92,9 @@ impl<T: Traffic> Passage<'_, T> {
         let host = host?;
         let traffic = &self.core.traffic;
         let trusted = traffic.trusts(self.visitor.peer);
-        let https = self.visitor.is_https(trusted, &parts.headers);
+        // The proxies that may end TLS need not be those that are trusted about their clients.
+        let was_https = !self.visitor.has_tls() && self.core.plain_http.means_https();
+        let https = was_https || self.visitor.is_https(trusted, &parts.headers);
         if trusted {
             self.account.client = traffic.client_address(self.visitor.peer, &parts.headers);
         }

@@ -11,7 +11,7 @@ use super::Visitor;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+pub(super) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 const X_FORWARDED: &str = "x-forwarded-";
 const X_REAL_IP: &str = "x-real-ip";
@@ -232,6 +232,10 @@ mod tests {
                 "x-forwarded-proto: https",
             ]
         );
+        for lines in [["https", "http"], ["http", "https"]] {
+            let told = told("10.2.2.2:9", &lines.map(|scheme| ("x-forwarded-proto", scheme)));
+            assert!(told.contains(&"x-forwarded-proto: http".to_owned()), "all lines must agree: {told:?}");
+        }
         let of_a_client = told("192.0.2.1:9", &[("forwarded", "for=203.0.113.9;proto=https")]);
         assert!(of_a_client.contains(&"x-forwarded-proto: http".to_owned()), "{of_a_client:?}");
         let both = told("10.2.2.2:9", &[("forwarded", "proto=https"), ("x-forwarded-proto", "http")]);

@@ -11,6 +11,7 @@ use sluice_net::{
 };
 
 use super::Malformed;
+use super::forwarded::X_FORWARDED_PROTO;
 
 /// Who is at the other end of a connection.
 #[derive(Debug)]
@@ -48,14 +49,17 @@ impl Visitor {
         self.tls
     }
 
-    /// Whether the client used https, as far as the peer says, if it is `trusted`, or the connection shows.
+    /// Whether the client used https, as far as the peer says, if it is `trusted`, or the connection shows. Of several lines one may be the
+    /// client's own, and nothing tells which: all must say so.
     pub(in crate::proxy) fn is_https(&self, trusted: bool, headers: &HeaderMap) -> bool {
         if !trusted {
             return self.tls;
         }
-        let said = headers.get("x-forwarded-proto").map(HeaderValue::as_bytes);
-        let said = said.or_else(|| forwarded_proto(headers).map(str::as_bytes));
-        said.map_or(self.tls, is_over_tls)
+        if headers.contains_key(X_FORWARDED_PROTO) {
+            let mut said = headers.get_all(X_FORWARDED_PROTO).iter();
+            return said.all(|scheme| is_over_tls(scheme.as_bytes()));
+        }
+        forwarded_proto(headers).map_or(self.tls, |scheme| is_over_tls(scheme.as_bytes()))
     }
 
     /// SHA-256 of the client's certificate.

@@ -1,6 +1,7 @@
 //! The data path, over real sockets.
 
 mod bodies;
+mod bound;
 mod given;
 mod h2;
 mod heads;

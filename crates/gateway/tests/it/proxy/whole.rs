@@ -48,6 +48,11 @@ impl PolicyValidator for NoTokens {
 }
 
 fn gateway(routes: Arc<LiveRoutes>) -> Gateway {
+    gateway_of(routes, Arc::new(NoTokens))
+}
+
+/// With another way to tell whether tokens hold.
+pub(super) fn gateway_of(routes: Arc<LiveRoutes>, validation: Arc<dyn PolicyValidator>) -> Gateway {
     let clock = Arc::new(SystemClock);
     let sealer = Sealer::new(NetworkId::from_bytes([0; 16]), &[SystemSecret::new(vec![0; 32])]);
     let holder = HolderParts {
@@ -60,7 +65,7 @@ fn gateway(routes: Arc<LiveRoutes>) -> Gateway {
     };
     Gateway::new(GatewayParts {
         routes,
-        validation: Arc::new(NoTokens),
+        validation,
         holder: Arc::new(HolderCheck::new(holder)),
         limits: Arc::new(RateLimits::new(clock.clone())),
         country: Arc::new(CountryLookup::default()),
@@ -70,11 +75,11 @@ fn gateway(routes: Arc<LiveRoutes>) -> Gateway {
     })
 }
 
-fn routes(text: &str) -> sluice_gateway::RouteTable {
+pub(super) fn routes(text: &str) -> sluice_gateway::RouteTable {
     file::read(text, Path::new(".")).unwrap().table
 }
 
-fn config() -> ProxyConfig {
+pub(super) fn config() -> ProxyConfig {
     ProxyConfig {
         address: BindAddress::Tcp { host: "127.0.0.1".into(), port: 0 },
         cores: NonZeroUsize::new(2).unwrap(),
@@ -86,7 +91,7 @@ fn config() -> ProxyConfig {
 }
 
 /// The answer to one request.
-async fn ask(running: &RunningProxy, request: &str) -> Message {
+pub(super) async fn ask(running: &RunningProxy, request: &str) -> Message {
     let LocalAddress::Tcp(address) = *running.local_address() else { panic!("not TCP") };
     let mut client = Peer::new(TcpStream::connect(address).await.unwrap());
     client.say(request).await;
@@ -141,7 +146,7 @@ async fn an_authority_that_cannot_be_asked_is_told_with_one_number() {
 /// Hydra's `allow_termination_from`, at both ports.
 #[tokio::test]
 async fn plain_http_is_answered_only_for_proxies_that_ended_tls() {
-    let (backend, _requests) = Backend::bind().await.recording();
+    let (backend, mut requests) = Backend::bind().await.recording();
     let text = format!(
         "upstreams: {{app: {{servers: [\"http://{backend}\"]}}}}\n\
          routes: [{{name: all, match: {{prefix: /}}, upstream: app, auth: none}}]\n"
@@ -150,6 +155,7 @@ async fn plain_http_is_answered_only_for_proxies_that_ended_tls() {
     // What a proxy asks about may have come by plain http: of decisions only its address counts.
     for (network, line, (proxied, decided)) in [
         ("127.0.0.0/8", "x-forwarded-proto: https\r\n", (200, 401)),
+        ("127.0.0.0/8", "forwarded: for=192.0.2.1;proto=https\r\n", (200, 401)),
         ("127.0.0.0/8", "x-forwarded-proto: http\r\n", (502, 401)),
         ("127.0.0.0/8", "", (502, 401)),
         ("10.0.0.0/8", "x-forwarded-proto: https\r\nx-forwarded-for: 10.0.0.1\r\n", (502, 502)),
@@ -167,6 +173,12 @@ async fn plain_http_is_answered_only_for_proxies_that_ended_tls() {
             let mut client = Peer::new(TcpStream::connect(address).await.unwrap());
             client.say(get(line)).await;
             assert_eq!(client.answer().await.unwrap().status(), status, "{network} {line}");
+        }
+        if proxied == 200 {
+            // The proxy is believed about that, and about nothing else: it is none of `trusted_proxies`.
+            let seen = in_time(requests.recv()).await.unwrap();
+            assert_eq!(seen.all("x-forwarded-proto"), ["https"]);
+            assert_eq!(seen.all("forwarded"), ["for=127.0.0.1;proto=https;host=\"a\""]);
         }
         shutdown.cancel();
     }
