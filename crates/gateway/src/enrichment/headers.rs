@@ -2,6 +2,8 @@
 //!
 //! Whoever reads `OAuth-User-Id` believes it. So no such header of a client goes on, on any route, in any spelling that an upstream may
 //! take for it: CGI and its heirs turn every `-` of a name into `_`, and `oauth_user_id` and `oauth.user.id` with it.
+//!
+//! Nor does a header by which an application would be asked for something else than what was judged.
 
 use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -26,13 +28,20 @@ pub static COUNTRY: HeaderName = HeaderName::from_static("oauth-country");
 
 static DPOP: HeaderName = HeaderName::from_static("dpop");
 
-/// Takes away what clients may not say: every name that begins with `OAuth-`, the names in `configured`, and those that
-/// `enrichment` sets, all of them also with another sign in the place of a dash. For trailers too.
+/// To many frameworks the method, or the path, of a request is what these say.
+const OVERRIDES: [&str; 5] =
+    ["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"];
+
+/// Takes away what clients may not say: every name that begins with `OAuth-`, the names in `configured`, those that `enrichment`
+/// sets, and those of another method or path unless it forwards them; all of them also with another sign in the place of a dash. For
+/// trailers too.
 pub fn strip(headers: &mut HeaderMap, configured: &[HeaderName], enrichment: Option<&Enrichment>) {
+    let forwards_overrides = enrichment.is_some_and(|enrichment| enrichment.forward_overrides);
     let enrichment = enrichment.filter(|enrichment| sets_any(enrichment));
     let is_doomed = |name: &&HeaderName| {
         let name = name.as_str();
         is_reserved(name)
+            || (!forwards_overrides && is_override(name))
             || configured.iter().any(|own| is_same(own.as_str(), name))
             || enrichment.is_some_and(|enrichment| is_set_by(enrichment, name))
     };
@@ -49,6 +58,11 @@ pub fn is_reserved(name: &str) -> bool {
     (first | 0x20) == b'o'
         && prefix.eq_ignore_ascii_case(b"oauth")
         && rest.first().is_some_and(|next| !next.is_ascii_alphanumeric())
+}
+
+/// Whether a name is that of a header with another method or path than those that were judged, or what an upstream may take for it.
+fn is_override(name: &str) -> bool {
+    OVERRIDES.iter().any(|known| is_same(known, name))
 }
 
 /// Whether it sets headers by names of its own.

@@ -170,8 +170,8 @@ impl Gateway {
         }
     }
 
-    /// Takes away what clients may not say, and the token where the upstream is not to have it: of headers, and of trailers, which some
-    /// upstreams take for headers. As the table says that the request was judged under, also if another is in force by now.
+    /// Takes away what clients may not say, what would make another request of the one that was judged, and the token where the upstream
+    /// is not to have it: of headers, and of trailers, which some upstreams take for headers. As the table says that the request was judged under, also if another is in force by now.
     pub fn strip(&self, admitted: &Admitted, headers: &mut HeaderMap) {
         if headers.is_empty() {
             return;

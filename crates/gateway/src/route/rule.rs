@@ -158,6 +158,7 @@ pub struct Resource {
 
 /// What the upstream is told about the caller.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
 pub struct Enrichment {
     /// Whether `OAuth-User-Id`, `OAuth-User-Scope` and `OAuth-Client-Id` are set. Default: yes, unless there is a phantom token.
     pub identity_headers: bool,
@@ -173,6 +174,9 @@ pub struct Enrichment {
     pub told_of_missing: Arc<AtomicBool>,
     /// Whether the client's `Authorization` (or cookie) with the token goes on to the upstream. Default: yes; no with a phantom token.
     pub forward_token: bool,
+    /// Whether headers by which a client asks for another method or path (`X-HTTP-Method-Override` and the like) go on to the upstream,
+    /// which may take them for what was judged. Default: no.
+    pub forward_overrides: bool,
     /// What the file strips on all routes: put here by [`RouteTable::new`](super::RouteTable::new), so that a request loses what its own
     /// table says whatever table is in force meanwhile.
     pub stripped: Arc<[HeaderName]>,

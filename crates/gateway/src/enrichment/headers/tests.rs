@@ -61,6 +61,32 @@ fn a_header_that_a_route_sets_is_stripped_even_where_nothing_is_set() {
 }
 
 #[test]
+fn what_asks_for_another_method_or_path_is_stripped_unless_the_route_forwards_it() {
+    let sent = || {
+        headers(&[
+            ("x-http-method-override", "DELETE"),
+            ("x_http_method_override", "DELETE"),
+            ("x-http-method", "DELETE"),
+            ("x-method-override", "DELETE"),
+            ("x-original-url", "/admin"),
+            ("x.original.url", "/admin"),
+            ("x-rewrite-url", "/admin"),
+            ("x-http-methods", "kept"),
+            ("x-original-uri", "kept"),
+        ])
+    };
+    for enrichment in [None, Some(given::ordinary())] {
+        let mut left = sent();
+        strip(&mut left, &[], enrichment.as_ref());
+        assert_eq!(names(&left), ["x-http-methods", "x-original-uri"]);
+    }
+    let forwarding = Enrichment { forward_overrides: true, ..given::ordinary() };
+    let mut left = sent();
+    strip(&mut left, &[HeaderName::from_static("x-rewrite-url")], Some(&forwarding));
+    assert_eq!(left.len(), 8, "all but the one that the file strips: {left:?}");
+}
+
+#[test]
 fn the_caller_is_told() {
     let mut told = HeaderMap::new();
     set_identity(&mut told, &given::alice(None));

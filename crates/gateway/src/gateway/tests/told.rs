@@ -43,6 +43,24 @@ async fn clients_say_nothing_on_routes_where_nobody_is_asked() {
 }
 
 #[tokio::test]
+async fn a_post_is_made_no_other_request_unless_the_route_lets_it() {
+    let lets = Enrichment { forward_overrides: true, ..given::ordinary() };
+    let routes = vec![("/orders", RoutePolicy::default(), given::ordinary()), ("/legacy", open(), lets)];
+    let gateway = GivenGateway::telling(routes, Settings::default());
+    let ask =
+        |path| Ask::to(path).bearer("alice").method(Method::POST).header("X-HTTP-Method-Override", "DELETE");
+    assert!(!gateway.told(&ask("/orders")).await.contains_key("x-http-method-override"));
+    assert_eq!(gateway.told(&ask("/legacy")).await["x-http-method-override"], "DELETE");
+    let admitted = gateway.judge(&ask("/orders")).await;
+    let mut trailers = HeaderMap::from_iter([(
+        HeaderName::from_static("x-original-url"),
+        HeaderValue::from_static("/admin"),
+    )]);
+    gateway.gateway.strip(&admitted, &mut trailers);
+    assert!(trailers.is_empty(), "{trailers:?}");
+}
+
+#[tokio::test]
 async fn a_request_under_way_is_stripped_by_the_routes_that_it_was_judged_under() {
     let settings = Settings { strip_headers: vec![HeaderName::from_static("x-user")], ..Settings::default() };
     let gateway = GivenGateway::telling(vec![("/open", open(), given::ordinary())], settings);

@@ -227,6 +227,32 @@ async fn a_routes_file_leads_requests_and_a_new_one_leads_them_elsewhere() {
     assert_eq!(in_time(running.drained()).await.cut, 0);
 }
 
+#[tokio::test]
+async fn what_asks_for_another_method_or_path_reaches_an_upstream_where_the_file_says_so() {
+    let (backend, mut seen) = Backend::bind().await.recording();
+    let text = format!(
+        "upstreams:\n  backend: {{servers: [http://{backend}]}}\nroutes:\n  \
+         - {{name: orders, match: {{prefix: /orders}}, upstream: backend, auth: none}}\n  \
+         - {{name: legacy, match: {{prefix: /legacy}}, upstream: backend, auth: none, headers: {{forward_overrides: true}}}}\n"
+    );
+    let traffic = Arc::new(gateway(Arc::new(LiveRoutes::new(routes(&text)))));
+    let shutdown = CancellationToken::new();
+    let running = RunningProxy::start(config(), traffic, shutdown.clone()).await.unwrap();
+    let names =
+        ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-URL", "X-Rewrite-URL"];
+    let lines = names.map(|name| format!("{name}: DELETE\r\n")).concat();
+    for (path, values) in [("/orders/7", &[] as &[&str]), ("/legacy/7", &["DELETE"][..])] {
+        let request = format!("POST {path} HTTP/1.1\r\nhost: a\r\n{lines}content-length: 0\r\n\r\n");
+        assert_eq!(ask(&running, &request).await.status(), 200, "{path}");
+        let seen = in_time(seen.recv()).await.unwrap();
+        assert_eq!(seen.line(), format!("POST {path} HTTP/1.1"));
+        for name in names {
+            assert_eq!(seen.all(name), values, "{path} {name}");
+        }
+    }
+    shutdown.cancel();
+}
+
 const READ_ONLY: &str = "routes:\n  - {name: read, match: {prefix: /read, methods: [GET]}, auth: none}\n";
 
 #[tokio::test]

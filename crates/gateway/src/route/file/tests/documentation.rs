@@ -128,6 +128,7 @@ fn the_documented_routes_are_read() {
     let claims: Vec<_> =
         orders.enrichment.claims.iter().map(|from| (from.header.as_str(), from.claim.as_str())).collect();
     assert_eq!(claims, [("oauth-email", "email"), ("x-tenant", "tenant.id")]);
+    assert!(orders.enrichment.forward_token && !orders.enrichment.forward_overrides);
     let limits: Vec<_> =
         orders.limits.iter().map(|limit| (limit.by, limit.requests.get(), limit.burst.get())).collect();
     assert_eq!(limits, [(LimitBy::Subject, 100, 20), (LimitBy::Address, 1000, 1000)]);
