@@ -119,6 +119,16 @@ function forgedHeaders({ check, ask }) {
     assertNothingForged(seen)
   })
 
+  check('a client takes nothing away that Sluice says', async () => {
+    const connection = 'close, OAuth-User-Id, OAuth-Client-Id'
+    const { seen, text } = await ask('/orders/7', { token: TOKENS.good.token, headers: { connection } })
+    assert.ok(seen, text)
+    assert.deepEqual(told(seen, 'oauth-user-id'), [TOKENS.good.user])
+    assert.deepEqual(told(seen, 'oauth-client-id'), [TOKENS.good.client])
+    // The application may be a proxy itself.
+    assert.doesNotMatch(told(seen, 'connection').join(), /oauth/i)
+  })
+
   check('a client that acts for itself is nobody, whatever it says', async () => {
     const { seen, text } = await ask('/basket', { token: TOKENS.narrow.token, headers: forged })
     assert.ok(seen, text)

@@ -94,6 +94,7 @@ func onwardTo(endpoint string) *httputil.ReverseProxy {
 
 // prepare does to a request what the connection manager does before any filter.
 func (settings *settings) prepare(request *http.Request) {
+	withoutNamed(request.Header)
 	if settings.dropsUnderscores() {
 		for name := range request.Header {
 			if strings.Contains(name, "_") {
@@ -110,6 +111,24 @@ func (settings *settings) prepare(request *http.Request) {
 	before := request.Header["X-Forwarded-For"]
 	request.Header["X-Forwarded-For"] = []string{strings.Join(append(before, remote), ",")}
 	request.Header["X-Forwarded-Proto"] = []string{"http"}
+}
+
+// withoutNamed removes the headers that Connection names, and their names from it, as Envoy's codec does.
+func withoutNamed(headers http.Header) {
+	var kept []string
+	for _, name := range strings.Split(strings.Join(headers["Connection"], ","), ",") {
+		name = strings.TrimSpace(name)
+		switch strings.ToLower(name) {
+		case "close", "keep-alive", "upgrade", "http2-settings":
+			kept = append(kept, name)
+		default:
+			headers.Del(name)
+		}
+	}
+	headers.Del("Connection")
+	if len(kept) > 0 {
+		headers.Set("Connection", strings.Join(kept, ", "))
+	}
 }
 
 // protocol is what a request asks to upgrade to, if it does.

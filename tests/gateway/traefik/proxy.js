@@ -48,7 +48,7 @@ function ordinaryAnswer(request, socket, head) {
 /** `socket` is that of a request that asks for another protocol. */
 async function serve({ trusted, routers }, request, response, socket) {
   const address = request.socket.remoteAddress.replace(/^::ffff:/, '')
-  const headers = pairs(request.rawHeaders)
+  const headers = withoutNamed(pairs(request.rawHeaders))
   const given = trusted.includes(address) ? headers : without(headers, FORWARDED)
   const router = routers.find(({ rule }) => matches(rule, request.url))
   if (!router) return answer(response, 404, [], '404 page not found')
@@ -64,6 +64,13 @@ async function serve({ trusted, routers }, request, response, socket) {
     passed = outcome.headers
   }
   await forward(services[router.service], { request, response, socket }, withForwarded(passed, request, address))
+}
+
+/** What an entry point does (Traefik 3.1.3): whatever Connection names is gone, but what Traefik itself says. */
+function withoutNamed(headers) {
+  const connection = headers.filter(([name]) => name === 'connection').map(([, value]) => value)
+  const named = connection.join().split(',').map((name) => name.trim().toLowerCase())
+  return without(headers, ['connection', ...named.filter((name) => ![...FORWARDED, 'upgrade'].includes(name))])
 }
 
 function matches(rule, url) {
