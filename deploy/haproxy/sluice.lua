@@ -1,8 +1,9 @@
 -- Asks Sluice about each request: `http-request lua.sluice http://ADDRESS:PORT`.
 --
--- The question carries the headers of the request (token, DPoP proof), the method, the path and the host, no body. A 200 lets the
--- request pass with the OAuth-* headers of the answer, and says so in the variable txn.sluice; 400, 401, 403, 404, 405, 429, 501 and 503 go to
--- the client as they are; everything else, also a Sluice that cannot be reached, is 502.
+-- The question carries the headers of the request (token, DPoP proof), the method, the path and the host, and of the body only whether
+-- there is one: a preflight has none. A 200 lets the request pass with the OAuth-* headers of the answer, and says so in the variable
+-- txn.sluice; 400, 401, 403, 404, 405, 429, 501 and 503 go to the client as they are; everything else, also a Sluice that cannot be
+-- reached, is 502.
 --
 -- HAProxy takes an error in here for nothing at all and goes on with the request. What follows in its configuration must therefore refuse
 -- whatever has not txn.sluice: see haproxy.cfg.
@@ -23,6 +24,8 @@ local LEFT_OUT = {
     ["trailer"] = true,
     ["transfer-encoding"] = true,
     ["upgrade"] = true,
+    ["x-original-content-length"] = true,
+    ["x-original-transfer-encoding"] = true,
     ["x-original-method"] = true,
     ["x-original-uri"] = true,
     ["x-original-host"] = true,
@@ -47,9 +50,15 @@ end
 
 local function question(txn)
     local headers = {}
-    for name, lines in pairs(txn.http:req_get_headers()) do
+    local original = txn.http:req_get_headers()
+    for name, lines in pairs(original) do
         if not LEFT_OUT[name] then
             headers[name] = values(lines)
+        end
+    end
+    for _, name in ipairs({ "content-length", "transfer-encoding" }) do
+        if original[name] then
+            headers["x-original-" .. name] = values(original[name])
         end
     end
     local host = headers["host"] and headers["host"][1] or ""

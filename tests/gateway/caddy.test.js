@@ -2,4 +2,5 @@
 import { startCaddy } from '../support/proxies.js'
 import { checks } from './checks.js'
 
-checks('caddy', startCaddy)
+// Caddy 2.6 does not see that a request is in chunks.
+checks('caddy', startCaddy, { tellsOf: ['a length'] })

@@ -10,9 +10,11 @@ import { websockets } from './websockets.js'
 
 /**
  * Tests the proxy that `start({ sluice, app })` starts. `byRoute`: each request is judged under its route, not its token alone.
- * `asksEachTime`: nothing is remembered. `spare`: the name of the token that these tests may revoke.
+ * `asksEachTime`: nothing is remembered. `spare`: the name of the token that these tests may revoke. `tellsOf`: which bodies of requests
+ * Sluice is told of.
  */
-export function checks(name, start, { byRoute = true, asksEachTime = true, spare = name, upgrades = ['upgrade', 'http2-settings'] } = {}) {
+export function checks(name, start, options = {}) {
+  const { byRoute = true, asksEachTime = true, spare = name, upgrades = ['upgrade', 'http2-settings'], tellsOf = ['a length', 'chunks'] } = options
   // A suite of its own: what was started for it is stopped after its last test, and not after those of another.
   describe(name, () => {
     const setup = setUp(name, start)
@@ -25,6 +27,7 @@ export function checks(name, start, { byRoute = true, asksEachTime = true, spare
     if (byRoute) boundTokens(setup)
     else noBoundTokens(setup)
     bodies(setup)
+    if (byRoute) preflights(setup, tellsOf)
     manyCallers(setup)
     if (asksEachTime) revocation(setup, spare)
     else memory(setup)
@@ -155,6 +158,27 @@ function bodies({ check, ask }) {
       assert.ok(seen, text)
       assert.equal(seen.method, 'POST')
       assert.deepEqual(seen.body, { length: body.length, sha256: createHash('sha256').update(body).digest('hex') })
+    })
+  }
+}
+
+function preflights({ check, ask, running }, tellsOf) {
+  const preflight = { origin: 'https://shop.example', 'access-control-request-method': 'PUT' }
+
+  check('a preflight passes without a token where its route lets it', async () => {
+    const { status, seen } = await ask('/preflights/7', { method: 'OPTIONS', headers: preflight })
+    assert.deepEqual([status, seen?.method], [200, 'OPTIONS'])
+  })
+
+  for (const what of tellsOf) {
+    const chunked = what === 'chunks'
+    // Of itself Node frames no body of such a request.
+    const headers = chunked ? { ...preflight, 'transfer-encoding': 'chunked' } : preflight
+    check(`one with a body in ${what} is none`, async () => {
+      const before = running.echo.count()
+      const { status } = await ask('/preflights/7', { method: 'OPTIONS', headers, body: Buffer.from('do something'), chunked })
+      assert.equal(status, 401)
+      assert.equal(running.echo.count(), before)
     })
   }
 }

@@ -2,7 +2,10 @@
 import { startTraefik } from '../support/proxies.js'
 import { checks } from './checks.js'
 
-checks('traefik', startTraefik, { upgrades: ['http2-settings'] })
+// Traefik hands on what a client asks for, and says of no request whether it has a body.
+const options = { upgrades: ['http2-settings'], tellsOf: [] }
+
+checks('traefik', startTraefik, options)
 
 const rule = `PathPrefix(\`/\`) || Path(\`/${'long'.repeat(100)}\`)`
-checks('traefik-long', (ports) => startTraefik({ ...ports, rule }), { upgrades: ['http2-settings'] })
+checks('traefik-long', (ports) => startTraefik({ ...ports, rule }), options)

@@ -69,6 +69,10 @@ func (authority *overGRPC) question(request *http.Request) *auth.CheckRequest {
 			lines = append(lines, [2]string{strings.ToLower(name), value})
 		}
 	}
+	// Go keeps it apart from the headers.
+	for _, coding := range request.TransferEncoding {
+		lines = append(lines, [2]string{"transfer-encoding", coding})
+	}
 	if authority.raw {
 		about.HeaderMap = &core.HeaderMap{}
 		for _, line := range lines {

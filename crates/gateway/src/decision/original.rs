@@ -18,6 +18,8 @@ pub(super) struct Original<'a> {
     pub(super) host: &'a str,
     pub(super) path: &'a str,
     pub(super) query: Option<&'a str>,
+    /// Whether the proxy says that it has a body, which does not come with the question.
+    pub(super) has_body: bool,
     pub(super) client: IpAddr,
 }
 
@@ -31,7 +33,7 @@ impl Original<'_> {
             path: self.path,
             query: self.query,
             headers,
-            has_body: false,
+            has_body: self.has_body,
             client: self.client,
             certificate,
         }
@@ -91,6 +93,7 @@ fn token_alone(question: &Parts) -> Result<Original<'_>, Malformed> {
         host: "",
         path: question.uri.path(),
         query: None,
+        has_body: false,
         client,
     })
 }
@@ -110,7 +113,15 @@ fn described<'a>(
         None => (target, None),
     };
     let https = one(headers, "x-forwarded-proto")?.is_some_and(|scheme| is_over_tls(scheme.as_bytes()));
-    Ok(Original { method, https, host, path, query, client })
+    Ok(Original { method, https, host, path, query, has_body: has_body(headers), client })
+}
+
+/// Length and coding of a question are its own, so a proxy says those of the original request under other names. Empty, or a length of 0:
+/// it has no body.
+fn has_body(headers: &HeaderMap) -> bool {
+    let mut lengths = headers.get_all("x-original-content-length").iter();
+    let mut codings = headers.get_all("x-original-transfer-encoding").iter();
+    lengths.any(|length| !length.is_empty() && length != "0") || codings.any(|coding| !coding.is_empty())
 }
 
 fn method(headers: &HeaderMap, name: &'static str) -> Result<Method, Malformed> {

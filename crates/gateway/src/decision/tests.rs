@@ -34,6 +34,7 @@ struct Seen {
     line: String,
     client: String,
     certificate: bool,
+    preflight: bool,
 }
 
 /// Judges by the token alone: `alice` and `machine` are good, `down` cannot be asked about, others are not authentic. Remembers what it was asked,
@@ -83,6 +84,7 @@ impl ByToken {
             line: format!("{} {scheme}://{}{}{query}", asked.method, asked.host, asked.path),
             client: asked.client.to_string(),
             certificate: asked.certificate.is_some(),
+            preflight: asked.is_preflight(),
         });
         let mut admitted = Admitted::refused(route.cloned(), Refusal::NoRoute);
         admitted.verdict = Self::verdict(asked.headers);
@@ -269,6 +271,33 @@ async fn the_original_request_is_judged_in_the_words_of_nginx_and_of_traefik() {
             };
             assert_eq!(*judge.seen.lock(), [expected]);
             assert_eq!(judge.recorded.lock().pop().unwrap().0, "- /orders/7");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_preflight_whose_body_stayed_at_the_proxy_is_none() {
+    let preflight = [
+        ("host", "api.example.com"),
+        ("origin", "https://app.example"),
+        ("access-control-request-method", "PUT"),
+        ("x-original-method", "OPTIONS"),
+        ("x-original-uri", "/orders"),
+        ("x-forwarded-method", "OPTIONS"),
+        ("x-forwarded-uri", "/orders"),
+    ];
+    for (said, is_preflight) in [
+        (&[] as &[(&str, &str)], true),
+        (&[("x-original-content-length", "0")][..], true),
+        (&[("x-original-content-length", ""), ("x-original-transfer-encoding", "")][..], true),
+        (&[("x-original-content-length", "12")][..], false),
+        (&[("x-original-content-length", "0"), ("x-original-content-length", "12")][..], false),
+        (&[("x-original-transfer-encoding", "chunked")][..], false),
+    ] {
+        for path in ["/oauth/auth_request", "/oauth/forward_auth"] {
+            let (service, judge) = service(false);
+            ask(&service, path, &[&preflight[..], said].concat()).await;
+            assert_eq!(judge.seen.lock().pop().unwrap().preflight, is_preflight, "{path} {said:?}");
         }
     }
 }

@@ -184,7 +184,9 @@ impl Question {
             Some((path, query)) => (path, Some(query)),
             None => (self.target.as_str(), None),
         };
-        Original { method: self.method.clone(), https: self.https, host: &self.host, path, query, client }
+        // The headers are the original ones: they tell of a body.
+        let (method, host, has_body) = (self.method.clone(), self.host.as_str(), false);
+        Original { method, https: self.https, host, path, query, has_body, client }
     }
 }
 
