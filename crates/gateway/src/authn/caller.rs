@@ -58,7 +58,7 @@ impl TryFrom<PersonTokenClaims> for PersonClaims {
 /// What a token of another issuer says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignClaims {
-    /// The issuer, as configured.
+    /// The issuer, as configured: its identifier, or its name if it has none.
     pub issuer: String,
     /// `sub`.
     pub subject: Option<String>,

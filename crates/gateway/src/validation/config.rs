@@ -139,4 +139,10 @@ impl IssuerConfig {
             clock_skew: Duration::from_secs(30),
         }
     }
+
+    /// What its subjects and clients are told apart by from those of all others: its identifier, or its name if it has none. Never what
+    /// it says of itself.
+    pub fn known_as(&self) -> &str {
+        if self.issuer.is_empty() { &self.name } else { &self.issuer }
+    }
 }

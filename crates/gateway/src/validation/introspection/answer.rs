@@ -41,13 +41,13 @@ fn is_refresh_token(claims: &Map<String, Value>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::validation::IssuerConfig;
     use serde_json::json;
-    use std::time::Duration;
 
     fn told(answer: &Value) -> Option<Result<ForeignClaims, TokenFault>> {
-        let audience = ["orders".to_owned()];
-        let rules = ClaimRules::new("https://id.example", &audience, Duration::from_secs(30));
-        read(&serde_json::to_vec(answer).unwrap(), &rules, Timestamp::from_secs(1_000))
+        let audience = vec!["orders".to_owned()];
+        let config = IssuerConfig { audience, ..IssuerConfig::new("partner", "https://id.example") };
+        read(&serde_json::to_vec(answer).unwrap(), &ClaimRules::of(&config), Timestamp::from_secs(1_000))
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl Introspector {
         };
         Arc::new(Self {
             name: Arc::clone(&issuer.name),
-            rules: ClaimRules::new(&issuer.issuer, &issuer.audience, issuer.clock_skew),
+            rules: ClaimRules::of(issuer),
             fetcher: Arc::clone(fetcher),
             clock,
             asking: Arc::new(Asking::new(terms, runtime)),

@@ -4,10 +4,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{join, join_all};
+use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use serde_json::json;
 use sluice_primitives::{Lifetime, Secret};
 
+use crate::enrichment::headers::set_identity;
 use crate::validation::fake::{CLIENT, FakeIssuer, Mood, START, World, settled};
 use crate::validation::{IntrospectionClient, IntrospectionConfig, IssuerConfig, TokenFault};
 
@@ -232,6 +234,23 @@ async fn a_jwt_of_an_issuer_that_is_only_asked_is_asked_about_and_those_of_other
     assert_eq!(world.validate(ONE, &foreign).await, Err(TokenFault::NotAuthentic));
     assert_eq!(world.validate(ONE, &"x".repeat(20_000)).await, Err(TokenFault::NotAuthentic), "too long");
     assert_eq!(issuer.tokens_asked(), 1);
+}
+
+#[tokio::test]
+async fn subjects_of_issuers_without_an_identifier_are_told_apart_by_their_names() {
+    let (one, two) = (FakeIssuer::start().await, FakeIssuer::start().await);
+    let nameless =
+        |issuer: &FakeIssuer, name| IssuerConfig { issuer: String::new(), ..issuer.of_opaque(name) };
+    let world = World::new(&[nameless(&one, "one"), nameless(&two, "two")]);
+    for (issuer, name) in [(&one, "one"), (&two, "two")] {
+        let answer = json!({ "active": true, "sub": "alice", "iss": "https://elsewhere.example" });
+        issuer.tokens.lock().insert(format!("of-{name}"), answer);
+        let caller = world.validate(&[name], &format!("of-{name}")).await.unwrap();
+        assert_eq!((caller.subject(), caller.foreign_issuer()), (Some("alice"), Some(name)));
+        let mut headers = HeaderMap::new();
+        set_identity(&mut headers, &caller);
+        assert_eq!(headers["oauth-issuer"], name);
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use sluice_primitives::{Lifetime, Timestamp};
 use sluice_token::Confirmation;
 
 use crate::authn::ForeignClaims;
-use crate::validation::TokenFault;
+use crate::validation::{IssuerConfig, TokenFault};
 
 /// Types that are access tokens. Others (`dpop+jwt`, `logout+jwt`, `secevent+jwt`, …) are for something else (RFC 8725 §3.11).
 const TYPES: [&str; 4] = ["at+jwt", "application/at+jwt", "jwt", "application/jwt"];
@@ -20,8 +20,10 @@ const FARTHEST: f64 = 1e11;
 /// What is asked of the claims of an issuer's tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::validation) struct ClaimRules {
-    /// What `iss` must be.
+    /// What `iss` must be. Empty: anything.
     pub(in crate::validation) issuer: String,
+    /// What is told of the issuer beside its subjects.
+    known_as: String,
     /// `aud` must name one of these, if there are any.
     pub(in crate::validation) audience: Vec<String>,
     /// How far the clock of the issuer may differ.
@@ -29,8 +31,14 @@ pub(in crate::validation) struct ClaimRules {
 }
 
 impl ClaimRules {
-    pub(in crate::validation) fn new(issuer: &str, audience: &[String], clock_skew: Duration) -> Self {
-        Self { issuer: issuer.to_owned(), audience: audience.to_vec(), clock_skew: clock_skew.into() }
+    /// What is asked of the tokens of this issuer.
+    pub(in crate::validation) fn of(config: &IssuerConfig) -> Self {
+        Self {
+            issuer: config.issuer.clone(),
+            known_as: config.known_as().to_owned(),
+            audience: config.audience.clone(),
+            clock_skew: config.clock_skew.into(),
+        }
     }
 
     /// What an access token says whose signature is right.
@@ -86,7 +94,7 @@ impl ClaimRules {
         let confirmation = claims.get("cnf").map(Confirmation::from_json).transpose();
         let scope = claims.get("scope").or_else(|| claims.get("scp"));
         Ok(ForeignClaims {
-            issuer: self.issuer.clone(),
+            issuer: self.known_as.clone(),
             subject: text("sub"),
             client: text("client_id").or_else(|| text("azp")),
             scope: words(scope).iter().flat_map(|text| text.split_whitespace()).collect::<Vec<_>>().join(" "),

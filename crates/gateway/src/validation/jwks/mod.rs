@@ -65,7 +65,7 @@ impl JwtIssuer {
         Self {
             keys: RemoteKeys::new(Arc::clone(&config.name), source, jwt.keep_keys, parts),
             algorithms: jwt.algorithms.clone(),
-            rules: ClaimRules::new(&config.issuer, &config.audience, config.clock_skew),
+            rules: ClaimRules::of(config),
         }
     }
 

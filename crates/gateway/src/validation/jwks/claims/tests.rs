@@ -15,8 +15,9 @@ fn read_as(typ: Option<&str>, change: &Value) -> Result<ForeignClaims, TokenFaul
     let key = key("claims", SigningAlgorithm::EdDSA);
     let keys = [VerifyingKey::from_jwk(&key.public()).unwrap()];
     let token = verify(&signed(&key, typ, &claims), &keys, &SigningAlgorithm::ALL).unwrap();
-    let rules = ClaimRules::new("https://id.example", &["orders".to_owned()], Duration::from_secs(30));
-    rules.read(&token, Timestamp::from_secs(NOW))
+    let audience = vec!["orders".to_owned()];
+    let config = IssuerConfig { audience, ..IssuerConfig::new("partner", "https://id.example") };
+    ClaimRules::of(&config).read(&token, Timestamp::from_secs(NOW))
 }
 
 fn read(change: &Value) -> Result<ForeignClaims, TokenFault> {
@@ -33,6 +34,7 @@ fn issuers_spell_scope_audience_and_client_differently() {
     assert_eq!((claims.scope.as_str(), claims.client.as_deref()), ("read", Some("cart")));
     assert_eq!((claims.subject.as_deref(), &claims.claims["tenant"]), (Some("alice"), &json!(1)));
     assert_eq!(claims.expires_at, Timestamp::from_secs(NOW + 60));
+    assert_eq!(claims.issuer, "https://id.example", "its identifier, whatever it is called here");
 }
 
 #[test]
