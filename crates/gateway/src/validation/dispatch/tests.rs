@@ -166,6 +166,34 @@ async fn tokens_of_others_are_asked_about_elsewhere_when_the_own_authority_does_
 }
 
 #[tokio::test]
+async fn a_jwt_that_no_issuer_claims_may_be_of_one_without_an_identifier() {
+    let (named, nameless) = (FakeIssuer::start().await, FakeIssuer::start().await);
+    let without = IssuerConfig { issuer: String::new(), ..nameless.of_opaque("nameless") };
+    let world = World::new(&[named.of_opaque("named"), without]);
+    let token = nameless.token(&json!({}));
+    nameless.tokens.lock().insert(token.clone(), json!({ "active": true, "sub": "bob" }));
+    let all = ["sluice", "named", "nameless"];
+    for issuers in [&all[..], &["nameless"][..]] {
+        let caller = world.validate(issuers, &token).await.unwrap();
+        assert_eq!((caller.subject(), caller.foreign_issuer()), (Some("bob"), Some("nameless")));
+    }
+    assert_eq!(world.validate(&["sluice", "named"], &token).await, Err(TokenFault::NotAuthentic));
+    assert_eq!(
+        (named.tokens_asked(), nameless.tokens_asked()),
+        (0, 1),
+        "only who may have issued it is asked"
+    );
+    assert!(world.validate(&all, &world.jwt(&claims())).await.is_ok());
+    let of_named = named.token(&json!({}));
+    assert_eq!(world.validate(&all, &of_named).await, Err(TokenFault::Revoked), "it knows better");
+    assert_eq!(
+        (named.tokens_asked(), nameless.tokens_asked()),
+        (1, 1),
+        "those of others are not shown to it"
+    );
+}
+
+#[tokio::test]
 async fn a_remembered_token_of_another_issuer_expires() {
     let one = FakeIssuer::start().await;
     let world = World::new(&[one.of_jwts("one")]);
