@@ -67,6 +67,7 @@ routes:
 
 	for name, bad := range map[string]string{
 		"is no YAML":              "upstreams: [",
+		"ends before its routes":  files[1][:strings.Index(files[1], "routes:")],
 		"names no upstream":       strings.Replace(files[1], "upstream: two", "upstream: three", 1),
 		"has an unknown key":      files[1] + "surprise: 1\n",
 		"names a file that isn't": strings.Replace(files[1], "{servers", "{tls: {ca_file: nowhere.pem}, servers", 1),

@@ -54,10 +54,6 @@ struct Surroundings {
 /// [`Mistakes`]: all of them.
 pub fn read(text: &str, directory: &Path) -> Result<Checked, Mistakes> {
     let document = parse(text).map_err(|error| Mistakes::from(vec![Mistake::unreadable(&error)]))?;
-    if document.is_null() {
-        // Cut off by whoever writes it: `routes: []` is how no routes are said.
-        return Err(vec![Mistake::new("routes", "the file says nothing")].into());
-    }
     let mistakes = RefCell::default();
     let table = Section::root(document, &mistakes).and_then(|file| read_file(file, directory));
     let mistakes = mistakes.into_inner();
@@ -91,6 +87,10 @@ fn read_file(mut file: Section<'_>, directory: &Path) -> Option<RouteTable> {
         issuers.into_iter().map(|(name, section)| issuer::read(&name, section, directory)).collect();
     let upstreams =
         upstreams.into_iter().map(|(name, section)| upstream::read(name, section, directory)).collect();
+    if !file.has("routes") {
+        // Cut off by whoever writes it: it must not take all routes away.
+        file.mistake("routes", "is missing; `routes: []` says that there are none");
+    }
     let routes = file.sections("routes");
     let places: Vec<String> = routes.iter().map(|section| section.place().to_owned()).collect();
     let routes: Vec<_> = routes.into_iter().map(|section| route::read(section, &surroundings)).collect();

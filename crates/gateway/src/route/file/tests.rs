@@ -14,6 +14,11 @@ fn table(text: &str) -> RouteTable {
     read(text, Path::new("")).unwrap().table
 }
 
+/// What a file says beside its routes, of which it has none.
+fn beside_routes(text: &str) -> String {
+    format!("routes: []\n{text}")
+}
+
 fn route(rest: &str) -> RouteTable {
     table(&format!("routes: [{{name: r, match: {{prefix: /}}{rest}}}]"))
 }
@@ -33,9 +38,12 @@ fn certificate() -> SelfSigned {
 }
 
 #[test]
-fn a_file_that_says_nothing_is_a_mistake() {
-    for text in ["", " \n", "# all of it is a comment\n", "---\n"] {
-        assert_eq!(mistakes(text), ["routes: the file says nothing"], "{text:?}");
+fn a_file_that_ends_before_its_routes_is_a_mistake() {
+    let nothing = ["", " \n", "# all of it is a comment\n", "---\n"];
+    let cut_off = ["trusted_proxies: [10.0.0.0/8]", "upstreams: {}\nroutes:", "upstreams: {}\nroutes: # [a"];
+    for text in nothing.into_iter().chain(cut_off) {
+        let expected = ["routes: is missing; `routes: []` says that there are none"];
+        assert_eq!(mistakes(text), expected, "{text:?}");
     }
 }
 
@@ -68,7 +76,7 @@ fn a_phantom_token_takes_the_place_of_headers_and_of_the_token() {
 #[test]
 fn an_upstream_that_says_nothing_has_the_defaults_of_its_struct() {
     use crate::proxy::upstream::{Breaker, PassiveHealth, Timeouts, UpstreamProtocol};
-    let table = table("upstreams: {u: {servers: ['http://[::1]:81', https://h]}}");
+    let table = table(&beside_routes("upstreams: {u: {servers: ['http://[::1]:81', https://h]}}"));
     let upstream = &table.upstreams()[0];
     let servers: Vec<_> = upstream.servers.iter().map(|one| (one.host.as_str(), one.port, one.tls)).collect();
     assert_eq!(servers, [("::1", 81, false), ("h", 443, true)]);
@@ -87,7 +95,7 @@ fn an_upstream_whose_certificates_were_renewed_is_another_one() {
         write("own.key", own.private_key.expose());
     };
     let tls = "{ca_file: ca.pem, certificate: own.pem, key: own.key}";
-    let text = format!("upstreams: {{u: {{servers: [https://h], tls: {tls}}}}}");
+    let text = beside_routes(&format!("upstreams: {{u: {{servers: [https://h], tls: {tls}}}}}"));
     let upstream = || read(&text, directory.path()).unwrap().table.upstreams()[0].clone();
     write("ca.pem", &certificate().certificate);
     show(&certificate());
@@ -136,7 +144,8 @@ fn the_metadata_of_a_resource_name_authorization_servers_as_they_are_written() {
 
 #[test]
 fn jwts_of_an_issuer_count_unless_it_is_only_asked() {
-    let issuer = |rest: &str| table(&format!("issuers: {{other: {{{rest}}}}}")).settings().issuers[0].clone();
+    let file = |rest: &str| table(&beside_routes(&format!("issuers: {{other: {{{rest}}}}}")));
+    let issuer = |rest: &str| file(rest).settings().issuers[0].clone();
     let asked = "introspection: {endpoint: 'http://127.0.0.1/i'}";
     assert!(matches!(
         &issuer("issuer: https://o").jwt.as_ref().unwrap().keys,

@@ -96,6 +96,19 @@ fn a_bad_file_leaves_the_old_routes_and_says_why() {
 }
 
 #[test]
+fn a_file_that_is_cut_off_before_its_routes_leaves_the_old_ones() {
+    let world = World::with("/old");
+    for cut_off in ["", "trusted_proxies: [10.0.0.0/8]\n", "upstreams: {}\nroutes:\n"] {
+        world.write(cut_off);
+        assert!(matches!(world.file.reload(), Err(RoutesError::Mistaken { .. })), "{cut_off:?}");
+        assert!(world.serves("/old"));
+    }
+    world.write("routes: []");
+    assert_eq!(world.file.reload().unwrap(), Reloaded::Replaced);
+    assert!(!world.serves("/old"));
+}
+
+#[test]
 fn a_file_that_is_gone_leaves_the_old_routes_too() {
     let world = World::with("/old");
     fs::remove_file(world.directory.path().join("routes.yaml")).unwrap();

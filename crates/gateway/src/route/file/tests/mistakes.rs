@@ -9,6 +9,11 @@ fn assert_mistake(text: &str, expected: &str) {
 }
 
 #[track_caller]
+fn assert_beside_routes(text: &str, expected: &str) {
+    assert_mistake(&beside_routes(text), expected);
+}
+
+#[track_caller]
 fn assert_in_route(rest: &str, expected: &str) {
     let text = format!(
         "upstreams: {{u: {{servers: [http://h]}}}}\nroutes: [{{name: r, match: {{prefix: /}}{rest}}}]"
@@ -89,13 +94,13 @@ fn what_would_have_no_effect_is_a_mistake() {
         "routes: [{name: r, match: {path: /}, rewrite_prefix: /v1}]",
         "routes[0].rewrite_prefix: needs `match.prefix`",
     );
-    assert_mistake("upstreams: {u: {servers: [http://h], tls: {}}}", "upstreams.u.tls: no server");
-    assert_mistake(
+    assert_beside_routes("upstreams: {u: {servers: [http://h], tls: {}}}", "upstreams.u.tls: no server");
+    assert_beside_routes(
         "upstreams: {u: {servers: [http://h, 'http://h:80']}}",
         "upstreams.u.servers: h port 80 stands there twice",
     );
-    assert_mistake("upstreams: {u: {}}", "upstreams.u.servers: is missing");
-    assert_mistake("upstreams: {u: {servers: []}}", "upstreams.u.servers: must name at least one");
+    assert_beside_routes("upstreams: {u: {}}", "upstreams.u.servers: is missing");
+    assert_beside_routes("upstreams: {u: {servers: []}}", "upstreams.u.servers: must name at least one");
 }
 
 #[test]
@@ -143,7 +148,7 @@ routes:
 
 #[test]
 fn files_must_be_there_and_secrets_not_empty() {
-    assert_mistake(
+    assert_beside_routes(
         "country_database: /nowhere/at.mmdb",
         "country_database: /nowhere/at.mmdb cannot be read: ",
     );
@@ -165,7 +170,7 @@ fn certificates_must_be_some_and_go_with_their_key() {
     write("one.key", one.private_key.expose());
     write("other.key", other.private_key.expose());
     let read = |tls: &str| {
-        let text = format!("upstreams: {{u: {{servers: [https://h], tls: {{{tls}}}}}}}");
+        let text = beside_routes(&format!("upstreams: {{u: {{servers: [https://h], tls: {{{tls}}}}}}}"));
         read(&text, directory.path()).map_err(|mistakes| mistakes.to_string())
     };
     assert!(read("ca_file: one.pem, certificate: one.pem, key: one.key").is_ok());
@@ -189,12 +194,15 @@ fn certificates_must_be_some_and_go_with_their_key() {
 #[test]
 fn introspection_needs_what_its_authentication_needs() {
     let with = |rest: &str| format!("issuers: {{i: {{introspection: {{endpoint: https://i{rest}}}}}}}");
-    assert_mistake(&with(", client_id: g"), "issuers.i.introspection.client_secret_file: is missing");
-    assert_mistake(&with(", auth: bearer"), "issuers.i.introspection.token_file: is missing");
-    assert_mistake(&with(", auth: digest"), "issuers.i.introspection.auth: must be one of");
-    assert_mistake("issuers: {i: {introspection: {}}}", "issuers.i.introspection.endpoint: is missing");
-    assert_mistake("issuers: {i: {discovery: false, issuer: https://i}}", "issuers.i: without discovery");
-    assert_mistake(
+    assert_beside_routes(&with(", client_id: g"), "issuers.i.introspection.client_secret_file: is missing");
+    assert_beside_routes(&with(", auth: bearer"), "issuers.i.introspection.token_file: is missing");
+    assert_beside_routes(&with(", auth: digest"), "issuers.i.introspection.auth: must be one of");
+    assert_beside_routes("issuers: {i: {introspection: {}}}", "issuers.i.introspection.endpoint: is missing");
+    assert_beside_routes(
+        "issuers: {i: {discovery: false, issuer: https://i}}",
+        "issuers.i: without discovery",
+    );
+    assert_beside_routes(
         "issuers: {i: {issuer: https://i, algorithms: [HS256]}}",
         "issuers.i.algorithms[0]: must be one of RS256",
     );
