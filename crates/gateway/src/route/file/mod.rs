@@ -134,6 +134,8 @@ fn warnings(table: &RouteTable) -> Vec<Mistake> {
             let why = "no request comes to it: routes before it are for the same hosts, path and methods";
             warnings.push(Mistake::new(format!("routes[{index}]"), why));
         }
+        let place = format!("routes[{index}].audience");
+        warnings.extend(for_anybody(route).map(|why| Mistake::new(place.as_str(), why)));
     }
     for upstream in table.upstreams() {
         let is_used = |name: &Arc<str>| *name == upstream.name;
@@ -150,6 +152,18 @@ fn warnings(table: &RouteTable) -> Vec<Mistake> {
         warnings.push(Mistake::new("routes", "there are none: every request is answered with 404"));
     }
     warnings
+}
+
+/// What is odd about a route that JWTs of other issuers pass whoever they are for (RFC 9068 §4): one for each issuer.
+fn for_anybody(route: &Route) -> impl Iterator<Item = String> {
+    let policy = &route.policy;
+    let issuers = policy.foreign_issuers.iter().filter(|issuer| issuer.jwt.is_some());
+    issuers.filter(move |issuer| policy.audience.is_empty() && issuer.audience.is_empty()).map(|issuer| {
+        format!(
+            "JWTs of `{0}` pass whoever they are for, and may be id tokens: name an audience here or in `issuers.{0}`",
+            issuer.name
+        )
+    })
 }
 
 #[cfg(test)]

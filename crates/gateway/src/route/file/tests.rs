@@ -190,3 +190,17 @@ routes:
     assert_eq!(warnings(&text.replace("servers: http://h", "servers: [http://h]")), expected);
     assert_eq!(warnings("routes: []"), ["routes: there are none: every request is answered with 404"]);
 }
+
+#[test]
+fn jwts_of_other_issuers_that_pass_whoever_they_are_for_are_warned_of() {
+    let text = "
+issuers:
+  open: {issuer: https://open}
+  bound: {issuer: https://bound, audience: orders}
+  asked: {introspection: {endpoint: https://asked}}
+routes:
+  - {name: a, match: {prefix: /a}, issuers: [sluice, open, bound, asked]}
+  - {name: b, match: {prefix: /b}, issuers: [open], audience: orders}";
+    let why = "JWTs of `open` pass whoever they are for, and may be id tokens: name an audience here or in `issuers.open`";
+    assert_eq!(warnings(text), [format!("routes[0].audience: {why}")]);
+}
