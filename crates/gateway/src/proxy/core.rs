@@ -58,7 +58,7 @@ impl<T: Traffic> Core<T> {
                 by_weight(turn, weights).and_then(|place| several.get(place))
             }
         };
-        chosen.and_then(|chosen| self.upstreams.find(&chosen.name)).ok_or(Fault::NoUpstream)
+        chosen.map(|chosen| self.upstreams.find(&chosen.config)).ok_or(Fault::NoUpstream)
     }
 
     fn follow(&self) {

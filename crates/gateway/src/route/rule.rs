@@ -10,10 +10,11 @@ use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 
 use crate::authn::SubjectKind;
+use crate::proxy::upstream::UpstreamConfig;
 use crate::validation::IssuerConfig;
 
 /// One route.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Route {
     /// Its name: in metrics, logs and errors.
     pub name: Arc<str>,
@@ -53,8 +54,8 @@ impl Route {
 /// An upstream with its share of a route's requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BalancedUpstream {
-    /// The name of the upstream in the file.
-    pub name: Arc<str>,
+    /// The upstream, as the file describes it: a route goes with the upstreams of its own table whatever table is in force meanwhile.
+    pub config: Arc<UpstreamConfig>,
     /// Its share beside the other weights.
     pub weight: NonZeroU32,
 }

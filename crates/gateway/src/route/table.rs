@@ -70,8 +70,7 @@ impl From<AmbiguousPath> for Unrouted {
 
 impl RouteTable {
     /// A table of these routes, in the order of precedence.
-    pub fn new(rules: Vec<(Match, Route)>, upstreams: Vec<UpstreamConfig>, settings: Settings) -> Self {
-        let upstreams = upstreams.into_iter().map(Arc::new).collect();
+    pub fn new(rules: Vec<(Match, Route)>, upstreams: Vec<Arc<UpstreamConfig>>, settings: Settings) -> Self {
         let stripped: Arc<[HeaderName]> = settings.strip_headers.as_slice().into();
         let mut table = Self { upstreams, settings, ..Self::default() };
         for (matched, mut route) in rules {

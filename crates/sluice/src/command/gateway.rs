@@ -119,14 +119,14 @@ fn row(route: &Route, matched: &Match) -> Vec<String> {
         if matched.methods.is_empty() { "all".to_owned() } else { words(matched.methods.iter(), " ") },
         auth(route.policy.auth).to_owned(),
         words(route.policy.scopes.iter().chain(&route.policy.any_scope), " "),
-        words(route.upstreams.iter().map(|one| &one.name), " "),
+        words(route.upstreams.iter().map(|one| &one.config.name), " "),
         route.limits.len().to_string(),
     ]
 }
 
 fn json_of(route: &Route, matched: &Match) -> Value {
     let texts = |texts: &mut dyn Iterator<Item = String>| texts.collect::<Vec<_>>();
-    let upstreams = route.upstreams.iter().map(|one| (one.name.to_string(), one.weight.get().into()));
+    let upstreams = route.upstreams.iter().map(|one| (one.config.name.to_string(), one.weight.get().into()));
     json!({
         "name": route.name,
         "hosts": texts(&mut matched.hosts.iter().map(ToString::to_string)),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use tokio::time::Instant;
 
 use super::config::UpstreamConfig;
@@ -22,22 +23,29 @@ const NEVER: u64 = u64::MAX;
 /// The upstreams in force.
 pub(in crate::proxy) struct Registry {
     cores: usize,
-    current: Mutex<(u64, Vec<Arc<SharedUpstream>>)>,
+    current: Mutex<(u64, Vec<Described>)>,
 }
 
-/// The upstreams of one core, by name.
+/// An upstream, as the table in force describes it: one that did not change was made from an equal description.
+type Described = (Arc<UpstreamConfig>, Arc<SharedUpstream>);
+
+/// The upstreams of one core.
 pub(in crate::proxy) struct CoreUpstreams {
     core: usize,
     registry: Arc<Registry>,
     generation: AtomicU64,
     /// Held while `by_name` is made anew.
     renewing: Mutex<()>,
-    by_name: ArcSwap<HashMap<Arc<str>, Held>>,
+    by_name: ArcSwap<ByName>,
 }
+
+/// The one that is in force, if any, before those that left the file.
+type ByName = HashMap<Arc<str>, SmallVec<[Held; 1]>>;
 
 /// An upstream that may have left the file: requests that were judged before are still sent there.
 #[derive(Clone)]
 struct Held {
+    config: Arc<UpstreamConfig>,
     upstream: Arc<Upstream>,
     /// Since when it has left.
     retired: Option<Instant>,
@@ -55,22 +63,24 @@ impl Registry {
     }
 
     /// The upstreams of `generation`; what did not change keeps its health and its connections.
-    fn at(
-        &self,
-        generation: u64,
-        configs: impl FnOnce() -> Vec<Arc<UpstreamConfig>>,
-    ) -> Vec<Arc<SharedUpstream>> {
+    fn at(&self, generation: u64, configs: impl FnOnce() -> Vec<Arc<UpstreamConfig>>) -> Vec<Described> {
         let mut current = self.current.lock();
         let (of, upstreams) = &mut *current;
         if *of != generation {
-            let renewed = configs().into_iter().map(|config| self.renew(upstreams, config)).collect();
+            let configs = configs().into_iter();
+            let renewed = configs.map(|config| (config.clone(), self.renew(upstreams, config))).collect();
             (*of, *upstreams) = (generation, renewed);
         }
         upstreams.clone()
     }
 
-    fn renew(&self, old: &[Arc<SharedUpstream>], config: Arc<UpstreamConfig>) -> Arc<SharedUpstream> {
-        if let Some(same) = old.iter().find(|old| old.config == config) {
+    /// One of a table that another has replaced.
+    fn former(&self, config: &Arc<UpstreamConfig>) -> Arc<SharedUpstream> {
+        self.renew(&self.current.lock().1, config.clone())
+    }
+
+    fn renew(&self, old: &[Described], config: Arc<UpstreamConfig>) -> Arc<SharedUpstream> {
+        if let Some((_, same)) = old.iter().find(|(old, _)| *old == config) {
             return same.clone();
         }
         let made = Arc::new(SharedUpstream::new(config, self.cores));
@@ -101,40 +111,68 @@ impl CoreUpstreams {
         }
         let _renewing = self.renewing.lock();
         let old = self.by_name.load();
-        let mut new: HashMap<Arc<str>, Held> = HashMap::default();
-        for shared in self.registry.at(generation, configs) {
-            let name = shared.config.name.clone();
-            let same = old.get(&name).filter(|held| Arc::ptr_eq(&held.upstream.shared, &shared));
-            let upstream = match same {
+        let mut new = ByName::default();
+        for (config, shared) in self.registry.at(generation, configs) {
+            let is_same = |held: &&Held| Arc::ptr_eq(&held.upstream.shared, &shared);
+            let upstream = match old.get(&config.name).and_then(|held| held.iter().find(is_same)) {
                 Some(held) => held.upstream.clone(),
                 None => Arc::new(Upstream::new(shared, self.core)),
             };
-            new.insert(name, Held { upstream, retired: None });
+            new.entry(config.name.clone()).or_default().push(Held { config, upstream, retired: None });
         }
         for (name, held) in &**old {
-            let retired = Some(held.retired.unwrap_or_else(Instant::now));
-            new.entry(name.clone()).or_insert_with(|| Held { retired, ..held.clone() });
+            let known = new.entry(name.clone()).or_default();
+            for held in held {
+                if !known.iter().any(|known| Arc::ptr_eq(&known.upstream, &held.upstream)) {
+                    let retired = Some(held.retired.unwrap_or_else(Instant::now));
+                    known.push(Held { retired, ..held.clone() });
+                }
+            }
         }
         self.by_name.store(Arc::new(new));
         self.generation.store(generation, Ordering::Release);
     }
 
-    /// The upstream of that name.
-    pub(in crate::proxy) fn find(&self, name: &str) -> Option<Arc<Upstream>> {
-        self.by_name.load().get(name).map(|held| held.upstream.clone())
+    /// The upstream that the table of a request describes.
+    pub(in crate::proxy) fn find(&self, config: &Arc<UpstreamConfig>) -> Arc<Upstream> {
+        find(&self.by_name.load(), config).unwrap_or_else(|| self.learn(config))
+    }
+
+    /// Takes up an upstream of a table that was replaced before this core had looked at it.
+    fn learn(&self, config: &Arc<UpstreamConfig>) -> Arc<Upstream> {
+        let _renewing = self.renewing.lock();
+        let mut known = ByName::clone(&self.by_name.load());
+        if let Some(upstream) = find(&known, config) {
+            return upstream;
+        }
+        let upstream = Arc::new(Upstream::new(self.registry.former(config), self.core));
+        let retired = Some(Instant::now());
+        let held = Held { config: config.clone(), upstream: upstream.clone(), retired };
+        known.entry(config.name.clone()).or_default().push(held);
+        self.by_name.store(Arc::new(known));
+        upstream
     }
 
     /// Closes connections that are no longer needed, and forgets upstreams that left the file long ago.
     pub(in crate::proxy) fn sweep(&self, now: Instant) {
         let held = self.by_name.load();
-        held.values().for_each(|held| held.upstream.sweep(now));
-        if held.values().any(|held| held.is_forgotten(now)) {
+        held.values().flatten().for_each(|held| held.upstream.sweep(now));
+        if held.values().flatten().any(|held| held.is_forgotten(now)) {
             let _renewing = self.renewing.lock();
-            let mut left = HashMap::clone(&self.by_name.load());
-            left.retain(|_, held| !held.is_forgotten(now));
+            let mut left = ByName::clone(&self.by_name.load());
+            left.retain(|_, held| {
+                held.retain(|held| !held.is_forgotten(now));
+                !held.is_empty()
+            });
             self.by_name.store(Arc::new(left));
         }
     }
+}
+
+/// The upstream that is described so. While no other table has come into force its description is the very same, which is seen at once.
+fn find(known: &ByName, config: &Arc<UpstreamConfig>) -> Option<Arc<Upstream>> {
+    let held = known.get(&config.name)?.iter().find(|held| held.config == *config)?;
+    Some(held.upstream.clone())
 }
 
 #[cfg(test)]
@@ -163,16 +201,38 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_upstream_that_did_not_change_is_kept_and_one_that_left_is_forgotten_in_time() {
         let upstreams = CoreUpstreams::new(0, Arc::new(Registry::new(1)));
-        upstreams.follow(1, || vec![config("kept", 1), config("changed", 2), config("gone", 3)]);
-        let before = ["kept", "changed", "gone"].map(|name| upstreams.find(name).unwrap());
+        let first = [config("kept", 1), config("changed", 2), config("gone", 3)];
+        upstreams.follow(1, || first.to_vec());
+        let before = first.each_ref().map(|one| upstreams.find(one));
         upstreams.follow(1, || panic!("the same file"));
         upstreams.follow(2, || vec![config("kept", 1), config("changed", 4)]);
-        assert!(Arc::ptr_eq(&upstreams.find("kept").unwrap(), &before[0]));
-        assert!(!Arc::ptr_eq(&upstreams.find("changed").unwrap(), &before[1]));
+        let changed = config("changed", 4);
+        assert!(!Arc::ptr_eq(&upstreams.find(&changed), &before[1]));
         upstreams.sweep(Instant::now());
-        assert!(Arc::ptr_eq(&upstreams.find("gone").unwrap(), &before[2]), "for requests judged before");
+        for (one, before) in first.iter().zip(&before) {
+            assert!(Arc::ptr_eq(&upstreams.find(one), before), "{}, for requests judged before", one.name);
+        }
         tokio::time::advance(FORGOTTEN_AFTER).await;
         upstreams.sweep(Instant::now());
-        assert!(upstreams.find("gone").is_none() && upstreams.find("kept").is_some());
+        let is_known = |one: &Arc<UpstreamConfig>| find(&upstreams.by_name.load(), one).is_some();
+        assert_eq!(first.each_ref().map(is_known), [true, false, false]);
+        assert!(is_known(&changed));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upstream_of_a_table_that_was_replaced_unseen_is_the_one_that_it_describes() {
+        let upstreams = CoreUpstreams::new(0, Arc::new(Registry::new(1)));
+        upstreams.follow(2, || vec![config("app", 2)]);
+        let port = |of: &Upstream| of.shared.config.servers[0].port;
+        let unseen = upstreams.find(&config("app", 1));
+        assert_eq!((port(&unseen), port(&upstreams.find(&config("app", 2)))), (1, 2));
+        assert!(
+            Arc::ptr_eq(&upstreams.find(&config("app", 1)), &unseen),
+            "it is the same for the next request"
+        );
+        tokio::time::advance(FORGOTTEN_AFTER).await;
+        upstreams.sweep(Instant::now());
+        assert!(find(&upstreams.by_name.load(), &config("app", 1)).is_none());
+        assert_eq!(port(&upstreams.find(&config("app", 2))), 2);
     }
 }

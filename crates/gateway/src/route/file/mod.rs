@@ -16,7 +16,7 @@ mod upstream;
 mod value;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +28,7 @@ use sluice_net::TrustedProxies;
 use super::pattern::Match;
 use super::rule::{Enrichment, Route};
 use super::table::{RouteTable, Settings};
+use crate::proxy::upstream::UpstreamConfig;
 use crate::validation::OWN_ISSUER;
 pub use mistake::{Mistake, Mistakes};
 use section::Section;
@@ -44,7 +45,7 @@ pub struct Checked {
 /// What a file says of all routes, for those that read its parts.
 struct Surroundings {
     issuers: BTreeSet<Arc<str>>,
-    upstreams: BTreeSet<Arc<str>>,
+    upstreams: BTreeMap<Arc<str>, Arc<UpstreamConfig>>,
     has_countries: bool,
 }
 
@@ -78,15 +79,18 @@ fn read_file(mut file: Section<'_>, directory: &Path) -> Option<RouteTable> {
     let country_database = file.parse("country_database", |text| value::file(text, directory));
     let encoded_slash = file.read("allow_encoded_slash").unwrap_or(false);
     let (issuers, upstreams) = (file.named_sections("issuers"), file.named_sections("upstreams"));
-    let surroundings = Surroundings {
-        issuers: issuers.iter().map(|(name, _)| name.clone()).chain([OWN_ISSUER.into()]).collect(),
-        upstreams: upstreams.iter().map(|(name, _)| name.clone()).collect(),
-        has_countries: country_database.is_some(),
-    };
+    let issuer_names = issuers.iter().map(|(name, _)| name.clone()).chain([OWN_ISSUER.into()]).collect();
     let issuers: Vec<_> =
         issuers.into_iter().map(|(name, section)| issuer::read(&name, section, directory)).collect();
-    let upstreams =
-        upstreams.into_iter().map(|(name, section)| upstream::read(name, section, directory)).collect();
+    let upstreams: Vec<_> = upstreams
+        .into_iter()
+        .map(|(name, section)| Arc::new(upstream::read(name, section, directory)))
+        .collect();
+    let surroundings = Surroundings {
+        issuers: issuer_names,
+        upstreams: upstreams.iter().map(|upstream| (upstream.name.clone(), upstream.clone())).collect(),
+        has_countries: country_database.is_some(),
+    };
     if !file.has("routes") {
         // Cut off by whoever writes it: it must not take all routes away.
         file.mistake("routes", "is missing; `routes: []` says that there are none");
@@ -139,7 +143,7 @@ fn warnings(table: &RouteTable) -> Vec<Mistake> {
     }
     for upstream in table.upstreams() {
         let is_used = |name: &Arc<str>| *name == upstream.name;
-        if !table.routes().iter().any(|route| route.upstreams.iter().any(|one| is_used(&one.name))) {
+        if !table.routes().iter().any(|route| route.upstreams.iter().any(|one| is_used(&one.config.name))) {
             warnings.push(Mistake::new(format!("upstreams.{}", upstream.name), "no route uses it"));
         }
     }

@@ -54,21 +54,18 @@ pub(super) fn read(mut section: Section<'_>, surroundings: &Surroundings) -> Opt
 
 /// `upstream: name`, or `upstreams` with weights.
 fn upstreams(section: &mut Section<'_>, surroundings: &Surroundings) -> Vec<BalancedUpstream> {
-    let known = |text: &str| match surroundings.upstreams.get(text) {
-        Some(name) => Ok(name.clone()),
-        None => Err("no such upstream"),
-    };
+    let known = |text: &str| surroundings.upstreams.get(text).cloned().ok_or("no such upstream");
     if section.has("upstream") && section.has("upstreams") {
         section.mistake("upstreams", "stands beside `upstream`: one of them");
     }
     let single =
-        section.parse("upstream", known).map(|name| BalancedUpstream { name, weight: NonZeroU32::MIN });
+        section.parse("upstream", known).map(|config| BalancedUpstream { config, weight: NonZeroU32::MIN });
     let several = section.pairs("upstreams");
     let weighted = several.iter().filter_map(|(name, weight)| {
         let key = format!("upstreams.{name}");
-        let name = known(name).map_err(|error| section.mistake(&key, error)).ok();
+        let config = known(name).map_err(|error| section.mistake(&key, error)).ok();
         let weight = value::weight(weight).map_err(|error| section.mistake(&key, error)).ok();
-        name.zip(weight).map(|(name, weight)| BalancedUpstream { name, weight })
+        config.zip(weight).map(|(config, weight)| BalancedUpstream { config, weight })
     });
     single.into_iter().chain(weighted).collect()
 }

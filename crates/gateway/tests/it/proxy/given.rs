@@ -46,8 +46,8 @@ pub(crate) struct Told {
 
 /// One route for everything.
 pub(crate) struct OneRoute {
-    pub(crate) route: Arc<Route>,
-    pub(crate) upstreams: Mutex<(u64, Vec<Arc<UpstreamConfig>>)>,
+    /// With the number of its file.
+    route: Mutex<(u64, Arc<Route>)>,
     refusal: Option<Refusal>,
     judged_after: Duration,
     trusts: bool,
@@ -84,7 +84,7 @@ impl Traffic for OneRoute {
     }
 
     fn judge(&self, _: &Asked<'_>) -> Judging {
-        let mut admitted = Admitted::refused(Some(self.route.clone()), Refusal::NoRoute);
+        let mut admitted = Admitted::refused(Some(self.route.lock().1.clone()), Refusal::NoRoute);
         admitted.verdict = self.refusal.clone().map_or(Verdict::Anonymous, Verdict::Refused);
         if self.judged_after.is_zero() {
             return Judging::Now(admitted);
@@ -110,11 +110,11 @@ impl Traffic for OneRoute {
     }
 
     fn generation(&self) -> u64 {
-        self.upstreams.lock().0
+        self.route.lock().0
     }
 
     fn upstreams(&self) -> Vec<Arc<UpstreamConfig>> {
-        self.upstreams.lock().1.clone()
+        self.route.lock().1.upstreams.iter().map(|one| one.config.clone()).collect()
     }
 
     fn observer(&self) -> &dyn Observer {
@@ -141,6 +141,10 @@ pub(crate) fn server(address: SocketAddr) -> ServerConfig {
     ServerConfig { host: address.ip().to_string(), port: address.port(), tls: false, weight: NonZeroU32::MIN }
 }
 
+fn leading_to(upstream: UpstreamConfig) -> Vec<BalancedUpstream> {
+    vec![BalancedUpstream { config: Arc::new(upstream), weight: NonZeroU32::MIN }]
+}
+
 impl Setup {
     pub(crate) fn to(servers: &[SocketAddr]) -> Self {
         let upstream = UpstreamConfig {
@@ -157,7 +161,7 @@ impl Setup {
         };
         let route = Route {
             name: "all".into(),
-            upstreams: vec![BalancedUpstream { name: "backend".into(), weight: NonZeroU32::MIN }],
+            upstreams: Vec::new(),
             rewrite_prefix: None,
             prefix_segments: 0,
             max_body: None,
@@ -184,9 +188,9 @@ impl Setup {
 
     pub(crate) async fn start(self) -> World {
         let (told, records) = mpsc::unbounded_channel();
+        let route = Route { upstreams: leading_to(self.upstream), ..self.route };
         let traffic = Arc::new(OneRoute {
-            route: Arc::new(self.route),
-            upstreams: Mutex::new((1, vec![Arc::new(self.upstream)])),
+            route: Mutex::new((1, Arc::new(route))),
             refusal: self.refusal,
             judged_after: self.judged_after,
             trusts: self.trusts,
@@ -230,10 +234,12 @@ impl World {
 
     /// Puts another file in force, in which the upstream has this server.
     pub(crate) fn move_to(&self, address: SocketAddr) {
-        let mut current = self.traffic.upstreams.lock();
-        let mut config = (*current.1[0]).clone();
+        let mut current = self.traffic.route.lock();
+        let mut route = Route::clone(&current.1);
+        let mut config = UpstreamConfig::clone(&route.upstreams[0].config);
         config.servers = vec![server(address)];
-        *current = (current.0 + 1, vec![Arc::new(config)]);
+        route.upstreams = leading_to(config);
+        *current = (current.0 + 1, Arc::new(route));
     }
 
     pub(crate) async fn told(&mut self) -> Told {

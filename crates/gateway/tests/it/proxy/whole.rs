@@ -14,6 +14,7 @@ use http_body_util::{BodyExt, Either, Empty, StreamBody};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sluice_crypto::{Sealer, SystemSecret};
+use sluice_gateway::authn::ForeignClaims;
 use sluice_gateway::decision::{DecisionConfig, DecisionService, RunningDecisions};
 use sluice_gateway::enrichment::CountryLookup;
 use sluice_gateway::limit::RateLimits;
@@ -21,10 +22,11 @@ use sluice_gateway::observer::Silent;
 use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy};
 use sluice_gateway::route::{LiveRoutes, file};
 use sluice_gateway::validation::{HolderCheck, HolderParts};
-use sluice_gateway::{Gateway, GatewayParts, PolicyValidator, Question, TokenFault, Validated};
+use sluice_gateway::{Caller, Gateway, GatewayParts, PolicyValidator, Question, TokenFault, Validated};
 use sluice_net::{BindAddress, ForwardedCertificatePolicy, Limits, LocalAddress};
-use sluice_primitives::{Lifetime, NetworkId, OsRng, SystemClock};
+use sluice_primitives::{Lifetime, NetworkId, OsRng, SystemClock, Timestamp};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::given::*;
@@ -44,6 +46,33 @@ impl PolicyValidator for NoTokens {
             }));
         }
         Validated::Now(Err(fault))
+    }
+}
+
+/// An issuer that calls every token good, each when it is told to.
+#[derive(Clone, Default)]
+struct Slow {
+    asked: Arc<Notify>,
+    may_answer: Arc<Notify>,
+}
+
+impl PolicyValidator for Slow {
+    fn validate(&self, _: Question<'_>) -> Validated {
+        let this = self.clone();
+        Validated::Later(Box::pin(async move {
+            this.asked.notify_one();
+            this.may_answer.notified().await;
+            Ok(Arc::new(Caller::Foreign(Box::new(ForeignClaims {
+                issuer: "https://id.example".to_owned(),
+                subject: Some("alice".to_owned()),
+                client: None,
+                scope: String::new(),
+                audience: Vec::new(),
+                expires_at: Timestamp::NEVER,
+                confirmation: None,
+                claims: serde_json::Map::new(),
+            }))))
+        }))
     }
 }
 
@@ -250,6 +279,38 @@ async fn what_asks_for_another_method_or_path_reaches_an_upstream_where_the_file
             assert_eq!(seen.all(name), values, "{path} {name}");
         }
     }
+    shutdown.cancel();
+}
+
+#[tokio::test]
+async fn a_request_that_waits_while_the_routes_change_goes_where_the_old_ones_led() {
+    let (one, mut at_one) = Backend::bind().await.recording();
+    let (two, mut at_two) = Backend::bind().await.recording();
+    let text = |backend| {
+        format!(
+            "upstreams:\n  app: {{servers: [http://{backend}]}}\nroutes:\n  \
+             - {{name: all, match: {{prefix: /}}, upstream: app}}\n"
+        )
+    };
+    let (issuer, live) = (Slow::default(), Arc::new(LiveRoutes::new(routes(&text(one)))));
+    let traffic = Arc::new(gateway_of(live.clone(), Arc::new(issuer.clone())));
+    let shutdown = CancellationToken::new();
+    let running = RunningProxy::start(config(), traffic, shutdown.clone()).await.unwrap();
+    let request = "GET / HTTP/1.1\r\nhost: a\r\nauthorization: Bearer t\r\n\r\n";
+    let change = async {
+        in_time(issuer.asked.notified()).await;
+        live.replace(routes(&text(two)));
+        issuer.may_answer.notify_one();
+    };
+    let (answer, ()) = tokio::join!(ask(&running, request), change);
+    assert_eq!(answer.status(), 200);
+    assert!(at_one.try_recv().is_ok() && at_two.try_recv().is_err());
+    issuer.may_answer.notify_one();
+    assert_eq!(ask(&running, request).await.status(), 200);
+    assert!(
+        at_two.try_recv().is_ok() && at_one.try_recv().is_err(),
+        "who comes later goes where the new ones lead"
+    );
     shutdown.cancel();
 }
 

@@ -114,7 +114,7 @@ fn the_documented_upstreams_are_read() {
 fn the_documented_routes_are_read() {
     let table = documented();
     let [orders, invoices, health] = table.routes() else { panic!("{:?}", table.routes()) };
-    let shares: Vec<_> = orders.upstreams.iter().map(|one| (&*one.name, one.weight.get())).collect();
+    let shares: Vec<_> = orders.upstreams.iter().map(|one| (&*one.config.name, one.weight.get())).collect();
     assert_eq!(shares, [("canary", 1), ("shop", 9)]);
     assert_eq!(orders.upstream_path("/orders/7"), "/v1/7");
     assert_eq!((orders.total_timeout, orders.max_body), (Some(Duration::from_mins(1)), Some(10 << 20)));
