@@ -19,6 +19,7 @@ use super::under_way::UnderWay;
 use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::issuing::algorithm::of_id_tokens;
+use crate::issuing::encrypt::{ClientEncryption, Content, NotEncrypted};
 use crate::keys::KeyRing;
 
 /// A notice that has failed so often is a dead letter: after about a day.
@@ -56,7 +57,9 @@ pub struct LogoutDelivery {
     pub sender: Arc<dyn LogoutSender>,
     /// Who signs it.
     pub keys: Arc<KeyRing>,
-    /// Who hears it: a logout token is signed as the id tokens of its client (Back-Channel Logout 1.0 §2.4).
+    /// Encrypts it for clients that want their id tokens so.
+    pub encryption: Arc<ClientEncryption>,
+    /// Who hears it: a logout token is signed and encrypted as the id tokens of its client (Back-Channel Logout 1.0 §2.4).
     pub clients: Arc<ClientDirectory>,
     /// Who speaks.
     pub config: Arc<Config>,
@@ -170,8 +173,21 @@ impl LogoutDelivery {
             Err(_) => return Written::NotNow,
         };
         let Some(uri) = address(notice, client.as_deref()) else { return Written::ToNobody };
-        let token = self.token(notice, client.as_deref(), now);
-        token.map_or(Written::NotNow, |token| Written::Letter(uri, token))
+        let Some(token) = self.token(notice, client.as_deref(), now) else { return Written::NotNow };
+        match self.encrypted(client.as_deref(), token).await {
+            Ok(token) => Written::Letter(uri, token),
+            Err(why) => {
+                info!(client.id = %notice.client, reason = %why, "a logout token is not encrypted");
+                Written::NotNow
+            }
+        }
+    }
+
+    /// As the id tokens of its client: a token that says as much must not travel less guarded.
+    async fn encrypted(&self, client: Option<&Client>, token: String) -> Result<String, NotEncrypted> {
+        let Some(client) = client else { return Ok(token) };
+        let how = client.formats.id_token_encryption.as_ref();
+        self.encryption.apply(client, how, (Content::Jwt, token)).await
     }
 
     fn token(&self, notice: &LogoutNotice, client: Option<&Client>, now: Timestamp) -> Option<String> {
@@ -203,7 +219,7 @@ enum Written {
     ToNobody,
     /// There is no room to look the client up.
     NotTried,
-    /// The client cannot be looked up, or there is no key to sign with.
+    /// The client cannot be looked up, or there is no key to sign with or to encrypt to.
     NotNow,
 }
 

@@ -12,7 +12,8 @@ use uuid::Uuid;
 use super::super::outbox::LeaseRoom;
 use super::*;
 use crate::client::fake::{FakeClients, client, directory_of_silent_hosts};
-use crate::client::{AccessTokenStrategy, LogoutUri};
+use crate::client::{AccessTokenStrategy, Encryption, LogoutUri};
+use crate::client_auth::{ClientKeys, FetchedKeySet, KeySetSource, KeysNotFetched};
 use crate::config::{Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
 use crate::discovery::Announced;
 use crate::keys::fake::FakeKeys;
@@ -111,6 +112,16 @@ impl LogoutSender for FakeSender {
     }
 }
 
+/// No client's `jwks_uri` answers.
+struct NoKeys;
+
+#[async_trait]
+impl KeySetSource for NoKeys {
+    async fn fetch(&self, _: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
+        Err(KeysNotFetched("nobody answers".to_owned()))
+    }
+}
+
 fn config() -> Config {
     let page = || Url::parse("https://op.example/page").unwrap();
     Config {
@@ -151,10 +162,12 @@ async fn delivery_to(clients: ClientDirectory) -> (Arc<FakeOutbox>, Arc<LogoutDe
     let clock = Arc::new(ManualClock::at(NOW));
     let at_rest = Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]));
     let keys = KeyRing::start(Arc::new(FakeKeys::default()), at_rest, rng.clone(), clock.clone());
+    let encryption = ClientEncryption::new(Arc::new(ClientKeys::new(Arc::new(NoKeys))), clock.clone());
     let delivery = LogoutDelivery {
         outbox: outbox.clone(),
         sender: Arc::new(FakeSender),
         keys: keys.await.unwrap(),
+        encryption: Arc::new(encryption),
         clients: Arc::new(clients),
         config: Arc::new(config()),
         metrics: Arc::new(DeliveryMetrics::default()),
@@ -240,6 +253,24 @@ async fn a_notice_that_has_found_no_place_for_a_day_has_failed() {
     let (outbox, delivery) = tried_at_a_silent_host(Lifetime::secs(86_401)).await;
     assert_eq!(outbox.postponed.lock().len(), 0);
     assert_eq!(failed(&outbox, &delivery), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_is_not_sent_in_plain_text_while_the_keys_of_its_client_cannot_be_fetched() {
+    let mut app = client("app");
+    app.jwks_uri = Some(Url::parse("https://app.example/jwks").unwrap());
+    let clients = FakeClients::default();
+    clients.put(app.clone());
+    app.id = "encrypted".parse().unwrap();
+    app.formats.id_token_encryption =
+        Some(Encryption { alg: "RSA-OAEP-256".to_owned(), enc: "A128GCM".to_owned() });
+    clients.put(app);
+    let (outbox, delivery) = delivery_to(ClientDirectory::new(Arc::new(clients), 10)).await;
+    outbox.put("app", 1);
+    outbox.put("encrypted", 1);
+    assert_eq!(delivery.run(|| true).await.unwrap(), 2);
+    assert_eq!((outbox.left("app"), outbox.left("encrypted")), (0, 1));
+    assert_eq!(failed(&outbox, &delivery), (1, 1));
 }
 
 /// The form of earlier versions, too, which would have been sent to the document.

@@ -137,6 +137,7 @@ impl Shared {
             outbox: Arc::clone(&self.base.store) as _,
             sender: Arc::clone(&self.fetcher) as _,
             keys: Arc::clone(&self.ring),
+            encryption: Arc::clone(&self.encryption),
             clients: Arc::clone(&self.directory),
             config: Arc::clone(&self.config),
             metrics: Arc::default(),

@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::routing::post;
 use reqwest::Method;
 use serde_json::json;
+use sluice_crypto::jwe::KeyManagement;
 use sluice_primitives::{Clock, Lifetime};
 use sluice_testkit::{Backend, ISSUER, TestSluice};
 use tokio::net::TcpListener;
@@ -17,10 +18,12 @@ use super::{log_in, log_out};
 use crate::both_stores::on_both_stores;
 use crate::jwt::verified;
 use crate::legs::{delete, token};
+use crate::oidc_encryption::OwnKey;
 
 on_both_stores! {
     clients_of_a_session_are_told_in_frames,
     a_session_that_is_not_remembered_tells_its_clients_by_the_back_channel,
+    a_logout_token_is_encrypted_as_the_id_tokens_of_its_client,
     an_administrator_who_ends_sessions_tells_their_clients,
     a_session_that_is_over_tells_those_who_hold_its_tokens,
     a_notice_that_does_not_arrive_is_sent_again,
@@ -112,6 +115,22 @@ async fn a_session_that_is_not_remembered_tells_its_clients_by_the_back_channel(
     // Back-Channel Logout §4: a logout token must not pass for an id token.
     let url = format!("/oauth2/sessions/logout?id_token_hint={notice}");
     assert_eq!(browser.visit(&url).await.status, 400);
+    sluice.node.stop().await;
+}
+
+async fn a_logout_token_is_encrypted_as_the_id_tokens_of_its_client(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let mut ear = Ear::open(Vec::new()).await;
+    let key = OwnKey::new(KeyManagement::EcdhEs, "mine");
+    let asked = json!({"backchannel_logout_uri": ear.uri, "jwks": key.set(),
+                       "id_token_encrypted_response_alg": "ECDH-ES", "id_token_signed_response_alg": "ES256"});
+    let client = sluice.client(&asked).await;
+    let tokens = log_in(&sluice, &client, &mut sluice.browser(), &json!({"subject": "alice"})).await;
+    let id_token = verified(&sluice, &key.nested(token(&tokens, "id_token")), "ES256").await;
+    sluice.advance(Lifetime::secs(1));
+    delete(&sluice, "/admin/oauth2/auth/sessions/login?subject=alice").await;
+    let said = verified(&sluice, &key.nested(&ear.next().await), "ES256").await;
+    assert_eq!((&said["sid"], &said["aud"]), (&id_token["sid"], &json!(client.id)));
     sluice.node.stop().await;
 }
 
