@@ -67,13 +67,12 @@ pub struct Announced {
 
 /// The metadata of this server: what is true and nothing else.
 pub fn metadata(config: &Config) -> Metadata {
-    let pages_scopes: &[_] = if consents_itself(config) { &["profile", "email"] } else { &[] };
     let announced = &config.announced;
     Metadata {
         issuer: config.issuer.as_str().to_owned(),
         endpoints: endpoints(config),
         scopes_supported: besides(
-            &[&["openid", "offline_access", "offline"], pages_scopes].concat(),
+            &[&["openid", "offline_access", "offline"], consent_page_scopes(config)].concat(),
             &announced.scopes,
         ),
         claims_supported: besides(&claims(config), &announced.claims),
@@ -102,6 +101,11 @@ pub fn metadata(config: &Config) -> Metadata {
             frontchannel_logout_session_supported: true,
         },
     }
+}
+
+/// The scopes that the built-in consent page knows what to tell for; none where users are asked by another page.
+pub fn consent_page_scopes(config: &Config) -> &'static [&'static str] {
+    if consents_itself(config) { &["profile", "email"] } else { &[] }
 }
 
 fn endpoints(config: &Config) -> Endpoints {

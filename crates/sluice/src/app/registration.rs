@@ -9,6 +9,7 @@ use sluice_oauth::client::{
     ClientService, DynamicRegistration, DynamicRegistrationParts, MetadataDocumentParts, MetadataDocuments,
     RegistrationRules, Statements,
 };
+use sluice_oauth::discovery::consent_page_scopes;
 use sluice_oauth::keys::KeyRing;
 use sluice_primitives::Clock;
 
@@ -77,10 +78,11 @@ pub(super) fn dynamic(
     }))))
 }
 
-/// The scope of who names none where nobody was asked, and the most that anybody may have.
+/// The scope of who names none where nobody was asked, and the most that anybody may have. What discovery announces is among
+/// it: OpenID Connect clients name no scope when they register.
 fn default_scope(config: &Config, rules: &RegistrationRules) -> String {
     match config.policies.dynamic_registration.default_scope.as_slice() {
-        [] => rules.default_scope.clone(),
+        [] => [&[rules.default_scope.as_str()], consent_page_scopes(config)].concat().join(" "),
         configured => configured.join(" "),
     }
 }

@@ -22,7 +22,8 @@ pub(super) const KEYS: &[Key] = &[
         "default_scope",
         Kind::Texts,
         "The scope of a client that registers itself and names none, and the most that one has whom nobody invited; \
-         without it, `offline_access offline openid`.",
+         without it, `offline_access offline openid`, and `profile email` where the consent page is the built-in \
+         one.",
     ),
     Key::own(
         "initial_access_token",

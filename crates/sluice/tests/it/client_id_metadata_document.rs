@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_net::{BindAddress, Limits, Listener, LocalAddress, self_signed, serve};
 use sluice_primitives::{Clock, Lifetime, SystemClock};
-use sluice_testkit::{Backend, TestClient, TestSluice};
+use sluice_testkit::{Authorize, Backend, TestClient, TestSluice};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -176,6 +176,18 @@ async fn the_user_is_asked_about_a_client_that_nobody_registered() {
     let challenge = consent_challenge(&sluice, &client, &mut sluice.browser(), "alice").await;
     let asked = consent_request(&sluice, &challenge).await;
     assert_eq!((&asked["client"]["client_id"], &asked["skip"]), (&json!(host.id), &json!(false)));
+    sluice.node.stop().await;
+    host.ends.cancel();
+}
+
+/// The built-in consent page has its scopes announced.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_described_without_a_scope_may_ask_for_those_of_the_built_in_page() {
+    let host = Host::open().await;
+    let pages = [("urls.login", "/ui/login"), ("urls.consent", "/ui/consent")];
+    let sluice = host.sluice(Backend::Sqlite, &pages).await;
+    let with = Authorize { scope: "openid profile email", ..Authorize::default() };
+    sluice.browser().begin(&host.client(&sluice), &with).await;
     sluice.node.stop().await;
     host.ends.cancel();
 }

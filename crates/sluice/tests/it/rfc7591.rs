@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::Clock;
-use sluice_testkit::{Backend, ISSUER, TestClient, TestSluice};
+use sluice_testkit::{Authorize, Backend, ISSUER, TestClient, TestSluice};
 
 use crate::answer::{Answer, http};
 use crate::both_stores::on_both_stores;
@@ -209,6 +209,23 @@ async fn what_a_registrant_cannot_choose_is_chosen_for_it() {
     let scope = ("oidc.dynamic_client_registration.default_scope", "openid,profile");
     let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED, scope]).await;
     assert_eq!(registered(&sluice, &application()).await["scope"], "openid profile");
+    sluice.node.stop().await;
+}
+
+/// OpenID Connect clients name no scope when they register.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_names_no_scope_may_ask_for_all_that_is_announced() {
+    let pages = [ENABLED, ("urls.login", "/ui/login"), ("urls.consent", "/ui/consent")];
+    let sluice = TestSluice::with(Backend::Sqlite, &pages).await;
+    let url = sluice.public.join("/.well-known/openid-configuration").unwrap();
+    let said = Answer::to(http().get(url)).await.ok();
+    let announced: Vec<String> = serde_json::from_value(said["scopes_supported"].clone()).unwrap();
+    assert!(announced.iter().any(|scope| scope == "email"), "{announced:?}");
+    let client = TestClient::of(sluice.public.clone(), &registered(&sluice, &application()).await);
+    for scope in announced.iter().chain([&announced.join(" ")]) {
+        let with = Authorize { scope, ..Authorize::default() };
+        sluice.browser().begin(&client, &with).await;
+    }
     sluice.node.stop().await;
 }
 
