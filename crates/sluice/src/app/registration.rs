@@ -70,6 +70,7 @@ pub(super) fn dynamic(
     Ok(Some(Arc::new(DynamicRegistration::new(DynamicRegistrationParts {
         policy: policy.clone(),
         default_scope: default_scope(config, rules),
+        id_token_alg: config.policies.id_token_alg,
         statements,
         clients: Arc::clone(clients),
         hash_keys: hash_keys.clone(),

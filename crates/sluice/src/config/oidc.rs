@@ -16,7 +16,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "default_id_token_signing_alg",
         Kind::Choice(names::<IdTokenAlgorithm>),
-        "What signs the id tokens of clients that registered no algorithm.",
+        "What signs the id tokens of clients that registered no algorithm; RS256 those of clients that a document \
+         describes.",
     )
     .with_default("RS256"),
     Key::hydra(

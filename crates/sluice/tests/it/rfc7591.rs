@@ -8,6 +8,7 @@ use sluice_testkit::{Authorize, Backend, ISSUER, TestClient, TestSluice};
 
 use crate::answer::{Answer, http};
 use crate::both_stores::on_both_stores;
+use crate::jwt::verified;
 use crate::legs::{token, tokens_of};
 use crate::requests::Signer;
 
@@ -225,6 +226,21 @@ async fn who_names_no_scope_may_ask_for_all_that_is_announced() {
     for scope in announced.iter().chain([&announced.join(" ")]) {
         let with = Authorize { scope, ..Authorize::default() };
         sluice.browser().begin(&client, &with).await;
+    }
+    sluice.node.stop().await;
+}
+
+/// §3.2.1, OpenID Connect Registration §2: it would expect RS256 else.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registrant_is_told_what_signs_its_id_tokens() {
+    let default = ("oidc.default_id_token_signing_alg", "ES256");
+    let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED, default]).await;
+    let changes = json!({"id_token_signed_response_alg": "RS256"});
+    for (body, algorithm) in [(application(), "ES256"), (application_with(&changes), "RS256")] {
+        let made = registered(&sluice, &body).await;
+        assert_eq!(made["id_token_signed_response_alg"], algorithm);
+        let tokens = tokens_of(&sluice, &TestClient::of(sluice.public.clone(), &made), "alice").await;
+        verified(&sluice, token(&tokens, "id_token"), algorithm).await;
     }
     sluice.node.stop().await;
 }

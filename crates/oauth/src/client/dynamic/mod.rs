@@ -12,6 +12,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::secret_hash::{FastHashKeys, StoredSecretHash, hash_generated, key_of};
 use sluice_primitives::{Clock, Lifetime, Secret};
 use sluice_protocol::ClientId;
@@ -38,6 +39,8 @@ pub struct DynamicRegistrationParts {
     pub policy: DynamicRegistrationPolicy,
     /// The scope of clients that name none.
     pub default_scope: String,
+    /// What signs the id tokens of clients that name no algorithm.
+    pub id_token_alg: SigningAlgorithm,
     pub statements: Statements,
     pub clients: Arc<ClientService>,
     /// The keys of the hashes of registration access tokens.
@@ -187,8 +190,13 @@ impl DynamicRegistration {
 
     fn bounds<'a>(&'a self, trust: Trust, stored: Option<&'a Client>) -> Bounds<'a> {
         let Self { parts, .. } = self;
-        let plain_http_keys = parts.policy.plain_http_keys;
-        Bounds { trust, default_scope: &parts.default_scope, plain_http_keys, stored }
+        Bounds {
+            trust,
+            default_scope: &parts.default_scope,
+            plain_http_keys: parts.policy.plain_http_keys,
+            id_token_alg: Some(parts.id_token_alg).filter(|alg| *alg != SigningAlgorithm::RS256),
+            stored,
+        }
     }
 
     /// Whom the registrant is trusted as.

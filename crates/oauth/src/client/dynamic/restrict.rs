@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use sluice_crypto::jwe::EncryptionKey;
-use sluice_crypto::jwk::{Jwk, JwkError, JwkSet};
+use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, SigningAlgorithm};
 use sluice_crypto::jws::VerifyingKey;
 use sluice_protocol::{GrantType, Scope};
 
@@ -37,6 +37,8 @@ pub struct Bounds<'a> {
     pub default_scope: &'a str,
     /// Whether keys may be at an `http://` URL.
     pub plain_http_keys: bool,
+    /// What is written down for who names no algorithm of id tokens; nothing if none.
+    pub id_token_alg: Option<SigningAlgorithm>,
     /// The client as it is, if it changes itself: what an administrator gave it, it keeps and may repeat.
     pub stored: Option<&'a Client>,
 }
@@ -59,7 +61,21 @@ impl Bounds<'_> {
         }
         let scope = self.scope(&metadata.scope)?;
         let metadata = ClientMetadata { scope, client_secret: None, ..metadata };
-        Ok(self.keep(metadata))
+        Ok(self.name_algorithm(self.keep(metadata)))
+    }
+
+    /// Who names no algorithm expects RS256 (OpenID Connect Registration §2), unless it is told another. FAPI 2.0 has a usual
+    /// one of its own.
+    fn name_algorithm(&self, metadata: ClientMetadata) -> ClientMetadata {
+        let is_open =
+            metadata.id_token_signed_response_alg.is_empty() && !metadata.security.profile.is_fapi();
+        match self.id_token_alg.filter(|_| is_open) {
+            Some(algorithm) => {
+                let id_token_signed_response_alg = algorithm.as_str().to_owned();
+                ClientMetadata { id_token_signed_response_alg, ..metadata }
+            }
+            None => metadata,
+        }
     }
 
     fn check_members(&self, asked: &ClientMetadata) -> Result<(), RegistrationError> {

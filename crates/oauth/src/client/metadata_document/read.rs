@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use sluice_crypto::digest::sha256;
+use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::Timestamp;
 use sluice_protocol::ClientId;
 
@@ -31,8 +32,14 @@ impl Reader {
         let metadata = (self.read)(body).map_err(DocumentError::Refused)?;
         let token_endpoint_auth_method = auth_method(&metadata)?.as_str().to_owned();
         let metadata = ClientMetadata { token_endpoint_auth_method, ..metadata };
-        let default_scope = &self.default_scope;
-        let bounds = Bounds { trust: Trust::Anybody, default_scope, plain_http_keys: false, stored: None };
+        let bounds = Bounds {
+            trust: Trust::Anybody,
+            default_scope: &self.default_scope,
+            plain_http_keys: false,
+            // Nobody tells the client of another.
+            id_token_alg: Some(SigningAlgorithm::RS256),
+            stored: None,
+        };
         let refused = |why: registration::RegistrationError| DocumentError::Refused(why.to_string());
         let metadata = bounds.restrict(metadata).map_err(refused)?;
         let client = registration::register(id.clone(), metadata, &self.rules, now).map_err(refused)?;

@@ -144,6 +144,8 @@ async fn a_document_describes_a_public_client() {
     assert_eq!((client.id.as_str(), client.name.as_str()), (ID, "App"));
     assert_eq!((client.auth_method, client.scope.as_str()), (AuthMethod::None, "openid"));
     assert!(!client.skip_consent && client.secret_hashes.is_empty());
+    // Whatever is configured: nothing tells the client of another algorithm than the usual one.
+    assert_eq!(client.id_token_signed_response_alg.as_deref(), Some("RS256"));
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ const OPEN: Bounds<'_> = Bounds {
     trust: Trust::Anybody,
     default_scope: "openid offline_access",
     plain_http_keys: false,
+    id_token_alg: None,
     stored: None,
 };
 const INVITED: Bounds<'_> = Bounds { trust: Trust::Invited, ..OPEN };
@@ -171,6 +172,21 @@ fn a_client_is_never_less_strict_with_itself_than_it_was() {
     assert!(kept.require_pushed_authorization_requests && kept.require_signed_request_object);
     assert!(kept.dpop_bound_access_tokens && kept.tls_client_certificate_bound_access_tokens);
     assert_eq!(bounds.restrict(asked(|_| ())).unwrap().security, stored.security);
+}
+
+/// RFC 7591 §3.2.1: the client is told what was chosen for it.
+#[test]
+fn what_signs_the_id_tokens_of_who_names_no_algorithm_is_written_down() {
+    let named = |id_token_alg, metadata| {
+        Bounds { id_token_alg, ..OPEN }.restrict(metadata).unwrap().id_token_signed_response_alg
+    };
+    let configured = Some(SigningAlgorithm::ES256);
+    assert_eq!(named(configured, asked(|_| ())), "ES256");
+    assert_eq!(named(None, asked(|_| ())), "");
+    let rs256 = asked(|asked| asked.id_token_signed_response_alg = "RS256".to_owned());
+    assert_eq!(named(configured, rs256), "RS256");
+    let fapi = asked(|asked| asked.security.profile = SecurityProfile::Fapi2);
+    assert_eq!(named(configured, fapi), "", "the profile names its own");
 }
 
 #[test]
