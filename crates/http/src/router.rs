@@ -60,23 +60,20 @@ fn all_public(state: Arc<PublicState>) -> Router {
         Some(cors) => routes.layer(from_fn_with_state(cors.clone(), cors::layer)),
         None => routes,
     };
-    let pages = ui::routes(state.ui.clone());
+    let pages = ui::routes(state.ui.clone()).merge(visited(Arc::clone(&state)));
     let people = state.identity.clone().map(identity::routes).unwrap_or_default();
     let routes = Router::new()
-        .route("/oauth2/auth", get(authorize::get).post(authorize::post))
         .route("/oauth2/par", post(par::post))
         .route("/oauth2/token", post(token::post))
         .route("/oauth2/revoke", post(revoke::post))
         .route("/oauth2/introspect", post(introspect::post))
         .route("/oauth2/device/auth", post(device::post))
-        .route("/oauth2/device/verify", get(device::verify))
         .route("/oauth2/register", post(registration::register))
         .route(
             "/oauth2/register/{id}",
             get(registration::find).put(registration::replace).delete(registration::delete),
         )
         .route("/userinfo", get(userinfo::answer).post(userinfo::answer))
-        .route("/oauth2/sessions/logout", get(logout::get).post(logout::post))
         .route("/.well-known/openid-configuration", get(discovery::get))
         .route("/.well-known/oauth-authorization-server", get(discovery::get))
         .route("/.well-known/jwks.json", get(jwks::get))
@@ -99,6 +96,15 @@ fn all_public(state: Arc<PublicState>) -> Router {
         return routes.merge(inserted).merge(watched);
     }
     Router::new().nest(&path, routes.merge(watched.clone())).merge(inserted).merge(watched)
+}
+
+/// Where browsers are sent: no script asks there, nor may it (RFC 9700 §2.6).
+fn visited(state: Arc<PublicState>) -> Router {
+    Router::new()
+        .route("/oauth2/auth", get(authorize::get).post(authorize::post))
+        .route("/oauth2/device/verify", get(device::verify))
+        .route("/oauth2/sessions/logout", get(logout::get).post(logout::post))
+        .with_state(state)
 }
 
 /// The admin API, and `beside` it what the caller puts behind the same credential.

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
-use sluice_testkit::{Backend, TestSluice};
+use sluice_testkit::{Authorize, Backend, TestSluice};
 
 use crate::answer::{Answer, basic, http};
 
@@ -76,7 +76,7 @@ async fn a_configured_origin_may_read_and_another_may_not() {
 #[tokio::test(flavor = "multi_thread")]
 async fn anybody_may_read_with_a_wildcard_but_never_with_the_users_cookies() {
     let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED]).await;
-    for path in ["/.well-known/openid-configuration", "/oauth2/auth"] {
+    for path in ["/.well-known/openid-configuration", "/oauth2/token"] {
         let get = http().get(sluice.public.join(path).unwrap());
         let (_, allowed, credentials) = read_by(get, "https://anybody.test").await;
         assert_eq!((allowed.as_deref(), credentials), (Some("https://anybody.test"), false), "{path}");
@@ -84,6 +84,30 @@ async fn anybody_may_read_with_a_wildcard_but_never_with_the_users_cookies() {
         assert!(allowed.is_some() && !credentials, "{path}");
     }
     sluice.node.stop().await;
+}
+
+/// RFC 9700 §2.6.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_reads_what_browsers_are_sent_to() {
+    for origins in ["*", "https://spa.test"] {
+        let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED, (ORIGINS, origins)]).await;
+        let client = sluice.client(&json!({"allowed_cors_origins": ["https://spa.test"]})).await;
+        let login = client.authorize_url(&Authorize::default());
+        for url in [&*login, "/oauth2/auth", "/oauth2/device/verify", "/oauth2/sessions/logout"] {
+            let url = sluice.public.join(url).unwrap();
+            let form = [("client_id", client.id.as_str())];
+            for request in [
+                http().get(url.clone()),
+                http().post(url.clone()).form(&form),
+                preflight(&sluice, url.as_str()),
+            ] {
+                let (answer, ..) = read_by(request, "https://spa.test").await;
+                let is_cors = |name: &str| name.starts_with("access-control-");
+                assert!(!answer.headers.keys().any(|name| is_cors(name.as_str())), "{url}: {answer:?}");
+            }
+        }
+        sluice.node.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
