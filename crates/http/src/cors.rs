@@ -47,7 +47,10 @@ pub(crate) struct Cors {
 
 /// Answers preflights and marks answers that may be read.
 pub(crate) async fn layer(State(cors): State<Cors>, request: Request, next: Next) -> Response {
-    let Some(origin) = request.headers().get(ORIGIN).cloned() else { return next.run(request).await };
+    let Some(origin) = request.headers().get(ORIGIN).cloned() else {
+        // Kept by a cache, it would be given to a page, which could not read it.
+        return varying(next.run(request).await);
+    };
     let (request, client) = match client_of(&request).or_else(|| cors.client_of_token(&request)) {
         Some(client) => (request, Some(client)),
         None if is_form(&request) => match client_of_form(request).await {
@@ -60,15 +63,20 @@ pub(crate) async fn layer(State(cors): State<Cors>, request: Request, next: Next
         request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
     // A preflight does not say which client will speak: the origin of any client may ask, the answer is checked again.
     let allowed = cors.allows(&origin, client.as_ref(), preflight).await;
-    let mut response = if preflight {
+    let mut response = varying(if preflight {
         (StatusCode::NO_CONTENT, Body::empty()).into_response()
     } else {
         next.run(request).await
-    };
-    response.headers_mut().append(VARY, HeaderValue::from_static("Origin"));
+    });
     if let Some(allowed) = allowed {
         cors.policy.mark(response.headers_mut(), (origin, allowed), preflight);
     }
+    response
+}
+
+/// Who asks decides what the answer says (Fetch, "CORS protocol and HTTP caches").
+fn varying(mut response: Response) -> Response {
+    response.headers_mut().append(VARY, HeaderValue::from_static("Origin"));
     response
 }
 

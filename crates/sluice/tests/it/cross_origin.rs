@@ -86,6 +86,19 @@ async fn anybody_may_read_with_a_wildcard_but_never_with_the_users_cookies() {
     sluice.node.stop().await;
 }
 
+/// A cache that has what no page asked for must not give it to one.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_to_no_page_says_that_pages_are_answered_otherwise() {
+    for (settings, vary) in [(&[ENABLED][..], "Origin"), (&[], "")] {
+        let sluice = TestSluice::with(Backend::Sqlite, settings).await;
+        for path in ["/.well-known/openid-configuration", "/.well-known/jwks.json"] {
+            let answer = Answer::to(http().get(sluice.public.join(path).unwrap())).await;
+            assert_eq!((answer.status, answer.header("vary")), (200, vary), "{path}");
+        }
+        sluice.node.stop().await;
+    }
+}
+
 /// RFC 9700 §2.6.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_reads_what_browsers_are_sent_to() {
