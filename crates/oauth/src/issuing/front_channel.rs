@@ -74,7 +74,8 @@ impl TokenIssuer {
                 c_hash: asked.code.map(hash),
                 s_hash: asked.code.and(asked.state).map(hash),
             };
-            tokens.id_token = Some(self.id_token(issue, ID_TOKEN, beside)?);
+            let id = TokenId::derive(issue.grant.id, ID_TOKEN);
+            tokens.id_token = Some(self.id_token(issue, id, beside)?);
         }
         Ok(tokens)
     }

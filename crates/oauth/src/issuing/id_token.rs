@@ -6,6 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use sluice_crypto::digest::{sha256, sha384, sha512};
 use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_primitives::GrantId;
+use sluice_token::TokenId;
 
 /// Claims that the consent page cannot set: the server speaks here.
 const RESERVED: [&str; 17] = [
@@ -67,6 +69,22 @@ pub struct Beside {
     pub at_hash: Option<String>,
     pub c_hash: Option<String>,
     pub s_hash: Option<String>,
+}
+
+/// The id of the id token of this generation of a grant. Access tokens count from the other end.
+pub(crate) fn id_of_generation(grant: GrantId, generation: u32) -> TokenId {
+    TokenId::derive(grant, u32::MAX - generation)
+}
+
+/// The id of an id token of a refresh that rotated nothing: its generation has others, and the access token beside it tells it
+/// from them.
+pub(crate) fn id_of_unrotated(of_generation: TokenId, at_hash: &str) -> TokenId {
+    let input = [of_generation.as_bytes().as_slice(), at_hash.as_bytes()].concat();
+    let mut bytes = [0; 16];
+    for (to, from) in bytes.iter_mut().zip(sha256(&input)) {
+        *to = from;
+    }
+    TokenId::from_bytes(bytes)
 }
 
 /// The consent page's claims without those that are the server's.

@@ -14,7 +14,7 @@ use sluice_token::{AccessTokenClaims, Confirmation, TokenId};
 use thiserror::Error;
 
 use super::encrypt::{ClientEncryption, Content, NotEncrypted, Recipient};
-use super::id_token::{Beside, IdTokenClaims, half_hash, permitted};
+use super::id_token::{Beside, IdTokenClaims, half_hash, id_of_generation, id_of_unrotated, permitted};
 use super::refresh_token::RefreshToken;
 use super::{access_token, algorithm, lifetime};
 use crate::client::{AccessTokenStrategy, Client};
@@ -113,9 +113,13 @@ impl TokenIssuer {
         let access_token = self.access_token(issue.client, &claims, &issue.grant.claims.access_token)?;
         let id_token = if issue.grant.scope.contains("openid") {
             let algorithm = algorithm::of_id_tokens(issue.client, &self.config)?;
-            let at_hash = Some(half_hash(&access_token, algorithm));
-            let number = u32::MAX - issue.grant.generation.0;
-            Some(self.id_token(issue, number, Beside { at_hash, ..Beside::default() })?)
+            let at_hash = half_hash(&access_token, algorithm);
+            let of_generation = id_of_generation(issue.grant.id, issue.grant.generation.0);
+            let id = match issue.access_token_id {
+                Some(_) => id_of_unrotated(of_generation, &at_hash),
+                None => of_generation,
+            };
+            Some(self.id_token(issue, id, Beside { at_hash: Some(at_hash), ..Beside::default() })?)
         } else {
             None
         };
@@ -220,11 +224,11 @@ impl TokenIssuer {
         token.seal(&self.sealer, &*self.rng)
     }
 
-    /// An id token, encrypted if there is a key for that; `number` says which one of its grant it is.
+    /// An id token, encrypted if there is a key for that.
     pub(super) fn id_token(
         &self,
         issue: &Issue<'_>,
-        number: u32,
+        id: TokenId,
         beside: Beside,
     ) -> Result<String, IssueError> {
         let algorithm = algorithm::of_id_tokens(issue.client, &self.config)?;
@@ -239,7 +243,7 @@ impl TokenIssuer {
             iat: issue.issued_at.as_secs(),
             auth_time: grant.authenticated_at.as_secs(),
             rat: issue.requested_at.map(Timestamp::as_secs),
-            jti: TokenId::derive(grant.id, number).to_string(),
+            jti: id.to_string(),
             nonce: issue.nonce,
             acr: grant.claims.acr.as_deref(),
             amr: &grant.claims.amr,

@@ -17,6 +17,7 @@ use crate::access_token_reader::AccessTokenReader;
 use crate::client::Client;
 use crate::config::Config;
 use crate::grant::{Grant, GrantPage, GrantRepository, Listed};
+use crate::issuing::id_token::{id_of_generation, id_of_unrotated};
 use crate::issuing::{RefreshToken, access_token, front_channel};
 use crate::keys::KeyRing;
 use crate::trust::{Assertion, TrustedAssertions};
@@ -79,6 +80,7 @@ struct IdTokenClaims {
     exp: i64,
     jti: String,
     sid: Option<String>,
+    at_hash: Option<String>,
 }
 
 impl PresentedTokens {
@@ -184,8 +186,7 @@ impl PresentedTokens {
             now,
         };
         let is_its = |grant: &Grant| {
-            claims.aud.iter().any(|client| client == grant.client.as_str())
-                && has_id_token(grant, &claims.jti)
+            claims.aud.iter().any(|client| client == grant.client.as_str()) && has_id_token(grant, &claims)
         };
         let grant = self.grants.list(page).await?.into_iter().find(is_its);
         self.of_grant(grant.ok_or(ExchangeError::NotUsable)?, expires_at, now)
@@ -265,10 +266,14 @@ impl PresentedTokens {
     }
 }
 
-/// Whether one of the grant's id tokens has this id.
-fn has_id_token(grant: &Grant, id: &str) -> bool {
-    let of_refreshes =
-        (0..=grant.generation.0).rev().take(GENERATIONS).map(|generation| u32::MAX - generation);
-    let mut numbers = of_refreshes.chain([front_channel::ID_TOKEN]);
-    numbers.any(|number| TokenId::derive(grant.id, number).to_string() == id)
+/// Whether this is one of the grant's id tokens, by its id.
+fn has_id_token(grant: &Grant, claims: &IdTokenClaims) -> bool {
+    let newest = grant.generation.0;
+    let of_generations =
+        (0..=newest).rev().take(GENERATIONS).map(|generation| id_of_generation(grant.id, generation));
+    let of_unrotated =
+        claims.at_hash.iter().map(|at_hash| id_of_unrotated(id_of_generation(grant.id, newest), at_hash));
+    let in_front = TokenId::derive(grant.id, front_channel::ID_TOKEN);
+    let mut ids = of_generations.chain(of_unrotated).chain([in_front]);
+    ids.any(|id| id.to_string() == claims.jti)
 }

@@ -343,15 +343,19 @@ async fn refresh_token(backend: Backend) {
     let presented = token(&first, "refresh_token");
     let form = [("grant_type", "refresh_token"), ("refresh_token", presented)];
     let before = sluice.written().grant_updates;
-    let mut ids = vec![sluice.introspect(token(&first, "access_token")).await["jti"].clone()];
-    for _ in 0..3 {
-        sluice.advance(Lifetime::secs(3_600));
+    let id_of = |tokens: &Value| crate::jwt::claims(token(tokens, "id_token"))["jti"].clone();
+    let mut ids = vec![sluice.introspect(token(&first, "access_token")).await["jti"].clone(), id_of(&first)];
+    // The last one within the same second.
+    for wait in [3_600, 3_600, 0] {
+        sluice.advance(Lifetime::secs(wait));
         let fresh = client.token(&sluice, &form).await.ok();
         assert_eq!(fresh["refresh_token"], presented, "there is no rotation");
         let said = sluice.introspect(token(&fresh, "access_token")).await;
         assert_eq!((&said["active"], &said["cnf"]["jkt"]), (&json!(true), &json!(client.bound.thumbprint())));
-        assert!(!ids.contains(&said["jti"]), "each access token has an id of its own");
-        ids.push(said["jti"].clone());
+        for id in [said["jti"].clone(), id_of(&fresh)] {
+            assert!(!ids.contains(&id), "each token has an id of its own");
+            ids.push(id);
+        }
     }
     assert_eq!(sluice.written().grant_updates, before);
     // Without proof of possession; by another client.
