@@ -83,7 +83,10 @@ impl AuthorizationService {
             ]);
         }
         answer.extend(tokens.id_token.as_deref().map(|token| ("id_token", token)));
-        answer.push(("scope", &scope));
+        // Beside a code alone it is Hydra's addition (RFC 6749 §4.1.2), and FAPI 2.0 is strict about those.
+        if tokens.access_token.is_some() || !client.security.profile.is_fapi() {
+            answer.push(("scope", &scope));
+        }
         Ok(self.answer(&ResponseTarget::of(request), &answer).await?)
     }
 

@@ -10,7 +10,7 @@ use crate::authorization_errors::Change::{self, With, Without};
 use crate::authorization_errors::asked;
 use crate::both_stores::on_both_stores;
 use crate::requests::{Signer, is_refused, is_shown, parameters, pushed, request_uri, with};
-use crate::response::{STATE, last_page};
+use crate::response::{Response, STATE, last_page};
 
 on_both_stores! {
     a_client_of_the_security_profile_pushes_and_gets_a_code,
@@ -74,8 +74,9 @@ async fn a_client_of_the_security_profile_pushes_and_gets_a_code(backend: Backen
     // par-ensure-reused-request-uri-prior-to-auth-completion-succeeds
     browser.visit(&url).await.expect("login_challenge");
     let page = last_page(&sluice, &mut browser, &url).await;
-    assert_eq!((page.expect("state").as_str(), page.expect("iss").as_str()), (STATE, sluice_testkit::ISSUER));
-    page.expect("code");
+    let answer = Response::of(&page);
+    assert_eq!((answer.get("state"), answer.get("iss")), (STATE, sluice_testkit::ISSUER));
+    assert_eq!(answer.names(), ["code", "iss", "state"]);
     // par-attempt-reuse-request_uri
     is_refused(&mut browser, &url, "invalid_request_uri").await;
     // par-attempt-to-use-request_uri-for-different-client
@@ -119,6 +120,7 @@ async fn a_client_of_message_signing_signs_its_request_and_gets_a_signed_answer(
     let page = last_page(&sluice, &mut sluice.browser(), &pushed(&client, &uri)).await;
     let said = crate::jwt::claims(&page.expect("response"));
     assert_eq!((&said["state"], page.parameter("code")), (&json!(STATE), None));
+    assert!(said["code"].is_string() && said.get("scope").is_none(), "{said}");
     // ensure-unsigned-request-at-par-endpoint-fails
     push(&sluice, &signer, &client, &[With("response_mode", "jwt")]).await.refused_with("invalid_request");
     push_object(&sluice, &signer, &client, &json!({})).await.refused_with("invalid_request");
