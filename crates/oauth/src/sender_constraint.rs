@@ -176,7 +176,7 @@ impl SenderConstraint {
             method: "POST",
             path: endpoint_path,
             access_token: None,
-            profile: SecurityProfile::None,
+            profile: client.security.profile,
             now,
         };
         let Some(proof) = self.dpop.proven(&caller.dpop, &occasion)? else { return Ok(None) };

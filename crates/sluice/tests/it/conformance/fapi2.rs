@@ -12,6 +12,7 @@ use crate::fapi2::fapi_client;
 use crate::jwt::claims;
 use crate::keyed::{Key, KeyedClient, changed, code_from, proof_claims, redemption, send, userinfo};
 use crate::legs::token;
+use crate::metadata::binding::proof;
 use crate::requests::{parameters, pushed};
 use crate::response::{NONCE, Response, STATE, last_page};
 use crate::rfc8705::Shown;
@@ -219,6 +220,23 @@ async fn a_proof_that_comes_with_a_pushed_request_is_checked_as_any_other() {
     ] {
         pushes(&wrong).await.refused_with(400, "invalid_dpop_proof");
     }
+    sluice.node.stop().await;
+}
+
+/// Security Profile §5.4.1.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proof_that_comes_with_a_pushed_request_is_signed_as_the_profile_allows() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let (client, ordinary) = (fapi_client(&sluice).await, KeyedClient::on(&sluice, &json!({})).await);
+    let pushes = async |client: &KeyedClient, algorithm: &str| {
+        let (assertion, proof) = (client.assertion(&sluice, &json!({})), proof(&sluice, (algorithm, PAR)));
+        push_with(&sluice, client, &[], (&assertion, Some(&proof))).await
+    };
+    for algorithm in ["ES384", "ES512"] {
+        pushes(&client, algorithm).await.refused_with(400, "invalid_dpop_proof");
+        begins(&ordinary, &pushes(&ordinary, algorithm).await);
+    }
+    begins(&client, &pushes(&client, "EdDSA").await);
     sluice.node.stop().await;
 }
 

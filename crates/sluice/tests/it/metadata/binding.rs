@@ -31,7 +31,7 @@ pub(super) async fn proofs(server: &Server, entry: &str) {
     let credentials =
         [("client_id", client.id.as_str()), ("client_secret", client.secret.as_deref().unwrap())];
     let ask = async |algorithm: &str| {
-        let proof = proof(sluice, algorithm);
+        let proof = proof(sluice, (algorithm, TOKEN));
         send(sluice, TOKEN, &[("dpop", &proof)], &[MACHINE, &credentials].concat()).await
     };
     let announced = server.names(entry);
@@ -42,9 +42,9 @@ pub(super) async fn proofs(server: &Server, entry: &str) {
     ask("RS256").await.refused_with(400, "invalid_dpop_proof");
 }
 
-/// A proof of a new key for the token endpoint.
-fn proof(sluice: &TestSluice, algorithm: &str) -> String {
-    let claims = part(&proof_claims(sluice, "POST", TOKEN));
+/// A proof of a new key, for a form that is sent to this path.
+pub(crate) fn proof(sluice: &TestSluice, (algorithm, path): (&str, &str)) -> String {
+    let claims = part(&proof_claims(sluice, "POST", path));
     let header = |pkcs8: &[u8]| {
         let jwk = Jwk::from_pkcs8(pkcs8).unwrap().public();
         let header = part(&json!({"typ": "dpop+jwt", "alg": algorithm, "jwk": jwk}));

@@ -3,7 +3,7 @@
 
 mod answers;
 mod authentication;
-mod binding;
+pub(crate) mod binding;
 mod endpoints;
 mod known;
 mod logout;
