@@ -50,10 +50,10 @@ pub const LOGIN_CLASSES: [&str; 2] = ["aal1", "aal2"];
 const RESPONSE_TYPES: [&str; 7] =
     ["code", "id_token", "id_token token", "code id_token", "code token", "code id_token token", "token"];
 
-/// What discovery is told to say (Hydra's `webfinger.oidc_discovery`). An address stands in the place of this server's own,
+/// What discovery is told to say (`webfinger.oidc_discovery`). An address stands in the place of this server's own,
 /// for endpoints that are reached another way; the rest is named besides.
 #[derive(Debug, Clone, Default)]
-#[expect(missing_docs, reason = "the fields are Hydra's keys")]
+#[expect(missing_docs, reason = "the fields are what the document names, Hydra's keys but the last")]
 pub struct Announced {
     pub authorization_endpoint: Option<Url>,
     pub token_endpoint: Option<Url>,
@@ -63,6 +63,7 @@ pub struct Announced {
     pub registration_endpoint: Option<Url>,
     pub scopes: Vec<String>,
     pub claims: Vec<String>,
+    pub authorization_details_types: Vec<String>,
 }
 
 /// The metadata of this server: what is true and nothing else.
@@ -76,6 +77,7 @@ pub fn metadata(config: &Config) -> Metadata {
             &announced.scopes,
         ),
         claims_supported: besides(&claims(config), &announced.claims),
+        authorization_details_types_supported: announced.authorization_details_types.clone(),
         acr_values_supported: logs_in_itself(config).then(|| LOGIN_CLASSES.to_vec()),
         response_types_supported: RESPONSE_TYPES.to_vec(),
         response_modes_supported: std::iter::once("jwt")

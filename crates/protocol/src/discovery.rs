@@ -16,6 +16,8 @@ pub struct Metadata {
     pub endpoints: Endpoints,
     pub scopes_supported: Vec<String>,
     pub claims_supported: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub authorization_details_types_supported: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acr_values_supported: Option<Names>,
     pub response_types_supported: Names,

@@ -70,6 +70,7 @@ fn announced(webfinger: &WebfingerSettings) -> Announced {
         jwks_uri: webfinger.jwks_url.clone(),
         scopes: webfinger.supported_scope.clone(),
         claims: webfinger.supported_claims.clone(),
+        authorization_details_types: webfinger.supported_details_types.clone(),
         device_authorization_endpoint: webfinger.device_authorization_url.clone(),
         registration_endpoint: webfinger.client_registration_url.clone(),
     }

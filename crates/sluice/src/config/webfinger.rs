@@ -44,6 +44,12 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Texts,
         "The scopes that discovery names, besides `openid`, `offline` and `offline_access`.",
     ),
+    Key::own(
+        "oidc_discovery.supported_authorization_details_types",
+        Kind::Texts,
+        "The types of authorization details that discovery names (RFC 9396 §10). A client may ask for those that it \
+         registered, named here or not.",
+    ),
     Key::ignored(
         "oidc_discovery.verifiable_credentials_url",
         Kind::UrlReference,
@@ -67,6 +73,8 @@ pub(crate) struct WebfingerSettings {
     pub(crate) supported_claims: Vec<String>,
     /// Besides `openid`, `offline` and `offline_access`. Default: none.
     pub(crate) supported_scope: Vec<String>,
+    /// Of authorization details. Default: none.
+    pub(crate) supported_details_types: Vec<String>,
 }
 
 /// Reads the section; relative addresses are below `base`, which is `urls.self.public`.
@@ -82,5 +90,7 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Url) -> WebfingerSettings {
         broadcast_keys: reader.texts("webfinger.jwks.broadcast_keys"),
         supported_claims: reader.texts("webfinger.oidc_discovery.supported_claims"),
         supported_scope: reader.texts("webfinger.oidc_discovery.supported_scope"),
+        supported_details_types: reader
+            .texts("webfinger.oidc_discovery.supported_authorization_details_types"),
     }
 }

@@ -94,6 +94,7 @@ async fn discovery_says_what_it_is_told() {
         ("webfinger.oidc_discovery.userinfo_url", "/me"),
         ("webfinger.oidc_discovery.supported_claims", "email,sub"),
         ("webfinger.oidc_discovery.supported_scope", "email"),
+        ("webfinger.oidc_discovery.supported_authorization_details_types", "payment,account"),
     ];
     let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
     let said = public_json(&sluice, "/id/.well-known/openid-configuration").await;
@@ -105,6 +106,7 @@ async fn discovery_says_what_it_is_told() {
     let claims = said["claims_supported"].as_array().unwrap();
     assert_eq!(claims.iter().filter(|claim| *claim == "sub").count(), 1);
     assert_eq!(claims.last(), Some(&json!("email")));
+    assert_eq!(said["authorization_details_types_supported"], json!(["payment", "account"]));
     sluice.node.stop().await;
 }
 

@@ -109,6 +109,7 @@ impl Server {
             "response_types_supported" => requests::response_types(self, entry).await,
             "response_modes_supported" => requests::response_modes(self, entry).await,
             "grant_types_supported" => requests::grant_types(self, entry).await,
+            "authorization_details_types_supported" => requests::details_types(self, entry).await,
             "prompt_values_supported" => requests::prompts(self, entry).await,
             "code_challenge_methods_supported" => requests::challenge_methods(self, entry).await,
             "request_parameter_supported" => requests::objects(self, entry).await,

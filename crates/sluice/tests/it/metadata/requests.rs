@@ -28,6 +28,17 @@ const RESPONSE_TYPES: [&str; 8] = [
     "none",
 ];
 
+/// RFC 9396 §10: a client that registers the type may ask for it.
+pub(super) async fn details_types(server: &Server, entry: &str) {
+    let (sluice, names) = (&server.sluice, server.names(entry));
+    let client = sluice.client(&json!({"authorization_details_types": names})).await;
+    for name in names {
+        let details = json!([{"type": name}]).to_string();
+        let url = asked(&client, &[With("authorization_details", &details)]);
+        sluice.browser().visit(&url).await.expect("login_challenge");
+    }
+}
+
 pub(super) async fn response_types(server: &Server, entry: &str) {
     let (sluice, announced) = (&server.sluice, server.names(entry));
     assert!(announced.iter().all(|kind| RESPONSE_TYPES.contains(kind)), "{announced:?}");

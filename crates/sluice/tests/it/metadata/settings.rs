@@ -15,7 +15,7 @@ use crate::rfc7591::{ENABLED, application, register};
 /// The settings, and the entries that they change.
 type Changes = (&'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const CHANGES: [Changes; 8] = [
+const CHANGES: [Changes; 9] = [
     (&[("urls.registration", "http://login.test/registration")], &["prompt_values_supported"]),
     (
         &[("oauth2.pushed_authorization_requests.required", "true")],
@@ -25,6 +25,10 @@ const CHANGES: [Changes; 8] = [
     (&[("oauth2.request_objects.allow_unsigned", "true")], &["request_object_signing_alg_values_supported"]),
     (&[("oauth2.request_uris.enabled", "true")], &["request_uri_parameter_supported"]),
     (&[ENABLED], &["registration_endpoint"]),
+    (
+        &[("webfinger.oidc_discovery.supported_authorization_details_types", "payment,account")],
+        &["authorization_details_types_supported"],
+    ),
     (
         &[
             ("oidc.subject_identifiers.supported_types", "public,pairwise"),
