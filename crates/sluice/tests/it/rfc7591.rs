@@ -153,6 +153,9 @@ async fn what_is_refused_is_named() {
             "authorization_details_types",
         ),
         (json!({"grant_types": ["client_credentials"]}), "invalid_client_metadata", "client_credentials"),
+        (json!({"grant_types": ["authorization_code", "password"]}), "invalid_client_metadata", "password"),
+        (json!({"response_types": ["code", "none"]}), "invalid_client_metadata", "none"),
+        (json!({"response_types": ["code id_token"]}), "invalid_client_metadata", "implicit"),
         (json!({"implicit_grant_id_token_lifespan": "900h"}), "invalid_client_metadata", "lifespans"),
         (json!({"logo_uri": "javascript:alert(1)"}), "invalid_client_metadata", "logo_uri"),
         (
@@ -165,6 +168,9 @@ async fn what_is_refused_is_named() {
         refused.refused_with(400, error);
         assert!(refused.body.contains(named), "{changes}: {}", refused.body);
     }
+    let hybrid =
+        json!({"grant_types": ["authorization_code", "implicit"], "response_types": ["code id_token"]});
+    registered(&sluice, &application_with(&hybrid)).await;
     for body in ["", "[]", "nonsense", "{\"a\":"] {
         let request = http().post(sluice.public.join("/oauth2/register").unwrap()).body(body);
         Answer::to(request).await.refused_with(400, "invalid_client_metadata");

@@ -1,11 +1,13 @@
 //! Clients that register and manage themselves (RFC 7591, RFC 7592, OpenID Connect Registration): what an administrator
 //! may do with clients, within the bounds of what anybody may be trusted with.
 //!
-//! [`restrict`]: those bounds. [`statement`]: what others say of the client, signed. [`error`]: refusals.
+//! [`restrict`]: those bounds; `types`: what goes together within them. [`statement`]: what others say of the client, signed.
+//! [`error`]: refusals.
 
 pub mod error;
 pub mod restrict;
 pub mod statement;
+mod types;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -104,7 +106,9 @@ impl DynamicRegistration {
         if metadata.client_secret.is_some() {
             return Err(refused("It is not allowed to choose your own OAuth2 Client secret."));
         }
-        let metadata = self.bounds(trust, None).restrict(metadata)?;
+        let bounds = self.bounds(trust, None);
+        bounds.check_types(&metadata)?;
+        let metadata = bounds.restrict(metadata)?;
         // RFC 7591 §3.2.1: the id is this server's to make.
         let metadata = ClientMetadata { client_id: String::new(), ..metadata };
         let registered = self.parts.clients.create_by_itself(metadata).await?;
@@ -152,7 +156,9 @@ impl DynamicRegistration {
                 return Err(ClientServiceError::Contended);
             }
             // Who manages a client need not have been invited, even where one has to be now: it keeps what it has.
-            Ok(self.bounds(Trust::Anybody, Some(stored)).restrict(metadata.clone())?)
+            let bounds = self.bounds(Trust::Anybody, Some(stored));
+            bounds.check_types(&metadata)?;
+            Ok(bounds.restrict(metadata.clone())?)
         };
         let registered = self.parts.clients.patch_by_itself(&client.id, edit).await?;
         Ok(SelfRegistered { registered, software_statement })
