@@ -211,12 +211,12 @@ fn prompts(config: &Config) -> Names {
 
 /// Whether users are asked by the built-in consent page; what other pages know is announced by configuration.
 fn consents_itself(config: &Config) -> bool {
-    config.pages.consent.as_str() == config.issuer.endpoint("/ui/consent")
+    config.is_own_page(&config.pages.consent, "/ui/consent")
 }
 
 /// Whether users log in at the built-in page: of other pages nobody knows which classes of logins they name.
 fn logs_in_itself(config: &Config) -> bool {
-    config.pages.login.as_str() == config.issuer.endpoint("/ui/login")
+    config.is_own_page(&config.pages.login, "/ui/login")
 }
 
 /// What is known of a user and a login.

@@ -1,8 +1,15 @@
 //! Where this server is reached: one endpoint may have several addresses.
 
+use url::Url;
+
 use super::Config;
 
 impl Config {
+    /// Whether a page that people are sent to is the built-in one at this path.
+    pub(crate) fn is_own_page(&self, page: &Url, path: &str) -> bool {
+        page.as_str() == self.issuer.endpoint(path)
+    }
+
     /// All addresses of a path of this server: its own, the one that is announced in its place, and the one for clients
     /// with certificates (RFC 8705 §5).
     pub fn addresses(&self, path: &str) -> Vec<String> {

@@ -124,7 +124,7 @@ impl LogoutService {
         };
         let id = GrantId::generate(now, &*self.rng);
         // RP-Initiated Logout §2: the user must be asked if the id token is missing or of another session.
-        let skip = request.proven && request.client.as_ref().is_some_and(|client| client.skip_logout_consent);
+        let skip = request.proven && self.skips_page(request.client.as_deref());
         let logout = Logout {
             id,
             session,
@@ -145,6 +145,13 @@ impl LogoutService {
         }
         let page = with_parameter(&self.config.pages.logout, "logout_challenge", &self.challenge(logout));
         Ok(LogoutStep::Confirm { page, binding })
+    }
+
+    /// Whether users of this client need not confirm. Another page than the built-in one may have a session of its own to end, so
+    /// that it is asked whatever the client skips, as with Hydra.
+    fn skips_page(&self, client: Option<&Client>) -> bool {
+        let is_own = self.config.is_own_page(&self.config.pages.logout, "/ui/logout");
+        is_own && client.is_some_and(|client| client.skip_logout_consent)
     }
 
     /// The logout for its page. What is only shown there is left out where the challenge would be too long for a URL: first the

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::json;
 use sluice_primitives::Lifetime;
-use sluice_testkit::{Backend, TestSluice};
+use sluice_testkit::{Backend, ISSUER, TestSluice};
 
 use super::channels::Ear;
 use super::{ask, confirm, log_in, log_out};
@@ -19,6 +19,7 @@ on_both_stores! {
     a_logout_is_confirmed_once_in_its_own_browser_and_in_time,
     a_user_who_does_not_confirm_stays,
     another_site_cannot_end_a_session_without_the_user,
+    a_logout_page_of_ones_own_is_asked_whatever_the_client_skips,
     a_logout_without_a_session_asks_nobody,
     a_logout_page_is_shown_all_parameters_of_the_request,
 }
@@ -27,6 +28,10 @@ const BACK: &str = "https://app.test/goodbye";
 
 fn metadata() -> serde_json::Value {
     json!({"post_logout_redirect_uris": [BACK]})
+}
+
+fn skipping() -> serde_json::Value {
+    json!({"post_logout_redirect_uris": [BACK], "skip_logout_consent": true})
 }
 
 async fn a_logout_ends_the_session_and_its_tokens(backend: Backend) {
@@ -183,10 +188,9 @@ async fn a_user_who_does_not_confirm_stays(backend: Backend) {
 
 /// RP-Initiated Logout §2: without an id token of this session the user must be asked, whatever the client skips.
 async fn another_site_cannot_end_a_session_without_the_user(backend: Backend) {
-    let sluice = TestSluice::start(backend).await;
-    let mut metadata = metadata();
-    metadata["skip_logout_consent"] = json!(true);
-    let client = sluice.client(&metadata).await;
+    let built_in = format!("{ISSUER}ui/logout");
+    let sluice = TestSluice::with(backend, &[("urls.logout", built_in.as_str())]).await;
+    let client = sluice.client(&skipping()).await;
     let (mut browser, mut of_mallory) = (sluice.browser(), sluice.browser());
     let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice"})).await;
     let foreign = log_in(&sluice, &client, &mut of_mallory, &json!({"subject": "mallory"})).await;
@@ -202,6 +206,27 @@ async fn another_site_cannot_end_a_session_without_the_user(backend: Backend) {
     }
     let own = [("id_token_hint", token(&tokens, "id_token")), ("post_logout_redirect_uri", BACK)];
     assert_eq!(ask(&mut browser, &own).await.location().as_str(), BACK, "the client vouches for its user");
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    sluice.node.stop().await;
+}
+
+/// Its own session would go on if it did not hear of the logout.
+async fn a_logout_page_of_ones_own_is_asked_whatever_the_client_skips(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&skipping()).await;
+    let mut browser = sluice.browser();
+    let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice"})).await;
+    sluice.advance(Lifetime::secs(1));
+    let asked = [("id_token_hint", token(&tokens, "id_token")), ("post_logout_redirect_uri", BACK)];
+    let page = ask(&mut browser, &asked).await;
+    assert!(page.location().as_str().starts_with("http://login.test/logout?"), "{}", page.location());
+    let challenge = page.expect("logout_challenge");
+    let path = format!("/admin/oauth2/auth/requests/logout?logout_challenge={challenge}");
+    let request = sluice.ask_json(Method::GET, &path, None, 200).await;
+    assert_eq!(request["client"]["skip_logout_consent"], true, "the page decides");
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
+    let verifier = confirm(&sluice, &challenge).await;
+    assert_eq!(browser.visit(&verifier).await.location().as_str(), BACK);
     assert!(!sluice.is_active(token(&tokens, "access_token")).await);
     sluice.node.stop().await;
 }
