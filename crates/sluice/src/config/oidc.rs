@@ -23,8 +23,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "subject_identifiers.supported_types",
         Kind::Choices(names::<SubjectType>),
-        "Which subjects clients may be shown (OpenID Connect Core §8); the first is what clients get that registered \
-         none.",
+        "Which subjects clients may be shown (OpenID Connect Core §8); clients that registered none get `public` if it \
+         is there.",
     )
     .with_default("public"),
     Key::hydra(
@@ -52,7 +52,7 @@ pub(crate) struct OidcSettings {
 pub(crate) struct SubjectSettings {
     /// One at least. Default: public.
     pub(crate) supported: Vec<SubjectType>,
-    /// What clients get that registered none: the first of them.
+    /// What clients get that registered none: public where it is supported, as with Hydra, wherever it stands.
     pub(crate) default: SubjectType,
     /// There when `supported` has pairwise.
     pub(crate) pairwise_salt: Option<SecretString>,
@@ -110,6 +110,7 @@ fn read_subjects(reader: &mut Reader<'_>) -> SubjectSettings {
             Some(_) => {}
         }
     }
-    let default = supported.first().copied().unwrap_or_default();
+    let is_public = supported.contains(&SubjectType::Public);
+    let default = if is_public { SubjectType::Public } else { SubjectType::Pairwise };
     SubjectSettings { supported, default, pairwise_salt }
 }

@@ -251,6 +251,19 @@ async fn redirect_uris_of_several_hosts_need_the_word_of_a_sector() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_chooses_no_subjects_is_shown_public_ones_wherever_they_stand() {
+    let supported = [("oidc.subject_identifiers.supported_types", "pairwise,public")];
+    let sluice = sluice_with(Backend::Sqlite, &supported).await;
+    let asked = json!({"redirect_uris": ["https://a.test/", "https://b.test/"]});
+    let made = sluice.ask_json(Method::POST, "/admin/clients", Some(&asked), 201).await;
+    assert_eq!(made["subject_type"], "public");
+    let asked = json!({"subject_type": "pairwise", "redirect_uris": ["https://a.test/"]});
+    let made = sluice.ask_json(Method::POST, "/admin/clients", Some(&asked), 201).await;
+    assert_eq!(made["subject_type"], "pairwise");
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_supported_is_announced_and_nothing_else_can_be_chosen() {
     let supported = sluice(Backend::Sqlite).await;
     let plain = TestSluice::start(Backend::Sqlite).await;

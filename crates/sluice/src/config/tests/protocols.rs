@@ -161,12 +161,15 @@ fn a_hook_that_could_not_be_asked_is_refused() {
 
 #[test]
 fn pairwise_subjects_need_a_salt() {
-    let pairwise = || given(MINIMAL).variable("OIDC_SUBJECT_IDENTIFIERS_SUPPORTED_TYPES", "pairwise,public");
+    let supporting = |types: &str| given(MINIMAL).variable("OIDC_SUBJECT_IDENTIFIERS_SUPPORTED_TYPES", types);
+    let pairwise = || supporting("pairwise,public");
     let salt = "OIDC_SUBJECT_IDENTIFIERS_PAIRWISE_SALT";
     let subjects = pairwise().variable(salt, "12345678").settings().oidc.subjects;
     let SubjectSettings { supported, default, pairwise_salt } = subjects;
     assert_eq!(supported, [SubjectType::Pairwise, SubjectType::Public]);
-    assert_eq!(default, SubjectType::Pairwise);
+    assert_eq!(default, SubjectType::Public, "wherever it stands");
+    let alone = supporting("pairwise").variable(salt, "12345678").settings().oidc.subjects;
+    assert_eq!(alone.default, SubjectType::Pairwise);
     assert_eq!(pairwise_salt.unwrap().expose(), "12345678");
     let key = "oidc.subject_identifiers.pairwise.salt";
     assert_eq!(pairwise().problems(), format!("{key}: is required when pairwise subjects are supported"));

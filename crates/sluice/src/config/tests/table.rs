@@ -17,7 +17,7 @@ fn a_real_configuration_file_of_hydra_loads_with_warnings_only() {
     assert_eq!(settings.serve.cookies.same_site, SameSite::Lax);
     assert_eq!(settings.database.max_connections, Some(20));
     assert_eq!(settings.tracing.otlp.unwrap().endpoint.as_str(), "http://collector:4318/");
-    assert_eq!(settings.oidc.subjects.default, SubjectType::Pairwise);
+    assert_eq!(settings.oidc.subjects.default, SubjectType::Public);
     assert_eq!(settings.oauth2.hooks.token.unwrap().auth.unwrap().name, "X-API-Key");
     let warned: Vec<&str> = loaded.warnings.iter().map(|warning| warning.key.as_str()).collect();
     let expected = [
