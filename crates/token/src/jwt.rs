@@ -1,24 +1,47 @@
 //! JWT access tokens (RFC 9068). Public claims for resource servers, and one sealed claim with what only this server
 //! acts on: so a JWT is revoked and introspected like any other token, although nothing of it is stored.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use sluice_crypto::jws::SigningKey;
+use sluice_crypto::jws::{SigningKey, VerifiedJws};
 use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Rng, Timestamp};
 
 use crate::claims::AccessTokenClaims;
 use crate::sealed::{NotAToken, decode, encode_for_jwt};
 
-/// The name of the sealed claim.
-const FACTS: &str = "slc";
-/// `typ` of the header (RFC 9068 §2.1).
-pub const TYPE: &str = "at+jwt";
+/// The name of the sealed claim. Nothing else that this server signs may have a claim of that name: it is what an access token is
+/// known by.
+pub const FACTS: &str = "slc";
 
-/// How the public claims are spelled.
+/// `typ` of the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HeaderType {
+    /// `at+jwt` (RFC 9068 §2.1).
+    #[default]
+    AccessToken,
+    /// `JWT`, for verifiers that take nothing else. Id tokens have it too.
+    Plain,
+}
+
+impl HeaderType {
+    const ALL: [Self; 2] = [Self::AccessToken, Self::Plain];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::AccessToken => "at+jwt",
+            Self::Plain => "JWT",
+        }
+    }
+}
+
+/// How header and public claims are spelled.
 #[derive(Debug, Clone)]
 pub struct JwtLayout {
+    /// `typ`.
+    pub typ: HeaderType,
     /// `iss`.
     pub issuer: String,
     /// Names of consent claims that stand at the top level.
@@ -122,42 +145,55 @@ pub fn write(
         cnf: claims.rare.confirmation.map(|confirmation| confirmation.to_json()),
         act: raw(&claims.rare.actor),
         authorization_details: raw(&claims.rare.authorization_details),
-        ext: Some(below_ext(layout.below_ext, extra, &top_level)).filter(|ext| !ext.is_empty()),
+        ext: below_ext(layout.below_ext, extra, &top_level),
         slc: sealer.seal(Purpose::TokenFacts, &encode_for_jwt(claims), rng),
         top_level,
     };
     let payload = serde_json::to_vec(&public).unwrap_or_default();
-    key.sign(Some(TYPE), &payload)
+    key.sign(Some(layout.typ.as_str()), &payload)
 }
 
-/// Reads the facts of a JWT whose signature was verified.
+/// Reads the facts of a JWT whose signature was verified. Either `typ` counts whatever is configured, so that another setting ends no
+/// token: that it is no id token is shown by the sealed claim.
 ///
 /// # Errors
 /// [`NotAToken`] if it carries none of ours: an id token, say.
-pub fn read(verified_payload: &[u8], sealer: &Sealer) -> Result<AccessTokenClaims, NotAToken> {
+pub fn read(verified: &VerifiedJws, sealer: &Sealer) -> Result<AccessTokenClaims, NotAToken> {
     #[derive(Deserialize)]
     struct Facts {
         slc: String,
     }
-    let facts: Facts = serde_json::from_slice(verified_payload).map_err(|_| NotAToken::Content)?;
+    let typ = verified.header.typ.as_deref();
+    if !HeaderType::ALL.iter().any(|own| typ == Some(own.as_str())) {
+        return Err(NotAToken::Content);
+    }
+    let facts: Facts = verified.claims().map_err(|_| NotAToken::Content)?;
     decode(&sealer.open(Purpose::TokenFacts, &facts.slc)?)
 }
 
+/// Whether a JWT of this server has the sealed claim, and so is no id token, whatever its `typ`.
+pub fn has_facts(verified: &VerifiedJws) -> bool {
+    #[derive(Deserialize)]
+    struct Facts {
+        slc: Option<IgnoredAny>,
+    }
+    verified.claims::<Facts>().is_ok_and(|facts| facts.slc.is_some())
+}
+
+/// `ext`. Where it has all claims it is there without any, as with Hydra: resource servers look into it unasked.
 fn below_ext(
     which: BelowExt,
     extra: &Map<String, Value>,
     top_level: &Map<String, Value>,
-) -> Map<String, Value> {
+) -> Option<Map<String, Value>> {
     let is_below = |name: &String| match which {
         BelowExt::All => true,
         BelowExt::Rest => !top_level.contains_key(name),
         BelowExt::Nothing => false,
     };
-    extra
-        .iter()
-        .filter(|(name, _)| is_below(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    let below = extra.iter().filter(|(name, _)| is_below(name));
+    let below: Map<_, _> = below.map(|(name, value)| (name.clone(), value.clone())).collect();
+    (which == BelowExt::All || !below.is_empty()).then_some(below)
 }
 
 /// Whether a consent claim may not stand at the top level, because the server speaks there.

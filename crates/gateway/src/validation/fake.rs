@@ -24,7 +24,7 @@ use sluice_primitives::{
     Clock, GrantId, IdentityId, Lifetime, ManualClock, NetworkId, OsRng, Secret, SessionId, Timestamp,
 };
 use sluice_token::claims::{Extra, RareClaims};
-use sluice_token::jwt::{BelowExt, JwtLayout, ScopeClaim};
+use sluice_token::jwt::{BelowExt, HeaderType, JwtLayout, ScopeClaim};
 use sluice_token::{AccessTokenClaims, PersonTokenClaims, RevocationSet, TokenId, jwt, paseto, sealed};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -370,7 +370,12 @@ impl World {
     }
 
     pub(super) fn jwt(&self, claims: &AccessTokenClaims) -> String {
+        self.jwt_of_type(HeaderType::AccessToken, claims)
+    }
+
+    pub(super) fn jwt_of_type(&self, typ: HeaderType, claims: &AccessTokenClaims) -> String {
         let layout = JwtLayout {
+            typ,
             issuer: "https://id.example".to_owned(),
             top_level: Vec::new(),
             below_ext: BelowExt::All,

@@ -4,7 +4,7 @@ mod addresses;
 mod policy;
 
 use sluice_primitives::Lifetime;
-use sluice_token::jwt::{BelowExt, ScopeClaim};
+use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use thiserror::Error;
 use url::Url;
 
@@ -217,6 +217,8 @@ pub struct Config {
     pub not_before: bool,
     /// How a JWT tells the scope.
     pub scope_claim: ScopeClaim,
+    /// What a JWT access token calls itself.
+    pub jwt_type: HeaderType,
     /// Whether client-credentials requests without a scope get all of the client's.
     pub default_client_scope: bool,
     /// How many flows may be parked at once.

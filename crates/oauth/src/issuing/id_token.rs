@@ -8,9 +8,10 @@ use sluice_crypto::digest::{sha256, sha384, sha512};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::GrantId;
 use sluice_token::TokenId;
+use sluice_token::jwt::FACTS;
 
-/// Claims that the consent page cannot set: the server speaks here.
-const RESERVED: [&str; 17] = [
+/// Claims that the consent page cannot set: the server speaks here, or tells access tokens by them.
+const RESERVED: [&str; 18] = [
     "iss",
     "sub",
     "aud",
@@ -28,6 +29,7 @@ const RESERVED: [&str; 17] = [
     "c_hash",
     "s_hash",
     "rat",
+    FACTS,
 ];
 
 /// What an id token says.

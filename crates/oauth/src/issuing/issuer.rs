@@ -94,6 +94,7 @@ impl TokenIssuer {
         rng: Arc<dyn Rng>,
     ) -> Self {
         let layout = JwtLayout {
+            typ: config.jwt_type,
             issuer: config.issuer.as_str().to_owned(),
             top_level: config.top_level_claims.clone(),
             below_ext: config.below_ext,

@@ -2,8 +2,10 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use sluice_crypto::jws::VerifiedJws;
 use sluice_primitives::SessionId;
 use sluice_protocol::{ClientId, Subject};
+use sluice_token::jwt;
 
 use super::KeyRing;
 
@@ -44,13 +46,18 @@ impl Default for OneOrMany {
 }
 
 impl KeyRing {
+    /// A token of this server that is neither access nor logout token. Whether it is an id token, and still holds, is for what it
+    /// says to tell.
+    pub(crate) fn verify_id_token(&self, token: &str) -> Option<VerifiedJws> {
+        let verified = self.verify_own(token).ok()?;
+        // Logout tokens say what they are; an id token is a plain JWT, as access tokens may be too.
+        let is_plain = matches!(verified.header.typ.as_deref(), None | Some("JWT"));
+        (is_plain && !jwt::has_facts(&verified)).then_some(verified)
+    }
+
     /// What an id token of this server tells; none if it is not one.
     pub fn verify_id_token_hint(&self, token: &str, issuer: &str) -> Option<IdTokenHint> {
-        let verified = self.verify_own(token).ok()?;
-        // Access tokens and logout tokens say what they are; an id token is a plain JWT.
-        if !matches!(verified.header.typ.as_deref(), None | Some("JWT")) {
-            return None;
-        }
+        let verified = self.verify_id_token(token)?;
         let claims: Claims = serde_json::from_slice(&verified.payload).ok()?;
         let client = match &claims.aud {
             OneOrMany::One(only) => only.parse().ok(),

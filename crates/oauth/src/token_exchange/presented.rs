@@ -166,11 +166,7 @@ impl PresentedTokens {
     /// An id token names no grant. It is that of a living grant of the same session whose tokens have such ids: so one
     /// whose subject only its client knows by that name is not taken.
     async fn id_token(&self, token: &str, now: Timestamp) -> Result<Presented, ExchangeError> {
-        let verified = self.keys.verify_own(token).map_err(|_| ExchangeError::NotUsable)?;
-        // Access tokens and logout tokens say what they are; an id token is a plain JWT.
-        if !matches!(verified.header.typ.as_deref(), None | Some("JWT")) {
-            return Err(ExchangeError::NotUsable);
-        }
+        let verified = self.keys.verify_id_token(token).ok_or(ExchangeError::NotUsable)?;
         let claims: IdTokenClaims = verified.claims().map_err(|_| ExchangeError::NotUsable)?;
         let expires_at = Timestamp::from_secs(claims.exp);
         if claims.iss != self.config.issuer.as_str() || now >= expires_at {

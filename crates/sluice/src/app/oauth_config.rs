@@ -7,7 +7,7 @@ use sluice_oauth::config::{Config, Issuer, Lifetimes, Pages, PkcePolicy, ScopeSt
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::keys::RotationPolicy;
 use sluice_primitives::Lifetime;
-use sluice_token::jwt::{BelowExt, ScopeClaim};
+use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use url::Url;
 
 use super::listeners::certificate_policy;
@@ -53,6 +53,10 @@ pub(crate) fn oauth(settings: &Settings) -> Result<Config, StartError> {
             config::ScopeClaim::List => ScopeClaim::List,
             config::ScopeClaim::String => ScopeClaim::Text,
             config::ScopeClaim::Both => ScopeClaim::Both,
+        },
+        jwt_type: match settings.strategies.jwt_type {
+            config::JwtType::AccessToken => HeaderType::AccessToken,
+            config::JwtType::Plain => HeaderType::Plain,
         },
         default_client_scope: settings.oauth2.client_credentials_default_scope,
         parked_quota: PARKED_QUOTA,

@@ -81,7 +81,7 @@ pub(crate) use reference::reference_markdown;
 pub(crate) use secret_string::SecretString;
 pub(crate) use secrets::SecretsSettings;
 pub(crate) use serve::ServeSettings;
-pub(crate) use strategies::{AccessTokenFormat, ScopeClaim, ScopeStrategy, StrategySettings};
+pub(crate) use strategies::{AccessTokenFormat, JwtType, ScopeClaim, ScopeStrategy, StrategySettings};
 pub(crate) use tls::{PemSource, TlsSettings};
 pub(crate) use ttl::TtlSettings;
 pub(crate) use urls::UrlsSettings;

@@ -18,6 +18,13 @@ pub(super) const KEYS: &[Key] = &[
         "How a JWT access token carries its scope.",
     )
     .with_default("list"),
+    Key::own(
+        "jwt.typ",
+        Kind::Choice(names::<JwtType>),
+        "What a JWT access token calls itself in its header: `at+jwt` (RFC 9068), or `JWT` as Hydra's do, for resource \
+         servers that take no other.",
+    )
+    .with_default("at+jwt"),
 ];
 
 /// What tokens look like and how scopes are compared.
@@ -29,6 +36,8 @@ pub(crate) struct StrategySettings {
     pub(crate) access_token: AccessTokenFormat,
     /// Default: list.
     pub(crate) jwt_scope_claim: ScopeClaim,
+    /// Default: `at+jwt`.
+    pub(crate) jwt_type: JwtType,
 }
 
 /// How a requested scope is held against those of the client.
@@ -61,6 +70,16 @@ pub(crate) enum ScopeClaim {
     Both,
 }
 
+/// What a JWT access token calls itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum JwtType {
+    /// RFC 9068 §2.1.
+    #[default]
+    AccessToken,
+    /// As an id token does.
+    Plain,
+}
+
 impl Choice for ScopeStrategy {
     const CHOICES: &'static [(&'static str, Self)] = &[("exact", Self::Exact), ("wildcard", Self::Wildcard)];
 }
@@ -74,10 +93,15 @@ impl Choice for ScopeClaim {
         &[("list", Self::List), ("string", Self::String), ("both", Self::Both)];
 }
 
+impl Choice for JwtType {
+    const CHOICES: &'static [(&'static str, Self)] = &[("at+jwt", Self::AccessToken), ("JWT", Self::Plain)];
+}
+
 pub(super) fn read(reader: &mut Reader<'_>) -> StrategySettings {
     StrategySettings {
         scope: reader.choice("strategies.scope"),
         access_token: reader.choice("strategies.access_token"),
         jwt_scope_claim: reader.choice("strategies.jwt.scope_claim"),
+        jwt_type: reader.choice("strategies.jwt.typ"),
     }
 }

@@ -7,7 +7,7 @@ use sluice_crypto::digest::sha256;
 use sluice_crypto::jwk::JwkSet;
 use sluice_crypto::jws::{VerifyingKey, verify};
 use sluice_primitives::{Clock, Lifetime};
-use sluice_testkit::{Authorize, Backend, ISSUER, TestSluice};
+use sluice_testkit::{Authorize, Backend, ISSUER, TestSluice, accept_consent, accept_login};
 
 use crate::both_stores::on_both_stores;
 use crate::legs::{delete, token, tokens_of};
@@ -18,6 +18,7 @@ on_both_stores! {
     a_jwt_access_token_says_what_rfc_9068_asks_for,
     a_jwt_access_token_is_introspected_and_revoked_like_any_other,
     an_id_token_is_no_access_token,
+    an_access_token_of_the_type_of_an_id_token_is_told_from_one,
 }
 
 fn part(token: &str, place: usize) -> Value {
@@ -158,5 +159,35 @@ async fn an_id_token_is_no_access_token(backend: Backend) {
         .await;
     assert_eq!(page.expect("error"), "invalid_request", "nor is an access token an id token");
     assert_eq!(client.userinfo(token(&tokens, "refresh_token")).await.0, 401);
+    sluice.node.stop().await;
+}
+
+async fn an_access_token_of_the_type_of_an_id_token_is_told_from_one(backend: Backend) {
+    let sluice = TestSluice::with(backend, &[("strategies.jwt.typ", "JWT")]).await;
+    let client = sluice.client(&json!({"access_token_strategy": "jwt"})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    let access_token = token(&tokens, "access_token");
+    assert_eq!(header(access_token)["typ"], "JWT");
+    assert_eq!(sluice.introspect(access_token).await["sub"], "alice");
+    assert_eq!(client.userinfo(access_token).await.0, 200);
+    let hinted = Authorize { more: &[("id_token_hint", access_token)], ..Authorize::default() };
+    let page = sluice.browser().visit(&client.authorize_url(&hinted)).await;
+    assert_eq!(page.expect("error"), "invalid_request");
+    // Nor is an id token an access token, though a consent page repeats the claim that those are known by.
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(&client, &Authorize::default()).await;
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let session = json!({"id_token": {"slc": claims(access_token)["slc"], "name": "Alice"}});
+    let verifier = accept_consent(&sluice, &challenge, &json!({"session": session})).await;
+    let said = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    let id_token = token(&said, "id_token");
+    assert_eq!((&claims(id_token)["name"], &claims(id_token)["slc"]), (&json!("Alice"), &Value::Null));
+    assert!(!sluice.is_active(id_token).await);
+    assert_eq!(client.userinfo(id_token).await.0, 401);
+    // A node that calls them otherwise knows them as well.
+    let other = sluice.second_node().await;
+    assert!(other.is_active(access_token).await);
+    other.node.stop().await;
     sluice.node.stop().await;
 }

@@ -55,7 +55,7 @@ async fn section_2_a_token_says_who_may_do_what_for_whom_and_since_when(backend:
             "iss": ISSUER, "exp": issued + 3600, "aud": ["https://api.test"], "sub": "alice",
             "client_id": client.id, "iat": issued, "nbf": issued, "jti": told["jti"],
             "auth_time": began, "acr": "urn:level:2", "amr": ["pwd", "otp"], "scope": "openid offline_access",
-            "slc": said["slc"],
+            "ext": {}, "slc": said["slc"],
         });
         assert_eq!(said, expected, "§2.2: these and no others");
     }

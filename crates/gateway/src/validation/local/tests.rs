@@ -5,6 +5,7 @@ use serde_json::json;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{GrantId, Lifetime, OsRng, SessionId, Timestamp};
+use sluice_token::jwt::HeaderType;
 use sluice_token::{Marker, Target};
 
 use crate::authn::Caller;
@@ -25,7 +26,10 @@ async fn tokens_of_every_form_hold_and_say_who_calls() {
     let world = World::new(&[]);
     let expected = Caller::Own(Box::new(claims()));
     assert_eq!(*world.validate(&[], &world.sealed(&claims())).await.unwrap(), expected);
-    assert_eq!(*world.validate(&["sluice"], &world.jwt(&claims())).await.unwrap(), expected);
+    for typ in [HeaderType::AccessToken, HeaderType::Plain] {
+        let jwt = world.jwt_of_type(typ, &claims());
+        assert_eq!(*world.validate(&["sluice"], &jwt).await.unwrap(), expected, "{typ:?}");
+    }
     let person = world.validate(&[], &world.paseto("https://id.example")).await.unwrap();
     assert_eq!(person.subject(), Some("04040404-0404-0404-0404-040404040404"));
     assert_eq!(person.expires_at(), START + Lifetime::minutes(10));
@@ -52,7 +56,8 @@ async fn what_is_forged_or_for_something_else_is_not_authentic() {
     let jwt = world.jwt(&claims());
     let (signed, _) = jwt.rsplit_once('.').unwrap();
     let id_token = json!({ "iss": "https://id.example", "sub": "alice" });
-    let id_token = issued(&key("own", SigningAlgorithm::EdDSA), Some("JWT"), &id_token);
+    let [id_token, declared] =
+        ["JWT", "at+jwt"].map(|typ| issued(&key("own", SigningAlgorithm::EdDSA), Some(typ), &id_token));
     let refresh = world.sealer.load().seal(Purpose::RefreshToken, b"x", &OsRng);
     let sealed = world.sealed(&claims());
     let (all_but_one, last) = sealed.split_at(sealed.len() - 1);
@@ -68,6 +73,7 @@ async fn what_is_forged_or_for_something_else_is_not_authentic() {
         &forged,
         &format!("{signed}.AAAA"),
         &id_token,
+        &declared,
         &world.paseto("https://other.example"),
     ] {
         assert_eq!(world.validate(&[], token).await, Err(TokenFault::NotAuthentic), "{token}");

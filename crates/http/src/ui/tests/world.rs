@@ -37,7 +37,7 @@ use sluice_protocol::{ClientId, Prompt, ResponseMode, ResponseType, Subject};
 use sluice_store_contract::people::{Mailbox, People};
 use sluice_store_contract::{MemoryStore, given};
 use sluice_token::RevocationSet;
-use sluice_token::jwt::{BelowExt, ScopeClaim};
+use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use tower::ServiceExt;
 
 use super::people::{links, mailed_code};
@@ -116,6 +116,7 @@ fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
         below_ext: BelowExt::Nothing,
         not_before: true,
         scope_claim: ScopeClaim::List,
+        jwt_type: HeaderType::default(),
         default_client_scope: false,
         parked_quota: 100,
         announced: Announced::default(),

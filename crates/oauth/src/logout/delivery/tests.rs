@@ -5,7 +5,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use sluice_crypto::Sealer;
 use sluice_primitives::{AttemptId, ManualClock, NetworkId, OsRng, Secret, SessionId};
-use sluice_token::jwt::{BelowExt, ScopeClaim};
+use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
@@ -144,6 +144,7 @@ fn config() -> Config {
         below_ext: BelowExt::default(),
         not_before: false,
         scope_claim: ScopeClaim::default(),
+        jwt_type: HeaderType::default(),
         default_client_scope: false,
         parked_quota: 1,
         announced: Announced::default(),
