@@ -137,7 +137,7 @@ impl AuthorizationService {
         }
         let decision = self.consents.find(&login.subject, &client.id, self.clock.now()).await?;
         Ok(decision.is_some_and(|decision| {
-            decision.scope.covers(&request.scope) && decision.audience.covers(&request.audience)
+            decision.answers((&request.scope, &request.audience), self.config.scopes)
         }))
     }
 

@@ -7,7 +7,8 @@ use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use sluice_token::{Marker, Target};
 
 use super::name::DecisionName;
-use crate::grant::GrantClaims;
+use crate::config::ScopeStrategy;
+use crate::grant::{GrantClaims, Requested};
 
 /// A decision that was to be remembered. One per subject and client: a later one replaces it.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,17 @@ pub struct RememberedConsent {
     pub decided_at: Timestamp,
     /// Until when it holds; [`Timestamp::NEVER`] if without end.
     pub expires_at: Timestamp,
+}
+
+impl RememberedConsent {
+    /// Whether nobody need be asked about this again: the scope was granted, and of the audience each name was granted or was not,
+    /// when it was asked for. Pages written for Hydra, which does not look at the audience, often grant none.
+    pub(crate) fn answers(&self, (scope, audience): (&Scope, &Audience), strategy: ScopeStrategy) -> bool {
+        let asked = self.claims.requested.as_ref().map(Requested::audience).unwrap_or_default();
+        let granted = self.audience.as_slice();
+        let is_answered = |name: &String| granted.contains(name) || asked.contains(name);
+        strategy.allows_all(&self.scope, scope) && audience.as_slice().iter().all(is_answered)
+    }
 }
 
 /// Whose decisions are forgotten and whose grants are revoked with them.
