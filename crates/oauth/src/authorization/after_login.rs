@@ -156,6 +156,7 @@ impl AuthorizationService {
             subject: login.subject.clone(),
             authenticated_at: login.authenticated_at,
             remembered: login.remember.is_some(),
+            until_closed: login.until_closed,
         };
         let own = self.own_cookie(browser, login);
         // An earlier verifier may come back after a later one.
@@ -167,11 +168,13 @@ impl AuthorizationService {
         CookieChanges { binding: Some(BindingKeys(std::iter::once(fresh).chain(kept).collect())), session }
     }
 
-    /// The cookie of a session that goes on for longer is kept for longer: the same one.
+    /// The cookie of a session that goes on for longer is kept for longer: the same one. If the page does not say for how long, one
+    /// that is to end with the browser still does, and any other lives as long as the session.
     fn extended(&self, login: &Login, browser: &Browser) -> CookieChange<(String, Option<Lifetime>)> {
-        let goes_on = login.extend && login.remember.is_some() && self.own_cookie(browser, login).is_some();
-        match browser.session.as_ref().filter(|_| goes_on) {
-            Some(cookie) => CookieChange::Set((cookie.clone(), login.cookie_life())),
+        let own = self.own_cookie(browser, login).filter(|_| login.extend);
+        let goes_on = own.is_some_and(|own| !(own.until_closed && login.until_closed));
+        match browser.session.as_ref().filter(|_| goes_on).zip(login.remember) {
+            Some((cookie, life)) => CookieChange::Set((cookie.clone(), Some(life))),
             None => CookieChange::Keep,
         }
     }

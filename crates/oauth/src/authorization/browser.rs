@@ -76,7 +76,12 @@ pub struct SessionCookie {
     pub authenticated_at: Timestamp,
     /// Whether it lets login be skipped; the others serve logout only.
     pub remembered: bool,
+    /// Whether it was to end with the browser although it lets login be skipped. Cookies of earlier versions do not say it.
+    pub until_closed: bool,
 }
+
+/// What follows in a cookie that ends with the browser; a version that does not know of it passes it over.
+const UNTIL_CLOSED: u8 = 1;
 
 #[derive(Serialize, Deserialize)]
 struct Wire<'a> {
@@ -95,18 +100,49 @@ impl SessionCookie {
             authenticated_at: self.authenticated_at.as_millis(),
             remembered: self.remembered,
         };
-        sealer.seal(Purpose::SessionCookie, &postcard::to_stdvec(&wire).unwrap_or_default(), rng)
+        let mut bytes = postcard::to_stdvec(&wire).unwrap_or_default();
+        bytes.extend(self.until_closed.then_some(UNTIL_CLOSED));
+        sealer.seal(Purpose::SessionCookie, &bytes, rng)
     }
 
     /// What a presented cookie says; none if it is not one of ours.
     pub fn open(value: &str, sealer: &Sealer) -> Option<Self> {
         let bytes = sealer.open(Purpose::SessionCookie, value).ok()?;
-        let wire: Wire<'_> = postcard::from_bytes(&bytes).ok()?;
+        let (wire, rest): (Wire<'_>, _) = postcard::take_from_bytes(&bytes).ok()?;
         Some(Self {
             session: SessionId::from_bytes(wire.session),
             subject: wire.subject.parse().ok()?,
             authenticated_at: Timestamp::from_millis(wire.authenticated_at),
             remembered: wire.remembered,
+            until_closed: rest == [UNTIL_CLOSED],
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_primitives::{NetworkId, OsRng, Secret};
+
+    use super::*;
+
+    #[test]
+    fn a_cookie_says_the_same_to_versions_that_know_less() {
+        let secret = Secret::new(b"a secret of tests".to_vec());
+        let sealer = Sealer::new(NetworkId::from_bytes([1; 16]), &[secret]);
+        let cookie = SessionCookie {
+            session: SessionId::from_bytes([1; 16]),
+            subject: "alice".parse().unwrap(),
+            authenticated_at: Timestamp::from_secs(1),
+            remembered: true,
+            until_closed: false,
+        };
+        for until_closed in [false, true] {
+            let cookie = SessionCookie { until_closed, ..cookie.clone() };
+            let sealed = cookie.seal(&sealer, &OsRng);
+            assert_eq!(SessionCookie::open(&sealed, &sealer), Some(cookie));
+            let bytes = sealer.open(Purpose::SessionCookie, &sealed).unwrap();
+            let earlier: Wire<'_> = postcard::from_bytes(&bytes).unwrap();
+            assert_eq!((earlier.subject, earlier.remembered), ("alice", true));
+        }
     }
 }

@@ -150,7 +150,13 @@ fn on_a_busy_store(logout: &LogoutService) -> LogoutService {
 /// The browser of somebody who signed in now.
 fn signed_in(world: &World, session: SessionId) -> Browser {
     let subject = "alice".parse().unwrap();
-    let cookie = SessionCookie { session, subject, authenticated_at: world.now(), remembered: true };
+    let cookie = SessionCookie {
+        session,
+        subject,
+        authenticated_at: world.now(),
+        remembered: true,
+        until_closed: false,
+    };
     Browser {
         keys: BindingKeys(vec![world.key.clone()]),
         session: Some(cookie.seal(&world.sealer, &OsRng)),

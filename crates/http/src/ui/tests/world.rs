@@ -469,7 +469,13 @@ impl World {
     /// A logout page's address, and the cookie of the session that it is about.
     pub(super) async fn at_logout_of_session(&self, subject: Subject) -> (String, String) {
         let session = SessionId::generate(self.now(), &OsRng);
-        let cookie = SessionCookie { session, subject, authenticated_at: self.now(), remembered: true };
+        let cookie = SessionCookie {
+            session,
+            subject,
+            authenticated_at: self.now(),
+            remembered: true,
+            until_closed: false,
+        };
         let sealed = cookie.seal(&self.sealer, &OsRng);
         let browser = Browser {
             keys: BindingKeys(vec![self.key.clone()]),

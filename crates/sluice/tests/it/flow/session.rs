@@ -18,6 +18,7 @@ on_both_stores! {
     a_session_can_be_extended,
     a_cookie_lives_as_long_as_its_session_is_to_be_remembered,
     an_extended_session_is_kept_by_its_browser,
+    an_extended_session_ends_with_its_browser_only_if_it_was_to,
     a_skipped_login_is_of_the_session_s_user,
     another_user_than_that_of_the_session_logs_in,
     a_client_that_names_its_user_hears_of_no_other,
@@ -180,6 +181,27 @@ async fn an_extended_session_is_kept_by_its_browser(backend: Backend) {
     assert!(is_known(&sluice, &client, &mut browser).await);
     sluice.advance(Lifetime::secs(1));
     assert!(!is_known(&sluice, &client, &mut browser).await);
+    sluice.node.stop().await;
+}
+
+/// Nobody says for how long.
+async fn an_extended_session_ends_with_its_browser_only_if_it_was_to(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({"skip_consent": true})).await;
+    let extend = json!({"subject": "alice", "extend_session_lifespan": true});
+    let configured = || Cookie::For(30 * i64::from(DAY));
+    for (remember_for, expected) in [(100, configured()), (-1, configured()), (0, Cookie::AsItWas)] {
+        let mut browser = sluice.browser();
+        let login = json!({"subject": "alice", "remember": true, "remember_for": remember_for});
+        log_in(&sluice, &client, &mut browser, &login).await;
+        let before = browser.cookies.clone();
+        let challenge = browser.begin(&client, &Authorize::default()).await;
+        let page = browser.visit(&accept_login(&sluice, &challenge, &extend).await).await;
+        assert_eq!(cookie_life(&page), expected, "{remember_for}");
+        assert_eq!(browser.cookies, before, "the same cookie");
+        sluice.advance(Lifetime::secs(101));
+        assert!(is_known(&sluice, &client, &mut browser).await, "{remember_for}");
+    }
     sluice.node.stop().await;
 }
 
