@@ -57,7 +57,7 @@ pub(crate) async fn list_consents(State(state): State<Arc<AdminState>>, RawQuery
     let size =
         parameters.get("page_size").and_then(|size| size.parse().ok()).unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let page_token = parameters.get("page_token").map(str::to_owned);
-    // As with Hydra, what came of a skipped consent page is no entry.
+    // As with Hydra, what a remembered decision led to later is no entry.
     let grants = Listed::OnTheirOwn;
     let wait_until = Instant::now() + PATIENCE;
     let asked = ListConsents { subject, session, grants, page_token, page_size: size, wait_until };

@@ -38,7 +38,9 @@ impl AuthorizationService {
         }
         check_granted((&request, &client), &consent, self.config.scopes)?;
         let now = self.clock.now();
-        let grant = self.grant((&request, &client), (login, flow.skip), &consent, now);
+        // Who is never asked about a client has made no decision before: what came of it stands for itself, as with Hydra.
+        let by_decision = flow.skip && !client.skip_consent;
+        let grant = self.grant((&request, &client), (login, by_decision), &consent, now);
         // Before the grant is there: what fails now can be tried again.
         let location = if request.details.device {
             self.device_is_connected()
@@ -207,8 +209,8 @@ fn parsed(text: Option<&str>) -> Option<Value> {
     text.and_then(|text| serde_json::from_str(text).ok())
 }
 
-/// The decision, if it is to be remembered. Where the page was skipped nobody decided anything, and what was decided before goes
-/// on for no longer.
+/// The decision, if it is to be remembered. Where an earlier one let the page be skipped nobody decided anything, and what was
+/// decided before goes on for no longer.
 fn remembered(grant: &Grant, consent: &Consent) -> Option<RememberedConsent> {
     let span = consent.remember.filter(|_| !grant.claims.skipped)?;
     let made_in = Some(MadeIn::new(grant.id, grant.session));

@@ -129,7 +129,7 @@ pub struct GrantClaims {
     /// Of a remembered decision: where it was made. Of a grant: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_in: Option<MadeIn>,
-    /// Of a grant: whether its consent page could be skipped, the decision being known. Of a remembered decision: no.
+    /// Of a grant: whether its consent page could be skipped because of a remembered decision. Of such a decision: no.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,
     /// Authentication context class (OpenID Connect Core §2).

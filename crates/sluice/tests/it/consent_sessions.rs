@@ -15,7 +15,7 @@ on_both_stores! {
     what_was_asked_for_is_listed_beside_what_was_granted,
     logins_that_skipped_consent_are_not_listed,
     a_page_that_is_skipped_renews_no_decision,
-    clients_that_need_no_consent_are_not_listed,
+    clients_that_need_no_consent_are_listed,
     what_was_skipped_ends_with_its_decision,
     a_decision_is_revoked_by_its_id_with_or_without_its_grant,
     a_decision_is_revoked_by_the_id_of_its_request_when_its_tokens_are_gone,
@@ -206,14 +206,19 @@ async fn a_page_that_is_skipped_renews_no_decision(backend: Backend) {
     sluice.node.stop().await;
 }
 
-async fn clients_that_need_no_consent_are_not_listed(backend: Backend) {
+async fn clients_that_need_no_consent_are_listed(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({"skip_consent": true})).await;
-    let login = Consented::new(&sluice, &client, &remembered()).await;
-    assert_eq!(login.request["skip"], true);
-    assert!(listed(&sluice, "").await.is_empty());
-    revoke(&sluice, &format!("subject=alice&client={}", client.id)).await;
-    assert!(!login.is_active(&sluice).await);
+    for changes in [json!({}), remembered()] {
+        let login = Consented::new(&sluice, &client, &changes).await;
+        assert_eq!(login.request["skip"], true);
+        let all = listed(&sluice, "").await;
+        assert_eq!((all.len(), id(&all[0])), (1, id(&login.request)), "{changes}");
+        assert_eq!(all[0]["remember"], !changes["remember"].is_null());
+        revoke(&sluice, &format!("consent_request_id={}", id(&all[0]))).await;
+        assert!(!login.is_active(&sluice).await, "{changes}");
+        assert!(listed(&sluice, "").await.is_empty(), "{changes}");
+    }
     sluice.node.stop().await;
 }
 
