@@ -134,8 +134,6 @@ impl Default for SubjectPolicy {
 pub struct DynamicRegistrationPolicy {
     /// Whether clients may register themselves; default no.
     pub enabled: bool,
-    /// The scope of clients that name none; the rules' default, and what the built-in consent page knows, if empty.
-    pub default_scope: Vec<String>,
     /// What a registration must bear; open to anybody if none.
     pub initial_access_token: Option<Secret<String>>,
     /// What becomes of software statements.

@@ -106,7 +106,6 @@ fn registration_policy(registration: &RegistrationSettings) -> Result<DynamicReg
     };
     Ok(DynamicRegistrationPolicy {
         enabled: true,
-        default_scope: registration.default_scope.clone(),
         initial_access_token: registration.initial_access_token.as_ref().map(secret),
         software_statements,
         ..DynamicRegistrationPolicy::default()

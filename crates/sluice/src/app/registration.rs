@@ -20,10 +20,20 @@ use crate::config::Settings;
 /// What clients may register here.
 pub(super) fn rules(settings: &Settings, config: &Config) -> RegistrationRules {
     let endpoint = config.issuer.endpoint("/oauth2/register").parse().ok();
+    let standard = RegistrationRules::default();
+    let (default_scope, self_registered_scope) = match settings.oidc.default_client_scope.as_slice() {
+        // What discovery announces is among it: OpenID Connect clients name no scope when they register.
+        [] => {
+            let announced = [&[standard.default_scope.as_str()], consent_page_scopes(config)].concat().join(" ");
+            (standard.default_scope, announced)
+        }
+        configured => (configured.join(" "), configured.join(" ")),
+    };
     RegistrationRules {
+        default_scope,
+        self_registered_scope,
         subject_types: oauth_config::subject_types(settings),
         registration_endpoint: endpoint.filter(|_| config.policies.dynamic_registration.enabled),
-        ..RegistrationRules::default()
     }
 }
 
@@ -37,7 +47,7 @@ pub(super) fn documents(
     let policy = config.policies.metadata_documents.clone();
     let parts = MetadataDocumentParts {
         rules: rules.clone(),
-        default_scope: default_scope(config, rules),
+        default_scope: rules.self_registered_scope.clone(),
         source: Arc::clone(fetcher) as _,
         sectors: Arc::clone(fetcher) as _,
         keys: Arc::clone(ring) as _,
@@ -69,7 +79,7 @@ pub(super) fn dynamic(
     })?;
     Ok(Some(Arc::new(DynamicRegistration::new(DynamicRegistrationParts {
         policy: policy.clone(),
-        default_scope: default_scope(config, rules),
+        default_scope: rules.self_registered_scope.clone(),
         id_token_alg: config.policies.id_token_alg,
         statements,
         clients: Arc::clone(clients),
@@ -77,13 +87,4 @@ pub(super) fn dynamic(
         read: sluice_http::read_client,
         clock: Arc::clone(clock),
     }))))
-}
-
-/// The scope of who names none where nobody was asked, and the most that anybody may have. What discovery announces is among
-/// it: OpenID Connect clients name no scope when they register.
-fn default_scope(config: &Config, rules: &RegistrationRules) -> String {
-    match config.policies.dynamic_registration.default_scope.as_slice() {
-        [] => [&[rules.default_scope.as_str()], consent_page_scopes(config)].concat().join(" "),
-        configured => configured.join(" "),
-    }
 }

@@ -41,6 +41,8 @@ pub(crate) struct OidcSettings {
     /// Default: RS256.
     pub(crate) default_id_token_algorithm: IdTokenAlgorithm,
     pub(crate) subjects: SubjectSettings,
+    /// Of clients that name none, whoever registers them. Default: none; it is the domain's then.
+    pub(crate) default_client_scope: Vec<String>,
     /// `None`: clients cannot register themselves. The default.
     pub(crate) registration: Option<RegistrationSettings>,
     /// `None`: a client id that is a URL is like any other. The default.
@@ -90,6 +92,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> OidcSettings {
     OidcSettings {
         default_id_token_algorithm: reader.choice("oidc.default_id_token_signing_alg"),
         subjects: read_subjects(reader),
+        default_client_scope: registration::read_default_scope(reader),
         registration: registration::read(reader),
         metadata_documents: metadata_documents::read(reader),
     }

@@ -21,9 +21,9 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "default_scope",
         Kind::Texts,
-        "The scope of a client that registers itself and names none, and the most that one has whom nobody invited; \
-         without it, `offline_access offline openid`, and `profile email` where the consent page is the built-in \
-         one.",
+        "The scope of a client that names none, whoever registers it, and the most that one has whom nobody invited; \
+         without it, `offline_access offline openid`, and for those that nobody registers `profile email` too where \
+         the consent page is the built-in one.",
     ),
     Key::own(
         "initial_access_token",
@@ -52,8 +52,6 @@ pub(super) const KEYS: &[Key] = &[
 /// How clients register themselves.
 #[derive(Debug, Clone)]
 pub(crate) struct RegistrationSettings {
-    /// For those that name none. Default: none.
-    pub(crate) default_scope: Vec<String>,
     /// `None`: anybody may register.
     pub(crate) initial_access_token: Option<SecretString>,
     /// Default: refuse.
@@ -89,7 +87,6 @@ impl Choice for SoftwareStatements {
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<RegistrationSettings> {
     let enabled = reader.boolean(&format!("{PREFIX}.enabled"));
     let registration = RegistrationSettings {
-        default_scope: reader.texts(&format!("{PREFIX}.default_scope")),
         initial_access_token: read_token(reader),
         software_statements: reader.choice(&format!("{PREFIX}.software_statements")),
         software_statement_jwks: read_key_set(reader),
@@ -102,6 +99,11 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<RegistrationSettings> {
         reader.refuse(JWKS, "is required to verify software statements");
     }
     enabled.then_some(registration)
+}
+
+/// The scope of clients that name none, also where they may not register themselves.
+pub(super) fn read_default_scope(reader: &mut Reader<'_>) -> Vec<String> {
+    reader.texts(&format!("{PREFIX}.default_scope"))
 }
 
 fn read_token(reader: &mut Reader<'_>) -> Option<SecretString> {

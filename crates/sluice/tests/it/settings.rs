@@ -55,6 +55,19 @@ async fn access_tokens_say_since_when_they_hold_unless_told_not_to() {
     sluice.node.stop().await;
 }
 
+/// As with Hydra, also where clients may not register themselves.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_names_no_scope_gets_the_configured_one() {
+    let scope = ("oidc.dynamic_client_registration.default_scope", "openid,profile");
+    let sluice = TestSluice::with(Backend::Sqlite, &[scope]).await;
+    for (asked, expected) in [("", "openid profile"), ("openid email", "openid email")] {
+        let client = json!({"redirect_uris": ["https://app.test/callback"], "scope": asked});
+        let made = sluice.ask_json(Method::POST, "/admin/clients", Some(&client), 201).await;
+        assert_eq!(made["scope"], expected);
+    }
+    sluice.node.stop().await;
+}
+
 /// As with Hydra: what was granted may be a pattern.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scope_that_an_introspection_requires_is_held_against_the_granted_one_as_it_is_told_to() {

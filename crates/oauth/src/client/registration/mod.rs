@@ -34,6 +34,9 @@ use credentials::Credentials;
 pub struct RegistrationRules {
     /// The scope of a client that names none. Default: `offline_access offline openid`, as Hydra has it.
     pub default_scope: String,
+    /// The same where nobody was asked: of a client that registered itself or that a document describes, and the most that
+    /// anybody may have there. Default: the same.
+    pub self_registered_scope: String,
     /// The subject types that may be chosen; the first is the default. Default: `public`.
     pub subject_types: Vec<String>,
     /// Where clients register and manage themselves (RFC 7592), if they may. Default: they may not.
@@ -42,8 +45,10 @@ pub struct RegistrationRules {
 
 impl Default for RegistrationRules {
     fn default() -> Self {
+        const STANDARD: &str = "offline_access offline openid";
         Self {
-            default_scope: "offline_access offline openid".to_owned(),
+            default_scope: STANDARD.to_owned(),
+            self_registered_scope: STANDARD.to_owned(),
             subject_types: vec!["public".to_owned()],
             registration_endpoint: None,
         }

@@ -204,8 +204,9 @@ fn clients_may_register_themselves_with_a_token_or_openly() {
             .variable("OIDC_DYNAMIC_CLIENT_REGISTRATION_ENABLED", "true")
             .variable("OIDC_DYNAMIC_CLIENT_REGISTRATION_DEFAULT_SCOPE", "openid,offline")
     };
-    let registration = open().settings().oidc.registration.unwrap();
-    assert_eq!(registration.default_scope, ["openid", "offline"]);
+    let oidc = open().settings().oidc;
+    assert_eq!(oidc.default_client_scope, ["openid", "offline"]);
+    let registration = oidc.registration.unwrap();
     assert_eq!(registration.software_statements, SoftwareStatements::Refuse);
     let token = "oidc.dynamic_client_registration.initial_access_token";
     assert_eq!(open().warnings(), format!("{token}: is not set: anybody may register clients"));
