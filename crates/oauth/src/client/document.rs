@@ -28,7 +28,6 @@ pub struct UnreadableClient {
 #[serde(default)]
 struct Document {
     secret_hashes: Vec<String>,
-    secret_expires_at: i64,
     redirect_uris: Vec<String>,
     grant_types: Vec<String>,
     response_types: Vec<String>,
@@ -76,7 +75,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 pub fn encode(client: &Client) -> String {
     let document = Document {
         secret_hashes: client.secret_hashes.clone(),
-        secret_expires_at: client.secret_expires_at,
         redirect_uris: client.redirect_uris.iter().map(ToString::to_string).collect(),
         grant_types: client.grant_types.clone(),
         response_types: client.response_types.clone(),
@@ -140,7 +138,6 @@ pub fn decode(
             .map_err(|cause| unreadable(&cause))?,
         scope: document.scope.parse().map_err(|cause| unreadable(&cause))?,
         secret_hashes: document.secret_hashes,
-        secret_expires_at: document.secret_expires_at,
         grant_types: document.grant_types,
         response_types: document.response_types,
         audience: Audience::from_values(document.audience),

@@ -23,7 +23,6 @@ pub struct Client {
     pub owner: String,
     /// Hashes of the secrets that are accepted: the current one first, then rotated ones. Empty for a public client.
     pub secret_hashes: Vec<String>,
-    pub secret_expires_at: i64,
     pub redirect_uris: Vec<RedirectUri>,
     pub grant_types: Vec<String>,
     pub response_types: Vec<String>,

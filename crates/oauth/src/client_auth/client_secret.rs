@@ -75,9 +75,6 @@ impl SecretVerifier {
         secret: &Secret<String>,
         (from, now): (Option<IpAddr>, Timestamp),
     ) -> Result<Option<Vec<String>>, ClientAuthError> {
-        if client.secret_expires_at > 0 && now.as_secs() >= client.secret_expires_at {
-            return Err(ClientAuthError::SecretExpired);
-        }
         let Looked { found, slow, unknown_key, unreadable } = self.look(&client.secret_hashes, secret);
         if let Some((place, key)) = found {
             return Ok((key > 0).then(|| self.rehashed(&client.secret_hashes, place, secret)));

@@ -45,9 +45,6 @@ pub enum ClientAuthError {
     /// The secret is none of the client's.
     #[error("wrong client secret")]
     WrongSecret,
-    /// The client's secret is past its time.
-    #[error("the client secret has expired")]
-    SecretExpired,
     /// The assertion does not hold.
     #[error("client assertion refused: {0}")]
     Assertion(#[from] AssertionError),
@@ -89,7 +86,6 @@ impl ClientAuthError {
             Self::UnknownClient
             | Self::MethodNotRegistered { .. }
             | Self::WrongSecret
-            | Self::SecretExpired
             | Self::NoSealedSecret
             | Self::Certificate(_)
             | Self::Assertion(_) => ErrorCode::InvalidClient,

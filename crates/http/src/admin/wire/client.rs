@@ -32,6 +32,7 @@ pub(crate) struct ClientBody<'a> {
     client_uri: &'a str,
     logo_uri: &'a str,
     contacts: &'a [String],
+    /// Always 0, as with Hydra: secrets do not end by themselves.
     client_secret_expires_at: i64,
     subject_type: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,7 +141,7 @@ impl<'a> From<&'a Client> for ClientBody<'a> {
             client_uri: &client.client_uri,
             logo_uri: &client.logo_uri,
             contacts: &client.contacts,
-            client_secret_expires_at: client.secret_expires_at,
+            client_secret_expires_at: 0,
             subject_type: &client.subject_type,
             sector_identifier_uri: client.sector_identifier_uri.as_deref(),
             jwks_uri: client.jwks_uri.as_ref().map(Url::as_str),

@@ -15,7 +15,6 @@ use crate::admin::json_body::read_json;
 struct ClientForm {
     client_id: Option<String>,
     client_secret: Option<String>,
-    client_secret_expires_at: Option<i64>,
     client_name: Option<String>,
     owner: Option<String>,
     redirect_uris: Option<Vec<String>>,
@@ -120,7 +119,6 @@ impl From<ClientForm> for ClientMetadata {
         Self {
             client_id: form.client_id.unwrap_or_default(),
             client_secret,
-            client_secret_expires_at: form.client_secret_expires_at.unwrap_or_default(),
             client_name: form.client_name.unwrap_or_default(),
             owner: form.owner.unwrap_or_default(),
             redirect_uris: form.redirect_uris.unwrap_or_default(),

@@ -190,7 +190,7 @@ impl Bounds<'_> {
     /// The metadata with what an administrator said about the client: it is not the client's to change.
     fn keep(&self, metadata: ClientMetadata) -> ClientMetadata {
         let Some(stored) = self.stored else {
-            return ClientMetadata { owner: String::new(), client_secret_expires_at: 0, ..metadata };
+            return ClientMetadata { owner: String::new(), ..metadata };
         };
         let strategy = stored.access_token_strategy.map(|strategy| strategy.as_str().to_owned());
         let metadata = keep_sector(stored, metadata);
@@ -202,7 +202,6 @@ impl Bounds<'_> {
             ),
             security: stricter(&stored.security, metadata.security),
             owner: stored.owner.clone(),
-            client_secret_expires_at: stored.secret_expires_at,
             metadata: Some(stored.metadata.clone()),
             skip_consent: stored.skip_consent,
             skip_logout_consent: stored.skip_logout_consent,

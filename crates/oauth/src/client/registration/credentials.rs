@@ -20,7 +20,6 @@ pub(super) struct Credentials {
     pub(super) signing_alg: Option<String>,
     pub(super) jwks: Option<JwkSet>,
     pub(super) jwks_uri: Option<Url>,
-    pub(super) secret_expires_at: i64,
 }
 
 impl Credentials {
@@ -49,7 +48,6 @@ impl Credentials {
             signing_alg: signing_alg(&metadata.token_endpoint_auth_signing_alg, method)?,
             jwks,
             jwks_uri,
-            secret_expires_at: metadata.client_secret_expires_at,
         })
     }
 }
@@ -100,9 +98,6 @@ fn jwks_uri(asked: &str) -> Result<Option<Url>, RegistrationError> {
 }
 
 fn check_secret(metadata: &ClientMetadata, method: AuthMethod) -> Result<(), RegistrationError> {
-    if metadata.client_secret_expires_at < 0 {
-        return Err(RegistrationError::metadata("Field client_secret_expires_at must not be negative."));
-    }
     let Some(secret) = &metadata.client_secret else { return Ok(()) };
     if secret.expose().chars().count() < MIN_SECRET {
         let hint = format!(

@@ -20,7 +20,6 @@ pub struct ClientMetadata {
     pub client_id: String,
     /// A secret that the administrator chose.
     pub client_secret: Option<Secret<String>>,
-    pub client_secret_expires_at: i64,
     pub client_name: String,
     pub owner: String,
     pub redirect_uris: Vec<String>,

@@ -75,7 +75,6 @@ pub fn register(
         id,
         revision: first_revision(now),
         secret_hashes: Vec::new(),
-        secret_expires_at: credentials.secret_expires_at,
         auth_method: credentials.method,
         auth_signing_alg: credentials.signing_alg,
         jwks: credentials.jwks,

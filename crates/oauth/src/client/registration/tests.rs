@@ -32,7 +32,6 @@ fn who_asks_for_nothing_gets_the_defaults_of_hydra() {
     assert_eq!(client.auth_method, AuthMethod::ClientSecretBasic);
     assert_eq!(client.subject_type, "public");
     assert_eq!(client.metadata, json!({}));
-    assert_eq!(client.secret_expires_at, 0);
     assert!(client.secret_hashes.is_empty() && client.userinfo_signed_response_alg.is_none());
 }
 
