@@ -31,13 +31,16 @@ pub(crate) async fn end_login(State(state): State<Arc<AdminState>>, RawQuery(que
     let query = query.unwrap_or_default();
     let parameters = parse(&query)?;
     let which = match (parameters.get("sid"), parameters.get("subject")) {
-        (Some(sid), None) => {
+        // As with Hydra, a session that is named counts whoever is named beside it.
+        (Some(sid), _) => {
             // A session of another server is as ended as one can be.
             let Ok(session) = sid.parse() else { return Ok(StatusCode::NO_CONTENT.into_response()) };
             EndSessions::One(session)
         }
         (None, Some(raw)) => EndSessions::Subject(subject(raw)?),
-        _ => return Err(AdminError::malformed("Either `subject` or `sid` is required.".to_owned())),
+        (None, None) => {
+            return Err(AdminError::malformed("Either `subject` or `sid` is required.".to_owned()));
+        }
     };
     state.sessions.end(which).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -85,7 +88,11 @@ pub(crate) async fn revoke_consents(
     let query = query.unwrap_or_default();
     let parameters = parse(&query)?;
     let revoke = match (parameters.get("consent_request_id"), parameters.get("subject")) {
-        (Some(id), None) => state.consents.named(id).ok_or_else(AdminError::not_found)?,
+        (Some(id), None) => match state.consents.named(id) {
+            Some(revoke) => revoke,
+            // As with Hydra: what is no consent of this server is as revoked as one can be.
+            None => return Ok(StatusCode::NO_CONTENT.into_response()),
+        },
         (None, Some(raw)) => of_subject(subject(raw)?, &parameters)?,
         (None, None) => return Err(missing_subject()),
         (Some(_), Some(_)) => {
