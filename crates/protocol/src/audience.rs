@@ -94,10 +94,23 @@ fn is_plain(text: &str) -> bool {
 
 /// All values of `audience` (space-separated, as with Hydra) and `resource` (one each, RFC 8707) of a request.
 pub(crate) fn asked(parameters: &Parameters<'_>) -> Result<Vec<String>, InvalidTarget> {
-    let named = || {
+    read(parameters, || {
         let audience = parameters.all("audience").flat_map(|value| value.split(' '));
-        audience.chain(parameters.all("resource")).filter(|name| !name.is_empty())
-    };
+        audience.chain(parameters.all("resource"))
+    })
+}
+
+/// Those of `resource` alone. Beside a code or a refresh token `audience` means nothing, as with Hydra: applications send it there
+/// whether it was granted or not.
+pub(crate) fn resources(parameters: &Parameters<'_>) -> Result<Vec<String>, InvalidTarget> {
+    read(parameters, || parameters.all("resource"))
+}
+
+fn read<'a, I: Iterator<Item = &'a str>>(
+    parameters: &Parameters<'_>,
+    all: impl Fn() -> I,
+) -> Result<Vec<String>, InvalidTarget> {
+    let named = || all().filter(|name| !name.is_empty());
     if named().nth(MAX_ASKED).is_some() || named().map(str::len).sum::<usize>() > MAX_ASKED_TEXT {
         return Err(InvalidTarget::TooMany);
     }

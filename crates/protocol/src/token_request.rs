@@ -19,7 +19,7 @@ pub enum TokenRequest {
         redirect_uri: Option<String>,
         /// The PKCE verifier, as sent.
         code_verifier: Option<String>,
-        /// A narrower audience, if asked for.
+        /// A narrower audience, if asked for by `resource`.
         audience: Vec<String>,
         /// Fewer `authorization_details` (RFC 9396 §6.1), as sent.
         authorization_details: Option<String>,
@@ -30,7 +30,7 @@ pub enum TokenRequest {
         refresh_token: String,
         /// A narrower scope, if asked for.
         scope: Option<Scope>,
-        /// A narrower audience, if asked for.
+        /// A narrower audience, if asked for by `resource`.
         audience: Vec<String>,
         /// Fewer `authorization_details` (RFC 9396 §6.1), as sent.
         authorization_details: Option<String>,
@@ -112,13 +112,13 @@ impl TokenRequest {
                 code: required("code")?.to_owned(),
                 redirect_uri: form.get("redirect_uri").map(str::to_owned),
                 code_verifier: form.get("code_verifier").map(str::to_owned),
-                audience: audience::asked(form)?,
+                audience: audience::resources(form)?,
                 authorization_details: form.get("authorization_details").map(str::to_owned),
             }),
             GrantType::RefreshToken => Ok(Self::RefreshToken {
                 refresh_token: required("refresh_token")?.to_owned(),
                 scope: scope(form)?,
-                audience: audience::asked(form)?,
+                audience: audience::resources(form)?,
                 authorization_details: form.get("authorization_details").map(str::to_owned),
             }),
             GrantType::ClientCredentials => Ok(Self::ClientCredentials {

@@ -135,9 +135,9 @@ async fn a_retry_that_asks_for_another_scope_is_refused_and_revokes_nothing(back
     let presented = token(&first, "refresh_token");
     let second = client.refresh(presented).await.ok();
     client.token(&asking(presented, "openid")).await.refused_with("invalid_grant");
-    let mut with_audience = asking(presented, Authorize::default().scope).to_vec();
-    with_audience.push(("audience", "https://api.test"));
-    let refused = client.token(&with_audience).await;
+    let mut with_resource = asking(presented, Authorize::default().scope).to_vec();
+    with_resource.push(("resource", "https://api.test"));
+    let refused = client.token(&with_resource).await;
     assert_eq!(refused.status, 400);
     assert!(sluice.is_active(token(&second, "access_token")).await);
     client.refresh(presented).await.ok();

@@ -110,6 +110,25 @@ async fn a_refresh_token_yields_tokens_for_each_resource_in_turn(backend: Backen
     sluice.node.stop().await;
 }
 
+/// As with Hydra: applications name there what they asked for, whether they got it or not.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audience_beside_a_code_or_a_refresh_token_means_nothing() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = client(&sluice).await;
+    let first = code(&sluice, &client).await;
+    let evil = [("audience", "https://evil.test")];
+    let tokens = client.token(&redemption(&client, &first, &evil)).await.ok();
+    assert_eq!(sluice.introspect(token(&tokens, "access_token")).await["aud"], json!([A, B]));
+    let mut refresh_token = token(&tokens, "refresh_token").to_owned();
+    for named in ["https://evil.test", B] {
+        let form = [("grant_type", "refresh_token"), ("refresh_token", &*refresh_token), ("audience", named)];
+        let tokens = client.token(&form).await.ok();
+        assert_eq!(sluice.introspect(token(&tokens, "access_token")).await["aud"], json!([A, B]), "{named}");
+        refresh_token = token(&tokens, "refresh_token").to_owned();
+    }
+    sluice.node.stop().await;
+}
+
 async fn a_refresh_token_yields_nothing_for_a_resource_that_its_client_lost(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = client(&sluice).await;

@@ -90,7 +90,7 @@ async fn a_refresh_token_of_another_client_is_refused_and_not_consumed(backend: 
         client.token(&form).await.refused_with("invalid_scope");
     }
     let form =
-        [("grant_type", "refresh_token"), ("refresh_token", refresh), ("audience", "https://evil.test")];
+        [("grant_type", "refresh_token"), ("refresh_token", refresh), ("resource", "https://evil.test")];
     client.token(&form).await.refused_with("invalid_target");
     assert_eq!(sluice.written(), before);
     assert!(sluice.is_active(access).await);
