@@ -43,7 +43,7 @@ impl AuthorizationService {
         let grant = self.grant((&request, &client), (login, by_decision), &consent, now);
         // Before the grant is there: what fails now can be tried again.
         let location = if request.details.device {
-            self.device_is_connected()
+            self.device_is_connected(&client.id)
         } else {
             self.granted(&request, &client, &grant, now).await?
         };

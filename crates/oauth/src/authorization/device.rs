@@ -2,6 +2,7 @@
 //! other, but that its answer goes to the device, which polls for it.
 
 use sluice_primitives::{GrantId, SessionId};
+use sluice_protocol::ClientId;
 
 use super::browser::{Browser, CookieChanges};
 use super::error::{AuthorizationError, ShownError};
@@ -89,8 +90,8 @@ impl AuthorizationService {
         Ok(())
     }
 
-    /// Where the user of a device ends up who agreed.
-    pub(super) fn device_is_connected(&self) -> Location {
-        Location::Redirect(self.config.pages.device_success.to_string())
+    /// Where the user of a device ends up who agreed. The page hears, as with Hydra, which application it was.
+    pub(super) fn device_is_connected(&self, client: &ClientId) -> Location {
+        Location::Redirect(with_parameter(&self.config.pages.device_success, "client_id", client.as_str()))
     }
 }

@@ -180,7 +180,7 @@ mod section_3_3 {
         let given = begin(&client).await;
         let typed = json!({"user_code": text(&given, "user_code").to_lowercase().replace('-', " ")});
         let end = connect(&sluice, &mut sluice.browser(), &typed, &json!({})).await;
-        assert_eq!(end, "http://sluice.test/ui/device/success");
+        assert_eq!(end, format!("http://sluice.test/ui/device/success?client_id={}", client.id));
         let tokens = poll(&client, &given).await.ok();
         let says = sluice.introspect(token(&tokens, "access_token")).await;
         assert_eq!((&says["active"], &says["sub"]), (&json!(true), &json!("alice")));
