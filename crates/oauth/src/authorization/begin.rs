@@ -1,8 +1,11 @@
 //! The first leg: a client sends a browser. Nothing is written; the client is cached.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use sluice_primitives::{GrantId, Lifetime, SessionId};
 use sluice_protocol::{ClaimsRequest, ErrorCode, RawAuthorizationRequest, Subject};
+use url::Url;
 
 use super::arrival::Arrived;
 use super::browser::{Browser, CookieChanges};
@@ -14,6 +17,11 @@ use crate::client::Client;
 use crate::flow::{AwaitingLogin, BindingKeys, KnownSession, Request};
 use crate::query::with_parameter;
 use crate::subject::shown_subject;
+
+/// A parameter that a login page finds in its address.
+const IDENTITY_SCHEMA: &str = "identity_schema";
+/// A longer value is found in `request_url` only, in bytes.
+const MAX_IDENTITY_SCHEMA: usize = 255;
 
 /// Whom the client expects.
 pub(super) struct Hinted {
@@ -51,7 +59,7 @@ impl AuthorizationService {
         let challenge = self.flows.seal_login_challenge(&flow, asked_by).await?;
         let pages = &self.config.pages;
         let page = if prompt.create { &pages.registration } else { &pages.login };
-        let page = with_parameter(page, "login_challenge", &challenge);
+        let page = with_challenge(page, &challenge, &raw);
         self.metrics.begun.add();
         let cookies = CookieChanges { binding, ..CookieChanges::default() };
         Ok(Step { location: Location::Redirect(page), cookies })
@@ -155,6 +163,17 @@ impl AuthorizationService {
         };
         (request, fresh)
     }
+}
+
+/// The address of a login page. Some look into it, as with Hydra, for the kind of people that the client asks for; nothing follows
+/// from that here.
+fn with_challenge(page: &Url, challenge: &str, raw: &RawAuthorizationRequest<'_>) -> String {
+    let schema = raw.get(IDENTITY_SCHEMA).filter(|schema| schema.len() <= MAX_IDENTITY_SCHEMA);
+    let mut page = Cow::Borrowed(page);
+    if let Some(schema) = schema {
+        page.to_mut().query_pairs_mut().append_pair(IDENTITY_SCHEMA, schema);
+    }
+    with_parameter(&page, "login_challenge", challenge)
 }
 
 /// The authentication classes that the `claims` parameter asks for (OpenID Connect Core §5.5.1.1), or else those that the

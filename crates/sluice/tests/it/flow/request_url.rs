@@ -11,6 +11,7 @@ use crate::legs::{consent_request, login_request, parameter, token, tokens_of};
 
 on_both_stores! {
     pages_are_shown_all_parameters_of_the_request,
+    a_login_page_finds_the_identity_schema_in_its_address,
     a_flow_that_starts_again_has_all_parameters_but_the_id_token,
     what_is_beyond_the_bounds_is_not_shown_and_does_no_harm,
     an_unknown_parameter_that_stands_twice_is_refused,
@@ -53,6 +54,23 @@ async fn pages_are_shown_all_parameters_of_the_request(backend: Backend) {
         assert!(!url.contains("hunter2"), "{url}");
     }
     assert_eq!(parameter(request_url(&login), "id_token_hint"), token(&tokens, "id_token"));
+    sluice.node.stop().await;
+}
+
+/// As with Hydra.
+async fn a_login_page_finds_the_identity_schema_in_its_address(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    for (schema, expected) in [("customers & guests", true), (&*"x".repeat(256), false)] {
+        let with = Authorize { more: &[("identity_schema", schema)], ..Authorize::default() };
+        let mut browser = sluice.browser();
+        let page = browser.visit(&client.authorize_url(&with)).await;
+        assert_eq!(page.parameter("identity_schema").as_deref(), expected.then_some(schema));
+        let path =
+            format!("/admin/oauth2/auth/requests/login?login_challenge={}", page.expect("login_challenge"));
+        let login = sluice.ask_json(Method::GET, &path, None, 200).await;
+        assert_eq!(parameter(request_url(&login), "identity_schema"), schema);
+    }
     sluice.node.stop().await;
 }
 
