@@ -24,7 +24,8 @@ pub(super) fn rules(settings: &Settings, config: &Config) -> RegistrationRules {
     let (default_scope, self_registered_scope) = match settings.oidc.default_client_scope.as_slice() {
         // What discovery announces is among it: OpenID Connect clients name no scope when they register.
         [] => {
-            let announced = [&[standard.default_scope.as_str()], consent_page_scopes(config)].concat().join(" ");
+            let announced =
+                [&[standard.default_scope.as_str()], consent_page_scopes(config)].concat().join(" ");
             (standard.default_scope, announced)
         }
         configured => (configured.join(" "), configured.join(" ")),
