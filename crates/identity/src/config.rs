@@ -158,10 +158,11 @@ pub struct LimitsConfig {
     pub mails_per_address: Option<Rate>,
     /// Mails asked for from one network. Default: 100 an hour.
     pub mails_per_network: Option<Rate>,
-    /// Codes typed for one account from one network. Default: 30 an hour. Not for one account from everywhere: strangers
-    /// could keep its owner from typing one.
+    /// Codes typed for one account from one network: those of mails, those that are second factors, and passwords that end a
+    /// recovery, each by themselves. Default: 30 an hour. Not for one account from everywhere: strangers could keep its owner
+    /// from typing one.
     pub codes_per_account: Option<Rate>,
-    /// Codes typed from one network. Default: 300 an hour.
+    /// Codes of mails typed from one network. Default: 300 an hour.
     pub codes_per_network: Option<Rate>,
     /// Networks that are not counted. Default: the loopback ones, because behind a proxy that nobody named everybody comes
     /// from there.

@@ -52,6 +52,8 @@ pub struct Limits {
     mails_from: Networks,
     codes_of: Limit<(LoginNameHash, Network)>,
     codes_from: Networks,
+    factor_codes_of: Limit<(IdentityId, Network)>,
+    recoveries_of: Limit<(IdentityId, Network)>,
     changes: Limit<IdentityId>,
     passwords: Limit<SessionId>,
     places: Places,
@@ -72,6 +74,8 @@ impl Limits {
             mails_from: Networks::new(config.mails_per_network, clock),
             codes_of: Limit::new(config.codes_per_account, clock),
             codes_from: Networks::new(config.codes_per_network, clock),
+            factor_codes_of: Limit::new(config.codes_per_account, clock),
+            recoveries_of: Limit::new(config.codes_per_account, clock),
             changes: Limit::new(Some(CHANGES), clock),
             passwords: Limit::new(Some(CHANGES), clock),
             places: Places::default(),
@@ -142,14 +146,30 @@ impl Limits {
         self.notices_to.check(address)
     }
 
-    /// Counts a code that is typed for an account: of a mail, of an authenticator app, for recovery; and a password that is set
-    /// by one.
+    /// Counts a code of a mail that is typed for an account. Anybody may type one.
     ///
     /// # Errors
     /// How long to wait.
     pub fn check_code(&self, account: &LoginNameHash, network: Network) -> Result<(), Lifetime> {
         self.check_network(&self.codes_from, network)?;
         if self.is_exempt(network) { Ok(()) } else { self.codes_of.check(&(*account, network)) }
+    }
+
+    /// Counts a code that is typed as a second factor: of an authenticator app, or a recovery code. Apart from those of
+    /// mails, and not by network alone: whoever types it has shown a first factor of this account.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn check_factor_code(&self, identity: IdentityId, network: Network) -> Result<(), Lifetime> {
+        self.check_own(&self.factor_codes_of, identity, network)
+    }
+
+    /// Counts a password that ends a recovery. Apart from the codes: whoever sets it reads the mail of this account.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn check_recovery(&self, identity: IdentityId, network: Network) -> Result<(), Lifetime> {
+        self.check_own(&self.recoveries_of, identity, network)
     }
 
     /// Counts a change that somebody makes of the own record with nothing but an access token, which may be stolen.
@@ -178,6 +198,15 @@ impl Limits {
 
     fn check_network(&self, limit: &Networks, network: Network) -> Result<(), Lifetime> {
         if self.is_exempt(network) { Ok(()) } else { limit.check(network) }
+    }
+
+    fn check_own(
+        &self,
+        limit: &Limit<(IdentityId, Network)>,
+        identity: IdentityId,
+        network: Network,
+    ) -> Result<(), Lifetime> {
+        if self.is_exempt(network) { Ok(()) } else { limit.check(&(identity, network)) }
     }
 
     /// Whether a network is not counted, because everybody may come from there.

@@ -109,7 +109,7 @@ impl AccountService {
         });
         let identity = holds.ok_or(Denied::WrongCode)?;
         // Until the ticket is spent, each use of it costs a hash.
-        self.limits.check_code(&identity.login_name, network).map_err(Denied::TooMany)?;
+        self.limits.check_recovery(identity.id, network).map_err(Denied::TooMany)?;
         let _place = self.limits.place(network).map_err(Denied::TooMany)?;
         let credential = self.new_credential(&identity, new).await?;
         let was_verified = identity.email_verified_at.is_some();

@@ -156,7 +156,7 @@ impl FactorService {
         typed: &str,
         network: Network,
     ) -> Result<FactorCheck, IdentityError> {
-        if let Err(wait) = self.parts.limits.check_code(&identity.login_name, network) {
+        if let Err(wait) = self.parts.limits.check_factor_code(identity.id, network) {
             return Ok(FactorCheck::TooMany(wait));
         }
         let Some(code) = RecoveryCode::typed(typed) else { return Ok(FactorCheck::Wrong) };

@@ -133,7 +133,7 @@ impl FactorService {
         code: &str,
         network: Network,
     ) -> Result<FactorCheck, IdentityError> {
-        if let Err(wait) = self.parts.limits.check_code(&identity.login_name, network) {
+        if let Err(wait) = self.parts.limits.check_factor_code(identity.id, network) {
             return Ok(FactorCheck::TooMany(wait));
         }
         let Some(code) = typed(code) else { return Ok(FactorCheck::Wrong) };

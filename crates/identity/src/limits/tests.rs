@@ -70,6 +70,32 @@ fn strangers_who_type_codes_do_not_keep_the_owner_from_it() {
 }
 
 #[test]
+fn codes_of_mails_that_strangers_type_keep_nobody_from_a_second_factor_or_the_end_of_a_recovery() {
+    let (limits, _) = limits(|_| ());
+    let alice = IdentityId::from_bytes([1; 16]);
+    let typed = (0..1000_u32).filter(|n| {
+        let account = if n % 2 == 0 { ALICE } else { BOB };
+        limits.check_code(&account, network(1)).is_ok()
+    });
+    assert_eq!(typed.count(), 60);
+    assert_eq!(limits.check_factor_code(alice, network(1)), Ok(()));
+    assert_eq!(limits.check_recovery(alice, network(1)), Ok(()));
+}
+
+#[test]
+fn second_factors_of_a_network_of_many_people_are_not_counted_together_and_those_of_one_are() {
+    let (limits, _) = limits(|_| ());
+    for n in 1..=1000_u128 {
+        let person = IdentityId::from_bytes(n.to_be_bytes());
+        assert_eq!(limits.check_factor_code(person, network(1)), Ok(()));
+        assert_eq!(limits.check_recovery(person, network(1)), Ok(()));
+    }
+    let first = IdentityId::from_bytes(1_u128.to_be_bytes());
+    assert_eq!((0..1000).filter(|_| limits.check_factor_code(first, network(1)).is_ok()).count(), 29);
+    assert_eq!((0..1000).filter(|_| limits.check_recovery(first, network(1)).is_ok()).count(), 29);
+}
+
+#[test]
 fn loopback_and_what_is_turned_off_are_not_counted() {
     let (limits, _) = limits(|config| {
         config.logins_per_network = None;

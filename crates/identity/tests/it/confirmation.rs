@@ -16,7 +16,7 @@ const NEW: &str = "alice@example.org";
 const PASSKEY: &[&str] = &["hwk", "user", "mfa"];
 
 /// Alice enrols an authenticator app.
-async fn enrol(services: &Services, alice: &Identity) -> (App, EnrolmentOutcome) {
+pub(crate) async fn enrol(services: &Services, alice: &Identity) -> (App, EnrolmentOutcome) {
     let begun = services.factors.begin_totp(alice);
     let app = App::scan(&begun.secret_base32);
     let code = app.code(&services.clock);

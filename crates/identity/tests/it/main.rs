@@ -28,3 +28,4 @@ mod sessions;
 mod stolen_token;
 #[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod transfer;
+mod typed_codes;

@@ -29,11 +29,16 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "codes_per_account",
         RATE,
-        "Codes that are typed for one account from one network in an hour; 0 does not limit them.",
+        "Codes that are typed for one account from one network in an hour: those of mails, those that are second factors, \
+         and passwords that end a recovery, each by themselves; 0 does not limit them.",
     )
     .with_default("30"),
-    Key::own("codes_per_network", RATE, "Codes that are typed from one network in an hour; 0 does not limit them.")
-        .with_default("300"),
+    Key::own(
+        "codes_per_network",
+        RATE,
+        "Codes of mails that are typed from one network in an hour; 0 does not limit them.",
+    )
+    .with_default("300"),
     Key::own(
         "exempt",
         Kind::Networks,

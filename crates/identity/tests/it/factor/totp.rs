@@ -1,6 +1,7 @@
 //! Authenticator apps.
 
 use sluice_identity::Identity;
+use sluice_identity::config::{LimitsConfig, Rate};
 use sluice_identity::factor::{
     EnrolmentOutcome, FactorCheck, FactorProof, MAX_FACTORS, RECOVERY_CODES, Shown,
 };
@@ -174,6 +175,20 @@ async fn codes_cannot_be_guessed() {
     }
     // A day, from another network each time.
     assert!((15..50).contains(&looked_at), "{looked_at}");
+}
+
+#[tokio::test]
+async fn right_codes_of_others_in_a_network_keep_nobody_waiting() {
+    let world = World::new().await;
+    let limits = LimitsConfig { codes_per_network: Some(Rate::per_hour(2)), ..LimitsConfig::default() };
+    let node = world.node_that_counts(&limits);
+    for n in 0..4 {
+        let person = world.verified(&format!("{n}@example.com")).await;
+        let (app, _) = world.app_of(&person).await;
+        let code = app.code(&world.clock);
+        let checked = node.check(&person, FactorProof::Totp(&code), b"", network()).await;
+        assert_eq!(checked.unwrap(), RIGHT, "person {n}");
+    }
 }
 
 #[tokio::test]

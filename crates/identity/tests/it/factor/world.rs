@@ -52,12 +52,24 @@ impl World {
         FactorService::new(FactorParts { identities, ..parts(&self.store, &self.clock) })
     }
 
+    /// A node that counts like this.
+    pub(crate) fn node_that_counts(&self, config: &LimitsConfig) -> FactorService {
+        let clock: Arc<dyn Clock> = self.clock.clone();
+        let limits = Arc::new(Limits::new(config, &clock));
+        FactorService::new(FactorParts { limits, ..parts(&self.store, &self.clock) })
+    }
+
     /// An authenticator app of Alice, a step after she enrolled it.
     pub(crate) async fn app(&self) -> (App, Enrolled) {
-        let begun = self.service.begin_totp(&self.alice);
+        self.app_of(&self.alice).await
+    }
+
+    /// An authenticator app, a step after this person enrolled it.
+    pub(crate) async fn app_of(&self, person: &Identity) -> (App, Enrolled) {
+        let begun = self.service.begin_totp(person);
         let app = App::scan(&begun.secret_base32);
         let code = app.code(&self.clock);
-        let confirmed = self.service.confirm_totp(&self.alice, &begun.ticket, &code, "Phone").await.unwrap();
+        let confirmed = self.service.confirm_totp(person, &begun.ticket, &code, "Phone").await.unwrap();
         let EnrolmentOutcome::Enrolled(enrolled) = confirmed else { panic!("{confirmed:?}") };
         self.clock.advance(Lifetime::secs(60));
         (app, enrolled)
