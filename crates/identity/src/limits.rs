@@ -35,7 +35,8 @@ pub use places::Place;
 const CAPACITY: usize = 16_384;
 /// How many networks' worth of everything a site may ask for: it has 65,536 of them.
 const SITE: NonZeroU32 = NonZeroU32::new(16).unwrap();
-/// What a person may change of the own record without a password. Nobody needs more.
+/// What a person may change of the own record without a password, and how often who is known shows a password apart from
+/// strangers. Nobody needs more.
 const CHANGES: Rate = Rate::per_hour(60);
 /// When to come again, if as many hashes are waited for as may be: each takes a fraction of it.
 const SOON: Lifetime = Lifetime::secs(1);
@@ -44,6 +45,7 @@ const SOON: Lifetime = Lifetime::secs(1);
 pub struct Limits {
     registrations: Networks,
     logins: Networks,
+    known_logins: Limit<(LoginNameHash, Option<SessionId>)>,
     mails_to: Limit<LoginNameHash>,
     registrations_to: Limit<LoginNameHash>,
     recoveries_to: Limit<LoginNameHash>,
@@ -66,6 +68,7 @@ impl Limits {
         Self {
             registrations: Networks::new(config.registrations_per_network, clock),
             logins: Networks::new(config.logins_per_network, clock),
+            known_logins: Limit::new(Some(CHANGES), clock),
             mails_to: Limit::new(config.mails_per_address, clock),
             registrations_to: Limit::new(config.mails_per_address, clock),
             recoveries_to: Limit::new(config.mails_per_address, clock),
@@ -97,6 +100,19 @@ impl Limits {
     /// How long to wait; then nothing was counted.
     pub fn check_login(&self, network: Network) -> Result<(), Lifetime> {
         self.check_network(&self.logins, network)
+    }
+
+    /// Counts a login with a browser that is known to the account, or a password that is shown once more in this session. Apart
+    /// from the logins of the network, which strangers use up.
+    ///
+    /// # Errors
+    /// How long to wait for another that is counted apart.
+    pub fn check_known_login(
+        &self,
+        account: LoginNameHash,
+        session: Option<SessionId>,
+    ) -> Result<(), Lifetime> {
+        self.known_logins.check(&(account, session))
     }
 
     /// Counts a mail to an address that somebody asks for. The network that asks is counted first.

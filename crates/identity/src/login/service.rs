@@ -192,10 +192,22 @@ impl LoginService {
         network: Network,
     ) -> Result<(Guess, Place), Lifetime> {
         let place = self.limits.place(network)?;
-        self.limits.check_login(network)?;
-        let network = (!self.limits.is_exempt(network)).then_some(network);
-        let guess = self.lockout.guess(Guesser { account, network, standing }, self.clock.now())?;
+        let counted = (!self.limits.is_exempt(network)).then_some(network);
+        let guess = self.lockout.guess(Guesser { account, network: counted, standing }, self.clock.now())?;
+        if !self.is_counted_apart(account, standing) {
+            self.limits.check_login(network).inspect_err(|_| self.lockout.was_none(&guess))?;
+        }
         Ok((guess, place))
+    }
+
+    /// Whether strangers in the same network cannot use up the turn of who is known. Beyond so many they count with their
+    /// network: each costs a hash.
+    fn is_counted_apart(&self, account: LoginNameHash, standing: Standing) -> bool {
+        match standing {
+            Standing::Stranger => false,
+            Standing::KnownBrowser => self.limits.check_known_login(account, None).is_ok(),
+            Standing::SignedIn(session) => self.limits.check_known_login(account, Some(session)).is_ok(),
+        }
     }
 
     async fn look_at(&self, found: Option<Identity>, password: Password) -> Result<Seen, IdentityError> {

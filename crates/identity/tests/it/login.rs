@@ -1,5 +1,6 @@
 //! Attempts to log in.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -273,6 +274,59 @@ async fn a_network_logs_in_so_often_and_no_more() {
     let elsewhere = Network::from(std::net::IpAddr::from([192, 0, 2, 2]));
     let elsewhere = Attempt { network: elsewhere, ..attempt(ALICE, PASSWORD) };
     assert!(is_in(&world.login.log_in(elsewhere).await.unwrap()));
+}
+
+/// A world with Alice, from each network of which so many log in.
+async fn world_that_counts(logins: Rate) -> World {
+    let limits = LimitsConfig { logins_per_network: Some(logins), ..LimitsConfig::default() };
+    let world = World::with(&Setup { limits, ..Setup::default() });
+    world.register(ALICE, PASSWORD).await;
+    world
+}
+
+async fn log_in_with_known_browser(world: &World) -> LoginOutcome {
+    let attempt = Attempt { known_as: Some(known_as(world)), ..attempt(ALICE, PASSWORD) };
+    world.login.log_in(attempt).await.unwrap()
+}
+
+#[tokio::test]
+async fn strangers_do_not_use_up_the_logins_of_who_is_known_in_their_network() {
+    let world = world_that_counts(Rate::per_hour(5)).await;
+    for n in 0..6 {
+        world.log_in(&format!("{n}@example.com"), "guess guess").await;
+    }
+    assert!(matches!(world.log_in(ALICE, PASSWORD).await, LoginOutcome::TooMany(_)));
+    assert!(is_in(&log_in_with_known_browser(&world).await));
+    let alice = world.store.people.lock()[0].id;
+    let (session, password) = (SessionId::from_bytes([5; 16]), Secret::new(PASSWORD.to_owned()));
+    let shown = world.login.verify_password((alice, session), &password, home()).await.unwrap();
+    assert!(is_in(&shown));
+}
+
+#[tokio::test]
+async fn who_is_known_does_not_ask_for_hashes_without_end() {
+    let world = world_that_counts(Rate::per_hour(1)).await;
+    world.log_in("bob@example.com", "guess guess").await;
+    let mut times = 0;
+    while times < 100 && is_in(&log_in_with_known_browser(&world).await) {
+        times += 1;
+    }
+    assert_eq!(times, 60);
+    world.clock.advance(Lifetime::minutes(1));
+    assert!(is_in(&log_in_with_known_browser(&world).await));
+}
+
+#[tokio::test]
+async fn an_attempt_that_comes_too_early_for_its_network_is_no_guess() {
+    let world = world_that_counts(Rate { burst: NonZeroU32::MIN, per: Lifetime::secs(1) }).await;
+    world.log_in("bob@example.com", "guess guess").await;
+    for _ in 0..6 {
+        assert!(matches!(world.log_in(ALICE, "guess guess").await, LoginOutcome::TooMany(_)));
+    }
+    world.clock.advance(Lifetime::secs(1));
+    assert_eq!(world.log_in(ALICE, "guess guess").await, LoginOutcome::Refused(Refusal::WrongPassword));
+    world.clock.advance(Lifetime::secs(1));
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
 }
 
 #[tokio::test]

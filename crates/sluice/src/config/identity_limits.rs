@@ -21,8 +21,13 @@ pub(super) const KEYS: &[Key] = &[
         "Registrations from one network (an IPv4 address, or a /64 of IPv6) in an hour; 0 does not limit them.",
     )
     .with_default("100"),
-    Key::own("logins_per_network", RATE, "Logins from one network in an hour, right ones too; 0 does not limit them.")
-        .with_default("3000"),
+    Key::own(
+        "logins_per_network",
+        RATE,
+        "Logins from one network in an hour, right ones too, but for the first 60 of a browser that is known to the account \
+         or of a session; 0 does not limit them.",
+    )
+    .with_default("3000"),
     Key::own("mails_per_address", RATE, "Mails to one address in an hour; 0 does not limit them.").with_default("10"),
     Key::own("mails_per_network", RATE, "Mails that one network asks for in an hour; 0 does not limit them.")
         .with_default("100"),
