@@ -115,6 +115,26 @@ pub async fn a_failed_mail_is_due_again_at_its_time(fixture: &impl Fixture) {
     assert_eq!(lease(&*store, 200, 10).await[0].attempts, 2);
 }
 
+/// A mail is brought forward if it waits for the time that is named, and no other.
+pub async fn a_mail_that_waits_is_brought_forward(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let mails = queue(&*store, &[100, 110, 120]).await;
+    let bring = async |mail: &QueuedMail, from, to| {
+        other.bring_forward(mail.id, given::at(from), given::at(to)).await.unwrap();
+    };
+    bring(&mails[1], 109, 1).await;
+    assert_eq!(lease(&*store, 99, 10).await, []);
+    bring(&mails[1], 110, 1).await;
+    let leased = lease(&*store, 100, 1).await;
+    assert_eq!(leased.iter().map(|leased| leased.id).collect::<Vec<_>>(), [mails[1].id], "before the other");
+    bring(&mails[1], 110, 1).await;
+    MailRepository::failed(&*store, mails[2].id, None).await.unwrap();
+    bring(&mails[2], 120, 1).await;
+    let leased = lease(&*store, 129, 10).await;
+    assert_eq!(leased.iter().map(|leased| leased.id).collect::<Vec<_>>(), [mails[0].id]);
+    assert_eq!(MailRepository::depth(&*store).await.unwrap(), (2, 1));
+}
+
 /// What is never taken is kept as a dead letter, and counted.
 pub async fn a_dead_mail_is_kept_and_not_sent(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -17,7 +17,8 @@ use sluice_identity::account::{AccountConfig, AccountLinks, AccountService};
 use sluice_identity::config::{CodeConfig, Config, SessionConfig};
 use sluice_identity::factor::{FactorParts, FactorService, RecoveryCodeKeys, RelyingParty};
 use sluice_identity::mail::{
-    CodeKey, MailDelivery, MailError, MailMetrics, MailQueue, MailTemplates, MailTransport, RenderedMail,
+    CodeKey, MailDelivery, MailError, MailMetrics, MailQueue, MailRetries, MailTemplates, MailTransport,
+    RenderedMail,
 };
 use sluice_identity::session::{AccessTokenKeys, NoSigningKey, SessionService, SessionTerms};
 use sluice_identity::{
@@ -134,6 +135,7 @@ impl People {
             templates: MailTemplates::new("Example"),
             sealer: Arc::clone(&self.sealer),
             metrics: Arc::new(MailMetrics::default()),
+            retries: MailRetries::default(),
             clock: self.clock.clone(),
             rng: Arc::clone(&self.rng),
         }

@@ -241,6 +241,7 @@ macro_rules! store_contract {
                 the_mail_that_is_due_longest_is_leased_first,
                 a_sent_mail_is_gone,
                 a_failed_mail_is_due_again_at_its_time,
+                a_mail_that_waits_is_brought_forward,
                 a_dead_mail_is_kept_and_not_sent,
                 a_mail_with_text_that_cannot_be_stored_is_refused,
                 a_mail_that_is_never_due_is_not_sent,

@@ -10,9 +10,10 @@ use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 use tracing::{error, info, warn};
 
-use super::message::Message;
+use super::message::{HEAD_START, Message};
 use super::metrics::MailMetrics;
 use super::repository::{LeasedMail, MailRepository};
+use super::retries::MailRetries;
 use super::template::MailTemplates;
 use super::transport::{MailError, MailFate, MailTransport};
 
@@ -24,6 +25,8 @@ const BEYOND: Lifetime = Lifetime::secs(90);
 const FIRST: Lifetime = Lifetime::secs(5);
 /// It never takes longer.
 const LONGEST: Lifetime = Lifetime::hours(4);
+/// After so many rounds what waits is counted anew, while there is more to send.
+const COUNTED_EVERY: usize = 32;
 
 /// Delivers what waits in the outbox.
 pub struct MailDelivery {
@@ -37,6 +40,8 @@ pub struct MailDelivery {
     pub sealer: Arc<Sealer>,
     /// What an operator sees.
     pub metrics: Arc<MailMetrics>,
+    /// What goes first also when it is tried again.
+    pub retries: MailRetries,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -51,16 +56,24 @@ impl MailDelivery {
     /// [`StoreError`] if the store cannot do it now.
     pub async fn run(&self, goes_on: impl Fn() -> bool + Send) -> Result<usize, StoreError> {
         let mut tried = self.round().await?;
-        let mut last = tried;
+        let (mut last, mut rounds) = (tried, 1_usize);
         // As long as a round finds as much as it may take, there is more.
         while last >= self.at_once() && goes_on() {
+            if rounds.is_multiple_of(COUNTED_EVERY) {
+                self.count().await?;
+            }
             last = self.round().await?;
-            tried += last;
+            (tried, rounds) = (tried + last, rounds + 1);
         }
         if self.metrics.is_due(tried) {
-            self.metrics.set_depth(self.outbox.depth().await?);
+            self.count().await?;
         }
         Ok(tried)
+    }
+
+    async fn count(&self) -> Result<(), StoreError> {
+        self.metrics.set_depth(self.outbox.depth().await?);
+        Ok(())
     }
 
     /// Gives up what no server was told of yet; [`MailDelivery::run`] ends when it is known, and written, what became of the
@@ -73,7 +86,11 @@ impl MailDelivery {
     async fn round(&self) -> Result<usize, StoreError> {
         let room = u32::try_from(self.at_once()).unwrap_or(u32::MAX);
         let lease = Lifetime::from(self.transport.longest().as_duration() + BEYOND.as_duration());
-        let due = self.outbox.lease(self.clock.now(), lease, room).await?;
+        let now = self.clock.now();
+        for (due_at, id) in self.retries.take_due(now) {
+            self.outbox.bring_forward(id, due_at, due_at - HEAD_START).await?;
+        }
+        let due = self.outbox.lease(now, lease, room).await?;
         let tried = due.len();
         let outcomes = join_all(due.into_iter().map(|leased| self.deliver(leased))).await;
         outcomes.into_iter().collect::<Result<(), _>>()?;
@@ -135,7 +152,11 @@ impl MailDelivery {
         let (cause, dead) = (&error.cause, next.is_none());
         warn!(mail.id = %leased.id, mail.kind = message.kind.as_str(), attempts = leased.attempts + 1, dead, error = %cause, "mail not sent");
         self.metrics.count_failed();
-        self.outbox.failed(leased.id, next).await
+        self.outbox.failed(leased.id, next).await?;
+        if let Some(next) = next.filter(|_| message.kind.goes_first()) {
+            self.retries.keep(leased.id, next);
+        }
+        Ok(())
     }
 
     /// 5 s, 20 s, 80 s, … at most 4 h; up to a quarter longer, so that what failed together does not come back together.

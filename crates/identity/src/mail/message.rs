@@ -8,8 +8,9 @@ use sluice_primitives::{Lifetime, Rng, Timestamp};
 
 use super::repository::NEVER;
 
-/// How long before others that were written at the same time a mail goes that is not about a registration.
-const HEAD_START: Lifetime = Lifetime::minutes(10);
+/// How long before others that were written at the same time a mail goes that is not about a registration: as long as codes
+/// are good at most, so that no backlog of registrations is older.
+pub(super) const HEAD_START: Lifetime = Lifetime::hours(7 * 24);
 
 /// A mail to one person.
 ///
@@ -158,9 +159,14 @@ impl MessageKind {
     pub(super) fn due_at(&self, now: Timestamp) -> Timestamp {
         match self {
             Self::Decoy => NEVER,
-            Self::VerifyEmail(_) | Self::AlreadyRegistered { .. } => now,
-            _ => now - HEAD_START,
+            _ if self.goes_first() => now - HEAD_START,
+            _ => now,
         }
+    }
+
+    /// Whether it goes before those that are about registrations.
+    pub(super) const fn goes_first(&self) -> bool {
+        !matches!(self, Self::VerifyEmail(_) | Self::AlreadyRegistered { .. } | Self::Decoy)
     }
 
     /// The code that it carries.

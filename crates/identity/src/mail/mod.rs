@@ -2,7 +2,8 @@
 //!
 //! [`message`]: what a mail is about; `content`: in which words. [`template`]: text and HTML; [`custom`]: in an
 //! operator's own. [`queue`]: how it gets into
-//! the outbox. [`delivery`]: how it gets out; [`transport`]: who carries it; [`metrics`]: what an operator sees.
+//! the outbox. [`delivery`]: how it gets out; [`retries`]: what goes first also when it is tried again; [`transport`]: who
+//! carries it; [`metrics`]: what an operator sees.
 //! [`code`], [`link`]: what a mail carries. [`repository`]: the outbox, and the codes, in the store. [`sealed`]: which
 //! secrets the outbox needs.
 
@@ -15,6 +16,7 @@ pub mod message;
 pub mod metrics;
 pub mod queue;
 pub mod repository;
+pub mod retries;
 pub mod sealed;
 pub mod template;
 pub mod transport;
@@ -30,6 +32,7 @@ pub use repository::{
     CodeByMail, CodePurpose, CodeRepository, LeasedMail, MAX_CODE_TRIES, MailCode, MailRepository, NEVER,
     QueuedMail, ShownCode, TakenCode,
 };
+pub use retries::MailRetries;
 pub use sealed::SealedMails;
 pub use template::{MailTemplates, UnwritableMail};
 pub use transport::{MailError, MailFate, MailTransport, RenderedMail};

@@ -48,6 +48,10 @@ pub trait MailRepository: Send + Sync {
     /// The mail was not taken: it is due again at `next`, or, without one, kept as a dead letter.
     async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError>;
 
+    /// Makes a mail that is due at `from`, and waits, due at `to`. Nothing happens if it is due at another time by now: somebody
+    /// else has taken it.
+    async fn bring_forward(&self, id: Uuid, from: Timestamp, to: Timestamp) -> Result<(), StoreError>;
+
     /// How many mails wait, without those that are due at [`NEVER`], and how many are dead letters.
     async fn depth(&self) -> Result<(u64, u64), StoreError>;
 

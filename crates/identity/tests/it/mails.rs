@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 
 use sluice_identity::mail::{CodeMail, MailFate, MailRepository, Message, MessageKind};
@@ -131,17 +133,54 @@ async fn a_node_that_ends_sends_what_it_has_taken_and_leaves_the_rest() {
     assert_eq!(services.delivery.metrics.waiting(), 10 - u64::from(AT_ONCE));
 }
 
+/// What is written to who registers, with a code that is good for as long as one may be.
+fn verify() -> MessageKind {
+    MessageKind::VerifyEmail(CodeMail { code: String::new(), link: String::new(), minutes: 7 * 24 * 60 })
+}
+
+#[tokio::test]
+async fn a_run_of_many_mails_tells_how_many_are_left() {
+    let services = Services::new().await;
+    for _ in 0..40 * AT_ONCE {
+        queue(&services).await;
+    }
+    let (metrics, most) = (Arc::clone(&services.delivery.metrics), AtomicU64::new(0));
+    let looks = || {
+        most.fetch_max(metrics.waiting(), SeqCst);
+        true
+    };
+    services.delivery.run(looks).await.unwrap();
+    assert_eq!((most.load(SeqCst), metrics.waiting()), (u64::from(8 * AT_ONCE), 0));
+}
+
+#[tokio::test]
+async fn a_recovery_that_is_tried_again_goes_before_registrations_that_wait_for_longer() {
+    let (services, alice, _) = Services::with_alice().await;
+    services.account.begin_recovery(&alice.email, network()).await.unwrap();
+    *services.letterbox.refuses.lock() = Some(MailFate::Deferred);
+    assert_eq!(services.delivery.run(|| false).await.unwrap(), 1);
+    *services.letterbox.refuses.lock() = None;
+    let queue = services.account.mails.as_ref().unwrap();
+    for _ in 0..10 {
+        queue.queue(&Message { to: "stranger@example.com".to_owned(), kind: verify() }).await.unwrap();
+    }
+    assert_eq!(services.delivery.run(|| false).await.unwrap(), AT_ONCE as usize);
+    assert_eq!(services.letterbox.first().unwrap().to, "stranger@example.com", "it is not due yet");
+    services.clock.advance(Lifetime::secs(7));
+    services.delivery.run(|| false).await.unwrap();
+    assert_eq!(services.letterbox.nth(AT_ONCE as usize).unwrap().to, alice.email);
+}
+
 #[tokio::test]
 async fn registrations_do_not_hold_up_a_recovery_and_decoys_hold_up_nobody() {
     let (services, alice, _) = Services::with_alice().await;
     let queue = services.account.mails.as_ref().unwrap();
     let stranger = |kind| Message { to: "stranger@example.com".to_owned(), kind };
-    let code = || CodeMail { code: String::new(), link: String::new(), minutes: 60 };
     for _ in 0..100 {
         queue.queue(&stranger(MessageKind::Decoy)).await.unwrap();
-        queue.queue(&stranger(MessageKind::VerifyEmail(code()))).await.unwrap();
+        queue.queue(&stranger(verify())).await.unwrap();
     }
-    services.clock.advance(Lifetime::minutes(5));
+    services.clock.advance(Lifetime::hours(6 * 24));
     services.account.begin_recovery(&alice.email, network()).await.unwrap();
     assert_eq!(services.delivery.run(|| false).await.unwrap(), AT_ONCE as usize);
     assert_eq!(services.letterbox.first().unwrap().to, alice.email);

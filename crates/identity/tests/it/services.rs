@@ -58,7 +58,12 @@ pub(crate) struct Letterbox {
 impl Letterbox {
     /// The mail that came first.
     pub(crate) fn first(&self) -> Option<RenderedMail> {
-        self.mails.lock().first().cloned()
+        self.nth(0)
+    }
+
+    /// The mail that came after so many others.
+    pub(crate) fn nth(&self, place: usize) -> Option<RenderedMail> {
+        self.mails.lock().get(place).cloned()
     }
 }
 

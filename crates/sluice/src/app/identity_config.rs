@@ -149,6 +149,7 @@ fn smtp(mail: &MailSettings) -> SmtpConfig {
     SmtpConfig {
         reply_to: mail.reply_to.clone(),
         timeout: mail.timeout,
+        pool_size: mail.connections,
         extra_ca_file: mail.ca_file.clone(),
         ..SmtpConfig::new(mail.url.clone(), mail.from.clone())
     }

@@ -11,7 +11,7 @@ use sluice_identity::administration::IdentityAdministration;
 use sluice_identity::factor::{FactorParts, FactorService, RelyingParty};
 use sluice_identity::hardening::HardeningWorker;
 use sluice_identity::identity::IdentityDirectory;
-use sluice_identity::mail::{MailDelivery, MailQueue, MailTemplates};
+use sluice_identity::mail::{MailDelivery, MailQueue, MailRetries, MailTemplates};
 use sluice_identity::proof_of_work::ProofOfWork;
 use sluice_identity::registration::breached;
 use sluice_identity::session::{SessionService, SessionTerms};
@@ -197,6 +197,7 @@ impl Makes<'_> {
             templates,
             sealer: Arc::clone(self.around.at_rest),
             metrics: Arc::default(),
+            retries: MailRetries::default(),
             clock: Arc::clone(&self.base.clock),
             rng: Arc::clone(&self.base.rng),
         })

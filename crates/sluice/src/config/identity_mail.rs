@@ -1,5 +1,6 @@
 //! `identity.mail`: how people are written to.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +12,9 @@ use super::reader::Reader;
 const URL: &str = "identity.mail.smtp.url";
 const FROM: &str = "identity.mail.smtp.from";
 const REPLY_TO: &str = "identity.mail.smtp.reply_to";
+
+/// As many as a mail server may be asked for.
+const CONNECTIONS: Kind = Kind::Integer { min: 1, max: 256 };
 
 const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
 const LONGEST_TIMEOUT: Duration = Duration::from_mins(5);
@@ -36,6 +40,12 @@ pub(super) const KEYS: &[Key] = &[
     Key::own("smtp.timeout", Kind::Duration, "How long it may take to hand one mail over; from 1s to 5m.")
         .with_default("30s"),
     Key::own(
+        "smtp.connections",
+        CONNECTIONS,
+        "How many mails a node hands over at once, each over a connection of its own.",
+    )
+    .with_default("4"),
+    Key::own(
         "templates",
         Kind::Path,
         "A folder of templates that write mails instead of the built-in ones (`docs/identity/mail.md`).",
@@ -53,6 +63,8 @@ pub(crate) struct MailSettings {
     pub(crate) ca_file: Option<PathBuf>,
     /// Of one mail. Default: 30 s; from 1 s to 5 min.
     pub(crate) timeout: Duration,
+    /// At once. Default: 4.
+    pub(crate) connections: NonZeroUsize,
     /// A folder of templates. Default: none, and the built-in ones write all mails.
     pub(crate) templates: Option<PathBuf>,
 }
@@ -63,6 +75,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<MailSettings> {
     let (from, reply_to) = (read_mailbox(reader, FROM), read_mailbox(reader, REPLY_TO));
     let ca_file = reader.path("identity.mail.smtp.ca_file");
     let timeout = reader.duration_within("identity.mail.smtp.timeout", SHORTEST_TIMEOUT..=LONGEST_TIMEOUT);
+    let connections = reader.integer("identity.mail.smtp.connections").and_then(NonZeroUsize::new);
     let templates = reader.path("identity.mail.templates");
     let url = match url? {
         Ok(url) => url,
@@ -74,7 +87,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<MailSettings> {
     if !reader.has(FROM) {
         reader.refuse(FROM, format!("is required with {URL}"));
     }
-    Some(MailSettings { url, from: from?, reply_to, ca_file, timeout, templates })
+    Some(MailSettings { url, from: from?, reply_to, ca_file, timeout, connections: connections?, templates })
 }
 
 fn read_mailbox(reader: &mut Reader<'_>, key: &str) -> Option<Mailbox> {

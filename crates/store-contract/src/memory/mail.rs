@@ -66,6 +66,15 @@ impl MailRepository for MemoryStore {
         .await
     }
 
+    async fn bring_forward(&self, id: Uuid, from: Timestamp, to: Timestamp) -> Result<(), StoreError> {
+        self.write(|data| {
+            if let Some(row) = data.mails.get_mut(&id).filter(|row| !row.dead && row.due_at == from) {
+                row.due_at = to;
+            }
+        })
+        .await
+    }
+
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
         Ok(self.read(|data| {
             let dead = data.mails.values().filter(|row| row.dead).count();

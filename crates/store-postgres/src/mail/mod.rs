@@ -16,6 +16,7 @@ const QUEUE: &str = include_str!("queue.sql");
 const LEASE: &str = include_str!("lease.sql");
 const SENT: &str = include_str!("sent.sql");
 const FAILED: &str = include_str!("failed.sql");
+const BRING_FORWARD: &str = include_str!("bring_forward.sql");
 const DEPTH: &str = include_str!("depth.sql");
 const PURGE: &str = include_str!("purge.sql");
 const SEALED: &str = include_str!("sealed.sql");
@@ -46,6 +47,10 @@ impl MailRepository for PostgresStore {
 
     async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError> {
         self.write(FAILED, &[&id, &next.map(Timestamp::as_millis)]).await.map(drop)
+    }
+
+    async fn bring_forward(&self, id: Uuid, from: Timestamp, to: Timestamp) -> Result<(), StoreError> {
+        self.write(BRING_FORWARD, &[&id, &from.as_millis(), &to.as_millis()]).await.map(drop)
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {

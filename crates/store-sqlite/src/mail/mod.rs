@@ -16,6 +16,7 @@ const QUEUE: &str = include_str!("queue.sql");
 const LEASE: &str = include_str!("lease.sql");
 const SENT: &str = include_str!("sent.sql");
 const FAILED: &str = include_str!("failed.sql");
+const BRING_FORWARD: &str = include_str!("bring_forward.sql");
 const DEPTH: &str = include_str!("depth.sql");
 const PURGE: &str = include_str!("purge.sql");
 const SEALED: &str = include_str!("sealed.sql");
@@ -61,6 +62,14 @@ impl MailRepository for SqliteStore {
     async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError> {
         let next = next.map(Timestamp::as_millis);
         self.write(move |write| write.update("mail", FAILED, params![id.as_bytes(), next]).map(drop)).await
+    }
+
+    async fn bring_forward(&self, id: Uuid, from: Timestamp, to: Timestamp) -> Result<(), StoreError> {
+        let (from, to) = (from.as_millis(), to.as_millis());
+        self.write(move |write| {
+            write.update("mail", BRING_FORWARD, params![id.as_bytes(), from, to]).map(drop)
+        })
+        .await
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {

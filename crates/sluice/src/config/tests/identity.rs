@@ -101,12 +101,15 @@ fn mail_needs_a_server_and_a_sender_and_its_password_is_never_shown() {
         registration: {conceal_taken: true}}";
     let loaded = with(yaml).loaded();
     assert!(!loaded.show().contains("hunter2") && !format!("{:?}", loaded.settings).contains("hunter2"));
-    assert_eq!(loaded.settings.identity.mail.unwrap().timeout, Duration::from_secs(30));
+    let mail = loaded.settings.identity.mail.unwrap();
+    assert_eq!((mail.timeout, mail.connections.get()), (Duration::from_secs(30), 4));
     let problems = |mail: &str| with(&format!("identity: {{mail: {{smtp: {mail}}}}}")).problems();
     assert_eq!(
         problems("{url: 'smtp://mail.example.com'}"),
         "identity.mail.smtp.from: is required with identity.mail.smtp.url"
     );
+    let none = problems("{url: 'smtp://mail.example.com', from: 'Example <a@example.com>', connections: 0}");
+    assert!(none.starts_with("identity.mail.smtp.connections: "), "{none}");
     let wrong = problems("{url: 'http://u:hunter2@mail', from: nobody}");
     let expected = "identity.mail.smtp.from: is not a sender: `Name <address@domain>` is expected, a name with \
                     punctuation in double quotes\n\
