@@ -4,7 +4,7 @@ use sluice_primitives::{IdentityId, Timestamp};
 use tracing::{info, warn};
 use webauthn_rs::prelude::{PublicKeyCredential, WebauthnError};
 
-use super::ceremony::Authentication;
+use super::ceremony::{Authentication, LIFETIME};
 use super::stored::StoredPasskey;
 use super::{PasskeyChallenge, PasskeyProof, RelyingParty};
 use crate::error::IdentityError;
@@ -128,8 +128,7 @@ impl FactorService {
         ceremony.may_be(owner).then_some(Answered { ceremony, issued_at, response, owner })
     }
 
-    /// Verifies the answer. A ceremony that began before the passkey was last used may be one that is over: it is refused,
-    /// since nothing else remembers ceremonies. Hence a use never counts as earlier than its ceremony, whatever the clocks of
+    /// Verifies the answer, if its ceremony is not over. A use never counts as earlier than its ceremony, whatever the clocks of
     /// other nodes say.
     fn verify(
         &self,
@@ -139,7 +138,8 @@ impl FactorService {
         answered: &Answered,
     ) -> Option<Verified> {
         let (identity, id) = (factor.identity, factor.id);
-        if factor.last_used_at.is_some_and(|used| answered.issued_at <= used) {
+        let now = self.parts.clock.now();
+        if is_over(answered.issued_at, (factor, &stored), now) {
             info!(identity.id = %identity, factor.id = %id, "passkey refused: used since it was asked for");
             return None;
         }
@@ -155,9 +155,10 @@ impl FactorService {
                 return None;
             }
         };
-        let is_changed = stored.passkey.update_credential(&result) == Some(true);
-        let sealed = is_changed.then(|| stored.seal(&self.parts.at_rest, &*self.parts.rng)).flatten();
-        let (now, old_counter) = (self.parts.clock.now().max(answered.issued_at), factor.counter);
+        stored.passkey.update_credential(&result);
+        stored.remember_use(answered.issued_at);
+        let sealed = stored.seal(&self.parts.at_rest, &*self.parts.rng);
+        let (now, old_counter) = (now.max(answered.issued_at), factor.counter);
         let new_counter = old_counter.saturating_add(1);
         Some(Verified {
             proof: PasskeyProof {
@@ -167,4 +168,12 @@ impl FactorService {
             used: FactorUse { identity, id, old_counter, new_counter, sealed, now },
         })
     }
+}
+
+/// Whether a ceremony that was begun then may be over. Any may be that was begun before the last use. But not if that use is
+/// in the future: the clock of its node was ahead, and it would keep out what others begin until their time gets there. Then
+/// only those are over that the passkey remembers.
+fn is_over(begun_at: Timestamp, (factor, stored): (&Factor, &StoredPasskey), now: Timestamp) -> bool {
+    let used = factor.last_used_at.filter(|used| *used <= now + LIFETIME);
+    stored.was_used(begun_at) || used.is_some_and(|used| begun_at <= used)
 }

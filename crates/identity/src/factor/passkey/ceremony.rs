@@ -28,8 +28,10 @@ impl Frame {
         Timestamp::from_millis(self.issued_at)
     }
 
+    /// One that a clock far ahead began is refused: it would hold for longer than it may.
     fn holds(&self, context: &[u8], now: Timestamp) -> bool {
-        self.context == sha256(context) && now < self.issued_at() + LIFETIME
+        let issued_at = self.issued_at();
+        self.context == sha256(context) && now < issued_at + LIFETIME && issued_at < now + LIFETIME
     }
 }
 

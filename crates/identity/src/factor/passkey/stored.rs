@@ -2,12 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_crypto::{Purpose, Sealer};
-use sluice_primitives::{IdentityId, Rng};
+use sluice_primitives::{IdentityId, Rng, Timestamp};
 use tracing::{error, warn};
 use webauthn_rs::prelude::Passkey;
 use webauthn_rs_proto::AuthenticatorTransport;
 
 use super::super::model::{Factor, FactorKind};
+
+/// How many uses a passkey remembers.
+const USES: usize = 16;
 
 /// A passkey.
 #[derive(Serialize, Deserialize)]
@@ -16,6 +19,9 @@ pub(super) struct StoredPasskey {
     pub(super) passkey: Passkey,
     /// How browsers may reach its authenticator: a hint.
     pub(super) transports: Option<Vec<AuthenticatorTransport>>,
+    /// When the ceremonies of its last uses were begun, in milliseconds, each by the clock of some node.
+    #[serde(default)]
+    uses: Vec<i64>,
 }
 
 impl StoredPasskey {
@@ -24,7 +30,7 @@ impl StoredPasskey {
         passkey: Passkey,
         transports: Option<Vec<AuthenticatorTransport>>,
     ) -> Self {
-        Self { owner: *owner.as_bytes(), passkey, transports }
+        Self { owner: *owner.as_bytes(), passkey, transports, uses: Vec::new() }
     }
 
     pub(super) fn seal(&self, sealer: &Sealer, rng: &dyn Rng) -> Option<String> {
@@ -45,6 +51,17 @@ impl StoredPasskey {
             return None;
         }
         Some(stored)
+    }
+
+    /// Whether one of the last uses was in the ceremony that was begun then.
+    pub(super) fn was_used(&self, begun_at: Timestamp) -> bool {
+        self.uses.contains(&begun_at.as_millis())
+    }
+
+    pub(super) fn remember_use(&mut self, begun_at: Timestamp) {
+        let too_many = (self.uses.len() + 1).saturating_sub(USES);
+        self.uses.drain(..too_many);
+        self.uses.push(begun_at.as_millis());
     }
 
     pub(super) fn has_id(&self, credential: &[u8]) -> bool {

@@ -10,7 +10,7 @@ use sluice_identity::factor::{
     NewPasskey, PasskeyChallenge, PasskeyProof, Shown,
 };
 use sluice_identity::identity::{IdentityDirectory, IdentityRepository, IdentityStatus};
-use sluice_primitives::{IdentityId, Lifetime};
+use sluice_primitives::{Clock, IdentityId, Lifetime};
 use sluice_store_contract::{Interrupted, Interruption, MemoryStore, given};
 use sluice_testkit::Authenticator;
 
@@ -150,6 +150,59 @@ async fn an_answer_is_right_once() {
         assert_eq!(world.show(&earlier, &response).await, None);
         let asked = world.ask(None).await;
         assert!(world.show(&asked, &key.get(&asked.options)).await.is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_use_by_a_clock_that_was_ahead_keeps_out_no_later_one_and_is_still_right_once() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1, ORIGIN);
+    world.passkey(&mut key).await;
+    let start = world.clock.now();
+    world.clock.advance(Lifetime::hours(1));
+    let ahead = world.ask(None).await;
+    let by_then = world.clock.now();
+    let old = key.get(&ahead.options);
+    assert!(world.show(&ahead, &old).await.is_some());
+    world.clock.set(start);
+    for _ in 0..3 {
+        let asked = world.ask(None).await;
+        let response = key.get(&asked.options);
+        assert!(world.show(&asked, &response).await.is_some());
+        assert_eq!(world.show(&asked, &response).await, None);
+        assert_eq!(world.show(&ahead, &old).await, None);
+    }
+    world.clock.set(by_then);
+    assert_eq!(world.show(&ahead, &old).await, None, "when the time of its use has come");
+}
+
+#[tokio::test]
+async fn an_answer_is_right_once_also_when_a_clock_that_was_ahead_took_another_meanwhile() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1, ORIGIN);
+    world.passkey(&mut key).await;
+    let asked = world.ask(None).await;
+    let response = key.get(&asked.options);
+    let here = world.clock.now();
+    assert!(world.show(&asked, &response).await.is_some());
+    world.clock.advance(Lifetime::hours(1));
+    let ahead = world.ask(None).await;
+    assert!(world.show(&ahead, &key.get(&ahead.options)).await.is_some());
+    world.clock.set(here);
+    assert_eq!(world.show(&asked, &response).await, None);
+}
+
+#[tokio::test]
+async fn a_ceremony_that_a_clock_far_ahead_began_is_refused_by_the_others() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1, ORIGIN);
+    world.passkey(&mut key).await;
+    let start = world.clock.now();
+    for (minutes, holds) in [(4, true), (6, false)] {
+        world.clock.set(start + Lifetime::minutes(minutes));
+        let ahead = world.ask(None).await;
+        world.clock.set(start);
+        assert_eq!(world.show(&ahead, &key.get(&ahead.options)).await.is_some(), holds, "{minutes} minutes");
     }
 }
 
