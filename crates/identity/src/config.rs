@@ -165,7 +165,7 @@ pub struct LimitsConfig {
     pub codes_per_account: Option<Rate>,
     /// Codes of mails typed from one network. Default: 300 an hour.
     pub codes_per_network: Option<Rate>,
-    /// Networks that are not counted. Default: the loopback ones, because behind a proxy that nobody named everybody comes
+    /// Networks and addresses that are not counted. Default: the loopback ones, because behind a proxy that nobody named everybody comes
     /// from there.
     pub exempt: Vec<IpNet>,
 }
@@ -173,7 +173,6 @@ pub struct LimitsConfig {
 impl Default for LimitsConfig {
     fn default() -> Self {
         let loopback_v4 = Ipv4Net::new_assert(std::net::Ipv4Addr::new(127, 0, 0, 0), 8);
-        // A `Network` of version 6 is a /64.
         let loopback_v6 = Ipv6Net::new_assert(std::net::Ipv6Addr::UNSPECIFIED, 64);
         Self {
             registrations_per_network: Some(Rate::per_hour(100)),

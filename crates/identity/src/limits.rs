@@ -225,7 +225,7 @@ impl Limits {
         if self.is_exempt(network) { Ok(()) } else { limit.check(&(identity, network)) }
     }
 
-    /// Whether a network is not counted, because everybody may come from there.
+    /// Whether what comes from there is not counted, because everybody may.
     pub(crate) fn is_exempt(&self, network: Network) -> bool {
         self.exempt.iter().any(|exempt| exempt.contains(&network.address()))
     }

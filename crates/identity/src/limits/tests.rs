@@ -117,6 +117,20 @@ fn loopback_and_what_is_turned_off_are_not_counted() {
 }
 
 #[test]
+fn a_single_address_of_version_6_is_exempt_and_its_neighbours_are_not() {
+    let (limits, _) = limits(|config| {
+        config.logins_per_network = Some(Rate::per_hour(1));
+        config.exempt = vec!["2001:db8::5/128".parse().unwrap(), "2001:db8:1::/48".parse().unwrap()];
+    });
+    let of = |text: &str| Network::from(text.parse::<IpAddr>().unwrap());
+    for exempt in ["2001:db8::5", "2001:db8:1:7::9"] {
+        assert_eq!((0..3).filter(|_| limits.check_login(of(exempt)).is_ok()).count(), 3, "{exempt}");
+    }
+    assert_eq!(limits.check_login(of("2001:db8::6")), Ok(()));
+    assert!(limits.check_login(of("2001:db8::7")).is_err(), "one network");
+}
+
+#[test]
 fn a_flood_of_networks_needs_no_more_memory_and_frees_nobody_who_keeps_asking() {
     let (limits, _) = limits(|config| config.registrations_per_network = Some(Rate::per_hour(1)));
     assert_eq!(limits.check_registration(network(0)), Ok(()));

@@ -18,7 +18,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -78,30 +78,50 @@ impl Default for LockoutConfig {
     }
 }
 
-/// Where a guess comes from: an IPv4 address, or the /64 of an IPv6 one, which one customer has as a rule.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Network(IpAddr);
+/// Where a guess comes from: an IPv4 address, or the /64 of an IPv6 one, which one customer has as a rule. Whatever comes from
+/// one /64 is equal.
+#[derive(Clone, Copy)]
+pub struct Network {
+    /// The address, or the first one of the /64.
+    first: IpAddr,
+    /// The address alone, which may be exempt where its /64 is not.
+    address: IpAddr,
+}
 
 impl From<IpAddr> for Network {
     fn from(address: IpAddr) -> Self {
-        Self(match address.to_canonical() {
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
+        let address = address.to_canonical();
+        let first = match address {
+            IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
             v4 @ IpAddr::V4(_) => v4,
-        })
+        };
+        Self { first, address }
+    }
+}
+
+impl PartialEq for Network {
+    fn eq(&self, other: &Self) -> bool {
+        self.first == other.first
+    }
+}
+
+impl Eq for Network {}
+
+impl Hash for Network {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.first.hash(state);
     }
 }
 
 impl Network {
-    /// The address, or the first one of the /64.
-    pub const fn address(&self) -> IpAddr {
-        self.0
+    /// The address that something came from.
+    pub(crate) const fn address(&self) -> IpAddr {
+        self.address
     }
-}
 
-impl Network {
     /// The site that the network belongs to, if it is one of version 6.
     pub(crate) fn site(&self) -> Option<Site> {
-        match self.0 {
+        match self.first {
             IpAddr::V4(_) => None,
             IpAddr::V6(address) => Some(Site(address.to_bits() >> 80)),
         }
@@ -114,13 +134,13 @@ pub(crate) struct Site(u128);
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.first.fmt(f)
     }
 }
 
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        write!(f, "{}", self.first)
     }
 }
 

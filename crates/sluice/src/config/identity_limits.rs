@@ -47,8 +47,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "exempt",
         Kind::Networks,
-        "Networks that are not limited: those of this machine, because behind a proxy that nobody named in \
-         `serve.trusted_proxies` everybody seems to come from there.",
+        "Networks and single addresses that are not limited: those of this machine, because behind a proxy that nobody \
+         named in `serve.trusted_proxies` everybody seems to come from there.",
     )
     .with_default("127.0.0.0/8,::/64"),
 ];
