@@ -85,6 +85,20 @@ describe('an authenticator app', () => {
     assert.equal(claims.acr, 'aal2')
   })
 
+  test('is shown once by two clicks', async () => {
+    const person = await givenPersonWithApp()
+    const signIn = await beginLogin(person)
+    await arrives(page, FACTOR)
+    await page.getByLabel('Code', { exact: true }).fill(person.app.code())
+    let spent = 0
+    page.on('request', (request) => {
+      if (/&code=\d{6}/.test(request.postData() ?? '')) spent += 1
+    })
+    await page.getByRole('button', { name: 'Continue' }).dblclick()
+    assert.equal((await signIn.tokens()).claims().acr, 'aal2')
+    assert.equal(spent, 1)
+  })
+
   test('has codes that work once, however long they are shown', async () => {
     const person = await givenPersonWithApp()
     const code = person.app.code()

@@ -7,6 +7,7 @@
  *   autofill of the form as well. [data-passkey-error] within the form says what went wrong.
  * input[data-puzzle]: the puzzle; data-bits, how hard. Its solution becomes the value. [data-puzzle-status] within the form
  *   says how far it is. The work is done by this same file, as a worker.
+ * Every form: is sent once, however often its button is pressed.
  */
 'use strict';
 
@@ -244,6 +245,21 @@
       // Nobody asked for it, so nobody is told.
     }
   }
+
+  /* Forms: the second click of two would send what the first has spent, such as a code, and show what came of that. */
+
+  // For so long, in milliseconds: a page may stay where it is, if an application opened or somebody stopped it.
+  const ONCE = 10000;
+  let sentAt = -Infinity;
+  // After the listeners of the form itself: what waits for its puzzle is not sent.
+  document.addEventListener('submit', (event) => {
+    if (event.defaultPrevented) return;
+    if (event.timeStamp - sentAt < ONCE) event.preventDefault();
+    else sentAt = event.timeStamp;
+  });
+  window.addEventListener('pageshow', (event) => {
+    if (event.persisted) sentAt = -Infinity;
+  });
 
   const all = (selector) => document.querySelectorAll(selector);
   all('.secret input[type=password]').forEach(reveal);
