@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
@@ -140,9 +141,18 @@ impl ImportFile {
         Ok(file)
     }
 
-    /// Where it is.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// What is to be known of it while its lines are read.
+    pub(super) fn source(&self) -> Source {
+        Source { path: self.path.clone(), state_path: self.state_path.clone(), size: self.state.size }
+    }
+
+    /// Whether another open file is this one, by whatever name it was opened.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn is(&self, other: &File) -> io::Result<bool> {
+        let (own, other) = (self.file.metadata()?, other.metadata()?);
+        Ok((own.dev(), own.ino()) == (other.dev(), other.ino()))
     }
 
     /// Keeps what is done.
@@ -164,6 +174,29 @@ impl ImportFile {
             fs::rename(&draft, &self.state_path)
         };
         write().map_err(|cause| ImportFileError::State { path: self.state_path.clone(), cause })
+    }
+}
+
+/// What is known of a file while its lines are read.
+pub(super) struct Source {
+    path: PathBuf,
+    state_path: PathBuf,
+    size: u64,
+}
+
+impl Source {
+    /// It cannot be read.
+    pub(super) fn unread(&self, cause: io::Error) -> ImportFileError {
+        ImportFileError::Read { path: self.path.clone(), cause }
+    }
+
+    /// Whether it ends where it did when the import began: what was cut off it meanwhile was never read.
+    pub(super) fn check_end(&self, end: u64) -> Result<(), ImportFileError> {
+        if end == self.size {
+            Ok(())
+        } else {
+            Err(ImportFileError::OtherFile { path: self.state_path.clone() })
+        }
     }
 }
 

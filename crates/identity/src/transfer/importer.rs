@@ -3,7 +3,6 @@
 use std::fmt;
 use std::io;
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use thiserror::Error;
 use tokio::task::{JoinError, spawn_blocking};
 
 use super::fields::PASSWORD_HASH;
-use super::file::{ImportFile, ImportFileError};
+use super::file::{ImportFile, ImportFileError, Source};
 use super::frontier::{Frontier, ImportedCounts, LineOutcome, RejectedLine, Rejection, Settled};
 use super::line::{ImportedIdentity, ImportedPassword, LineError, LineFault, parse_line};
 use super::lines::{Lines, RawLine};
@@ -111,7 +110,7 @@ pub struct Importer {
 }
 
 /// Some lines, and where to go on.
-type Chunk = (Result<Vec<RawLine>, ImportError>, Option<(Lines, PathBuf)>);
+type Chunk = (Result<Vec<RawLine>, ImportError>, Option<(Lines, Source)>);
 
 /// A line on its way.
 struct Prepared {
@@ -176,11 +175,10 @@ impl Importer {
         stop: S,
     ) -> Result<impl Stream<Item = Result<Settled, ImportError>> + use<'a, S>, ImportError> {
         let origin = Origin { digest: file.digest(), began_at: file.began_at() };
-        let path = file.path().to_owned();
+        let source = file.source();
         let mut lines = Lines::new(file.reader()?);
-        let unread = |cause| ImportFileError::Read { path: path.clone(), cause };
-        lines.skip(file.counts().lines).map_err(unread)?;
-        let prepared = stream::unfold(Some((lines, path)), next_chunk)
+        lines.skip(file.counts().lines).map_err(|cause| source.unread(cause))?;
+        let prepared = stream::unfold(Some((lines, source)), next_chunk)
             .take_until(stop)
             .map(move |chunk| self.prepare_chunk(chunk, origin))
             .buffered(self.config.threads.get())
@@ -327,12 +325,15 @@ impl fmt::Debug for Importer {
 }
 
 /// Some further lines.
-async fn next_chunk(at: Option<(Lines, PathBuf)>) -> Option<Chunk> {
-    let (mut lines, path) = at?;
+async fn next_chunk(at: Option<(Lines, Source)>) -> Option<Chunk> {
+    let (mut lines, source) = at?;
     match spawn_blocking(move || (lines.some(), lines)).await {
-        Ok((Ok(chunk), _)) if chunk.is_empty() => None,
-        Ok((Ok(chunk), lines)) => Some((Ok(chunk), Some((lines, path)))),
-        Ok((Err(cause), _)) => Some((Err(ImportFileError::Read { path, cause }.into()), None)),
+        Ok((Ok(chunk), lines)) if chunk.is_empty() => {
+            let changed = source.check_end(lines.offset()).err()?;
+            Some((Err(changed.into()), None))
+        }
+        Ok((Ok(chunk), lines)) => Some((Ok(chunk), Some((lines, source)))),
+        Ok((Err(cause), _)) => Some((Err(source.unread(cause).into()), None)),
         Err(defect) => Some((Err(defect.into()), None)),
     }
 }

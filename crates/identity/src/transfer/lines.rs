@@ -45,6 +45,11 @@ impl Lines {
         Ok(())
     }
 
+    /// Where the next line begins in the file, in bytes.
+    pub(super) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Some further lines; empty at the end.
     pub(super) fn some(&mut self) -> io::Result<Vec<RawLine>> {
         let (mut lines, start) = (Vec::with_capacity(LINES), self.offset);

@@ -14,8 +14,8 @@ use sluice_crypto::credential::{Attempt, CredentialKeys, Peppers, StoredCredenti
 use sluice_crypto::password_hash::{Argon2Params, HashMemory};
 use sluice_identity::identity::{IdentityChange, IdentityDirectory, IdentityFilter};
 use sluice_identity::transfer::{
-    Exporter, ImportConfig, ImportError, ImportFile, ImportProgress, ImportWatcher, ImportedCounts, Importer,
-    RejectedLine,
+    Exporter, ImportConfig, ImportError, ImportFile, ImportFileError, ImportProgress, ImportWatcher,
+    ImportedCounts, Importer, RejectedLine,
 };
 use sluice_identity::{Identity, IdentityRepository, IdentityStatus};
 use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
@@ -295,6 +295,18 @@ async fn an_import_that_is_told_to_stop_keeps_what_it_did() {
     let (counts, _) = import(&importer(store), &path).await;
     assert_eq!(counts.imported, 1000);
     assert!(ImportFile::open(&path, false, NOW).unwrap().is_finished());
+}
+
+#[tokio::test]
+async fn a_file_that_was_cut_off_meanwhile_is_not_finished() {
+    let lines: Vec<String> = (0..50).map(|n| line(&format!("p{n}@example.com"), "")).collect();
+    let (_directory, path) = file(&lines.concat());
+    let mut file = ImportFile::open(&path, false, NOW).unwrap();
+    std::fs::write(&path, lines[..30].concat()).unwrap();
+    let (store, mut told) = (Arc::new(MemoryStore::new()), Told::default());
+    let stopped = importer(store).run(&mut file, &mut told, std::future::pending()).await;
+    let is_other = matches!(stopped, Err(ImportError::File(ImportFileError::OtherFile { .. })));
+    assert!(is_other && !file.is_finished(), "{stopped:?}");
 }
 
 #[tokio::test]

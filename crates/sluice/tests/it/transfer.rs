@@ -8,7 +8,7 @@ use sluice_testkit::{Backend, TestSluice};
 use crate::both_stores::on_both_stores;
 use crate::program::{Ended, run};
 
-on_both_stores!(people_are_imported_log_in_and_are_exported,);
+on_both_stores!(people_are_imported_log_in_and_are_exported, a_file_is_not_emptied_by_its_own_import,);
 
 const BCRYPT: &str = "$2b$05$f5Wln.c9p1tJ/BOosudp1uoOWFqgwCkFgK8NE3cdQZzAWfgiyskVe";
 const SECRET: &str = "a-system-secret-for-this-test";
@@ -22,6 +22,23 @@ fn sluice(server: &TestSluice, arguments: &[&str]) -> Ended {
 
 fn lines(path: &Path) -> Vec<Value> {
     std::fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+async fn a_file_is_not_emptied_by_its_own_import(backend: Backend) {
+    let server = TestSluice::with(backend, &[("secrets.system", SECRET)]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let (people, by_another_name) = (directory.path().join("people.ndjson"), directory.path().join("errors"));
+    let written = "{\"email\": \"ada@example.com\"}\n";
+    std::fs::write(&people, written).unwrap();
+    std::fs::hard_link(&people, &by_another_name).unwrap();
+    let import = ["import", "identities", people.to_str().unwrap()];
+    for errors in [&people, &by_another_name] {
+        let ended = sluice(&server, &[&import[..], &["--errors", errors.to_str().unwrap()]].concat());
+        let is_told = ended.stderr.contains("--errors names the file that is imported");
+        assert!(!ended.success && is_told, "{}", ended.stderr);
+        assert_eq!(std::fs::read_to_string(&people).unwrap(), written);
+    }
+    assert!(sluice(&server, &import).success);
 }
 
 async fn people_are_imported_log_in_and_are_exported(backend: Backend) {

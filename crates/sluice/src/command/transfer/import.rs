@@ -57,7 +57,7 @@ async fn imported(
     }
     let installation = Installation::open(&loaded.settings, &sources).await?;
     let bar = progress::bar(file.size(), is_quiet);
-    let mut report = Report::open(args.errors.as_deref(), goes_on, (&mut *console.err, &bar))?;
+    let mut report = Report::open((args.errors.as_deref(), &file), goes_on, (&mut *console.err, &bar))?;
     let importer = Importer {
         identities: installation.stores.repositories() as _,
         keys: installation.credentials.clone(),

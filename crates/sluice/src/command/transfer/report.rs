@@ -6,7 +6,7 @@ use std::path::Path;
 
 use indicatif::ProgressBar;
 use serde_json::json;
-use sluice_identity::transfer::{ImportProgress, ImportWatcher, RejectedLine};
+use sluice_identity::transfer::{ImportFile, ImportProgress, ImportWatcher, RejectedLine};
 
 use crate::cli::printable;
 
@@ -24,14 +24,24 @@ pub(super) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// A report to a person, and to a file if one is named. `goes_on`: what is in the file stays.
+    /// A report of an import to a person, and to a file if one is named, which must not be the imported one. `goes_on`: what is in
+    /// the file stays.
     pub(super) fn open(
-        path: Option<&Path>,
+        (path, imported): (Option<&Path>, &ImportFile),
         goes_on: bool,
         (err, bar): (&'a mut (dyn Write + Send), &'a ProgressBar),
     ) -> io::Result<Self> {
         let open = |path: &Path| {
-            OpenOptions::new().create(true).write(true).append(goes_on).truncate(!goes_on).open(path)
+            let file =
+                OpenOptions::new().create(true).write(true).append(goes_on).truncate(false).open(path)?;
+            if imported.is(&file)? {
+                return Err(io::Error::other("--errors names the file that is imported"));
+            }
+            // Not before it is known to be another one.
+            if !goes_on {
+                file.set_len(0)?;
+            }
+            Ok(file)
         };
         let file = path.map(open).transpose()?.map(BufWriter::new);
         Ok(Self { file, err, bar, said: 0 })
