@@ -47,6 +47,7 @@ pub struct Limits {
     logins: Networks,
     known_logins: Limit<(LoginNameHash, Option<SessionId>)>,
     mails_to: Limit<LoginNameHash>,
+    changes_to: Limit<LoginNameHash>,
     registrations_to: Limit<LoginNameHash>,
     recoveries_to: Limit<LoginNameHash>,
     verifications_to: Limit<LoginNameHash>,
@@ -70,6 +71,7 @@ impl Limits {
             logins: Networks::new(config.logins_per_network, clock),
             known_logins: Limit::new(Some(CHANGES), clock),
             mails_to: Limit::new(config.mails_per_address, clock),
+            changes_to: Limit::new(config.mails_per_address, clock),
             registrations_to: Limit::new(config.mails_per_address, clock),
             recoveries_to: Limit::new(config.mails_per_address, clock),
             verifications_to: Limit::new(config.mails_per_address, clock),
@@ -115,13 +117,23 @@ impl Limits {
         self.known_logins.check(&(account, session))
     }
 
-    /// Counts a mail to an address that somebody asks for. The network that asks is counted first.
+    /// Counts a mail to an address that its owner asks for, who is signed in. The network that asks is counted first.
     ///
     /// # Errors
     /// How long to wait.
     pub fn check_mail(&self, address: &LoginNameHash, network: Network) -> Result<(), Lifetime> {
         self.check_network(&self.mails_from, network)?;
         self.mails_to.check(address)
+    }
+
+    /// Counts a mail to an address that somebody wants instead of their own. Apart from the others: it may be that of somebody
+    /// else, who is not kept from asking.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn check_email_change(&self, address: &LoginNameHash, network: Network) -> Result<(), Lifetime> {
+        self.check_network(&self.mails_from, network)?;
+        self.changes_to.check(address)
     }
 
     /// Counts a mail that comes of a registration with an address; the registration is counted, too. Apart from the others:

@@ -150,7 +150,7 @@ impl AccountService {
         if identity.email == email.as_str() {
             return Err(Denied::Unchanged.into());
         }
-        self.limits.check_mail(&email.login_name(), network).map_err(Denied::TooMany)?;
+        self.limits.check_email_change(&email.login_name(), network).map_err(Denied::TooMany)?;
         let is_taken = self.identities.find_by_login_name(&email.login_name()).await?.is_some();
         let new = NewCode {
             whose: (identity.id, identity.revision),

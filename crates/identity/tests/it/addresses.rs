@@ -146,6 +146,19 @@ async fn whether_an_address_is_taken_is_told_to_its_owner_only() {
 }
 
 #[tokio::test]
+async fn those_who_want_somebody_elses_address_do_not_keep_its_owner_from_verifying_it() {
+    let services = Services::new().await;
+    let (alice, bob) = (services.register(ALICE).await, services.register(BOB).await);
+    for _ in 0..10 {
+        assert_eq!(begin_change(&services, &bob, ALICE).await, Outcome::Done(()));
+    }
+    let more = begin_change(&services, &bob, ALICE).await;
+    assert!(matches!(more, Outcome::Denied(Denied::TooMany(_))), "{more:?}");
+    let asked = services.account.send_verification(alice.id, network()).await.unwrap();
+    assert_eq!(asked, Outcome::Done(()));
+}
+
+#[tokio::test]
 async fn an_address_that_was_taken_meanwhile_stays_with_its_owner() {
     let (services, alice, _) = Services::with_alice().await;
     begin_change(&services, &alice, NEW).await;
