@@ -147,7 +147,8 @@ impl Rate {
     }
 }
 
-/// How often things may be asked for. `None`: as often as one likes. Counts are this node's alone.
+/// How often things may be asked for. `None`: as often as one likes. Counts are this node's alone. Guesses
+/// ([`Config::lockout`]), places among those who wait for a hash and changes of one's own record are bounded in any case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitsConfig {
     /// Registrations from one network. Default: 100 an hour.

@@ -11,6 +11,19 @@ fn network(n: u32) -> Network {
     IpAddr::from((0xC000_0200 + n).to_be_bytes()).into()
 }
 
+/// As if all were turned off.
+fn nothing_limited(config: &mut LimitsConfig) {
+    *config = LimitsConfig {
+        registrations_per_network: None,
+        logins_per_network: None,
+        mails_per_address: None,
+        mails_per_network: None,
+        codes_per_account: None,
+        codes_per_network: None,
+        exempt: config.exempt.clone(),
+    };
+}
+
 fn limits(change: impl FnOnce(&mut LimitsConfig)) -> (Limits, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)));
     let mut config = LimitsConfig::default();
@@ -161,6 +174,21 @@ fn an_access_token_changes_a_record_so_often_and_no_more() {
     assert_eq!(limits.check_change(bob), Ok(()));
     clock.advance(Lifetime::minutes(1));
     assert_eq!(limits.check_change(alice), Ok(()));
+}
+
+#[test]
+fn where_nothing_is_limited_a_network_still_waits_for_so_many_hashes_and_a_record_is_changed_so_often() {
+    let (limits, _) = limits(nothing_limited);
+    let alice = IdentityId::from_bytes([1; 16]);
+    for _ in 0..1000 {
+        assert_eq!(limits.check_registration(network(1)), Ok(()));
+        assert_eq!(limits.check_recovery_mail(&ALICE, network(1)), Ok(()));
+        assert_eq!(limits.check_code(&ALICE, network(1)), Ok(()));
+        assert_eq!(limits.check_factor_code(alice, network(1)), Ok(()));
+    }
+    let waiting: Vec<_> = (0..100).filter_map(|_| limits.place(network(1)).ok()).collect();
+    assert_eq!(waiting.len(), 8);
+    assert_eq!((0..100).filter(|_| limits.check_change(alice).is_ok()).count(), 60);
 }
 
 #[test]

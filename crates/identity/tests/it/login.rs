@@ -276,6 +276,14 @@ async fn a_network_logs_in_so_often_and_no_more() {
     assert!(is_in(&world.login.log_in(elsewhere).await.unwrap()));
 }
 
+#[tokio::test]
+async fn where_logins_are_not_limited_guesses_are_slowed_down_all_the_same() {
+    let limits = LimitsConfig { logins_per_network: None, ..LimitsConfig::default() };
+    let world = World::with(&Setup { limits, ..Setup::default() });
+    world.register(ALICE, PASSWORD).await;
+    guess(&world).await;
+}
+
 /// A world with Alice, from each network of which so many log in.
 async fn world_that_counts(logins: Rate) -> World {
     let limits = LimitsConfig { logins_per_network: Some(logins), ..LimitsConfig::default() };
