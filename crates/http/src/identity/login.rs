@@ -176,7 +176,7 @@ async fn sign_in(
 ) -> Result<Response, Problem> {
     match outcome {
         FactorOutcome::Done { identity, amr, .. } => begin(state, &identity, amr, whence).await,
-        FactorOutcome::Wrong => Err(Problem::of(ProblemKind::WrongFactor)),
+        FactorOutcome::Wrong | FactorOutcome::Late => Err(Problem::of(ProblemKind::WrongFactor)),
         FactorOutcome::TooMany(wait) => Err(Problem::too_many(wait)),
         FactorOutcome::Expired => Err(Problem::of(ProblemKind::LoginTicketExpired)),
     }

@@ -10,7 +10,7 @@ use sluice_protocol::Parameters;
 use tracing::info;
 
 use super::assurance::{self, Proven};
-use super::login::{self, BUSY, BUSY_SENTENCE, Place, Typed};
+use super::login::{self, BUSY, BUSY_SENTENCE, LATE, Place, Typed};
 use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
@@ -70,6 +70,11 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         Ok(FactorOutcome::Wrong) => {
             info!(reason = "wrong second factor", "login refused");
             form(ui, &place, &step, (unprocessable, Mistake::wrong(proof))).await
+        }
+        Ok(FactorOutcome::Late) => {
+            info!(reason = "late passkey", "login refused");
+            let late = Mistake { form: Some(LATE), ..Mistake::default() };
+            form(ui, &place, &step, (unprocessable, late)).await
         }
         Ok(FactorOutcome::TooMany(wait)) => {
             info!(reason = "too many failures", "login refused");

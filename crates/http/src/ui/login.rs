@@ -27,6 +27,8 @@ pub(super) const BUSY: Lifetime = Lifetime::secs(2);
 
 const WRONG: &str = "The email address or the password is wrong.";
 const WRONG_PASSKEY: &str = "This passkey did not work. Try again, or sign in with your password.";
+/// What a form says when a passkey was shown too long after it was asked for; with that it asks anew.
+pub(super) const LATE: &str = "That took too long. Please try again.";
 const TOO_MANY: &str = "There were too many failed attempts. Please wait a moment and try again.";
 const CHANGED: &str = "Something about this account was changed just now. Please sign in again.";
 /// What a form says when the server has too much to do.
@@ -134,10 +136,13 @@ async fn take_passkey(ui: &UiState, visit: &Visit) -> Result<Response, Problem> 
         Ok(FactorOutcome::Done { identity, amr, acr, .. }) => {
             assurance::accept(ui, &place, &identity, Proven { amr, acr, remember }).await
         }
-        Ok(FactorOutcome::Wrong | FactorOutcome::Expired) => {
-            info!(reason = "wrong passkey", "login refused");
-            let wrong = Typed { form_error: Some(WRONG_PASSKEY), ..typed };
-            form(ui, &place, (StatusCode::UNPROCESSABLE_ENTITY, &wrong)).await
+        Ok(refused @ (FactorOutcome::Wrong | FactorOutcome::Late | FactorOutcome::Expired)) => {
+            let is_late = refused == FactorOutcome::Late;
+            let (reason, sentence) =
+                if is_late { ("late passkey", LATE) } else { ("wrong passkey", WRONG_PASSKEY) };
+            info!(reason, "login refused");
+            let refused = Typed { form_error: Some(sentence), ..typed };
+            form(ui, &place, (StatusCode::UNPROCESSABLE_ENTITY, &refused)).await
         }
         Ok(FactorOutcome::TooMany(wait)) => too_many(ui, &place, typed, wait).await,
         Err(error) => busy(ui, &place, typed, error).await,

@@ -91,7 +91,7 @@ impl AccountService {
         if let Some(proof) = factor.filter(|_| lacks_factor) {
             match self.factors.check(&identity, proof, caller.session.as_bytes(), network).await? {
                 FactorCheck::Right(_) => {}
-                FactorCheck::Wrong => return Err(Denied::WrongCode.into()),
+                FactorCheck::Wrong | FactorCheck::Late => return Err(Denied::WrongCode.into()),
                 FactorCheck::TooMany(wait) => return Err(Denied::TooMany(wait).into()),
             }
         }

@@ -116,6 +116,8 @@ pub enum FactorOutcome {
     },
     /// What was shown is wrong. There may be another try.
     Wrong,
+    /// A passkey was shown too long after it was asked for. It may be asked for again.
+    Late,
     /// Too many were wrong; the next may come after this time.
     TooMany(Lifetime),
     /// It took too long, is of another place, or something changed meanwhile: begin anew.
@@ -183,6 +185,7 @@ impl FactorService {
         let Some(identity) = same else { return Ok(FactorOutcome::Expired) };
         Ok(match self.check(&identity, proof, context, network).await? {
             FactorCheck::Wrong => FactorOutcome::Wrong,
+            FactorCheck::Late => FactorOutcome::Late,
             FactorCheck::TooMany(wait) => FactorOutcome::TooMany(wait),
             FactorCheck::Right(shown) => {
                 let amr = with_second(&ticket.amr, shown);
@@ -213,7 +216,8 @@ impl FactorService {
             None => None,
         };
         let Some((id, proof)) = self.finish_passkey(state, response, context).await? else {
-            return Ok(FactorOutcome::Wrong);
+            let is_late = self.is_late(state, context);
+            return Ok(if is_late { FactorOutcome::Late } else { FactorOutcome::Wrong });
         };
         let Some(identity) = owner.filter(may_log_in) else {
             info!(target: "sluice_audit", { identity.id = %id, client.network = %network }, "login refused: disabled account");

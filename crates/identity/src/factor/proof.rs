@@ -55,8 +55,10 @@ pub enum Shown {
 pub enum FactorCheck {
     /// It is right, and cannot be shown again.
     Right(Shown),
-    /// It is wrong, too old, or was shown before.
+    /// It is wrong, or was shown before.
     Wrong,
+    /// A passkey, shown too long after it was asked for. It may be asked for again.
+    Late,
     /// Too many were wrong; the next may come after this time. This one was not looked at.
     TooMany(Lifetime),
 }

@@ -175,7 +175,11 @@ impl FactorService {
             FactorProof::Passkey { state, response } => {
                 let shown = self.finish_passkey(state, response, context).await?;
                 let own = shown.filter(|(owner, _)| *owner == identity.id);
-                own.map_or(FactorCheck::Wrong, |(_, proof)| FactorCheck::Right(Shown::Passkey(proof)))
+                match own {
+                    Some((_, proof)) => FactorCheck::Right(Shown::Passkey(proof)),
+                    None if self.is_late(state, context) => FactorCheck::Late,
+                    None => FactorCheck::Wrong,
+                }
             }
         };
         let (outcome, factor) = (outcome(checked), proof.as_str());
@@ -210,6 +214,7 @@ const fn outcome(checked: FactorCheck) -> &'static str {
     match checked {
         FactorCheck::Right(_) => "right",
         FactorCheck::Wrong => "wrong",
+        FactorCheck::Late => "late",
         FactorCheck::TooMany(_) => "delayed",
     }
 }

@@ -17,6 +17,7 @@ use super::mistake::{Mistake, went};
 use super::place::{CONFIRM, Place};
 use super::views::{Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
+use crate::ui::login::LATE;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::{UiState, script, stylesheet};
@@ -92,6 +93,7 @@ async fn prove_passkey(
     Ok(match checked {
         Ok(FactorCheck::Right(Shown::Passkey(proof))) => Ok((member.identity.clone(), proof.amr())),
         Ok(FactorCheck::TooMany(wait)) => Err(Mistake::too_many(wait)),
+        Ok(FactorCheck::Late) => Err(Mistake::at("", LATE)),
         Ok(_) => Err(Mistake::at("", WRONG_PASSKEY)),
         Err(error) => Err(Mistake::busy(error)?),
     })

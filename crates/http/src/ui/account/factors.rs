@@ -30,6 +30,11 @@ pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Respo
     answer(&ui, taken.await)
 }
 
+/// `GET /ui/account/factors/recovery-codes`: codes are seen when they are made, and not once more.
+pub(super) async fn show_codes(State(ui): State<UiState>) -> Response {
+    redirect(StatusCode::SEE_OTHER, &HERE.url(&ui))
+}
+
 /// `POST /ui/account/factors/recovery-codes`
 pub(super) async fn submit_codes(State(ui): State<UiState>, request: Request) -> Response {
     let taken = async { make_codes(&ui, &Member::of_form(&ui, request, HERE).await?).await };

@@ -17,6 +17,7 @@ use super::mistake::Mistake;
 use super::place::{LOGIN, Place};
 use super::views::{Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
+use crate::ui::login::LATE;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::problem::Problem;
@@ -148,6 +149,7 @@ async fn take_passkey(
             return begin(ui, arrival, typed, (&identity, amr)).await;
         }
         Ok(FactorOutcome::Wrong) => Mistake::at("", WRONG_PASSKEY),
+        Ok(FactorOutcome::Late) => Mistake::at("", LATE),
         Ok(FactorOutcome::Expired) => Mistake::at("", EXPIRED),
         Ok(FactorOutcome::TooMany(wait)) => Mistake::too_many(wait),
         Err(error) => Mistake::busy(error)?,

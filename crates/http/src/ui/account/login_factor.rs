@@ -1,6 +1,7 @@
-//! `POST /ui/account/login/factor`: what is shown beside the password.
+//! `/ui/account/login/factor`: what is shown beside the password.
 
 use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::factor::{FactorChoices, FactorOutcome, FactorProof};
 use sluice_protocol::Parameters;
@@ -10,6 +11,8 @@ use super::member::{Arrival, Refused, answer};
 use super::mistake::Mistake;
 use super::place::{LOGIN, Place, leading_to};
 use super::views::{Field, FormPage, Link, Passkey};
+use crate::respond::redirect::redirect;
+use crate::ui::login::LATE;
 use crate::ui::visit::Visit;
 use crate::ui::{UiState, script, stylesheet};
 
@@ -17,6 +20,11 @@ use crate::ui::{UiState, script, stylesheet};
 pub(super) const FACTOR: &str = "/ui/account/login/factor";
 
 const WRONG: &str = "This is not right. Please try again.";
+
+/// `GET /ui/account/login/factor`: who comes back to the address, which says nothing of the first step, begins with that.
+pub(super) async fn show(State(ui): State<UiState>) -> Response {
+    redirect(StatusCode::SEE_OTHER, &ui.path(LOGIN))
+}
 
 /// `POST /ui/account/login/factor`
 pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
@@ -36,6 +44,7 @@ async fn take(ui: &UiState, arrival: &Arrival) -> Result<Response, Refused> {
         }
         Ok(FactorOutcome::Expired) => return login::expired(ui, arrival, typed).await,
         Ok(FactorOutcome::Wrong) => Mistake::at(field, WRONG),
+        Ok(FactorOutcome::Late) => Mistake::at("", LATE),
         Ok(FactorOutcome::TooMany(wait)) => Mistake::too_many(wait),
         Err(error) => Mistake::busy(error)?,
     };

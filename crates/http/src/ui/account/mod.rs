@@ -40,7 +40,7 @@ use super::UiState;
 pub(super) fn routes() -> Router<UiState> {
     Router::new()
         .route(place::LOGIN, get(login::show).post(login::submit))
-        .route(login_factor::FACTOR, post(login_factor::submit))
+        .route(login_factor::FACTOR, get(login_factor::show).post(login_factor::submit))
         .route(place::LOGOUT, post(logout::submit))
         .route(place::CONFIRM, get(confirm::show).post(confirm::submit))
         .route(Place::Overview.path(), get(overview::show))
@@ -56,7 +56,7 @@ pub(super) fn routes() -> Router<UiState> {
         .route(Place::Factors.path(), get(factors::show).post(factors::submit))
         .route(Place::Totp.path(), get(enrolment::show_totp).post(enrolment::submit_totp))
         .route(Place::Passkey.path(), get(enrolment::show_passkey).post(enrolment::submit_passkey))
-        .route(Place::RecoveryCodes.path(), post(factors::submit_codes))
+        .route(Place::RecoveryCodes.path(), get(factors::show_codes).post(factors::submit_codes))
         .route(Place::Sessions.path(), get(sessions::show).post(sessions::submit))
         .route(Place::Applications.path(), get(applications::show).post(applications::submit))
 }

@@ -97,6 +97,30 @@ async fn whoever_has_a_passkey_is_asked_for_it_after_the_password() {
 }
 
 #[tokio::test]
+async fn who_took_too_long_is_told_so_and_asked_anew() {
+    let (world, _, mut authenticator) = World::with_passkey().await;
+    let shown = world.get(&world.at("/ui/login").await).await;
+    world.clock.advance(Lifetime::minutes(6));
+    let late = world.press(&shown, &mut authenticator, &[]).await;
+    assert_eq!(late.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(late.body.contains("That took too long. Please try again."), "{}", late.body);
+    world.accepted(&world.press(&late, &mut authenticator, &[]).await).await;
+}
+
+#[tokio::test]
+async fn a_second_factor_that_took_too_long_is_asked_for_anew() {
+    let (world, _, mut authenticator) = World::with_passkey().await;
+    let page = world.at("/ui/login").await;
+    let asked = world.fill_in(&page, &[("email", ALICE), ("password", PASSWORD)]).await;
+    let (ticket, offered) = (asked.field("ticket"), asked.field("offered"));
+    let step = [("ticket", ticket.as_str()), ("offered", offered.as_str())];
+    world.clock.advance(Lifetime::minutes(6));
+    let late = world.press(&asked, &mut authenticator, &step).await;
+    assert!(late.body.contains("That took too long. Please try again."), "{}", late.body);
+    world.accepted(&world.press(&late, &mut authenticator, &step).await).await;
+}
+
+#[tokio::test]
 async fn where_passkeys_are_not_offered_there_is_no_button() {
     let world = World::new().await;
     let shown = world.get(&world.at("/ui/login").await).await;

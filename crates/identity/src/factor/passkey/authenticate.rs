@@ -95,6 +95,11 @@ impl FactorService {
         self.read_answer(party, state, response, context).map(|answered| answered.owner)
     }
 
+    /// Whether a passkey was asked for in this context, and too long ago.
+    pub(in crate::factor) fn is_late(&self, state: &str, context: &[u8]) -> bool {
+        Authentication::is_late(state, (context, self.parts.clock.now()), &self.parts.in_flight)
+    }
+
     /// The passkeys of a person that open.
     pub(super) async fn passkeys_of(
         &self,

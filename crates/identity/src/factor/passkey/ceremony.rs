@@ -28,10 +28,17 @@ impl Frame {
         Timestamp::from_millis(self.issued_at)
     }
 
+    fn is_of(&self, context: &[u8]) -> bool {
+        self.context == sha256(context)
+    }
+
+    fn is_late(&self, now: Timestamp) -> bool {
+        now >= self.issued_at() + LIFETIME
+    }
+
     /// One that a clock far ahead began is refused: it would hold for longer than it may.
     fn holds(&self, context: &[u8], now: Timestamp) -> bool {
-        let issued_at = self.issued_at();
-        self.context == sha256(context) && now < issued_at + LIFETIME && issued_at < now + LIFETIME
+        self.is_of(context) && !self.is_late(now) && self.issued_at() < now + LIFETIME
     }
 }
 
@@ -103,6 +110,14 @@ impl Authentication {
     }
 }
 
+impl Authentication {
+    /// Whether it was begun in this context, and too long ago.
+    pub(super) fn is_late(sealed: &str, (context, now): (&[u8], Timestamp), sealer: &Sealer) -> bool {
+        let Some(Wire { frame, ceremony }) = unseal(sealed, sealer) else { return false };
+        matches!(ceremony, Ceremony::Authentication(_)) && frame.is_of(context) && frame.is_late(now)
+    }
+}
+
 fn seal(
     ceremony: Ceremony,
     (context, now): (&[u8], Timestamp),
@@ -115,8 +130,12 @@ fn seal(
 }
 
 fn open(sealed: &str, (context, now): (&[u8], Timestamp), sealer: &Sealer) -> Option<(Ceremony, Timestamp)> {
-    let bytes = Zeroizing::new(sealer.open(Purpose::PasskeyState, sealed).ok()?);
-    let wire: Wire = serde_json::from_slice(&bytes).ok()?;
+    let wire = unseal(sealed, sealer)?;
     let issued_at = wire.frame.issued_at();
     wire.frame.holds(context, now).then_some((wire.ceremony, issued_at))
+}
+
+fn unseal(sealed: &str, sealer: &Sealer) -> Option<Wire> {
+    let bytes = Zeroizing::new(sealer.open(Purpose::PasskeyState, sealed).ok()?);
+    serde_json::from_slice(&bytes).ok()
 }

@@ -246,6 +246,23 @@ async fn an_answer_for_another_context_or_another_question_or_too_late_is_refuse
 }
 
 #[tokio::test]
+async fn an_answer_that_comes_too_late_is_told_from_a_wrong_one_where_it_was_asked_for() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1, ORIGIN);
+    world.passkey(&mut key).await;
+    let asked = world.ask(None).await;
+    let response = key.get(&asked.options);
+    world.clock.advance(Lifetime::minutes(5));
+    assert_eq!(world.log_in(&asked, &response).await, FactorOutcome::Late);
+    let proof = FactorProof::Passkey { state: &asked.state, response: &response };
+    assert_eq!(world.check(proof).await, FactorCheck::Late);
+    let elsewhere = world.service.check(&world.alice, proof, b"another", network()).await.unwrap();
+    assert_eq!(elsewhere, FactorCheck::Wrong);
+    let asked = world.ask(None).await;
+    assert_eq!(world.log_in(&asked, &response).await, FactorOutcome::Wrong);
+}
+
+#[tokio::test]
 async fn an_authenticator_that_does_not_verify_its_user_is_refused() {
     let world = World::new().await;
     let mut key = Authenticator::in_hardware(1, ORIGIN);

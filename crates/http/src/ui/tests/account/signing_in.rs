@@ -60,6 +60,18 @@ async fn a_signed_in_person_sees_every_page() {
 }
 
 #[tokio::test]
+async fn an_address_that_a_form_was_sent_to_leads_back_to_where_it_began() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let visitor = Visitor::of(&world);
+    let asked = visitor.get("/ui/account/login/factor").await;
+    assert_eq!((asked.status, asked.header("location")), (StatusCode::SEE_OTHER, "/ui/account/login"));
+    let alice = Visitor::signed_in(&world).await;
+    let codes = alice.get("/ui/account/factors/recovery-codes").await;
+    assert_eq!((codes.status, codes.header("location")), (StatusCode::SEE_OTHER, "/ui/account/factors"));
+}
+
+#[tokio::test]
 async fn the_cookie_is_for_this_host_and_no_script() {
     for (start, secure) in [("__Host-sluice_account=", true), ("sluice_account=", false)] {
         let mut world = World::new().await;
