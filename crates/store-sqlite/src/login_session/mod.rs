@@ -23,6 +23,7 @@ const BELONGS: &str = include_str!("belongs.sql");
 const FIND: &str = include_str!("find.sql");
 const OF_SUBJECT: &str = include_str!("of_subject.sql");
 const TOUCH: &str = include_str!("touch.sql");
+const EXTEND: &str = include_str!("extend.sql");
 const PARTICIPANTS: &str = include_str!("participants.sql");
 const END_ONE: &str = include_str!("end_one.sql");
 const END_SUBJECT: &str = include_str!("end_subject.sql");
@@ -142,8 +143,12 @@ impl LoginSessionRepository for SqliteStore {
         expires_at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         self.write(move |write| {
-            let values = params![session.as_bytes(), now.as_millis(), expires_at.map(Timestamp::as_millis)];
-            write.update("login_session", TOUCH, values).map(drop)
+            let (session, now) = (session.as_bytes(), now.as_millis());
+            let touched = match expires_at {
+                None => write.update("login_session", TOUCH, (session, now)),
+                Some(end) => write.update("login_session", EXTEND, (session, now, end.as_millis())),
+            };
+            touched.map(drop)
         })
         .await
     }

@@ -63,6 +63,24 @@ fn walks(connection: &Connection, sql: &str) -> bool {
     plan(connection, sql).iter().any(is_walk)
 }
 
+/// How many tables and indexes a statement writes.
+fn written(connection: &Connection, sql: &str) -> usize {
+    let mut statement = connection.prepare(&format!("EXPLAIN {sql}")).unwrap();
+    let unbound = vec![rusqlite::types::Null; statement.parameter_count()];
+    let steps =
+        statement.query_map(rusqlite::params_from_iter(unbound), |row| row.get::<_, String>("opcode"));
+    steps.unwrap().map(Result::unwrap).filter(|step| step == "OpenWrite").count()
+}
+
+#[tokio::test]
+async fn a_session_that_is_used_writes_no_index_unless_its_end_moves() {
+    let fixture = SqliteFixture::start().await;
+    let connection = Connection::open(fixture.path()).unwrap();
+    let statements: HashMap<_, _> = statements().into_iter().collect();
+    let written = |file: &str| written(&connection, &statements[file]);
+    assert_eq!((written("login_session/touch.sql"), written("login_session/extend.sql")), (1, 2));
+}
+
 #[tokio::test]
 async fn no_statement_of_a_request_walks() {
     let fixture = SqliteFixture::start().await;
