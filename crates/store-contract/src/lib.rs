@@ -26,6 +26,7 @@ pub mod identity_session_bounds;
 pub mod interrupted;
 pub mod keys;
 pub mod login_session;
+pub mod login_session_contention;
 pub mod mail;
 pub mod mail_code;
 pub mod memory;

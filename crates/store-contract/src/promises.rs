@@ -233,6 +233,10 @@ macro_rules! store_contract {
                 a_session_whose_time_is_over_does_not_go_on,
                 expired_sessions_are_purged_in_bounded_steps,
             }
+            login_session_contention {
+                sessions_that_are_put_together_each_get_an_outcome,
+                sessions_touched_in_opposite_order_from_two_nodes_are_all_touched,
+            }
             mail {
                 a_queued_mail_is_leased_when_it_is_due,
                 a_mail_is_queued_once,

@@ -7,7 +7,8 @@
 //! queues and by writes of a single statement; both hold nothing but single statements. `serial`: one that runs
 //! transactions of several statements, in one go each. `feed/listener`: one of the feed, which hears of other nodes' appends.
 //!
-//! `error` says what a failure means, `retry` who tries again until when. `rounds` goes through large tables in slices.
+//! `queues` says which lanes a kind of hot write goes over, `error` what a failure means, `retry` who tries again until when. `rounds` goes
+//! through large tables in slices.
 
 pub mod migrate;
 pub mod statistics;
@@ -29,6 +30,7 @@ mod mail;
 mod mail_code;
 mod outbox;
 mod parked_flow;
+mod queues;
 mod replay;
 mod retry;
 mod rounds;

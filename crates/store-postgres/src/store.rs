@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sluice_commit::{CommitMetrics, Config, Queue, StoreError, StoreRefusals, Writer};
+use sluice_commit::{CommitMetrics, Queue, StoreError, StoreRefusals};
 use sluice_primitives::{AttemptId, Clock, NetworkId, NodeId, Rng};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
@@ -25,7 +25,9 @@ use crate::grant::revoke::RevokeGrants;
 use crate::grant::rotate_refresh::RotateRefreshes;
 use crate::grant::sweep::Pass;
 use crate::identity::register::RegisterIdentities;
+use crate::login_session::LoginSessionQueues;
 use crate::migrate::{self, MigrationStatus};
+use crate::queues::{Queues, READERS_PER_LANE};
 use crate::retry::Tries;
 use crate::rounds::Rounds;
 use crate::serial::Serial;
@@ -41,13 +43,8 @@ const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(499);
 const SMALL_BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99);
 /// The connection of the feed, and the one for writes that are not hot.
 const BESIDE_LANES_AND_READERS: usize = 2;
-/// Writes of one kind go over every other lane: the more rows share a statement, the less each costs, and one lane writes
-/// what two cores receive.
-const LANES_PER_WRITER: usize = 2;
 /// So many listings of grants may wait for the one that is under way: more would hardly have their turn in time.
 const LISTINGS: usize = 128;
-/// More readers than this for each lane are of no use: statements are pipelined.
-const READERS_PER_LANE: usize = 2;
 
 /// How a node uses the store.
 #[derive(Clone)]
@@ -112,6 +109,7 @@ pub struct PostgresStore {
     pub(crate) registrations: Queue<RegisterIdentities>,
     pub(crate) revocations: Queue<RevokeGrants>,
     pub(crate) clients: Queue<InsertClients>,
+    pub(crate) login_sessions: LoginSessionQueues,
     pub(crate) consents: Queue<FindConsents>,
     pub(crate) grant_purge: Rounds,
     pub(crate) session_purge: Rounds,
@@ -167,6 +165,7 @@ impl PostgresStore {
             registrations: queues.start(1, RegisterIdentities),
             revocations: queues.start(1, revoke_grant),
             clients: Queues { batch: SMALL_BATCH, ..queues }.start(0, insert_client),
+            login_sessions: LoginSessionQueues::start(&queues),
             consents: queues.start_reading(&readers, &lookups),
             grant_purge: Rounds::default(),
             session_purge: Rounds::default(),
@@ -235,6 +234,7 @@ impl PostgresStore {
             self.registrations.shutdown(),
             self.revocations.shutdown(),
             self.clients.shutdown(),
+            self.login_sessions.shutdown(),
             self.consents.shutdown(),
         );
         self.serial.shutdown().await;
@@ -353,30 +353,4 @@ fn dialer(address: &Address, patience: Duration) -> Result<Arc<Dialer>, StoreErr
         .map(|verification| tls::connector(verification, address.root_certificates.as_deref()))
         .transpose()?;
     Ok(Arc::new(Dialer::new(address.clone(), tls, patience)))
-}
-
-/// What the queues have in common.
-struct Queues<'a> {
-    lanes: &'a [Arc<Hot>],
-    depth: NonZeroUsize,
-    batch: NonZeroUsize,
-    metrics: &'a Arc<CommitMetrics>,
-}
-
-impl Queues<'_> {
-    /// A queue that writes over every other lane, from the one at `first`.
-    fn start<W: Writer>(&self, first: usize, writer: impl Fn(Arc<Hot>) -> W) -> Queue<W> {
-        let own = self.lanes.iter().skip(first % self.lanes.len().max(1)).step_by(LANES_PER_WRITER);
-        Queue::start(own.cloned().map(writer).collect(), self.config(), self.metrics.clone())
-    }
-
-    /// A queue whose batches are read, which nobody counts among commits.
-    fn start_reading(&self, readers: &[Arc<Link>], metrics: &Arc<CommitMetrics>) -> Queue<FindConsents> {
-        let own = readers.iter().step_by(READERS_PER_LANE).cloned();
-        Queue::start(own.map(FindConsents).collect(), self.config(), metrics.clone())
-    }
-
-    fn config(&self) -> Config {
-        Config { max_batch: self.batch, depth: self.depth, ..Config::default() }
-    }
 }

@@ -1,7 +1,11 @@
-//! Login sessions and who takes part in them.
+//! Login sessions and who takes part in them. [`put`] and [`touch`]: what logins write, one statement for a batch each. Here: the
+//! repository.
+
+mod put;
+mod touch;
 
 use async_trait::async_trait;
-use sluice_commit::StoreError;
+use sluice_commit::{Queue, StoreError};
 use sluice_oauth::login_session::{
     EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
 };
@@ -15,16 +19,15 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::{Counted, Markers};
+use crate::queues::Queues;
 use crate::rounds::{Done, Slice};
 use crate::serial::{Transaction, Values};
-use crate::storable::{self, read_list};
+use crate::storable::read_list;
+use put::{NewSession, Put, PutSessions};
+use touch::{Touch, TouchSessions};
 
-const INSERT: &str = include_str!("insert.sql");
-const RENEW: &str = include_str!("renew.sql");
-const BELONGS: &str = include_str!("belongs.sql");
 const FIND: &str = include_str!("find.sql");
 const OF_SUBJECT: &str = include_str!("of_subject.sql");
-const TOUCH: &str = include_str!("touch.sql");
 const PARTICIPANTS_OF_ONE: &str = include_str!("participants_of_one.sql");
 const PARTICIPANTS_OF_SUBJECT: &str = include_str!("participants_of_subject.sql");
 const END_ONE: &str = include_str!("end_one.sql");
@@ -33,44 +36,30 @@ const END_PERSON: &str = include_str!("end_person.sql");
 const NOTIFY: &str = include_str!("notify.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
-impl PostgresStore {
-    /// Writes a session with `sql`, which says whether it was written. If not, it may be there already, and must not be over at
-    /// `goes_on_at`.
-    async fn put(
-        &self,
-        sql: &'static str,
-        session: &LoginSession,
-        goes_on_at: Option<Timestamp>,
-    ) -> Result<bool, StoreError> {
-        let amr = storable::list(&session.amr);
-        storable::each("amr", &session.amr)?;
-        let (acr, provider) = (session.acr.as_deref(), session.provider_session.as_deref());
-        storable::texts(&[("acr", acr), ("amr", Some(&amr)), ("the provider's session id", provider)])?;
-        let (id, subject) = (session.id.as_uuid(), session.subject.as_str());
-        let written = self
-            .write(
-                sql,
-                &[
-                    &id,
-                    &subject,
-                    &session.authenticated_at.as_millis(),
-                    &session.last_seen_at.as_millis(),
-                    &session.expires_at.as_millis(),
-                    &session.remembered,
-                    &session.idle.as_millis(),
-                    &acr,
-                    &amr,
-                    &provider,
-                ],
-            )
-            .await?;
-        if !written.is_empty() {
-            return Ok(true);
+/// The queues of what logins write.
+pub(crate) struct LoginSessionQueues {
+    inserts: Queue<PutSessions>,
+    renewals: Queue<PutSessions>,
+    touches: Queue<TouchSessions>,
+}
+
+impl LoginSessionQueues {
+    /// Beside those of grants, which are written in the same logins, a moment later.
+    pub(crate) fn start(queues: &Queues<'_>) -> Self {
+        Self {
+            inserts: queues.start(1, |hot| PutSessions { hot, how: Put::Insert }),
+            renewals: queues.start(0, |hot| PutSessions { hot, how: Put::Renew }),
+            touches: queues.start(1, TouchSessions),
         }
-        let rows = self.read(BELONGS, &[&id, &subject, &goes_on_at.map(Timestamp::as_millis)]).await?;
-        Ok(rows.first().map(|row| column(row, 0)).transpose()?.unwrap_or(false))
     }
 
+    /// Finishes what was submitted, and turns away what comes.
+    pub(crate) async fn shutdown(&self) {
+        tokio::join!(self.inserts.shutdown(), self.renewals.shutdown(), self.touches.shutdown());
+    }
+}
+
+impl PostgresStore {
     /// Deletes what nobody needs any more in one slice of the table.
     async fn purge_sessions(&self, over: Over, slice: Slice) -> Result<Done, StoreError> {
         let Over { before, remembered_before } = over;
@@ -85,11 +74,12 @@ impl PostgresStore {
 #[async_trait]
 impl LoginSessionRepository for PostgresStore {
     async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
-        self.put(INSERT, &session, None).await
+        Ok(self.login_sessions.inserts.submit(NewSession::new(session)?, self.deadline()).await?)
     }
 
     async fn renew(&self, session: &LoginSession) -> Result<bool, StoreError> {
-        self.put(RENEW, session, Some(session.last_seen_at)).await
+        let new = NewSession::new(session.clone())?;
+        Ok(self.login_sessions.renewals.submit(new, self.deadline()).await?)
     }
 
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
@@ -108,8 +98,8 @@ impl LoginSessionRepository for PostgresStore {
         now: Timestamp,
         expires_at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        let expires_at = expires_at.map(Timestamp::as_millis);
-        self.write(TOUCH, &[&session.as_uuid(), &now.as_millis(), &expires_at]).await.map(drop)
+        let touch = Touch { session, now, expires_at };
+        Ok(self.login_sessions.touches.submit(touch, self.deadline()).await?)
     }
 
     async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {

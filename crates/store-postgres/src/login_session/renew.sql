@@ -1,12 +1,16 @@
 -- Never back to an earlier login: a verifier may be replayed.
 UPDATE login_session AS s
-SET authenticated_at = $3, last_seen_at = GREATEST(s.last_seen_at, $4), expires_at = $5, remembered = $6, idle = $7, acr = $8,
-    amr = $9, provider_session = $10
-WHERE s.sid = $1
-  AND s.subject = $2
-  AND s.authenticated_at < $3
-  AND s.expires_at > $4
-  AND s.idle > $4 - s.last_seen_at
+SET authenticated_at = r.authenticated_at, last_seen_at = GREATEST(s.last_seen_at, r.last_seen_at), expires_at = r.expires_at,
+    remembered = r.remembered, idle = r.idle, acr = r.acr, amr = r.amr, provider_session = r.provider_session
+FROM UNNEST(
+    $1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[], $7::bigint[], $8::text[], $9::text[],
+    $10::text[]
+) AS r (sid, subject, authenticated_at, last_seen_at, expires_at, remembered, idle, acr, amr, provider_session)
+WHERE s.sid = r.sid
+  AND s.subject = r.subject
+  AND s.authenticated_at < r.authenticated_at
+  AND s.expires_at > r.last_seen_at
+  AND s.idle > r.last_seen_at - s.last_seen_at
   AND NOT COALESCE((SELECT TRUE FROM revocation AS m
       WHERE m.kind = 2 AND m.key = s.sid::text AND m.at >= s.authenticated_at LIMIT 1), FALSE)
   AND NOT COALESCE((SELECT TRUE FROM revocation AS m

@@ -9,6 +9,7 @@ mod hosts;
 mod identity_cut;
 mod identity_plans;
 mod late_commit;
+mod login_sessions;
 mod migrations;
 mod patience;
 mod proxy;
