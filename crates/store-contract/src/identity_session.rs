@@ -154,6 +154,24 @@ pub async fn concurrent_uses_of_one_generation_share_the_next(fixture: &impl Fix
     assert_eq!(given::markers(&*nodes[0]).await, []);
 }
 
+/// Each is answered by the session that it is of: the next generation, the present one, the end, or nothing.
+pub async fn sessions_that_are_rotated_together_each_get_an_outcome(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let current = chain(&*store, "alice", &[]).await;
+    let before = chain(&*store, "bob", &[100]).await;
+    let stolen = chain(&*store, "mallory", &[100, 101]).await;
+    let presented = [current.id, before.id, stolen.id, given::session_id()];
+    let rotations = presented.map(|id| given::session_rotation(id, 0, 110));
+    let outcomes = join_all(rotations.iter().map(|rotation| rotate(&*store, rotation))).await;
+    let next = find(&*store, current.id, 110).await.unwrap();
+    assert_eq!((next.generation, next.attempt), (1, rotations[0].attempt));
+    let reused = Rotation::Reused(stolen.clone());
+    assert_eq!(outcomes, [Rotation::Rotated(next), Rotation::Rotated(before), reused, Rotation::Gone]);
+    assert_eq!(find(&*store, stolen.id, 110).await, None);
+    let targets: Vec<_> = given::markers(&*store).await.into_iter().map(|marker| marker.target).collect();
+    assert_eq!(targets, [Target::Session(stolen.id)]);
+}
+
 /// A retry after a lost answer finds its own work, also after the window.
 pub async fn a_session_rotation_retried_by_its_own_attempt_is_a_success(fixture: &impl Fixture) {
     let store = fixture.store();

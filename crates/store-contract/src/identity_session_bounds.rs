@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
+use futures_util::future::join_all;
 use sluice_identity::identity::{EndsSessions, IdentityChange};
 use sluice_identity::session::{IdentitySession, IdentitySessionRepository, MAX_SESSIONS};
 use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
@@ -33,6 +34,23 @@ pub async fn a_person_has_so_many_sessions_and_the_oldest_go(fixture: &impl Fixt
     assert_eq!(list(&*store, alice).await, newest_first);
     assert_eq!(list(&*store, bobs.identity).await, [bobs.id]);
     assert_eq!(given::markers(&*store).await, []);
+}
+
+/// Also of people who all sign in on many devices at once.
+pub async fn people_who_sign_in_at_once_have_so_many_sessions(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let people = [given::identity_id(), given::identity_id()];
+    let begun = |begun| people.map(|person| given::identity_session(person, begun));
+    let sessions: Vec<IdentitySession> = (1..=i64::from(MAX_SESSIONS) + 5).flat_map(begun).collect();
+    let outcomes = join_all(sessions.iter().map(|session| store.begin(session))).await;
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    let mut left: Vec<IdentityId> = Vec::new();
+    for session in &sessions {
+        left.extend(given::has_session(&*store, session).await.then_some(session.identity));
+    }
+    let of = |person: IdentityId| left.iter().filter(|left| **left == person).count();
+    let most = usize::try_from(MAX_SESSIONS).unwrap();
+    assert_eq!(people.map(of), [most; 2]);
 }
 
 /// A change that revokes ends all sessions that its marker covers, whatever it says of sessions: the marker expires. Later

@@ -174,6 +174,7 @@ macro_rules! store_contract {
             }
             identity_session_bounds {
                 a_person_has_so_many_sessions_and_the_oldest_go,
+                people_who_sign_in_at_once_have_so_many_sessions,
                 a_change_that_revokes_ends_what_its_marker_covers,
                 a_session_that_the_marker_of_its_person_covers_is_not_begun,
                 the_end_of_a_subject_ends_the_sessions_of_the_person,
@@ -186,6 +187,7 @@ macro_rules! store_contract {
                 an_older_generation_ends_the_session,
                 without_a_window_no_generation_is_given_twice,
                 concurrent_uses_of_one_generation_share_the_next,
+                sessions_that_are_rotated_together_each_get_an_outcome,
                 a_session_rotation_retried_by_its_own_attempt_is_a_success,
                 an_expired_or_unknown_session_is_gone,
                 a_session_of_somebody_disabled_or_deleted_is_gone,

@@ -25,6 +25,7 @@ use crate::grant::revoke::RevokeGrants;
 use crate::grant::rotate_refresh::RotateRefreshes;
 use crate::grant::sweep::Pass;
 use crate::identity::register::RegisterIdentities;
+use crate::identity_session::IdentitySessionQueues;
 use crate::login_session::LoginSessionQueues;
 use crate::migrate::{self, MigrationStatus};
 use crate::queues::{Queues, READERS_PER_LANE};
@@ -110,6 +111,7 @@ pub struct PostgresStore {
     pub(crate) revocations: Queue<RevokeGrants>,
     pub(crate) clients: Queue<InsertClients>,
     pub(crate) login_sessions: LoginSessionQueues,
+    pub(crate) identity_sessions: IdentitySessionQueues,
     pub(crate) consents: Queue<FindConsents>,
     pub(crate) grant_purge: Rounds,
     pub(crate) session_purge: Rounds,
@@ -166,6 +168,7 @@ impl PostgresStore {
             revocations: queues.start(1, revoke_grant),
             clients: Queues { batch: SMALL_BATCH, ..queues }.start(0, insert_client),
             login_sessions: LoginSessionQueues::start(&queues),
+            identity_sessions: IdentitySessionQueues::start(&queues),
             consents: queues.start_reading(&readers, &lookups),
             grant_purge: Rounds::default(),
             session_purge: Rounds::default(),
@@ -235,6 +238,7 @@ impl PostgresStore {
             self.revocations.shutdown(),
             self.clients.shutdown(),
             self.login_sessions.shutdown(),
+            self.identity_sessions.shutdown(),
             self.consents.shutdown(),
         );
         self.serial.shutdown().await;

@@ -1,9 +1,11 @@
-//! Sessions of the identity service. [`rotate`]: their refresh tokens. Here: the repository.
+//! Sessions of the identity service. [`begin`] and [`rotate`]: the hot writes, one statement for a batch each. Here: the
+//! repository.
 
+mod begin;
 mod rotate;
 
 use async_trait::async_trait;
-use sluice_commit::StoreError;
+use sluice_commit::{Queue, StoreError};
 use sluice_identity::session::{
     IdentitySession, IdentitySessionRepository, MAX_SESSIONS, Rotation, SessionRotation,
 };
@@ -13,10 +15,12 @@ use tokio_postgres::Row;
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::Counted;
+use crate::queues::Queues;
 use crate::serial::Transaction;
-use crate::storable::{self, read_list};
+use crate::storable::read_list;
+use begin::{BeginSessions, NewSession};
+use rotate::{RotateSessions, Swapped, punish};
 
-const BEGIN: &str = include_str!("begin.sql");
 const FIND: &str = include_str!("find.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
 const END: &str = include_str!("end.sql");
@@ -24,33 +28,29 @@ const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 /// How many sessions of a person there are.
 const MOST: i64 = MAX_SESSIONS as i64;
 
+/// The queues of sessions that begin, and of those that go on.
+pub(crate) struct IdentitySessionQueues {
+    begun: Queue<BeginSessions>,
+    rotations: Queue<RotateSessions>,
+}
+
+impl IdentitySessionQueues {
+    /// Each on other lanes, if there are so many.
+    pub(crate) fn start(queues: &Queues<'_>) -> Self {
+        Self { begun: queues.start(0, BeginSessions), rotations: queues.start(1, RotateSessions) }
+    }
+
+    /// Finishes what was submitted, and turns away what comes.
+    pub(crate) async fn shutdown(&self) {
+        tokio::join!(self.begun.shutdown(), self.rotations.shutdown());
+    }
+}
+
 #[async_trait]
 impl IdentitySessionRepository for PostgresStore {
     async fn begin(&self, session: &IdentitySession) -> Result<(), StoreError> {
-        let amr = storable::list(&session.amr);
-        storable::each("amr", &session.amr)?;
-        storable::text("amr", &amr)?;
-        storable::text("the device of a session", &session.device)?;
-        storable::text("the network of a session", &session.network)?;
-        self.write(
-            BEGIN,
-            &[
-                &session.id.as_uuid(),
-                &session.identity.as_uuid(),
-                &session.authenticated_at.as_millis(),
-                &session.last_seen_at.as_millis(),
-                &session.expires_at.as_millis(),
-                &session.generation,
-                &session.rotated_at.as_millis(),
-                &amr,
-                &session.device,
-                &session.network,
-                &session.attempt.as_uuid(),
-                &(MOST - 1),
-            ],
-        )
-        .await
-        .map(drop)
+        let new = NewSession::new(session)?;
+        Ok(self.identity_sessions.begun.submit(new, self.deadline()).await?)
     }
 
     async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError> {
@@ -59,7 +59,10 @@ impl IdentitySessionRepository for PostgresStore {
     }
 
     async fn rotate(&self, rotation: &SessionRotation) -> Result<Rotation, StoreError> {
-        rotate::rotate(self, rotation).await
+        match self.identity_sessions.rotations.submit(rotation.clone(), self.deadline()).await?? {
+            Swapped::Done(outcome) => Ok(outcome),
+            Swapped::Reused(session) => punish(self, session, rotation).await,
+        }
     }
 
     async fn of_identity(

@@ -81,6 +81,24 @@ async fn a_session_whose_writes_were_not_answered_is_written_once() {
     assert!(!given::has_session(&*cut.store, &session).await, "what has ended does not come back");
 }
 
+/// Those that share a statement with it are rotated by then.
+#[tokio::test]
+async fn sessions_are_rotated_though_the_server_refuses_to_say_why_another_is_not() {
+    let cut = Cut::start().await;
+    let alice = given::registered(&*cut.store, given::identity("alice")).await;
+    let bob = given::registered(&*cut.store, given::identity("bob")).await;
+    let (alices, bobs) =
+        (given::begun(&*cut.store, alice.id, 1).await, given::begun(&*cut.store, bob.id, 1).await);
+    let (rotation, unknown) =
+        (given::session_rotation(alices.id, 0, 1000), given::session_rotation(bobs.id, 7, 1000));
+    cut.proxy.refuse_after("Why a compare-and-swap");
+    let (rotated, gone) = tokio::join!(cut.store.rotate(&rotation), cut.store.rotate(&unknown));
+    let Ok(Rotation::Rotated(rotated)) = rotated else { panic!("{rotated:?}") };
+    assert_eq!((rotated.generation, rotated.attempt), (1, rotation.attempt));
+    assert_eq!((gone.unwrap(), cut.proxy.cuts()), (Rotation::Gone, 1));
+    assert_eq!(given::markers(&*cut.fixture.store()).await, []);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_code_that_was_not_answered_costs_one_try() {
     let cut = Cut::start().await;

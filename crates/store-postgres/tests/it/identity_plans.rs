@@ -1,8 +1,9 @@
 //! How what is asked about people is planned, with the settings of the store's own connections, on empty tables, which
 //! tempt a planner most; and what a change costs.
 
+use futures_util::future::join_all;
 use sluice_identity::identity::{EndsSessions, IdentityChange};
-use sluice_identity::session::IdentitySessionRepository;
+use sluice_identity::session::{IdentitySession, IdentitySessionRepository, Rotation};
 use sluice_store_contract::{Fixture, given};
 use tokio_postgres::Client;
 
@@ -50,15 +51,19 @@ async fn what_waits_to_be_hardened_is_found_by_its_own_index() {
 #[tokio::test]
 async fn sessions_mails_and_codes_are_found_by_their_keys() {
     let (_fixture, client) = planner().await;
-    let rotate =
-        plan(&client, include_str!("../../src/identity_session/rotate.sql"), "NULL,0,0,0,NULL").await;
-    assert!(rotate.contains("identity_session_pkey") && rotate.contains("identity_pkey"), "{rotate}");
+    let five = ["'{}'"; 5].join(",");
+    let rotate = plan(&client, include_str!("../../src/identity_session/rotate.sql"), &five).await;
+    assert!(rotate.contains("Index Cond: (session_id = r.session_id)"), "{rotate}");
+    assert!(rotate.contains("Nested Loop") && rotate.contains("identity_pkey"), "{rotate}");
+    let examine = plan(&client, include_str!("../../src/identity_session/examine.sql"), "'{}'").await;
+    assert!(examine.contains("identity_session_pkey") && examine.contains("identity_pkey"), "{examine}");
     let of_identity =
         plan(&client, include_str!("../../src/identity_session/of_identity.sql"), "NULL,0,200").await;
     assert!(of_identity.contains("identity_session_identity"), "{of_identity}");
-    let begin =
-        plan(&client, include_str!("../../src/identity_session/begin.sql"), &["NULL"; 12].join(",")).await;
+    let twelve = [&["'{}'"; 11][..], &["199"]].concat().join(",");
+    let begin = plan(&client, include_str!("../../src/identity_session/begin.sql"), &twelve).await;
     assert!(begin.contains("identity_session_identity"), "{begin}");
+    assert!(begin.contains("Cond: (session_id = ANY ("), "{begin}");
     let mails = plan(&client, include_str!("../../src/mail/lease.sql"), "0,0,10").await;
     assert!(mails.contains("mail_due") && mails.contains("mail_pkey"), "{mails}");
     let take =
@@ -75,6 +80,35 @@ async fn a_rotation_of_a_session_is_one_statement() {
     let before = store.statistics().others.statements;
     store.rotate(&given::session_rotation(session.id, 0, 30)).await.unwrap();
     assert_eq!(store.statistics().others.statements - before, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_that_begin_and_are_rotated_together_share_statements() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let people = (0..1000).map(|number| given::identity(&format!("user-{number}")));
+    let people = join_all(people.map(|person| given::registered(&*store, person))).await;
+    let sessions = join_all(people.iter().map(|person| given::begun(&*store, person.id, 1))).await;
+    let begun = store.statistics().others;
+    assert_eq!(begun.rows, 1000);
+    assert!(begun.statements < 100 && begun.statements == begun.commits, "{begun:?}");
+    let rotations: Vec<_> =
+        sessions.iter().map(|session| given::session_rotation(session.id, 0, 30)).collect();
+    let outcomes = join_all(rotations.iter().map(|rotation| store.rotate(rotation))).await;
+    for ((session, rotation), outcome) in sessions.into_iter().zip(&rotations).zip(outcomes) {
+        let rotated = IdentitySession {
+            generation: 1,
+            rotated_at: rotation.now,
+            last_seen_at: rotation.now,
+            expires_at: rotation.expires_at,
+            attempt: rotation.attempt,
+            ..session
+        };
+        assert_eq!(outcome.unwrap(), Rotation::Rotated(rotated));
+    }
+    let rotated = store.statistics().others;
+    assert_eq!(rotated.rows - begun.rows, 1000);
+    assert!(rotated.statements - begun.statements < 100, "{rotated:?}");
 }
 
 #[tokio::test]
