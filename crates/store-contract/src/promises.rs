@@ -313,6 +313,7 @@ macro_rules! store_contract {
                 a_thing_is_spent_exactly_once_of_64,
                 things_are_told_apart_by_kind_and_hash,
                 a_thing_may_be_spent_again_when_its_spending_expired,
+                things_that_are_spent_together_expire_each_at_its_own_time,
                 expired_things_are_purged_in_bounded_steps,
             }
             revocation {

@@ -41,6 +41,20 @@ pub async fn a_thing_may_be_spent_again_when_its_spending_expired(fixture: &impl
     assert!(!store.spend(KIND, hash, given::at(61), given::at(180)).await.unwrap());
 }
 
+/// What others are asked for at the same time makes no difference.
+pub async fn things_that_are_spent_together_expire_each_at_its_own_time(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let hashes: Vec<[u8; 32]> = (0..32).map(|_| given::random_hash()).collect();
+    let spend = |place: usize, now| store.spend(KIND, hashes[place], given::at(now), given::at(now + 60));
+    let first = join_all((0..32).map(|place| spend(place, 0))).await;
+    let again =
+        join_all((0..32).map(|place: usize| spend(place, if place.is_multiple_of(2) { 59 } else { 60 })))
+            .await;
+    for (place, (first, again)) in first.into_iter().zip(again).enumerate() {
+        assert_eq!((first.unwrap(), again.unwrap()), (true, place % 2 == 1), "{place}");
+    }
+}
+
 /// Expired rows go, a bounded number at a time; what is still spent stays spent.
 pub async fn expired_things_are_purged_in_bounded_steps(fixture: &impl Fixture) {
     let store = fixture.store();

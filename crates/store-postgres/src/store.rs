@@ -29,6 +29,7 @@ use crate::identity_session::IdentitySessionQueues;
 use crate::login_session::LoginSessionQueues;
 use crate::migrate::{self, MigrationStatus};
 use crate::queues::{Queues, READERS_PER_LANE};
+use crate::replay::spend::SpendThings;
 use crate::retry::Tries;
 use crate::rounds::Rounds;
 use crate::serial::Serial;
@@ -112,6 +113,7 @@ pub struct PostgresStore {
     pub(crate) clients: Queue<InsertClients>,
     pub(crate) login_sessions: LoginSessionQueues,
     pub(crate) identity_sessions: IdentitySessionQueues,
+    pub(crate) spendings: Queue<SpendThings>,
     pub(crate) consents: Queue<FindConsents>,
     pub(crate) grant_purge: Rounds,
     pub(crate) session_purge: Rounds,
@@ -169,6 +171,7 @@ impl PostgresStore {
             clients: Queues { batch: SMALL_BATCH, ..queues }.start(0, insert_client),
             login_sessions: LoginSessionQueues::start(&queues),
             identity_sessions: IdentitySessionQueues::start(&queues),
+            spendings: queues.start(1, SpendThings),
             consents: queues.start_reading(&readers, &lookups),
             grant_purge: Rounds::default(),
             session_purge: Rounds::default(),
@@ -239,6 +242,7 @@ impl PostgresStore {
             self.clients.shutdown(),
             self.login_sessions.shutdown(),
             self.identity_sessions.shutdown(),
+            self.spendings.shutdown(),
             self.consents.shutdown(),
         );
         self.serial.shutdown().await;

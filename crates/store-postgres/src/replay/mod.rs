@@ -1,4 +1,6 @@
-//! Spent things.
+//! Spent things. [`spend`]: one statement for a batch. Here: the repository.
+
+pub(crate) mod spend;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
@@ -6,8 +8,8 @@ use sluice_oauth::replay::{ReplayKind, ReplayRepository};
 use sluice_primitives::Timestamp;
 
 use crate::PostgresStore;
+use spend::Spending;
 
-const SPEND: &str = include_str!("spend.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 #[async_trait]
@@ -19,11 +21,8 @@ impl ReplayRepository for PostgresStore {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let (kind, attempt) = (kind as i16, self.attempt());
-        let spent = self
-            .write(SPEND, &[&kind, &id_hash.as_slice(), &attempt, &expires_at.as_millis(), &now.as_millis()])
-            .await?;
-        Ok(!spent.is_empty())
+        let spending = Spending { kind, id_hash, attempt: self.attempt(), now, expires_at };
+        Ok(self.spendings.submit(spending, self.deadline()).await?)
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {

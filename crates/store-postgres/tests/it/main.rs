@@ -13,6 +13,7 @@ mod login_sessions;
 mod migrations;
 mod patience;
 mod proxy;
+mod replays;
 mod restart;
 mod statements;
 mod upkeep;
