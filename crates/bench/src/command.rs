@@ -15,8 +15,8 @@ use crate::endurance::EnduranceArgs;
 use crate::floor::FloorArgs;
 use crate::growth::GrowthArgs;
 use crate::scenario::{
-    ClientCredentialsOptions, GatewayOptions, IntrospectOptions, Kind, ListClientsOptions, LoginOptions,
-    LoginPasswordOptions, RefreshOptions, RegisterHardenOptions,
+    AcceptedLoginOptions, ClientCredentialsOptions, GatewayOptions, IntrospectOptions, Kind,
+    ListClientsOptions, LoginPasswordOptions, RefreshOptions, RegisterHardenOptions,
 };
 
 /// Measures a server: one that is started for it on a private database, or one that runs.
@@ -31,7 +31,7 @@ pub struct BenchCommand {
 #[derive(Debug, Clone, Subcommand)]
 pub enum Measurement {
     /// Authorization code with PKCE, login and consent accepted through the admin API: eight requests
-    Login(Of<LoginOptions>),
+    Login(Of<AcceptedLoginOptions>),
     /// The same through the server's own pages, with a password
     LoginPassword(Of<LoginPasswordOptions>),
     /// A refresh token is exchanged for the next
@@ -106,7 +106,7 @@ pub(crate) enum Task {
 impl From<Measurement> for Task {
     fn from(measurement: Measurement) -> Self {
         let (kind, run) = match measurement {
-            Measurement::Login(of) => (Kind::Login(of.options), of.run),
+            Measurement::Login(of) => (Kind::Login(of.options.into()), of.run),
             Measurement::LoginPassword(of) => (Kind::LoginPassword(of.options), of.run),
             Measurement::Refresh(of) => (Kind::Refresh(of.options), of.run),
             Measurement::ClientCredentials(of) => (Kind::ClientCredentials(of.options), of.run),

@@ -80,6 +80,16 @@ fn a_run_ends_after_operations_or_after_a_time() {
 }
 
 #[test]
+fn logins_that_an_application_accepts_may_be_remembered() {
+    for (line, expected) in [("login", false), ("login --remember --public-client", true)] {
+        let (kind, _) = run_of(line);
+        let Kind::Login(options) = kind else { panic!("{line}") };
+        assert_eq!((options.remember, options.public_client), (expected, expected));
+    }
+    assert_eq!(refusal("login-password --remember"), ErrorKind::UnknownArgument);
+}
+
+#[test]
 fn there_are_no_more_threads_than_users() {
     assert_eq!(run_of("login -c 1 --threads 4").1.load().unwrap().threads.get(), 1);
 }

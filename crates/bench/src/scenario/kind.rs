@@ -115,7 +115,7 @@ impl Kind {
             && !self.is_standard()
         {
             let why = "needs Hydra's API, which is not spoken to --server standard";
-            return Err(Failure::Setup(format!("{} {why}", self.name())));
+            return Err(Failure::Setup(format!("{} {why}", self.refusable())));
         }
         let dialect = dialect.clone();
         Ok(match self.clone() {
@@ -139,11 +139,19 @@ impl Kind {
         })
     }
 
+    /// What of the command line is refused where it cannot be done.
+    const fn refusable(&self) -> &'static str {
+        match self {
+            Self::Login(LoginOptions { remember: true, .. }) => "login --remember",
+            _ => self.name(),
+        }
+    }
+
     /// Whether it can be done at a server of which nothing but standards is known.
     const fn is_standard(&self) -> bool {
         matches!(
             self,
-            Self::Login(_)
+            Self::Login(LoginOptions { remember: false, .. })
                 | Self::LoginPassword(_)
                 | Self::Refresh(_)
                 | Self::ClientCredentials(_)
@@ -155,12 +163,9 @@ impl Kind {
 }
 
 fn login_variant(options: &LoginOptions) -> String {
+    let id_token = if has_openid(&options.scope.scope) { options.id_token.name() } else { "without openid" };
     let client = if options.public_client { ", public client" } else { "" };
-    if has_openid(&options.scope.scope) {
-        format!("{}{client}", options.id_token.name())
-    } else {
-        format!("without openid{client}")
-    }
+    format!("{id_token}{client}{}", if options.remember { ", remembered" } else { "" })
 }
 
 fn refresh_variant(options: &RefreshOptions) -> String {
@@ -200,6 +205,10 @@ mod tests {
         assert_eq!(Kind::ClientCredentials(jwt.clone()).label(), "client-credentials (jwt)");
         assert_eq!(Kind::Revoke(jwt).label(), "revoke (jwt, issued and revoked)");
         assert_eq!(Kind::Login(LoginOptions::default()).label(), "login (ES256)");
+        let public = LoginOptions { public_client: true, ..LoginOptions::default() };
+        assert_eq!(Kind::Login(public.clone()).label(), "login (ES256, public client)");
+        let remembered = LoginOptions { remember: true, ..public };
+        assert_eq!(Kind::Login(remembered).label(), "login (ES256, public client, remembered)");
         assert_eq!(Kind::ListClients(ListClientsOptions::default()).label(), "list-clients (page of 250)");
         let scope = ScopeOptions { scope: "offline_access".to_owned() };
         let plain = RefreshOptions { scope, ..RefreshOptions::default() };
@@ -214,6 +223,10 @@ mod tests {
         let refused = Kind::GetClient.scenario(&standard()).err().unwrap();
         assert!(refused.to_string().starts_with("get-client needs Hydra's API"), "{refused}");
         assert!(Kind::Userinfo(IntrospectOptions::default()).scenario(&standard()).is_ok());
+        assert!(Kind::Login(LoginOptions::default()).scenario(&standard()).is_ok());
+        let remembered = LoginOptions { remember: true, ..LoginOptions::default() };
+        let refused = Kind::Login(remembered).scenario(&standard()).err().unwrap();
+        assert!(refused.to_string().starts_with("login --remember needs Hydra's API"), "{refused}");
     }
 
     #[test]

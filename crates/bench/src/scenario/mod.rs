@@ -19,9 +19,9 @@ use async_trait::async_trait;
 
 pub use kind::Kind;
 pub use options::{
-    ClientCredentialsOptions, Dialect, GatewayOptions, IdTokenAlgorithm, IntrospectOptions,
-    ListClientsOptions, LoginOptions, LoginPasswordOptions, RefreshOptions, RegisterHardenOptions,
-    ScopeOptions, StandardServer, TokenFormat,
+    AcceptedLoginOptions, ClientCredentialsOptions, Dialect, GatewayOptions, IdTokenAlgorithm,
+    IntrospectOptions, ListClientsOptions, LoginOptions, LoginPasswordOptions, RefreshOptions,
+    RegisterHardenOptions, ScopeOptions, StandardServer, TokenFormat,
 };
 pub use shape::Shape;
 pub(crate) use support::code_flow::{CodeFlow, wanted};

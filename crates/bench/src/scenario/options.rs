@@ -87,6 +87,26 @@ pub struct LoginOptions {
     /// What is asked for
     #[command(flatten)]
     pub scope: ScopeOptions,
+    /// Whether the application for logins has them remembered. Not every scenario lets itself be told.
+    #[arg(skip)]
+    pub remember: bool,
+}
+
+/// Of logins that an application for logins accepts.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AcceptedLoginOptions {
+    /// What every login has
+    #[command(flatten)]
+    pub login: LoginOptions,
+    /// Accept with `remember`, as most applications for logins do: a session is stored with each login. Browsers are new all the same
+    #[arg(long)]
+    pub remember: bool,
+}
+
+impl From<AcceptedLoginOptions> for LoginOptions {
+    fn from(options: AcceptedLoginOptions) -> Self {
+        Self { remember: options.remember, ..options.login }
+    }
 }
 
 /// What is asked for.

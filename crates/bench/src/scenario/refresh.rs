@@ -34,7 +34,8 @@ struct Made {
 
 impl Refresh {
     pub(super) fn new(dialect: Dialect, options: RefreshOptions) -> Self {
-        let login = LoginOptions { id_token: options.id_token, scope: options.scope, public_client: false };
+        let (id_token, scope) = (options.id_token, options.scope);
+        let login = LoginOptions { id_token, scope, ..LoginOptions::default() };
         Self { dialect, login, after_logout: options.after_logout, made: None }
     }
 }

@@ -209,8 +209,10 @@ impl CodeFlow {
 
 impl Way {
     fn by_admin(options: &LoginOptions, people: usize) -> Self {
+        let remember =
+            if options.remember { r#""remember":true,"remember_for":3600"# } else { r#""remember":false"# };
         let logins =
-            (0..people.max(1)).map(|number| format!(r#"{{"subject":"person-{number}","remember":false}}"#));
+            (0..people.max(1)).map(|number| format!(r#"{{"subject":"person-{number}",{remember}}}"#));
         let scopes: Vec<_> = options.scope.scope.split_ascii_whitespace().collect();
         let consent = serde_json::json!({
             "grant_scope": scopes, "grant_access_token_audience": [], "remember": false,
@@ -267,6 +269,13 @@ mod tests {
     fn more_logins_than_people_begin_with_the_first_again() {
         assert_eq!(of(&["a", "b"], 3).unwrap(), &"b");
         assert!(of::<u8>(&[], 3).is_err());
+    }
+
+    #[test]
+    fn a_login_is_remembered_where_that_is_wanted() {
+        let options = LoginOptions { remember: true, ..LoginOptions::default() };
+        let Way::Admin { logins, .. } = Way::by_admin(&options, 2) else { panic!() };
+        assert_eq!(logins[1], r#"{"subject":"person-1","remember":true,"remember_for":3600}"#);
     }
 
     #[test]

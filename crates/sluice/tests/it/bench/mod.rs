@@ -70,6 +70,16 @@ fn options_about_a_server_that_runs_are_refused_where_none_is_named() {
 }
 
 #[test]
+fn a_login_that_is_remembered_writes_its_session_too() {
+    let short = ["-n", "100", "-c", "8", "--warm-up", "100ms", "--no-floor"];
+    let report = report(&[&["login", "--remember"], &short[..]].concat());
+    assert_eq!(report["label"], "login (ES256, remembered)");
+    assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(100), Some(0)));
+    // Beside the grant, which is written twice.
+    assert!(report["rows_written"].as_f64().is_some_and(|each| each > 2.9), "{}", report["rows_written"]);
+}
+
+#[test]
 fn refreshes_may_come_after_somebody_else_has_signed_out() {
     let short = ["-n", "100", "-c", "4", "--warm-up", "100ms", "--dsn", "sqlite:", "--no-floor"];
     let report = report(&[&["refresh", "--after-logout"], &short[..]].concat());
