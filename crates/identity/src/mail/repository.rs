@@ -52,7 +52,8 @@ pub trait MailRepository: Send + Sync {
     /// else has taken it.
     async fn bring_forward(&self, id: Uuid, from: Timestamp, to: Timestamp) -> Result<(), StoreError>;
 
-    /// How many mails wait, without those that are due at [`NEVER`], and how many are dead letters.
+    /// How many mails wait, without those that are due at [`NEVER`], and how many are dead letters; each is counted to 100,000 at
+    /// least, and perhaps no further.
     async fn depth(&self) -> Result<(u64, u64), StoreError>;
 
     /// Deletes at most `limit` mails: dead letters that were last due before `before`, and what is due at [`NEVER`]; how many

@@ -22,6 +22,8 @@ const PURGE: &str = include_str!("purge.sql");
 const SEALED: &str = include_str!("sealed.sql");
 const RESEAL: &str = include_str!("reseal.sql");
 const DROP: &str = include_str!("drop.sql");
+/// How far mails are counted.
+const COUNTED: i64 = 100_000;
 
 #[async_trait]
 impl MailRepository for PostgresStore {
@@ -54,7 +56,7 @@ impl MailRepository for PostgresStore {
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
-        let rows = self.read(DEPTH, &[&NEVER.as_millis()]).await?;
+        let rows = self.read(DEPTH, &[&NEVER.as_millis(), &COUNTED]).await?;
         let row = rows.first().ok_or_else(|| Unreadable::new("outbox", &"no row"))?;
         let count = |place| column::<i64>(row, place).map(i64::unsigned_abs);
         Ok((count(0)?, count(1)?))

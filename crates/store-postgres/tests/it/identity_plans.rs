@@ -66,6 +66,8 @@ async fn sessions_mails_and_codes_are_found_by_their_keys() {
     assert!(begin.contains("Cond: (session_id = ANY ("), "{begin}");
     let mails = plan(&client, include_str!("../../src/mail/lease.sql"), "0,0,10").await;
     assert!(mails.contains("mail_due") && mails.contains("mail_pkey"), "{mails}");
+    let depth = plan(&client, include_str!("../../src/mail/depth.sql"), "0,10").await;
+    assert_eq!(depth.matches("Index Only Scan using mail_due").count(), 2, "{depth}");
     let take =
         plan(&client, include_str!("../../src/mail_code/take.sql"), "NULL,0,'{}',0,NULL,NULL,false").await;
     assert!(take.contains("mail_code_pkey"), "{take}");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sluice_identity::mail::MailRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
 use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::grant::{Grant, GrantRepository};
@@ -56,6 +57,16 @@ async fn notices_are_found_by_client_and_counted_by_index() {
     assert_eq!(depth.matches("Index Only Scan").count(), 2, "{depth}");
     let purge = plan(&client, include_str!("../../src/outbox/purge.sql"), "0,10").await;
     assert!(purge.contains("outbox_due") && purge.contains("outbox_pkey"), "{purge}");
+}
+
+/// However many there are: it is asked for again and again.
+#[tokio::test]
+async fn mails_are_counted_to_a_hundred_thousand() {
+    let fixture = PostgresFixture::start().await;
+    let many = "INSERT INTO mail (due_at, id, attempts, dead, sealed)
+        SELECT c, gen_random_uuid(), 0, c % 2 = 0, 'sealed' FROM generate_series(1, 200002) AS c";
+    connection(fixture.dsn()).await.batch_execute(many).await.unwrap();
+    assert_eq!(MailRepository::depth(&*fixture.store()).await.unwrap(), (100_000, 100_000));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Upkeep: however much there is to do, what waits to be written goes between two pieces of it.
 
 use rusqlite::Connection;
+use sluice_identity::mail::MailRepository;
 use sluice_oauth::grant::GrantRepository;
 use sluice_store_contract::{Fixture, given};
 
@@ -22,6 +23,12 @@ const CHANGES: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 
     SELECT zeroblob(16), c, 1, 'client-' || c, c
     FROM n";
 
+/// 100,001 mails that wait, and as many dead letters.
+const MAILS: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n WHERE c < 200002)
+    INSERT INTO mail (id, sealed, due_at, attempts, dead)
+    SELECT randomblob(16), 'sealed', c, 0, c % 2
+    FROM n";
+
 fn count(connection: &Connection, table: &str) -> i64 {
     connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
 }
@@ -40,4 +47,13 @@ async fn a_sweep_marks_and_forgets_a_thousand_in_one_commit() {
     assert_eq!(living, 2500);
     // Three to mark, six for the markers, of which the last finds none, three for the changes, one for the nodes.
     assert_eq!(store.statistics().commits - before, 3 + 6 + 3 + 1);
+}
+
+/// However many there are: it is asked for again and again.
+#[tokio::test]
+async fn mails_are_counted_to_a_hundred_thousand() {
+    let fixture = SqliteFixture::start().await;
+    let (store, connection) = (fixture.store(), Connection::open(fixture.path()).unwrap());
+    connection.execute(MAILS, []).unwrap();
+    assert_eq!(MailRepository::depth(&*store).await.unwrap(), (100_000, 100_000));
 }
