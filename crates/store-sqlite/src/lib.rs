@@ -1,8 +1,8 @@
 //! The repositories of Sluice on SQLite: one file, one thread that writes, readers beside it.
 //!
 //! `store`: opening and closing. `options`: which file, how patient. `connection`, `writer`, `reader`,
-//! `work_queue`: threads and their connections. `migrate`: the schema. One folder per aggregate: the methods of its
-//! repository, each with its statement in the `.sql` file of the same name.
+//! `work_queue`: threads and their connections. `slices`: walks through large tables. `migrate`: the schema. One folder per
+//! aggregate: the methods of its repository, each with its statement in the `.sql` file of the same name.
 //!
 //! A write travels: repository method → (hot ones) the group-commit queue of its kind → the writer's thread, where all
 //! that waits shares one transaction. No statement runs on a thread of the runtime.
@@ -29,6 +29,7 @@ mod reader;
 mod replay;
 mod row;
 mod signing_key;
+mod slices;
 mod statistics;
 mod store;
 mod trust;

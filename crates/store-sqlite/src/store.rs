@@ -18,6 +18,7 @@ use crate::identity::RegisterIdentity;
 use crate::migrate;
 use crate::options::{SqlitePath, StoreOptions};
 use crate::reader::{Read, Readers};
+use crate::slices::Place;
 use crate::statistics::{StoreStatistics, Totals};
 use crate::writer::{Counters, Lane, Write, WriterHandle, WriterThread, start_lane};
 
@@ -38,6 +39,7 @@ struct Shared {
     grants: GrantLanes,
     register: Lane<RegisterIdentity>,
     passes: Passes,
+    identity_session_purge: Place,
     totals: Arc<Totals>,
     metrics: Arc<CommitMetrics>,
     refusals: Arc<StoreRefusals>,
@@ -136,6 +138,7 @@ impl SqliteStore {
             grants: GrantLanes::start(&writer, config, &metrics),
             register: start_lane(&writer, config, &metrics),
             passes: Passes::default(),
+            identity_session_purge: Place::default(),
             totals: Arc::default(),
             refusals: Arc::default(),
             appended: Arc::default(),
@@ -192,6 +195,10 @@ impl SqliteStore {
 
     pub(crate) fn passes(&self) -> &Passes {
         &self.shared.passes
+    }
+
+    pub(crate) fn identity_session_purge(&self) -> &Place {
+        &self.shared.identity_session_purge
     }
 
     pub(crate) fn rng(&self) -> Arc<dyn Rng> {

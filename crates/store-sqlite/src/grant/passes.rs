@@ -1,22 +1,21 @@
-//! Walks over all grants, in the order of their ids: those that have expired go, those that wide markers cover are revoked.
-//!
-//! What is to be done is looked for by a reader, one slice of the table at a time, so that the writer is held up by what
-//! is found and not by what is there. Where a walk stands is remembered by the process and may be lost: it begins anew.
+//! Walks over all grants, slice by slice: those that have expired go, those that wide markers cover are revoked.
 
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
-use sluice_primitives::{GrantId, Lifetime, NodeId, Timestamp};
+use sluice_primitives::{Lifetime, NodeId, Timestamp};
 
-use crate::error::SqliteError;
-use crate::reader::Read;
 use crate::row;
+use crate::slices::{BEGINNING, Expiry, Place, STEPS, Search};
 use crate::store::SqliteStore;
 use crate::writer::Write;
 
-const PURGE_CANDIDATES: &str = include_str!("purge_candidates.sql");
-const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
+const EXPIRY: Expiry = Expiry {
+    table: "oauth_grant",
+    search: Search { slice_end: SLICE_END, candidates: include_str!("purge_candidates.sql") },
+    delete: include_str!("purge_expired.sql"),
+};
+const COVERED: Search = Search { slice_end: SLICE_END, candidates: include_str!("sweep_candidates.sql") };
 const SWEEP_MARKERS: &str = include_str!("sweep_markers.sql");
-const SWEEP_CANDIDATES: &str = include_str!("sweep_candidates.sql");
 const SWEEP_REVOKED: &str = include_str!("sweep_revoked.sql");
 const SWEEP_DONE: &str = include_str!("sweep_done.sql");
 const SLICE_END: &str = include_str!("slice_end.sql");
@@ -24,10 +23,6 @@ const FORGET_MARKERS: &str = include_str!("forget_markers.sql");
 const FORGET_CHANGES: &str = include_str!("../feed/forget_changes.sql");
 const FORGET_NODES: &str = include_str!("../feed/forget_nodes.sql");
 
-/// Grants that a reader looks at in one step.
-const SLICE: u32 = 8192;
-/// Steps of one call at most.
-const STEPS: u32 = 16;
 /// What one job marks or forgets at most: what waits to be written goes between two jobs. The statements that forget say it, too.
 const AT_ONCE: usize = 1_000;
 /// How long changes of the caches are kept: longer than any node may be deaf.
@@ -35,12 +30,10 @@ const CHANGES_KEPT: Lifetime = Lifetime::hours(7 * 24);
 /// How long the starts of processes are kept.
 const NODES_KEPT: Lifetime = Lifetime::hours(90 * 24);
 
-const BEGINNING: [u8; 16] = [0; 16];
-
 /// Where the walks of this process stand.
 #[derive(Debug, Default)]
 pub(crate) struct Passes {
-    purge: Mutex<Option<[u8; 16]>>,
+    purge: Place,
     sweep: Mutex<Option<Sweep>>,
 }
 
@@ -52,35 +45,9 @@ struct Sweep {
     markers: Vec<([u8; 16], i64)>,
 }
 
-/// What one slice of the table holds.
-struct Slice {
-    found: Vec<[u8; 16]>,
-    /// Where the next slice begins; none at the end of the table.
-    next: Option<[u8; 16]>,
-}
-
 impl SqliteStore {
     pub(super) async fn purge_grants(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let mut after = self.passes().purge.lock().take().unwrap_or(BEGINNING);
-        let mut purged = 0;
-        for _ in 0..STEPS {
-            let left = limit - u32::try_from(purged).unwrap_or(limit);
-            let slice = self.read(move |read| slice(read, PURGE_CANDIDATES, after, now, left)).await?;
-            let found = slice.found;
-            let delete = move |write: &mut Write<'_>| {
-                let delete =
-                    |id: &[u8; 16]| write.delete("oauth_grant", PURGE_EXPIRED, (id, now.as_millis()));
-                found.iter().map(delete).sum::<Result<usize, _>>()
-            };
-            purged += row::count(self.write(delete).await?);
-            let Some(next) = slice.next else { return Ok(purged) };
-            after = next;
-            if purged >= u64::from(limit) {
-                break;
-            }
-        }
-        *self.passes().purge.lock() = Some(after);
-        Ok(purged)
+        self.purge_slices(EXPIRY, &self.passes().purge, now, limit).await
     }
 
     pub(super) async fn sweep_grants(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
@@ -89,7 +56,7 @@ impl SqliteStore {
             let mut is_complete = false;
             for _ in 0..STEPS {
                 let (after, left) = (sweep.after, limit - u32::try_from(swept).unwrap_or(limit));
-                let slice = self.read(move |read| slice(read, SWEEP_CANDIDATES, after, now, left)).await?;
+                let slice = self.read(move |read| COVERED.slice(read, after, now, left)).await?;
                 swept += self.write_swept(slice.found, now).await?;
                 is_complete = slice.next.is_none();
                 sweep.after = slice.next.unwrap_or(sweep.after);
@@ -166,22 +133,4 @@ impl SqliteStore {
             }
         }
     }
-}
-
-/// What a slice of the table holds of what `candidates` asks for, `limit` of it at most.
-fn slice(
-    read: Read<'_>,
-    candidates: &str,
-    after: [u8; 16],
-    now: Timestamp,
-    limit: u32,
-) -> Result<Slice, SqliteError> {
-    let end: Option<[u8; 16]> = read.row(SLICE_END, (after, SLICE), |row| Ok(row.get(0)?))?;
-    let until = end.unwrap_or([u8::MAX; 16]);
-    let found = read.rows(candidates, (after, until, now.as_millis(), limit), |row| {
-        Ok(*GrantId::from_bytes(row.get(0)?).as_bytes())
-    })?;
-    let is_cut = u32::try_from(found.len()).is_ok_and(|found| found >= limit);
-    let next = if is_cut { found.last().copied().or(Some(after)) } else { end };
-    Ok(Slice { found, next })
 }

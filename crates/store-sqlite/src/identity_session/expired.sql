@@ -1,1 +1,5 @@
-SELECT session_id FROM identity_session WHERE expires_at < ?1 LIMIT ?2
+SELECT session_id
+FROM identity_session
+WHERE session_id > ?1 AND session_id <= ?2 AND expires_at < ?3
+ORDER BY session_id
+LIMIT ?4

@@ -16,14 +16,18 @@ use sluice_primitives::{IdentityId, SessionId, Timestamp};
 pub(crate) use stored::{end_all, forget, forget_until};
 
 use crate::row;
+use crate::slices::{Expiry, Search};
 use crate::store::SqliteStore;
 
 const BEGIN: &str = include_str!("begin.sql");
 const TRIM: &str = include_str!("trim.sql");
 const FIND: &str = include_str!("find.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
-const EXPIRED: &str = include_str!("expired.sql");
-const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
+const EXPIRY: Expiry = Expiry {
+    table: "identity_session",
+    search: Search { slice_end: include_str!("slice_end.sql"), candidates: include_str!("expired.sql") },
+    delete: include_str!("purge_expired.sql"),
+};
 
 #[async_trait]
 impl IdentitySessionRepository for SqliteStore {
@@ -83,17 +87,6 @@ impl IdentitySessionRepository for SqliteStore {
     }
 
     async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let expired = self.read(move |read| {
-            read.rows(EXPIRED, (before.as_millis(), limit), |row| Ok(row.get::<_, [u8; 16]>(0)?))
-        });
-        let expired = expired.await?;
-        self.write(move |write| {
-            let mut purged = 0;
-            for session in &expired {
-                purged += write.delete("identity_session", PURGE_EXPIRED, (session, before.as_millis()))?;
-            }
-            Ok(row::count(purged))
-        })
-        .await
+        self.purge_slices(EXPIRY, self.identity_session_purge(), before, limit).await
     }
 }

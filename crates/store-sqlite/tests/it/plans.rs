@@ -19,11 +19,10 @@ const BY_INDEX: [(&str, &[&str]); 5] = [
 ];
 
 /// What walks over a table: upkeep that no request waits for, counts that end at a number, and a table of a few rows.
-const WALKERS: [&str; 8] = [
+const WALKERS: [&str; 7] = [
     "factor/all_recovery_codes_left.sql",
     "feed/forget_nodes.sql",
     "hardening/backlog.sql",
-    "identity_session/expired.sql",
     "mail/depth.sql",
     "outbox/depth.sql",
     "parked_flow/park.sql",

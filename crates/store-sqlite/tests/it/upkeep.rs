@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 use sluice_identity::mail::MailRepository;
+use sluice_identity::session::IdentitySessionRepository;
 use sluice_oauth::grant::GrantRepository;
 use sluice_store_contract::{Fixture, given};
 
@@ -27,6 +28,14 @@ const CHANGES: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 
 const MAILS: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n WHERE c < 200002)
     INSERT INTO mail (id, sealed, due_at, attempts, dead)
     SELECT randomblob(16), 'sealed', c, 0, c % 2
+    FROM n";
+
+/// 200,000 sessions of the identity service, of which the last one in the order of the key ends at ?1 and no other ever.
+const SESSIONS: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n WHERE c < 200000)
+    INSERT INTO identity_session
+        (session_id, identity_id, authenticated_at, last_seen_at, expires_at, generation, rotated_at, amr, device, network, attempt)
+    SELECT CAST(printf('%016d', c) AS BLOB), zeroblob(16), 0, 0, iif(c = 200000, ?1, 9223372036854775807), 0, 0, '[]', '', '',
+           zeroblob(16)
     FROM n";
 
 fn count(connection: &Connection, table: &str) -> i64 {
@@ -56,4 +65,16 @@ async fn mails_are_counted_to_a_hundred_thousand() {
     let (store, connection) = (fixture.store(), Connection::open(fixture.path()).unwrap());
     connection.execute(MAILS, []).unwrap();
     assert_eq!(MailRepository::depth(&*store).await.unwrap(), (100_000, 100_000));
+}
+
+/// A call looks at a part of them, and the next one goes on behind it.
+#[tokio::test]
+async fn sessions_that_have_ended_are_looked_for_in_bounded_steps() {
+    let fixture = SqliteFixture::start().await;
+    let (store, connection) = (fixture.store(), Connection::open(fixture.path()).unwrap());
+    connection.execute(SESSIONS, [given::at(60).as_millis()]).unwrap();
+    let purge =
+        async || IdentitySessionRepository::purge_expired(&*store, given::at(EXPIRED), 10).await.unwrap();
+    assert_eq!((purge().await, purge().await, purge().await, purge().await), (0, 1, 0, 0));
+    assert_eq!(count(&connection, "identity_session"), 199_999);
 }
