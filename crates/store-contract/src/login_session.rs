@@ -224,6 +224,22 @@ pub async fn participants_know_whose_session_it_is_by_the_name_they_were_told(fi
     assert_eq!(shown, [("bank", Some("pseudonym")), ("shop", None)]);
 }
 
+/// What would outlive every session is not written: a session that comes later has nobody who takes part.
+pub async fn nobody_takes_part_in_a_session_that_is_not_there(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (late, ended) = (given::session(), given::session());
+    take_part(&*store, late.id, "shop", true).await;
+    insert(&*store, &ended).await;
+    end(&*store, EndSessions::One(ended.id), 20, Vec::new()).await;
+    take_part(&*store, ended.id, "shop", true).await;
+    assert_eq!(end(&*store, EndSessions::One(ended.id), 21, Vec::new()).await, []);
+    insert(&*store, &late).await;
+    let found = store.participants(&EndSessions::One(late.id)).await.unwrap();
+    assert_eq!(found.iter().map(|found| found.clients.len()).collect::<Vec<_>>(), [0]);
+    take_part(&*store, late.id, "shop", true).await;
+    assert_eq!(end(&*store, EndSessions::One(late.id), 22, Vec::new()).await.len(), 1);
+}
+
 async fn take_part(store: &impl GrantRepository, session: SessionId, client: &str, participates: bool) {
     let client = given::client_id(client);
     let grant = Grant { session: Some(session), client, ..given::grant() };

@@ -225,6 +225,7 @@ macro_rules! store_contract {
                 the_sessions_of_a_subject_are_those_that_go_on,
                 participants_are_the_clients_that_got_a_grant,
                 participants_know_whose_session_it_is_by_the_name_they_were_told,
+                nobody_takes_part_in_a_session_that_is_not_there,
                 an_ended_session_is_gone_marked_and_told,
                 a_session_ends_whatever_the_clocks_say,
                 all_sessions_of_a_subject_end_with_one_marker,

@@ -33,11 +33,15 @@ impl AuthorizationService {
                 return Err(rejected(&request, rejection));
             }
         };
+        let signed_out = || refused(&request, ErrorCode::LoginRequired, "The user has signed out meanwhile.");
         if self.was_signed_out(login.session, &login) {
-            return Err(refused(&request, ErrorCode::LoginRequired, "The user has signed out meanwhile."));
+            return Err(signed_out());
         }
         check_granted((&request, &client), &consent, self.config.scopes)?;
         let now = self.clock.now();
+        if !self.keep_session_late(&client, &login, now).await? {
+            return Err(signed_out());
+        }
         // Who is never asked about a client has made no decision before: what came of it stands for itself, as with Hydra.
         let by_decision = flow.skip && !client.skip_consent;
         let grant = self.grant((&request, &client), (login, by_decision), &consent, now);

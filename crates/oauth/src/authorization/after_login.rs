@@ -1,5 +1,6 @@
 //! The second leg: the login page sends the browser back. A session row is written only if it is to be remembered, or if
-//! the client wants to hear of its end, or if one goes on whose user has just proved more.
+//! the client wants to hear of its end, or if one goes on whose user has just proved more. For a client that begins to want that
+//! only later, the last leg writes it.
 
 use std::sync::Arc;
 
@@ -82,6 +83,22 @@ impl AuthorizationService {
             let restart = request.way_out(client, &self.config);
             Err(ShownError::SessionEnded { restart }.into())
         }
+    }
+
+    /// Keeps the session of a login that nobody wanted to be kept then, if the client may have begun since to listen for its end;
+    /// `false` if it has ended.
+    pub(super) async fn keep_session_late(
+        &self,
+        client: &Client,
+        login: &Login,
+        now: Timestamp,
+    ) -> Result<bool, AuthorizationError> {
+        let is_kept = login.skipped || login.remember.is_some();
+        let may_have_begun = client.hears_logout() && client.updated_at > login.authenticated_at;
+        if is_kept || !may_have_begun {
+            return Ok(true);
+        }
+        Ok(self.sessions.insert(self.session(login, now)).await?)
     }
 
     /// The browser's cookie, if it is of the session that the login belongs to.

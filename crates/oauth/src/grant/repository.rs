@@ -81,7 +81,7 @@ pub trait GrantRepository: Send + Sync {
     /// Inserts a grant under the id of its flow, unless one is there: the first consent verifier wins, whatever subject
     /// the others carry. With `remember`, the decision is stored in the same transaction, unless it was forgotten since it was
     /// made, or its subject was signed out since it logged in; with `participates`, so is that the client takes part in the session (it has a
-    /// logout URI).
+    /// logout URI), if that session is there.
     async fn insert(
         &self,
         grant: Grant,

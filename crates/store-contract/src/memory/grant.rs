@@ -8,7 +8,7 @@ use sluice_oauth::grant::{
     Generation, Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RefreshRequest,
     RotateRefresh, Rotation,
 };
-use sluice_primitives::{GrantId, NodeId, Timestamp};
+use sluice_primitives::{GrantId, NodeId, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
 
 use super::{Data, MemoryStore, check, count, purge};
@@ -141,7 +141,8 @@ impl GrantRepository for MemoryStore {
             if let Some(decision) = remember {
                 data.remember(decision, grant.authenticated_at);
             }
-            if let Some(session) = grant.session.filter(|_| participates) {
+            let is_there = |session: &SessionId| data.sessions.contains_key(session);
+            if let Some(session) = grant.session.filter(|_| participates).filter(is_there) {
                 let shown = grant.claims.shown_subject.clone();
                 data.session_clients.entry((session, grant.client.clone())).or_insert(shown);
             }

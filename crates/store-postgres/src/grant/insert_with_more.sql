@@ -1,6 +1,6 @@
 -- As insert.sql, and with the grants that were inserted: decisions to be remembered, unless they were forgotten after
--- they were made, or made by a login that was signed out, and clients that take part in a session. One statement: one
--- transaction, one round trip.
+-- they were made, or made by a login that was signed out, and clients that take part in a session, if it is there: what
+-- nobody ends would stay for ever. One statement: one transaction, one round trip.
 WITH inserted AS (
     INSERT INTO oauth_grant (
         grant_id, client_id, subject, sid, scope, audience, claims, authenticated_at, consented_at, expires_at,
@@ -49,12 +49,16 @@ remembered AS (
         decided_at = EXCLUDED.decided_at, expires_at = EXCLUDED.expires_at
     WHERE c.decided_at <= EXCLUDED.decided_at
 ),
-participants AS (
-    INSERT INTO session_client (sid, client_id, shown_subject)
+joining AS MATERIALIZED (
     SELECT i.sid, i.client_id, p.shown_subject
     FROM UNNEST($24::uuid[], $25::text[]) AS p (grant_id, shown_subject)
     JOIN inserted AS i ON i.grant_id = p.grant_id
-    WHERE i.sid IS NOT NULL
+),
+participants AS (
+    INSERT INTO session_client (sid, client_id, shown_subject)
+    SELECT j.sid, j.client_id, j.shown_subject
+    FROM joining AS j
+    WHERE COALESCE((SELECT TRUE FROM login_session AS s WHERE s.sid = j.sid LIMIT 1), FALSE)
     ON CONFLICT (sid, client_id) DO NOTHING
 )
 SELECT grant_id FROM inserted

@@ -10,20 +10,21 @@ use reqwest::Method;
 use serde_json::json;
 use sluice_crypto::jwe::KeyManagement;
 use sluice_primitives::{Clock, Lifetime};
-use sluice_testkit::{Backend, ISSUER, TestSluice};
+use sluice_testkit::{Backend, ISSUER, TestSluice, accept_consent};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::{log_in, log_out};
 use crate::both_stores::on_both_stores;
 use crate::jwt::verified;
-use crate::legs::{delete, token};
+use crate::legs::{consent_challenge, delete, token};
 use crate::oidc_encryption::OwnKey;
 
 on_both_stores! {
     clients_of_a_session_are_told_in_frames,
     a_session_that_is_not_remembered_tells_its_clients_by_the_back_channel,
     a_logout_token_is_encrypted_as_the_id_tokens_of_its_client,
+    a_client_that_begins_to_listen_while_its_user_consents_is_told,
     an_administrator_who_ends_sessions_tells_their_clients,
     a_session_that_is_over_tells_those_who_hold_its_tokens,
     a_notice_that_does_not_arrive_is_sent_again,
@@ -131,6 +132,25 @@ async fn a_logout_token_is_encrypted_as_the_id_tokens_of_its_client(backend: Bac
     delete(&sluice, "/admin/oauth2/auth/sessions/login?subject=alice").await;
     let said = verified(&sluice, &key.nested(&ear.next().await), "ES256").await;
     assert_eq!((&said["sid"], &said["aud"]), (&id_token["sid"], &json!(client.id)));
+    sluice.node.stop().await;
+}
+
+async fn a_client_that_begins_to_listen_while_its_user_consents_is_told(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let mut ear = Ear::open(Vec::new()).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
+    sluice.advance(Lifetime::secs(1));
+    let listens = json!([{"op": "add", "path": "/backchannel_logout_uri", "value": ear.uri}]);
+    sluice.ask_json(Method::PATCH, &format!("/admin/clients/{}", client.id), Some(&listens), 200).await;
+    let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
+    let code = browser.visit(&verifier).await.expect("code");
+    let tokens = client.redeem(&code).await.ok();
+    sluice.advance(Lifetime::secs(1));
+    delete(&sluice, "/admin/oauth2/auth/sessions/login?subject=alice").await;
+    let said = verified(&sluice, &ear.next().await, "RS256").await;
+    assert_eq!(said["sid"], crate::jwt::claims(token(&tokens, "id_token"))["sid"]);
     sluice.node.stop().await;
 }
 
