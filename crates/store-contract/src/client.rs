@@ -6,10 +6,12 @@
     reason = "a promise that cannot be checked is broken"
 )]
 
+use futures_util::future::join_all;
 use sluice_commit::StoreError;
 use sluice_oauth::client::{Client, ClientFilter, ClientRepository, Replacement};
-use sluice_oauth::consent::ConsentRepository;
-use sluice_oauth::grant::{GrantRepository, Insertion, Redemption};
+use sluice_oauth::consent::{ConsentRepository, DecisionPage, RememberedConsent};
+use sluice_oauth::grant::{Grant, GrantRepository, Insertion, Redemption};
+use sluice_protocol::Subject;
 use sluice_token::{Change, Feed, FeedPosition, Target};
 
 use crate::{Fixture, given};
@@ -79,7 +81,7 @@ pub async fn concurrent_replacements_have_one_winner(fixture: &impl Fixture) {
         let (store, client) = (nodes[place % 2].clone(), client.clone());
         async move { store.replace(&client).await.unwrap() }
     });
-    let outcomes = futures_util::future::join_all(replacements).await;
+    let outcomes = join_all(replacements).await;
     assert_eq!(outcomes.iter().filter(|outcome| **outcome == Replacement::Replaced).count(), 1);
     assert_eq!(find(&*nodes[1], "shop").await.unwrap().revision, 2);
 }
@@ -104,6 +106,68 @@ pub async fn a_deleted_client_leaves_its_marker_and_no_decisions(fixture: &impl 
     assert_eq!(store.redeem_code(given::redeem(grant.id, 21)).await.unwrap(), Redemption::Revoked);
 }
 
+/// Remembers a decision with a grant of its own.
+async fn remember(store: &impl GrantRepository, decision: RememberedConsent) {
+    let (subject, client) = (decision.subject.clone(), decision.client.clone());
+    let grant = Grant { subject, client, consented_at: decision.decided_at, ..given::grant() };
+    store.insert(grant, Some(decision), false).await.unwrap();
+}
+
+/// Of how many of these subjects a decision about `shop` holds.
+async fn holding(store: &impl ConsentRepository, subjects: &[Subject], now: i64) -> usize {
+    let shop = given::client_id("shop");
+    let found = join_all(subjects.iter().map(|subject| store.find(subject, &shop, given::at(now)))).await;
+    found.into_iter().filter(|found| found.as_ref().unwrap().is_some()).count()
+}
+
+/// Sweeps until the markers of these tests are gone.
+async fn sweep(store: &(impl GrantRepository + Feed)) {
+    for _ in 0..3 {
+        store.sweep_revoked(given::at(9001), 10_000).await.unwrap();
+    }
+    assert_eq!(given::markers(store).await, []);
+}
+
+/// However many there are: none holds from then on, and none is left when the marker goes, which alone says so.
+pub async fn decisions_about_a_deleted_client_are_gone_before_its_marker(fixture: &impl Fixture) {
+    let store = fixture.store();
+    insert(&*store, &given::client("shop", "acme")).await;
+    let subjects: Vec<_> = (0..1500).map(|number| given::subject(&format!("subject {number}"))).collect();
+    let decision = |subject: &Subject| RememberedConsent { subject: subject.clone(), ..given::decision() };
+    join_all(subjects.iter().map(|subject| remember(&*store, decision(subject)))).await;
+    let bank = given::client_id("bank");
+    remember(&*store, RememberedConsent { client: bank.clone(), ..given::decision() }).await;
+    assert_eq!(holding(&*store, &subjects, 19).await, subjects.len());
+    let id = given::client_id("shop");
+    assert!(ClientRepository::delete(&*store, &id, given::at(20), given::at(9000)).await.unwrap());
+    assert_eq!(holding(&*fixture.second_node().await, &subjects, 21).await, 0);
+    sweep(&*store).await;
+    assert_eq!(holding(&*store, &subjects, 9002).await, 0);
+    let other = ConsentRepository::find(&*store, &given::subject("alice"), &bank, given::at(9002)).await;
+    assert!(other.unwrap().is_some());
+}
+
+/// Neither while the marker of the former client is there nor later. What is decided about the new one holds.
+pub async fn a_client_that_is_registered_again_inherits_no_decisions(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (shop, alice) = (given::client("shop", "acme"), [given::subject("alice")]);
+    insert(&*store, &shop).await;
+    remember(&*store, given::decision()).await;
+    assert!(ClientRepository::delete(&*store, &shop.id, given::at(20), given::at(9000)).await.unwrap());
+    let again = Client { created_at: given::at(30), ..shop };
+    assert_eq!(insert(&*store, &again).await, Insertion::Inserted);
+    assert_eq!(holding(&*store, &alice, 31).await, 0);
+    let (subject, now) = (given::subject("alice"), given::at(31));
+    let page = DecisionPage { subject, session: None, after: None, limit: 9, now };
+    assert_eq!(ConsentRepository::list(&*store, page).await.unwrap(), []);
+    sweep(&*store).await;
+    assert_eq!(holding(&*store, &alice, 9002).await, 0);
+    remember(&*store, RememberedConsent { decided_at: given::at(30), ..given::decision() }).await;
+    assert_eq!(holding(&*store, &alice, 9003).await, 1);
+    sweep(&*store).await;
+    assert_eq!(holding(&*store, &alice, 9004).await, 1);
+}
+
 /// Deleting what is not there says so and leaves no marker.
 pub async fn a_client_is_deleted_once(fixture: &impl Fixture) {
     let store = fixture.store();
@@ -123,6 +187,30 @@ pub async fn revoking_the_grants_of_a_client_keeps_the_client(fixture: &impl Fix
     assert!(find(&*store, "shop").await.is_some());
     assert!(given::is_marked(&*store, &Target::Client(given::client_id("shop"))).await);
     assert_eq!(store.redeem_code(given::redeem(grant.id, 21)).await.unwrap(), Redemption::Revoked);
+}
+
+/// Who agreed to the client agreed to it still.
+pub async fn revoking_the_grants_of_a_client_keeps_what_is_remembered_about_it(fixture: &impl Fixture) {
+    let (store, alice) = (fixture.store(), [given::subject("alice")]);
+    insert(&*store, &given::client("shop", "acme")).await;
+    remember(&*store, given::decision()).await;
+    store.revoke_grants(&given::client_id("shop"), given::at(20), given::at(9000)).await.unwrap();
+    assert_eq!(holding(&*store, &alice, 21).await, 1);
+    sweep(&*store).await;
+    assert_eq!(holding(&*store, &alice, 9002).await, 1);
+}
+
+/// Nothing but the marker says until when what was agreed to is void, as if it had been deleted.
+pub async fn revoking_the_grants_of_an_unregistered_client_forgets_decisions(fixture: &impl Fixture) {
+    let (store, [alice, bob]) = (fixture.store(), ["alice", "bob"].map(given::subject));
+    remember(&*store, given::decision()).await;
+    store.revoke_grants(&given::client_id("shop"), given::at(20), given::at(9000)).await.unwrap();
+    let later = RememberedConsent { subject: bob.clone(), decided_at: given::at(21), ..given::decision() };
+    remember(&*store, later).await;
+    let who = [alice, bob];
+    assert_eq!((holding(&*store, &who[..1], 22).await, holding(&*store, &who, 22).await), (0, 1));
+    sweep(&*store).await;
+    assert_eq!((holding(&*store, &who[..1], 9002).await, holding(&*store, &who, 9002).await), (0, 1));
 }
 
 /// Caches on every node learn of each insert, replacement and deletion.

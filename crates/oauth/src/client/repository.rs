@@ -45,7 +45,8 @@ pub trait ClientRepository: Send + Sync {
     async fn replace(&self, client: &Client) -> Result<Replacement, StoreError>;
 
     /// Deletes a client and, in the same transaction, appends its marker: no token of it holds any more. Whether it was
-    /// there. Remembered decisions about it go too.
+    /// there. Remembered decisions about it hold no more, also if another client is registered under its id, however many there are: they are
+    /// deleted later, by [`GrantRepository::sweep_revoked`](crate::grant::GrantRepository::sweep_revoked).
     async fn delete(
         &self,
         id: &ClientId,
@@ -53,7 +54,8 @@ pub trait ClientRepository: Send + Sync {
         marker_expires_at: Timestamp,
     ) -> Result<bool, StoreError>;
 
-    /// Revokes everything a client was granted up to `now` (its marker is appended); the client stays.
+    /// Revokes everything a client was granted up to `now` (its marker is appended); the client stays, and what was decided about it. If it
+    /// is not registered, decisions about it up to then hold no more.
     async fn revoke_grants(
         &self,
         id: &ClientId,

@@ -80,7 +80,8 @@ pub struct DecisionPage {
     pub now: Timestamp,
 }
 
-/// Remembered decisions. Every method is one transaction.
+/// Remembered decisions. Every method is one transaction. A decision about a registered client holds if it was not made before that was
+/// registered; about any other if the last marker of that is older.
 #[async_trait]
 pub trait ConsentRepository: Send + Sync {
     /// The decision of a subject about a client, if it holds at `now`.

@@ -117,6 +117,7 @@ pub trait GrantRepository: Send + Sync {
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 
     /// Writes `revoked_at` onto at most `limit` grants that wide markers cover; how many it was. Markers whose sweep is
-    /// complete and which have expired are deleted.
+    /// complete and which have expired are deleted; before them, with a complete sweep, remembered decisions about clients that were
+    /// deleted.
     async fn sweep_revoked(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 }

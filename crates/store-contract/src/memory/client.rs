@@ -57,7 +57,6 @@ impl ClientRepository for MemoryStore {
             if data.clients.remove(id).is_none() {
                 return false;
             }
-            data.consents.retain(|(_, client), _| client != id);
             let target = Target::Client(id.clone());
             data.mark(self.node, Marker { target, at: now, expires_at: marker_expires_at });
             data.change(self.node, Change::Client(id.clone()));

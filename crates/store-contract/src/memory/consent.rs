@@ -31,6 +31,28 @@ impl Data {
         }
     }
 
+    /// Whether the client was deleted that a decision is about, and perhaps another registered under its id.
+    fn is_about_a_deleted_client(&self, decision: &RememberedConsent) -> bool {
+        match self.clients.get(&decision.client) {
+            Some(client) => decision.decided_at < client.created_at,
+            None => self.is_marked(&Target::Client(decision.client.clone()), decision.decided_at),
+        }
+    }
+
+    /// Forgets decisions about clients that were deleted.
+    pub(super) fn forget_decisions(&mut self) {
+        let gone = self.consents.iter().filter(|(_, decision)| self.is_about_a_deleted_client(decision));
+        let gone: Vec<_> = gone.map(|(key, _)| key.clone()).collect();
+        for key in &gone {
+            self.consents.remove(key);
+        }
+    }
+
+    /// Whether a decision holds.
+    fn holds(&self, decision: &RememberedConsent, now: Timestamp) -> bool {
+        decision.expires_at > now && !self.is_about_a_deleted_client(decision)
+    }
+
     /// Whether what a grant was decided by is in the list of what is remembered.
     pub(super) fn is_listed_as_decision(
         &self,
@@ -59,7 +81,7 @@ impl ConsentRepository for MemoryStore {
         now: Timestamp,
     ) -> Result<Option<RememberedConsent>, StoreError> {
         let key = (subject.clone(), client.clone());
-        Ok(self.read(|data| data.consents.get(&key).filter(|decision| decision.expires_at > now).cloned()))
+        Ok(self.read(|data| data.consents.get(&key).filter(|decision| data.holds(decision, now)).cloned()))
     }
 
     async fn list(&self, page: DecisionPage) -> Result<Vec<RememberedConsent>, StoreError> {
@@ -69,7 +91,7 @@ impl ConsentRepository for MemoryStore {
             let own = data.consents.iter().filter(|((subject, _), _)| *subject == page.subject);
             own.filter(|((_, client), _)| follows(client))
                 .map(|(_, decision)| decision)
-                .filter(|decision| decision.expires_at > page.now && is_of(decision, page.session))
+                .filter(|decision| data.holds(decision, page.now) && is_of(decision, page.session))
                 .take(limit)
                 .cloned()
                 .collect()

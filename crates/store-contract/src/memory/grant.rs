@@ -97,7 +97,7 @@ impl Data {
         Rotation::Rotated(Box::new(row.grant.clone()))
     }
 
-    /// Writes `revoked_at` onto covered grants; if none is left, expired markers go.
+    /// Writes `revoked_at` onto covered grants; if none is left, decisions about deleted clients go, and expired markers.
     fn sweep(&mut self, now: Timestamp, limit: u32) -> u64 {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut covered: Vec<GrantId> = self
@@ -114,6 +114,7 @@ impl Data {
             }
         }
         if complete {
+            self.forget_decisions();
             self.markers.retain(|_, marker| marker.expires_at > now);
         }
         count(&covered)

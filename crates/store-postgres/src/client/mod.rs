@@ -25,7 +25,6 @@ const APPEND_CHANGE_IF_WRITTEN: &str = include_str!("append_change_if_written.sq
 const LOCK: &str = include_str!("lock.sql");
 const APPEND_MARKER_IF_KNOWN: &str = include_str!("append_marker_if_known.sql");
 const APPEND_CHANGE_IF_KNOWN: &str = include_str!("append_change_if_known.sql");
-const FORGET_CONSENTS: &str = include_str!("forget_consents.sql");
 const DELETE: &str = include_str!("delete.sql");
 const FIND: &str = include_str!("find.sql");
 const LIST: &str = include_str!("list.sql");
@@ -89,7 +88,6 @@ impl ClientRepository for PostgresStore {
             .counted
             .for_changes(transaction)
             .then(APPEND_CHANGE_IF_KNOWN, vec![&counted.node, &counted.at, &changed.kind, &id])
-            .then(FORGET_CONSENTS, vec![&id])
             .then(DELETE, vec![&id]);
         let committed = self.serial.commit(&transaction).await?;
         Ok(committed.row().is_some() || committed.repeated)

@@ -10,5 +10,10 @@ WHERE c.subject = $1
       WHERE m.kind = 4 AND m.key = c.client_id || E'\n' || c.subject AND m.at >= c.decided_at LIMIT 1), FALSE)
   AND NOT COALESCE((SELECT TRUE FROM revocation AS m
       WHERE m.kind = 6 AND m.key = c.subject AND m.at >= c.decided_at LIMIT 1), FALSE)
+  AND NOT COALESCE(
+      (SELECT c.decided_at < k.created_at FROM client AS k WHERE k.client_id = c.client_id LIMIT 1),
+      (SELECT TRUE FROM revocation AS m
+      WHERE m.kind = 5 AND m.key = c.client_id AND m.at >= c.decided_at LIMIT 1),
+      FALSE)
 ORDER BY c.client_id
 LIMIT $5

@@ -1,7 +1,8 @@
 //! Sweep: writes onto grants what wide markers say of them, so that markers need not live for ever.
 //!
 //! A pass goes through all grants, in many calls if there are many. A marker is gone only after a pass that began when it had expired: what
-//! was granted by a flow under way when the marker was made is covered as well.
+//! was granted by a flow under way when the marker was made is covered as well. With a pass go the remembered decisions about clients that
+//! were deleted: nothing but their markers says that they do not hold.
 
 use sluice_commit::StoreError;
 use sluice_primitives::{Lifetime, Timestamp};
@@ -15,6 +16,7 @@ use crate::rounds::{Done, SLICES, Slice, Stretch, walk};
 const SWEEP_NEEDED: &str = include_str!("sweep_needed.sql");
 const SWEEP_POSITIONS: &str = include_str!("sweep_positions.sql");
 const SWEEP_SLICE: &str = include_str!("sweep_slice.sql");
+const SWEEP_DECISIONS: &str = include_str!("sweep_decisions.sql");
 const SWEEP_FORGET: &str = include_str!("sweep_forget.sql");
 const SWEEP_MARK: &str = include_str!("sweep_mark.sql");
 const FORGET_GRANT_MARKERS: &str = include_str!("forget_grant_markers.sql");
@@ -78,11 +80,25 @@ async fn sweep_slice(store: &PostgresStore, now: Timestamp, slice: Slice) -> Res
     Done::read(rows.first())
 }
 
-/// Every grant was seen since the pass began: its markers go, or are marked; whether all of them are.
+/// Every grant was seen since the pass began: its markers go, or are marked, if no decision is left that they alone keep from holding;
+/// whether all of them are.
 async fn complete(store: &PostgresStore, pass: &Pass) -> Result<bool, StoreError> {
+    if !forget_decisions(store).await? {
+        return Ok(false);
+    }
     let begun_at = pass.begun_at.as_millis();
     let forgotten = repeat(store, SWEEP_FORGET, &[&pass.origins, &pass.counters, &begun_at]).await?;
     Ok(forgotten && repeat(store, SWEEP_MARK, &[&pass.origins, &pass.counters]).await?)
+}
+
+/// Deletes decisions about clients that were deleted, but not for ever; whether none is left.
+async fn forget_decisions(store: &PostgresStore) -> Result<bool, StoreError> {
+    for _ in 0..TIMES {
+        if store.upkeep(SWEEP_DECISIONS, &[]).await?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What needs no sweep: it has said all it had to say.

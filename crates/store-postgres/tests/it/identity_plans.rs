@@ -19,7 +19,8 @@ pub(crate) async fn planner() -> (PostgresFixture, Client) {
 /// The plan of a statement, which goes through no table from front to end.
 pub(crate) async fn plan(client: &Client, sql: &str, values: &str) -> String {
     client.batch_execute(&format!("DEALLOCATE ALL; PREPARE planned AS {sql}")).await.unwrap();
-    let rows = client.query(&format!("EXPLAIN EXECUTE planned({values})"), &[]).await.unwrap();
+    let values = if values.is_empty() { String::new() } else { format!("({values})") };
+    let rows = client.query(&format!("EXPLAIN EXECUTE planned{values}"), &[]).await.unwrap();
     let plan = rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n");
     assert!(!plan.contains("Seq Scan"), "{plan}");
     plan

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sluice_identity::mail::MailRepository;
+use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
 use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::grant::{Grant, GrantRepository};
@@ -31,6 +32,34 @@ async fn markers_and_changes_that_have_to_go_are_found_by_indexes_of_their_own()
     assert!(mark.contains("revocation_unswept") && mark.contains("revocation_pkey"), "{mark}");
     let forget = plan(&client, include_str!("../../src/grant/sweep_forget.sql"), "'{}','{}',0").await;
     assert!(forget.contains("Index Scan using revocation_wide_expiry"), "{forget}");
+}
+
+#[tokio::test]
+async fn decisions_about_deleted_clients_are_found_by_client_and_deleted_by_their_key() {
+    let (_fixture, client) = planner().await;
+    let plan = plan(&client, include_str!("../../src/grant/sweep_decisions.sql"), "").await;
+    assert!(plan.contains("client_pkey") && plan.contains("consent_client"), "{plan}");
+    assert_eq!(plan.matches("consent_pkey").count(), 2, "{plan}");
+}
+
+/// Nor is anything waited for that another has at hand; the marker stays for it.
+#[tokio::test]
+async fn a_client_is_deleted_whoever_holds_decisions_about_it() {
+    let fixture = PostgresFixture::start().await;
+    let impatient = StoreOptions { deadline: Duration::from_secs(1), ..options() };
+    let store = PostgresStore::connect(fixture.dsn(), impatient).await.unwrap();
+    ClientRepository::insert(&store, &given::client("shop", "acme")).await.unwrap();
+    GrantRepository::insert(&store, given::grant(), Some(given::decision()), false).await.unwrap();
+    let other = connection(fixture.dsn()).await;
+    other.batch_execute("BEGIN; SELECT 1 FROM consent FOR UPDATE").await.unwrap();
+    let id = given::client_id("shop");
+    assert!(ClientRepository::delete(&store, &id, given::at(20), given::at(9000)).await.unwrap());
+    store.sweep_revoked(given::at(EXPIRED), 10).await.unwrap();
+    assert_eq!(given::markers(&store).await.len(), 1);
+    other.batch_execute("COMMIT").await.unwrap();
+    store.sweep_revoked(given::at(EXPIRED), 10).await.unwrap();
+    assert_eq!(given::markers(&store).await, []);
+    assert_eq!(count(&other, "SELECT count(*) FROM consent").await, 0);
 }
 
 #[tokio::test]

@@ -18,7 +18,6 @@ const FIND: &str = include_str!("find.sql");
 const REPLACE: &str = include_str!("replace.sql");
 const EXISTS: &str = include_str!("exists.sql");
 const DELETE: &str = include_str!("delete.sql");
-const FORGET_CONSENTS: &str = include_str!("forget_consents.sql");
 const LIST: &str = include_str!("list.sql");
 
 /// A client as the store keeps it.
@@ -118,7 +117,6 @@ impl ClientRepository for SqliteStore {
             if write.delete("client", DELETE, [id.as_str()])? == 0 {
                 return Ok(false);
             }
-            write.delete("consent", FORGET_CONSENTS, [id.as_str()])?;
             write.mark(&Marker {
                 target: Target::Client(id.clone()),
                 at: now,

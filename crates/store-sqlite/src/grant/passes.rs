@@ -1,4 +1,5 @@
-//! Walks over all grants, slice by slice: those that have expired go, those that wide markers cover are revoked.
+//! Walks over all grants, slice by slice: those that have expired go, those that wide markers cover are revoked. With the latter go the
+//! remembered decisions about clients that were deleted: nothing but their markers says that they do not hold.
 
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
@@ -17,6 +18,7 @@ const EXPIRY: Expiry = Expiry {
 const COVERED: Search = Search { slice_end: SLICE_END, candidates: include_str!("sweep_candidates.sql") };
 const SWEEP_MARKERS: &str = include_str!("sweep_markers.sql");
 const SWEEP_REVOKED: &str = include_str!("sweep_revoked.sql");
+const SWEEP_DECISIONS: &str = include_str!("sweep_decisions.sql");
 const SWEEP_DONE: &str = include_str!("sweep_done.sql");
 const SLICE_END: &str = include_str!("slice_end.sql");
 const FORGET_MARKERS: &str = include_str!("forget_markers.sql");
@@ -25,6 +27,8 @@ const FORGET_NODES: &str = include_str!("../feed/forget_nodes.sql");
 
 /// What one job marks or forgets at most: what waits to be written goes between two jobs. The statements that forget say it, too.
 const AT_ONCE: usize = 1_000;
+/// How many such jobs one call does at most for decisions.
+const TIMES: usize = 100;
 /// How long changes of the caches are kept: longer than any node may be deaf.
 const CHANGES_KEPT: Lifetime = Lifetime::hours(7 * 24);
 /// How long the starts of processes are kept.
@@ -64,7 +68,7 @@ impl SqliteStore {
                     break;
                 }
             }
-            if is_complete {
+            if is_complete && self.forget_decisions().await? {
                 self.complete(&sweep.markers).await?;
             } else {
                 *self.passes().sweep.lock() = Some(sweep);
@@ -94,6 +98,17 @@ impl SqliteStore {
             found.iter().map(revoke).sum::<Result<usize, _>>()
         };
         Ok(row::count(self.write(revoke).await?))
+    }
+
+    /// Deletes decisions about clients that were deleted, but not for ever; whether none is left.
+    async fn forget_decisions(&self) -> Result<bool, StoreError> {
+        for _ in 0..TIMES {
+            let some = |write: &mut Write<'_>| write.delete("consent", SWEEP_DECISIONS, []);
+            if self.write(some).await? < AT_ONCE {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Every grant was seen since the sweep began. Should it stop half-way, the others need another sweep.

@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 use sluice_identity::mail::MailRepository;
 use sluice_identity::session::IdentitySessionRepository;
+use sluice_oauth::client::ClientRepository;
 use sluice_oauth::grant::GrantRepository;
 use sluice_store_contract::{Fixture, given};
 
@@ -22,6 +23,12 @@ const MARKERS: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 
 const CHANGES: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n WHERE c < 2500)
     INSERT INTO change (origin, counter, kind, key, at)
     SELECT zeroblob(16), c, 1, 'client-' || c, c
+    FROM n";
+
+/// As many decisions about one client, made at ?1.
+const DECISIONS: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n WHERE c < 2500)
+    INSERT INTO consent (subject, client_id, scope, audience, claims, decided_at, expires_at)
+    SELECT 'subject-' || c, 'shop', 'openid', '[]', '{}', ?1, 9223372036854775807
     FROM n";
 
 /// 100,001 mails that wait, and as many dead letters.
@@ -54,8 +61,8 @@ async fn a_sweep_marks_and_forgets_a_thousand_in_one_commit() {
     assert_eq!((count(&connection, "revocation"), count(&connection, "change")), (2500, 0));
     let living = count(&connection, "revocation WHERE kind = 1 AND swept = 1 AND counter > 5000");
     assert_eq!(living, 2500);
-    // Three to mark, six for the markers, of which the last finds none, three for the changes, one for the nodes.
-    assert_eq!(store.statistics().commits - before, 3 + 6 + 3 + 1);
+    // One for decisions, three to mark, six for the markers, of which the last finds none, three for the changes, one for the nodes.
+    assert_eq!(store.statistics().commits - before, 1 + 3 + 6 + 3 + 1);
 }
 
 /// However many there are: it is asked for again and again.
@@ -77,4 +84,20 @@ async fn sessions_that_have_ended_are_looked_for_in_bounded_steps() {
         async || IdentitySessionRepository::purge_expired(&*store, given::at(EXPIRED), 10).await.unwrap();
     assert_eq!((purge().await, purge().await, purge().await, purge().await), (0, 1, 0, 0));
     assert_eq!(count(&connection, "identity_session"), 199_999);
+}
+
+/// Who deletes a client waits for none of them.
+#[tokio::test]
+async fn decisions_about_a_deleted_client_go_a_thousand_in_one_commit() {
+    let fixture = SqliteFixture::start().await;
+    let (store, connection) = (fixture.store(), Connection::open(fixture.path()).unwrap());
+    ClientRepository::insert(&*store, &given::client("shop", "acme")).await.unwrap();
+    connection.execute(DECISIONS, [given::at(10).as_millis()]).unwrap();
+    let (id, before) = (given::client_id("shop"), store.statistics().commits);
+    assert!(ClientRepository::delete(&*store, &id, given::at(20), given::at(9000)).await.unwrap());
+    assert_eq!((count(&connection, "consent"), store.statistics().commits - before), (2500, 1));
+    store.sweep_revoked(given::at(EXPIRED), 10).await.unwrap();
+    assert_eq!((count(&connection, "consent"), count(&connection, "revocation")), (0, 0));
+    // Three for decisions; one each to mark, for the markers, for the changes and for the nodes.
+    assert_eq!(store.statistics().commits - before, 1 + 3 + 4);
 }

@@ -1,1 +1,0 @@
-DELETE FROM consent WHERE client_id = ?1
