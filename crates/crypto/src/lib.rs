@@ -20,4 +20,4 @@ pub mod password_hash;
 pub mod secret_hash;
 pub mod totp;
 
-pub use aead::{OpenError, Purpose, SealedSubkeys, Sealer, SystemSecret};
+pub use aead::{OpenError, Purpose, SealedBy, SealedSubkeys, Sealer, SystemSecret};

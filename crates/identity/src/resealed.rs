@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_crypto::{Purpose, Sealer};
+use sluice_crypto::{Purpose, SealedBy, Sealer};
 use sluice_primitives::{Rng, Timestamp};
 use zeroize::Zeroizing;
 
@@ -13,8 +13,8 @@ const PLACES: u8 = 32;
 /// How many rows it looks at there.
 pub(crate) const AT_EACH: u32 = 8;
 
-/// How many rows each secret sealed, counted from 0, the one that seals; `None` for those that no secret opens.
-pub type SealedCounts = BTreeMap<Option<usize>, u64>;
+/// How many rows each secret sealed.
+pub type SealedCounts = BTreeMap<SealedBy, u64>;
 
 /// What was sealed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,19 +41,19 @@ pub(crate) enum Again {
 
 /// Seals what another secret than the first sealed.
 pub(crate) fn again(sealer: &Sealer, purpose: Purpose, sealed: &str, rng: &dyn Rng) -> Again {
-    match sealer.secret_of(purpose, sealed) {
-        Ok(0) => Again::Unchanged,
-        Ok(_) => sealer
+    match sealer.sealed_by(purpose, sealed) {
+        SealedBy::Known(0) => Again::Unchanged,
+        SealedBy::Known(_) => sealer
             .open(purpose, sealed)
             .map(Zeroizing::new)
             .map_or(Again::Unopened, |opened| Again::Sealed(sealer.seal(purpose, &opened, rng))),
-        Err(_) => Again::Unopened,
+        SealedBy::Unknown | SealedBy::Broken => Again::Unopened,
     }
 }
 
 /// Counts what is sealed of a row.
 pub(crate) fn count(counts: &mut SealedCounts, sealer: &Sealer, purpose: Purpose, sealed: &str) {
-    *counts.entry(sealer.secret_of(purpose, sealed).ok()).or_default() += 1;
+    *counts.entry(sealer.sealed_by(purpose, sealed)).or_default() += 1;
 }
 
 /// The ids (UUIDv7) after which a sample looks: spread over the time since `oldest` was made, and, because ids that others made

@@ -47,6 +47,25 @@ pub enum OpenError {
     NotAuthentic,
 }
 
+/// Which secret sealed a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SealedBy {
+    /// The one in this place, counted from 0, the one that seals.
+    Known(usize),
+    /// One that is not configured here.
+    Unknown,
+    /// None that could be given back: the value was changed, belongs elsewhere, or was never sealed. One secret of 256 that is not
+    /// configured looks like this too: values name it as they name another.
+    Broken,
+}
+
+impl SealedBy {
+    /// Whether the value opens.
+    pub const fn opens(self) -> bool {
+        matches!(self, Self::Known(_))
+    }
+}
+
 /// A configured secret that keys are derived from.
 pub type SystemSecret = Secret<Vec<u8>>;
 
@@ -161,6 +180,15 @@ impl Sealer {
         let (place, opened) = self.open_with(purpose, sealed)?;
         drop(zeroize::Zeroizing::new(opened));
         Ok(place)
+    }
+
+    /// Which secret sealed a value, or why none opens it.
+    pub fn sealed_by(&self, purpose: Purpose, sealed: &str) -> SealedBy {
+        match self.secret_of(purpose, sealed) {
+            Ok(place) => SealedBy::Known(place),
+            Err(OpenError::UnknownKey) => SealedBy::Unknown,
+            Err(OpenError::Malformed | OpenError::NotAuthentic) => SealedBy::Broken,
+        }
     }
 
     /// Opens, and tells which secret did, counted from 0.

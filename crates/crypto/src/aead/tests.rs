@@ -44,6 +44,19 @@ fn it_is_known_which_secret_sealed_a_value() {
 }
 
 #[test]
+fn a_value_whose_secret_is_missing_is_told_from_one_that_is_broken() {
+    let sealed = sealer(1, &["old"]).seal(Purpose::TotpSecret, b"payload", &OsRng);
+    let by = |network, secrets: &[&str], sealed: &str| {
+        sealer(network, secrets).sealed_by(Purpose::TotpSecret, sealed)
+    };
+    assert_eq!(by(1, &["old"], &sealed), SealedBy::Known(0));
+    assert_eq!(by(1, &["new", "old"], &sealed), SealedBy::Known(1));
+    assert_eq!(by(1, &["new"], &sealed), SealedBy::Unknown);
+    assert_eq!(by(2, &["old"], &sealed), SealedBy::Broken, "a row of another database");
+    assert_eq!(by(1, &["old"], "nonsense"), SealedBy::Broken);
+}
+
+#[test]
 fn a_purpose_with_secrets_of_its_own_opens_with_no_other() {
     let own = [Secret::new(b"own".to_vec())];
     let separate = || sealer(1, &["first"]).with_own_secrets(Purpose::SessionCookie, &own);

@@ -96,7 +96,7 @@ impl SealedFactors {
             let Some(last) = page.last() else { return Ok(removed) };
             after = Some((last.identity, last.id));
             for factor in &page {
-                if self.at_rest.secret_of(purpose(factor.kind), &factor.sealed).is_err() {
+                if !self.at_rest.sealed_by(purpose(factor.kind), &factor.sealed).opens() {
                     let done = self.factors.remove(factor.identity, factor.id, None).await?;
                     removed += u64::from(done == Removed::Done);
                 }

@@ -93,7 +93,7 @@ impl SealedMails {
             let Some((last, _)) = page.last() else { return Ok(dropped) };
             after = Some(*last);
             for (id, sealed) in &page {
-                if self.at_rest.secret_of(Purpose::Mail, sealed).is_err() {
+                if !self.at_rest.sealed_by(Purpose::Mail, sealed).opens() {
                     self.outbox.drop_mail(*id, sealed).await?;
                     dropped += 1;
                 }

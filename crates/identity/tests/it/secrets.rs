@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_crypto::credential::{CredentialKeys, Peppers};
 use sluice_crypto::foreign_hash::ForeignHash;
 use sluice_crypto::password_hash::{Argon2Params, HashMemory};
-use sluice_crypto::{Purpose, Sealer};
+use sluice_crypto::{Purpose, SealedBy, Sealer};
 use sluice_identity::credential::{MissingSecret, StoredCredentials};
 use sluice_identity::factor::{Factor, FactorKind, FactorRepository, SealedFactors};
 use sluice_identity::hardening::HardeningRepository;
@@ -194,11 +194,17 @@ async fn factors_are_sealed_again_and_stay_what_they_are() {
     assert!(store.replace_recovery_codes(alice, 1, &[[1; 32], [2; 32]]).await.unwrap());
     let before = store.of_identity(alice).await.unwrap();
     let both = factors(&store, &["new", "old"]);
-    assert_eq!(both.count().await.unwrap(), BTreeMap::from([(None, 1), (Some(1), 2)]));
+    assert_eq!(
+        both.count().await.unwrap(),
+        BTreeMap::from([(SealedBy::Unknown, 1), (SealedBy::Known(1), 2)])
+    );
     assert_eq!(both.recovery_codes().await.unwrap(), 2);
     let done = both.reseal().await.unwrap();
     assert_eq!(done, ResealedRows { resealed: 2, unopened: 1, ..ResealedRows::default() });
-    assert_eq!(both.count().await.unwrap(), BTreeMap::from([(None, 1), (Some(0), 2)]));
+    assert_eq!(
+        both.count().await.unwrap(),
+        BTreeMap::from([(SealedBy::Unknown, 1), (SealedBy::Known(0), 2)])
+    );
     let after = store.of_identity(alice).await.unwrap();
     let new = at_rest(&["new"]);
     assert_eq!(new.open(Purpose::TotpSecret, &after[0].sealed).unwrap(), b"secret");
@@ -221,10 +227,16 @@ async fn mails_are_sealed_again_those_that_were_given_up_too() {
     }
     MailRepository::failed(&*store, queued[0].id, None).await.unwrap();
     let both = mails(&store, &["new", "old"]);
-    assert_eq!(both.count().await.unwrap(), BTreeMap::from([(None, 1), (Some(0), 1), (Some(1), 2)]));
+    assert_eq!(
+        both.count().await.unwrap(),
+        BTreeMap::from([(SealedBy::Unknown, 1), (SealedBy::Known(0), 1), (SealedBy::Known(1), 2)])
+    );
     let done = both.reseal().await.unwrap();
     assert_eq!(done, ResealedRows { resealed: 2, unchanged: 1, unopened: 1, ..ResealedRows::default() });
-    assert_eq!(mails(&store, &["new"]).count().await.unwrap(), BTreeMap::from([(None, 1), (Some(0), 3)]));
+    assert_eq!(
+        mails(&store, &["new"]).count().await.unwrap(),
+        BTreeMap::from([(SealedBy::Unknown, 1), (SealedBy::Known(0), 3)])
+    );
     assert_eq!(MailRepository::depth(&*store).await.unwrap(), (3, 1));
 }
 
@@ -242,7 +254,7 @@ async fn a_sample_finds_factors_and_mails_that_a_secret_sealed_for_a_while_years
     }
     let (factors, mails) = (factors(&store, &["new"]), mails(&store, &["new"]));
     for sample in [factors.sample(NOW).await.unwrap(), mails.sample(NOW).await.unwrap()] {
-        assert!(sample[&None] > 0 && sample[&Some(0)] > 0, "{sample:?}");
+        assert!(sample[&SealedBy::Unknown] > 0 && sample[&SealedBy::Known(0)] > 0, "{sample:?}");
         assert!(sample.values().sum::<u64>() < 600, "{sample:?}");
     }
     let nobody = Arc::new(MemoryStore::new());
@@ -265,7 +277,7 @@ async fn factors_and_mails_that_nothing_opens_are_given_up_and_no_others() {
         assert_eq!(factors.abandon().await.unwrap(), given_up);
         assert_eq!(mails.abandon().await.unwrap(), given_up);
     }
-    let kept = BTreeMap::from([(Some(0), 1)]);
+    let kept = BTreeMap::from([(SealedBy::Known(0), 1)]);
     assert_eq!(factors.count().await.unwrap(), kept);
     assert_eq!(mails.count().await.unwrap(), kept);
 }

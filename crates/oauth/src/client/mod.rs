@@ -26,7 +26,7 @@ pub use dynamic::{
     DynamicRegistration, DynamicRegistrationError, DynamicRegistrationParts, OwnRequest, SelfRegistered,
     Statements,
 };
-pub use in_use::{ClientSecretsInUse, HashKey, OfClients};
+pub use in_use::{ClientSecretsInUse, HashKey, OfClients, client_with_missing_secret};
 pub use metadata_document::{DocumentSource, MetadataDocumentParts, MetadataDocuments};
 pub use model::{AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri};
 pub use profile::{

@@ -1,12 +1,12 @@
-//! Which secrets the clients need, and sealing their kept secrets with the first one again. Only clients that sign with
-//! their secret have it kept (`client_secret_jwt`); with it, its hash is made again.
+//! Which secrets the clients need, sealing their kept secrets with the first one again, and what becomes of those that need a
+//! lost one. Only clients that sign with their secret have it kept (`client_secret_jwt`); with it, its hash is made again.
 
 use std::fmt;
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::secret_hash::{FastHashKeys, hash_generated};
-use sluice_crypto::{OpenError, Purpose, Sealer};
+use sluice_crypto::{OpenError, Purpose, SealedBy, Sealer};
 use sluice_primitives::{Rng, Secret};
 use sluice_protocol::ClientId;
 use thiserror::Error;
@@ -84,14 +84,33 @@ impl SealedClientSecrets {
         while let Some(page) = self.page(&mut after).await? {
             for client in page {
                 let Some(sealed) = client.security.sealed_secret.clone() else { continue };
-                match self.at_rest.secret_of(Purpose::ClientSecret, &sealed) {
-                    Ok(0) if !self.hashed_by_another(&client) => done.unchanged += 1,
-                    Ok(_) => done.resealed += u64::from(self.again(client, &sealed).await?),
-                    Err(_) => done.unopened.push(client.id),
+                match self.at_rest.sealed_by(Purpose::ClientSecret, &sealed) {
+                    SealedBy::Known(0) if !self.hashed_by_another(&client) => done.unchanged += 1,
+                    SealedBy::Known(_) => done.resealed += u64::from(self.again(client, &sealed).await?),
+                    SealedBy::Unknown | SealedBy::Broken => done.unopened.push(client.id),
                 }
             }
         }
         Ok(done)
+    }
+
+    /// Forgets the kept secrets that no secret opens: what their clients sign cannot be checked any more, until they are given others.
+    /// How many it was.
+    ///
+    /// # Errors
+    /// The store's; what was forgotten until then is.
+    pub async fn abandon(&self) -> Result<u64, StoreError> {
+        let (mut forgotten, mut after) = (0, None);
+        while let Some(page) = self.page(&mut after).await? {
+            for mut client in page {
+                let Some(sealed) = client.security.sealed_secret.take() else { continue };
+                if !self.at_rest.sealed_by(Purpose::ClientSecret, &sealed).opens() {
+                    let done = self.repo.replace(&client).await?;
+                    forgotten += u64::from(done == Replacement::Replaced);
+                }
+            }
+        }
+        Ok(forgotten)
     }
 
     async fn again(&self, mut client: Client, sealed: &str) -> Result<bool, ResealError> {
@@ -165,7 +184,7 @@ mod tests {
         repo.put(client.clone());
         let both = secrets_of(&repo, &["new", "old"], &[2, 1]);
         let before = both.in_use().await.unwrap();
-        assert_eq!(before.sealed[&Some(1)].named, [client.id.clone()]);
+        assert_eq!(before.sealed[&SealedBy::Known(1)].named, [client.id.clone()]);
         assert_eq!(before.hashes[&HashKey::Known(1)].named, [client.id.clone()]);
         assert_eq!(both.reseal().await.unwrap().resealed, 1);
         assert_eq!(both.reseal().await.unwrap().unchanged, 1);
@@ -176,7 +195,27 @@ mod tests {
         assert_eq!(stored.secret_hashes, [hash_generated(&hash_keys(&[2]), &secret())]);
         let other = secrets_of(&repo, &["another"], &[3]);
         assert_eq!(other.reseal().await.unwrap().unopened, [client.id.clone()]);
-        assert_eq!(other.in_use().await.unwrap().lost().sealed[&None].named, [client.id]);
+        assert_eq!(other.in_use().await.unwrap().lost().sealed[&SealedBy::Unknown].named, [client.id]);
+    }
+
+    #[tokio::test]
+    async fn kept_secrets_that_nothing_opens_are_forgotten_and_no_others() {
+        let repo = Arc::new(FakeClients::default());
+        for name in ["lost", "new"] {
+            let mut client = client(name);
+            let sealed = at_rest(&[name]).seal(Purpose::ClientSecret, b"the secret", &OsRng);
+            client.security.sealed_secret = Some(sealed);
+            client.secret_hashes = vec![hash_generated(&hash_keys(&[1]), &secret())];
+            repo.put(client);
+        }
+        repo.put(client("without"));
+        let new = secrets_of(&repo, &["new"], &[1]);
+        assert_eq!((new.abandon().await.unwrap(), new.abandon().await.unwrap()), (1, 0));
+        let stored = repo.find(&"lost".parse().unwrap()).await.unwrap().unwrap();
+        assert!(stored.security.sealed_secret.is_none());
+        assert_eq!(stored.secret_hashes.len(), 1, "what may still be right stays");
+        let sealed = new.in_use().await.unwrap().sealed;
+        assert_eq!(sealed.keys().collect::<Vec<_>>(), [&SealedBy::Known(0)]);
     }
 
     #[tokio::test]

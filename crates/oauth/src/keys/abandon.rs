@@ -63,7 +63,7 @@ impl SealedKeys {
         let mut lost = Vec::new();
         for set in self.repo.sets().await? {
             let keys = self.repo.set(&set).await?;
-            lost.extend(keys.into_iter().filter(|key| self.sealer.secret_of(key).is_err()));
+            lost.extend(keys.into_iter().filter(|key| !self.sealer.sealed_by(key).opens()));
         }
         Ok(lost)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::{Jwk, JwkError, RsaSize};
-use sluice_crypto::{OpenError, Purpose, Sealer};
+use sluice_crypto::{OpenError, Purpose, SealedBy, Sealer};
 use sluice_primitives::{Clock, Rng, Timestamp};
 use thiserror::Error;
 
@@ -89,9 +89,9 @@ impl KeySealer {
         Ok(self.seal(set, &jwk, state, clock.now()))
     }
 
-    /// Which secret sealed a row, counted from 0: the first is the one that seals.
-    pub(super) fn secret_of(&self, stored: &StoredKey) -> Result<usize, OpenError> {
-        self.at_rest.secret_of(Purpose::SigningKey, &stored.sealed)
+    /// Which secret sealed a row.
+    pub(super) fn sealed_by(&self, stored: &StoredKey) -> SealedBy {
+        self.at_rest.sealed_by(Purpose::SigningKey, &stored.sealed)
     }
 
     /// The key of a row.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
-use sluice_crypto::Sealer;
+use sluice_crypto::{SealedBy, Sealer};
 use sluice_primitives::Rng;
 
 use super::at_rest::{KeyError, KeySealer};
@@ -34,15 +34,15 @@ impl SealedKeys {
         Self { repo, sealer: KeySealer { at_rest, rng } }
     }
 
-    /// How many keys each secret sealed, counted from 0, the one that seals; `None` for those that no secret opens.
+    /// How many keys each secret sealed.
     ///
     /// # Errors
     /// The store's.
-    pub async fn count(&self) -> Result<BTreeMap<Option<usize>, u64>, StoreError> {
+    pub async fn count(&self) -> Result<BTreeMap<SealedBy, u64>, StoreError> {
         let mut counts = BTreeMap::new();
         for set in self.repo.sets().await? {
             for key in self.repo.set(&set).await? {
-                *counts.entry(self.sealer.secret_of(&key).ok()).or_default() += 1;
+                *counts.entry(self.sealer.sealed_by(&key)).or_default() += 1;
             }
         }
         Ok(counts)
@@ -57,10 +57,10 @@ impl SealedKeys {
         let mut done = Resealed::default();
         for set in self.repo.sets().await? {
             for key in self.repo.set(&set).await? {
-                match self.sealer.secret_of(&key) {
-                    Ok(0) => done.unchanged += 1,
-                    Ok(_) => done.resealed += u64::from(self.again(&key).await?),
-                    Err(_) => done.unopened.push((key.set, key.kid)),
+                match self.sealer.sealed_by(&key) {
+                    SealedBy::Known(0) => done.unchanged += 1,
+                    SealedBy::Known(_) => done.resealed += u64::from(self.again(&key).await?),
+                    SealedBy::Unknown | SealedBy::Broken => done.unopened.push((key.set, key.kid)),
                 }
             }
         }
@@ -106,11 +106,11 @@ mod tests {
         };
         let published = start(&["old"]).await.unwrap().public_jwks();
         let both = keys(&repo, &["new", "old"]);
-        assert_eq!(both.count().await.unwrap(), BTreeMap::from([(Some(1), 4)]));
+        assert_eq!(both.count().await.unwrap(), BTreeMap::from([(SealedBy::Known(1), 4)]));
         let done = both.reseal().await.unwrap();
         assert_eq!((done.resealed, done.unchanged, done.unopened), (4, 0, Vec::new()));
         assert_eq!(both.reseal().await.unwrap().unchanged, 4);
-        assert_eq!(both.count().await.unwrap(), BTreeMap::from([(Some(0), 4)]));
+        assert_eq!(both.count().await.unwrap(), BTreeMap::from([(SealedBy::Known(0), 4)]));
         assert_eq!(start(&["new"]).await.unwrap().public_jwks(), published);
         assert!(start(&["old"]).await.is_err());
     }
@@ -122,7 +122,7 @@ mod tests {
         KeyRing::start(repo.clone(), at_rest(&["old"]), Arc::new(OsRng), clock).await.unwrap();
         let before = repo.0.lock().clone();
         let other = keys(&repo, &["new"]);
-        assert_eq!(other.count().await.unwrap(), BTreeMap::from([(None, 4)]));
+        assert_eq!(other.count().await.unwrap(), BTreeMap::from([(SealedBy::Unknown, 4)]));
         assert_eq!(other.reseal().await.unwrap().unopened.len(), 4);
         assert_eq!(*repo.0.lock(), before);
     }

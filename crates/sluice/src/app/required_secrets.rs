@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use sluice_crypto::Sealer;
 use sluice_crypto::credential::CredentialKeys;
+use sluice_crypto::{SealedBy, Sealer};
 use sluice_identity::credential::StoredCredentials;
 use sluice_identity::factor::SealedFactors;
 use sluice_identity::mail::SealedMails;
+use sluice_oauth::client::client_with_missing_secret;
 use sluice_primitives::{Clock, Rng};
 use tracing::error;
 
@@ -39,8 +40,9 @@ impl RequiredSecrets<'_> {
     /// Of second factors.
     ///
     /// # Errors
-    /// [`StartError::SealedFactors`] if none of those looked at opens: nobody who has a factor could log in. Where some do, it is said in
-    /// the log: a row that is broken keeps one person out, not all.
+    /// [`StartError::SealedFactors`] if one of those looked at was sealed with a secret that is missing, or none of them opens: whoever has
+    /// such a factor could not log in. One that is broken beside others that open is said in the log: it keeps one person out, and no secret
+    /// helps.
     pub(super) async fn of_factors(&self, at_rest: &Arc<Sealer>) -> Result<(), StartError> {
         let factors = SealedFactors {
             factors: Arc::clone(&self.store) as _,
@@ -48,16 +50,23 @@ impl RequiredSecrets<'_> {
             rng: Arc::clone(self.rng),
         };
         let sampled = factors.sample(self.clock.now()).await?;
-        if !sampled.contains_key(&None) {
-            return Ok(());
-        }
-        if sampled.len() == 1 {
+        let none_opens = !sampled.is_empty() && !sampled.keys().any(|by| by.opens());
+        if none_opens || sampled.contains_key(&SealedBy::Unknown) {
             return Err(StartError::SealedFactors);
         }
-        error!(
-            "some second factors cannot be opened with the secrets at rest that are configured; `sluice secrets status` counts"
-        );
+        if sampled.contains_key(&SealedBy::Broken) {
+            error!("some second factors are broken: no secret opens them; `sluice secrets status` counts");
+        }
         Ok(())
+    }
+
+    /// Of clients that sign with their secret, which is kept for them.
+    ///
+    /// # Errors
+    /// [`StartError::SealedClientSecret`] if one is missing.
+    pub(super) async fn of_clients(&self, at_rest: &Sealer) -> Result<(), StartError> {
+        let missing = client_with_missing_secret(&*self.store, at_rest).await?;
+        missing.map_or(Ok(()), |client| Err(StartError::SealedClientSecret(client.to_string())))
     }
 
     /// Of mails. One that is missing keeps nobody out, so it is only said. Another node may have it, or this one after its next
@@ -71,7 +80,7 @@ impl RequiredSecrets<'_> {
             at_rest: Arc::clone(at_rest),
             rng: Arc::clone(self.rng),
         };
-        if mails.sample(self.clock.now()).await?.contains_key(&None) {
+        if mails.sample(self.clock.now()).await?.contains_key(&SealedBy::Unknown) {
             error!(
                 "mails were sealed with a secret at rest that is not configured: this node cannot send them; tries end after about a day"
             );

@@ -60,6 +60,12 @@ pub(crate) enum StartError {
          logs in; `sluice secrets status` counts"
     )]
     SealedFactors,
+    /// A client's secret needs a secret that is not configured.
+    #[error(
+        "the secrets: the secret of the client `{0}`, which signs with it, was sealed with a secret at rest that is not configured: \
+         without it, the client cannot authenticate; `sluice secrets status` names all such clients"
+    )]
+    SealedClientSecret(String),
     #[error("the routes: {0}")]
     Routes(#[from] sluice_gateway::route::RoutesError),
     #[error("the gateway: {0}")]

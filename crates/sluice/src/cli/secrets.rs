@@ -12,8 +12,8 @@ pub(crate) enum SecretsCommand {
     Status(ConfigurationArgs),
     /// Seal the keys and passwords in the database with the first secret again, so that the others can be removed
     Reseal(ConfigurationArgs),
-    /// Give up what needs a secret that is lost for good: keys, passwords, second factors and mails that nothing opens.
-    /// Without --yes it only says what that is
+    /// Give up what needs a secret that is lost for good: keys, passwords, second factors, mails and kept client secrets that
+    /// nothing opens. Without --yes it only says what that is
     Abandon(AbandonArgs),
 }
 

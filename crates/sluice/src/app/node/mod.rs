@@ -123,6 +123,7 @@ impl Node {
         let required = RequiredSecrets { store: stores.repositories(), clock: &clock, rng: &rng };
         required.of_passwords(&services.people.hardening.keys).await?;
         required.of_factors(&at_rest).await?;
+        required.of_clients(&at_rest).await?;
         required.of_mails(&at_rest).await?;
         let mut node = Self {
             started: Started::default(),

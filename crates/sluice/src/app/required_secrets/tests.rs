@@ -1,9 +1,13 @@
 //! What a node finds at its start.
 
 use sluice_crypto::Purpose;
-use sluice_identity::factor::{Factor, FactorKind, FactorRepository};
+use sluice_crypto::digest::MacKey;
+use sluice_crypto::secret_hash::FastHashKeys;
+use sluice_identity::factor::{AddedFactor, Factor, FactorKind, FactorRepository};
 use sluice_identity::mail::{MailRepository, QueuedMail};
 use sluice_identity::{Email, Identity, IdentityStatus};
+use sluice_oauth::client::{ClientRepository, SealedClientSecrets, decode};
+use sluice_oauth::grant::Insertion;
 use sluice_primitives::{AttemptId, IdentityId, NetworkId, OsRng, Secret, SystemClock, Timestamp};
 
 use super::*;
@@ -35,8 +39,8 @@ impl World {
         RequiredSecrets { store: self.stores.repositories(), clock: &self.clock, rng: &self.rng }
     }
 
-    async fn person(&self) -> IdentityId {
-        let email: Email = "alice@example.com".parse().unwrap();
+    async fn person(&self, name: &str) -> IdentityId {
+        let email: Email = format!("{name}@example.com").parse().unwrap();
         let now = Timestamp::from_secs(1_750_000_000);
         let identity = Identity {
             id: IdentityId::generate(now, &OsRng),
@@ -56,30 +60,86 @@ impl World {
         identity.id
     }
 
-    async fn factor(&self, sealer: &Sealer) {
+    /// A factor of another person.
+    async fn factor(&self, name: &str, sealed: String) {
         let now = Timestamp::from_secs(1_750_000_000);
         let factor = Factor {
-            identity: self.person().await,
+            identity: self.person(name).await,
             id: IdentityId::generate(Timestamp::from_secs(1_750_000_000), &OsRng).as_uuid(),
             kind: FactorKind::Totp,
             name: "Phone".to_owned(),
-            sealed: sealer.seal(Purpose::TotpSecret, b"secret", &OsRng),
+            sealed,
             created_at: now,
             last_used_at: None,
             counter: 0,
         };
-        FactorRepository::add(&*self.stores.repositories(), &factor, 1, None).await.unwrap();
+        let added = FactorRepository::add(&*self.stores.repositories(), &factor, 1, None).await.unwrap();
+        assert_eq!(added, AddedFactor::Added);
     }
+
+    /// A client that signs with its secret.
+    async fn client(&self, id: &str, sealed: String) {
+        let now = Timestamp::from_secs(1_750_000_000);
+        let mut client = decode((id, 1, "", ""), (now, now), "{}").unwrap();
+        client.security.sealed_secret = Some(sealed);
+        let inserted = ClientRepository::insert(&*self.stores.repositories(), &client).await.unwrap();
+        assert_eq!(inserted, Insertion::Inserted);
+    }
+}
+
+fn totp(secret: &str) -> String {
+    at_rest(secret).seal(Purpose::TotpSecret, b"secret", &OsRng)
+}
+
+fn kept(secret: &str) -> String {
+    at_rest(secret).seal(Purpose::ClientSecret, b"the secret", &OsRng)
 }
 
 #[tokio::test]
 async fn a_factor_that_no_secret_opens_keeps_a_node_from_starting() {
     let world = World::new().await;
     assert!(world.required().of_factors(&at_rest("new")).await.is_ok(), "there is none");
-    world.factor(&at_rest("old")).await;
+    world.factor("alice", totp("old")).await;
     assert!(world.required().of_factors(&at_rest("old")).await.is_ok());
     let refusal = world.required().of_factors(&at_rest("new")).await.unwrap_err();
     assert!(refusal.to_string().contains("second factors were sealed"), "{refusal}");
+    world.stores.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_factor_whose_secret_is_missing_keeps_a_node_from_starting_though_others_open() {
+    let world = World::new().await;
+    world.factor("alice", totp("new")).await;
+    world.factor("bob", totp("old")).await;
+    assert!(world.required().of_factors(&at_rest("new")).await.is_err());
+    world.stores.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_broken_factor_beside_one_that_opens_keeps_no_node_from_starting() {
+    let world = World::new().await;
+    world.factor("alice", totp("new")).await;
+    world.factor("bob", "nonsense".to_owned()).await;
+    assert!(world.required().of_factors(&at_rest("new")).await.is_ok());
+    world.stores.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_client_whose_secret_nothing_opens_keeps_a_node_from_starting_until_it_is_given_up() {
+    let world = World::new().await;
+    assert!(world.required().of_clients(&at_rest("new")).await.is_ok(), "there is none");
+    world.client("broken", "nonsense".to_owned()).await;
+    world.client("shop", kept("new")).await;
+    assert!(world.required().of_clients(&at_rest("new")).await.is_ok());
+    world.client("till", kept("old")).await;
+    let refusal = world.required().of_clients(&at_rest("new")).await.unwrap_err();
+    assert!(refusal.to_string().contains("the client `till`"), "{refusal}");
+    let hash_keys = FastHashKeys::new((1, MacKey::new(&[1; 32])), Vec::new());
+    let repositories = world.stores.repositories();
+    let secrets =
+        SealedClientSecrets::new(repositories as _, at_rest("new"), hash_keys, Arc::clone(&world.rng));
+    assert_eq!(secrets.abandon().await.unwrap(), 2);
+    assert!(world.required().of_clients(&at_rest("new")).await.is_ok());
     world.stores.shutdown().await;
 }
 

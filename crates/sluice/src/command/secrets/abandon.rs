@@ -17,27 +17,33 @@ struct Lost {
     passwords: u64,
     factors: u64,
     mails: u64,
-    /// What clients have can be given up by nobody here: they need new secrets.
+    /// Of clients that sign with theirs.
+    client_secrets: u64,
+    /// Whatever clients have, they need it anew: nobody here can give it to them.
     clients: ClientSecretsInUse,
 }
 
 impl Lost {
     /// Looks at everything.
     async fn of(at_rest: &AtRest) -> Result<Self, StoreError> {
-        let unopened = |counts: SealedCounts| counts.get(&None).copied().unwrap_or_default();
+        let unopened = |counts: SealedCounts| -> u64 {
+            counts.iter().filter(|(by, _)| !by.opens()).map(|(_, count)| count).sum()
+        };
         let installation = &at_rest.installation;
+        let clients = at_rest.clients.in_use().await?.lost();
         Ok(Self {
             keys: at_rest.keys.unopened().await?,
             passwords: installation.stored_credentials().lost().await?,
             factors: unopened(installation.sealed_factors().count().await?),
             mails: unopened(installation.sealed_mails().count().await?),
-            clients: at_rest.clients.in_use().await?.lost(),
+            client_secrets: clients.sealed.values().map(|of| of.count).sum(),
+            clients,
         })
     }
 
     /// Whether nothing is to be given up.
     fn is_nothing(&self) -> bool {
-        self.keys.is_empty() && self.passwords == 0 && self.factors == 0 && self.mails == 0
+        self.keys.is_empty() && [self.passwords, self.factors, self.mails, self.client_secrets] == [0; 4]
     }
 
     fn lines(&self, at_rest: &AtRest) -> Vec<String> {
@@ -51,6 +57,7 @@ impl Lost {
             (self.passwords, "passwords", "to be taken away: their people set others by mail"),
             (self.factors, "second factors", "to be removed: a password alone logs in then"),
             (self.mails, "mails", "to be dropped: their people ask for others"),
+            (self.client_secrets, "client secrets", "to be forgotten: their clients need new ones"),
         ];
         let counted = others.iter().filter(|(count, ..)| *count > 0);
         lines.extend(counted.map(|(count, what, fate)| format!("{what:<16} {count} {fate}")));
@@ -103,11 +110,13 @@ async fn give_up(at_rest: &AtRest, console: &mut Console<'_>) -> Result<Exit, Ke
     let passwords = installation.stored_credentials().abandon().await?;
     let factors = installation.sealed_factors().abandon().await?;
     let mails = installation.sealed_mails().abandon().await?;
+    let clients = at_rest.clients.abandon().await?;
     let keys = at_rest.keys.abandon(&*installation.clock).await?;
     let lines = [
         format!("Took {} passwords away.", passwords.abandoned),
         format!("Removed {factors} second factors."),
         format!("Dropped {mails} mails."),
+        format!("Forgot {clients} client secrets."),
         format!("Deleted {keys} keys."),
     ];
     let printed = lines.iter().map(|line| print(console, line)).fold(Exit::Success, worst);

@@ -11,11 +11,10 @@ const REGISTRATION_TOKENS: &str = "registration access tokens";
 
 /// One line for each secret that something needs.
 pub(super) fn lines(in_use: &ClientSecretsInUse, secrets: &KeyMaterial) -> Vec<String> {
-    let sealed = in_use.sealed.iter().map(|(place, of)| (*place, of.count)).collect();
+    let sealed = in_use.sealed.iter().map(|(by, of)| (*by, of.count)).collect();
     let mut lines = sealed_lines(CLIENT_SECRETS, &sealed, secrets);
-    if let Some(unopened) = in_use.sealed.get(&None) {
-        lines.push(format!("{CLIENT_SECRETS:<16} not opened: those of {}", whose(unopened)));
-    }
+    let unopened = in_use.sealed.iter().filter(|(by, _)| !by.opens());
+    lines.extend(unopened.map(|(_, of)| format!("{CLIENT_SECRETS:<16} not opened: those of {}", whose(of))));
     let hashes = in_use.hashes.iter().map(|(key, of)| {
         let until = "needed until their clients have authenticated or have new ones";
         hash_line(CLIENT_SECRETS, (*key, of), (secrets, until))

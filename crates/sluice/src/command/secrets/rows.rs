@@ -1,6 +1,7 @@
 //! What else is sealed of people: second factors, and mails that are under way.
 
 use sluice_commit::StoreError;
+use sluice_crypto::SealedBy;
 use sluice_identity::resealed::{ResealedRows, SealedCounts};
 
 use super::credentials::worst;
@@ -34,15 +35,18 @@ async fn look(installation: &Installation) -> Result<Vec<String>, StoreError> {
     Ok(lines)
 }
 
-/// One line for each secret that sealed something.
+/// One line for each secret that sealed something, and one for what is broken.
 pub(super) fn sealed_lines(what: &str, counts: &SealedCounts, secrets: &KeyMaterial) -> Vec<String> {
-    let line = |(place, count): (&Option<usize>, &u64)| match place {
-        None => format!("{what:<16} {count} sealed with a secret that is not configured"),
-        Some(0) => format!("{what:<16} {count} sealed with {}, which seals", secrets.name_at_rest(0)),
-        Some(place) => {
+    let line = |(by, count): (&SealedBy, &u64)| match by {
+        SealedBy::Known(0) => {
+            format!("{what:<16} {count} sealed with {}, which seals", secrets.name_at_rest(0))
+        }
+        SealedBy::Known(place) => {
             let name = secrets.name_at_rest(*place);
             format!("{what:<16} {count} sealed with {name}: `sluice secrets reseal` moves them")
         }
+        SealedBy::Unknown => format!("{what:<16} {count} sealed with a secret that is not configured"),
+        SealedBy::Broken => format!("{what:<16} {count} broken: no secret opens them"),
     };
     counts.iter().map(line).collect()
 }

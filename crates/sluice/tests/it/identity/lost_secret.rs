@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use sluice::app::{EmbeddedNode, EmbeddedOptions};
 use sluice_primitives::{Lifetime, ManualClock, OsRng};
-use sluice_testkit::{Backend, Database, ISSUER, SmtpServer};
+use sluice_testkit::{Backend, Database, ISSUER, SmtpServer, TestSluice};
 
 use super::people::{ALICE, ANOTHER, Api, PASSWORD, hardened, node_on};
 use super::postbox::{code, node, sends_to, to};
@@ -38,6 +38,14 @@ fn secrets(database: &Database, arguments: &[&str]) -> String {
     ended.stdout
 }
 
+/// The client, with a secret that is new and its only one.
+async fn rotated(sluice: &TestSluice, client: &str) -> Value {
+    let rotate = format!("/admin/clients/{client}/secrets/rotate");
+    let rotated = sluice.ask_json(Method::POST, &rotate, None, 200).await;
+    sluice.ask_json(Method::DELETE, &rotate, None, 200).await;
+    rotated
+}
+
 async fn what_needs_a_lost_secret_is_given_up_and_everybody_gets_back_in(backend: Backend) {
     let smtp = SmtpServer::start().await;
     let settings = [("identity.registration.verify_email", "false")];
@@ -46,21 +54,24 @@ async fn what_needs_a_lost_secret_is_given_up_and_everybody_gets_back_in(backend
     hardened(&before, 1).await;
     let client = before.client(&json!({"id_token_signed_response_alg": "ES384"})).await;
     tokens_of(&before, &client, "alice").await;
+    let signing = before.client(&json!({"token_endpoint_auth_method": "client_secret_jwt"})).await;
     let (database, clock) = (Arc::clone(&before.database), Arc::clone(&before.clock));
     before.node.stop().await;
 
     assert!(refusal(&database, &clock).await.contains("cannot be opened"));
     let considered = secrets(&database, &["abandon"]);
-    for said in ["keys at rest     7 to be deleted", "passwords        1 to be taken away", &client.id] {
+    let of_clients = "client secrets   1 to be forgotten";
+    let of_others = ["keys at rest     7 to be deleted", "passwords        1 to be taken away"];
+    for said in of_others.into_iter().chain([of_clients, &client.id, &signing.id]) {
         assert!(considered.contains(said), "{said} in {considered}");
     }
     assert!(refusal(&database, &clock).await.contains("cannot be opened"), "nothing was done");
     let done = secrets(&database, &["abandon", "--yes"]);
-    for said in ["Took 1 passwords away.\n", "Deleted 7 keys.\n"] {
+    for said in ["Took 1 passwords away.\n", "Forgot 1 client secrets.\n", "Deleted 7 keys.\n"] {
         assert!(done.contains(said), "{said} in {done}");
     }
     let again = secrets(&database, &["abandon", "--yes"]);
-    assert!(!again.contains("Deleted") && again.contains(&client.id), "{again}");
+    assert!(!again.contains("Deleted") && !again.contains("Forgot") && again.contains(&client.id), "{again}");
 
     let smtp_url = smtp.url();
     let settings = [&sends_to(&smtp_url)[..], &settings, &[("secrets.system", NEW)]].concat();
@@ -75,9 +86,8 @@ async fn what_needs_a_lost_secret_is_given_up_and_everybody_gets_back_in(backend
     assert_eq!(api.log_in(ALICE, ANOTHER).await.status, 200);
 
     client.at(&after).token(MACHINE).await.refused_with("invalid_client");
-    let rotate = format!("/admin/clients/{}/secrets/rotate", client.id);
-    let rotated = after.ask_json(Method::POST, &rotate, None, 200).await;
-    after.ask_json(Method::DELETE, &rotate, None, 200).await;
+    let rotated = rotated(&after, &client.id).await;
+    assert!(self::rotated(&after, &signing.id).await["client_secret"].is_string());
     let mut client = client.at(&after);
     client.secret = rotated["client_secret"].as_str().map(str::to_owned);
     let tokens = tokens_of(&after, &client, "alice").await;
