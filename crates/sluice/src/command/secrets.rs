@@ -47,8 +47,15 @@ pub(crate) async fn run(
     if action == Action::Status && configured(&settings.secrets, console) == Exit::Failure {
         return Exit::Failure;
     }
-    if !has_database(settings) {
-        return print(console, "keys at rest     none: there is no database yet");
+    match (no_database(settings), action) {
+        (None, _) => {}
+        (Some(_), Action::Status) => {
+            return print(console, "keys at rest     none: there is no database yet");
+        }
+        (Some(reason), Action::Reseal | Action::Consider | Action::Abandon) => {
+            console.say(&reason);
+            return Exit::Failure;
+        }
     }
     let at_rest = match AtRest::open(settings, &sources).await {
         Ok(at_rest) => at_rest,
@@ -87,12 +94,14 @@ fn configured(secrets: &SecretsSettings, console: &mut Console<'_>) -> Exit {
     Exit::Success
 }
 
-/// To open a SQLite file that is not there would make it.
-fn has_database(settings: &Settings) -> bool {
+/// Why there is no database, if there is none. To open a SQLite file that is not there would make it, and a path that was mistyped
+/// would look like work that is done.
+fn no_database(settings: &Settings) -> Option<String> {
     match &settings.database.dsn {
-        Dsn::Memory => false,
-        Dsn::Sqlite { path } => path.exists(),
-        Dsn::Postgres { .. } => true,
+        Dsn::Memory => Some("the database: `dsn` is `memory`, which keeps nothing".to_owned()),
+        Dsn::Sqlite { path } if path.exists() => None,
+        Dsn::Sqlite { path } => Some(format!("the database: there is no file {}", path.display())),
+        Dsn::Postgres { .. } => None,
     }
 }
 

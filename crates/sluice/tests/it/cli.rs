@@ -325,6 +325,23 @@ async fn secrets_are_counted_but_not_shown() {
     assert!(!status.contains("hunter2"), "{status}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_of_a_database_that_is_not_there_are_neither_moved_nor_given_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mistyped.db");
+    let dsn = format!("dsn=sqlite:{}", path.display());
+    for action in [&["reseal"][..], &["abandon"], &["abandon", "--yes"]] {
+        let command = |dsn| [&["secrets"][..], action, &["--dev", "--set", dsn]].concat();
+        let absent = run_with(&[], &command(dsn.as_str())).await.failed();
+        assert!(absent.contains(&format!("there is no file {}", path.display())), "{action:?}: {absent}");
+        let passing = run_with(&[], &command("dsn=memory")).await.failed();
+        assert!(passing.contains("`memory`"), "{action:?}: {passing}");
+    }
+    let status = run_with(&[], &["secrets", "status", "--dev", "--set", &dsn]).await.ok();
+    assert!(status.contains("there is no database yet"), "{status}");
+    assert!(!path.exists(), "looking makes none");
+}
+
 /// Renew the page with `cargo run -- config reference > docs/reference/configuration.md`.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_page_is_the_one_in_the_documentation() {
