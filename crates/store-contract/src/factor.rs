@@ -6,9 +6,13 @@
     reason = "a promise that cannot be checked is broken"
 )]
 
+use std::collections::BTreeMap;
+
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
-use sluice_identity::factor::{AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, MAX_FACTORS};
+use sluice_identity::factor::{
+    AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS,
+};
 use sluice_identity::identity::{IdentityRepository, Removed};
 use sluice_primitives::IdentityId;
 
@@ -91,7 +95,10 @@ pub async fn the_number_of_factors_is_limited(fixture: &impl Fixture) {
     assert_eq!((told(AddedFactor::Added), told(AddedFactor::TooMany)), (4, 12));
     assert_eq!(list(&*nodes[1], alice).await.len(), limit);
     let one_more = given::factor(alice, 100);
-    assert_eq!(nodes[0].add(&one_more, 1, Some(&CODES)).await.unwrap(), AddedFactor::TooMany);
+    assert_eq!(
+        nodes[0].add(&one_more, 1, Some(given::recovery_codes(&CODES))).await.unwrap(),
+        AddedFactor::TooMany
+    );
     assert_eq!(nodes[0].recovery_codes_left(alice).await.unwrap(), 0);
     let bob = somebody(&*nodes[0], "bob").await;
     added(&*nodes[0], given::factor(bob, 0)).await;
@@ -101,7 +108,7 @@ pub async fn the_number_of_factors_is_limited(fixture: &impl Fixture) {
 pub async fn a_factor_of_nobody_is_not_added(fixture: &impl Fixture) {
     let store = fixture.store();
     let nobody = given::identity_id();
-    let outcome = store.add(&given::factor(nobody, 0), 1, Some(&CODES)).await.unwrap();
+    let outcome = store.add(&given::factor(nobody, 0), 1, Some(given::recovery_codes(&CODES))).await.unwrap();
     assert_eq!(outcome, AddedFactor::Unknown);
     assert_eq!(list(&*store, nobody).await, []);
     assert_eq!(store.recovery_codes_left(nobody).await.unwrap(), 0);
@@ -111,12 +118,16 @@ pub async fn a_factor_of_nobody_is_not_added(fixture: &impl Fixture) {
 pub async fn a_factor_of_another_record_than_was_looked_at_is_not_added(fixture: &impl Fixture) {
     let store = fixture.store();
     let alice = somebody(&*store, "alice").await;
-    let outcome = store.add(&given::factor(alice, 0), 2, Some(&CODES)).await.unwrap();
+    let outcome = store.add(&given::factor(alice, 0), 2, Some(given::recovery_codes(&CODES))).await.unwrap();
     assert_eq!(outcome, AddedFactor::Unknown);
     assert_eq!(list(&*store, alice).await, []);
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 0);
     let factor = added(&*store, given::factor(alice, 0)).await;
-    assert_eq!(store.add(&factor, 2, Some(&CODES)).await.unwrap(), AddedFactor::Added, "twice is once");
+    assert_eq!(
+        store.add(&factor, 2, Some(given::recovery_codes(&CODES))).await.unwrap(),
+        AddedFactor::Added,
+        "twice is once"
+    );
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 0);
 }
 
@@ -175,7 +186,10 @@ pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) 
     let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
     let first = given::factor(alice, 0);
     for factor in [&first, &given::factor(bob, 0)] {
-        assert_eq!(store.add(factor, 1, Some(&CODES)).await.unwrap(), AddedFactor::AddedWithCodes);
+        assert_eq!(
+            store.add(factor, 1, Some(given::recovery_codes(&CODES))).await.unwrap(),
+            AddedFactor::AddedWithCodes
+        );
     }
     let second = added(&*store, given::factor(alice, 1)).await;
     assert_eq!(store.remove(alice, first.id, Some(1)).await.unwrap(), Removed::Done);
@@ -194,11 +208,13 @@ pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) 
 pub async fn recovery_codes_are_replaced_together(fixture: &impl Fixture) {
     let store = fixture.store();
     let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
-    store.add(&given::factor(alice, 0), 1, Some(&CODES)).await.unwrap();
-    store.add(&given::factor(bob, 0), 1, Some(&CODES)).await.unwrap();
+    store.add(&given::factor(alice, 0), 1, Some(given::recovery_codes(&CODES))).await.unwrap();
+    store.add(&given::factor(bob, 0), 1, Some(given::recovery_codes(&CODES))).await.unwrap();
     added(&*store, given::factor(alice, 1)).await;
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
-    assert!(store.replace_recovery_codes(alice, 1, &[CODES[2], [4; 32]]).await.unwrap());
+    assert!(
+        store.replace_recovery_codes(alice, 1, given::recovery_codes(&[CODES[2], [4; 32]])).await.unwrap()
+    );
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2);
     assert!(!store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
     assert!(store.spend_recovery_code(alice, &CODES[2]).await.unwrap());
@@ -214,8 +230,8 @@ pub async fn only_the_first_factor_brings_recovery_codes(fixture: &impl Fixture)
         let factors = [given::factor(person, 0), given::factor(person, 1)];
         let codes = [[given::random_hash()], [given::random_hash()]];
         let (one, other) = tokio::join!(
-            nodes[0].add(&factors[0], 1, Some(&codes[0])),
-            nodes[1].add(&factors[1], 1, Some(&codes[1])),
+            nodes[0].add(&factors[0], 1, Some(given::recovery_codes(&codes[0]))),
+            nodes[1].add(&factors[1], 1, Some(given::recovery_codes(&codes[1]))),
         );
         let outcomes = [one.unwrap(), other.unwrap()];
         let first = outcomes.iter().position(|told| *told == AddedFactor::AddedWithCodes).unwrap();
@@ -232,14 +248,20 @@ pub async fn a_factor_added_again_tells_whether_its_codes_are_there(fixture: &im
     let alice = somebody(&*store, "alice").await;
     let (first, second) = (given::factor(alice, 0), given::factor(alice, 1));
     let seconds = [[7; 32]];
-    let add_first = async || other.add(&first, 1, Some(&CODES)).await.unwrap();
+    let add_first = async || other.add(&first, 1, Some(given::recovery_codes(&CODES))).await.unwrap();
     assert_eq!(add_first().await, AddedFactor::AddedWithCodes);
-    assert_eq!(store.add(&second, 1, Some(&seconds)).await.unwrap(), AddedFactor::Added);
+    assert_eq!(
+        store.add(&second, 1, Some(given::recovery_codes(&seconds))).await.unwrap(),
+        AddedFactor::Added
+    );
     assert!(store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
     assert_eq!(add_first().await, AddedFactor::AddedWithCodes);
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2, "a spent code stays spent");
-    assert_eq!(store.add(&second, 1, Some(&seconds)).await.unwrap(), AddedFactor::Added);
-    assert!(store.replace_recovery_codes(alice, 1, &[[4; 32]]).await.unwrap());
+    assert_eq!(
+        store.add(&second, 1, Some(given::recovery_codes(&seconds))).await.unwrap(),
+        AddedFactor::Added
+    );
+    assert!(store.replace_recovery_codes(alice, 1, given::recovery_codes(&[[4; 32]])).await.unwrap());
     assert_eq!(add_first().await, AddedFactor::Added);
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 1);
 }
@@ -248,7 +270,7 @@ pub async fn a_factor_added_again_tells_whether_its_codes_are_there(fixture: &im
 pub async fn a_recovery_code_is_spent_once(fixture: &impl Fixture) {
     let nodes = [fixture.store(), fixture.second_node().await];
     let (alice, bob) = (somebody(&*nodes[0], "alice").await, somebody(&*nodes[0], "bob").await);
-    nodes[0].add(&given::factor(alice, 0), 1, Some(&CODES)).await.unwrap();
+    nodes[0].add(&given::factor(alice, 0), 1, Some(given::recovery_codes(&CODES))).await.unwrap();
     assert!(!nodes[0].spend_recovery_code(bob, &CODES[0]).await.unwrap());
     let spent = join_all((0..16).map(|place| nodes[place % 2].spend_recovery_code(alice, &CODES[0]))).await;
     assert_eq!(spent.into_iter().filter(|spent| *spent.as_ref().unwrap()).count(), 1);
@@ -306,14 +328,20 @@ pub async fn a_factor_is_sealed_again_if_it_is_unchanged(fixture: &impl Fixture)
     assert_eq!(list(&*store, alice).await, [resealed]);
 }
 
-/// The unspent recovery codes of all are counted.
-pub async fn all_recovery_codes_are_counted(fixture: &impl Fixture) {
+/// The unspent recovery codes of all are counted by the key that made their hashes, however they came.
+pub async fn all_recovery_codes_are_counted_by_their_keys(fixture: &impl Fixture) {
     let store = fixture.store();
-    assert_eq!(store.all_recovery_codes_left().await.unwrap(), 0);
-    for name in ["alice", "bob"] {
+    assert_eq!(store.all_recovery_codes_left().await.unwrap(), BTreeMap::new());
+    for (name, key) in [("alice", 0), ("bob", 255), ("carol", 255)] {
         let person = somebody(&*store, name).await;
-        assert!(store.replace_recovery_codes(person, 1, &CODES).await.unwrap());
+        let codes = HashedRecoveryCodes { key, hashes: &CODES };
+        assert!(store.replace_recovery_codes(person, 1, codes).await.unwrap());
         assert!(store.spend_recovery_code(person, &CODES[0]).await.unwrap());
     }
-    assert_eq!(fixture.second_node().await.all_recovery_codes_left().await.unwrap(), 4);
+    let dave = somebody(&*store, "dave").await;
+    let codes = HashedRecoveryCodes { key: 8, hashes: &CODES };
+    let added = store.add(&given::factor(dave, 0), 1, Some(codes)).await.unwrap();
+    assert_eq!(added, AddedFactor::AddedWithCodes);
+    let counted = fixture.second_node().await.all_recovery_codes_left().await.unwrap();
+    assert_eq!(counted, BTreeMap::from([(Some(0), 2), (Some(8), 3), (Some(255), 4)]));
 }

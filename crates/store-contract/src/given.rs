@@ -24,7 +24,7 @@ mod people;
 
 pub use people::{
     begun, change, changed, factor, has_session, identity, identity_id, identity_session, login_name, mail,
-    mail_code, marked_person, new_email, person, registered, session_rotation,
+    mail_code, marked_person, new_email, person, recovery_codes, registered, session_rotation,
 };
 
 const START: i64 = 1_750_000_000;

@@ -115,7 +115,10 @@ pub async fn a_change_of_everything_is_one_change(fixture: &impl Fixture) {
 pub async fn a_stale_change_changes_nothing(fixture: &impl Fixture) {
     let store = fixture.store();
     let alice = given::registered(&*store, given::identity("alice")).await;
-    store.add(&given::factor(alice.id, 0), alice.revision, Some(&[[1; 32]])).await.unwrap();
+    store
+        .add(&given::factor(alice.id, 0), alice.revision, Some(given::recovery_codes(&[[1; 32]])))
+        .await
+        .unwrap();
     let session = given::begun(&*store, alice.id, 1).await;
     let status = Some(IdentityStatus::Active);
     let now = given::changed(&*store, &IdentityChange { status, ..given::change(&alice, 10) }).await;
@@ -137,7 +140,10 @@ pub async fn a_change_to_a_taken_address_changes_nothing(fixture: &impl Fixture)
     let store = fixture.store();
     let alice = given::registered(&*store, given::identity("alice")).await;
     let other = given::registered(&*store, given::identity("other")).await;
-    store.add(&given::factor(alice.id, 0), alice.revision, Some(&[[1; 32]])).await.unwrap();
+    store
+        .add(&given::factor(alice.id, 0), alice.revision, Some(given::recovery_codes(&[[1; 32]])))
+        .await
+        .unwrap();
     let session = given::begun(&*store, alice.id, 1).await;
     let outcome = fixture.second_node().await.change(&change_of_everything(&alice, 20)).await.unwrap();
     assert_eq!(outcome, Changed::Taken);
@@ -232,7 +238,14 @@ pub async fn a_change_forgets_factors_if_it_says_so(fixture: &impl Fixture) {
     let alice = given::registered(&*store, given::identity("alice")).await;
     let bob = given::registered(&*store, given::identity("bob")).await;
     for person in [&alice, &bob] {
-        store.add(&given::factor(person.id, 0), person.revision, Some(&[[1; 32], [2; 32]])).await.unwrap();
+        store
+            .add(
+                &given::factor(person.id, 0),
+                person.revision,
+                Some(given::recovery_codes(&[[1; 32], [2; 32]])),
+            )
+            .await
+            .unwrap();
     }
     let factors = async |person: &Identity| {
         let factors = FactorRepository::of_identity(&*store, person.id).await.unwrap().len();

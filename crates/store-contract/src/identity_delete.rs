@@ -46,7 +46,10 @@ pub async fn a_deleted_identity_leaves_nothing_but_its_marker(fixture: &impl Fix
     for person in [&alice, &bob] {
         sessions.push(given::begun(&*store, person.id, 1).await);
         codes.push(given::mail_code(person.id, CodePurpose::Recover));
-        store.add(&given::factor(person.id, 0), person.revision, Some(&[[1; 32]])).await.unwrap();
+        store
+            .add(&given::factor(person.id, 0), person.revision, Some(given::recovery_codes(&[[1; 32]])))
+            .await
+            .unwrap();
         remember(&*store, person.id).await;
     }
     for code in &codes {
@@ -117,7 +120,10 @@ pub async fn nothing_is_added_to_a_deleted_identity(fixture: &impl Fixture) {
     let store = fixture.store();
     let alice = given::registered(&*store, given::identity("alice")).await;
     assert!(delete(&*store, alice.id).await);
-    let added = store.add(&given::factor(alice.id, 0), alice.revision, Some(&[[1; 32]])).await.unwrap();
+    let added = store
+        .add(&given::factor(alice.id, 0), alice.revision, Some(given::recovery_codes(&[[1; 32]])))
+        .await
+        .unwrap();
     assert_eq!(added, AddedFactor::Unknown);
     assert_eq!(store.recovery_codes_left(alice.id).await.unwrap(), 0);
     assert!(!store.replace_credential(alice.id, &alice.credential, "new").await.unwrap());

@@ -76,7 +76,7 @@ macro_rules! store_contract {
                 a_factor_with_text_that_cannot_be_stored_is_refused,
                 all_factors_are_listed_by_person_in_pages,
                 a_factor_is_sealed_again_if_it_is_unchanged,
-                all_recovery_codes_are_counted,
+                all_recovery_codes_are_counted_by_their_keys,
             }
             feed {
                 a_marker_is_read_as_it_was_appended,

@@ -23,6 +23,7 @@ const MIGRATIONS: &[(i32, &str, &str)] = &[
     (5, "upkeep", include_str!("migrations/0005_upkeep.sql")),
     (6, "consents_by_flow", include_str!("migrations/0006_consents_by_flow.sql")),
     (7, "consents_by_expiry", include_str!("migrations/0007_consents_by_expiry.sql")),
+    (8, "recovery_code_keys", include_str!("migrations/0008_recovery_code_keys.sql")),
 ];
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
     version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";

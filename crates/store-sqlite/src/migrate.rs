@@ -46,6 +46,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0005_consents_by_flow.sql"),
     },
     Migration { version: 6, name: "upkeep", sql: include_str!("migrations/0006_upkeep.sql") },
+    Migration {
+        version: 7,
+        name: "recovery_code_keys",
+        sql: include_str!("migrations/0007_recovery_code_keys.sql"),
+    },
 ];
 
 struct Migration {

@@ -24,7 +24,9 @@ pub use model::{Factor, FactorKind};
 pub use passkey::{InvalidRelyingParty, NewPasskey, PasskeyChallenge, PasskeyProof, RelyingParty};
 pub use proof::{FactorCheck, FactorProof, Shown};
 pub use recovery_code::{RECOVERY_CODES, RecoveryCode, RecoveryCodeKeys};
-pub use repository::{AddedFactor, FactorRepository, FactorUse, MAX_FACTORS};
+pub use repository::{
+    AddedFactor, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS, RecoveryCodeCounts,
+};
 pub use sealed::SealedFactors;
 pub use service::{EnrolledFactor, FactorParts, FactorService};
 pub use ticket::{TICKET_DATA, TicketData};

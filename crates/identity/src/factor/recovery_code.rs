@@ -3,13 +3,14 @@
 use std::fmt;
 
 use sluice_crypto::SystemSecret;
-use sluice_crypto::digest::MacKey;
+use sluice_crypto::digest::{MacKey, derive_key, sha256};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{IdentityId, Rng};
 use tracing::info;
 use zeroize::Zeroizing;
 
 use super::proof::{FactorCheck, Shown};
+use super::repository::HashedRecoveryCodes;
 use super::service::FactorService;
 use crate::error::IdentityError;
 use crate::identity::Identity;
@@ -76,28 +77,47 @@ impl fmt::Debug for RecoveryCode {
 }
 
 /// The keys of the hashes of recovery codes: the first makes them, all recognise them. Of the secrets at rest, since codes
-/// lie in drawers for years.
+/// lie in drawers for years. Each with the id that is stored beside what it made.
 #[derive(Clone)]
 pub struct RecoveryCodeKeys {
-    first: MacKey,
-    others: Vec<MacKey>,
+    first: (u8, MacKey),
+    others: Vec<(u8, MacKey)>,
 }
 
 impl RecoveryCodeKeys {
     /// The keys that follow from these secrets; none without a secret.
     pub fn derive(secrets: &[SystemSecret]) -> Option<Self> {
-        let mut keys = secrets.iter().map(|secret| MacKey::derive(secret.expose(), b"recovery codes"));
+        let mut keys = secrets.iter().map(|secret| {
+            let key = derive_key(secret.expose(), b"recovery codes");
+            let [id, ..] = sha256(&key);
+            (id, MacKey::new(&key))
+        });
         Some(Self { first: keys.next()?, others: keys.collect() })
+    }
+
+    /// The place of the key with this id, counted from 0, the one that hashes; none if it is not known here. Of two keys with one
+    /// id, the older one is told: it may be the one.
+    pub fn place_of(&self, id: u8) -> Option<usize> {
+        self.all().enumerate().filter(|(_, (own, _))| *own == id).map(|(place, _)| place).max()
+    }
+
+    /// These hashes, as those of the first key.
+    pub(super) const fn named<'a>(&self, hashes: &'a [[u8; 32]]) -> HashedRecoveryCodes<'a> {
+        HashedRecoveryCodes { key: self.first.0, hashes }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &(u8, MacKey)> {
+        std::iter::once(&self.first).chain(&self.others)
     }
 
     /// The hash under which a code is kept from now on.
     fn hash(&self, identity: IdentityId, code: &RecoveryCode) -> [u8; 32] {
-        hash_with(&self.first, identity, code)
+        hash_with(&self.first.1, identity, code)
     }
 
     /// The hashes under which a code may have been kept.
     fn hashes(&self, identity: IdentityId, code: &RecoveryCode) -> impl Iterator<Item = [u8; 32]> {
-        [&self.first].into_iter().chain(&self.others).map(move |key| hash_with(key, identity, code))
+        self.all().map(move |(_, key)| hash_with(key, identity, code))
     }
 
     /// The hashes under which a set is kept from now on.
@@ -134,7 +154,8 @@ impl FactorService {
         }
         let codes = RecoveryCode::draw_set(&*self.parts.rng);
         let hashes = self.parts.recovery_keys.hash_all(identity.id, &codes);
-        if !factors.replace_recovery_codes(identity.id, identity.revision, &hashes).await? {
+        let named = self.parts.recovery_keys.named(&hashes);
+        if !factors.replace_recovery_codes(identity.id, identity.revision, named).await? {
             return Err(IdentityError::Changed);
         }
         info!(target: "sluice_audit", { identity.id = %identity.id }, "recovery codes made");
@@ -213,5 +234,13 @@ mod tests {
         assert!(keys(&["new"]).hashes(ALICE, &code).all(|hash| hash != kept));
         assert!(keys(&["old"]).hashes(BOB, &code).all(|hash| hash != kept));
         assert!(RecoveryCodeKeys::derive(&[]).is_none());
+    }
+
+    #[test]
+    fn the_key_of_a_hash_is_known_by_its_id_after_another_came_in_front() {
+        let made = keys(&["old"]).named(&[]).key;
+        assert_eq!(keys(&["old"]).place_of(made), Some(0));
+        assert_eq!(keys(&["new", "old"]).place_of(made), Some(1));
+        assert_eq!(keys(&["new"]).place_of(made), None);
     }
 }

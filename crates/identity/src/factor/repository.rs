@@ -1,5 +1,7 @@
 //! Factors in the store.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_primitives::{IdentityId, Timestamp};
@@ -41,6 +43,18 @@ pub struct FactorUse {
     pub now: Timestamp,
 }
 
+/// A set of recovery codes as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HashedRecoveryCodes<'a> {
+    /// What the key that made the hashes is called.
+    pub key: u8,
+    /// The hashes.
+    pub hashes: &'a [[u8; 32]],
+}
+
+/// How many recovery codes each key made; none: those that were made before that was noted.
+pub type RecoveryCodeCounts = BTreeMap<Option<u8>, u64>;
+
 /// Factors and recovery codes. Every method is one transaction.
 #[async_trait]
 pub trait FactorRepository: Send + Sync {
@@ -50,7 +64,7 @@ pub trait FactorRepository: Send + Sync {
         &self,
         factor: &Factor,
         revision: i64,
-        codes: Option<&[[u8; 32]]>,
+        codes: Option<HashedRecoveryCodes<'_>>,
     ) -> Result<AddedFactor, StoreError>;
 
     /// The factors of a person, the oldest first.
@@ -77,7 +91,7 @@ pub trait FactorRepository: Send + Sync {
         &self,
         identity: IdentityId,
         revision: i64,
-        codes: &[[u8; 32]],
+        codes: HashedRecoveryCodes<'_>,
     ) -> Result<bool, StoreError>;
 
     /// Spends a recovery code; whether it was there and unspent.
@@ -97,5 +111,5 @@ pub trait FactorRepository: Send + Sync {
     async fn reseal_factor(&self, factor: &Factor, sealed: &str) -> Result<bool, StoreError>;
 
     /// How many recovery codes are left of all people together.
-    async fn all_recovery_codes_left(&self) -> Result<u64, StoreError>;
+    async fn all_recovery_codes_left(&self) -> Result<RecoveryCodeCounts, StoreError>;
 }

@@ -10,7 +10,7 @@ use sluice_primitives::{IdentityId, Rng, Timestamp};
 use uuid::Uuid;
 
 use super::model::{Factor, FactorKind};
-use super::repository::FactorRepository;
+use super::repository::{FactorRepository, RecoveryCodeCounts};
 use crate::identity::Removed;
 use crate::resealed::{self, AT_EACH, Again, PAGE, ResealedRows, SealedCounts};
 
@@ -104,12 +104,12 @@ impl SealedFactors {
         }
     }
 
-    /// How many recovery codes there are that were not used. They are hashes keyed with the secret that was first when they
-    /// were made: nothing can move them, so it has to stay in its list until their people have made others.
+    /// How many recovery codes there are that were not used, by the key of [`super::RecoveryCodeKeys`] that made them. They are hashes:
+    /// nothing can move them, so its secret has to stay in its list until their people have made others.
     ///
     /// # Errors
     /// The store's.
-    pub async fn recovery_codes(&self) -> Result<u64, StoreError> {
+    pub async fn recovery_codes(&self) -> Result<RecoveryCodeCounts, StoreError> {
         self.factors.all_recovery_codes_left().await
     }
 }

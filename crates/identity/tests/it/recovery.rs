@@ -121,7 +121,11 @@ async fn an_account_that_was_never_verified_is_recovered_without_what_its_maker_
     let services = Services::new().await;
     let made = services.register(ALICE).await;
     services.account.set_username(made.id, "The thief").await.unwrap();
-    services.store.add(&given::factor(made.id, 0), made.revision, Some(&[[1; 32]])).await.unwrap();
+    services
+        .store
+        .add(&given::factor(made.id, 0), made.revision, Some(given::recovery_codes(&[[1; 32]])))
+        .await
+        .unwrap();
     services.new_mails().await;
     begin(&services, ALICE).await;
     let ticket = ticket(&services, &link(&services.mail().await)).await.unwrap();

@@ -15,7 +15,7 @@ use sluice_identity::resealed::ResealedRows;
 use sluice_identity::{Identity, IdentityRepository};
 use sluice_primitives::{IdentityId, ManualClock, NetworkId, OsRng, Secret, Timestamp};
 use sluice_store_contract::MemoryStore;
-use sluice_store_contract::given::{factor, identity, mail};
+use sluice_store_contract::given::{factor, identity, mail, recovery_codes};
 
 use crate::foreign_vectors::VECTORS;
 
@@ -191,14 +191,14 @@ async fn factors_are_sealed_again_and_stay_what_they_are() {
         let factor = Factor { kind, sealed, ..factor(alice, i64::try_from(number).unwrap()) };
         store.add(&factor, 1, None).await.unwrap();
     }
-    assert!(store.replace_recovery_codes(alice, 1, &[[1; 32], [2; 32]]).await.unwrap());
+    assert!(store.replace_recovery_codes(alice, 1, recovery_codes(&[[1; 32], [2; 32]])).await.unwrap());
     let before = store.of_identity(alice).await.unwrap();
     let both = factors(&store, &["new", "old"]);
     assert_eq!(
         both.count().await.unwrap(),
         BTreeMap::from([(SealedBy::Unknown, 1), (SealedBy::Known(1), 2)])
     );
-    assert_eq!(both.recovery_codes().await.unwrap(), 2);
+    assert_eq!(both.recovery_codes().await.unwrap(), BTreeMap::from([(Some(7), 2)]));
     let done = both.reseal().await.unwrap();
     assert_eq!(done, ResealedRows { resealed: 2, unopened: 1, ..ResealedRows::default() });
     assert_eq!(

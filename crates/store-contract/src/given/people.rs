@@ -1,6 +1,6 @@
 //! People: their records, sessions, factors, codes and mails.
 
-use sluice_identity::factor::{Factor, FactorKind};
+use sluice_identity::factor::{Factor, FactorKind, HashedRecoveryCodes};
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityRepository, IdentityStatus, NewEmail,
     Registration,
@@ -128,6 +128,11 @@ pub fn session_rotation(id: SessionId, presented: i64, now: i64) -> SessionRotat
         marker_expires_at: at(9000),
         attempt: attempt(),
     }
+}
+
+/// Recovery codes of one key.
+pub const fn recovery_codes(hashes: &[[u8; 32]]) -> HashedRecoveryCodes<'_> {
+    HashedRecoveryCodes { key: 7, hashes }
 }
 
 /// A source of one-time passwords, enrolled at second `created`.

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::factor::{AddedFactor, Factor, FactorRepository, FactorUse, MAX_FACTORS};
+use sluice_identity::factor::{
+    AddedFactor, Factor, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS, RecoveryCodeCounts,
+};
 use sluice_identity::identity::Removed;
 use sluice_primitives::IdentityId;
 use uuid::Uuid;
@@ -14,11 +16,16 @@ impl Data {
         self.factors.values().filter(move |factor| factor.identity == identity)
     }
 
-    fn add_factor(&mut self, factor: &Factor, revision: i64, codes: Option<&[[u8; 32]]>) -> AddedFactor {
+    fn add_factor(
+        &mut self,
+        factor: &Factor,
+        revision: i64,
+        codes: Option<HashedRecoveryCodes<'_>>,
+    ) -> AddedFactor {
         let key = (factor.identity, factor.id);
         if self.factors.contains_key(&key) {
-            let mut codes = codes.unwrap_or_default().iter();
-            let has_code = codes.any(|code| self.recovery_codes.contains(&(factor.identity, *code)));
+            let mut hashes = codes.map(|codes| codes.hashes).unwrap_or_default().iter();
+            let has_code = hashes.any(|code| self.recovery_codes.contains_key(&(factor.identity, *code)));
             return if has_code { AddedFactor::AddedWithCodes } else { AddedFactor::Added };
         }
         if self.identities.get(&factor.identity).is_none_or(|owner| owner.revision != revision) {
@@ -34,9 +41,13 @@ impl Data {
         AddedFactor::AddedWithCodes
     }
 
-    fn replace_codes(&mut self, identity: IdentityId, codes: &[[u8; 32]]) {
-        self.recovery_codes.retain(|(owner, _)| *owner != identity);
-        self.recovery_codes.extend(codes.iter().map(|code| (identity, *code)));
+    fn replace_codes(&mut self, identity: IdentityId, codes: HashedRecoveryCodes<'_>) {
+        self.forget_codes(identity);
+        self.recovery_codes.extend(codes.hashes.iter().map(|code| ((identity, *code), codes.key)));
+    }
+
+    fn forget_codes(&mut self, identity: IdentityId) {
+        self.recovery_codes.retain(|(owner, _), _| *owner != identity);
     }
 
     fn remove_factor(&mut self, identity: IdentityId, id: Uuid, looked_at: Option<i64>) -> Removed {
@@ -47,7 +58,7 @@ impl Data {
             return Removed::Missing;
         }
         if self.factors_of(identity).next().is_none() {
-            self.replace_codes(identity, &[]);
+            self.forget_codes(identity);
         }
         Removed::Done
     }
@@ -55,7 +66,7 @@ impl Data {
     /// Forgets the factors and the recovery codes of somebody.
     pub(super) fn forget_factors(&mut self, identity: IdentityId) {
         self.factors.retain(|(owner, _), _| *owner != identity);
-        self.replace_codes(identity, &[]);
+        self.forget_codes(identity);
     }
 }
 
@@ -65,7 +76,7 @@ impl FactorRepository for MemoryStore {
         &self,
         factor: &Factor,
         revision: i64,
-        codes: Option<&[[u8; 32]]>,
+        codes: Option<HashedRecoveryCodes<'_>>,
     ) -> Result<AddedFactor, StoreError> {
         check([factor.name.as_str(), factor.sealed.as_str()])?;
         self.write(|data| data.add_factor(factor, revision, codes)).await
@@ -114,7 +125,7 @@ impl FactorRepository for MemoryStore {
         &self,
         identity: IdentityId,
         revision: i64,
-        codes: &[[u8; 32]],
+        codes: HashedRecoveryCodes<'_>,
     ) -> Result<bool, StoreError> {
         self.write(|data| {
             let is_as_before = data.removal_prevented(identity, Some(revision)).is_none();
@@ -127,12 +138,12 @@ impl FactorRepository for MemoryStore {
     }
 
     async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {
-        self.write(|data| data.recovery_codes.remove(&(identity, *code))).await
+        self.write(|data| data.recovery_codes.remove(&(identity, *code)).is_some()).await
     }
 
     async fn recovery_codes_left(&self, identity: IdentityId) -> Result<u32, StoreError> {
         Ok(self.read(|data| {
-            let own = data.recovery_codes.iter().filter(|(owner, _)| *owner == identity);
+            let own = data.recovery_codes.keys().filter(|(owner, _)| *owner == identity);
             u32::try_from(own.count()).unwrap_or(u32::MAX)
         }))
     }
@@ -162,7 +173,13 @@ impl FactorRepository for MemoryStore {
         .await
     }
 
-    async fn all_recovery_codes_left(&self) -> Result<u64, StoreError> {
-        Ok(self.read(|data| u64::try_from(data.recovery_codes.len()).unwrap_or(u64::MAX)))
+    async fn all_recovery_codes_left(&self) -> Result<RecoveryCodeCounts, StoreError> {
+        Ok(self.read(|data| {
+            let mut counts = RecoveryCodeCounts::new();
+            for key in data.recovery_codes.values() {
+                *counts.entry(Some(*key)).or_default() += 1;
+            }
+            counts
+        }))
     }
 }

@@ -22,7 +22,7 @@ mod parked_flow;
 mod replay;
 mod trust;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -86,7 +86,8 @@ struct Data {
     hardening: BTreeMap<IdentityId, Timestamp>,
     identity_sessions: BTreeMap<SessionId, IdentitySession>,
     factors: BTreeMap<(IdentityId, Uuid), Factor>,
-    recovery_codes: BTreeSet<(IdentityId, [u8; 32])>,
+    /// With the key that made the hash.
+    recovery_codes: BTreeMap<(IdentityId, [u8; 32]), u8>,
     /// By the stored purpose.
     mail_codes: BTreeMap<(IdentityId, i16), mail_code::Row>,
     mails: BTreeMap<Uuid, mail::Row>,

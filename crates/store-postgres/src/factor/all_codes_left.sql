@@ -1,1 +1,1 @@
-SELECT count(*) FROM recovery_code WHERE spent_by IS NULL
+SELECT key_id, count(*) FROM recovery_code WHERE spent_by IS NULL GROUP BY key_id

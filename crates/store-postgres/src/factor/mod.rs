@@ -2,7 +2,10 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::factor::{AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, MAX_FACTORS};
+use sluice_identity::factor::{
+    AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS,
+    RecoveryCodeCounts,
+};
 use sluice_identity::identity::Removed;
 use sluice_primitives::{IdentityId, Timestamp};
 use tokio_postgres::Row;
@@ -38,19 +41,19 @@ impl FactorRepository for PostgresStore {
         &self,
         factor: &Factor,
         revision: i64,
-        codes: Option<&[[u8; 32]]>,
+        codes: Option<HashedRecoveryCodes<'_>>,
     ) -> Result<AddedFactor, StoreError> {
         storable::text("the name of a factor", &factor.name)?;
         storable::text("a sealed factor", &factor.sealed)?;
         let identity = factor.identity.as_uuid();
         let (kind, created_at) = (factor.kind.stored(), factor.created_at.as_millis());
         let last_used_at = factor.last_used_at.map(Timestamp::as_millis);
-        let hashes = codes.map(columns).unwrap_or_default();
+        let (hashes, key) = codes.map(columns).unwrap_or_default();
         let mut transaction = Transaction::new().then(LOCK, vec![&identity]);
         if codes.is_some() {
             transaction = transaction
                 .then(FORGET_CODES_IF_FIRST, vec![&identity, &revision])
-                .then(PUT_CODES_IF_FIRST, vec![&identity, &revision, &hashes]);
+                .then(PUT_CODES_IF_FIRST, vec![&identity, &revision, &hashes, &key]);
         }
         let transaction = transaction
             .then(
@@ -120,13 +123,13 @@ impl FactorRepository for PostgresStore {
         &self,
         identity: IdentityId,
         revision: i64,
-        codes: &[[u8; 32]],
+        codes: HashedRecoveryCodes<'_>,
     ) -> Result<bool, StoreError> {
-        let (identity, hashes) = (identity.as_uuid(), columns(codes));
+        let (identity, (hashes, key)) = (identity.as_uuid(), columns(codes));
         let transaction = Transaction::new()
             .then(LOCK, vec![&identity])
             .then(FORGET_CODES, vec![&identity, &revision])
-            .then(PUT_CODES, vec![&identity, &revision, &hashes]);
+            .then(PUT_CODES, vec![&identity, &revision, &hashes, &key]);
         let committed = self.serial.commit(&transaction).await?;
         Ok(removal_prevented(&committed, Some(revision))?.is_none())
     }
@@ -159,15 +162,22 @@ impl FactorRepository for PostgresStore {
         Ok(!rows.is_empty())
     }
 
-    async fn all_recovery_codes_left(&self) -> Result<u64, StoreError> {
+    async fn all_recovery_codes_left(&self) -> Result<RecoveryCodeCounts, StoreError> {
         let rows = self.read(ALL_CODES_LEFT, &[]).await?;
-        let left = rows.first().map(|row| column::<i64>(row, 0)).transpose()?;
-        Ok(left.unwrap_or_default().unsigned_abs())
+        Ok(rows.iter().map(counted).collect::<Result<_, _>>()?)
     }
 }
 
-fn columns(codes: &[[u8; 32]]) -> Vec<&[u8]> {
-    codes.iter().map(<[u8; 32]>::as_slice).collect()
+/// The hashes, and the name of their key.
+fn columns(codes: HashedRecoveryCodes<'_>) -> (Vec<&[u8]>, i16) {
+    (codes.hashes.iter().map(<[u8; 32]>::as_slice).collect(), i16::from(codes.key))
+}
+
+/// How many recovery codes a key made.
+fn counted(row: &Row) -> Result<(Option<u8>, u64), Unreadable> {
+    let key = column::<Option<i16>>(row, 0)?.map(u8::try_from).transpose();
+    let key = key.map_err(|cause| Unreadable::new("recovery code", &cause))?;
+    Ok((key, column::<i64>(row, 1)?.unsigned_abs()))
 }
 
 fn read(row: &Row) -> Result<Factor, Unreadable> {

@@ -127,7 +127,10 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
     let alice = given::registered(&*cut.store, given::identity("alice")).await.id;
     let (factor, codes) = (given::factor(alice, 1), [given::random_hash(), given::random_hash()]);
     cut.proxy.cut_after("INSERT INTO factor");
-    assert_eq!(cut.store.add(&factor, 1, Some(&codes)).await.unwrap(), AddedFactor::AddedWithCodes);
+    assert_eq!(
+        cut.store.add(&factor, 1, Some(given::recovery_codes(&codes))).await.unwrap(),
+        AddedFactor::AddedWithCodes
+    );
     let used = FactorUse {
         identity: alice,
         id: factor.id,
@@ -142,7 +145,10 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
     cut.proxy.cut_after("SET spent_by");
     assert!(cut.store.spend_recovery_code(alice, &codes[0]).await.unwrap());
     assert!(!cut.store.spend_recovery_code(alice, &codes[0]).await.unwrap());
-    assert_eq!(cut.store.add(&factor, 1, Some(&codes)).await.unwrap(), AddedFactor::AddedWithCodes);
+    assert_eq!(
+        cut.store.add(&factor, 1, Some(given::recovery_codes(&codes))).await.unwrap(),
+        AddedFactor::AddedWithCodes
+    );
     assert_eq!(cut.store.recovery_codes_left(alice).await.unwrap(), 1, "a spent code stays spent");
     cut.proxy.cut_after("DELETE FROM factor");
     assert_eq!(cut.store.remove(alice, factor.id, Some(1)).await.unwrap(), Removed::Done);

@@ -1,7 +1,10 @@
 //! Migrations: ten nodes that start at once, what is known of them before and after, and what is there before them.
 
+use std::collections::BTreeMap;
+
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
+use sluice_identity::factor::FactorRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::given;
@@ -85,6 +88,22 @@ async fn what_stands_in_the_way_of_a_migration_is_told() {
     client.batch_execute("DROP TABLE device_code").await.unwrap();
     store.migrate_up().await.unwrap();
     all_are_applied(&store).await;
+}
+
+/// As an older program makes them, also in a database that is of this version.
+#[tokio::test]
+async fn a_recovery_code_without_the_name_of_its_key_is_counted_apart_and_spent() {
+    let dsn = PrivateCluster::shared().await.database().await;
+    let store = node(&dsn).await;
+    store.migrate_up().await.unwrap();
+    let alice = given::registered(&*store, given::identity("alice")).await.id;
+    let own = given::recovery_codes(&[[1; 32]]);
+    assert!(store.replace_recovery_codes(alice, 1, own).await.unwrap());
+    let older = "INSERT INTO recovery_code (identity_id, code_hash) VALUES ($1, $2)";
+    connection(&dsn).await.execute(older, &[&alice.as_uuid(), &[2_u8; 32].as_slice()]).await.unwrap();
+    let counted = store.all_recovery_codes_left().await.unwrap();
+    assert_eq!(counted, BTreeMap::from([(None, 1), (Some(own.key), 1)]));
+    assert!(store.spend_recovery_code(alice, &[2; 32]).await.unwrap());
 }
 
 /// Nodes are replaced one by one: those of this version serve logins before their migrations ran, and go on afterwards.

@@ -1,1 +1,1 @@
-SELECT count(*) FROM recovery_code
+SELECT key_id, count(*) FROM recovery_code GROUP BY key_id

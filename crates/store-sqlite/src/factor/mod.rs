@@ -7,7 +7,9 @@ mod stored;
 use async_trait::async_trait;
 use rusqlite::params;
 use sluice_commit::StoreError;
-use sluice_identity::factor::{AddedFactor, Factor, FactorRepository, FactorUse};
+use sluice_identity::factor::{
+    AddedFactor, Factor, FactorRepository, FactorUse, HashedRecoveryCodes, RecoveryCodeCounts,
+};
 use sluice_identity::identity::Removed;
 use sluice_primitives::IdentityId;
 use uuid::Uuid;
@@ -33,12 +35,12 @@ impl FactorRepository for SqliteStore {
         &self,
         factor: &Factor,
         revision: i64,
-        codes: Option<&[[u8; 32]]>,
+        codes: Option<HashedRecoveryCodes<'_>>,
     ) -> Result<AddedFactor, StoreError> {
         row::check("name", &factor.name)?;
         row::check("factor", &factor.sealed)?;
-        let (factor, codes) = (factor.clone(), codes.map(<[_]>::to_vec));
-        self.write(move |write| stored::add(write, &factor, revision, codes.as_deref())).await
+        let (factor, codes) = (factor.clone(), codes.map(stored::Codes::of));
+        self.write(move |write| stored::add(write, &factor, revision, codes.as_ref())).await
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {
@@ -84,9 +86,9 @@ impl FactorRepository for SqliteStore {
         &self,
         identity: IdentityId,
         revision: i64,
-        codes: &[[u8; 32]],
+        codes: HashedRecoveryCodes<'_>,
     ) -> Result<bool, StoreError> {
-        let codes = codes.to_vec();
+        let codes = stored::Codes::of(codes);
         self.write(move |write| {
             let is_as_before = removal_prevented(write, identity, Some(revision))?.is_none();
             if is_as_before {
@@ -133,8 +135,12 @@ impl FactorRepository for SqliteStore {
         .await
     }
 
-    async fn all_recovery_codes_left(&self) -> Result<u64, StoreError> {
-        let left = self.read(|read| read.row(ALL_RECOVERY_CODES_LEFT, [], |row| row::count_of(row, 0)));
-        Ok(left.await?.unwrap_or(0))
+    async fn all_recovery_codes_left(&self) -> Result<RecoveryCodeCounts, StoreError> {
+        let counted = self.read(|read| {
+            read.rows(ALL_RECOVERY_CODES_LEFT, [], |row| {
+                Ok((row.get::<_, Option<u8>>(0)?, row::count_of(row, 1)?))
+            })
+        });
+        Ok(counted.await?.into_iter().collect())
     }
 }

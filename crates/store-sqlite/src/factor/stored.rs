@@ -1,7 +1,7 @@
 //! Rows of factors and recovery codes, inside a transaction.
 
 use rusqlite::{Row, params};
-use sluice_identity::factor::{AddedFactor, Factor, FactorKind, MAX_FACTORS};
+use sluice_identity::factor::{AddedFactor, Factor, FactorKind, HashedRecoveryCodes, MAX_FACTORS};
 use sluice_identity::identity::Removed;
 use sluice_primitives::{IdentityId, Timestamp};
 use uuid::Uuid;
@@ -20,6 +20,18 @@ const FORGET: &str = include_str!("forget.sql");
 const ADD_RECOVERY_CODE: &str = include_str!("add_recovery_code.sql");
 const HAS_RECOVERY_CODE: &str = include_str!("has_recovery_code.sql");
 const FORGET_RECOVERY_CODES: &str = include_str!("forget_recovery_codes.sql");
+
+/// Recovery codes, on their way to the thread that writes.
+pub(super) struct Codes {
+    key: u8,
+    hashes: Vec<[u8; 32]>,
+}
+
+impl Codes {
+    pub(super) fn of(codes: HashedRecoveryCodes<'_>) -> Self {
+        Self { key: codes.key, hashes: codes.hashes.to_vec() }
+    }
+}
 
 /// A factor. One of a kind that this version does not know is an error: passed over, it would not be asked for.
 pub(super) fn factor(row: &Row<'_>) -> Result<Factor, SqliteError> {
@@ -41,11 +53,12 @@ pub(super) fn add(
     write: &mut Write<'_>,
     factor: &Factor,
     revision: i64,
-    codes: Option<&[[u8; 32]]>,
+    codes: Option<&Codes>,
 ) -> Result<AddedFactor, SqliteError> {
     let (identity, id) = (factor.identity.as_bytes(), factor.id.as_bytes());
     if write.row(IS_THERE, (identity, id), |_| Ok(()))?.is_some() {
-        let has_code = has_one(write, factor.identity, codes.unwrap_or_default())?;
+        let hashes = codes.map(|codes| codes.hashes.as_slice()).unwrap_or_default();
+        let has_code = has_one(write, factor.identity, hashes)?;
         return Ok(if has_code { AddedFactor::AddedWithCodes } else { AddedFactor::Added });
     }
     let others = match write.row(ROOM, params![identity, revision], |row| Ok(row.get::<_, u32>(0)?))? {
@@ -70,8 +83,8 @@ pub(super) fn add(
 }
 
 /// Whether a person has one of these recovery codes.
-fn has_one(write: &Write<'_>, identity: IdentityId, codes: &[[u8; 32]]) -> Result<bool, SqliteError> {
-    for code in codes {
+fn has_one(write: &Write<'_>, identity: IdentityId, hashes: &[[u8; 32]]) -> Result<bool, SqliteError> {
+    for code in hashes {
         if write.row(HAS_RECOVERY_CODE, (identity.as_bytes(), code), |_| Ok(()))?.is_some() {
             return Ok(true);
         }
@@ -99,11 +112,11 @@ pub(super) fn remove(
 pub(super) fn replace_recovery_codes(
     write: &mut Write<'_>,
     identity: IdentityId,
-    codes: &[[u8; 32]],
+    codes: &Codes,
 ) -> Result<(), SqliteError> {
     write.delete("recovery_code", FORGET_RECOVERY_CODES, [identity.as_bytes()])?;
-    for code in codes {
-        write.insert("recovery_code", ADD_RECOVERY_CODE, (identity.as_bytes(), code))?;
+    for code in &codes.hashes {
+        write.insert("recovery_code", ADD_RECOVERY_CODE, (identity.as_bytes(), code, codes.key))?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Identities: what can only be seen, or only be set up, in the file itself.
 
+use std::collections::BTreeMap;
+
 use rusqlite::Connection;
 use sluice_identity::factor::{AddedFactor, Factor, FactorKind, FactorRepository};
 use sluice_identity::hardening::HardeningRepository;
@@ -144,8 +146,9 @@ async fn a_deleted_identity_leaves_no_row_behind() {
     let fixture = SqliteFixture::start().await;
     let store = fixture.store();
     let identity = waiting(&store, 1).await.id;
-    let codes: &[[u8; 32]] = &[given::random_hash()];
-    let added = store.add(&factor(identity), 1, Some(codes)).await.unwrap();
+    let hashes = [given::random_hash()];
+    let codes = Some(given::recovery_codes(&hashes));
+    let added = store.add(&factor(identity), 1, codes).await.unwrap();
     assert_eq!(added, AddedFactor::AddedWithCodes);
     store.begin(&session(identity)).await.unwrap();
     store.put(&code(identity), &mail()).await.unwrap();
@@ -154,4 +157,20 @@ async fn a_deleted_identity_leaves_no_row_behind() {
     let deleted = IdentityDirectory::delete(&*store, identity, None, given::at(9), given::at(99)).await;
     assert_eq!(deleted.unwrap(), Removed::Done);
     assert_eq!(rows(&connection), [0; 6]);
+}
+
+/// As an older version makes them, also in a file that is of this one.
+#[tokio::test]
+async fn a_recovery_code_without_the_name_of_its_key_is_counted_apart_and_spent() {
+    let fixture = SqliteFixture::start().await;
+    let store = fixture.store();
+    let identity = waiting(&store, 1).await.id;
+    let own = given::recovery_codes(&[[1; 32]]);
+    assert!(store.replace_recovery_codes(identity, 1, own).await.unwrap());
+    let connection = Connection::open(fixture.path()).unwrap();
+    let older = "INSERT INTO recovery_code (identity_id, code_hash) VALUES (?1, ?2)";
+    connection.execute(older, (identity.as_bytes(), [2_u8; 32])).unwrap();
+    let counted = store.all_recovery_codes_left().await.unwrap();
+    assert_eq!(counted, BTreeMap::from([(None, 1), (Some(own.key), 1)]));
+    assert!(store.spend_recovery_code(identity, &[2; 32]).await.unwrap());
 }

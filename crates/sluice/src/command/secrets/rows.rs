@@ -2,6 +2,7 @@
 
 use sluice_commit::StoreError;
 use sluice_crypto::SealedBy;
+use sluice_identity::factor::RecoveryCodeCounts;
 use sluice_identity::resealed::{ResealedRows, SealedCounts};
 
 use super::credentials::worst;
@@ -26,10 +27,7 @@ pub(super) async fn count(installation: &Installation, console: &mut Console<'_>
 async fn look(installation: &Installation) -> Result<Vec<String>, StoreError> {
     let factors = installation.sealed_factors();
     let mut lines = sealed_lines(FACTORS, &factors.count().await?, &installation.secrets);
-    match factors.recovery_codes().await? {
-        0 => {}
-        codes => lines.push(recovery_code_line(codes)),
-    }
+    lines.extend(recovery_code_lines(&factors.recovery_codes().await?, &installation.secrets));
     let mails = installation.sealed_mails().count().await?;
     lines.extend(sealed_lines(MAILS, &mails, &installation.secrets));
     Ok(lines)
@@ -51,11 +49,21 @@ pub(super) fn sealed_lines(what: &str, counts: &SealedCounts, secrets: &KeyMater
     counts.iter().map(line).collect()
 }
 
-fn recovery_code_line(codes: u64) -> String {
-    format!(
-        "{RECOVERY_CODES:<16} {codes} hashed with the secret that sealed when they were made: they cannot be moved, and are \
-         lost with it"
-    )
+/// One line for each secret that recovery codes were hashed with. They cannot be moved.
+fn recovery_code_lines(counts: &RecoveryCodeCounts, secrets: &KeyMaterial) -> Vec<String> {
+    let keys = secrets.recovery_codes();
+    let place_of = |id| keys.as_ref().and_then(|keys| keys.place_of(id));
+    let hashed = |(key, count): (&Option<u8>, &u64)| match key.map(|id| (id, place_of(id))) {
+        Some((_, Some(0))) => format!("{count} hashed with {}, which hashes", secrets.name_at_rest(0)),
+        Some((_, Some(place))) => {
+            format!("{count} hashed with {}, and lost with it", secrets.name_at_rest(place))
+        }
+        Some((id, None)) => {
+            format!("{count} hashed with the key {id:02x} of a secret that is not configured, and refused")
+        }
+        None => format!("{count} hashed with a secret that was not noted: the one that sealed then"),
+    };
+    counts.iter().map(|codes| format!("{RECOVERY_CODES:<16} {}", hashed(codes))).collect()
 }
 
 /// Seals what a former secret sealed.

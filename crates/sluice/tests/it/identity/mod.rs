@@ -23,6 +23,7 @@ mod people;
 mod postbox;
 mod records;
 mod recovery;
+mod recovery_code_keys;
 mod refresh;
 mod registration;
 mod sessions;
