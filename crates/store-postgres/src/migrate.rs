@@ -15,15 +15,15 @@ use crate::retry::Tries;
 /// How long one migration may take.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 
-const MIGRATIONS: &[(i32, &str, &str)] = &[
-    (1, "initial", include_str!("migrations/0001_initial.sql")),
-    (2, "device_and_trust", include_str!("migrations/0002_device_and_trust.sql")),
-    (3, "identities", include_str!("migrations/0003_identities.sql")),
-    (4, "grants_by_time", include_str!("migrations/0004_grants_by_time.sql")),
-    (5, "upkeep", include_str!("migrations/0005_upkeep.sql")),
-    (6, "consents_by_flow", include_str!("migrations/0006_consents_by_flow.sql")),
-    (7, "consents_by_expiry", include_str!("migrations/0007_consents_by_expiry.sql")),
-    (8, "recovery_code_keys", include_str!("migrations/0008_recovery_code_keys.sql")),
+const MIGRATIONS: &[Migration] = &[
+    required(1, "initial", include_str!("migrations/0001_initial.sql")),
+    required(2, "device_and_trust", include_str!("migrations/0002_device_and_trust.sql")),
+    required(3, "identities", include_str!("migrations/0003_identities.sql")),
+    optional(4, "grants_by_time", include_str!("migrations/0004_grants_by_time.sql")),
+    optional(5, "upkeep", include_str!("migrations/0005_upkeep.sql")),
+    optional(6, "consents_by_flow", include_str!("migrations/0006_consents_by_flow.sql")),
+    optional(7, "consents_by_expiry", include_str!("migrations/0007_consents_by_expiry.sql")),
+    required(8, "recovery_code_keys", include_str!("migrations/0008_recovery_code_keys.sql")),
 ];
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
     version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";
@@ -34,6 +34,24 @@ const APPLIED: &str = "SELECT version, applied_at FROM schema_migration";
 const CREATE_NETWORK: &str =
     "INSERT INTO network (one, network_id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
 
+/// A step of the schema.
+struct Migration {
+    version: i32,
+    name: &'static str,
+    sql: &'static str,
+    is_required: bool,
+}
+
+/// One that a statement of this version fails without.
+const fn required(version: i32, name: &'static str, sql: &'static str) -> Migration {
+    Migration { version, name, sql, is_required: true }
+}
+
+/// One that statements are only faster with: a node may serve before it is applied.
+const fn optional(version: i32, name: &'static str, sql: &'static str) -> Migration {
+    Migration { version, name, sql, is_required: false }
+}
+
 /// A migration that this version knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MigrationStatus {
@@ -41,6 +59,8 @@ pub struct MigrationStatus {
     pub version: i32,
     /// What it is called.
     pub name: &'static str,
+    /// Whether a statement of this version fails without it.
+    pub is_required: bool,
     /// When it was applied; none if it is not.
     pub applied_at: Option<Timestamp>,
 }
@@ -77,10 +97,13 @@ async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
         let row = applied.iter().find(|row| column::<i32>(row, 0).is_ok_and(|version| version == wanted))?;
         column(row, 1).ok().map(Timestamp::from_millis)
     };
-    let known = MIGRATIONS.iter();
-    Ok(known
-        .map(|&(version, name, _)| MigrationStatus { version, name, applied_at: applied_at(version) })
-        .collect())
+    let status = |&Migration { version, name, is_required, .. }: &Migration| MigrationStatus {
+        version,
+        name,
+        is_required,
+        applied_at: applied_at(version),
+    };
+    Ok(MIGRATIONS.iter().map(status).collect())
 }
 
 async fn apply_all(dialer: &Dialer, now: Timestamp, network: NetworkId) -> Result<(), Failure> {
@@ -94,20 +117,16 @@ async fn apply_all(dialer: &Dialer, now: Timestamp, network: NetworkId) -> Resul
         Err(failure) if failure.is_duplicate() => {}
         created => created?,
     }
-    for (version, name, sql) in MIGRATIONS {
-        apply(client, (version, name, now.as_millis()), sql, network).await?;
+    for migration in MIGRATIONS {
+        apply(client, migration, now.as_millis(), network).await?;
     }
     Ok(())
 }
 
-async fn apply(
-    client: &Client,
-    (version, name, now): (&i32, &str, i64),
-    sql: &str,
-    network: NetworkId,
-) -> Result<(), Failure> {
+async fn apply(client: &Client, migration: &Migration, now: i64, network: NetworkId) -> Result<(), Failure> {
+    let Migration { version, name, sql, .. } = migration;
     client.batch_execute("BEGIN").await?;
-    match client.execute(CLAIM, &[version, &name, &now]).await.map_err(Failure::from) {
+    match client.execute(CLAIM, &[version, name, &now]).await.map_err(Failure::from) {
         // Another node's, or an earlier start's.
         Err(failure) if failure.is_duplicate_in(CLAIMS) => {
             return Ok(client.batch_execute("ROLLBACK").await?);

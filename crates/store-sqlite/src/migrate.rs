@@ -28,35 +28,31 @@ const NETWORK: &str = include_str!("migrations/network.sql");
 const MAKE_NODE: &str = include_str!("migrations/make_node.sql");
 
 const MIGRATIONS: &[Migration] = &[
-    Migration { version: 1, name: "initial", sql: include_str!("migrations/0001_initial.sql") },
-    Migration {
-        version: 2,
-        name: "device_and_trust",
-        sql: include_str!("migrations/0002_device_and_trust.sql"),
-    },
-    Migration { version: 3, name: "identities", sql: include_str!("migrations/0003_identities.sql") },
-    Migration {
-        version: 4,
-        name: "notices_by_client",
-        sql: include_str!("migrations/0004_notices_by_client.sql"),
-    },
-    Migration {
-        version: 5,
-        name: "consents_by_flow",
-        sql: include_str!("migrations/0005_consents_by_flow.sql"),
-    },
-    Migration { version: 6, name: "upkeep", sql: include_str!("migrations/0006_upkeep.sql") },
-    Migration {
-        version: 7,
-        name: "recovery_code_keys",
-        sql: include_str!("migrations/0007_recovery_code_keys.sql"),
-    },
+    required(1, "initial", include_str!("migrations/0001_initial.sql")),
+    required(2, "device_and_trust", include_str!("migrations/0002_device_and_trust.sql")),
+    required(3, "identities", include_str!("migrations/0003_identities.sql")),
+    // A statement names its index (`INDEXED BY`).
+    required(4, "notices_by_client", include_str!("migrations/0004_notices_by_client.sql")),
+    optional(5, "consents_by_flow", include_str!("migrations/0005_consents_by_flow.sql")),
+    optional(6, "upkeep", include_str!("migrations/0006_upkeep.sql")),
+    required(7, "recovery_code_keys", include_str!("migrations/0007_recovery_code_keys.sql")),
 ];
 
 struct Migration {
     version: u32,
     name: &'static str,
     sql: &'static str,
+    is_required: bool,
+}
+
+/// One that a statement of this version fails without.
+const fn required(version: u32, name: &'static str, sql: &'static str) -> Migration {
+    Migration { version, name, sql, is_required: true }
+}
+
+/// One that statements are only faster with: a node may serve before it is applied.
+const fn optional(version: u32, name: &'static str, sql: &'static str) -> Migration {
+    Migration { version, name, sql, is_required: false }
 }
 
 /// One migration, and whether the file has it.
@@ -66,6 +62,8 @@ pub struct MigrationStatus {
     pub version: u32,
     /// What it is about.
     pub name: String,
+    /// Whether a statement of this version fails without it.
+    pub is_required: bool,
     /// When it was applied; not yet if none.
     pub applied_at: Option<Timestamp>,
 }
@@ -93,6 +91,7 @@ impl SqliteStore {
         let known = MIGRATIONS.iter().map(|migration| MigrationStatus {
             version: migration.version,
             name: migration.name.to_owned(),
+            is_required: migration.is_required,
             applied_at: None,
         });
         let mut all: BTreeMap<u32, MigrationStatus> = known.map(|status| (status.version, status)).collect();
@@ -150,9 +149,12 @@ fn has_migrations(find: impl FnOnce(&str) -> Result<Option<()>, SqliteError>) ->
 }
 
 fn stored(row: &rusqlite::Row<'_>) -> Result<MigrationStatus, SqliteError> {
+    let version: u32 = row.get(0)?;
+    let known = MIGRATIONS.iter().find(|migration| migration.version == version);
     Ok(MigrationStatus {
-        version: row.get(0)?,
+        version,
         name: row.get(1)?,
+        is_required: known.is_some_and(|migration| migration.is_required),
         applied_at: Some(crate::row::time(row, 2)?),
     })
 }

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sluice_primitives::{Clock, NodeId, Rng};
+use tracing::warn;
 
 use super::secrets::KeyMaterial;
-use super::stores::{StartError, Stores};
+use super::stores::{AppliedMigration, StartError, Stores};
 use crate::config::{DatabaseSettings, Dsn, Settings};
 
-/// Opens the store of a node: one of this version.
+/// Opens the store of a node: one that has what this version needs.
 pub(super) async fn open(
     settings: &Settings,
     auto_migrate: bool,
@@ -19,10 +20,31 @@ pub(super) async fn open(
     let migrate =
         auto_migrate || settings.mode.is_development() || matches!(settings.database.dsn, Dsn::Memory);
     let stores = open_store(&settings.database, migrate, sources).await?;
-    if !migrate && stores.migrations().await?.iter().any(|migration| migration.applied_at.is_none()) {
-        return Err(StartError::NotMigrated);
+    if !migrate {
+        look_at(&stores.migrations().await?)?;
     }
     Ok(stores)
+}
+
+/// Refuses a schema that statements of this version fail on. Where they are only slow a node serves, so that nodes need not wait until
+/// large indexes are made.
+fn look_at(migrations: &[AppliedMigration]) -> Result<(), StartError> {
+    let missing = |is_required| {
+        let all = migrations.iter().filter(|one| one.applied_at.is_none() && one.is_required == is_required);
+        all.map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let required = missing(true);
+    if !required.is_empty() {
+        return Err(StartError::NotMigrated(required));
+    }
+    let others = missing(false);
+    if !others.is_empty() {
+        warn!(
+            "the database lacks migrations that only make statements faster ({others}): some are slow, until \
+             `sluice migrate sql up` was run"
+        );
+    }
+    Ok(())
 }
 
 /// Opens a store, and brings it to the schema of this version if told so.
@@ -55,4 +77,26 @@ pub(crate) fn key_material(
     let directory = directory.unwrap_or_else(|| data_dir.to_owned());
     let directory = settings.mode.is_development().then_some(directory);
     Ok(KeyMaterial::of(&settings.secrets, directory.as_deref(), rng)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_primitives::Timestamp;
+
+    use super::*;
+
+    fn migration(name: &str, is_required: bool, is_applied: bool) -> AppliedMigration {
+        let applied_at = is_applied.then(|| Timestamp::from_secs(1));
+        AppliedMigration { name: name.to_owned(), is_required, applied_at }
+    }
+
+    #[test]
+    fn a_schema_that_lacks_what_statements_need_is_refused_and_one_that_is_only_slow_is_not() {
+        let applied = || migration("initial", true, true);
+        assert!(look_at(&[applied()]).is_ok());
+        assert!(look_at(&[applied(), migration("index", false, false)]).is_ok());
+        let lacking = [applied(), migration("index", false, false), migration("column", true, false)];
+        let refusal = look_at(&lacking).unwrap_err().to_string();
+        assert!(refusal.contains("needs (column):"), "{refusal}");
+    }
 }

@@ -34,9 +34,9 @@ pub(crate) enum StartError {
     #[error("the database: {0}")]
     Store(#[from] StoreError),
     #[error(
-        "the database lacks migrations of this version: run `sluice migrate sql up`, or start with --auto-migrate"
+        "the database lacks migrations that this version needs ({0}): run `sluice migrate sql up`, or start with --auto-migrate"
     )]
-    NotMigrated,
+    NotMigrated(String),
     #[error(transparent)]
     Secrets(#[from] SecretsError),
     #[error("the signing keys: {0}")]
@@ -167,13 +167,21 @@ impl Stores {
                 .migrate_status()
                 .await?
                 .into_iter()
-                .map(|one| AppliedMigration { name: one.name, applied_at: one.applied_at })
+                .map(|one| AppliedMigration {
+                    name: one.name,
+                    is_required: one.is_required,
+                    applied_at: one.applied_at,
+                })
                 .collect(),
             Self::Postgres(store) => store
                 .migrate_status()
                 .await?
                 .into_iter()
-                .map(|one| AppliedMigration { name: one.name.to_owned(), applied_at: one.applied_at })
+                .map(|one| AppliedMigration {
+                    name: one.name.to_owned(),
+                    is_required: one.is_required,
+                    applied_at: one.applied_at,
+                })
                 .collect(),
         })
     }
@@ -225,6 +233,8 @@ impl Stores {
 /// A migration that this version knows.
 pub(crate) struct AppliedMigration {
     pub(crate) name: String,
+    /// Whether a statement fails without it.
+    pub(crate) is_required: bool,
     pub(crate) applied_at: Option<sluice_primitives::Timestamp>,
 }
 

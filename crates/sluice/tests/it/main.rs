@@ -25,6 +25,7 @@ mod cross_origin;
 mod database_restart;
 mod deploy;
 mod disclosure;
+mod earlier_schema;
 mod fapi2;
 mod fapi2_requests;
 mod flaws;

@@ -39,6 +39,10 @@ const SETTINGS: &[(&str, &str)] = &[
     ("oauth2.grant.refresh_token.rotation_grace_period", "5m"),
 ];
 
+/// What production asks for beside those.
+const PRODUCTION: &[(&str, &str)] =
+    &[("secrets.system", "a-system-secret-for-this-test"), ("urls.self.issuer", "https://sluice.test/")];
+
 /// Waits until `ready` says so.
 pub(crate) async fn until(what: &str, mut ready: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + DEADLINE;
@@ -111,10 +115,28 @@ impl Site {
 
     /// The program with these arguments, on this database.
     pub(crate) fn spawn_with(&self, arguments: &[&str]) -> Child {
+        self.spawn_over(&[arguments, &["--dev"]].concat(), &[])
+    }
+
+    /// A process as in production: it takes the database as it is.
+    pub(crate) async fn start_in_production(&self) -> Process {
+        let process = Process::listening(self.spawn_in_production()).await;
+        until("ready", async || process.readiness().await == Some(StatusCode::OK)).await;
+        process
+    }
+
+    /// The same, of which nothing is known yet.
+    pub(crate) fn spawn_in_production(&self) -> Child {
+        self.spawn_over(&["serve", "all"], PRODUCTION)
+    }
+
+    /// The program with these arguments, and these settings over those of this site.
+    fn spawn_over(&self, arguments: &[&str], settings: &[(&str, &str)]) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
-        command.args(arguments).args(["--dev", "--data-dir"]).arg(self.directory.path());
+        command.args(arguments).arg("--data-dir").arg(self.directory.path());
         let own = self.settings.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        for (key, value) in SETTINGS.iter().copied().chain([("dsn", self.dsn())]).chain(own) {
+        let all = SETTINGS.iter().copied().chain([("dsn", self.dsn())]).chain(own);
+        for (key, value) in all.chain(settings.iter().copied()) {
             command.args(["--set", &format!("{key}={value}")]);
         }
         command.env_clear().env("SLUICE_LOG", "warn,sluice::app=info");

@@ -1,6 +1,8 @@
 //! Migrations: ten nodes that start at once, what is known of them before and after, and what is there before them.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
@@ -8,7 +10,7 @@ use sluice_identity::factor::FactorRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::given;
-use sluice_store_postgres::PostgresStore;
+use sluice_store_postgres::{MigrationStatus, PostgresStore};
 use sluice_testkit::PrivateCluster;
 use tokio_postgres::Client;
 
@@ -68,11 +70,55 @@ async fn an_index_that_was_made_by_hand_is_taken_as_it_is() {
     let client = connection(&dsn).await;
     make_first_version(&client).await;
     let by_hand = "CREATE INDEX revocation_unswept ON revocation (origin, counter) WHERE NOT swept;
-        CREATE INDEX consent_expiry ON consent (expires_at)";
+        CREATE INDEX consent_expiry ON consent (expires_at);
+        CREATE INDEX oauth_grant_time ON oauth_grant ((left(grant_id::text, 7)) COLLATE \"C\", subject)";
     client.batch_execute(by_hand).await.unwrap();
+    let before = indexes_of_grants(&client).await;
     let store = node(&dsn).await;
     store.migrate_up().await.unwrap();
     all_are_applied(&store).await;
+    let after = indexes_of_grants(&client).await;
+    let kept: Vec<_> = before.into_iter().filter(|(name, _)| name != "oauth_grant_subject").collect();
+    assert_eq!(after, kept, "that of the subject alone is gone, and no other was made anew");
+}
+
+/// Name and number of each.
+async fn indexes_of_grants(client: &Client) -> Vec<(String, u32)> {
+    let sql = "SELECT c.relname::text, c.oid FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+        WHERE i.indrelid = 'oauth_grant'::regclass ORDER BY 1";
+    let rows = client.query(sql, &[]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+/// All statements of the repositories: file and text.
+fn statements() -> Vec<(String, String)> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let folders = fs::read_dir(&source).unwrap().map(|entry| entry.unwrap().path());
+    let folders = folders.filter(|path| path.is_dir() && !path.ends_with("migrations"));
+    let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let statements = files.filter(|file| file.extension().is_some_and(|extension| extension == "sql"));
+    statements.map(|file| (file.display().to_string(), fs::read_to_string(&file).unwrap())).collect()
+}
+
+/// The others are for speed: a node starts without them.
+#[tokio::test]
+async fn no_statement_needs_a_migration_that_is_not_required() {
+    let dsn = PrivateCluster::shared().await.database().await;
+    let (store, client) = (node(&dsn).await, connection(&dsn).await);
+    for migration in store.migrate_status().await.unwrap() {
+        let MigrationStatus { version, name, is_required, .. } = migration;
+        let file = format!("src/migrations/{version:04}_{name}.sql");
+        let sql = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+        if is_required {
+            client.batch_execute(&sql).await.unwrap();
+        }
+    }
+    let statements = statements();
+    assert!(statements.len() > 100, "{}", statements.len());
+    for (file, sql) in statements {
+        let prepared = client.prepare(&sql).await;
+        assert!(prepared.is_ok(), "{file}: {:?}", prepared.err());
+    }
 }
 
 /// It is not taken for what another node has done.

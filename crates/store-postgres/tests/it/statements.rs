@@ -260,7 +260,7 @@ async fn what_a_subject_granted_is_found_by_times() {
         explain(&client, "list", include_str!("../../src/grant/list.sql"), "'',NULL,NULL,0,10,FALSE").await;
     assert!(plan.contains("subject = $1"), "{plan}");
     assert!(!plan.contains("Seq Scan") && !plan.contains("oauth_grant_pkey"), "{plan}");
-    assert_eq!(plan.matches("oauth_grant_subject").count(), 3, "{plan}");
+    assert_eq!(plan.matches("oauth_grant_time").count(), 3, "{plan}");
     assert_eq!(plan.matches("consent_pkey").count(), 1, "{plan}");
     let decisions = include_str!("../../src/consent/list.sql");
     let plan = explain(&client, "decisions", decisions, "'',NULL,NULL,0,10").await;

@@ -1,4 +1,4 @@
-//! Query plans: nothing that a request waits for walks over a table.
+//! Query plans: nothing that a request waits for walks over a table, and what a node starts without is missed by no statement.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,6 +6,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use sluice_store_contract::Fixture;
+use sluice_store_sqlite::MigrationStatus;
 
 use crate::fixture::SqliteFixture;
 
@@ -98,5 +99,21 @@ async fn upkeep_finds_what_has_to_go_by_indexes_of_its_own() {
         let plan = plan(&connection, &statements[file]);
         let found = plan.iter().filter_map(|step| step.split_once(" USING COVERING INDEX "));
         assert_eq!(found.map(|(_, index)| index).collect::<Vec<_>>(), expected, "{file}: {plan:?}");
+    }
+}
+
+/// The others are for speed: a node starts without them.
+#[tokio::test]
+async fn no_statement_needs_a_migration_that_is_not_required() {
+    let known = SqliteFixture::start().await.store().migrate_status().await.unwrap();
+    let connection = Connection::open_in_memory().unwrap();
+    for MigrationStatus { version, name, .. } in known.into_iter().filter(|migration| migration.is_required) {
+        let file = format!("src/migrations/{version:04}_{name}.sql");
+        let sql = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+        connection.execute_batch(&sql).unwrap();
+    }
+    for (file, sql) in statements() {
+        let prepared = connection.prepare(&sql).map(drop);
+        assert!(prepared.is_ok(), "{file}: {prepared:?}");
     }
 }

@@ -1,0 +1,60 @@
+//! A node of this version on a schema that lacks migrations: it serves if no statement needs them, before and after they are applied.
+
+use sluice_testkit::Backend;
+use tokio_postgres::{Client, NoTls};
+
+use crate::application::Application;
+use crate::process::Site;
+use crate::program::run;
+
+/// Back to where the migrations are missing that only make indexes.
+const WITHOUT_INDEXES: &str = "
+    DROP INDEX oauth_grant_time, revocation_unswept, revocation_grant_expiry, revocation_wide_expiry, change_time, outbox_client,
+        revocation_wide, consent_flow, consent_expiry;
+    CREATE INDEX oauth_grant_subject ON oauth_grant (subject, grant_id);
+    DELETE FROM schema_migration WHERE version BETWEEN 4 AND 7";
+const WITHOUT_A_COLUMN: &str = "
+    ALTER TABLE recovery_code DROP COLUMN key_id;
+    DELETE FROM schema_migration WHERE version = 8";
+
+fn migrate(site: &Site) {
+    let migrated = run(&["migrate", "sql", "up", "-e", "--yes"], &[("DSN", site.dsn())]);
+    assert!(migrated.success && !migrated.stdout.contains("pending"), "{migrated:?}");
+}
+
+async fn connection(site: &Site) -> Client {
+    let (client, connection) = tokio_postgres::connect(site.dsn(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_serves_before_and_after_migrations_that_only_make_indexes() {
+    let site = Site::fresh(Backend::Postgres).await;
+    migrate(&site);
+    connection(&site).await.batch_execute(WITHOUT_INDEXES).await.unwrap();
+    let process = site.start_in_production().await;
+    process.has_logged("grants_by_time, upkeep, consents_by_flow, consents_by_expiry");
+    let application = Application::register(&[&process]).await;
+    let before = application.log_in("alice").await.expect("a code");
+    let before = application.redeem(&before).await.expect("tokens");
+    migrate(&site);
+    let before = application.refresh(&before).await.expect("refreshed");
+    let after = application.log_in("alice").await.expect("a code");
+    let after = application.redeem(&after).await.expect("tokens");
+    application.revoke(&before).await.expect("revoked");
+    assert!(!application.is_active(&before).await.unwrap());
+    assert!(application.is_active(&after).await.unwrap());
+    process.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_does_not_start_without_what_its_statements_need() {
+    let site = Site::fresh(Backend::Postgres).await;
+    migrate(&site);
+    connection(&site).await.batch_execute(WITHOUT_A_COLUMN).await.unwrap();
+    let ended = site.spawn_in_production().wait_with_output().await.unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && said.contains("lacks migrations"), "{said}");
+    assert!(said.contains("(recovery_code_keys)"), "{said}");
+}
