@@ -326,6 +326,7 @@ macro_rules! store_contract {
                 wide_markers_stop_rotation_by_the_time_that_counts,
                 wide_markers_cover_grants_that_are_inserted_later,
                 a_marker_covers_nothing_of_others,
+                a_grant_stands_as_its_markers_say,
                 a_grant_without_a_row_can_be_revoked,
                 a_grant_is_revoked_once,
                 a_sweep_revokes_the_grants_that_wide_markers_cover,

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
 use sluice_oauth::consent::Forget;
-use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Listed, Redemption, Rotation};
+use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Listed, Redemption, Rotation, Standing};
 use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
 use sluice_primitives::Timestamp;
 use sluice_token::{Feed, FeedPosition, Target};
@@ -127,6 +127,20 @@ pub async fn a_marker_covers_nothing_of_others(fixture: &impl Fixture) {
         store.redeem_code(given::redeem(grant.id, USED)).await.unwrap(),
         Redemption::Redeemed(_)
     ));
+}
+
+/// Whoever asks how a grant stands hears of each kind of marker, whether or not it was written onto the grant.
+pub async fn a_grant_stands_as_its_markers_say(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    for kind in 0..=wide(&own("anybody", 0, 0)).len() {
+        let grant = given::inserted(&*store, own(&format!("kind {kind}"), 0, 0)).await;
+        let before = other.standing(grant.id).await.unwrap().unwrap();
+        assert_eq!(before, Standing { grant: grant.clone(), is_revoked: false });
+        let target = wide(&grant).into_iter().nth(kind).unwrap_or(Target::Grant(grant.id));
+        mark(&*store, &target).await;
+        assert!(other.standing(grant.id).await.unwrap().unwrap().is_revoked, "{target:?}");
+    }
+    assert_eq!(other.standing(given::grant_id()).await.unwrap(), None);
 }
 
 /// Client-credentials tokens have no row: their grant is revoked by its marker alone.

@@ -6,6 +6,6 @@ pub mod model;
 pub mod repository;
 
 pub use model::{
-    Generation, Grant, GrantClaims, MadeIn, RedeemCode, RefreshRequest, Requested, RotateRefresh,
+    Generation, Grant, GrantClaims, MadeIn, RedeemCode, RefreshRequest, Requested, RotateRefresh, Standing,
 };
 pub use repository::{GrantPage, GrantRepository, Insertion, Listed, Redemption, Rotation};

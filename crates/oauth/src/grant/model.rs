@@ -121,6 +121,15 @@ impl Requested {
     }
 }
 
+/// How a grant stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// The grant.
+    pub grant: Grant,
+    /// Whether it was revoked, by itself or by a wide marker.
+    pub is_revoked: bool,
+}
+
 /// What the tokens of a grant say beside the facts that the server acts on. Stores keep it as one JSON text, and look at how
 /// that begins: the first two fields stay the first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use sluice_commit::StoreError;
 use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::Subject;
 
-use super::model::{Grant, RedeemCode, RotateRefresh};
+use super::model::{Grant, RedeemCode, RotateRefresh, Standing};
 use crate::consent::RememberedConsent;
 
 /// What became of an insert.
@@ -99,6 +99,10 @@ pub trait GrantRepository: Send + Sync {
 
     /// The grant, revoked or not.
     async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError>;
+
+    /// The grant, and whether it was revoked by all that the store knows: it keeps a wide marker until that is written onto the grants
+    /// which it covers. Nodes may forget it before.
+    async fn standing(&self, grant: GrantId) -> Result<Option<Standing>, StoreError>;
 
     /// Revokes a grant and appends its marker, which nodes may forget at `marker_expires_at`. Whether or not a row with
     /// this id exists: client-credentials tokens have none.

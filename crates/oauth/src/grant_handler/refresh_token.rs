@@ -12,7 +12,7 @@ use super::hooked::{hook_call, put};
 use super::less::{Less, keep_permitted};
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
-use crate::grant::{Grant, RefreshRequest, RotateRefresh, Rotation};
+use crate::grant::{Grant, RefreshRequest, RotateRefresh, Rotation, Standing};
 use crate::hooks::Replaced;
 use crate::issuing::{Issue, RefreshToken, lifetime};
 
@@ -119,8 +119,9 @@ impl TokenService {
         exchange: &Exchange,
         now: Timestamp,
     ) -> Result<Box<Grant>, TokenError> {
-        let mut grant = self.grants.find(token.grant).await?.ok_or(TokenError::UnknownGrant(token.grant))?;
-        if grant.revoked_at.is_some() || self.revocations.covers_grant(&grant.facts()) {
+        let found = self.grants.standing(token.grant).await?;
+        let Standing { mut grant, is_revoked } = found.ok_or(TokenError::UnknownGrant(token.grant))?;
+        if is_revoked || self.revocations.covers_grant(&grant.facts()) {
             return Err(TokenError::Revoked(token.grant));
         }
         if grant.redeemed_at.is_none() || now >= grant.expires_at {

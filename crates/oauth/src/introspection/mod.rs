@@ -104,10 +104,10 @@ impl IntrospectionService {
         required: Option<&Scope>,
         now: Timestamp,
     ) -> Result<IntrospectionResponse, StoreError> {
-        let grant = self.grants.find(token.grant).await?;
+        let found = self.grants.standing(token.grant).await?;
+        let grant = found.filter(|found| !found.is_revoked).map(|found| found.grant);
         let holds = |grant: &Grant| {
-            grant.revoked_at.is_none()
-                && grant.redeemed_at.is_some()
+            grant.redeemed_at.is_some()
                 && now < token.expires_at
                 && now < grant.expires_at
                 && self.is_usable(token.generation, grant, now)

@@ -16,7 +16,7 @@ use super::{ExchangeError, TokenKind, policy};
 use crate::access_token_reader::AccessTokenReader;
 use crate::client::Client;
 use crate::config::Config;
-use crate::grant::{Grant, GrantPage, GrantRepository, Listed};
+use crate::grant::{Grant, GrantPage, GrantRepository, Listed, Standing};
 use crate::issuing::id_token::{id_of_generation, id_of_unrotated};
 use crate::issuing::{RefreshToken, access_token, front_channel};
 use crate::keys::KeyRing;
@@ -152,12 +152,13 @@ impl PresentedTokens {
         if token.confirmation.is_some() && token.confirmation != by.confirmation {
             return Err(ExchangeError::OtherKey);
         }
-        let grant = self.grants.find(token.grant).await?.ok_or(ExchangeError::NotUsable)?;
+        let Standing { grant, is_revoked } =
+            self.grants.standing(token.grant).await?.ok_or(ExchangeError::NotUsable)?;
         let window = self.config.lifetimes.refresh_window;
         let in_window = grant.rotated_at.is_some_and(|rotated_at| now < rotated_at + window);
         let is_current = token.generation == grant.generation
             || (in_window && token.generation.next() == grant.generation);
-        if !is_current || grant.redeemed_at.is_none() || now >= token.expires_at {
+        if is_revoked || !is_current || grant.redeemed_at.is_none() || now >= token.expires_at {
             return Err(ExchangeError::NotUsable);
         }
         self.of_grant(grant, token.expires_at, now)

@@ -6,7 +6,7 @@ use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{
     Generation, Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RefreshRequest,
-    RotateRefresh, Rotation,
+    RotateRefresh, Rotation, Standing,
 };
 use sluice_primitives::{GrantId, NodeId, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
@@ -163,6 +163,13 @@ impl GrantRepository for MemoryStore {
 
     async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {
         Ok(self.read(|data| data.grants.get(&grant).map(|row| row.grant.clone())))
+    }
+
+    async fn standing(&self, grant: GrantId) -> Result<Option<Standing>, StoreError> {
+        Ok(self.read(|data| {
+            let grant = data.grants.get(&grant)?.grant.clone();
+            Some(Standing { is_revoked: data.is_revoked(&grant), grant })
+        }))
     }
 
     async fn revoke(

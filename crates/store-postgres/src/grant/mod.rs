@@ -18,6 +18,7 @@ use sluice_commit::{BoxError, StoreError};
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{
     Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RotateRefresh, Rotation,
+    Standing,
 };
 use sluice_primitives::{GrantId, Timestamp};
 use uuid::Uuid;
@@ -87,6 +88,11 @@ impl GrantRepository for PostgresStore {
             .transpose()
             .map(|stored| stored.map(|stored| stored.grant))
             .map_err(Into::into)
+    }
+
+    async fn standing(&self, grant: GrantId) -> Result<Option<Standing>, StoreError> {
+        let rows = self.read(swap::EXAMINE, &[&vec![grant.as_uuid()]]).await?;
+        rows.first().map(swap::standing).transpose()
     }
 
     async fn revoke(

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use sluice_commit::{CommitFailure, StoreError};
-use sluice_oauth::grant::Grant;
+use sluice_oauth::grant::{Grant, Standing};
 use sluice_primitives::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -15,7 +15,7 @@ use crate::connection::Params;
 use crate::error::{Failure, column};
 use crate::statistics::Kind;
 
-const EXAMINE: &str = include_str!("examine.sql");
+pub(super) const EXAMINE: &str = include_str!("examine.sql");
 /// A row that appears or changes between the UPDATE and the second read is given another chance, this many times.
 const CHANCES: usize = 3;
 
@@ -127,6 +127,14 @@ fn examine<S: Swap>(op: &S, found: &Row) -> Result<Option<Swapped<S::Outcome>>, 
     let stored = row::read(found)?;
     let examined = Examined { grant: stored.grant, request: stored.request, covered: column(found, 16)? };
     Ok(op.examine(examined))
+}
+
+/// How an examined grant stands.
+pub(super) fn standing(found: &Row) -> Result<Standing, StoreError> {
+    let grant = row::read(found)?.grant;
+    let is_covered: bool = column(found, 16)?;
+    let is_revoked = is_covered || grant.revoked_at.is_some();
+    Ok(Standing { grant, is_revoked })
 }
 
 fn id(found: &Row) -> Option<Uuid> {

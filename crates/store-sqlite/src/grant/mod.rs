@@ -18,6 +18,7 @@ use sluice_commit::StoreError;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{
     Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RotateRefresh, Rotation,
+    Standing,
 };
 use sluice_primitives::{GrantId, Timestamp};
 
@@ -25,6 +26,7 @@ pub(crate) use passes::Passes;
 
 use self::insert::NewGrant;
 use self::revoke::Revocation;
+use self::stored::Examined;
 use crate::store::SqliteStore;
 
 const FIND: &str = include_str!("find.sql");
@@ -57,6 +59,14 @@ impl GrantRepository for SqliteStore {
 
     async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {
         self.read(move |read| read.row(FIND, [grant.as_bytes()], stored::grant)).await
+    }
+
+    async fn standing(&self, grant: GrantId) -> Result<Option<Standing>, StoreError> {
+        let found = self.read(move |read| {
+            // Whatever its time: that is for who asks.
+            read.row(stored::EXAMINE, (grant.as_bytes(), i64::MIN), stored::examined)
+        });
+        Ok(found.await?.map(|Examined { grant, is_revoked, .. }| Standing { grant, is_revoked }))
     }
 
     async fn revoke(

@@ -10,7 +10,7 @@ use crate::error::SqliteError;
 use crate::row;
 use crate::writer::Write;
 
-const EXAMINE: &str = include_str!("examine.sql");
+pub(super) const EXAMINE: &str = include_str!("examine.sql");
 const PUNISH: &str = include_str!("punish.sql");
 
 /// The columns of a grant, from the first on.
@@ -49,12 +49,14 @@ pub(super) fn examine(
     id: GrantId,
     now: Timestamp,
 ) -> Result<Option<Examined>, SqliteError> {
-    let examined = |row: &Row<'_>| {
-        let grant = grant(row)?;
-        let is_revoked = grant.revoked_at.is_some() || row.get(16)?;
-        Ok(Examined { grant, request: row.get(15)?, is_revoked })
-    };
     write.row(EXAMINE, (id.as_bytes(), now.as_millis()), examined)
+}
+
+/// A row of that statement.
+pub(super) fn examined(row: &Row<'_>) -> Result<Examined, SqliteError> {
+    let grant = grant(row)?;
+    let is_revoked = grant.revoked_at.is_some() || row.get(16)?;
+    Ok(Examined { grant, request: row.get(15)?, is_revoked })
 }
 
 /// Revokes a grant for the misuse of its code or refresh token, and appends its marker. No token of the grant outlives
