@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
-use sluice_primitives::Timestamp;
+use sluice_primitives::{Lifetime, Timestamp};
 use sluice_token::{AccessTokenClaims, FeedFollower, RevocationSet, jwt, sealed};
 use thiserror::Error;
 
@@ -31,17 +31,19 @@ pub struct AccessTokenReader {
     keys: Arc<KeyRing>,
     revocations: Arc<RevocationSet>,
     follower: Arc<FeedFollower>,
+    longest: Lifetime,
 }
 
 impl AccessTokenReader {
-    /// A reader.
+    /// A reader, to which no token lives longer than `longest`: one that was issued for longer, before that was configured, ends with it.
     pub fn new(
         sealer: Arc<Sealer>,
         keys: Arc<KeyRing>,
         revocations: Arc<RevocationSet>,
         follower: Arc<FeedFollower>,
+        longest: Lifetime,
     ) -> Self {
-        Self { sealer, keys, revocations, follower }
+        Self { sealer, keys, revocations, follower, longest }
     }
 
     /// Refuses while this node may have missed revocations: it must not say that a revoked token holds.
@@ -72,6 +74,10 @@ impl AccessTokenReader {
     /// # Errors
     /// [`NotActive::NotOurs`] for anything else.
     pub fn authentic(&self, token: &str) -> Result<AccessTokenClaims, NotActive> {
+        Ok(self.read(token)?.ending_within(self.longest))
+    }
+
+    fn read(&self, token: &str) -> Result<AccessTokenClaims, NotActive> {
         if token.contains('.') {
             let verified = self.keys.verify_own(token).map_err(|_| NotActive::NotOurs)?;
             return jwt::read(&verified, &self.sealer).map_err(|_| NotActive::NotOurs);

@@ -13,12 +13,9 @@ use thiserror::Error;
 use crate::access_token_reader::AccessTokenReader;
 use crate::caller::Caller;
 use crate::client_auth::{ClientAuthError, ClientAuthenticator, Presented};
-use crate::config::LONGEST_ACCESS_TOKEN;
+use crate::config::CLOCK_SKEW;
 use crate::grant::GrantRepository;
 use crate::issuing::RefreshToken;
-
-/// By so much the clocks of nodes and gateways may differ: a token that has ended here may hold there yet.
-const CLOCK_SKEW: Lifetime = Lifetime::minutes(5);
 
 /// Why a revocation was refused.
 #[derive(Debug, Error)]
@@ -62,6 +59,8 @@ pub struct RevocationService {
     pub sealer: Arc<Sealer>,
     /// What was revoked.
     pub revocations: Arc<RevocationSet>,
+    /// For how long that is remembered.
+    pub marker_lifetime: Lifetime,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
@@ -87,7 +86,7 @@ impl RevocationService {
         if self.revocations.holds_grant(grant) && self.is_stored(&presented).await? {
             return Ok(());
         }
-        let Some(marker) = presented.marker(now) else { return Ok(()) };
+        let Some(marker) = presented.marker(now, self.marker_lifetime) else { return Ok(()) };
         self.grants.revoke(grant, now, marker.expires_at).await?;
         self.revocations.apply(&marker);
         Ok(())
@@ -123,8 +122,8 @@ struct Presentable {
 
 impl Presentable {
     /// The marker that revokes it, which is remembered while a token might hold; `None` if none does.
-    fn marker(&self, now: Timestamp) -> Option<Marker> {
-        let longest = now + LONGEST_ACCESS_TOKEN;
+    fn marker(&self, now: Timestamp, lifetime: Lifetime) -> Option<Marker> {
+        let longest = now + lifetime;
         let expires_at = self.ends_at.map_or(longest, |ends_at| longest.min(ends_at + CLOCK_SKEW));
         (now < expires_at).then_some(Marker { target: Target::Grant(self.grant), at: now, expires_at })
     }
@@ -136,17 +135,17 @@ mod tests {
 
     #[test]
     fn a_marker_is_remembered_while_a_token_might_hold() {
-        let now = Timestamp::from_secs(1_000_000);
+        let (now, longest) = (Timestamp::from_secs(1_000_000), Lifetime::hours(20));
         let until = |ends_at: Option<Timestamp>| {
             let grant = GrantId::from_bytes([1; 16]);
-            let marker = Presentable { grant, owner: "app".parse().unwrap(), ends_at }.marker(now);
+            let marker = Presentable { grant, owner: "app".parse().unwrap(), ends_at }.marker(now, longest);
             marker.map(|marker| marker.expires_at)
         };
-        assert_eq!(until(None), Some(now + LONGEST_ACCESS_TOKEN));
+        assert_eq!(until(None), Some(now + longest));
         let hour = now + Lifetime::hours(1);
         assert_eq!(until(Some(hour)), Some(hour + CLOCK_SKEW));
         assert_eq!(until(Some(now - Lifetime::secs(1))), Some(now - Lifetime::secs(1) + CLOCK_SKEW));
         assert_eq!(until(Some(now - CLOCK_SKEW)), None);
-        assert_eq!(until(Some(now + LONGEST_ACCESS_TOKEN)), Some(now + LONGEST_ACCESS_TOKEN));
+        assert_eq!(until(Some(now + longest)), Some(now + longest));
     }
 }

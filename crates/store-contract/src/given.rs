@@ -120,12 +120,14 @@ pub fn claims() -> GrantClaims {
     }
 }
 
-/// Redeems the code of `grant` at second `now`; from then on it lives until second 100,000.
+/// Redeems the code of `grant` at second `now`; from then on it lives until second 100,000. A marker would live until second 200,000.
 pub fn redeem(grant: GrantId, now: i64) -> RedeemCode {
-    RedeemCode { grant, attempt: attempt(), now: at(now), expires_at: at(100_000) }
+    let (expires_at, marker_expires_at) = (at(100_000), at(200_000));
+    RedeemCode { grant, attempt: attempt(), now: at(now), expires_at, marker_expires_at }
 }
 
-/// Rotates the refresh token of `grant` at second `now`; from then on it lives until second 100,000.
+/// Rotates the refresh token of `grant` at second `now`; from then on it lives until second 100,000. A marker would live until second
+/// 200,000.
 pub fn rotate(grant: GrantId, presented: u32, now: i64) -> RotateRefresh {
     RotateRefresh {
         grant,
@@ -135,6 +137,7 @@ pub fn rotate(grant: GrantId, presented: u32, now: i64) -> RotateRefresh {
         now: at(now),
         window: WINDOW,
         expires_at: at(100_000),
+        marker_expires_at: at(200_000),
     }
 }
 

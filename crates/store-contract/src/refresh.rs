@@ -97,6 +97,7 @@ pub async fn the_predecessor_after_the_window_revokes_the_grant(fixture: &impl F
     assert_eq!((stored.revoked_at, stored.generation), (Some(given::at(130)), Generation(1)));
     let marker = given::markers(&*fixture.second_node().await).await.pop().unwrap();
     assert_eq!((marker.target, marker.at), (Target::Grant(grant.id), given::at(130)));
+    assert_eq!(marker.expires_at, given::at(200_000));
     assert_eq!(rotate(&*store, given::rotate(grant.id, 1, 131)).await, Verdict::Revoked);
 }
 
@@ -261,6 +262,7 @@ impl Walk {
             now,
             window,
             expires_at: Timestamp::NEVER,
+            marker_expires_at: given::at(9_000_000),
         }
     }
 }

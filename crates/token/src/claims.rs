@@ -1,7 +1,7 @@
 //! The facts in an access token.
 
 use sluice_crypto::digest::sha256;
-use sluice_primitives::{GrantId, SessionId, Timestamp};
+use sluice_primitives::{GrantId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Scope, Subject};
 
 use crate::confirmation::Confirmation;
@@ -115,6 +115,14 @@ pub struct Origin {
 }
 
 impl AccessTokenClaims {
+    /// The same of a token that ends so long after it was issued at the latest, whatever was meant then: what was revoked is remembered
+    /// for no longer.
+    #[must_use]
+    pub fn ending_within(mut self, longest: Lifetime) -> Self {
+        self.expires_at = self.expires_at.min(self.issued_at + longest);
+        self
+    }
+
     /// What a marker names to revoke this token at its client's wish: its grant; for an exchanged token, which is but a guest
     /// of its grant, the token alone.
     pub fn revocable(&self) -> GrantId {

@@ -26,6 +26,9 @@ pub struct LinkKeys {
     /// The public keys of the identity API's tokens, as JWKs; empty where there is no such API.
     #[serde(default)]
     pub persons: Vec<Jwk>,
+    /// The longest life of an access token, in seconds: for so long revocations are told. A server of an earlier release does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_access_token: Option<u32>,
 }
 
 /// A token that is asked about.

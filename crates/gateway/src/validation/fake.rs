@@ -188,6 +188,8 @@ pub(super) struct Keys {
     pub(super) paseto: PasetoKey,
     pub(super) generation: AtomicU64,
     pub(super) verified: AtomicU32,
+    /// The longest life of an access token.
+    pub(super) longest: Mutex<Lifetime>,
 }
 
 impl OwnKeys for Keys {
@@ -205,6 +207,10 @@ impl OwnKeys for Keys {
 
     fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
+    }
+
+    fn longest_access_token(&self) -> Lifetime {
+        *self.longest.lock()
     }
 }
 
@@ -289,6 +295,7 @@ impl World {
             paseto: PasetoKey::from_seed(&[7; 32]).unwrap(),
             generation: AtomicU64::new(0),
             verified: AtomicU32::new(0),
+            longest: Mutex::new(Lifetime::FOREVER),
         });
         let revocations = Arc::new(RevocationSet::default());
         let age = Arc::new(Age(AtomicI64::new(0)));

@@ -23,8 +23,11 @@ pub trait OwnKeys: Send + Sync {
     /// The payload of a PASETO that one of the keys of the identity API signed.
     fn verify_paseto(&self, token: &str) -> Option<Vec<u8>>;
 
-    /// Another number whenever the keys have changed.
+    /// Another number whenever the keys have changed, or what is said with them.
     fn generation(&self) -> u64;
+
+    /// The longest life of an access token, whatever it says: what was revoked is told for no longer.
+    fn longest_access_token(&self) -> Lifetime;
 }
 
 /// Tells how old the knowledge of revocations is.
@@ -99,7 +102,7 @@ impl LocalValidator {
         let claims = {
             let sealer = self.parts.sealer.load();
             match (sealed::read(question.token, &sealer), &self.parts.authority) {
-                (Ok(claims), _) => claims,
+                (Ok(claims), _) => claims.ending_within(self.parts.keys.longest_access_token()),
                 (Err(_), Some(authority))
                     if !sealer.knows(Purpose::AccessToken) && sealed::is_of_form(question.token) =>
                 {
@@ -118,7 +121,9 @@ impl LocalValidator {
     pub(super) fn verify_jwt(&self, token: &str) -> Result<Arc<Caller>, TokenFault> {
         let verified = self.parts.keys.verify_jwt(token).ok_or(TokenFault::NotAuthentic)?;
         let claims = jwt::read(&verified, &self.parts.sealer.load());
-        claims.map(|claims| Arc::new(Caller::Own(Box::new(claims)))).map_err(|_| TokenFault::NotAuthentic)
+        let claims = claims.map_err(|_| TokenFault::NotAuthentic)?;
+        let claims = claims.ending_within(self.parts.keys.longest_access_token());
+        Ok(Arc::new(Caller::Own(Box::new(claims))))
     }
 
     /// What an authentic token of the identity API says; whether it still holds is not asked.

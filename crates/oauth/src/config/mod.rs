@@ -117,6 +117,10 @@ pub struct Lifetimes {
     pub session_idle: Lifetime,
     /// How long after a rotation its predecessor is answered with the same pair; default 30 s.
     pub refresh_window: Lifetime,
+    /// The longest life of an access token, whatever a client's lifespans say; 744 h by default and at most.
+    pub longest_access_token: Lifetime,
+    /// How long a revocation is remembered: see [`remembered_for`].
+    pub revocation: Lifetime,
 }
 
 impl Default for Lifetimes {
@@ -130,8 +134,18 @@ impl Default for Lifetimes {
             session: Lifetime::FOREVER,
             session_idle: Lifetime::hours(720),
             refresh_window: Lifetime::secs(30),
+            longest_access_token: LONGEST_ACCESS_TOKEN,
+            revocation: remembered_for(&[LONGEST_ACCESS_TOKEN]),
         }
     }
+}
+
+/// How long a revocation is remembered, if what relies on that lives for so long at most: access tokens, and flows under way, whose
+/// users may sign out meanwhile. Longer, by as much as clocks may differ.
+#[must_use]
+pub fn remembered_for(lives: &[Lifetime]) -> Lifetime {
+    let longest = lives.iter().copied().max().unwrap_or_default();
+    longest.as_duration().saturating_add(CLOCK_SKEW.as_duration()).into()
 }
 
 /// How long tokens of a login may be alive, if refresh tokens live for so long: those who hold them want to hear of a logout.
@@ -191,8 +205,11 @@ fn wildcard(pattern: &str, asked: &str) -> bool {
     }
 }
 
-/// No access token lives longer, whatever a client's lifespans say: wide revocation markers are kept so long.
+/// No access token lives longer, whatever is configured.
 pub const LONGEST_ACCESS_TOKEN: Lifetime = Lifetime::hours(31 * 24);
+
+/// By so much the clocks of nodes and gateways may differ: what has ended here may hold there yet.
+pub(crate) const CLOCK_SKEW: Lifetime = Lifetime::minutes(5);
 
 /// What the authorization server is told.
 #[derive(Debug, Clone)]
@@ -245,6 +262,14 @@ mod tests {
         assert_eq!((behind.own_path(), behind.path()), ("/tenant", ""));
         assert!("https://id.example/?a=b".parse::<Issuer>().is_err());
         assert!("ftp://id.example/".parse::<Issuer>().is_err());
+    }
+
+    #[test]
+    fn a_revocation_is_remembered_for_longer_than_anything_lives_that_relies_on_it() {
+        let lives = [Lifetime::hours(1), Lifetime::hours(3), Lifetime::minutes(30)];
+        assert_eq!(remembered_for(&lives), Lifetime::minutes(185));
+        assert!(remembered_for(&[Lifetime::FOREVER]).is_forever());
+        assert!(Lifetimes::default().revocation > Lifetimes::default().longest_access_token);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
-use sluice_primitives::{Clock, GrantId, Rng, Timestamp};
+use sluice_primitives::{Clock, GrantId, Lifetime, Rng, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::{Marker, RevocationSet, Target};
 
@@ -12,7 +12,6 @@ use super::late_documents::LateDocuments;
 use super::name::DecisionName;
 use super::repository::{ConsentRepository, Forget};
 use crate::client::ClientDirectory;
-use crate::config::LONGEST_ACCESS_TOKEN;
 use crate::grant::{Grant, GrantRepository};
 
 /// What is revoked.
@@ -40,6 +39,8 @@ pub struct ConsentService {
     pub late: LateDocuments,
     /// What was revoked.
     pub revocations: Arc<RevocationSet>,
+    /// For how long that is remembered.
+    pub marker_lifetime: Lifetime,
     /// Seals page tokens and the names of decisions.
     pub sealer: Arc<Sealer>,
     /// The time.
@@ -67,7 +68,7 @@ impl ConsentService {
     }
 
     async fn revoke_grant(&self, grant: GrantId, now: Timestamp) -> Result<(), StoreError> {
-        let expires_at = now + LONGEST_ACCESS_TOKEN;
+        let expires_at = now + self.marker_lifetime;
         let found = self.grants.find(grant).await?;
         self.grants.revoke(grant, now, expires_at).await?;
         self.revocations.apply(&Marker { target: Target::Grant(grant), at: now, expires_at });
@@ -100,7 +101,7 @@ impl ConsentService {
         client: Option<ClientId>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let forget = Forget { subject, client, now, marker_expires_at: now + LONGEST_ACCESS_TOKEN };
+        let forget = Forget { subject, client, now, marker_expires_at: now + self.marker_lifetime };
         let marker = forget.marker();
         self.consents.forget(forget).await?;
         self.revocations.apply(&marker);

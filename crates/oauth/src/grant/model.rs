@@ -188,6 +188,8 @@ pub struct RedeemCode {
     pub now: Timestamp,
     /// Until when the grant lives from now on.
     pub expires_at: Timestamp,
+    /// Until when its marker lives, should it be revoked because its code came before.
+    pub marker_expires_at: Timestamp,
 }
 
 /// A digest of what a refresh asked for (scope, audience, binding): a retry must ask for the same.
@@ -211,6 +213,8 @@ pub struct RotateRefresh {
     /// Until when the grant lives from now on, at least: an end that was later stays, as long as any access token may live
     /// ([`LONGEST_ACCESS_TOKEN`](crate::config::LONGEST_ACCESS_TOKEN)) from now at most. Earlier ones may have been made to live longer.
     pub expires_at: Timestamp,
+    /// Until when its marker lives, should it be revoked because an old token came again.
+    pub marker_expires_at: Timestamp,
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use less::Less;
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::client_auth::{ClientAuthenticator, Presented};
-use crate::config::{Config, LONGEST_ACCESS_TOKEN};
+use crate::config::Config;
 use crate::device::DeviceCodeRepository;
 use crate::dpop::Unspent;
 use crate::grant::GrantRepository;
@@ -155,9 +155,15 @@ impl TokenService {
         Ok(self.constraint.spend(call.proof, call.now).await?)
     }
 
+    /// From when on nobody needs to know any more what was revoked at `now`.
+    fn forgotten_at(&self, now: Timestamp) -> Timestamp {
+        now + self.config.lifetimes.revocation
+    }
+
     /// A grant was revoked in the store: this node knows at once, the others by the feed.
     fn apply_grant_marker(&self, grant: sluice_primitives::GrantId, now: Timestamp) {
-        let marker = Marker { target: Target::Grant(grant), at: now, expires_at: now + LONGEST_ACCESS_TOKEN };
+        let expires_at = self.forgotten_at(now);
+        let marker = Marker { target: Target::Grant(grant), at: now, expires_at };
         self.revocations.apply(&marker);
     }
 }

@@ -23,6 +23,7 @@ impl TokenService {
             attempt: AttemptId::generate(now, &*self.rng),
             now,
             expires_at: now + self.longest_life(client, grant_type),
+            marker_expires_at: self.forgotten_at(now),
         };
         match self.grants.redeem_code(redeem).await? {
             Redemption::Redeemed(grant) => Ok(grant),

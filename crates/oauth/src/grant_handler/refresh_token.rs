@@ -167,6 +167,7 @@ impl TokenService {
             now,
             window: self.config.lifetimes.refresh_window,
             expires_at: now + life,
+            marker_expires_at: self.forgotten_at(now),
         };
         match self.grants.rotate_refresh(rotate).await? {
             Rotation::Rotated(grant) | Rotation::Repeated(grant) => Ok(grant),

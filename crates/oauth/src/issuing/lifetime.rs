@@ -4,7 +4,7 @@ use sluice_primitives::Lifetime;
 use sluice_protocol::GrantType;
 
 use crate::client::{Client, GrantLifespans};
-use crate::config::{Config, LONGEST_ACCESS_TOKEN};
+use crate::config::Config;
 
 /// Nothing is set.
 const UNSET: GrantLifespans = GrantLifespans { access_token: None, id_token: None, refresh_token: None };
@@ -31,9 +31,10 @@ pub fn code(client: &Client, config: &Config) -> Lifetime {
     if client.security.profile.is_fapi() { configured.min(LONGEST_FAPI_CODE) } else { configured }
 }
 
-/// Of an access token; never longer than revocation markers are kept.
+/// Of an access token; never longer than revocations are remembered.
 pub fn access_token(client: &Client, grant_type: GrantType, config: &Config) -> Lifetime {
-    of(client, grant_type).access_token.unwrap_or(config.lifetimes.access_token).min(LONGEST_ACCESS_TOKEN)
+    let lifetimes = &config.lifetimes;
+    of(client, grant_type).access_token.unwrap_or(lifetimes.access_token).min(lifetimes.longest_access_token)
 }
 
 /// Of an id token.

@@ -9,7 +9,7 @@ use sluice_token::RevocationSet;
 
 use super::repository::{EndSessions, LoginSession, LoginSessionRepository};
 use crate::client::ClientDirectory;
-use crate::config::{Config, LONGEST_ACCESS_TOKEN};
+use crate::config::Config;
 use crate::logout::ending::Ending;
 
 /// Ends sessions on behalf of an administrator, or of their person.
@@ -68,6 +68,6 @@ impl LoginSessionService {
             revocations: &self.revocations,
             issuer: self.config.issuer.as_str(),
         };
-        ending.end(&which, now, now + LONGEST_ACCESS_TOKEN).await.map(drop)
+        ending.end(&which, now, now + self.config.lifetimes.revocation).await.map(drop)
     }
 }

@@ -16,7 +16,7 @@ use super::request_url::PATH;
 use super::state::Logout;
 use crate::authorization::{Browser, SessionCookie};
 use crate::client::{Client, ClientDirectory};
-use crate::config::{Config, LONGEST_ACCESS_TOKEN};
+use crate::config::Config;
 use crate::flow::sealed::MAX_IN_URL;
 use crate::flow::{BindingKey, BindingKeys, Further};
 use crate::keys::KeyRing;
@@ -331,7 +331,7 @@ impl LogoutService {
             revocations: &self.revocations,
             issuer: self.config.issuer.as_str(),
         };
-        Ok(ending.end(&EndSessions::One(session), now, now + LONGEST_ACCESS_TOKEN).await?)
+        Ok(ending.end(&EndSessions::One(session), now, now + self.config.lifetimes.revocation).await?)
     }
 
     fn destination(&self, request: &LogoutRequest) -> Option<String> {

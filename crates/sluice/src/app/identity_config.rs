@@ -12,7 +12,6 @@ use sluice_identity::config::{
 use sluice_identity::session::SessionTerms;
 use sluice_identity::{Config, LockoutConfig};
 use sluice_net::SmtpConfig;
-use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use url::Url;
 
 use crate::config::{BreachedList, IdentitySettings, LimitsSettings, MailSettings, Settings};
@@ -40,7 +39,7 @@ impl PeopleConfig {
         let terms = SessionTerms {
             issuer: oauth.issuer.as_str().to_owned(),
             lifetimes: identity.sessions,
-            longest_token: LONGEST_ACCESS_TOKEN,
+            longest_token: oauth.lifetimes.revocation,
         };
         let links = links(own, oauth);
         let smtp = own.mail.as_ref().map(smtp);

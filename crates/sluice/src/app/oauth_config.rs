@@ -3,7 +3,7 @@
 use sluice_http::{CookiePolicy, CorsPolicy, Proxies};
 use sluice_net::TrustedProxies;
 use sluice_oauth::client::AccessTokenStrategy;
-use sluice_oauth::config::{Config, Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy};
+use sluice_oauth::config::{Config, Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy, remembered_for};
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::keys::RotationPolicy;
 use sluice_primitives::Lifetime;
@@ -100,6 +100,14 @@ fn pages(settings: &Settings, issuer: &Issuer) -> Result<Pages, StartError> {
 
 fn lifetimes(settings: &Settings) -> Lifetimes {
     let ttl = &settings.ttl;
+    // What a sign-out or a revocation has to outlive. The tokens of the identity API are signed out by the same markers.
+    let relying = [
+        ttl.longest_access_token,
+        settings.identity.session.access_token,
+        ttl.login_consent_request,
+        ttl.device_user_code,
+        ttl.auth_code,
+    ];
     Lifetimes {
         flow: ttl.login_consent_request.into(),
         code: ttl.auth_code.into(),
@@ -109,6 +117,8 @@ fn lifetimes(settings: &Settings) -> Lifetimes {
         session: ttl.authentication_session.into(),
         session_idle: Lifetimes::default().session_idle,
         refresh_window: settings.oauth2.refresh_token_grace.into(),
+        longest_access_token: ttl.longest_access_token.into(),
+        revocation: remembered_for(&relying.map(Lifetime::from)),
     }
 }
 

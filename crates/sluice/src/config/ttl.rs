@@ -11,6 +11,10 @@ use super::reader::Reader;
 /// What RFC 6749 §4.1.2 recommends as the longest life of a code.
 const LONGEST_RECOMMENDED_CODE: Duration = Duration::from_mins(10);
 
+/// The least that revocations are remembered for: while nodes are restarted one after the other for another span, none forgets what
+/// another still has to know.
+const LEAST_LONGEST: Duration = Duration::from_hours(1);
+
 pub(super) const KEYS: &[Key] = &[
     Key::hydra("login_consent_request", Kind::Duration, "How long a login and consent flow may take.")
         .with_default("30m"),
@@ -19,9 +23,17 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "access_token",
         Kind::Duration,
-        "How long access tokens are valid; at most 744h, for which revocations are remembered.",
+        "How long access tokens are valid; at most `ttl.longest_access_token`.",
     )
     .with_default("1h"),
+    Key::own(
+        "longest_access_token",
+        Kind::Duration,
+        "The longest life of an access token, whatever `ttl.access_token` and a client's own lifespans say, from 1h to 744h: \
+         revocations are remembered for so long, in the database and in memory. The same on all nodes. Lowered, it ends tokens that were \
+         issued for longer; to raise it, stop all nodes first.",
+    )
+    .with_default("744h"),
     Key::hydra("refresh_token", Kind::Duration, "How long refresh tokens are valid; -1: for ever.")
         .with_default("720h"),
     Key::hydra("id_token", Kind::Duration, "How long id tokens are valid.").with_default("1h"),
@@ -44,6 +56,8 @@ pub(crate) struct TtlSettings {
     pub(crate) authentication_session: Duration,
     /// Default: 1 h.
     pub(crate) access_token: Duration,
+    /// Whatever else is said. Default: 744 h; from 1 h to that.
+    pub(crate) longest_access_token: Duration,
     /// Default: 30 days.
     pub(crate) refresh_token: RefreshTokenTtl,
     /// Default: 1 h.
@@ -78,14 +92,16 @@ pub(super) fn read(reader: &mut Reader<'_>) -> TtlSettings {
         reader.warn("ttl.auth_code", "is more than the ten minutes that RFC 6749 §4.1.2 recommends at most");
     }
     let access_token = reader.lifetime("ttl.access_token");
-    if Lifetime::from(access_token) > LONGEST_ACCESS_TOKEN {
-        let longest = LONGEST_ACCESS_TOKEN.as_duration();
-        reader.shorten("ttl.access_token", longest, "revocations are not remembered for longer");
+    let range = LEAST_LONGEST..=LONGEST_ACCESS_TOKEN.as_duration();
+    let longest_access_token = reader.duration_within("ttl.longest_access_token", range.clone());
+    if range.contains(&longest_access_token) && access_token > longest_access_token {
+        reader.shorten("ttl.access_token", longest_access_token, "revocations are not remembered for longer");
     }
     TtlSettings {
         login_consent_request: reader.lifetime("ttl.login_consent_request"),
         authentication_session: reader.lifetime("ttl.authentication_session"),
         access_token,
+        longest_access_token,
         refresh_token: read_refresh_token(reader),
         id_token: reader.lifetime("ttl.id_token"),
         auth_code,

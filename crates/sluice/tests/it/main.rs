@@ -64,6 +64,7 @@ mod overload;
 mod process;
 mod program;
 mod refresh;
+mod remembered;
 mod requests;
 mod response;
 mod revocation;

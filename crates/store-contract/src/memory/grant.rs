@@ -31,10 +31,9 @@ impl Data {
     }
 
     /// Revokes a grant for misuse, and appends its marker.
-    fn punish(&mut self, node: NodeId, grant: GrantId, now: Timestamp) {
+    fn punish(&mut self, node: NodeId, grant: GrantId, (now, expires_at): (Timestamp, Timestamp)) {
         let Some(row) = self.grants.get_mut(&grant) else { return };
         row.grant.revoked_at = Some(now);
-        let expires_at = now + LONGEST_ACCESS_TOKEN;
         self.mark(node, Marker { target: Target::Grant(grant), at: now, expires_at });
     }
 
@@ -49,7 +48,7 @@ impl Data {
             if row.grant.attempt == redeem.attempt {
                 return Redemption::Redeemed(Box::new(row.grant.clone()));
             }
-            self.punish(node, redeem.grant, redeem.now);
+            self.punish(node, redeem.grant, (redeem.now, redeem.marker_expires_at));
             return Redemption::Replayed;
         }
         let Some(row) = self.grants.get_mut(&redeem.grant) else { return Redemption::Unknown };
@@ -80,7 +79,7 @@ impl Data {
             Some(1) if within && row.request == rotate.request => Rotation::Repeated(Box::new(grant.clone())),
             Some(1 | 2) if within => Rotation::Stale,
             Some(_) => {
-                self.punish(node, rotate.grant, rotate.now);
+                self.punish(node, rotate.grant, (rotate.now, rotate.marker_expires_at));
                 Rotation::Reused
             }
         }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use sluice_commit::{CommitFailure, StoreError, Writer};
-use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::grant::{Grant, RedeemCode, Redemption};
 use sluice_primitives::Timestamp;
 use uuid::Uuid;
@@ -76,7 +75,7 @@ impl Swap for RedeemCode {
         if grant.attempt == self.attempt {
             return done(Redemption::Redeemed(Box::new(grant)));
         }
-        let marker_expires_at = self.now + LONGEST_ACCESS_TOKEN;
+        let marker_expires_at = self.marker_expires_at;
         Some(Swapped::Misused { by_me: Redemption::Replayed, before: Redemption::Revoked, marker_expires_at })
     }
 }

@@ -91,7 +91,7 @@ impl Swap for RotateRefresh {
             1 if in_window && same => done(Rotation::Repeated(Box::new(grant))),
             1 | 2 if in_window => done(Rotation::Stale),
             _ => {
-                let marker_expires_at = self.now + LONGEST_ACCESS_TOKEN;
+                let marker_expires_at = self.marker_expires_at;
                 Some(Swapped::Misused {
                     by_me: Rotation::Reused,
                     before: Rotation::Revoked,

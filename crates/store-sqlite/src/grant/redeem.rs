@@ -37,6 +37,6 @@ fn not_redeemed(write: &mut Write<'_>, op: &RedeemCode) -> Result<Redemption, Sq
     if examined.grant.attempt == op.attempt {
         return Ok(Redemption::Redeemed(Box::new(examined.grant)));
     }
-    stored::punish(write, &examined.grant, op.now)?;
+    stored::punish(write, &examined.grant, (op.now, op.marker_expires_at))?;
     Ok(Redemption::Replayed)
 }

@@ -57,7 +57,7 @@ fn not_rotated(write: &mut Write<'_>, op: &RotateRefresh) -> Result<Rotation, Sq
         Some(1) if within && request == Some(op.request) => Rotation::Repeated(Box::new(grant)),
         Some(1 | 2) if within => Rotation::Stale,
         Some(_) => {
-            stored::punish(write, &grant, op.now)?;
+            stored::punish(write, &grant, (op.now, op.marker_expires_at))?;
             Rotation::Reused
         }
     })

@@ -1,7 +1,6 @@
 //! Rows of grants, all read in the same order of columns.
 
 use rusqlite::Row;
-use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::grant::{Generation, Grant, RefreshRequest};
 use sluice_primitives::{AttemptId, GrantId, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
@@ -59,10 +58,12 @@ pub(super) fn examined(row: &Row<'_>) -> Result<Examined, SqliteError> {
     Ok(Examined { grant, request: row.get(15)?, is_revoked })
 }
 
-/// Revokes a grant for the misuse of its code or refresh token, and appends its marker. No token of the grant outlives
-/// the grant, so the marker need not either.
-pub(super) fn punish(write: &mut Write<'_>, grant: &Grant, now: Timestamp) -> Result<(), SqliteError> {
+/// Revokes a grant for the misuse of its code or refresh token, and appends its marker.
+pub(super) fn punish(
+    write: &mut Write<'_>,
+    grant: &Grant,
+    (now, expires_at): (Timestamp, Timestamp),
+) -> Result<(), SqliteError> {
     write.update("oauth_grant", PUNISH, (grant.id.as_bytes(), now.as_millis()))?;
-    let expires_at = now + LONGEST_ACCESS_TOKEN;
     write.mark(&Marker { target: Target::Grant(grant.id), at: now, expires_at })
 }

@@ -31,6 +31,10 @@ impl OwnKeys for NoKeys {
     fn generation(&self) -> u64 {
         0
     }
+
+    fn longest_access_token(&self) -> Lifetime {
+        Lifetime::FOREVER
+    }
 }
 
 /// Heard just now.

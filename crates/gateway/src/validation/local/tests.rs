@@ -51,6 +51,20 @@ async fn a_token_ends_to_the_second_whatever_its_form() {
 }
 
 #[tokio::test]
+async fn a_token_that_was_issued_for_longer_than_any_may_live_now_ends_with_those() {
+    let world = World::new(&[]);
+    *world.keys.longest.lock() = Lifetime::minutes(20);
+    let tokens = [world.sealed(&claims()), world.jwt(&claims())];
+    for token in &tokens {
+        assert_eq!(world.validate(&[], token).await.unwrap().expires_at(), START + Lifetime::minutes(20));
+    }
+    world.clock.advance(Lifetime::minutes(20));
+    for token in &tokens {
+        assert_eq!(world.validate(&[], token).await, Err(TokenFault::Expired));
+    }
+}
+
+#[tokio::test]
 async fn what_is_forged_or_for_something_else_is_not_authentic() {
     let world = World::new(&[]);
     let jwt = world.jwt(&claims());

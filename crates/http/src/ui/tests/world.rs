@@ -209,6 +209,7 @@ impl World {
                 clients: clients.clone(),
                 late: LateDocuments::default(),
                 revocations: Arc::default(),
+                marker_lifetime: config.lifetimes.revocation,
                 sealer: sealer.clone(),
                 clock: clock.clone(),
                 rng: rng.clone(),

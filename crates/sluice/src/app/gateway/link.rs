@@ -12,7 +12,7 @@ use sluice_crypto::{Purpose, SealedSubkeys, Sealer};
 use sluice_gateway::link::{LinkClient, LinkError};
 use sluice_gateway::validation::{Authority, BoxedValidation, OwnKeys};
 use sluice_gateway::{Caller, TokenFault};
-use sluice_primitives::{NetworkId, Secret};
+use sluice_primitives::{Lifetime, NetworkId, Secret};
 use sluice_token::link::{LinkKeys, TokenAnswer};
 use sluice_token::{Change, FeedFollower, paseto, sealed};
 use tokio::sync::watch;
@@ -44,6 +44,7 @@ struct Keys {
     persons: Vec<PasetoPublicKey>,
     network: NetworkId,
     issuer: String,
+    longest_access_token: Lifetime,
 }
 
 /// The document cannot be used.
@@ -66,6 +67,7 @@ impl Keys {
             persons: document.persons.iter().filter_map(|key| PasetoPublicKey::from_jwk(key).ok()).collect(),
             network,
             issuer: document.issuer.clone(),
+            longest_access_token: document.longest_access_token.map_or(Lifetime::FOREVER, Lifetime::secs),
         };
         Ok((keys, sealer(network, &document.sealed)))
     }
@@ -119,6 +121,10 @@ impl OwnKeys for LinkedKeys {
 
     fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
+    }
+
+    fn longest_access_token(&self) -> Lifetime {
+        self.current.load().longest_access_token
     }
 }
 
@@ -242,6 +248,7 @@ mod tests {
             sealed: vec![server(secrets).subkeys(Purpose::TokenFacts)],
             jwks: to_raw_value(&serde_json::json!({ "keys": [] })).unwrap(),
             persons: Vec::new(),
+            longest_access_token: None,
         }
     }
 
@@ -262,6 +269,17 @@ mod tests {
         assert!(opens(&one, &nonce(&other)));
         other.replace(&document(&[b"new", b"old"])).unwrap();
         assert!(opens(&other, &nonce(&one)));
+    }
+
+    #[test]
+    fn what_the_server_says_of_the_longest_life_of_a_token_is_in_force_from_then_on() {
+        let keys = LinkedKeys::of(&document(&[b"old"])).unwrap();
+        assert!(keys.longest_access_token().is_forever(), "an earlier release");
+        let before = keys.generation();
+        let told = LinkKeys { longest_access_token: Some(3_600), ..document(&[b"old"]) };
+        keys.replace(&told).unwrap();
+        assert_eq!(keys.longest_access_token(), Lifetime::hours(1));
+        assert!(keys.generation() > before, "what is remembered of tokens is asked anew");
     }
 
     #[test]

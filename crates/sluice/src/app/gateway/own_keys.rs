@@ -8,6 +8,7 @@ use sluice_crypto::jws::VerifiedJws;
 use sluice_gateway::validation::{LocalParts, OwnKeys};
 use sluice_identity::session::AccessTokenKeys;
 use sluice_oauth::keys::KeyRing;
+use sluice_primitives::Lifetime;
 use sluice_token::{FeedFollower, RevocationSet};
 
 use crate::app::identity_tokens::IdentityTokenKeys;
@@ -17,6 +18,7 @@ use crate::config::GatewaySettings;
 pub(crate) struct RingKeys {
     pub(crate) ring: Arc<KeyRing>,
     pub(crate) persons: Arc<IdentityTokenKeys>,
+    pub(crate) longest_access_token: Lifetime,
 }
 
 impl OwnKeys for RingKeys {
@@ -30,6 +32,10 @@ impl OwnKeys for RingKeys {
 
     fn generation(&self) -> u64 {
         self.ring.generation()
+    }
+
+    fn longest_access_token(&self) -> Lifetime {
+        self.longest_access_token
     }
 }
 

@@ -9,7 +9,7 @@ use sluice_http::LinkSource;
 use sluice_identity::session::{AccessTokenKeys, SessionService};
 use sluice_oauth::access_token_reader::{AccessTokenReader, NotActive};
 use sluice_oauth::keys::KeyRing;
-use sluice_primitives::{Clock, NetworkId};
+use sluice_primitives::{Clock, Lifetime, NetworkId};
 use sluice_token::link::{LinkKeys, TokenAnswer};
 use sluice_token::{paseto, sealed};
 
@@ -24,6 +24,7 @@ pub(crate) struct ServedKeys {
     pub(crate) persons: Arc<IdentityTokenKeys>,
     /// Whether gateways open sealed tokens themselves.
     pub(crate) gives_sealing_key: bool,
+    pub(crate) longest_access_token: Lifetime,
 }
 
 /// The link's side of a node.
@@ -49,6 +50,7 @@ impl ServedKeys {
             sealed: given.iter().map(|purpose| self.sealer.subkeys(*purpose)).collect(),
             jwks: RawValue::from_string(self.ring.signing_jwks().to_string()).unwrap_or_else(|_| empty()),
             persons: self.persons.public(),
+            longest_access_token: u32::try_from(self.longest_access_token.as_secs()).ok(),
         }
     }
 }

@@ -33,8 +33,11 @@ impl Node {
             };
         };
         let services = &self.services;
-        let keys =
-            RingKeys { ring: Arc::clone(&services.ring), persons: Arc::clone(&services.identity_tokens) };
+        let keys = RingKeys {
+            ring: Arc::clone(&services.ring),
+            persons: Arc::clone(&services.identity_tokens),
+            longest_access_token: services.config.lifetimes.longest_access_token,
+        };
         let known = Known {
             sealer: &services.sealer,
             revocations: &services.revocations,
@@ -66,6 +69,7 @@ impl Node {
                 ring: Arc::clone(&services.ring),
                 persons: Arc::clone(&services.identity_tokens),
                 gives_sealing_key: settings.link.gives_sealing_key,
+                longest_access_token: services.config.lifetimes.longest_access_token,
             },
             reader: Arc::clone(&services.reader),
             sessions: Arc::clone(&services.people.sessions),

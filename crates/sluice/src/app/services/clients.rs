@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use sluice_oauth::client::{ClientSecrets, ClientService, ClientServiceParts, DynamicRegistration};
-use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::keys::KeyService;
 use sluice_oauth::trust::TrustService;
 
@@ -29,7 +28,7 @@ impl Shared {
             clock: Arc::clone(&self.base.clock),
             rng: Arc::clone(&self.base.rng),
             rules: self.rules.clone(),
-            marker_lifetime: LONGEST_ACCESS_TOKEN,
+            marker_lifetime: self.config.lifetimes.revocation,
         })
     }
 

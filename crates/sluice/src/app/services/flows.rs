@@ -112,6 +112,7 @@ impl Shared {
             clients: Arc::clone(&self.directory),
             late: LateDocuments::default(),
             revocations: Arc::clone(&self.revocations),
+            marker_lifetime: self.config.lifetimes.revocation,
             sealer: Arc::clone(&self.sealer),
             clock: Arc::clone(&self.base.clock),
             rng: Arc::clone(&self.base.rng),

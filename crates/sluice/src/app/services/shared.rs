@@ -95,7 +95,8 @@ impl Shared {
         let feed = Arc::clone(&base.store) as _;
         let follower = Arc::new(FeedFollower::new(feed, Arc::clone(&revocations), Arc::clone(&base.clock)));
         let (sealed, known) = (Arc::clone(&sealer), Arc::clone(&revocations));
-        let reader = AccessTokenReader::new(sealed, Arc::clone(&ring), known, Arc::clone(&follower));
+        let longest = config.lifetimes.longest_access_token;
+        let reader = AccessTokenReader::new(sealed, Arc::clone(&ring), known, Arc::clone(&follower), longest);
         Ok(Self {
             config: Arc::clone(&config),
             sealer: Arc::clone(&sealer),

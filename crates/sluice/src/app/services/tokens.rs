@@ -66,6 +66,7 @@ impl Shared {
             grants: Arc::clone(&self.base.store) as _,
             sealer: Arc::clone(&self.sealer),
             revocations: Arc::clone(&self.revocations),
+            marker_lifetime: self.config.lifetimes.revocation,
             clock: Arc::clone(&self.base.clock),
         }
     }

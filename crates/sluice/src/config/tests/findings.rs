@@ -77,6 +77,20 @@ fn an_access_token_that_would_outlive_its_revocation_is_warned_about() {
     let long = given(MINIMAL).variable("TTL_ACCESS_TOKEN", "745h").warnings();
     assert_eq!(long, "ttl.access_token: is shortened to 744h: revocations are not remembered for longer");
     assert_eq!(given(MINIMAL).variable("TTL_ACCESS_TOKEN", "744h").warnings(), "");
+    let shorter = given(MINIMAL).variable("TTL_LONGEST_ACCESS_TOKEN", "2h");
+    let long = shorter.variable("TTL_ACCESS_TOKEN", "3h").warnings();
+    assert_eq!(long, "ttl.access_token: is shortened to 2h: revocations are not remembered for longer");
+}
+
+#[test]
+fn the_longest_life_of_an_access_token_has_bounds() {
+    for beyond in ["59m", "745h", "0"] {
+        let problems = given(MINIMAL).variable("TTL_LONGEST_ACCESS_TOKEN", beyond).problems();
+        assert_eq!(problems, "ttl.longest_access_token: must be from 1h to 744h", "{beyond}");
+    }
+    let settings = given(MINIMAL).variable("TTL_LONGEST_ACCESS_TOKEN", "1h").settings();
+    assert_eq!(settings.ttl.longest_access_token, Duration::from_hours(1));
+    assert_eq!(given(MINIMAL).settings().ttl.longest_access_token, Duration::from_hours(744));
 }
 
 #[test]
