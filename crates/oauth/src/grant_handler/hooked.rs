@@ -67,6 +67,8 @@ pub(super) fn hook_call<'a>(
     HookCall {
         requested: requested.map_or(grant.scope.as_str(), Requested::scope),
         subject: grant.subject.as_str(),
+        grant: Some(grant.id),
+        session: grant.session,
         authenticated_at: Some(grant.authenticated_at),
         ..HookCall::about(call.client, grant_type, granted, &grant.claims, call.now)
     }

@@ -1,7 +1,7 @@
 //! What a hook is told, as Hydra spells it (`TokenHookRequest`, `RefreshTokenHookRequest`).
 
-use serde_json::{Value, json};
-use sluice_primitives::Timestamp;
+use serde_json::{Map, Value, json};
+use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{GrantType, Scope};
 use sluice_token::jwt::BelowExt;
 
@@ -26,6 +26,10 @@ pub struct HookCall<'a> {
     pub audience: &'a [String],
     /// What the tokens would say.
     pub claims: &'a GrantClaims,
+    /// Of which grant, which has the id of the consent request that led to it. None where no user consented.
+    pub grant: Option<GrantId>,
+    /// In which login session.
+    pub session: Option<SessionId>,
     /// From the authorization request.
     pub nonce: Option<&'a str>,
     /// When the user authenticated, if one did.
@@ -53,6 +57,8 @@ impl<'a> HookCall<'a> {
             scope,
             audience,
             claims,
+            grant: None,
+            session: None,
             nonce: None,
             authenticated_at: None,
             assertion: None,
@@ -107,7 +113,7 @@ impl<'a> HookCall<'a> {
                     "auth_time": self.authenticated_at.map(rfc3339),
                     "acr": claims.acr.as_deref().unwrap_or_default(),
                     "amr": claims.amr,
-                    "ext": claims.id_token,
+                    "ext": self.ext(),
                 },
                 "headers": {"extra": {}},
                 "username": "",
@@ -115,11 +121,20 @@ impl<'a> HookCall<'a> {
             },
             "extra": claims.access_token,
             "client_id": self.client.id.as_str(),
-            "consent_challenge": "",
+            "consent_challenge": self.grant.map(|grant| grant.to_string()).unwrap_or_default(),
             "exclude_not_before_claim": !config.not_before,
             "allowed_top_level_claims": config.top_level_claims,
             "mirror_top_level_claims": config.below_ext == BelowExt::All,
         })
+    }
+
+    /// The claims of the consent page, with the session that Hydra puts among them.
+    fn ext(&self) -> Map<String, Value> {
+        let mut ext = self.claims.id_token.clone();
+        if let Some(session) = self.session {
+            ext.insert("sid".to_owned(), session.to_string().into());
+        }
+        ext
     }
 }
 

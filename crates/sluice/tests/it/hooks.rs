@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use parking_lot::Mutex;
+use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_testkit::{Authorize, Backend, ISSUER, TestClient, TestSluice, accept_consent, accept_login};
 use tokio::net::{TcpListener, TcpSocket};
@@ -106,7 +107,8 @@ fn replacing(access_token: &Value, id_token: &Value) -> Says {
 async fn a_hook_is_told_what_hydra_tells_it() {
     let (sluice, service) = with_token_hook(Backend::Sqlite).await;
     let client = sluice.client(&json!({})).await;
-    tokens_of(&sluice, &client, "alice").await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    let sid = claims(token(&tokens, "id_token"))["sid"].clone();
     let asked = service.asked();
     let [(_, headers, body)] = asked.as_slice() else { panic!("{} questions", asked.len()) };
     assert_eq!(headers["content-type"], "application/json");
@@ -123,8 +125,35 @@ async fn a_hook_is_told_what_hydra_tells_it() {
     let said = &id_token["id_token_claims"];
     assert_eq!(
         [&said["iss"], &said["sub"], &said["aud"], &said["nonce"], &said["ext"]],
-        [&json!(ISSUER), &json!("alice"), &json!([client.id]), &json!("a-nonce-of-some-length"), &json!({})]
+        [
+            &json!(ISSUER),
+            &json!("alice"),
+            &json!([client.id]),
+            &json!("a-nonce-of-some-length"),
+            &json!({"sid": sid})
+        ]
     );
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_is_told_of_which_consent_and_session_tokens_are() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    client.refresh(token(&tokens, "refresh_token")).await.ok();
+    client.token(&[("grant_type", "client_credentials")]).await.ok();
+    let consents = "/admin/oauth2/auth/sessions/consent?subject=alice";
+    let consents = sluice.ask_json(Method::GET, consents, None, 200).await;
+    let (id, sid) = (&consents[0]["consent_request_id"], &consents[0]["consent_request"]["login_session_id"]);
+    assert!(id.is_string() && sid.is_string(), "{consents}");
+    let told = |(_, _, body): &Asked| {
+        let session = &body["session"];
+        (session["consent_challenge"].clone(), session["id_token"]["id_token_claims"]["ext"].clone())
+    };
+    let told: Vec<_> = service.asked().iter().map(told).collect();
+    let of_alice = (id.clone(), json!({"sid": sid}));
+    assert_eq!(told, [of_alice.clone(), of_alice, (json!(""), json!({}))]);
     sluice.node.stop().await;
 }
 
