@@ -188,7 +188,7 @@ impl UserinfoService {
         if grant.revoked_at.is_some() {
             return Err(NotActive::Revoked.into());
         }
-        Ok(permitted(&grant.claims.id_token))
+        Ok(permitted(grant.claims.of_id_tokens()))
     }
 
     /// The claims as the client registered. What it wants signed or encrypted is never told otherwise.

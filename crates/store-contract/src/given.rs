@@ -10,8 +10,8 @@ use sluice_oauth::client::{
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::device::DeviceCode;
 use sluice_oauth::grant::{
-    Generation, Grant, GrantClaims, GrantRepository, Insertion, MadeIn, RedeemCode, Redemption, Requested,
-    RotateRefresh, Rotation,
+    Generation, Grant, GrantClaims, GrantRepository, Insertion, MadeIn, RedeemCode, Redemption, Replaced,
+    Requested, RotateRefresh, Rotation,
 };
 use sluice_oauth::login_session::LoginSession;
 use sluice_oauth::trust::TrustedIssuer;
@@ -116,14 +116,20 @@ pub fn claims() -> GrantClaims {
         authorization_details: Some(json!([{"type": "payment"}])),
         remember_for: Some(0),
         requested: Requested::beside((&asked, &api), (&granted, &api)),
-        replaced: false,
+        replaced: None,
     }
+}
+
+/// The claims of [`claims`] after a hook said this, too.
+pub fn replaced_by(hook: &str) -> GrantClaims {
+    let said = Map::from_iter([("said".to_owned(), json!(hook))]);
+    GrantClaims { replaced: Some(Replaced::new(said.clone(), said)), ..claims() }
 }
 
 /// Redeems the code of `grant` at second `now`; from then on it lives until second 100,000. A marker would live until second 200,000.
 pub fn redeem(grant: GrantId, now: i64) -> RedeemCode {
     let (expires_at, marker_expires_at) = (at(100_000), at(200_000));
-    RedeemCode { grant, attempt: attempt(), now: at(now), expires_at, marker_expires_at }
+    RedeemCode { grant, attempt: attempt(), now: at(now), expires_at, marker_expires_at, claims: None }
 }
 
 /// Rotates the refresh token of `grant` at second `now`; from then on it lives until second 100,000. A marker would live until second
@@ -138,6 +144,7 @@ pub fn rotate(grant: GrantId, presented: u32, now: i64) -> RotateRefresh {
         window: WINDOW,
         expires_at: at(100_000),
         marker_expires_at: at(200_000),
+        claims: None,
     }
 }
 

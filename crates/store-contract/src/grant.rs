@@ -154,6 +154,55 @@ pub async fn a_redemption_retried_by_its_own_attempt_is_a_success(fixture: &impl
     assert_eq!(given::markers(&*nodes[0]).await, []);
 }
 
+/// What a hook said is written with the redemption that it was asked about, and by no other.
+pub async fn a_redemption_brings_the_claims_of_a_hook(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let grant = given::inserted(&*nodes[0], given::grant()).await;
+    let bringing = |hook: &str, now: i64| {
+        let claims = Some(Box::new(given::replaced_by(hook)));
+        RedeemCode { claims, ..given::redeem(grant.id, now) }
+    };
+    let first = bringing("first", 20);
+    let outcome = nodes[1].redeem_code(first.clone()).await.unwrap();
+    let Redemption::Redeemed(redeemed) = &outcome else { panic!("{outcome:?}") };
+    assert_eq!(redeemed.claims, given::replaced_by("first"));
+    assert_eq!(find(&*nodes[0], grant.id).await.as_ref(), Some(&**redeemed));
+    assert_eq!(nodes[0].redeem_code(first).await.unwrap(), outcome);
+    assert_eq!(nodes[0].redeem_code(bringing("second", 21)).await.unwrap(), Redemption::Replayed);
+    assert_eq!(find(&*nodes[1], grant.id).await.unwrap().claims, given::replaced_by("first"));
+}
+
+/// In one batch, too, each grant gets its own claims, and keeps those that it has if it is brought none.
+pub async fn redemptions_with_claims_and_without_share_commits(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let grants = join_all((0..32).map(|_| given::inserted(&*store, given::grant()))).await;
+    let brought =
+        |place: usize| (place % 2 == 0).then(|| Box::new(given::replaced_by(&format!("hook {place}"))));
+    let stall = fixture.stall().await;
+    let redemptions = join_all(grants.iter().enumerate().map(|(place, grant)| {
+        store.redeem_code(RedeemCode { claims: brought(place), ..given::redeem(grant.id, 20) })
+    }));
+    let release = async { drop(stall) };
+    let (outcomes, ()) = tokio::join!(redemptions, release);
+    for (place, (outcome, grant)) in outcomes.iter().zip(&grants).enumerate() {
+        let Ok(Redemption::Redeemed(redeemed)) = outcome else { panic!("{outcome:?}") };
+        let expected = brought(place).map_or_else(|| grant.claims.clone(), |claims| *claims);
+        assert_eq!(redeemed.claims, expected);
+        assert_eq!(find(&*store, grant.id).await.unwrap().claims, expected);
+    }
+}
+
+/// Claims that no store can hold are refused, and the code is as good as before.
+pub async fn a_redemption_with_claims_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let grant = given::inserted(&*store, given::grant()).await;
+    let too_long = GrantClaims { acr: Some("x".repeat(2 << 20)), ..GrantClaims::default() };
+    let claims = Some(Box::new(too_long));
+    let refused = store.redeem_code(RedeemCode { claims, ..given::redeem(grant.id, 20) }).await;
+    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    assert!(matches!(redeem(&*store, grant.id, 21).await, Redemption::Redeemed(_)));
+}
+
 /// Nothing is redeemed that is not there, expired, or revoked.
 pub async fn only_a_living_grant_is_redeemed(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -11,8 +11,9 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use sluice_commit::StoreError;
 use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
-use sluice_oauth::grant::{Generation, Grant, GrantRepository, RotateRefresh, Rotation};
+use sluice_oauth::grant::{Generation, Grant, GrantClaims, GrantRepository, RotateRefresh, Rotation};
 use sluice_primitives::{AttemptId, GrantId, Lifetime, Timestamp};
 use sluice_token::Target;
 
@@ -134,6 +135,62 @@ pub async fn a_rotation_retried_by_its_own_attempt_is_a_success(fixture: &impl F
     let retry = RotateRefresh { now: given::at(500), ..once };
     assert_eq!(fixture.second_node().await.rotate_refresh(retry).await.unwrap(), first);
     assert_eq!(given::markers(&*store).await, []);
+}
+
+/// What a hook said is written with the rotation that it was asked about, stays, and is told whoever gets the pair again.
+pub async fn a_rotation_brings_the_claims_of_a_hook(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let grant = chain(&*store, &[]).await;
+    let bringing = |hook: &str, presented: u32, now: i64| {
+        let claims = Some(Box::new(given::replaced_by(hook)));
+        RotateRefresh { claims, ..given::rotate(grant.id, presented, now) }
+    };
+    let once = bringing("first", 0, 100);
+    let first = given::rotated(&*other, once.clone()).await;
+    assert_eq!(first.claims, given::replaced_by("first"));
+    let retried = store.rotate_refresh(once).await.unwrap();
+    assert_eq!(retried, Rotation::Rotated(Box::new(first.clone())));
+    let repeated = store.rotate_refresh(bringing("repeated", 0, 110)).await.unwrap();
+    assert_eq!(repeated, Rotation::Repeated(Box::new(first.clone())));
+    let stale = RotateRefresh { request: OTHER, ..bringing("stale", 0, 111) };
+    assert_eq!(rotate(&*store, stale).await, Verdict::Stale);
+    assert_eq!(given::rotated(&*store, given::rotate(grant.id, 1, 200)).await.claims, first.claims);
+    let third = given::rotated(&*store, bringing("third", 2, 300)).await;
+    assert_eq!(third.claims, given::replaced_by("third"));
+    assert_eq!(rotate(&*store, bringing("reused", 0, 400)).await, Verdict::Reused);
+    let stored = GrantRepository::find(&*other, grant.id).await.unwrap().unwrap();
+    assert_eq!(stored.claims, third.claims);
+}
+
+/// In one batch, too, each grant gets its own claims, and keeps those that it has if it is brought none.
+pub async fn rotations_with_claims_and_without_share_commits(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let grants = join_all((0..32).map(|_| chain(&*store, &[]))).await;
+    let brought =
+        |place: usize| (place % 2 == 0).then(|| Box::new(given::replaced_by(&format!("hook {place}"))));
+    let stall = fixture.stall().await;
+    let rotations = join_all(grants.iter().enumerate().map(|(place, grant)| {
+        store.rotate_refresh(RotateRefresh { claims: brought(place), ..given::rotate(grant.id, 0, 100) })
+    }));
+    let release = async { drop(stall) };
+    let (outcomes, ()) = tokio::join!(rotations, release);
+    for (place, (outcome, grant)) in outcomes.iter().zip(&grants).enumerate() {
+        let Ok(Rotation::Rotated(rotated)) = outcome else { panic!("{outcome:?}") };
+        let expected = brought(place).map_or_else(|| grant.claims.clone(), |claims| *claims);
+        assert_eq!(rotated.claims, expected);
+        assert_eq!(GrantRepository::find(&*store, grant.id).await.unwrap().unwrap().claims, expected);
+    }
+}
+
+/// Claims that no store can hold are refused, and the token is as good as before.
+pub async fn a_rotation_with_claims_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let grant = chain(&*store, &[]).await;
+    let too_long = GrantClaims { acr: Some("x".repeat(2 << 20)), ..GrantClaims::default() };
+    let claims = Some(Box::new(too_long));
+    let refused = store.rotate_refresh(RotateRefresh { claims, ..given::rotate(grant.id, 0, 100) }).await;
+    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    assert_eq!(rotate(&*store, given::rotate(grant.id, 0, 101)).await, Verdict::Rotated);
 }
 
 /// Nothing is rotated that is not there, not redeemed, expired, or from a future that never was.
@@ -263,6 +320,7 @@ impl Walk {
             window,
             expires_at: Timestamp::NEVER,
             marker_expires_at: given::at(9_000_000),
+            claims: None,
         }
     }
 }

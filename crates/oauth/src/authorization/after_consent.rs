@@ -174,7 +174,7 @@ impl AuthorizationService {
                     (&request.scope, &request.audience),
                     (&consent.scope, &consent.audience),
                 ),
-                replaced: false,
+                replaced: None,
             },
         }
     }

@@ -7,6 +7,8 @@ use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use sluice_token::Facts;
 use uuid::Uuid;
 
+use super::replaced::Replaced;
+
 /// How many times the refresh token of a grant was rotated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Generation(pub u32);
@@ -172,13 +174,25 @@ pub struct GrantClaims {
     /// What was asked for, if it is not what was granted; grants and decisions of earlier versions do not know it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested: Option<Requested>,
-    /// Whether a hook put its own claims in the place of the consent page's. Never in a store: for one answer only.
-    #[serde(skip)]
-    pub replaced: bool,
+    /// Of a grant: what a hook said last, which counts instead of `id_token` and `access_token`. Of a decision: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<Replaced>,
+}
+
+impl GrantClaims {
+    /// What a hook said last for access tokens, or else the consent page.
+    pub fn of_access_tokens(&self) -> &Map<String, Value> {
+        self.replaced.as_ref().map_or(&self.access_token, Replaced::access_token)
+    }
+
+    /// What a hook said last for id tokens and userinfo, or else the consent page.
+    pub fn of_id_tokens(&self) -> &Map<String, Value> {
+        self.replaced.as_ref().map_or(&self.id_token, Replaced::id_token)
+    }
 }
 
 /// Redeems the code of a grant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RedeemCode {
     /// Which.
     pub grant: GrantId,
@@ -190,13 +204,15 @@ pub struct RedeemCode {
     pub expires_at: Timestamp,
     /// Until when its marker lives, should it be revoked because its code came before.
     pub marker_expires_at: Timestamp,
+    /// Its claims from now on, all of them, if a hook replaced some.
+    pub claims: Option<Box<GrantClaims>>,
 }
 
 /// A digest of what a refresh asked for (scope, audience, binding): a retry must ask for the same.
 pub type RefreshRequest = [u8; 16];
 
 /// Rotates the refresh token of a grant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RotateRefresh {
     /// Which grant.
     pub grant: GrantId,
@@ -215,10 +231,14 @@ pub struct RotateRefresh {
     pub expires_at: Timestamp,
     /// Until when its marker lives, should it be revoked because an old token came again.
     pub marker_expires_at: Timestamp,
+    /// Its claims from now on, all of them, if a hook replaced some.
+    pub claims: Option<Box<GrantClaims>>,
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -237,6 +257,19 @@ mod tests {
             assert_eq!((requested.scope(), requested.audience()), ("openid email", both.as_slice()));
         }
         assert_eq!(serde_json::to_string(&GrantClaims::default()).unwrap(), "{}");
+    }
+
+    #[test]
+    fn a_hook_that_said_nothing_is_told_from_none() {
+        let claims = json!({"plan": "gold"}).as_object().cloned().unwrap();
+        let shown = GrantClaims { access_token: claims.clone(), id_token: claims, ..GrantClaims::default() };
+        let silent = GrantClaims { replaced: Some(Replaced::default()), ..shown.clone() };
+        assert_eq!((shown.of_access_tokens().len(), shown.of_id_tokens().len()), (1, 1));
+        assert_eq!((silent.of_access_tokens().len(), silent.of_id_tokens().len()), (0, 0));
+        for claims in [shown, silent] {
+            let text = serde_json::to_string(&claims).unwrap();
+            assert_eq!(serde_json::from_str::<GrantClaims>(&text).unwrap(), claims);
+        }
     }
 
     /// Listings in both stores depend on it.

@@ -90,11 +90,11 @@ pub trait GrantRepository: Send + Sync {
     ) -> Result<Insertion, StoreError>;
 
     /// Redeems the code of a grant. A code works once (RFC 6749 §4.1.2): a call by another attempt revokes the grant.
-    /// Wide markers are checked in the same statement.
+    /// Wide markers are checked in the same statement. Claims that it brings are written if the code is redeemed, in the same step.
     async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError>;
 
     /// Rotates the refresh token of a grant: a compare-and-swap on its generation. Wide markers are checked in the same
-    /// statement.
+    /// statement. Claims that it brings are written if it is rotated, in the same step: who gets the pair again gets theirs.
     async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError>;
 
     /// The grant, revoked or not.

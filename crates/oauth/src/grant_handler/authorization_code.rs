@@ -7,7 +7,7 @@ use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{CodeVerifier, GrantType};
 use sluice_token::Confirmation;
 
-use super::hooked::{AboutToRedeem, put};
+use super::hooked::AboutToRedeem;
 use super::less::Less;
 use super::{Call, TokenError, TokenService};
 use crate::authorization::code::AuthorizationCode;
@@ -46,10 +46,9 @@ impl TokenService {
             nonce: code.nonce.as_deref(),
             less: Some(&exchange.less),
         };
-        let replaced = self.ask_before_redemption(call, about).await?;
-        let mut grant = self.redeem(call, code.grant, GrantType::AuthorizationCode).await?;
+        let claims = self.ask_before_redemption(call, about).await?;
+        let mut grant = self.redeem(call, code.grant, GrantType::AuthorizationCode, claims).await?;
         exchange.less.of(&mut grant);
-        put(replaced, &mut grant);
         Ok(self.issuer.issue(&Issue {
             grant: &grant,
             client,

@@ -10,8 +10,8 @@ use sluice_token::{AccessTokenClaims, TokenId};
 use super::{Call, TokenError, TokenService};
 use crate::authorization::checks::authorization_details::may_ask;
 use crate::client::Client;
-use crate::grant::GrantClaims;
-use crate::hooks::{HookCall, Replaced};
+use crate::grant::{GrantClaims, Replaced};
+use crate::hooks::HookCall;
 use crate::issuing::issuer::token_type;
 use crate::issuing::{access_token, lifetime};
 

@@ -4,7 +4,7 @@ use sluice_primitives::Lifetime;
 use sluice_protocol::GrantType;
 use sluice_protocol::token_response::TokenResponse;
 
-use super::hooked::{AboutToRedeem, put};
+use super::hooked::AboutToRedeem;
 use super::{Call, TokenError, TokenService};
 use crate::device::{DevicePoll, PollingCode};
 use crate::issuing::Issue;
@@ -37,9 +37,8 @@ impl TokenService {
         self.spend_proof(call).await?;
         let about =
             AboutToRedeem { grant: code.device, grant_type: GrantType::DeviceCode, nonce: None, less: None };
-        let replaced = self.ask_before_redemption(call, about).await?;
-        let mut grant = self.redeem(call, code.device, GrantType::DeviceCode).await?;
-        put(replaced, &mut grant);
+        let claims = self.ask_before_redemption(call, about).await?;
+        let grant = self.redeem(call, code.device, GrantType::DeviceCode, claims).await?;
         Ok(self.issuer.issue(&Issue {
             grant: &grant,
             client,

@@ -6,8 +6,8 @@ use sluice_protocol::{GrantType, Scope};
 
 use super::less::Less;
 use super::{Call, TokenError, TokenService};
-use crate::grant::{Grant, Requested};
-use crate::hooks::{HookCall, Replaced};
+use crate::grant::{Grant, GrantClaims, Replaced, Requested};
+use crate::hooks::HookCall;
 
 /// A grant that is about to be redeemed.
 pub(super) struct AboutToRedeem<'a> {
@@ -33,12 +33,27 @@ impl TokenService {
         }
     }
 
+    /// Asks the hooks about tokens of a grant with these claims; all its claims from now on, if that changes them.
+    pub(super) async fn ask_about(
+        &self,
+        call: &HookCall<'_>,
+        mut claims: Box<GrantClaims>,
+    ) -> Result<Option<Box<GrantClaims>>, TokenError> {
+        let replaced = self.ask_hooks(call).await?;
+        if replaced.is_none() {
+            return Ok(None);
+        }
+        claims.replaced = replaced;
+        Ok(Some(claims))
+    }
+
     /// Asks the hooks about a grant that is about to be redeemed, unless it was: then redeeming says so, and revokes it.
+    /// All its claims from now on, if that changes them.
     pub(super) async fn ask_before_redemption(
         &self,
         call: &Call<'_>,
         about: AboutToRedeem<'_>,
-    ) -> Result<Option<Replaced>, TokenError> {
+    ) -> Result<Option<Box<GrantClaims>>, TokenError> {
         if !self.is_hooked(about.grant_type) {
             return Ok(None);
         }
@@ -47,11 +62,12 @@ impl TokenService {
         if grant.redeemed_at.is_some() || grant.revoked_at.is_some() {
             return Ok(None);
         }
+        let claims = Box::new(grant.claims.clone());
         if let Some(less) = about.less {
             less.clone().of(&mut grant);
         }
         let hooked = hook_call(call, about.grant_type, &grant, &grant.scope);
-        self.ask_hooks(&HookCall { nonce: about.nonce, ..hooked }).await
+        self.ask_about(&HookCall { nonce: about.nonce, ..hooked }, claims).await
     }
 }
 
@@ -71,12 +87,5 @@ pub(super) fn hook_call<'a>(
         session: grant.session,
         authenticated_at: Some(grant.authenticated_at),
         ..HookCall::about(call.client, grant_type, granted, &grant.claims, call.now)
-    }
-}
-
-/// Puts what the hooks said in the place of what the consent page said.
-pub(super) fn put(replaced: Option<Replaced>, grant: &mut Grant) {
-    if let Some(replaced) = replaced {
-        replaced.put_into(&mut grant.claims);
     }
 }

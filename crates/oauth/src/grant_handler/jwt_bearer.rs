@@ -7,8 +7,8 @@ use sluice_token::claims::{Extra, RareClaims};
 use sluice_token::{AccessTokenClaims, TokenId};
 
 use super::{Call, TokenError, TokenService};
-use crate::grant::GrantClaims;
-use crate::hooks::{HookCall, Replaced};
+use crate::grant::{GrantClaims, Replaced};
+use crate::hooks::HookCall;
 use crate::issuing::issuer::token_type;
 use crate::issuing::{access_token, lifetime};
 use crate::trust::Assertion;

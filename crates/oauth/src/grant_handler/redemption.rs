@@ -6,16 +6,18 @@ use tracing::warn;
 
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
-use crate::grant::{Grant, RedeemCode, Redemption};
+use crate::grant::{Grant, GrantClaims, RedeemCode, Redemption};
 use crate::issuing::lifetime;
 
 impl TokenService {
-    /// The grant, if it is redeemed now. A code that comes again revokes it (RFC 6749 §4.1.2).
+    /// The grant, if it is redeemed now, with these claims if there are any. A code that comes again revokes it
+    /// (RFC 6749 §4.1.2).
     pub(super) async fn redeem(
         &self,
         call: &Call<'_>,
         grant: GrantId,
         grant_type: GrantType,
+        claims: Option<Box<GrantClaims>>,
     ) -> Result<Box<Grant>, TokenError> {
         let Call { client, now, .. } = *call;
         let redeem = RedeemCode {
@@ -24,6 +26,7 @@ impl TokenService {
             now,
             expires_at: now + self.longest_life(client, grant_type),
             marker_expires_at: self.forgotten_at(now),
+            claims,
         };
         match self.grants.redeem_code(redeem).await? {
             Redemption::Redeemed(grant) => Ok(grant),

@@ -8,12 +8,11 @@ use sluice_protocol::{GrantType, Scope};
 use sluice_token::{Confirmation, TokenId};
 use tracing::warn;
 
-use super::hooked::{hook_call, put};
+use super::hooked::hook_call;
 use super::less::{Less, keep_permitted};
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
-use crate::grant::{Grant, RefreshRequest, RotateRefresh, Rotation, Standing};
-use crate::hooks::Replaced;
+use crate::grant::{Grant, GrantClaims, RefreshRequest, RotateRefresh, Rotation, Standing};
 use crate::issuing::{Issue, RefreshToken, lifetime};
 
 /// What the client presents.
@@ -51,16 +50,15 @@ impl TokenService {
         let less = exchange.less()?;
         let recipient = self.recipient(client, token.grant).await?;
         self.spend_proof(call).await?;
-        let replaced = self.ask_before_refresh(call, &token, &exchange).await?;
+        let claims = self.ask_before_refresh(call, &token, &exchange).await?;
         let is_fapi = client.security.profile.is_fapi();
         let mut grant = if is_fapi {
-            self.unrotated(&token, &exchange, now).await?
+            self.unrotated(&token, &exchange, claims, now).await?
         } else {
-            self.rotate(call, &token, &exchange).await?
+            self.rotate(call, &token, &exchange, claims).await?
         };
         less.of(&mut grant);
         keep_permitted(client, &mut grant)?;
-        put(replaced, &mut grant);
         let scope = &self.kept_scope(client, &exchange, &grant);
         let mut issued = self.issuer.issue(&Issue {
             grant: &grant,
@@ -90,13 +88,13 @@ impl TokenService {
     }
 
     /// Asks the hooks about a grant that is about to be refreshed, unless that is sure to be refused: then the refusal has to
-    /// tell theft, and revoke.
+    /// tell theft, and revoke. All its claims from now on, if that changes them.
     async fn ask_before_refresh(
         &self,
         call: &Call<'_>,
         token: &RefreshToken,
         exchange: &Exchange,
-    ) -> Result<Option<Replaced>, TokenError> {
+    ) -> Result<Option<Box<GrantClaims>>, TokenError> {
         if !self.is_hooked(GrantType::RefreshToken) {
             return Ok(None);
         }
@@ -105,18 +103,20 @@ impl TokenService {
             return Ok(None);
         }
         check_narrower(exchange, &grant)?;
+        let claims = Box::new(grant.claims.clone());
         exchange.less()?.of(&mut grant);
         keep_permitted(call.client, &mut grant)?;
         let scope = self.kept_scope(call.client, exchange, &grant);
-        self.ask_hooks(&hook_call(call, GrantType::RefreshToken, &grant, &scope)).await
+        self.ask_about(&hook_call(call, GrantType::RefreshToken, &grant, &scope), claims).await
     }
 
     /// The grant of a refresh token that stays what it is: FAPI 2.0 has no rotation (FAPI 2.0 Security Profile §5.3.2.1),
-    /// since the token is of no use without the client's key. Nothing is written.
+    /// since the token is of no use without the client's key. Nothing is written: what a hook said is for this answer alone.
     async fn unrotated(
         &self,
         token: &RefreshToken,
         exchange: &Exchange,
+        claims: Option<Box<GrantClaims>>,
         now: Timestamp,
     ) -> Result<Box<Grant>, TokenError> {
         let found = self.grants.standing(token.grant).await?;
@@ -132,6 +132,9 @@ impl TokenService {
         }
         check_narrower(exchange, &grant)?;
         grant.rotated_at = Some(now);
+        if let Some(replaced) = claims.and_then(|claims| claims.replaced) {
+            grant.claims.replaced = Some(replaced.for_once());
+        }
         Ok(Box::new(grant))
     }
 
@@ -140,6 +143,7 @@ impl TokenService {
         call: &Call<'_>,
         token: &RefreshToken,
         exchange: &Exchange,
+        claims: Option<Box<GrantClaims>>,
     ) -> Result<Box<Grant>, TokenError> {
         let Call { client, confirmation, now, .. } = *call;
         // Scope and audience can only be held against the grant's row, which is read only if one is named, or if the client
@@ -168,6 +172,7 @@ impl TokenService {
             window: self.config.lifetimes.refresh_window,
             expires_at: now + life,
             marker_expires_at: self.forgotten_at(now),
+            claims,
         };
         match self.grants.rotate_refresh(rotate).await? {
             Rotation::Rotated(grant) | Rotation::Repeated(grant) => Ok(grant),

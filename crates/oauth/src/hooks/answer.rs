@@ -4,17 +4,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{HookAnswer, HookError};
-use crate::grant::GrantClaims;
+use crate::grant::Replaced;
 
 /// Claims of a hook stand in the token itself, and may be so long, in bytes of JSON.
 const MAX_CLAIMS: usize = 4 * 1024;
-
-/// What the tokens say instead of what they would have said.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Replaced {
-    access_token: Map<String, Value>,
-    id_token: Map<String, Value>,
-}
 
 #[derive(Deserialize)]
 struct Body {
@@ -28,20 +21,6 @@ struct Session {
     id_token: Option<Map<String, Value>>,
 }
 
-impl Replaced {
-    /// Puts the claims in the place of those of a grant, which has others in the store.
-    pub fn put_into(self, claims: &mut GrantClaims) {
-        claims.access_token = self.access_token;
-        claims.id_token = self.id_token;
-        claims.replaced = true;
-    }
-
-    /// The claims of the access token.
-    pub fn into_access_token(self) -> Map<String, Value> {
-        self.access_token
-    }
-}
-
 /// 200: the claims are replaced. 204: they are not. 403: nothing is to be issued. Anything else is a fault.
 pub(super) fn read(answer: &HookAnswer) -> Result<Option<Replaced>, HookError> {
     match answer.status {
@@ -52,7 +31,7 @@ pub(super) fn read(answer: &HookAnswer) -> Result<Option<Replaced>, HookError> {
             if length > MAX_CLAIMS {
                 return Err(HookError::TooLong(MAX_CLAIMS));
             }
-            Ok(Some(Replaced { access_token, id_token: body.session.id_token.unwrap_or_default() }))
+            Ok(Some(Replaced::new(access_token, body.session.id_token.unwrap_or_default())))
         }
         204 => Ok(None),
         403 => Err(HookError::Refused),

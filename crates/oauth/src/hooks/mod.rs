@@ -4,8 +4,8 @@
 //! [`request`]: what they are told. [`answer`]: what they say. [`webhook`]: how they are reached. [`error`]: what goes wrong.
 //!
 //! A hook is asked before anything is written: when it refuses, or cannot be reached, the code or refresh token is as good as
-//! before. What it says holds for the tokens of this one answer; the grant keeps the claims of the consent page, and
-//! with them userinfo.
+//! before. What it says is written in the step that it was asked about: it holds for later tokens of the grant, too, until
+//! a hook says something else, and userinfo and the next hook are told it.
 
 pub mod answer;
 pub mod error;
@@ -17,12 +17,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sluice_protocol::GrantType;
 
-pub use answer::Replaced;
 pub use error::HookError;
 pub use request::HookCall;
 pub use webhook::{Webhook, WebhookKey, WebhookParts};
 
 use crate::config::Config;
+use crate::grant::{GrantClaims, Replaced};
 use crate::metrics::OAuthMetrics;
 
 /// What a hook answered.
@@ -83,10 +83,8 @@ impl Hooks {
             replaced = answer::read(&hook.ask(call.refresh_json(&self.config)).await?)?;
         }
         let Some(hook) = &self.token else { return Ok(replaced) };
-        let mut claims = call.claims.clone();
-        if let Some(replaced) = &replaced {
-            replaced.clone().put_into(&mut claims);
-        }
+        let said = replaced.clone().or_else(|| call.claims.replaced.clone());
+        let claims = GrantClaims { replaced: said, ..call.claims.clone() };
         let call = HookCall { claims: &claims, ..*call };
         Ok(answer::read(&hook.ask(call.json(&self.config)).await?)?.or(replaced))
     }

@@ -119,7 +119,7 @@ impl<'a> HookCall<'a> {
                 "username": "",
                 "subject": self.subject,
             },
-            "extra": claims.access_token,
+            "extra": claims.of_access_tokens(),
             "client_id": self.client.id.as_str(),
             "consent_challenge": self.grant.map(|grant| grant.to_string()).unwrap_or_default(),
             "exclude_not_before_claim": !config.not_before,
@@ -128,9 +128,9 @@ impl<'a> HookCall<'a> {
         })
     }
 
-    /// The claims of the consent page, with the session that Hydra puts among them.
+    /// The claims of id tokens, with the session that Hydra puts among them.
     fn ext(&self) -> Map<String, Value> {
-        let mut ext = self.claims.id_token.clone();
+        let mut ext = self.claims.of_id_tokens().clone();
         if let Some(session) = self.session {
             ext.insert("sid".to_owned(), session.to_string().into());
         }

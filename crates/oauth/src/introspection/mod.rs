@@ -56,6 +56,7 @@ impl IntrospectionService {
             let ext = match &mut claims.extra {
                 Extra::None => None,
                 Extra::Inline(text) => RawValue::from_string(mem::take(text)).ok(),
+                // Those of a hook are never only there.
                 Extra::InGrant => {
                     let grant = self.grants.find(claims.grant).await?;
                     grant.and_then(|grant| serde_json::value::to_raw_value(&grant.claims.access_token).ok())
@@ -133,7 +134,7 @@ impl IntrospectionService {
             act: None,
             authorization_details: raw(grant.claims.authorization_details.as_ref().map(Value::to_string)),
             obfuscated_subject: grant.claims.shown_subject.clone(),
-            ext: serde_json::value::to_raw_value(&grant.claims.access_token)
+            ext: serde_json::value::to_raw_value(grant.claims.of_access_tokens())
                 .ok()
                 .filter(|raw| raw.get() != "{}"),
         })

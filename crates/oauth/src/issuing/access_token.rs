@@ -12,7 +12,7 @@ use sluice_token::{AccessTokenClaims, jwt, sealed};
 use super::id_token::permitted;
 use super::issuer::IssueError;
 use crate::client::AccessTokenStrategy;
-use crate::grant::GrantClaims;
+use crate::grant::{GrantClaims, Replaced};
 use crate::keys::KeyRing;
 
 /// Larger consent claims stay in the grant, in bytes of JSON.
@@ -27,13 +27,19 @@ pub(crate) fn extra(claims: &Map<String, Value>, in_grant: bool) -> Extra {
     if text.len() > MAX_INLINE && in_grant { Extra::InGrant } else { Extra::Inline(text) }
 }
 
-/// Where what userinfo tells is: in an opaque token if it is small. It is what the consent page said, whatever a hook put in its
-/// place for this answer; a token that userinfo refuses need not carry it.
+/// Where the claims of a grant's access token are. Those of a hook stand in the token, however long they are: what is in the
+/// grant is what the consent page said.
+pub(crate) fn of_grant(claims: &GrantClaims) -> Extra {
+    extra(claims.of_access_tokens(), claims.replaced.is_none())
+}
+
+/// Where what userinfo tells is: in an opaque token if it is small. It is what the grant says, also if a hook said something else
+/// for this answer alone; a token that userinfo refuses need not carry it.
 pub(crate) fn userinfo(claims: &GrantClaims, scope: &Scope) -> Extra {
-    if claims.replaced || !scope.contains("openid") {
+    if claims.replaced.as_ref().is_some_and(Replaced::is_for_once) || !scope.contains("openid") {
         return Extra::InGrant;
     }
-    extra(&permitted(&claims.id_token), true)
+    extra(&permitted(claims.of_id_tokens()), true)
 }
 
 /// Writes the token.
@@ -77,10 +83,33 @@ mod tests {
         assert_eq!(userinfo(&said(MAX_INLINE + 1), &openid), Extra::InGrant);
     }
 
+    /// What a hook said for tokens of both kinds: so much JSON, in bytes.
+    fn replaced(bytes: usize) -> Replaced {
+        Replaced::new(said(bytes).id_token, said(bytes).id_token)
+    }
+
     #[test]
-    fn what_a_hook_put_in_the_place_of_it_is_not_told_by_userinfo() {
-        let replaced = GrantClaims { replaced: true, ..said(20) };
-        assert_eq!(userinfo(&replaced, &"openid".parse().unwrap()), Extra::InGrant);
+    fn what_a_hook_said_is_told_instead_and_stands_in_the_token() {
+        let (short, long) = (replaced(30), replaced(MAX_INLINE + 1));
+        let openid: Scope = "openid".parse().unwrap();
+        let text = |claims: &Map<String, Value>| Extra::Inline(serde_json::to_string(claims).unwrap());
+        let hooked = |replaced: &Replaced| GrantClaims { replaced: Some(replaced.clone()), ..said(20) };
+        assert_eq!(userinfo(&hooked(&short), &openid), text(short.id_token()));
+        assert_eq!(userinfo(&hooked(&long), &openid), Extra::InGrant);
+        for replaced in [&short, &long] {
+            assert_eq!(of_grant(&hooked(replaced)), text(replaced.access_token()));
+        }
+        let nothing = Replaced::default();
+        assert_eq!(
+            (of_grant(&hooked(&nothing)), userinfo(&hooked(&nothing), &openid)),
+            (Extra::None, Extra::None)
+        );
+    }
+
+    #[test]
+    fn what_a_hook_said_for_one_answer_is_not_told_by_userinfo() {
+        let once = GrantClaims { replaced: Some(replaced(20).for_once()), ..said(20) };
+        assert_eq!(userinfo(&once, &"openid".parse().unwrap()), Extra::InGrant);
     }
 
     #[test]

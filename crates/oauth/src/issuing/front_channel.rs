@@ -63,7 +63,7 @@ impl TokenIssuer {
             let life = lifetime::access_token(issue.client, GrantType::Implicit, &self.config);
             let id = TokenId::derive(issue.grant.id, ACCESS_TOKEN);
             let claims = AccessTokenClaims { id, ..self.claims(issue, issue.issued_at + life) };
-            let token = self.access_token(issue.client, &claims, &issue.grant.claims.access_token)?;
+            let token = self.access_token(issue.client, &claims, issue.grant.claims.of_access_tokens())?;
             tokens.access_token = Some((token, life));
         }
         if asked.response_type.id_token {

@@ -111,7 +111,7 @@ impl TokenIssuer {
     pub fn issue(&self, issue: &Issue<'_>) -> Result<TokenResponse, IssueError> {
         let life = lifetime::access_token(issue.client, issue.grant_type, &self.config);
         let claims = self.claims(issue, issue.issued_at + life);
-        let access_token = self.access_token(issue.client, &claims, &issue.grant.claims.access_token)?;
+        let access_token = self.access_token(issue.client, &claims, issue.grant.claims.of_access_tokens())?;
         let id_token = if issue.grant.scope.contains("openid") {
             let algorithm = algorithm::of_id_tokens(issue.client, &self.config)?;
             let at_hash = half_hash(&access_token, algorithm);
@@ -192,7 +192,7 @@ impl TokenIssuer {
             expires_at,
             authenticated_at: grant.authenticated_at,
             consented_at: grant.consented_at,
-            extra: access_token::extra(&grant.claims.access_token, !grant.claims.replaced),
+            extra: access_token::of_grant(&grant.claims),
             userinfo: match strategy {
                 AccessTokenStrategy::Opaque => access_token::userinfo(&grant.claims, issue.scope),
                 AccessTokenStrategy::Jwt => Extra::InGrant,
@@ -252,7 +252,7 @@ impl TokenIssuer {
             at_hash: beside.at_hash,
             c_hash: beside.c_hash,
             s_hash: beside.s_hash,
-            extra: permitted(&grant.claims.id_token),
+            extra: permitted(grant.claims.of_id_tokens()),
         };
         let payload = serde_json::to_vec(&claims).unwrap_or_default();
         let signed = key.sign(Some("JWT"), &payload)?;

@@ -135,6 +135,7 @@ impl PresentedTokens {
         let extra = match &facts.extra {
             Extra::None => Map::new(),
             Extra::Inline(text) => serde_json::from_str(text).unwrap_or_default(),
+            // Those of a hook are never only there.
             Extra::InGrant => {
                 let grant = self.grants.find(facts.grant).await?.ok_or(ExchangeError::NotUsable)?;
                 grant.claims.access_token
@@ -201,7 +202,8 @@ impl PresentedTokens {
             return Err(ExchangeError::NotUsable);
         }
         let claims = grant.claims;
-        let may_act = claims.access_token.get("may_act").or_else(|| claims.id_token.get("may_act"));
+        let extra = claims.of_access_tokens().clone();
+        let may_act = extra.get("may_act").or_else(|| claims.of_id_tokens().get("may_act"));
         Ok(Presented {
             may_act: may_act.cloned(),
             facts: AccessTokenClaims {
@@ -215,7 +217,7 @@ impl PresentedTokens {
                 expires_at,
                 authenticated_at: grant.authenticated_at,
                 consented_at: grant.consented_at,
-                extra: access_token::extra(&claims.access_token, true),
+                extra: access_token::of_grant(&claims),
                 userinfo: access_token::userinfo(&claims, &grant.scope),
                 scope: grant.scope,
                 rare: RareClaims {
@@ -226,7 +228,7 @@ impl PresentedTokens {
                     ..RareClaims::default()
                 },
             },
-            extra: claims.access_token,
+            extra,
             assertion: None,
         })
     }

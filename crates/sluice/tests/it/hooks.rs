@@ -16,11 +16,15 @@ use sluice_testkit::{Authorize, Backend, ISSUER, TestClient, TestSluice, accept_
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::both_stores::on_both_stores;
+use crate::fapi2::fapi_client;
 use crate::jwt::claims;
-use crate::legs::{token, tokens_of};
+use crate::keyed::userinfo;
+use crate::legs::{consent_challenge, token, tokens_of};
 use crate::rfc7523::Idp;
 
 on_both_stores! {
+    what_a_hook_says_stays_with_the_grant,
+    a_pair_that_is_answered_again_says_what_a_hook_said_of_it,
     a_hook_that_refuses_leaves_the_code_as_it_was,
     a_hook_that_fails_leaves_the_refresh_token_as_it_was,
     a_code_that_comes_again_revokes_whatever_the_hook_says,
@@ -212,29 +216,113 @@ async fn a_hook_is_asked_for_every_grant_type() {
     sluice.node.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_a_hook_says_stands_in_the_tokens_of_this_answer() {
-    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
-    let long = "x".repeat(2_000);
-    service.say(replacing(&json!({"plan": "gold", "long": long}), &json!({"vip": true, "sub": "mallory"})));
+/// What introspection says of the tokens of an answer, whether by the access or the refresh token; a JWT says it itself.
+async fn ext(sluice: &TestSluice, tokens: &Value) -> Value {
+    let access_token = token(tokens, "access_token");
+    let said = sluice.introspect(access_token).await["ext"].clone();
+    assert_eq!(sluice.introspect(token(tokens, "refresh_token")).await["ext"], said);
+    if access_token.contains('.') {
+        assert_eq!(claims(access_token)["ext"]["plan"], said["plan"]);
+    }
+    said
+}
+
+/// What the id token of an answer and userinfo say about `vip`.
+async fn vip(client: &TestClient, tokens: &Value) -> Value {
+    let (id_token, userinfo) =
+        (claims(token(tokens, "id_token")), client.userinfo(token(tokens, "access_token")).await.1);
+    assert_eq!([&id_token["sub"], &userinfo["sub"]], ["alice"; 2], "the server's words stay");
+    assert_eq!(id_token["vip"], userinfo["vip"]);
+    userinfo["vip"].clone()
+}
+
+async fn what_a_hook_says_stays_with_the_grant(backend: Backend) {
+    let (sluice, service) = with_token_hook(backend).await;
+    // More than a token carries of what a consent page says.
+    let plan = json!({"plan": "gold", "long": "x".repeat(2_000)});
     for strategy in ["opaque", "jwt"] {
         let client = sluice.client(&json!({"access_token_strategy": strategy})).await;
-        let tokens = tokens_of(&sluice, &client, "alice").await;
-        let access_token = token(&tokens, "access_token");
-        let ext = &sluice.introspect(access_token).await["ext"];
-        assert_eq!((&ext["plan"], &ext["long"]), (&json!("gold"), &json!(long)));
-        if strategy == "jwt" {
-            assert_eq!(claims(access_token)["ext"]["plan"], "gold");
-        }
-        let said = claims(token(&tokens, "id_token"));
-        assert_eq!((&said["vip"], &said["sub"]), (&json!(true), &json!("alice")), "the server's words stay");
-        // The grant keeps what the consent page said.
-        assert!(client.userinfo(access_token).await.1["vip"].is_null());
+        service.say(replacing(&plan, &json!({"vip": true, "sub": "mallory"})));
+        let mut tokens = tokens_of(&sluice, &client, "alice").await;
+        assert_eq!((ext(&sluice, &tokens).await, vip(&client, &tokens).await), (plan.clone(), json!(true)));
         service.say(Says::Status(StatusCode::NO_CONTENT));
-        let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
-        assert!(sluice.introspect(token(&refreshed, "access_token")).await["ext"].is_null());
-        service
-            .say(replacing(&json!({"plan": "gold", "long": long}), &json!({"vip": true, "sub": "mallory"})));
+        for _ in 0..2 {
+            tokens = client.refresh(token(&tokens, "refresh_token")).await.ok();
+            let said = (ext(&sluice, &tokens).await, vip(&client, &tokens).await);
+            assert_eq!(said, (plan.clone(), json!(true)));
+            let asked = service.asked();
+            let told = &asked.last().unwrap().2["session"];
+            assert_eq!(told["extra"], plan);
+            assert_eq!(told["id_token"]["id_token_claims"]["ext"]["vip"], true);
+        }
+        for says in [Says::Json(json!({"session": {}})), Says::Status(StatusCode::NO_CONTENT)] {
+            service.say(says);
+            tokens = client.refresh(token(&tokens, "refresh_token")).await.ok();
+            let said = (ext(&sluice, &tokens).await, vip(&client, &tokens).await);
+            assert_eq!(said, (Value::Null, Value::Null));
+        }
+    }
+    sluice.node.stop().await;
+}
+
+async fn a_pair_that_is_answered_again_says_what_a_hook_said_of_it(backend: Backend) {
+    let (sluice, service) = with_token_hook(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    let mut pairs = Vec::new();
+    for plan in ["silver", "lead"] {
+        service.say(replacing(&json!({"plan": plan}), &json!({"vip": plan})));
+        pairs.push(client.refresh(token(&tokens, "refresh_token")).await.ok());
+    }
+    service.say(Says::Status(StatusCode::NO_CONTENT));
+    let next = client.refresh(token(&pairs[1], "refresh_token")).await.ok();
+    pairs.push(next);
+    for pair in &pairs {
+        let said =
+            (sluice.introspect(token(pair, "access_token")).await["ext"].clone(), vip(&client, pair).await);
+        assert_eq!(said, (json!({"plan": "silver"}), json!("silver")));
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn consents_are_listed_with_what_their_page_said_whatever_a_hook_says() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    service.say(replacing(&json!({"plan": "gold"}), &json!({"vip": true})));
+    let mut browser = sluice.browser();
+    let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
+    let session = json!({"access_token": {"plan": "none"}, "id_token": {"name": "Alice"}});
+    let verifier = accept_consent(&sluice, &challenge, &json!({"session": session})).await;
+    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    assert_eq!(ext(&sluice, &tokens).await, json!({"plan": "gold"}));
+    let (_, userinfo) = client.userinfo(token(&tokens, "access_token")).await;
+    assert_eq!((&userinfo["vip"], &userinfo["name"]), (&json!(true), &Value::Null));
+    let consents = "/admin/oauth2/auth/sessions/consent?subject=alice";
+    assert_eq!(sluice.ask_json(Method::GET, consents, None, 200).await[0]["session"], session);
+    sluice.node.stop().await;
+}
+
+/// FAPI 2.0: nothing is written at a refresh.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_hook_says_of_a_refresh_without_rotation_is_for_its_tokens_alone() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let client = fapi_client(&sluice).await;
+    service.say(replacing(&json!({"plan": "gold"}), &json!({"vip": "gold"})));
+    let tokens = client.tokens(&sluice).await;
+    let form = [("grant_type", "refresh_token"), ("refresh_token", token(&tokens, "refresh_token"))];
+    for (says, expected) in [
+        (replacing(&json!({"plan": "silver"}), &json!({"vip": "silver"})), "silver"),
+        (Says::Status(StatusCode::NO_CONTENT), "gold"),
+    ] {
+        service.say(says);
+        let fresh = client.token(&sluice, &form).await.ok();
+        let access_token = token(&fresh, "access_token");
+        assert_eq!(sluice.introspect(access_token).await["ext"], json!({"plan": expected}));
+        assert_eq!(claims(token(&fresh, "id_token"))["vip"], expected);
+        let proof = client.bound.userinfo_proof(&sluice, access_token);
+        let told = userinfo(&sluice, &format!("DPoP {access_token}"), &[&proof]).await.ok();
+        assert_eq!(told["vip"], "gold");
     }
     sluice.node.stop().await;
 }

@@ -5,8 +5,8 @@ use sluice_commit::StoreError;
 use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{
-    Generation, Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RefreshRequest,
-    RotateRefresh, Rotation, Standing,
+    Generation, Grant, GrantClaims, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption,
+    RefreshRequest, RotateRefresh, Rotation, Standing,
 };
 use sluice_primitives::{GrantId, NodeId, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
@@ -17,6 +17,20 @@ use super::{Data, MemoryStore, check, count, purge};
 pub(super) struct Row {
     pub(super) grant: Grant,
     request: RefreshRequest,
+}
+
+impl Row {
+    /// Takes the claims that a redemption or rotation brings.
+    fn take(&mut self, claims: Option<&GrantClaims>) {
+        if let Some(claims) = claims {
+            self.grant.claims = claims.clone();
+        }
+    }
+}
+
+/// Refuses claims that cannot be stored.
+fn check_claims(claims: &GrantClaims) -> Result<(), StoreError> {
+    check([serde_json::to_string(claims).unwrap_or_default().as_str()])
 }
 
 /// The engine's own refusal of a poisoned row.
@@ -57,6 +71,7 @@ impl Data {
         row.grant.generation = Generation(0);
         row.grant.expires_at = redeem.expires_at;
         row.grant.attempt = redeem.attempt;
+        row.take(redeem.claims.as_deref());
         Redemption::Redeemed(Box::new(row.grant.clone()))
     }
 
@@ -93,6 +108,7 @@ impl Data {
         let kept = row.grant.expires_at.min(rotate.now + LONGEST_ACCESS_TOKEN);
         row.grant.expires_at = rotate.expires_at.max(kept);
         row.grant.attempt = rotate.attempt;
+        row.take(rotate.claims.as_deref());
         Rotation::Rotated(Box::new(row.grant.clone()))
     }
 
@@ -129,7 +145,7 @@ impl GrantRepository for MemoryStore {
         participates: bool,
     ) -> Result<Insertion, StoreError> {
         check(grant.audience.as_slice().iter().map(String::as_str))?;
-        check([serde_json::to_string(&grant.claims).unwrap_or_default().as_str()])?;
+        check_claims(&grant.claims)?;
         self.write(|data| {
             if data.poisoned.contains(&grant.id) {
                 return Err(StoreError::fault(Poisoned));
@@ -153,10 +169,12 @@ impl GrantRepository for MemoryStore {
     }
 
     async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError> {
+        redeem.claims.as_deref().map_or(Ok(()), check_claims)?;
         self.write(|data| data.redeem(self.node, &redeem)).await
     }
 
     async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError> {
+        rotate.claims.as_deref().map_or(Ok(()), check_claims)?;
         self.write(|data| data.rotate(self.node, &rotate)).await
     }
 

@@ -30,7 +30,9 @@ use crate::rounds::Slice;
 use crate::serial::Transaction;
 use crate::statistics::Counters;
 use insert::NewGrant;
+use redeem_code::Redeeming;
 use revoke::Revocation;
+use rotate_refresh::Rotating;
 use swap::Swapped;
 
 const FIND: &str = include_str!("find.sql");
@@ -71,13 +73,13 @@ impl GrantRepository for PostgresStore {
 
     async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError> {
         let (grant, now) = (redeem.grant, redeem.now);
-        let swapped = self.redemptions.submit(redeem, self.deadline()).await??;
+        let swapped = self.redemptions.submit(Redeeming::new(redeem)?, self.deadline()).await??;
         self.settle(swapped, grant, now).await
     }
 
     async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError> {
         let (grant, now) = (rotate.grant, rotate.now);
-        let swapped = self.rotations.submit(rotate, self.deadline()).await??;
+        let swapped = self.rotations.submit(Rotating::new(rotate)?, self.deadline()).await??;
         self.settle(swapped, grant, now).await
     }
 

@@ -1,5 +1,6 @@
 //! A grant as a row: the columns of every statement that returns one, in their order.
 
+use sluice_commit::StoreError;
 use sluice_oauth::grant::{Generation, Grant, GrantClaims};
 use sluice_primitives::{AttemptId, GrantId, SessionId, Timestamp};
 use sluice_protocol::Audience;
@@ -7,7 +8,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::error::{Unreadable, column};
-use crate::storable::read_list;
+use crate::storable::{self, read_list};
 
 /// A grant and what only the store knows of it.
 pub(crate) struct Stored {
@@ -49,6 +50,13 @@ pub(crate) fn claims_text(claims: &GrantClaims) -> String {
         return String::new();
     }
     serde_json::to_string(claims).unwrap_or_default()
+}
+
+/// The claims as they are stored, if they can be.
+pub(crate) fn storable_claims(claims: &GrantClaims) -> Result<String, StoreError> {
+    let text = claims_text(claims);
+    storable::text("the claims of a grant", &text)?;
+    Ok(text)
 }
 
 /// The claims that [`claims_text`] wrote.

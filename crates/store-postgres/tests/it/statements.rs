@@ -8,7 +8,9 @@ use sluice_identity::mail::{CodeByMail, CodePurpose, MailRepository};
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::device::{DeviceCodeRepository, DevicePoll};
-use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Insertion, Listed, Redemption};
+use sluice_oauth::grant::{
+    Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RotateRefresh,
+};
 use sluice_primitives::{GrantId, Lifetime, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{StoreStatistics, WriteCount};
@@ -28,6 +30,19 @@ async fn a_login_and_a_refresh_are_one_statement_a_step() {
     assert_eq!(store.statistics(), login);
     given::rotated(&*store, given::rotate(grant.id, 0, 30)).await;
     assert_eq!(store.statistics(), StoreStatistics { rotations: ONE, others: NONE, ..login });
+}
+
+#[tokio::test]
+async fn what_a_hook_said_costs_no_statement_more() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let grant = given::inserted(&*store, given::grant()).await;
+    let claims = || Some(Box::new(given::replaced_by("a hook")));
+    let redeem = RedeemCode { claims: claims(), ..given::redeem(grant.id, 20) };
+    assert!(matches!(store.redeem_code(redeem).await.unwrap(), Redemption::Redeemed(_)));
+    given::rotated(&*store, RotateRefresh { claims: claims(), ..given::rotate(grant.id, 0, 30) }).await;
+    let steps = StoreStatistics { grant_inserts: ONE, redemptions: ONE, ..StoreStatistics::default() };
+    assert_eq!(store.statistics(), StoreStatistics { rotations: ONE, others: NONE, ..steps });
 }
 
 #[tokio::test]
@@ -209,10 +224,16 @@ async fn hot_writes_find_rows_by_their_keys_and_join_by_hashing() {
     let client = connection(fixture.dsn()).await;
     client.batch_execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off").await.unwrap();
     let redeem = include_str!("../../src/grant/redeem_code.sql");
-    let plan = explain(&client, "redeem", redeem, "'{}','{}','{}','{}'").await;
-    assert!(plan.contains("Index Scan using oauth_grant_pkey"), "{plan}");
-    assert_eq!(plan.matches("revocation_target").count(), 6, "{plan}");
-    assert!(!plan.contains("Seq Scan"), "{plan}");
+    let with_claims = include_str!("../../src/grant/redeem_code_with_claims.sql");
+    for (name, redeem, arrays) in [("redeem", redeem, 4), ("redeem_with_claims", with_claims, 5)] {
+        let plan = explain(&client, name, redeem, &vec!["'{}'"; arrays].join(",")).await;
+        assert!(plan.contains("Index Scan using oauth_grant_pkey"), "{plan}");
+        assert_eq!(plan.matches("revocation_target").count(), 6, "{plan}");
+        assert!(!plan.contains("Seq Scan"), "{plan}");
+    }
+    let rotate = include_str!("../../src/grant/rotate_refresh_with_claims.sql");
+    let plan = explain(&client, "rotate", rotate, "'{}','{}','{}','{}','{}','{}',0,'{}'").await;
+    assert!(plan.contains("Index Scan using oauth_grant_pkey") && !plan.contains("Seq Scan"), "{plan}");
     let register = include_str!("../../src/identity/register.sql");
     let plan = explain(&client, "register", register, &["'{}'"; 10].join(",")).await;
     assert!(

@@ -25,7 +25,9 @@ use sluice_primitives::{GrantId, Timestamp};
 pub(crate) use passes::Passes;
 
 use self::insert::NewGrant;
+use self::redeem::Redeeming;
 use self::revoke::Revocation;
+use self::rotate::Rotating;
 use self::stored::Examined;
 use crate::store::SqliteStore;
 
@@ -50,11 +52,11 @@ impl GrantRepository for SqliteStore {
     }
 
     async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError> {
-        Ok(self.grants().redeem.submit(redeem.into(), self.deadline()).await?)
+        Ok(self.grants().redeem.submit(Redeeming::new(redeem)?.into(), self.deadline()).await?)
     }
 
     async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError> {
-        Ok(self.grants().rotate.submit(rotate.into(), self.deadline()).await?)
+        Ok(self.grants().rotate.submit(Rotating::new(rotate)?.into(), self.deadline()).await?)
     }
 
     async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {
