@@ -177,7 +177,7 @@ pub async fn redemptions_with_claims_and_without_share_commits(fixture: &impl Fi
     let store = fixture.store();
     let grants = join_all((0..32).map(|_| given::inserted(&*store, given::grant()))).await;
     let brought =
-        |place: usize| (place % 2 == 0).then(|| Box::new(given::replaced_by(&format!("hook {place}"))));
+        |place: usize| place.is_multiple_of(2).then(|| Box::new(given::replaced_by(&format!("hook {place}"))));
     let stall = fixture.stall().await;
     let redemptions = join_all(grants.iter().enumerate().map(|(place, grant)| {
         store.redeem_code(RedeemCode { claims: brought(place), ..given::redeem(grant.id, 20) })

@@ -21,7 +21,7 @@ fn status(database: &Database, secrets: &str) -> String {
     let ended = run(&["secrets", "status", "--dev", "--set", &dsn, "--set", &secrets], &[]);
     assert!(ended.success, "{}", ended.stderr);
     let lines = ended.stdout.lines().filter(|line| line.starts_with("recovery codes"));
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 async fn recovery_codes_are_counted_by_the_secret_that_hashed_them(backend: Backend) {
