@@ -176,8 +176,9 @@ pub async fn a_redemption_brings_the_claims_of_a_hook(fixture: &impl Fixture) {
 pub async fn redemptions_with_claims_and_without_share_commits(fixture: &impl Fixture) {
     let store = fixture.store();
     let grants = join_all((0..32).map(|_| given::inserted(&*store, given::grant()))).await;
-    let brought =
-        |place: usize| place.is_multiple_of(2).then(|| Box::new(given::replaced_by(&format!("hook {place}"))));
+    let brought = |place: usize| {
+        place.is_multiple_of(2).then(|| Box::new(given::replaced_by(&format!("hook {place}"))))
+    };
     let stall = fixture.stall().await;
     let redemptions = join_all(grants.iter().enumerate().map(|(place, grant)| {
         store.redeem_code(RedeemCode { claims: brought(place), ..given::redeem(grant.id, 20) })

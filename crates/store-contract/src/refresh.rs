@@ -166,8 +166,9 @@ pub async fn a_rotation_brings_the_claims_of_a_hook(fixture: &impl Fixture) {
 pub async fn rotations_with_claims_and_without_share_commits(fixture: &impl Fixture) {
     let store = fixture.store();
     let grants = join_all((0..32).map(|_| chain(&*store, &[]))).await;
-    let brought =
-        |place: usize| place.is_multiple_of(2).then(|| Box::new(given::replaced_by(&format!("hook {place}"))));
+    let brought = |place: usize| {
+        place.is_multiple_of(2).then(|| Box::new(given::replaced_by(&format!("hook {place}"))))
+    };
     let stall = fixture.stall().await;
     let rotations = join_all(grants.iter().enumerate().map(|(place, grant)| {
         store.rotate_refresh(RotateRefresh { claims: brought(place), ..given::rotate(grant.id, 0, 100) })

@@ -20,7 +20,7 @@ const MIGRATIONS: &[Migration] = &[
     required(2, "device_and_trust", include_str!("migrations/0002_device_and_trust.sql")),
     required(3, "identities", include_str!("migrations/0003_identities.sql")),
     optional(4, "grants_by_time", include_str!("migrations/0004_grants_by_time.sql")),
-    optional(5, "upkeep", include_str!("migrations/0005_upkeep.sql")),
+    required(5, "upkeep", include_str!("migrations/0005_upkeep.sql")),
     optional(6, "consents_by_flow", include_str!("migrations/0006_consents_by_flow.sql")),
     optional(7, "consents_by_expiry", include_str!("migrations/0007_consents_by_expiry.sql")),
     required(8, "recovery_code_keys", include_str!("migrations/0008_recovery_code_keys.sql")),

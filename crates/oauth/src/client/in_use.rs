@@ -7,6 +7,7 @@ use sluice_commit::StoreError;
 use sluice_crypto::secret_hash::{FastHashKeys, StoredSecretHash};
 use sluice_crypto::{Purpose, SealedBy, Sealer};
 use sluice_protocol::ClientId;
+use tracing::warn;
 
 use super::model::Client;
 use super::repository::{ClientFilter, ClientRepository};
@@ -114,12 +115,19 @@ pub async fn client_with_missing_secret(
     Ok(missing)
 }
 
+/// None of them if one cannot be read: a client that an other version wrote, or a damaged one, is no reason not to start.
 async fn page(
     repo: &dyn ClientRepository,
     after: Option<ClientId>,
     limit: u32,
 ) -> Result<Vec<Client>, StoreError> {
-    repo.list(&ClientFilter { after, limit, ..ClientFilter::default() }).await
+    match repo.list(&ClientFilter { after, limit, ..ClientFilter::default() }).await {
+        Err(error) if !error.is_temporary() => {
+            warn!(error = %error, "clients could not be looked at: whether a secret that they need is missing is not known");
+            Ok(Vec::new())
+        }
+        page => page,
+    }
 }
 
 /// The first of these clients whose kept secret was sealed with one that is not configured.

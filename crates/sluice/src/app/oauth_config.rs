@@ -104,9 +104,9 @@ fn lifetimes(settings: &Settings) -> Lifetimes {
     let relying = [
         ttl.longest_access_token,
         settings.identity.session.access_token,
-        ttl.login_consent_request,
         ttl.device_user_code,
-        ttl.auth_code,
+        // The code of a flow comes after it, and its grant's own revocation is looked for when it is redeemed.
+        ttl.login_consent_request + ttl.auth_code,
     ];
     Lifetimes {
         flow: ttl.login_consent_request.into(),

@@ -13,6 +13,7 @@ use crate::legs::{delete, token, tokens_of};
 on_both_stores! {
     a_revocation_is_forgotten_when_no_token_of_it_can_hold,
     a_token_that_was_issued_for_longer_than_any_may_live_now_ends_with_those,
+    what_a_node_of_a_shorter_span_revokes_is_revoked_at_one_of_a_longer,
 }
 
 const HOUR: (&str, &str) = ("ttl.longest_access_token", "1h");
@@ -85,6 +86,27 @@ async fn a_token_that_was_issued_for_longer_than_any_may_live_now_ends_with_thos
     assert_eq!(hold().await, [false, false]);
     let renewed = clients[0].at(&after).token(MACHINE).await.ok();
     assert_eq!(renewed["expires_in"], 3600);
+    before.node.stop().await;
+    after.node.stop().await;
+}
+
+async fn what_a_node_of_a_shorter_span_revokes_is_revoked_at_one_of_a_longer(backend: Backend) {
+    let before = TestSluice::with(backend, &[("ttl.access_token", "24h")]).await;
+    let client = before.client(&json!({})).await;
+    let old = client.token(MACHINE).await.ok();
+    before.advance(Lifetime::hours(2));
+    let young = client.token(MACHINE).await.ok();
+    before.advance(Lifetime::minutes(59));
+    let after = another(&before).await;
+    for tokens in [&old, &young] {
+        assert!(before.is_active(token(tokens, "access_token")).await);
+        client.at(&after).revoke(token(tokens, "access_token")).await.ok();
+    }
+    before.advance(Lifetime::minutes(7));
+    before.node.catch_up().await.unwrap();
+    for tokens in [&old, &young] {
+        assert!(!before.is_active(token(tokens, "access_token")).await);
+    }
     before.node.stop().await;
     after.node.stop().await;
 }
