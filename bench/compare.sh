@@ -114,7 +114,8 @@ measure() { # measure <scenario> <connections> <system…>
     for system in "$@"; do
       warm_up=2s
       [ "$system/$round" != keycloak/1 ] || warm_up=${WARM_UP}s # Java compiles what is used
-      result=$(bench "$system" "$scenario" "$connections" "$warm_up") || { result=null; tail -n 3 "$FOLDER/bench.log" >&2; }
+      # A run in which operations failed ends with 1, too: the table says how many.
+      result=$(bench "$system" "$scenario" "$connections" "$warm_up") || { result=${result:-null}; tail -n 3 "$FOLDER/bench.log" >&2; }
       printf '%s\t%s\t%s\t%s\n' "$scenario" "$connections" "$system" "$(tr -d '\n' <<<"$result")" >>"$RESULTS"
     done
   done

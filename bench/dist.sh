@@ -38,6 +38,7 @@ build() { # build <folder> <flags of rustc>
 }
 
 rm -rf "$DIST/profiles"
+# A scenario in which an operation fails ends this: what is trained with is what the server does when all is well.
 build trained "-Cprofile-generate=$DIST/profiles"
 while read -r scenario; do
   echo "training: $scenario"

@@ -29,6 +29,9 @@ pub enum BenchError {
     /// Every operation failed.
     #[error("no operation ended well: {0}")]
     Nothing(String),
+    /// Some operations failed: how many, by what went wrong. What was measured is told all the same.
+    #[error("not every operation ended well: {0}")]
+    Failed(String),
     /// Options that do not go together.
     #[error("{0}")]
     Usage(String),

@@ -90,5 +90,5 @@ async fn run_scenario(
 ) -> Result<(), BenchError> {
     let reports = Box::pin(run::run(kind, args, program, interrupt)).await?;
     outcome::tell(args, &reports)?;
-    Ok(())
+    outcome::check(args, &reports)
 }

@@ -1,12 +1,15 @@
 //! Several runs of one scenario as one outcome: the median run, and all of them beside it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
 use crate::command::RunArgs;
+use crate::driver::NOT_BEGUN;
 use crate::endurance::Verdict;
+use crate::error::BenchError;
 use crate::report::{self, RunReport};
 
 /// As `--json` prints it.
@@ -46,6 +49,28 @@ pub(crate) fn tell(args: &RunArgs, reports: &[RunReport]) -> io::Result<()> {
     }
 }
 
+/// Whether every operation ended well that began. What an open loop never began shows that it was too fast, and a search for the knee
+/// asks for too much on purpose. Verdicts are about targets, and make no run a failure.
+///
+/// # Errors
+/// [`BenchError::Failed`].
+pub(crate) fn check(args: &RunArgs, reports: &[RunReport]) -> Result<(), BenchError> {
+    if args.find_knee {
+        return Ok(());
+    }
+    let mut failures = BTreeMap::<&str, u64>::new();
+    for (kind, count) in reports.iter().flat_map(|report| &report.errors_by_kind) {
+        if kind != NOT_BEGUN {
+            *failures.entry(kind).or_default() += count;
+        }
+    }
+    if failures.is_empty() {
+        return Ok(());
+    }
+    let kinds: Vec<_> = failures.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+    Err(BenchError::Failed(kinds.join(", ")))
+}
+
 /// The run in the middle: by cost in floors where that is known, otherwise by rate.
 fn median(reports: &[RunReport]) -> Option<&RunReport> {
     let mut sorted: Vec<_> = reports.iter().collect();
@@ -56,8 +81,26 @@ fn median(reports: &[RunReport]) -> Option<&RunReport> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
     use crate::report::samples::report;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        run: RunArgs,
+    }
+
+    fn args(said: &[&str]) -> RunArgs {
+        Cli::try_parse_from([&["bench"], said].concat()).unwrap().run
+    }
+
+    fn with_errors(errors: &[(&str, u64)]) -> RunReport {
+        let errors: BTreeMap<_, _> =
+            errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
+        RunReport { errors: errors.values().sum(), errors_by_kind: errors, ..report() }
+    }
 
     fn run(floors: Option<f64>, ops_per_second: f64) -> RunReport {
         RunReport { ops_per_second, floors, ..report() }
@@ -70,5 +113,22 @@ mod tests {
         let by_rate = [run(None, 9.0), run(None, 1.0), run(None, 5.0)];
         assert!((median(&by_rate).unwrap().ops_per_second - 5.0).abs() < f64::EPSILON);
         assert!(median(&[]).is_none());
+    }
+
+    #[test]
+    fn operations_that_failed_in_any_run_are_a_failure() {
+        let (good, bad) =
+            (with_errors(&[]), with_errors(&[("token: status 500", 2), ("connection: refused", 1)]));
+        assert!(check(&args(&[]), &[good.clone(), good.clone()]).is_ok());
+        let failed = check(&args(&["--rate", "5"]), &[bad.clone(), good, bad]).unwrap_err().to_string();
+        assert_eq!(failed, "not every operation ended well: 2 × connection: refused, 4 × token: status 500");
+    }
+
+    #[test]
+    fn what_is_asked_of_a_server_beyond_what_it_can_do_is_none() {
+        let late = with_errors(&[(NOT_BEGUN, 7)]);
+        assert!(check(&args(&["--rate", "5"]), &[late]).is_ok());
+        let refused = with_errors(&[("token: status 503", 7)]);
+        assert!(check(&args(&["--find-knee"]), &[refused]).is_ok());
     }
 }

@@ -27,7 +27,7 @@ use tally::Tally;
 /// How often the observer is asked and told.
 const GLANCE: Duration = Duration::from_millis(100);
 /// What operations are counted as that were due, and never began because every user was busy.
-const NOT_BEGUN: &str = "not begun in time";
+pub(crate) const NOT_BEGUN: &str = "not begun in time";
 
 /// When the next operation begins.
 #[derive(Debug, Clone, Copy, PartialEq)]

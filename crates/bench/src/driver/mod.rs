@@ -15,5 +15,6 @@ pub use agent::{Agent, Ask, Body, Endpoint, Endpoints, Origin};
 pub use answer::{Answer, path_and_query, query_value};
 pub use failure::Failure;
 pub use ledger::{Entry, Ledger, Receipt};
+pub(crate) use load::NOT_BEGUN;
 pub use load::{Length, Load, Measured, Pace, Second, run};
 pub use observer::{Nobody, Observer};

@@ -88,6 +88,21 @@ fn refreshes_may_come_after_somebody_else_has_signed_out() {
 }
 
 #[test]
+fn a_run_in_which_operations_failed_is_told_and_is_no_success() {
+    let short =
+        ["register", "-n", "20", "-c", "2", "--warm-up", "0s", "--dsn", "sqlite:", "--no-floor", "--json"];
+    let only_five = ["--set", "identity.limits.registrations_per_network=5"];
+    let here_too = ["--set", "identity.limits.exempt=192.0.2.0/24"];
+    let ended = bench(&[&short[..], &only_five[..], &here_too[..]].concat());
+    assert!(!ended.success, "{}", ended.stdout);
+    assert!(ended.stderr.contains("× registration: status 429"), "{}", ended.stderr);
+    let report: Value = serde_json::from_str(&ended.stdout).expect("what was measured");
+    let count = |what: &str| report[what].as_u64().expect("a number");
+    assert!(count("operations") >= 5 && count("errors") > 0, "{report}");
+    assert_eq!(count("operations") + count("errors"), 20);
+}
+
+#[test]
 fn a_server_that_does_not_start_is_told_in_its_own_words_and_nothing_is_left() {
     let ended = bench(&["introspect", "--dsn", "sqlite:", "--set", "serve.public.port=many"]);
     assert!(!ended.success);
