@@ -1,11 +1,13 @@
 //! `sluice worker` as a process.
 
 use std::net::TcpListener;
+use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 use sluice_testkit::Backend;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::Child;
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use url::Url;
 
@@ -24,6 +26,8 @@ pub(super) struct Hardener {
     child: Child,
     metrics: Url,
     http: reqwest::Client,
+    /// At the end of its log: the first line that tells of a panic.
+    panicked: JoinHandle<Option<String>>,
 }
 
 /// What a worker has counted.
@@ -38,17 +42,23 @@ impl Hardener {
     /// Starts a worker and waits until it works.
     pub(super) async fn start(site: &Site) -> Self {
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-        let mut child = site.spawn_with(&["worker", "--metrics-port", &port.to_string()]);
-        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-        tokio::spawn(async move {
-            while let Ok(Some(line)) = lines.next_line().await {
-                assert!(!line.contains("panicked at"), "the worker panicked: {line}");
-            }
-        });
+        let child = site.spawn_with(&["worker", "--metrics-port", &port.to_string()]);
         let metrics = format!("http://127.0.0.1:{port}/admin/metrics/prometheus").parse().expect("a URL");
-        let hardener = Self { child, metrics, http: http_client() };
+        let hardener = Self::of(child, metrics);
         until("the worker works", async || hardener.read().await.is_some()).await;
         hardener
+    }
+
+    fn of(mut child: Child, metrics: Url) -> Self {
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let panicked = tokio::spawn(async move {
+            let mut panicked = None;
+            while let Ok(Some(line)) = lines.next_line().await {
+                panicked = panicked.or_else(|| line.contains("panicked at").then_some(line));
+            }
+            panicked
+        });
+        Self { child, metrics, http: http_client(), panicked }
     }
 
     async fn read(&self) -> Option<String> {
@@ -64,6 +74,7 @@ impl Hardener {
     /// Ends it at once, as by `kill -9`.
     pub(super) async fn kill(mut self) {
         self.child.kill().await.expect("it was running");
+        self.has_not_panicked().await;
     }
 
     /// Tells it to stop, and waits until it has.
@@ -71,7 +82,14 @@ impl Hardener {
         let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         kill_process(pid.expect("a process id"), Signal::TERM).expect("it is running");
         let ended = timeout(DEADLINE, self.child.wait()).await.expect("it stops").expect("a status");
+        self.has_not_panicked().await;
         assert_eq!(ended.code(), Some(0));
+    }
+
+    /// Once it has ended.
+    async fn has_not_panicked(self) {
+        let panicked = timeout(DEADLINE, self.panicked).await.expect("the log ends").expect("its reader");
+        assert_eq!(panicked, None, "the worker panicked");
     }
 }
 
@@ -106,6 +124,21 @@ async fn a_worker_shows_its_numbers_at_its_own_path_and_at_that_of_a_server() {
     worker.stop().await;
     server.tell_to_stop();
     assert_eq!(server.ended().await.code(), Some(0));
+}
+
+/// Something that says what a worker says that panics, and ends well.
+const PANICKED: &str = "trap 'exit 0' TERM; echo \"thread 'main' panicked at src/hardening.rs:1:1\" >&2; echo said; \
+                        while :; do sleep 0.1; done";
+
+#[tokio::test]
+#[should_panic(expected = "the worker panicked")]
+async fn a_worker_that_has_panicked_is_noticed_though_it_goes_on() {
+    let mut command = Command::new("sh");
+    command.args(["-c", PANICKED]).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().expect("a shell");
+    let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    assert_eq!(said.next_line().await.unwrap().as_deref(), Some("said"));
+    Hardener::of(child, "http://127.0.0.1:9/".parse().unwrap()).stop().await;
 }
 
 /// One to take and to store by, and one to count by: it reads no feed.

@@ -147,6 +147,9 @@ impl Stage {
         self.look().await;
         assert_eq!(self.seen.len(), rows.len());
         self.server.take().expect("a server").kill().await;
+        for hardener in self.hardeners {
+            hardener.kill().await;
+        }
     }
 
     /// Nothing was hardened more than once: together they hardened no more than there are. What was stored when the database
