@@ -2,6 +2,7 @@
 //! asks. It ends with the process, however that ends.
 
 mod options;
+mod temporary;
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -12,7 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use thiserror::Error;
 
-pub use options::{ClusterOptions, is_installed};
+pub use options::{ClusterOptions, disk, is_installed};
+pub use temporary::TemporaryDatabase;
 
 /// Starts the server and waits until nobody holds the other end of its standard input any more: then the process that asked
 /// for it is gone, even by SIGKILL, and the server goes too. Arguments: directory of the programs, port, where its folder is
@@ -144,14 +146,27 @@ impl PrivateCluster {
         })
     }
 
-    /// Makes a fresh, empty database and returns its DSN.
+    /// Makes a fresh, empty database, which is there as long as the cluster, and returns its DSN. In the cluster that tests share it is
+    /// to be a [`TemporaryDatabase`].
     ///
     /// # Panics
     /// If the server refuses.
     pub async fn database(&self) -> String {
+        self.dsn(&self.create_database().await)
+    }
+
+    async fn create_database(&self) -> String {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.execute("postgres", &format!("CREATE DATABASE {name}")).await;
-        self.dsn(&name)
+        name
+    }
+
+    /// Blocks until it is gone.
+    fn drop_database(&self, name: &str) {
+        let output = self.psql("postgres", &format!("DROP DATABASE {name} WITH (FORCE)")).output();
+        if let Err(error) = output.map_err(ClusterError::from).and_then(|output| succeeded(&output)) {
+            eprintln!("the database {name} stays: {error}");
+        }
     }
 
     /// The DSN of a database of this cluster.
@@ -186,15 +201,18 @@ impl PrivateCluster {
     /// If the server refuses.
     #[expect(clippy::panic, reason = "for tests, which end here")]
     pub async fn execute(&self, database: &str, sql: &str) {
-        let arguments =
-            ["-h", "127.0.0.1", "-U", USER, "-v", "ON_ERROR_STOP=1", "-q", "-d", database, "-c", sql];
-        let output = tokio::process::Command::new(self.programs.join("psql"))
-            .args(arguments)
-            .args(["-p", &self.port.to_string()])
-            .output()
-            .await;
+        let output = tokio::process::Command::from(self.psql(database, sql)).output().await;
         let output = output.unwrap_or_else(|error| panic!("psql: {error}"));
         assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn psql(&self, database: &str, sql: &str) -> Command {
+        let mut command = Command::new(self.programs.join("psql"));
+        command
+            .args(["-h", "127.0.0.1", "-U", USER, "-v", "ON_ERROR_STOP=1", "-q", "-d", database, "-c", sql])
+            .args(["-p", &self.port.to_string()])
+            .stdin(Stdio::null());
+        command
     }
 
     /// The data of a database, as `pg_dump` writes it.

@@ -5,6 +5,10 @@ use std::process::Command;
 
 use crate::programs;
 
+/// `statfs(2)`: this is memory.
+const TMPFS: i64 = 0x0102_1994;
+/// Set where tests go on for long.
+const SOAK: &str = "SOAK_SECONDS";
 /// What can be preloaded so that the server keeps account of statements.
 const STATEMENTS: &str = "pg_stat_statements";
 
@@ -20,13 +24,15 @@ pub struct ClusterOptions {
 impl ClusterOptions {
     /// Settings as shipped.
     pub fn stock() -> Self {
-        let below = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty());
-        Self { below: below.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from), settings: Vec::new() }
+        Self { below: temporary(), settings: Vec::new() }
     }
 
-    /// For tests, several of which share the cluster.
+    /// For tests, several of which share the cluster: on a disk, and without anybody who tidies up behind their backs, unless
+    /// `SOAK_SECONDS` says that they go on for long.
     pub fn of_tests() -> Self {
-        Self::stock().with("fsync", "on").with("max_connections", "200")
+        let stock = Self { below: disk(), ..Self::stock() };
+        let options = stock.with("fsync", "on").with("max_connections", "200");
+        if std::env::var_os(SOAK).is_some() { options } else { options.with("autovacuum", "off") }
     }
 
     /// With another setting.
@@ -51,6 +57,18 @@ impl ClusterOptions {
     }
 }
 
+fn temporary() -> PathBuf {
+    let named = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty());
+    named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+}
+
+/// A folder for data that is on a disk, not in memory: `$TMPDIR`, `/tmp` or `/var/tmp`.
+pub fn disk() -> PathBuf {
+    let temporary = temporary();
+    let in_memory = rustix::fs::statfs(&temporary).is_ok_and(|found| found.f_type == TMPFS);
+    if in_memory { PathBuf::from("/var/tmp") } else { temporary }
+}
+
 /// Whether the server that would be started has a library of that name.
 pub fn is_installed(library: &str) -> bool {
     let Ok(programs) = programs() else { return false };
@@ -69,9 +87,15 @@ mod tests {
 
     #[test]
     fn settings_are_given_as_options_of_the_server() {
-        let options = ClusterOptions::of_tests().with("work_mem", "8MB");
-        assert_eq!(options.arguments(), "-c fsync=on -c max_connections=200 -c work_mem=8MB");
+        let options = ClusterOptions::stock().with("fsync", "on").with("work_mem", "8MB");
+        assert_eq!(options.arguments(), "-c fsync=on -c work_mem=8MB");
         assert_eq!(ClusterOptions::stock().arguments(), "");
+    }
+
+    #[test]
+    fn data_of_tests_is_not_in_memory() {
+        let found = rustix::fs::statfs(&ClusterOptions::of_tests().below).unwrap();
+        assert_ne!(found.f_type, TMPFS);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::browser::{Browser, without_redirects};
 use crate::client::TestClient;
-use crate::postgres::PrivateCluster;
+use crate::postgres::{PrivateCluster, TemporaryDatabase};
 
 /// Where the store of a test is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,7 @@ pub struct Database {
     /// Its DSN.
     pub dsn: String,
     _directory: Option<TempDir>,
+    _temporary: Option<TemporaryDatabase>,
 }
 
 impl Database {
@@ -36,18 +37,15 @@ impl Database {
             Backend::Sqlite => {
                 let directory = tempfile::tempdir().expect("a temporary directory");
                 let dsn = format!("sqlite:{}", directory.path().join("sluice.db").display());
-                Self { dsn, _directory: Some(directory) }
+                Self { dsn, _directory: Some(directory), _temporary: None }
             }
-            Backend::Postgres => {
-                let dsn = PrivateCluster::shared().await.database().await;
-                Self { dsn, _directory: None }
-            }
+            Backend::Postgres => Self::of(TemporaryDatabase::of(PrivateCluster::shared().await).await),
         }
     }
 
-    /// One that is there already and goes with somebody else.
-    pub const fn at(dsn: String) -> Self {
-        Self { dsn, _directory: None }
+    /// One of PostgreSQL, which goes with this.
+    pub fn of(temporary: TemporaryDatabase) -> Self {
+        Self { dsn: temporary.dsn().to_owned(), _directory: None, _temporary: Some(temporary) }
     }
 
     /// All that somebody has who steals it: the bytes of its files, or the data that `pg_dump` writes.

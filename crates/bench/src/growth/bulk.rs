@@ -1,10 +1,12 @@
 //! Rows by the million: those that the server made by its API are cloned with other ids and names. This is the only place where the
 //! benchmark knows tables, and only some columns of them: the others are copied whatever they are called.
 
+use sluice_private_postgres::disk;
+
 use crate::account::{AccountError, Postgres};
 use crate::driver::{Agent, Ask, Failure, Origin};
 use crate::error::BenchError;
-use crate::target::{Target, disk};
+use crate::target::Target;
 
 /// An id whose order is that of the time (RFC 9562 section 5.7), as the server's own, of a time between `$2` and `$2` + `$3` seconds ago.
 const ORDERED_ID: &str = "(lpad(to_hex(((extract(epoch FROM clock_timestamp()) - $2::double precision \

@@ -1,17 +1,15 @@
 //! The database under the server: a private PostgreSQL, or what a DSN names.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sluice_private_postgres::{ClusterOptions, PrivateCluster};
+use sluice_private_postgres::{ClusterOptions, PrivateCluster, disk};
 use tokio_postgres::NoTls;
 
 use super::TargetError;
 use super::process::{is_there, kill_now};
 use crate::account::processes::tree;
 
-/// `statfs(2)`: this is memory.
-const TMPFS: i64 = 0x0102_1994;
 /// A new postmaster does not start while the old one has an entry in the table of processes.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -106,11 +104,4 @@ pub(super) fn is_postgres(dsn: &str) -> bool {
 /// Whether a DSN is one of SQLite.
 pub(crate) fn is_sqlite(dsn: &str) -> bool {
     dsn.starts_with("sqlite:")
-}
-
-/// A folder for data that is on a disk, not in memory: `$TMPDIR`, `/tmp` or `/var/tmp`.
-pub(crate) fn disk() -> PathBuf {
-    let temporary = std::env::temp_dir();
-    let in_memory = rustix::fs::statfs(&temporary).is_ok_and(|found| found.f_type == TMPFS);
-    if in_memory { PathBuf::from("/var/tmp") } else { temporary }
 }

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_private_postgres::disk;
 use tempfile::TempDir;
 use url::Url;
 
@@ -29,7 +30,7 @@ use backend::Backend;
 use database::{Database, is_postgres};
 use server::Server;
 
-pub(crate) use database::{disk, is_sqlite};
+pub(crate) use database::is_sqlite;
 pub use error::TargetError;
 pub(crate) use error::told;
 pub use idle::Idle;
@@ -183,7 +184,7 @@ impl Target {
     /// # Errors
     /// [`TargetError`] with what the programs said. Nothing is left running.
     pub async fn started(start: &Start, program: &Path) -> Result<Self, TargetError> {
-        let folder = tempfile::Builder::new().prefix("sluice-bench.").tempdir_in(database::disk())?;
+        let folder = tempfile::Builder::new().prefix("sluice-bench.").tempdir_in(disk())?;
         let database = Database::of(start.dsn.as_deref(), folder.path()).await?;
         let backend = if start.gateway { Some(Backend::start(folder.path()).await?) } else { None };
         let mut server = Server::of(program, folder.path(), database.dsn())?;

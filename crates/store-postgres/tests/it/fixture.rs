@@ -7,12 +7,18 @@ use sluice_primitives::{GrantId, NodeId, OsRng, SystemClock, Timestamp};
 use sluice_store_contract::{Fixture, Limits};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
 use sluice_testkit::PrivateCluster;
+use sluice_testkit::postgres::TemporaryDatabase;
 use tokio_postgres::{Client, NoTls};
 
 /// A migrated database and its first node.
 pub(crate) struct PostgresFixture {
-    dsn: String,
     store: Arc<PostgresStore>,
+    database: TemporaryDatabase,
+}
+
+/// A database that is not migrated.
+pub(crate) async fn database() -> TemporaryDatabase {
+    TemporaryDatabase::of(PrivateCluster::shared().await).await
 }
 
 /// Options of a new node.
@@ -37,7 +43,7 @@ pub(crate) async fn connection(dsn: &str) -> Client {
 impl PostgresFixture {
     /// The DSN of the database.
     pub(crate) fn dsn(&self) -> &str {
-        &self.dsn
+        self.database.dsn()
     }
 }
 
@@ -46,10 +52,10 @@ impl Fixture for PostgresFixture {
     type Stall = Client;
 
     async fn start() -> Self {
-        let dsn = PrivateCluster::shared().await.database().await;
-        let store = node(&dsn).await;
+        let database = database().await;
+        let store = node(database.dsn()).await;
         store.migrate_up().await.unwrap();
-        Self { dsn, store }
+        Self { store, database }
     }
 
     fn store(&self) -> Arc<PostgresStore> {
@@ -59,17 +65,17 @@ impl Fixture for PostgresFixture {
     async fn node_with(&self, limits: Limits) -> Arc<PostgresStore> {
         let options =
             StoreOptions { deadline: limits.deadline, depth: limits.depth.try_into().unwrap(), ..options() };
-        Arc::new(PostgresStore::connect(&self.dsn, options).await.unwrap())
+        Arc::new(PostgresStore::connect(self.dsn(), options).await.unwrap())
     }
 
     async fn stall(&self) -> Client {
-        let client = connection(&self.dsn).await;
+        let client = connection(self.dsn()).await;
         client.batch_execute("BEGIN; LOCK TABLE oauth_grant IN EXCLUSIVE MODE").await.unwrap();
         client
     }
 
     async fn poison(&self, grant: GrantId) {
         let sql = format!("ALTER TABLE oauth_grant ADD CHECK (grant_id <> '{grant}')");
-        connection(&self.dsn).await.batch_execute(&sql).await.unwrap();
+        connection(self.dsn()).await.batch_execute(&sql).await.unwrap();
     }
 }

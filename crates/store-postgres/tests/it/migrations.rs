@@ -11,15 +11,14 @@ use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::given;
 use sluice_store_postgres::{MigrationStatus, PostgresStore};
-use sluice_testkit::PrivateCluster;
 use tokio_postgres::Client;
 
-use crate::fixture::{connection, node};
+use crate::fixture::{connection, database, node};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_nodes_that_migrate_at_once_share_one_schema_and_one_network_id() {
-    let dsn = PrivateCluster::shared().await.database().await;
-    let nodes = join_all((0..10).map(|_| node(&dsn))).await;
+    let database = database().await;
+    let nodes = join_all((0..10).map(|_| node(database.dsn()))).await;
     let migrated = join_all(nodes.iter().map(|node| node.migrate_up())).await;
     assert!(migrated.iter().all(Result::is_ok), "{migrated:?}");
     let ids = join_all(nodes.iter().map(|node| node.network_id())).await;
@@ -28,8 +27,8 @@ async fn ten_nodes_that_migrate_at_once_share_one_schema_and_one_network_id() {
 
 #[tokio::test]
 async fn the_status_says_what_is_applied() {
-    let dsn = PrivateCluster::shared().await.database().await;
-    let node = node(&dsn).await;
+    let database = database().await;
+    let node = node(database.dsn()).await;
     let before = node.migrate_status().await.unwrap();
     assert!(!before.is_empty() && before.iter().all(|migration| migration.applied_at.is_none()));
     assert!(matches!(node.network_id().await, Err(StoreError::Refused(_))));
@@ -42,8 +41,8 @@ async fn the_status_says_what_is_applied() {
 
 #[tokio::test]
 async fn two_databases_have_different_network_ids() {
-    let cluster = PrivateCluster::shared().await;
-    let (one, other) = (node(&cluster.database().await).await, node(&cluster.database().await).await);
+    let databases = [database().await, database().await];
+    let (one, other) = (node(databases[0].dsn()).await, node(databases[1].dsn()).await);
     one.migrate_up().await.unwrap();
     other.migrate_up().await.unwrap();
     assert_ne!(one.network_id().await.unwrap(), other.network_id().await.unwrap());
@@ -66,15 +65,15 @@ async fn all_are_applied(store: &PostgresStore) {
 /// By somebody who wants nobody to wait while it is made.
 #[tokio::test]
 async fn an_index_that_was_made_by_hand_is_taken_as_it_is() {
-    let dsn = PrivateCluster::shared().await.database().await;
-    let client = connection(&dsn).await;
+    let database = database().await;
+    let client = connection(database.dsn()).await;
     make_first_version(&client).await;
     let by_hand = "CREATE INDEX revocation_unswept ON revocation (origin, counter) WHERE NOT swept;
         CREATE INDEX consent_expiry ON consent (expires_at);
         CREATE INDEX oauth_grant_time ON oauth_grant ((left(grant_id::text, 7)) COLLATE \"C\", subject)";
     client.batch_execute(by_hand).await.unwrap();
     let before = indexes_of_grants(&client).await;
-    let store = node(&dsn).await;
+    let store = node(database.dsn()).await;
     store.migrate_up().await.unwrap();
     all_are_applied(&store).await;
     let after = indexes_of_grants(&client).await;
@@ -103,8 +102,8 @@ fn statements() -> Vec<(String, String)> {
 /// The others are for speed: a node starts without them.
 #[tokio::test]
 async fn no_statement_needs_a_migration_that_is_not_required() {
-    let dsn = PrivateCluster::shared().await.database().await;
-    let (store, client) = (node(&dsn).await, connection(&dsn).await);
+    let database = database().await;
+    let (store, client) = (node(database.dsn()).await, connection(database.dsn()).await);
     for migration in store.migrate_status().await.unwrap() {
         let MigrationStatus { version, name, is_required, .. } = migration;
         let file = format!("src/migrations/{version:04}_{name}.sql");
@@ -124,11 +123,11 @@ async fn no_statement_needs_a_migration_that_is_not_required() {
 /// It is not taken for what another node has done.
 #[tokio::test]
 async fn what_stands_in_the_way_of_a_migration_is_told() {
-    let dsn = PrivateCluster::shared().await.database().await;
-    let client = connection(&dsn).await;
+    let database = database().await;
+    let client = connection(database.dsn()).await;
     make_first_version(&client).await;
     client.batch_execute("CREATE TABLE device_code ()").await.unwrap();
-    let store = node(&dsn).await;
+    let store = node(database.dsn()).await;
     let migrated = store.migrate_up().await;
     assert!(matches!(migrated, Err(StoreError::Refused(_))), "{migrated:?}");
     client.batch_execute("DROP TABLE device_code").await.unwrap();
@@ -139,14 +138,18 @@ async fn what_stands_in_the_way_of_a_migration_is_told() {
 /// As an older program makes them, also in a database that is of this version.
 #[tokio::test]
 async fn a_recovery_code_without_the_name_of_its_key_is_counted_apart_and_spent() {
-    let dsn = PrivateCluster::shared().await.database().await;
-    let store = node(&dsn).await;
+    let database = database().await;
+    let store = node(database.dsn()).await;
     store.migrate_up().await.unwrap();
     let alice = given::registered(&*store, given::identity("alice")).await.id;
     let own = given::recovery_codes(&[[1; 32]]);
     assert!(store.replace_recovery_codes(alice, 1, own).await.unwrap());
     let older = "INSERT INTO recovery_code (identity_id, code_hash) VALUES ($1, $2)";
-    connection(&dsn).await.execute(older, &[&alice.as_uuid(), &[2_u8; 32].as_slice()]).await.unwrap();
+    connection(database.dsn())
+        .await
+        .execute(older, &[&alice.as_uuid(), &[2_u8; 32].as_slice()])
+        .await
+        .unwrap();
     let counted = store.all_recovery_codes_left().await.unwrap();
     assert_eq!(counted, BTreeMap::from([(None, 1), (Some(own.key), 1)]));
     assert!(store.spend_recovery_code(alice, &[2; 32]).await.unwrap());
@@ -155,9 +158,9 @@ async fn a_recovery_code_without_the_name_of_its_key_is_counted_apart_and_spent(
 /// Nodes are replaced one by one: those of this version serve logins before their migrations ran, and go on afterwards.
 #[tokio::test]
 async fn logins_go_on_while_the_first_schema_is_brought_up_to_date() {
-    let dsn = PrivateCluster::shared().await.database().await;
-    make_first_version(&connection(&dsn).await).await;
-    let store = node(&dsn).await;
+    let database = database().await;
+    make_first_version(&connection(database.dsn()).await).await;
+    let store = node(database.dsn()).await;
     let old = given::redeemed(&*store, given::grant()).await;
     let old = given::rotated(&*store, given::rotate(old.id, 0, 21)).await;
     store.migrate_up().await.unwrap();

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use sluice_testkit::PrivateCluster;
+use sluice_testkit::postgres::TemporaryDatabase;
 
 use super::{bench, report};
 use crate::program::run;
@@ -70,12 +71,11 @@ fn a_database_of_somebody_else_is_not_killed() {
 /// A database that does not keep what it confirms: the server believes it, and the answer is wrong.
 async fn report_on_a_database_that(forgets: &str, scenario: &str) -> Value {
     let cluster = PrivateCluster::shared().await;
-    let dsn = cluster.database().await;
-    let migrated = run(&["migrate", "sql", "up", &dsn, "--yes"], &[]);
+    let database = TemporaryDatabase::of(cluster).await;
+    let migrated = run(&["migrate", "sql", "up", database.dsn(), "--yes"], &[]);
     assert!(migrated.success, "{}", migrated.stderr);
-    let name = dsn.rsplit('/').next().and_then(|end| end.split('?').next()).expect("a database");
-    cluster.execute(name, forgets).await;
-    let ended = bench(&[&["crash", scenario, "--dsn", &dsn, "--json"], SHORT].concat());
+    cluster.execute(database.name(), forgets).await;
+    let ended = bench(&[&["crash", scenario, "--dsn", database.dsn(), "--json"], SHORT].concat());
     assert!(!ended.success && ended.stderr.contains("did not keep what it promised"), "{}", ended.stderr);
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.stdout))
 }

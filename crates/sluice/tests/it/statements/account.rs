@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use sluice_primitives::{Clock, ManualClock, SystemClock};
-use sluice_testkit::postgres::ClusterOptions;
+use sluice_testkit::postgres::{ClusterOptions, TemporaryDatabase};
 use sluice_testkit::{Database, PrivateCluster, TestSluice};
 use tokio_postgres::{Client, NoTls};
 
@@ -73,12 +73,13 @@ impl Account {
     /// On a fresh database of a cluster that counts. A cluster of its own: in that of all tests there are more statements than
     /// are kept account of.
     pub(crate) async fn open() -> Self {
-        let dsn = counting_cluster().await.database().await;
-        let (client, connection) = tokio_postgres::connect(&dsn, NoTls).await.expect("a connection");
+        let database = TemporaryDatabase::of(counting_cluster().await).await;
+        let connected = tokio_postgres::connect(database.dsn(), NoTls).await;
+        let (client, connection) = connected.expect("a connection");
         tokio::spawn(async move { drop(connection.await) });
         let make = "/* account */ CREATE EXTENSION pg_stat_statements";
         client.batch_execute(make).await.expect("PostgreSQL comes with pg_stat_statements");
-        Self { database: Arc::new(Database::at(dsn)), client, last: Mutex::default() }
+        Self { database: Arc::new(Database::of(database)), client, last: Mutex::default() }
     }
 
     /// Where it is.
