@@ -23,6 +23,7 @@ mod consent_sessions;
 mod crash;
 mod cross_origin;
 mod database_restart;
+mod demo;
 mod deploy;
 mod disclosure;
 mod earlier_schema;
