@@ -14,6 +14,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::target::{Keeper, Target, TargetError};
+use postgres::Owner;
 pub(crate) use postgres::Postgres;
 
 pub use postgres::Work;
@@ -88,8 +89,9 @@ impl Accountant {
     /// # Errors
     /// [`AccountError`] if its database cannot be asked.
     pub async fn new(target: &Target) -> Result<Self, AccountError> {
+        let owner = if target.has_own_postgres() { Owner::Bench } else { Owner::SomebodyElse };
         let postgres = match &target.postgres {
-            Some(dsn) => Some(Postgres::connect(dsn).await?),
+            Some(dsn) => Some(Postgres::connect(dsn, owner).await?),
             None => None,
         };
         Ok(Self { server_pids: target.server_pids.clone(), database_pid: target.database_pid, postgres })

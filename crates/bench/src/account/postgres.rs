@@ -35,6 +35,10 @@ const SETTINGS: &str = own!(
     "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('server_version', 'fsync', 'synchronous_commit', \
      'full_page_writes', 'shared_buffers', 'max_wal_size', 'wal_level', 'autovacuum', 'shared_preload_libraries') ORDER BY name"
 );
+/// Counts statements.
+const STATEMENTS_EXTENSION: &str = "pg_stat_statements";
+/// Reads the log.
+const LOG_EXTENSION: &str = "pg_walinspect";
 const PROGRAM: &str = "postgres";
 /// Parameters of a DSN that a server understands and its driver does not: those of Hydra's pool, and some of libpq.
 const NOT_OF_THE_DRIVER: &[&str] = &[
@@ -57,6 +61,15 @@ fn for_driver(dsn: &str) -> String {
         .filter(|parameter| !parameter.is_empty() && !NOT_OF_THE_DRIVER.contains(&name(parameter).as_str()))
         .collect();
     if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) }
+}
+
+/// Whose a database is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// It was made for the run.
+    Bench,
+    /// What it has is used, and nothing is changed in it.
+    SomebodyElse,
 }
 
 /// What the database has done so far.
@@ -86,24 +99,31 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    pub(super) async fn connect(dsn: &str) -> Result<Self, AccountError> {
+    pub(super) async fn connect(dsn: &str, owner: Owner) -> Result<Self, AccountError> {
         let (client, connection) = tokio_postgres::connect(&for_driver(dsn), NoTls).await?;
         let connection = tokio::spawn(async move { drop(connection.await) });
         let mut postgres =
             Self { client, connection, processes: None, counts_statements: false, reads_log: false };
         let pid: i32 = postgres.counters().await?.get(0);
         postgres.processes = processes::parent_named(pid, PROGRAM).map(|postmaster| (pid, postmaster));
+        if owner == Owner::Bench {
+            postgres.make_extensions().await;
+        }
         postgres.counts_statements =
-            postgres.has("pg_stat_statements").await && postgres.statements().await.is_ok();
-        postgres.reads_log = postgres.has("pg_walinspect").await;
+            postgres.has(STATEMENTS_EXTENSION).await && postgres.statements().await.is_ok();
+        postgres.reads_log = postgres.has(LOG_EXTENSION).await;
         Ok(postgres)
     }
 
-    /// Whether an extension is there, now if not before.
+    /// As far as they are installed.
+    async fn make_extensions(&self) {
+        for extension in [STATEMENTS_EXTENSION, LOG_EXTENSION] {
+            drop(self.execute(&format!("CREATE EXTENSION IF NOT EXISTS {extension}")).await);
+        }
+    }
+
+    /// Whether an extension is there.
     async fn has(&self, extension: &str) -> bool {
-        // Who may not make it may find it made.
-        let make = format!("/* sluice bench */ CREATE EXTENSION IF NOT EXISTS {extension}");
-        drop(self.client.batch_execute(&make).await);
         self.client.query_opt(EXTENSION, &[&extension]).await.is_ok_and(|row| row.is_some())
     }
 

@@ -7,6 +7,9 @@ mod growth;
 mod profile;
 
 use serde_json::Value;
+use sluice_testkit::PrivateCluster;
+use sluice_testkit::postgres::TemporaryDatabase;
+use tokio_postgres::NoTls;
 
 use crate::program::{Ended, run};
 
@@ -50,6 +53,20 @@ fn a_run_on_a_private_postgres_says_what_an_operation_costs() {
     assert!(report["statements"].as_f64().is_some_and(|each| each < 0.1), "{}", report["statements"]);
     assert!(report["commits"].as_f64().is_some_and(|each| each < 0.1), "{}", report["commits"]);
     assert!(report["wal_bytes"].is_number() && report["rows_written"].is_number());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_installed_in_a_database_of_somebody_else() {
+    let database = TemporaryDatabase::of(PrivateCluster::shared().await).await;
+    let report = report(&[INTROSPECT, &["--dsn", database.dsn(), "--no-floor"]].concat());
+    assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(500), Some(0)));
+    assert_eq!(report["statements"], Value::Null, "nobody counts them there");
+    assert!(report["commits"].is_number() && report["wal_bytes"].is_number(), "{report}");
+    let (client, connection) = tokio_postgres::connect(database.dsn(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let rows = client.query("SELECT extname FROM pg_extension", &[]).await.unwrap();
+    let extensions: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(extensions, ["plpgsql"], "what every database has");
 }
 
 #[test]
