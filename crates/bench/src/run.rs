@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::account::{Accountant, Costs, Snapshot, machine};
-use crate::command::{RunArgs, check_database};
+use crate::command::{Dialects, RunArgs, check_database};
 use crate::driver::{Length, Load, Measured, Pace, run as drive};
 use crate::error::BenchError;
 use crate::floor::{Around, Floor, Floors};
@@ -237,6 +237,7 @@ async fn target(run: &RunArgs, kind: &Kind, program: &Path) -> Result<Target, Be
             dsn: args.database_dsn.clone(),
             database_pid: args.database_pid,
             without_database: args.no_database,
+            is_discovered: args.server == Dialects::Standard,
         })?);
     }
     Ok(Target::started(&start(run, kind), program).await?)

@@ -1,6 +1,6 @@
 //! A user: connections that are kept, cookies that are not.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +15,8 @@ use super::{Failure, Ledger, Receipt};
 /// No answer takes longer.
 const LIMIT: Duration = Duration::from_secs(30);
 const ORIGINS: usize = 3;
+/// How long an address is tried of a host that has several.
+const LISTENS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Where a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,12 +34,19 @@ pub enum Origin {
 pub struct Endpoint {
     /// Host and port, as the `Host` header has them.
     pub host: String,
-    /// The first address of that host.
+    /// What every path begins with that is asked for: that of its URL, without a slash at the end.
+    pub path: String,
+    /// The first address of that host that somebody listens at.
     pub address: SocketAddr,
 }
 
 impl Endpoint {
-    /// Of a URL without TLS.
+    /// At an address.
+    pub fn at(address: SocketAddr) -> Self {
+        Self { host: address.to_string(), path: String::new(), address }
+    }
+
+    /// Of a URL without TLS. Looks for the address that somebody listens at, if there are several.
     ///
     /// # Errors
     /// [`Failure::Setup`] for another scheme, or a host without address.
@@ -46,11 +55,20 @@ impl Endpoint {
         if url.scheme() != "http" {
             return Err(unusable("only http:// is measured, TLS belongs to what is in front"));
         }
-        let address = url.socket_addrs(|| None).map_err(|_| unusable("the host has no address"))?;
-        let address = *address.first().ok_or_else(|| unusable("the host has no address"))?;
+        let addresses = url.socket_addrs(|| None).map_err(|_| unusable("the host has no address"))?;
+        let address = reachable(&addresses).ok_or_else(|| unusable("the host has no address"))?;
         let host = url.host_str().ok_or_else(|| unusable("no host"))?;
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        Ok(Self { host, address })
+        Ok(Self { host, path: url.path().trim_end_matches('/').to_owned(), address })
+    }
+}
+
+/// `localhost` has two addresses, and a server often only one of them. If nobody listens at any, the first one says so.
+fn reachable(addresses: &[SocketAddr]) -> Option<SocketAddr> {
+    let listens = |address: &&SocketAddr| TcpStream::connect_timeout(address, LISTENS_WITHIN).is_ok();
+    match addresses {
+        [only] => Some(*only),
+        several => several.iter().find(listens).or(several.first()).copied(),
     }
 }
 
@@ -94,13 +112,13 @@ pub struct Ask<'a> {
     pub method: &'static str,
     /// Where it goes.
     pub to: Origin,
-    /// Path and query.
+    /// Path and query, behind the path of the listener's URL; as a browser that was led there, whole.
     pub path: &'a str,
     /// Headers beside `Host`, `Content-Type`, `Content-Length` and `Cookie`.
     pub headers: &'a [(&'a str, &'a str)],
     /// The body.
     pub body: Body<'a>,
-    /// Whether cookies are sent and kept.
+    /// Whether cookies are sent and kept, and the path is whole.
     pub as_browser: bool,
 }
 
@@ -127,7 +145,7 @@ impl<'a> Ask<'a> {
         self
     }
 
-    /// With the cookies of the user's browser.
+    /// With the cookies of the user's browser, which goes where it is led.
     #[must_use]
     pub const fn as_browser(mut self) -> Self {
         self.as_browser = true;
@@ -169,6 +187,11 @@ impl Agent {
         self.cookies.clear();
     }
 
+    /// The path of a listener's URL: there a browser begins.
+    pub fn base(&self, origin: Origin) -> &str {
+        self.endpoints.at(origin).map_or("", |endpoint| endpoint.path.as_str())
+    }
+
     /// Whether what answers promise is written down.
     pub const fn keeps_ledger(&self) -> bool {
         self.ledger.is_some()
@@ -194,7 +217,7 @@ impl Agent {
         let endpoints = Arc::clone(&self.endpoints);
         let endpoint =
             endpoints.at(ask.to).ok_or_else(|| Failure::Setup(format!("no URL of {:?}", ask.to)))?;
-        self.write_request(ask, &endpoint.host);
+        self.write_request(ask, endpoint);
         let slot = self
             .connections
             .get_mut(ask.to as usize)
@@ -220,12 +243,13 @@ impl Agent {
         Ok(Answer { head: &connection.head, body: connection.body() })
     }
 
-    fn write_request(&mut self, ask: &Ask<'_>, host: &str) {
+    fn write_request(&mut self, ask: &Ask<'_>, endpoint: &Endpoint) {
+        let base = if ask.as_browser { "" } else { endpoint.path.as_str() };
         let request = &mut self.request;
         request.clear();
         let mut line =
             |parts: &[&str]| parts.iter().for_each(|part| request.extend_from_slice(part.as_bytes()));
-        line(&[ask.method, " ", ask.path, " HTTP/1.1\r\nhost: ", host, "\r\n"]);
+        line(&[ask.method, " ", base, ask.path, " HTTP/1.1\r\nhost: ", &endpoint.host, "\r\n"]);
         for (name, value) in ask.headers {
             line(&[name, ": ", value, "\r\n"]);
         }
@@ -259,5 +283,30 @@ fn keep_cookie(cookies: &mut Vec<(String, String)>, header: &str) {
     cookies.retain(|(known, _)| known != name);
     if !value.is_empty() {
         cookies.push((name.to_owned(), value.to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn of_several_addresses_that_one_counts_at_which_somebody_listens() {
+        let listening = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let (gone, open) = (listening().local_addr().unwrap(), listening());
+        let open_at = open.local_addr().unwrap();
+        assert_eq!(reachable(&[gone, open_at]), Some(open_at));
+        assert_eq!(reachable(&[gone, gone]), Some(gone), "which says that nobody is there");
+        assert_eq!(reachable(&[]), None);
+    }
+
+    #[test]
+    fn a_url_may_have_a_path() {
+        let path = |url: &str| Endpoint::of(&url.parse().unwrap()).unwrap().path;
+        assert_eq!(path("http://127.0.0.1:9/auth/hydra/"), "/auth/hydra");
+        assert_eq!([path("http://127.0.0.1:9"), path("http://127.0.0.1:9/")], ["", ""]);
+        assert!(Endpoint::of(&"https://127.0.0.1:9/".parse().unwrap()).is_err());
     }
 }

@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_promise_is_written_down_for_whom_it_was_made_to() {
-        let public = Endpoint { host: "nowhere".to_owned(), address: "127.0.0.1:9".parse().unwrap() };
+        let public = Endpoint::at("127.0.0.1:9".parse().unwrap());
         let endpoints = Arc::new(Endpoints { public, admin: None, gateway: None });
         let ledger = Arc::new(Ledger::default());
         let agent = Agent::new(1, endpoints, Some(Arc::clone(&ledger)));

@@ -23,7 +23,7 @@ use sluice_private_postgres::disk;
 use tempfile::TempDir;
 use url::Url;
 
-use crate::driver::{Endpoint, Endpoints};
+use crate::driver::{Endpoint, Endpoints, Failure};
 use crate::report::Memory;
 
 use backend::Backend;
@@ -58,6 +58,8 @@ pub struct Found {
     pub database_pid: Option<u32>,
     /// Whether it is known to have no database: everything is in its processes.
     pub without_database: bool,
+    /// Whether it says itself where its endpoints are: then these paths are whole, and those of the URLs are no part of them.
+    pub is_discovered: bool,
 }
 
 /// How a server is started.
@@ -128,6 +130,7 @@ impl Found {
             dsn: None,
             database_pid: None,
             without_database: false,
+            is_discovered: false,
         }
     }
 }
@@ -147,11 +150,15 @@ impl Target {
     /// # Errors
     /// [`TargetError`] if a URL cannot be used, or a DSN is of another kind.
     pub fn found(found: &Found) -> Result<Self, TargetError> {
-        let endpoint = |url: &Option<Url>| url.as_ref().map(Endpoint::of).transpose();
+        let endpoint = |url: &Url| {
+            let endpoint = Endpoint::of(url)?;
+            let path = if found.is_discovered { String::new() } else { endpoint.path };
+            Ok::<_, Failure>(Endpoint { path, ..endpoint })
+        };
         let endpoints = Endpoints {
-            public: Endpoint::of(&found.public)?,
-            admin: endpoint(&found.admin)?,
-            gateway: endpoint(&found.gateway)?,
+            public: endpoint(&found.public)?,
+            admin: found.admin.as_ref().map(endpoint).transpose()?,
+            gateway: found.gateway.as_ref().map(endpoint).transpose()?,
         };
         if let Some(dsn) = found.dsn.as_ref().filter(|dsn| !is_postgres(dsn) && !is_sqlite(dsn)) {
             return Err(TargetError::UnknownDsn(dsn.clone()));
@@ -335,6 +342,20 @@ mod tests {
         let sqlite = with_dsn("sqlite:").unwrap();
         assert_eq!((sqlite.keeper, sqlite.postgres.as_deref()), (Keeper::Server, None));
         assert!(sqlite.settings().contains(&("database".to_owned(), "SQLite, as given".to_owned())));
+    }
+
+    #[test]
+    fn the_path_of_an_issuer_is_no_part_of_paths_that_are_discovered() {
+        let at = |is_discovered| {
+            let public = "http://127.0.0.1:9/realms/bench".parse().unwrap();
+            Target::found(&Found { is_discovered, ..Found::at(public) })
+                .unwrap()
+                .endpoints
+                .public
+                .path
+                .clone()
+        };
+        assert_eq!([at(false), at(true)], ["/realms/bench", ""]);
     }
 
     #[test]

@@ -167,7 +167,7 @@ fn tail(path: &Path) -> std::io::Result<String> {
 /// A port that is free now; the issuer's name has it, so the server cannot choose.
 pub(crate) fn free_endpoint() -> std::io::Result<Endpoint> {
     let address = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
-    Ok(Endpoint { host: address.to_string(), address })
+    Ok(Endpoint::at(address))
 }
 
 #[cfg(test)]

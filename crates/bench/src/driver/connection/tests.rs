@@ -64,7 +64,7 @@ async fn met(steps: Vec<Step>) -> (Vec<Result<(u16, String), Failure>>, Vec<(usi
     let address = listener.local_addr().unwrap();
     let requests = steps.len();
     let server = tokio::spawn(serve(listener, steps));
-    let public = Endpoint { host: address.to_string(), address };
+    let public = Endpoint::at(address);
     let endpoints = Arc::new(Endpoints { public, admin: None, gateway: None });
     let mut agent = Agent::new(0, endpoints, None);
     let mut answers = Vec::new();
@@ -190,7 +190,7 @@ async fn cookies_are_kept_for_those_who_are_browsers() {
     let steps =
         vec![Step::Send(SETS), Step::Send(REMOVES), Step::Send(SETS), Step::Send(SETS), Step::Send(SETS)];
     let server = tokio::spawn(serve(listener, steps));
-    let public = Endpoint { host: address.to_string(), address };
+    let public = Endpoint::at(address);
     let mut agent = Agent::new(0, Arc::new(Endpoints { public, admin: None, gateway: None }), None);
     let browse = Ask::get(Origin::Public, "/").as_browser();
     agent.send(&browse).await.unwrap();
@@ -217,7 +217,7 @@ async fn a_form_says_how_long_it_is() {
     let address = listener.local_addr().unwrap();
     let server =
         tokio::spawn(serve(listener, vec![Step::Send(&["HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"])]));
-    let public = Endpoint { host: "login.example".to_owned(), address };
+    let public = Endpoint { host: "login.example".to_owned(), ..Endpoint::at(address) };
     let mut agent = Agent::new(0, Arc::new(Endpoints { public, admin: None, gateway: None }), None);
     let ask = Ask::form(Origin::Public, "/oauth2/token", "grant_type=client_credentials");
     agent.send(&ask.with(&[("authorization", "Basic eDp5")])).await.unwrap();
@@ -230,9 +230,26 @@ async fn a_form_says_how_long_it_is() {
 }
 
 #[tokio::test]
+async fn what_is_asked_is_below_the_path_of_the_url_and_where_a_browser_is_led_is_not() {
+    const OK: &[&str] = &["HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"];
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let public = Endpoint { path: "/hydra".to_owned(), ..Endpoint::at(listener.local_addr().unwrap()) };
+    let server = tokio::spawn(serve(listener, vec![Step::Send(OK), Step::Send(OK)]));
+    let mut agent = Agent::new(0, Arc::new(Endpoints { public, admin: None, gateway: None }), None);
+    assert_eq!(agent.base(Origin::Public), "/hydra");
+    agent.send(&Ask::form(Origin::Public, "/oauth2/token", "")).await.unwrap();
+    agent.send(&Ask::get(Origin::Public, "/hydra/oauth2/auth?a=b").as_browser()).await.unwrap();
+    let lines: Vec<_> = server.await.unwrap().into_iter().map(|(_, request)| first_line(&request)).collect();
+    assert_eq!(lines, ["POST /hydra/oauth2/token HTTP/1.1", "GET /hydra/oauth2/auth?a=b HTTP/1.1"]);
+}
+
+fn first_line(request: &str) -> String {
+    request.lines().next().unwrap().to_owned()
+}
+
+#[tokio::test]
 async fn a_listener_that_the_target_lacks_cannot_be_asked() {
-    let address = "127.0.0.1:9".parse().unwrap();
-    let public = Endpoint { host: "x".to_owned(), address };
+    let public = Endpoint::at("127.0.0.1:9".parse().unwrap());
     let mut agent = Agent::new(0, Arc::new(Endpoints { public, admin: None, gateway: None }), None);
     let failure = agent.send(&Ask::get(Origin::Admin, "/health/ready")).await.unwrap_err();
     assert!(matches!(failure, Failure::Setup(_)), "{failure}");

@@ -54,7 +54,7 @@ fn load(users: usize, threads: usize, pace: Pace, length: Length) -> Load {
 }
 
 fn nowhere() -> Arc<Endpoints> {
-    let public = Endpoint { host: "nowhere".to_owned(), address: "127.0.0.1:9".parse().unwrap() };
+    let public = Endpoint::at("127.0.0.1:9".parse().unwrap());
     Arc::new(Endpoints { public, admin: None, gateway: None })
 }
 

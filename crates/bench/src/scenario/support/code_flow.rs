@@ -9,7 +9,7 @@ use super::id_token::{self, Expected};
 use super::legs::{Accepting, accepted, raw_query_value};
 use super::pages::{self, Credentials};
 use super::proof::Proof;
-use crate::driver::{Agent, Failure, Receipt};
+use crate::driver::{Agent, Failure, Origin, Receipt};
 use crate::scenario::kind::{has_openid, is_offline};
 use crate::scenario::{Again, Dialect, IdTokenAlgorithm, LoginOptions};
 use crate::target::Target;
@@ -131,7 +131,8 @@ impl CodeFlow {
         let challenge = &of(&self.proofs, who)?.challenge;
         agent.forget_cookies();
         let (state, nonce) = (state(turn), nonce(turn));
-        let start = format!("{}&state={state}&nonce={nonce}&code_challenge={challenge}", self.begin);
+        let (base, begin) = (agent.base(Origin::Public), &self.begin);
+        let start = format!("{base}{begin}&state={state}&nonce={nonce}&code_challenge={challenge}");
         let callback = match &self.way {
             Way::Admin { logins, consent } => {
                 accepted(agent, &start, Accepting { login: of(logins, who)?, consent }).await?

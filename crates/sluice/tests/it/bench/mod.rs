@@ -7,10 +7,12 @@ mod growth;
 mod profile;
 
 use serde_json::Value;
-use sluice_testkit::PrivateCluster;
 use sluice_testkit::postgres::TemporaryDatabase;
+use sluice_testkit::{Backend, PrivateCluster};
+use tokio::task::block_in_place;
 use tokio_postgres::NoTls;
 
+use crate::process::Site;
 use crate::program::{Ended, run};
 
 /// The benchmark with these arguments. It starts programs, so that it has to find them.
@@ -77,6 +79,27 @@ fn a_run_on_sqlite_makes_no_number_up_that_only_postgres_knows() {
         assert_eq!(report[unknown], Value::Null, "{unknown}");
     }
     assert_eq!(report["cpu_us"], report["server_cpu_us"], "the database is in the server");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_runs_is_measured_where_it_is_said_to_be() {
+    let site = Site::fresh(Backend::Sqlite).await;
+    let server = site.start().await;
+    // Which is `::1`, too, where nobody listens.
+    let mut public = server.public.clone();
+    public.set_host(Some("localhost")).unwrap();
+    let there = ["--public-url", public.as_str(), "--admin-url", server.admin.as_str()];
+    let short = ["-n", "40", "-c", "4", "--warm-up", "100ms", "--no-floor"];
+    for scenario in [&["introspect"][..], &["login", "--id-token", "RS256"]] {
+        let report = block_in_place(|| report(&[scenario, &there, &short].concat()));
+        assert_eq!(
+            (report["operations"].as_u64(), report["errors"].as_u64()),
+            (Some(40), Some(0)),
+            "{report}"
+        );
+        assert_eq!(report["server_cpu_us"], Value::Null, "nobody said which process it is");
+    }
+    server.kill().await;
 }
 
 #[test]
