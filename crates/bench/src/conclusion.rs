@@ -1,6 +1,6 @@
 //! What a measurement of its own kind prints, and where it is written.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
@@ -35,7 +35,7 @@ impl<R: Serialize> Outcome<'_, R> {
             report::write(folder, page.as_deref(), &json)?;
         }
         let said = if self.json { json } else { self.text };
-        io::stdout().lock().write_all(said.as_bytes())
+        report::print(&said)
     }
 }
 

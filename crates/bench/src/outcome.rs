@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 
 use serde::Serialize;
 
@@ -41,12 +41,7 @@ pub(crate) fn tell(args: &RunArgs, reports: &[RunReport]) -> io::Result<()> {
             fs::write(folder.join("profile.svg"), svg)?;
         }
     }
-    let mut out = io::stdout().lock();
-    if args.json {
-        writeln!(out, "{json}")
-    } else {
-        out.write_all(report::terminal(median, reports.len()).as_bytes())
-    }
+    report::print(&if args.json { json + "\n" } else { report::terminal(median, reports.len()) })
 }
 
 /// Whether every operation ended well that began. What an open loop never began shows that it was too fast, and a search for the knee

@@ -50,10 +50,10 @@ async fn run(command: Commands) -> Exit {
             Box::pin(command::secrets::run(secrets, environment(), &mut console)).await
         }
         Commands::Version => command::print(&mut console, &cli::version()),
-        Commands::Completion(completion) => match completion.run(console.out) {
-            Ok(()) => Exit::Success,
-            Err(_) => Exit::Failure,
-        },
+        Commands::Completion(completion) => {
+            let printed = completion.run(console.out);
+            console.printed(printed)
+        }
         Commands::Worker(worker) => Box::pin(command::worker::run(worker, environment())).await,
         Commands::Calibrate(calibrate) => command::calibrate::run(calibrate, &mut console).await,
         Commands::Bench(bench) => command::bench::run(*bench, &mut console).await,

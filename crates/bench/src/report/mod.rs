@@ -18,8 +18,9 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
+use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
-use std::{fs, io};
 
 use askama::Template as _;
 
@@ -61,6 +62,18 @@ pub fn endurance_html(report: &EnduranceReport) -> Result<String, askama::Error>
 /// Of the template, which does not fail.
 pub fn comparison_html(comparison: &Comparison) -> Result<String, askama::Error> {
     compare_page::page(comparison).render()
+}
+
+/// Prints what was measured. That nobody reads it to its end is no error.
+///
+/// # Errors
+/// Of standard output.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
 }
 
 /// `run.json` in a folder, and `index.html` if there is a page, which is made if it is not there.

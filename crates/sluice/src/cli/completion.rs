@@ -24,6 +24,7 @@ impl CompletionCommand {
         // Made in memory first: the generator ends the process when it cannot write.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), NAME, &mut script);
-        out.write_all(&script)
+        out.write_all(&script)?;
+        out.flush()
     }
 }

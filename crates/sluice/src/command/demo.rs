@@ -12,7 +12,7 @@ use super::serve::{log_filter, observe_by};
 use crate::app::{Node, StartOptions, World};
 use crate::cli::{DemoCommand, Exit, Listeners};
 use crate::config::{Loaded, Mode, Sources, load};
-use crate::demo::{self, DEFAULT_APP_PORT, DemoOptions, DemoParts, DemoServer, Progress};
+use crate::demo::{self, DEFAULT_APP_PORT, DemoOptions, DemoParts, DemoServer, Printer, Progress};
 use crate::observability::LogGuard;
 
 /// What the server logs between the lines of the demo: nothing of what goes right.
@@ -26,7 +26,8 @@ const ADMIN_PORT: u16 = 4445;
 pub(crate) async fn run(command: DemoCommand, environment: Vec<(OsString, OsString)>) -> Exit {
     let options =
         DemoOptions { headless: command.is_headless, app_port: command.app_port.unwrap_or(DEFAULT_APP_PORT) };
-    let parts = DemoParts { clock: Arc::new(SystemClock), rng: Arc::new(OsRng) };
+    let printer = Printer::new(std::io::stdout());
+    let parts = DemoParts { clock: Arc::new(SystemClock), rng: Arc::new(OsRng), printer };
     let code = demo::run(options, parts, |progress| start(command, environment, progress)).await;
     if code == std::process::ExitCode::SUCCESS { Exit::Success } else { Exit::Failure }
 }

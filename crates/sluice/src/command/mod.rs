@@ -24,10 +24,7 @@ use crate::config::{self, ConfigError, Loaded, Sources};
 
 /// Prints a line.
 pub(crate) fn print(console: &mut Console<'_>, line: &str) -> Exit {
-    match writeln!(console.out, "{line}") {
-        Ok(()) => Exit::Success,
-        Err(_) => Exit::Failure,
-    }
+    console.print(&format!("{line}\n"))
 }
 
 /// Says why a command did not do what it was asked.

@@ -2,13 +2,14 @@
 //!
 //! [`run`]: starts both, or plays everything once without a browser. `app`: the example application. `relying_party`:
 //! what it does as an OAuth client. `admin`: what it asks of the admin API. `headless`: the play. `progress`: what is
-//! printed meanwhile. [`views`]: the pages of the application.
+//! printed meanwhile. `printer`: where. [`views`]: the pages of the application.
 //!
 //! Application and play talk HTTP to the server like anyone else: nothing here knows its inside.
 
 mod admin;
 mod app;
 mod headless;
+mod printer;
 mod progress;
 mod relying_party;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use sluice_primitives::{Clock, Rng};
 use tokio::net::TcpListener;
 use url::Url;
 
+pub(crate) use printer::Printer;
 pub(crate) use progress::Progress;
 
 use admin::Admin;
@@ -50,6 +52,7 @@ pub(crate) struct DemoOptions {
 pub(crate) struct DemoParts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rng: Arc<dyn Rng>,
+    pub(crate) printer: Printer,
 }
 
 /// A server that was started for the demo.
@@ -107,7 +110,7 @@ where
     S: DemoServer,
     Starting: Future<Output = Result<S, Box<dyn Error + Send + Sync>>>,
 {
-    let progress = Progress::begin("Sluice demo");
+    let progress = Progress::begin("Sluice demo", world.printer.clone());
     let (listener, callbacks) = listen(options).await?;
     let server = start(progress.clone()).await.map_err(DemoError::Server)?;
     let outcome = async {
@@ -117,7 +120,8 @@ where
             let admin = Admin::new(http_client()?, server.admin_url());
             return Ok(headless::play(party, admin, world).await);
         };
-        show(listener, App::new(party, world), &server).await
+        let printer = world.printer.clone();
+        show(listener, App::new(party, world), &server, &printer).await
     };
     let outcome = outcome.await;
     server.shutdown().await;
@@ -148,10 +152,15 @@ async fn introduce(
     Ok(RelyingParty::discover(http, &server.public_url(), credentials, callbacks.clone()).await?)
 }
 
-async fn show(listener: TcpListener, app: App, server: &impl DemoServer) -> Result<ExitCode, DemoError> {
-    println!("\n  Open   {}", app.url());
-    println!("\n  server {}   admin {}", server.public_url(), server.admin_url());
-    println!("  Ctrl-C stops everything.\n");
+async fn show(
+    listener: TcpListener,
+    app: App,
+    server: &impl DemoServer,
+    printer: &Printer,
+) -> Result<ExitCode, DemoError> {
+    printer.line(&format!("\n  Open   {}", app.url()));
+    printer.line(&format!("\n  server {}   admin {}", server.public_url(), server.admin_url()));
+    printer.line("  Ctrl-C stops everything.\n");
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
         .map_err(DemoError::Signals)?;
     let stopped = async move {
@@ -161,7 +170,7 @@ async fn show(listener: TcpListener, app: App, server: &impl DemoServer) -> Resu
         }
     };
     app.serve(listener, stopped).await.map_err(DemoError::App)?;
-    println!("\nStopping.");
+    printer.line("\nStopping.");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,29 +5,34 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use super::printer::Printer;
+
 /// The column of the names, in characters.
 const NAME_WIDTH: usize = 14;
 
 /// Prints the lines. Clones print into the same list.
 #[derive(Clone)]
-pub(crate) struct Progress(Arc<Mutex<Instant>>);
+pub(crate) struct Progress {
+    last: Arc<Mutex<Instant>>,
+    printer: Printer,
+}
 
 impl Progress {
     /// Prints the headline and starts the clock.
-    pub(super) fn begin(title: &str) -> Self {
-        println!("{title}\n");
-        Self(Arc::new(Mutex::new(Instant::now())))
+    pub(super) fn begin(title: &str, printer: Printer) -> Self {
+        printer.line(&format!("{title}\n"));
+        Self { last: Arc::new(Mutex::new(Instant::now())), printer }
     }
 
     /// `part` is ready; `detail` says more, such as where it is. The time since the last part is printed.
     pub(crate) fn ready(&self, part: &str, detail: &str) {
         let took = {
-            let mut last = self.0.lock();
+            let mut last = self.last.lock();
             let took = last.elapsed();
             *last = Instant::now();
             took
         };
-        println!("  {part:NAME_WIDTH$} {:>8}  {detail}", milliseconds(took));
+        self.printer.line(&format!("  {part:NAME_WIDTH$} {:>8}  {detail}", milliseconds(took)));
     }
 }
 

@@ -17,7 +17,7 @@ use url::Url;
 
 use super::admin::Admin;
 use super::relying_party::{Callbacks, RelyingParty};
-use super::{DemoParts, DemoServer, http_client};
+use super::{DemoParts, DemoServer, Printer, http_client};
 
 const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
 
@@ -53,7 +53,8 @@ impl Stub {
     }
 
     pub(super) fn parts() -> DemoParts {
-        DemoParts { clock: Arc::new(ManualClock::at(NOW)), rng: Arc::new(SeededRng::new(7)) }
+        let (clock, rng) = (Arc::new(ManualClock::at(NOW)), Arc::new(SeededRng::new(7)));
+        DemoParts { clock, rng, printer: Printer::new(std::io::sink()) }
     }
 
     /// The demo's client, registered here.

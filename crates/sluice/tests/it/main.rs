@@ -18,6 +18,7 @@ mod cli;
 mod client_authentication;
 mod client_id_metadata_document;
 mod client_listing;
+mod closed_pipe;
 mod conformance;
 mod consent_sessions;
 mod crash;

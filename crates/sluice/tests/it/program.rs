@@ -1,7 +1,7 @@
 //! The program with a command line and an environment of the test's own, and everything that it says.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -30,7 +30,17 @@ fn command(arguments: &[&str], environment: &[(&str, &str)]) -> Command {
 
 /// Runs it until it ends by itself.
 pub(crate) fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
-    let output = command(arguments, environment).output().unwrap();
+    ended(command(arguments, environment).output().unwrap())
+}
+
+/// The same, printing into a pipe that nobody reads.
+pub(crate) fn run_unread(arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    ended(command(arguments, environment).stdout(writer).output().unwrap())
+}
+
+fn ended(output: Output) -> Ended {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ended { success: output.status.success(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }

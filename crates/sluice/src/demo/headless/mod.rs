@@ -21,7 +21,7 @@ use script::Script;
 
 /// Plays every step once and prints it. Success if every answer was as it must be.
 pub(super) async fn play(party: RelyingParty, admin: Admin, world: DemoParts) -> ExitCode {
-    let mut report = Report::begin();
+    let mut report = Report::begin(world.printer.clone());
     let outcome = Script::new(party, admin, world).play(&mut report).await;
     report.end(outcome.as_ref().err());
     if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

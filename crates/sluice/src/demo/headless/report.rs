@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::check::Failure;
+use crate::demo::printer::Printer;
 use crate::demo::progress::milliseconds;
 
 /// The columns, in characters.
@@ -11,14 +12,15 @@ const TIME_WIDTH: usize = 10;
 
 /// The steps so far.
 pub(super) struct Report {
+    printer: Printer,
     steps: usize,
     total: Duration,
 }
 
 impl Report {
-    pub(super) fn begin() -> Self {
-        println!("\n  {:NAME_WIDTH$} {:>TIME_WIDTH$}  answer", "step", "time");
-        Self { steps: 0, total: Duration::ZERO }
+    pub(super) fn begin(printer: Printer) -> Self {
+        printer.line(&format!("\n  {:NAME_WIDTH$} {:>TIME_WIDTH$}  answer", "step", "time"));
+        Self { printer, steps: 0, total: Duration::ZERO }
     }
 
     /// Waits for a step and prints it. What it answers with is what it says about itself, and a result for later steps.
@@ -36,24 +38,19 @@ impl Report {
             Ok((says, _)) => says.as_str(),
             Err(_) => "FAILED",
         };
-        println!("  {name:NAME_WIDTH$} {:>TIME_WIDTH$}  {says}", milliseconds(took));
+        self.printer.line(&format!("  {name:NAME_WIDTH$} {:>TIME_WIDTH$}  {says}", milliseconds(took)));
         outcome.map(|(_, result)| result)
     }
 
     pub(super) fn end(&self, failure: Option<&Failure>) {
-        println!();
-        match failure {
-            None => {
-                println!(
-                    "  {} steps in {}, every answer as it must be.",
-                    self.steps,
-                    milliseconds(self.total)
-                );
-            }
+        let (steps, total) = (self.steps, milliseconds(self.total));
+        let outcome = match failure {
+            None => format!("  {steps} steps in {total}, every answer as it must be."),
             Some(Failure::Unexpected { expected, got }) => {
-                println!("  expected  {expected}\n  got       {got}");
+                format!("  expected  {expected}\n  got       {got}")
             }
-            Some(failure) => println!("  {failure}"),
-        }
+            Some(failure) => format!("  {failure}"),
+        };
+        self.printer.line(&format!("\n{outcome}"));
     }
 }

@@ -3,8 +3,9 @@ use crate::demo::stub::Stub;
 use check::Failure;
 
 async fn played(stub: &Stub) -> Result<(), Failure> {
-    let script = Script::new(stub.party().await, stub.admin(), Stub::parts());
-    script.play(&mut Report::begin()).await
+    let parts = Stub::parts();
+    let mut report = Report::begin(parts.printer.clone());
+    Script::new(stub.party().await, stub.admin(), parts).play(&mut report).await
 }
 
 #[tokio::test]
