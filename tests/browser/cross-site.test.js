@@ -9,7 +9,6 @@ import https from 'node:https'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { startBrowser, sees } from '../support/chromium.js'
-import { freePorts } from '../support/process.js'
 import { removeFolder, serve, temporaryFolder } from '../support/sluice.js'
 
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0' // every certificate here signs itself
@@ -31,13 +30,14 @@ async function startSites() {
   const names = 'subjectAltName=DNS:login.example.org,DNS:app.example.net'
   const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=tests']
   execFileSync('openssl', [...made, '-addext', names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
-  const [port] = await freePorts(1)
-  const sites = { port, login: `https://login.example.org:${port}`, application: `https://app.example.net:${port}`, adminUrl: undefined }
+  const sites = { adminUrl: undefined }
   const server = https.createServer({ key: fs.readFileSync(key), cert: fs.readFileSync(cert) }, (request, response) => {
     const site = request.headers.host.startsWith('login.') ? loginApp : application
     site(sites, request, response).catch((error) => response.writeHead(500).end(String(error)))
   })
-  await new Promise((listening) => server.listen(port, '127.0.0.1', listening))
+  await new Promise((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address()
+  Object.assign(sites, { port, login: `https://login.example.org:${port}`, application: `https://app.example.net:${port}` })
   sites.stop = async () => {
     server.closeAllConnections()
     await new Promise((closed) => server.close(closed))

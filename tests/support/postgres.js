@@ -3,13 +3,16 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import { atExit, freePorts } from './process.js'
+import { atExit, onFreePorts } from './process.js'
 import { removeFolder, temporaryFolder } from './sluice.js'
 
 /** Starts a cluster with two empty databases; `dsn` and `secondDsn` lead to them, `stop` ends and removes it. */
-export async function privatePostgres() {
+export function privatePostgres() {
+  return onFreePorts(1, postgresAt)
+}
+
+function postgresAt(port) {
   const folder = temporaryFolder('postgres')
-  const [port] = await freePorts(1)
   const password = randomBytes(16).toString('hex')
   const data = path.join(folder, 'data')
   const passwordFile = path.join(folder, 'password')
@@ -17,7 +20,12 @@ export async function privatePostgres() {
   if (asRoot()) execFileSync('chown', ['-R', 'postgres', folder])
   run('initdb', ['-D', data, '-U', 'sluice', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '-E', 'UTF8', '--locale=C'])
   const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=on`
-  run('pg_ctl', ['-D', data, '-o', options, '-l', path.join(folder, 'log'), '-w', 'start'])
+  const log = path.join(folder, 'log')
+  try {
+    run('pg_ctl', ['-D', data, '-o', options, '-l', log, '-w', 'start'])
+  } catch (error) {
+    throw new Error(`PostgreSQL does not start: ${fs.readFileSync(log, { encoding: 'utf8', flag: 'a+' })}`, { cause: error })
+  }
   const stop = () => run('pg_ctl', ['-D', data, '-m', 'immediate', '-w', 'stop'])
   const stopped = atExit(stop)
   const [dsn, secondDsn] = ['sluice', 'second'].map((database) => {

@@ -35,6 +35,20 @@ export async function freePorts(count) {
   return ports
 }
 
+/** How often ports that were free a moment ago may be taken. */
+const ATTEMPTS = 5
+
+/** What `begin` gives with so many free ports; with others if it fails because somebody else has taken one of them. */
+export async function onFreePorts(count, begin) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await begin(...(await freePorts(count)))
+    } catch (error) {
+      if (attempt === ATTEMPTS || !/address already in use|EADDRINUSE/i.test(error.message)) throw error
+    }
+  }
+}
+
 /** A running program: `log()` is what it has printed so far, `stop()` ends it. */
 export function start(command, args, { env = {}, cwd } = {}) {
   const child = own(spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] }))
@@ -74,8 +88,9 @@ export async function waitFor(what, program, probe, seconds = 30) {
   const deadline = Date.now() + seconds * 1000
   while (Date.now() < deadline) {
     const found = await probe()
-    if (found !== undefined) return found
+    // Without it, whoever answered is somebody else.
     if (program.ended()) break
+    if (found !== undefined) return found
     await sleep(50)
   }
   await program.stop()

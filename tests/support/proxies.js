@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePorts, start, waitFor } from './process.js'
+import { onFreePorts, start, waitFor } from './process.js'
 import { removeFolder, temporaryFolder } from './sluice.js'
 
 export const DEPLOY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../deploy')
@@ -63,8 +63,11 @@ function found(name, variable) {
 }
 
 /** `remember` is how long a yes counts, instead of not at all. */
-export async function startVarnish({ sluice, gateway, app, remember = '0s' }) {
-  const [listen] = await freePorts(1)
+export function startVarnish(options) {
+  return onFreePorts(1, (...ports) => varnishAt(ports, options))
+}
+
+async function varnishAt([listen], { sluice, gateway, app, remember = '0s' }) {
   const vcl = shipped('varnish/sluice.vcl', { sluice, gateway, app }).replace('set beresp.ttl = 0s;', `set beresp.ttl = ${remember};`)
   const folder = folderWith('varnish', { 'sluice.vcl': vcl })
   const args = ['-F', '-n', `${folder}/state`, '-f', `${folder}/sluice.vcl`, '-a', `127.0.0.1:${listen}`, '-s', 'malloc,32m']
@@ -72,8 +75,11 @@ export async function startVarnish({ sluice, gateway, app, remember = '0s' }) {
   return running('Varnish', listen, folder, [found('varnishd', 'VARNISHD'), ...args, '-j', 'none'])
 }
 
-export async function startNginx({ sluice, gateway, app }) {
-  const [listen] = await freePorts(1)
+export function startNginx(options) {
+  return onFreePorts(1, (...ports) => nginxAt(ports, options))
+}
+
+async function nginxAt([listen], { sluice, gateway, app }) {
   const main = ['daemon off;', `pid nginx.pid;`, 'error_log stderr;', 'worker_processes 1;', 'events {}']
   if (process.getuid() === 0) main.push('user www-data;')
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`)
@@ -87,8 +93,11 @@ export async function startNginx({ sluice, gateway, app }) {
 }
 
 /** `damage` makes another Lua of the shipped one. */
-export async function startHaproxy({ sluice, gateway, app, damage = (lua) => lua }) {
-  const [listen] = await freePorts(1)
+export function startHaproxy(options) {
+  return onFreePorts(1, (...ports) => haproxyAt(ports, options))
+}
+
+async function haproxyAt([listen], { sluice, gateway, app, damage = (lua) => lua }) {
   const lua = fs.readFileSync(path.join(DEPLOY, 'haproxy/sluice.lua'), 'utf8')
   const folder = folderWith('haproxy', { 'sluice.lua': damage(lua) })
   const text = shipped('haproxy/haproxy.cfg', { listen, sluice, gateway, app }).replace('/etc/haproxy/', `${folder}/`)
@@ -96,8 +105,11 @@ export async function startHaproxy({ sluice, gateway, app, damage = (lua) => lua
   return running('HAProxy', listen, folder, [found('haproxy', 'HAPROXY'), '-db', '-f', `${folder}/haproxy.cfg`])
 }
 
-export async function startCaddy({ sluice, gateway, app }) {
-  const [listen, admin] = await freePorts(2)
+export function startCaddy(options) {
+  return onFreePorts(2, (...ports) => caddyAt(ports, options))
+}
+
+async function caddyAt([listen, admin], { sluice, gateway, app }) {
   const options = `{\n\tadmin 127.0.0.1:${admin}\n}\n\n`
   const folder = folderWith('caddy', { Caddyfile: options + shipped('caddy/Caddyfile', { listen, sluice, gateway, app }) })
   const args = ['run', '--config', `${folder}/Caddyfile`, '--adapter', 'caddyfile']
@@ -105,8 +117,11 @@ export async function startCaddy({ sluice, gateway, app }) {
 }
 
 /** What stands in for Traefik: see tests/gateway/traefik/proxy.js. */
-export async function startTraefik({ sluice, gateway, app, rule = SHIPPED_RULE }) {
-  const [listen, inner] = await freePorts(2)
+export function startTraefik(options) {
+  return onFreePorts(2, (...ports) => traefikAt(ports, options))
+}
+
+async function traefikAt([listen, inner], { sluice, gateway, app, rule = SHIPPED_RULE }) {
   const folder = folderWith('traefik', {
     'traefik.yml': shipped('traefik/traefik.yml', { listen, 8099: inner }),
     'dynamic.yml': withRule(shipped('traefik/dynamic.yml', { sluice, gateway, app, 8099: inner }), rule),
@@ -121,8 +136,11 @@ function withRule(text, rule) {
 }
 
 /** What stands in for Envoy: see tests/gateway/envoy/main.go. `file` is one of deploy/envoy. */
-export async function startEnvoy({ sluice, gateway, app, file = 'envoy.yaml' }) {
-  const [listen] = await freePorts(1)
+export function startEnvoy(options) {
+  return onFreePorts(1, (...ports) => envoyAt(ports, options))
+}
+
+async function envoyAt([listen], { sluice, gateway, app, file = 'envoy.yaml' }) {
   const folder = folderWith('envoy', { 'envoy.yaml': shipped(`envoy/${file}`, { listen, sluice, gateway, app }) })
   const module = path.resolve(DEPLOY, '../tests/gateway/envoy')
   execFileSync('go', ['build', '-o', `${folder}/proxy`, '.'], { cwd: module, stdio: 'inherit' })

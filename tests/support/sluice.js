@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { atExit, freePorts, start, waitFor } from './process.js'
+import { atExit, onFreePorts, start, waitFor } from './process.js'
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 
@@ -30,12 +30,15 @@ export function removeFolder(folder) {
 /**
  * `sluice serve all` for a test.
  *
- * `issuer` may be a function of the public port; `env` is added last. Gives the URLs and a `stop` that also removes
- * the database.
+ * `issuer` may be a function of the public port; `env` is added last, and may be a function of as many other ports as `others`
+ * says. Gives the URLs, these ports and a `stop` that also removes the database.
  */
-export async function serve({ dsn, issuer, env = {}, args = [] } = {}) {
+export function serve({ others = 0, ...options } = {}) {
+  return onFreePorts(2 + others, (publicPort, adminPort, ...otherPorts) => serveAt({ publicPort, adminPort, otherPorts }, options))
+}
+
+async function serveAt({ publicPort, adminPort, otherPorts }, { dsn, issuer, env = {}, args = [] }) {
   const folder = temporaryFolder('serve')
-  const [publicPort, adminPort] = await freePorts(2)
   const issuerUrl = issuer?.(publicPort) ?? `http://127.0.0.1:${publicPort}/`
   const program = start(binary(), ['serve', 'all', '--dev', '--auto-migrate', ...args], {
     cwd: folder,
@@ -48,13 +51,14 @@ export async function serve({ dsn, issuer, env = {}, args = [] } = {}) {
       SERVE_ADMIN_HOST: '127.0.0.1',
       SERVE_ADMIN_PORT: String(adminPort),
       LOG_FORMAT: 'text',
-      ...env,
+      ...(typeof env === 'function' ? env(...otherPorts) : env),
     },
   })
   const adminUrl = await waitFor('sluice', program, () => readyUrl(adminPort))
   return {
     issuer: issuerUrl,
     publicPort,
+    otherPorts,
     adminUrl,
     log: program.log,
     async stop() {
@@ -77,10 +81,12 @@ async function readyUrl(port) {
 }
 
 /** `sluice demo` for a test: its URL is read from what it prints. */
-export async function demo({ env = {} } = {}) {
+export function demo({ env = {} } = {}) {
+  return onFreePorts(3, (...ports) => demoAt(ports.map(String), env))
+}
+
+async function demoAt([publicPort, adminPort, appPort], env) {
   const folder = temporaryFolder('demo')
-  const ports = await freePorts(3)
-  const [publicPort, adminPort, appPort] = ports.map(String)
   const program = start(
     binary(),
     ['demo', '--public-port', publicPort, '--admin-port', adminPort, '--app-port', appPort],

@@ -30,6 +30,13 @@ pub struct FloorArgs {
     pub(crate) port: u16,
 }
 
+impl FloorArgs {
+    /// What this program is started with to be the floor at that port.
+    pub(crate) fn at(port: u16) -> Vec<String> {
+        ["bench", "floor", "--port", &port.to_string()].map(str::to_owned).to_vec()
+    }
+}
+
 /// What a bare request costs, in µs of CPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Floor {

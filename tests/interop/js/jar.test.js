@@ -4,7 +4,6 @@ import http from 'node:http'
 import * as client from 'openid-client'
 import { Agent, ISSUER } from '../../support/agent.js'
 import { discover, featuresOf, isAnnounced } from '../../support/features.js'
-import { freePorts } from '../../support/process.js'
 import { assertUsable, authorizationRequest, clientKey, refusal, relyingParty, signIn } from '../../support/relying-party.js'
 
 const metadata = await discover(ISSUER)
@@ -61,13 +60,12 @@ if (isAnnounced('par', metadata)) {
 }
 
 feature('jar_by_reference', 'a signed request is fetched from where the client keeps it', async () => {
-  const [port] = await freePorts(1)
-  const place = `http://127.0.0.1:${port}/request.jwt`
-  const { key, configuration } = await signingParty({ request_uris: [place] })
   let kept
   const keeper = http.createServer((_, answer) => answer.writeHead(200, { 'content-type': 'application/oauth-authz-req+jwt' }).end(kept))
-  await new Promise((listening) => keeper.listen(port, '127.0.0.1', listening))
+  await new Promise((listening) => keeper.listen(0, '127.0.0.1', listening))
+  const place = `http://127.0.0.1:${keeper.address().port}/request.jwt`
   try {
+    const { key, configuration } = await signingParty({ request_uris: [place] })
     const build = async (about, parameters) => {
       const signed = await signedWith(key)(about, parameters)
       kept = signed.searchParams.get('request')

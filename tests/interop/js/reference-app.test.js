@@ -6,7 +6,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test'
 import * as client from 'openid-client'
 import { ADMIN, ISSUER, createClient } from '../../support/agent.js'
 import { openBrowser, sees } from '../../support/chromium.js'
-import { freePorts, start, waitFor } from '../../support/process.js'
+import { start, waitFor } from '../../support/process.js'
 
 const { LOGIN_APP_PORT } = process.env
 let app, application, callbackUrl, signedOutUrl, browser, page
@@ -16,8 +16,9 @@ before(async () => {
     env: { PORT: LOGIN_APP_PORT, HYDRA_ADMIN_URL: ADMIN, NODE_ENV: 'production' },
   })
   await waitFor('the reference app', app, () => fetch(`http://127.0.0.1:${LOGIN_APP_PORT}/`).then(() => true, () => undefined))
-  const [port] = await freePorts(1)
-  application = http.createServer((request, response) => response.end(`application at ${request.url}`)).listen(port, '127.0.0.1')
+  application = http.createServer((request, response) => response.end(`application at ${request.url}`))
+  await new Promise((listening) => application.listen(0, '127.0.0.1', listening))
+  const { port } = application.address()
   callbackUrl = `http://127.0.0.1:${port}/callback`
   signedOutUrl = `http://127.0.0.1:${port}/signed-out`
 })

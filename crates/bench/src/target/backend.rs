@@ -2,57 +2,34 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use tokio::net::TcpStream;
-use tokio::time::sleep;
-
+use super::listening::Listening;
 use super::nginx;
-use super::process::Process;
-use super::server::free_endpoint;
 use super::{GATEWAY_PATH, GATEWAY_SCOPE, TargetError};
-use crate::driver::Endpoint;
-
-const LOOK_EVERY: Duration = Duration::from_millis(10);
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::floor::FloorArgs;
 
 /// An application of one small answer.
 pub(super) struct Backend {
-    endpoint: Endpoint,
     name: &'static str,
-    _process: Process,
+    listening: Listening,
 }
 
 impl Backend {
     pub(super) async fn start(folder: &Path) -> Result<Self, TargetError> {
-        let endpoint = free_endpoint()?;
-        let port = endpoint.address.port();
         let log = folder.join("backend.log");
-        let (name, process) = if nginx::is_installed() {
-            let file = folder.join("backend.conf");
-            let listen = format!("127.0.0.1:{port} reuseport");
-            fs::write(&file, nginx::configuration(&listen, folder, "a small answer"))?;
-            let [prefix, file] = [folder, &file].map(|path| path.display().to_string());
-            (
-                "nginx, return 200",
-                Process::start(Path::new("nginx"), &["-p", &prefix, "-c", &file, "-e", "stderr"], &log)?,
-            )
+        let (name, started) = if nginx::is_installed() {
+            let started = Listening::start(Path::new("nginx"), &log, |endpoint| {
+                nginx::configured(&format!("{} reuseport", endpoint.host), folder, "a small answer")
+            });
+            ("nginx, return 200", started.await)
         } else {
-            let port = port.to_string();
             let own_program = std::env::current_exe()?;
-            (
-                "a bare hyper service",
-                Process::start(&own_program, &["bench", "floor", "--port", &port], &log)?,
-            )
+            let started =
+                Listening::start(&own_program, &log, |endpoint| Ok(FloorArgs::at(endpoint.address.port())));
+            ("a bare hyper service", started.await)
         };
-        let began = Instant::now();
-        while TcpStream::connect(endpoint.address).await.is_err() {
-            if began.elapsed() > PATIENCE || !process.is_running() {
-                return Err(TargetError::Backend(fs::read_to_string(&log).unwrap_or_default()));
-            }
-            sleep(LOOK_EVERY).await;
-        }
-        Ok(Self { endpoint, name, _process: process })
+        let listening = started.map_err(|error| TargetError::Backend(error.to_string()))?;
+        Ok(Self { name, listening })
     }
 
     /// What answers.
@@ -63,7 +40,7 @@ impl Backend {
     /// Writes the gateway's routes file.
     pub(super) fn routes(&self, folder: &Path) -> Result<PathBuf, TargetError> {
         let file = folder.join("routes.yaml");
-        let upstream = &self.endpoint.host;
+        let upstream = &self.listening.endpoint.host;
         let routes = format!(
             "upstreams:\n  app: {{servers: [\"http://{upstream}\"]}}\nroutes:\n  - {{name: orders, match: {{prefix: {GATEWAY_PATH}}}, \
              upstream: app, scopes: [{GATEWAY_SCOPE}]}}\n"

@@ -1,8 +1,8 @@
 //! What is measured: a server that runs already, or one that is started here on a private database.
 //!
 //! [`Target::found`], [`Target::started`]. `database`: the private PostgreSQL, or what a DSN names. `server`: the program as
-//! a process. `backend`: what is behind the gateway. `idle`: what it takes while nobody asks. [`Keeper`]: whose CPU the work of the
-//! database is.
+//! a process. `backend`: what is behind the gateway. `listening`: programs that are told where to listen. `idle`: what it takes while
+//! nobody asks. [`Keeper`]: whose CPU the work of the database is.
 //!
 //! Everything that was started here ends with the target, and with this process however that ends.
 
@@ -11,9 +11,10 @@ mod database;
 mod error;
 mod idle;
 mod keeper;
+pub(crate) mod listening;
 pub(crate) mod nginx;
 pub(crate) mod process;
-pub(crate) mod server;
+mod server;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use crate::report::Memory;
 
 use backend::Backend;
 use database::{Database, is_postgres};
+use listening::until_free;
 use server::Server;
 
 pub(crate) use database::is_sqlite;
@@ -194,12 +196,16 @@ impl Target {
         let folder = tempfile::Builder::new().prefix("sluice-bench.").tempdir_in(disk())?;
         let database = Database::of(start.dsn.as_deref(), folder.path()).await?;
         let backend = if start.gateway { Some(Backend::start(folder.path()).await?) } else { None };
-        let mut server = Server::of(program, folder.path(), database.dsn())?;
-        if let Some(backend) = &backend {
-            server.with_gateway(&backend.routes(folder.path())?)?;
-        }
-        server.set(&start.set);
-        let took = server.start().await?;
+        let (server, took) = until_free(async || {
+            let mut server = Server::of(program, folder.path(), database.dsn())?;
+            if let Some(backend) = &backend {
+                server.with_gateway(&backend.routes(folder.path())?)?;
+            }
+            server.set(&start.set);
+            let took = server.start().await?;
+            Ok::<_, TargetError>((server, took))
+        })
+        .await?;
         let idle = Idle::of(server.pid()).await;
         let mut settings = server.settings();
         settings.extend(database.settings());

@@ -2,14 +2,25 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::{fs, io};
 
 /// Whether it is installed.
 pub(crate) fn is_installed() -> bool {
     Command::new("nginx").arg("-v").output().is_ok_and(|said| said.status.success())
 }
 
-/// A configuration with everything below `folder`: 200 with this answer, whatever is asked for.
-pub(crate) fn configuration(listen: &str, folder: &Path, answer: &str) -> String {
+/// Writes a configuration with everything below `folder`: 200 with this answer, whatever is asked for. The arguments that lead to it.
+///
+/// # Errors
+/// Of the file.
+pub(crate) fn configured(listen: &str, folder: &Path, answer: &str) -> io::Result<Vec<String>> {
+    let file = folder.join("nginx.conf");
+    fs::write(&file, configuration(listen, folder, answer))?;
+    let [prefix, file] = [folder, &file].map(|path| path.display().to_string());
+    Ok(["-p", &prefix, "-c", &file, "-e", "stderr"].map(str::to_owned).to_vec())
+}
+
+fn configuration(listen: &str, folder: &Path, answer: &str) -> String {
     let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
     let folder = folder.display();
     format!(

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 use super::TargetError;
+use super::listening::free_endpoint;
 use super::process::Process;
-use crate::driver::{Agent, Ask, Endpoint, Endpoints, Origin};
+use crate::driver::{Agent, Ask, Endpoints, Origin};
 
 /// The pause between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -32,7 +33,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Not started yet.
+    /// Not started yet. The name of the issuer has the port, so that the server cannot choose.
     pub(super) fn of(program: &Path, folder: &Path, dsn: &str) -> Result<Self, TargetError> {
         let (public, admin) = (free_endpoint()?, free_endpoint()?);
         let arguments = ["serve", "all", "--dev", "--auto-migrate", "--data-dir"].map(str::to_owned);
@@ -162,12 +163,6 @@ fn tail(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// A port that is free now; the issuer's name has it, so the server cannot choose.
-pub(crate) fn free_endpoint() -> std::io::Result<Endpoint> {
-    let address = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
-    Ok(Endpoint::at(address))
 }
 
 #[cfg(test)]

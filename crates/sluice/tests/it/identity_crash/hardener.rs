@@ -1,12 +1,12 @@
 //! `sluice worker` as a process.
 
-use std::net::TcpListener;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use sluice_testkit::Backend;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use url::Url;
@@ -14,12 +14,14 @@ use url::Url;
 use super::crowd::{Crowd, seed};
 use super::door::{Door, Told};
 use super::rows::Rows;
-use super::{SMALL_HASH, until};
+use super::{SMALL_HASH, patience, until};
 use crate::application::http_client;
 use crate::process::{DEADLINE, Process, Site};
 
 /// How many register for the worker whose connections are counted.
 const PEOPLE: usize = 40;
+
+type Log = Lines<BufReader<ChildStderr>>;
 
 /// A worker. It is killed when this is dropped.
 pub(super) struct Hardener {
@@ -41,19 +43,18 @@ pub(super) struct Counted {
 impl Hardener {
     /// Starts a worker and waits until it works.
     pub(super) async fn start(site: &Site) -> Self {
-        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-        let child = site.spawn_with(&["worker", "--metrics-port", &port.to_string()]);
-        let metrics = format!("http://127.0.0.1:{port}/admin/metrics/prometheus").parse().expect("a URL");
-        let hardener = Self::of(child, metrics);
+        let mut child = site.spawn_with(&["worker", "--metrics-port", "0"]);
+        let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let metrics = timeout(patience(), metrics(&mut log)).await.expect("it listens");
+        let hardener = Self::of(child, log, metrics);
         until("the worker works", async || hardener.read().await.is_some()).await;
         hardener
     }
 
-    fn of(mut child: Child, metrics: Url) -> Self {
-        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    fn of(child: Child, mut log: Log, metrics: Url) -> Self {
         let panicked = tokio::spawn(async move {
             let mut panicked = None;
-            while let Ok(Some(line)) = lines.next_line().await {
+            while let Ok(Some(line)) = log.next_line().await {
                 panicked = panicked.or_else(|| line.contains("panicked at").then_some(line));
             }
             panicked
@@ -90,6 +91,18 @@ impl Hardener {
     async fn has_not_panicked(self) {
         let panicked = timeout(DEADLINE, self.panicked).await.expect("the log ends").expect("its reader");
         assert_eq!(panicked, None, "the worker panicked");
+    }
+}
+
+/// Where a worker serves its metrics, as its log says.
+async fn metrics(log: &mut Log) -> Url {
+    loop {
+        let line = log.next_line().await.expect("text").expect("the worker says where it listens");
+        let event: Value = serde_json::from_str(&line).unwrap_or_default();
+        if event["message"] == "listening" && event["listener"] == "metrics" {
+            let address = event["address"].as_str().expect("an address");
+            return format!("http://{address}/admin/metrics/prometheus").parse().expect("a URL");
+        }
     }
 }
 
@@ -138,7 +151,8 @@ async fn a_worker_that_has_panicked_is_noticed_though_it_goes_on() {
     let mut child = command.spawn().expect("a shell");
     let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     assert_eq!(said.next_line().await.unwrap().as_deref(), Some("said"));
-    Hardener::of(child, "http://127.0.0.1:9/".parse().unwrap()).stop().await;
+    let log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    Hardener::of(child, log, "http://127.0.0.1:9/".parse().unwrap()).stop().await;
 }
 
 /// One to take and to store by, and one to count by: it reads no feed.
