@@ -78,3 +78,30 @@ impl Written {
         }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second in which so many took so long.
+    fn moment(operations: u32, micros: u64, errors: u64) -> Moment {
+        let mut moment = Moment::new().unwrap();
+        moment.latency.saturating_record_n(micros, operations);
+        moment.errors = errors;
+        moment
+    }
+
+    #[test]
+    fn a_second_is_over_when_every_thread_has_written_it_down() {
+        let board = Board::new(2);
+        board.write(0, &moment(3, 100, 1)).unwrap();
+        board.write(0, &moment(9, 100, 0)).unwrap();
+        assert_eq!(board.finished(), []);
+        board.write(1, &moment(2, 100, 4)).unwrap();
+        let seconds = board.finished();
+        let counted: Vec<_> = seconds.iter().map(|second| (second.operations, second.errors)).collect();
+        assert_eq!(counted, [(5, 5)]);
+        board.leave(1);
+        assert_eq!(board.finished().len(), 2, "nobody waits for one that has left");
+    }
+}

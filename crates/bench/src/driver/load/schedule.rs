@@ -147,3 +147,66 @@ impl Timetable {
         (mean * self.length.as_secs_f64()).round() as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use super::*;
+
+    const fn millis(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn schedule(pace: Pace, length: Length, shape: Option<Shape>, start: Instant) -> Schedule {
+        let load = Load { users: NonZeroUsize::MIN, threads: NonZeroUsize::MIN, pace, length, first_turn: 7 };
+        Schedule::new(&load, shape, start).unwrap()
+    }
+
+    #[test]
+    fn turns_of_an_open_loop_are_due_when_they_were_whoever_comes_late() {
+        let (start, pace) = (Instant::now(), Pace::Open { rate: 1000.0 });
+        let schedule = schedule(pace, Length::Duration(millis(500)), None, start);
+        let turns: Vec<_> = (0..4).map(|_| schedule.take(start + millis(100)).unwrap()).collect();
+        let expected: Vec<_> = (0..4).map(|n| Turn { number: 7 + n, due: start + millis(n) }).collect();
+        assert_eq!(turns, expected);
+        assert_eq!(schedule.take(start + millis(500)), None, "it is over");
+        assert_eq!((schedule.not_begun(), schedule.next_turn()), (496, 11));
+    }
+
+    #[test]
+    fn an_open_loop_lasts_as_long_as_its_operations_take_at_their_rate() {
+        let (start, pace) = (Instant::now(), Pace::Open { rate: 2000.0 });
+        let schedule = schedule(pace, Length::Operations(300), None, start);
+        assert_eq!(schedule.not_begun(), 300);
+        assert!(schedule.take(start + millis(149)).is_some() && schedule.take(start + millis(150)).is_none());
+    }
+
+    #[test]
+    fn turns_of_a_closed_loop_are_due_when_somebody_is_free() {
+        let start = Instant::now();
+        let schedule = schedule(Pace::Closed, Length::Operations(2), None, start);
+        let later = start + millis(3_600_000);
+        assert_eq!(schedule.take(later), Some(Turn { number: 7, due: later }));
+        assert!(schedule.take(later).is_some() && schedule.take(later).is_none());
+        assert_eq!((schedule.not_begun(), schedule.next_turn()), (0, 9));
+    }
+
+    #[test]
+    fn nobody_gets_a_turn_of_a_run_that_was_stopped_and_nobody_was_to_have_it() {
+        let start = Instant::now();
+        let schedule = schedule(Pace::Open { rate: 10.0 }, Length::Operations(300), None, start);
+        schedule.stop();
+        assert_eq!((schedule.take(start), schedule.not_begun()), (None, 0));
+    }
+
+    #[test]
+    fn a_shape_says_how_many_are_due_and_when() {
+        let shape = Shape::through(&[(0.0, 0.0), (1.0, 1.0)]);
+        let timetable = Timetable::new(1000.0, Length::Duration(millis(400)), Some(shape)).unwrap();
+        assert_eq!(timetable.operations(), 200);
+        let due: Vec<_> = (0..200).map(|number| timetable.due(number).unwrap()).collect();
+        assert!(due.is_sorted() && due.iter().all(|due| *due < millis(400)));
+        assert_eq!(due.iter().filter(|due| **due < millis(200)).count(), 50, "a quarter in the first half");
+    }
+}

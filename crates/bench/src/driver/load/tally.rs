@@ -94,3 +94,53 @@ impl Tally {
 pub(super) fn unusable(error: &dyn std::error::Error) -> Failure {
     Failure::Setup(format!("latencies cannot be counted: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn millis(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn failed() -> Result<(), Failure> {
+        Err(Failure::Status { step: "token", status: 500 })
+    }
+
+    #[test]
+    fn latency_counts_from_the_moment_when_an_operation_was_due() {
+        let start = Instant::now();
+        let mut tally = Tally::new(start).unwrap();
+        tally.count(&Ok(()), start + millis(10), start + millis(510));
+        tally.count(&Ok(()), start + millis(20), start + millis(520));
+        assert_eq!((tally.operations, tally.latency.len()), (2, 2));
+        assert_eq!(tally.latency.count_between(499_000, 501_000), 2);
+        assert_eq!(tally.moment.latency.len(), 2);
+        assert_eq!(tally.elapsed(), millis(520));
+    }
+
+    #[test]
+    fn what_fails_is_counted_by_what_went_wrong_and_has_no_latency() {
+        let start = Instant::now();
+        let mut tally = Tally::new(start).unwrap();
+        tally.count(&failed(), start, start + millis(5));
+        tally.count(&failed(), start, start + millis(6));
+        assert_eq!(tally.errors, BTreeMap::from([("token: status 500".to_owned(), 2)]));
+        assert_eq!((tally.operations, tally.latency.len(), tally.moment.errors), (0, 0, 2));
+        assert_eq!(tally.elapsed(), millis(6));
+        tally.moment.clear();
+        assert_eq!(tally.moment.errors, 0);
+    }
+
+    #[test]
+    fn what_threads_have_counted_is_summed_up_to_the_end_of_the_last() {
+        let start = Instant::now();
+        let [mut one, mut other] = [Tally::new(start).unwrap(), Tally::new(start).unwrap()];
+        one.count(&Ok(()), start, start + millis(30));
+        other.count(&Ok(()), start, start + millis(20));
+        other.count(&failed(), start, start + millis(10));
+        one.add(&other).unwrap();
+        assert_eq!((one.operations, one.latency.len(), one.errors.len()), (2, 2, 1));
+        assert_eq!(one.elapsed(), millis(30));
+    }
+}

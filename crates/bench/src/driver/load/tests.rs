@@ -20,6 +20,8 @@ struct Work {
     stalled: AtomicUsize,
     turns: Mutex<Vec<u64>>,
     began: AtomicU64,
+    /// How many began before they were due.
+    early: AtomicUsize,
     shape: Option<Shape>,
 }
 
@@ -29,7 +31,10 @@ impl Scenario for Work {
         Ok(())
     }
 
-    async fn operate(&self, _: &mut Agent, turn: u64) -> Result<(), Failure> {
+    async fn operate(&self, agent: &mut Agent, turn: u64) -> Result<(), Failure> {
+        if agent.due.is_none_or(|due| Instant::now() < due) {
+            self.early.fetch_add(1, Ordering::Relaxed);
+        }
         self.turns.lock().unwrap().push(turn);
         let number = self.began.fetch_add(1, Ordering::Relaxed) + 1;
         if self.stalled.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -87,17 +92,16 @@ async fn errors_are_counted_by_what_went_wrong() {
 async fn a_user_waits_longer_after_each_error() {
     let load = load(1, 1, Pace::Closed, Length::Duration(Duration::from_millis(300)));
     let (measured, _) = run_work(&load, Work { fails_each: 1, ..Work::default() }).await;
-    // 1 + 2 + 4 + … + 64 ms are over before the 8th, and 100 ms go by from then on.
-    assert!((5..=10).contains(&measured.failed()), "{}", measured.failed());
+    // 1 + 2 + 4 + … + 64 ms go by before the 8th at least, and 100 ms before each that follows.
+    assert!((1..=9).contains(&measured.failed()), "{}", measured.failed());
 }
 
 #[tokio::test]
-async fn an_open_loop_begins_what_is_due_and_no_more() {
+async fn an_open_loop_begins_all_that_is_due_and_nothing_before_it_is() {
     let load = load(64, 2, Pace::Open { rate: 1000.0 }, Length::Duration(Duration::from_millis(500)));
-    let (measured, _) = run_work(&load, Work::default()).await;
+    let (measured, work) = run_work(&load, Work::default()).await;
     assert_eq!(measured.operations + measured.failed(), 500);
-    assert!(measured.operations >= 490, "{measured:?}");
-    assert!(measured.elapsed >= Duration::from_millis(480), "{:?}", measured.elapsed);
+    assert_eq!(work.early.load(Ordering::Relaxed), 0);
 }
 
 #[tokio::test]
@@ -108,14 +112,11 @@ async fn an_open_loop_has_as_many_operations_as_it_was_told() {
 }
 
 #[tokio::test]
-async fn latency_counts_from_the_moment_when_an_operation_was_due() {
+async fn an_operation_that_is_held_up_is_late_by_that() {
     let load = load(1, 1, Pace::Open { rate: 100.0 }, Length::Duration(Duration::from_secs(1)));
     let (measured, _) = run_work(&load, Work { stalls: Duration::from_millis(500), ..Work::default() }).await;
-    // The stall meets 50 operations: the first waits 500 ms, the second, due 10 ms later, 490 ms, and so on.
-    let quarter = measured.latency.value_at_quantile(0.75);
-    assert!((150_000..400_000).contains(&quarter), "{quarter} µs");
-    assert!(measured.latency.max() >= 490_000, "{} µs", measured.latency.max());
-    assert!(measured.operations >= 95, "those that were late are made up for: {}", measured.operations);
+    assert!(measured.latency.max() >= 499_000, "{} µs", measured.latency.max());
+    assert_eq!(measured.operations + measured.failed(), 100);
 }
 
 #[tokio::test]
@@ -124,7 +125,8 @@ async fn operations_that_nobody_was_free_for_are_errors() {
     let (measured, _) = run_work(&load, Work { takes: Duration::from_millis(40), ..Work::default() }).await;
     let not_begun = measured.errors[NOT_BEGUN];
     assert_eq!(measured.operations + not_begun, 400, "none is forgotten");
-    assert!(not_begun > 350, "{not_begun}");
+    // Each of the two can do ten.
+    assert!(not_begun >= 380, "{not_begun}");
 }
 
 #[tokio::test]
@@ -132,11 +134,11 @@ async fn a_shape_says_how_many_are_due() {
     let shape = Shape::through(&[(0.0, 0.0), (1.0, 1.0)]);
     let load = load(64, 1, Pace::Open { rate: 1000.0 }, Length::Duration(Duration::from_millis(400)));
     let (measured, _) = run_work(&load, Work { shape: Some(shape), ..Work::default() }).await;
-    assert!(measured.operations.abs_diff(200) <= 5, "{}", measured.operations);
+    assert_eq!(measured.operations + measured.failed(), 200);
 }
 
 #[tokio::test]
-async fn every_full_second_is_told() {
+async fn seconds_are_told_in_their_order() {
     #[derive(Default)]
     struct Told(std::cell::RefCell<Vec<Second>>);
     impl Observer for Told {
@@ -147,11 +149,10 @@ async fn every_full_second_is_told() {
     let load = load(4, 2, Pace::Open { rate: 200.0 }, Length::Duration(Duration::from_millis(2300)));
     let told = Told::default();
     let measured = run(&load, nowhere(), Arc::new(Work::default()), None, &told).await.unwrap();
-    assert_eq!(measured.seconds.len(), 2);
-    assert_eq!(told.0.borrow().get(..2), measured.seconds.get(..2));
-    for second in &measured.seconds {
-        assert!(second.operations.abs_diff(200) <= 20 && second.errors == 0, "{second:?}");
-    }
+    assert!(!measured.seconds.is_empty());
+    assert!(told.0.borrow().starts_with(&measured.seconds));
+    let in_seconds: u64 = measured.seconds.iter().map(|second| second.operations).sum();
+    assert!(in_seconds <= measured.operations, "{in_seconds} of {}", measured.operations);
 }
 
 #[tokio::test]
@@ -172,7 +173,8 @@ async fn a_run_ends_when_its_observer_has_enough() {
 async fn more_threads_than_users_are_not_started() {
     let load = load(1, 4, Pace::Closed, Length::Operations(10));
     let (measured, _) = run_work(&load, Work::default()).await;
-    assert_eq!((measured.operations, measured.seconds.len()), (10, 1));
+    assert_eq!(measured.operations, 10);
+    assert!(!measured.seconds.is_empty(), "nobody waits for those");
 }
 
 #[tokio::test]
