@@ -11,6 +11,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::conclusion::Outcome;
+use crate::driver::Failure;
 use crate::error::BenchError;
 use crate::report::{self, RunReport};
 
@@ -116,7 +117,7 @@ pub struct Compared {
 pub(crate) fn perform(args: &CompareArgs) -> Result<(), BenchError> {
     let mut runs = Vec::new();
     for Named { name, path } in &args.files {
-        let wrong = |why: String| BenchError::Usage(format!("{} is no run: {why}", path.display()));
+        let wrong = |why: String| Failure::Setup(format!("{} is no run: {why}", path.display()));
         let json = fs::read(path).map_err(|error| wrong(error.to_string()))?;
         let run: Run = serde_json::from_slice(&json).map_err(|error| wrong(error.to_string()))?;
         runs.extend(run.all().into_iter().map(|run| (name.clone(), run)));

@@ -35,6 +35,9 @@ pub enum BenchError {
     /// Options that do not go together.
     #[error("{0}")]
     Usage(String),
+    /// Even the lowest rate, operations a second, is too much.
+    #[error("the server keeps up with no rate, not even {0:.1}/s")]
+    NoKnee(f64),
     /// What a run must show, and did not.
     #[error("{0}")]
     Verdict(&'static str),
@@ -44,4 +47,11 @@ pub enum BenchError {
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl BenchError {
+    /// Whether the command was not understood, so that nothing was tried.
+    pub(crate) const fn is_usage(&self) -> bool {
+        matches!(self, Self::Usage(_) | Self::Target(TargetError::UnknownDsn(_)))
+    }
 }

@@ -36,6 +36,8 @@ use scenario::Kind;
 
 /// What a shell says of a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
+/// As other commands end that are not understood.
+const NOT_UNDERSTOOD: u8 = 2;
 
 /// Does what the command says; results go to standard output, everything else to standard error. `program` is the server that is
 /// started where none is named. Blocks, on a runtime of its own.
@@ -46,7 +48,7 @@ pub fn run(command: BenchCommand, program: &Path) -> ExitCode {
         Err(BenchError::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
             eprintln!("{error}");
-            ExitCode::FAILURE
+            if error.is_usage() { ExitCode::from(NOT_UNDERSTOOD) } else { ExitCode::FAILURE }
         }
     }
 }

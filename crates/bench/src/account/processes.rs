@@ -17,6 +17,19 @@ pub(crate) fn trees(pids: &[u32]) -> Option<Duration> {
     pids.iter().map(|pid| stable_cpu(*pid)).sum()
 }
 
+/// Those that are below none of the others, each once: what is below a process counts with it.
+pub(crate) fn roots(pids: &[u32]) -> Vec<u32> {
+    let mut pids = pids.to_vec();
+    pids.sort_unstable();
+    pids.dedup();
+    let trees: Vec<_> = pids.iter().map(|pid| tree(*pid)).collect();
+    let below = |pid: u32| {
+        let of_others = pids.iter().zip(&trees).filter(|(other, _)| **other != pid);
+        of_others.flat_map(|(_, members)| members).any(|member| u32::try_from(*member) == Ok(pid))
+    };
+    pids.iter().copied().filter(|pid| !below(*pid)).collect()
+}
+
 fn stable_cpu(pid: u32) -> Option<Duration> {
     let mut members = tree(pid);
     let mut sum = None;
@@ -119,6 +132,17 @@ mod tests {
         child.wait().unwrap();
         assert_eq!(members.first().copied(), i32::try_from(std::process::id()).ok());
         assert!(members.contains(&i32::try_from(child.id()).unwrap()));
+    }
+
+    #[test]
+    fn a_process_below_another_does_not_count_beside_it() {
+        let mut child = busy("cat");
+        let own = std::process::id();
+        let counted = [roots(&[child.id(), own, child.id()]), roots(&[child.id(), child.id()])];
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(counted, [vec![own], vec![child.id()]]);
+        assert!(roots(&[]).is_empty());
     }
 
     #[test]

@@ -115,7 +115,7 @@ pub struct ServerArgs {
     /// The same: its gateway
     #[arg(long, value_name = "URL", requires = "public_url", conflicts_with_all = ["dsn", "set"])]
     pub gateway_url: Option<Url>,
-    /// The same: a process of it, which counts with its children
+    /// The same: a process of it, which counts with its children; several that are apart may be named
     #[arg(long, value_name = "PID", requires = FOUND)]
     pub server_pid: Vec<u32>,
     /// The same, or with --dsn: a process of its PostgreSQL, which counts with its children; where that runs on this machine and

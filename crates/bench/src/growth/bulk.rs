@@ -130,17 +130,17 @@ impl<'a> Bulk<'a> {
         if self.statements.is_none() {
             somebody(target).await?;
             let columns = self.columns(&GRANT).await?;
-            let grants = format!("{} {}", made(), among_clones(&GRANT, &columns).map_err(BenchError::Usage)?);
+            let grants = format!("{} {}", made(), among_clones(&GRANT, &columns).map_err(Failure::Setup)?);
             let (person, name) = (self.insert(&IDENTITY).await?, self.insert(&LOGIN_NAME).await?);
             let people = format!("{}, person AS ({person}) {name}", made());
             self.statements = Some([grants, people]);
         }
-        self.statements.as_ref().ok_or_else(|| BenchError::Usage("nothing to load".to_owned()))
+        self.statements.as_ref().ok_or_else(|| Failure::Setup("nothing to load".to_owned()).into())
     }
 
     /// An insert of clones of the table's first row.
     async fn insert(&self, table: &Table) -> Result<String, BenchError> {
-        insert(table, &self.columns(table).await?).map_err(BenchError::Usage)
+        Ok(insert(table, &self.columns(table).await?).map_err(Failure::Setup)?)
     }
 
     async fn columns(&self, table: &Table) -> Result<Vec<String>, BenchError> {
@@ -229,12 +229,12 @@ pub(super) fn check_disk(grants: u64, is_private: bool) -> Result<(), BenchError
     if free >= needed {
         return Ok(());
     }
-    Err(BenchError::Usage(format!(
+    Err(BenchError::from(Failure::Setup(format!(
         "{grants} grants and people take about {} GiB, and {} has {} GiB left: name another folder with TMPDIR, or fewer with --grants",
         needed.div_ceil(GIB),
         folder.display(),
         free / GIB
-    )))
+    ))))
 }
 
 #[cfg(test)]

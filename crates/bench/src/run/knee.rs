@@ -94,9 +94,7 @@ impl Bench<'_> {
             }
             rate = search.next().unwrap_or(rate);
         }
-        best.ok_or_else(|| {
-            BenchError::Usage(format!("the server keeps up with no rate, not even {rate:.1}/s"))
-        })
+        best.ok_or(BenchError::NoKnee(rate))
     }
 
     /// What users reach if each begins when its last operation has ended.

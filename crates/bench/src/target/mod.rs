@@ -24,6 +24,7 @@ use sluice_private_postgres::disk;
 use tempfile::TempDir;
 use url::Url;
 
+use crate::account::processes::roots;
 use crate::driver::{Endpoint, Endpoints, Failure};
 use crate::report::Memory;
 
@@ -173,7 +174,7 @@ impl Target {
         settings.extend(found.database().map(|(name, value)| (name.to_owned(), value.to_owned())));
         Ok(Self {
             endpoints: Arc::new(endpoints),
-            server_pids: found.pids.clone(),
+            server_pids: roots(&found.pids),
             postgres,
             database_pid: found.database_pid,
             keeper: found.keeper(),

@@ -16,7 +16,8 @@ pub(crate) async fn run(command: BenchCommand, console: &mut Console<'_>) -> Exi
     // It has a runtime and threads of its own.
     match tokio::task::spawn_blocking(move || sluice_bench::run(command, &program)).await {
         Ok(ExitCode::SUCCESS) => Exit::Success,
-        Ok(code) if code == ExitCode::from(130) => Exit::Interrupted,
+        Ok(code) if code == ExitCode::from(Exit::Interrupted) => Exit::Interrupted,
+        Ok(code) if code == ExitCode::from(Exit::Usage) => Exit::Usage,
         Ok(_) => Exit::Failure,
         Err(error) => fail(console, &error),
     }

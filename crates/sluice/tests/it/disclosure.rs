@@ -148,7 +148,7 @@ async fn no_secret_is_logged_not_even_for_debugging() {
     ];
     let server = Server::start(&["serve", "all", "--dev"], &environment);
     let secrets = a_life(&server).await;
-    let Ended { success, stdout, stderr } = server.stop();
+    let Ended { success, stdout, stderr, .. } = server.stop();
     assert!(success, "{stderr}");
     assert!(secrets.len() > 20 && stderr.lines().count() > 20, "{} secrets:\n{stderr}", secrets.len());
     for secret in secrets.iter().filter(|secret| secret.len() > 5) {
@@ -172,7 +172,7 @@ fn without_a_good_system_secret_the_server_does_not_start() {
         (&[("SECRETS_SYSTEM", "too-short")], "16 characters"),
         (&[("SECRETS_SYSTEM", "a-secret-that-is-long-enough,too-short")], "16 characters"),
     ] {
-        let Ended { success, stdout, stderr } = serve(secret);
+        let Ended { success, stdout, stderr, .. } = serve(secret);
         assert!(!success, "{secret:?}");
         assert!(stderr.contains("secrets.system") && stderr.contains(reason), "{secret:?}: {stderr}");
         assert!(!stderr.contains("too-short") && !stdout.contains("too-short"), "{stderr}");

@@ -17,6 +17,8 @@ const AT_MOST: Duration = Duration::from_secs(90);
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) success: bool,
+    /// Nothing, if a signal ended it.
+    pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
@@ -42,7 +44,8 @@ pub(crate) fn run_unread(arguments: &[&str], environment: &[(&str, &str)]) -> En
 
 fn ended(output: Output) -> Ended {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended { success: output.status.success(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    let (success, code) = (output.status.success(), output.status.code());
+    Ended { success, code, stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 /// A server that runs until it is told to stop. It is killed when this is dropped.
@@ -76,11 +79,11 @@ impl Server {
     pub(crate) fn stop(mut self) -> Ended {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         kill_process(pid, Signal::TERM).unwrap();
-        let success = self.child.wait().unwrap().success();
+        let status = self.child.wait().unwrap();
         let mut stdout = String::new();
         self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
         let said = std::mem::replace(&mut self.said, std::thread::spawn(String::new));
-        Ended { success, stdout, stderr: said.join().unwrap() }
+        Ended { success: status.success(), code: status.code(), stdout, stderr: said.join().unwrap() }
     }
 }
 

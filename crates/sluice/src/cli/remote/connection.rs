@@ -34,7 +34,7 @@ pub(crate) struct ConnectionArgs {
     /// Trust the certificates of this PEM file as well
     #[arg(long, value_name = "FILE", global = true, help_heading = "Server")]
     ca_file: Option<PathBuf>,
-    /// A header to send with each request
+    /// A header to send with each request; `Authorization` instead of `SLUICE_ADMIN_TOKEN`
     #[arg(short = 'H', long = "http-header", value_name = "NAME: VALUE", value_parser = header, global = true, help_heading = "Server")]
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -65,7 +65,11 @@ impl ConnectionArgs {
         endpoint(text).map_err(|reason| RemoteError::Usage(format!("the endpoint {reason}")))
     }
 
+    /// What is given goes before what the environment holds under the same name.
     fn server(&self, base: Url, mut headers: HeaderMap) -> Result<Server, RemoteError> {
+        for (name, _) in &self.headers {
+            headers.remove(name);
+        }
         headers.extend(self.headers.iter().cloned());
         let tls = tls::client_config(self.ca_file.as_deref(), self.skip_tls_verify)?;
         Server::new(base, headers, tls)

@@ -145,7 +145,7 @@ fn a_run_in_which_operations_failed_is_told_and_is_no_success() {
 #[test]
 fn a_server_that_does_not_start_is_told_in_its_own_words_and_nothing_is_left() {
     let ended = bench(&["introspect", "--dsn", "sqlite:", "--set", "serve.public.port=many"]);
-    assert!(!ended.success);
+    assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.contains("the server did not start"), "{}", ended.stderr);
     assert!(ended.stderr.contains("serve.public.port"), "{}", ended.stderr);
 }
@@ -153,6 +153,13 @@ fn a_server_that_does_not_start_is_told_in_its_own_words_and_nothing_is_left() {
 #[test]
 fn a_dsn_of_another_kind_is_refused_in_a_sentence() {
     let ended = bench(&["introspect", "--dsn", "mysql://localhost/x"]);
-    assert!(!ended.success);
+    assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("begins with postgres:// or sqlite:"), "{}", ended.stderr);
+}
+
+#[test]
+fn options_that_do_not_go_together_are_no_understood_command() {
+    let ended = bench(&["mix"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("--rate"), "{}", ended.stderr);
 }

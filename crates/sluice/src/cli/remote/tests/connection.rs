@@ -46,6 +46,20 @@ async fn headers_of_the_command_line_are_sent() {
 }
 
 #[tokio::test]
+async fn a_credential_of_the_command_line_goes_instead_of_that_of_the_environment() {
+    let stub = Stub::answering(200, json!({})).await;
+    let mut arguments = words("sluice get client a -H");
+    arguments.extend([
+        "authorization: Basic eDp5".to_owned(),
+        "-e".to_owned(),
+        format!("http://{}", stub.address),
+    ]);
+    run(arguments, &[("SLUICE_ADMIN_TOKEN", "t0ken")]).await;
+    let sent: Vec<_> = stub.only().headers.get_all("authorization").iter().cloned().collect();
+    assert_eq!(sent, ["Basic eDp5"]);
+}
+
+#[tokio::test]
 async fn a_server_that_is_not_there_is_a_failure_that_names_it() {
     let outcome = run(words("sluice get client a -e http://127.0.0.1:1"), &[]).await;
     assert_eq!(outcome.exit, Exit::Failure);
