@@ -124,10 +124,11 @@ gateway: server $(CACHE)/node.stamp $(CACHE)/envoy.stamp $(CACHE)/clients.stamp
 
 # The fault tests of `make unit`, on both databases at once, for as long as SOAK_SECONDS says instead of three rounds. Then
 # crowds that register, one after the other: 200,000 requests, and ten long trials in which something is killed. Then logins at a
-# pace, with rows that die as fast as they are born.
+# pace, with rows that die as fast as they are born. Before all that the build that nothing else here makes: the one that profiles the heap.
 ENDURANCE ?= --rate 772 --duration 30m
 .PHONY: soak
 soak: rust
+	cargo clippy --package sluice --features heap-profile -- -D warnings
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --skip identity_crash:: crash::
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --test-threads=1 identity_crash::
 	cargo run --release --package sluice -- bench endurance $(ENDURANCE)
