@@ -1,5 +1,11 @@
 //! Every `error` value that Sluice answers with: its public sentence and its HTTP status, here and nowhere else.
 
+// Sentences that are too long for a line beside their value.
+const INVALID_CLIENT: &str =
+    "Client authentication failed: unknown client, wrong credentials, or a method that is not registered.";
+const INVALID_GRANT: &str = "The code or refresh token is invalid, expired, revoked, used before, or was issued to another client or redirect URI.";
+const INVALID_CLIENT_METADATA: &str = "The value of one of the Client Metadata fields is invalid and the server has rejected this request. Note that an Authorization Server MAY choose to substitute a valid value for any requested parameter of a Client's Metadata.";
+
 /// A registered error value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
@@ -120,12 +126,8 @@ impl ErrorCode {
             Self::InvalidRequest => {
                 "The request lacks a parameter, repeats one, or one of them is malformed."
             }
-            Self::InvalidClient => {
-                "Client authentication failed: unknown client, wrong credentials, or a method that is not registered."
-            }
-            Self::InvalidGrant => {
-                "The code or refresh token is invalid, expired, revoked, used before, or was issued to another client or redirect URI."
-            }
+            Self::InvalidClient => INVALID_CLIENT,
+            Self::InvalidGrant => INVALID_GRANT,
             Self::UnauthorizedClient => "The client is not registered for this way of asking.",
             Self::UnsupportedGrantType => "This server does not support the grant type.",
             Self::UnsupportedResponseType => "This server does not support the response type.",
@@ -145,9 +147,7 @@ impl ErrorCode {
             Self::InvalidToken => "The access token is malformed, expired or revoked.",
             Self::InsufficientScope => "The access token does not cover what was asked for.",
             Self::UnsupportedTokenType => "Tokens of this type cannot be revoked.",
-            Self::InvalidClientMetadata => {
-                "The value of one of the Client Metadata fields is invalid and the server has rejected this request. Note that an Authorization Server MAY choose to substitute a valid value for any requested parameter of a Client's Metadata."
-            }
+            Self::InvalidClientMetadata => INVALID_CLIENT_METADATA,
             Self::InvalidRedirectUri => "The value of one or more redirect_uris is invalid.",
             Self::AuthorizationPending => "The user has not decided yet.",
             Self::SlowDown => "The device asks too often: five seconds more between requests.",

@@ -197,14 +197,10 @@ async fn an_assertion_works_once(backend: Backend) {
     sluice.node.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_hostile_assertion_is_refused_and_writes_nothing() {
-    let sluice = TestSluice::start(Backend::Sqlite).await;
-    let signer = Signer::on(&sluice).await;
-    let other = Signer::on(&sluice).await;
-    let good = signer.claims(&sluice, &json!({}));
+/// What proves nothing about a client, whoever else has a key; and one that does, which some of these are made of.
+fn hostile_assertions(sluice: &TestSluice, signer: &Signer, other: &Signer) -> (Vec<String>, String) {
+    let good = signer.claims(sluice, &json!({}));
     let now = sluice.clock.now().as_secs();
-    let before = sluice.written();
     let mut hostile: Vec<String> = [
         json!({"aud": "https://elsewhere.test/oauth2/token"}),
         json!({"aud": null}),
@@ -227,7 +223,7 @@ async fn a_hostile_assertion_is_refused_and_writes_nothing() {
         json!({"sub": "nobody", "iss": "nobody"}),
     ]
     .iter()
-    .map(|changes| signer.sign(&Signer::header(), &signer.claims(&sluice, changes)))
+    .map(|changes| signer.sign(&Signer::header(), &signer.claims(sluice, changes)))
     .collect();
     // Not signed; signed with what everybody knows; signed with a key that the assertion brings along.
     let none = |text: &str| URL_SAFE_NO_PAD.encode(text);
@@ -252,6 +248,16 @@ async fn a_hostile_assertion_is_refused_and_writes_nothing() {
         "..".to_owned(),
         "a".repeat(40_000),
     ]);
+    (hostile, signed)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hostile_assertion_is_refused_and_writes_nothing() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let signer = Signer::on(&sluice).await;
+    let other = Signer::on(&sluice).await;
+    let before = sluice.written();
+    let (hostile, signed) = hostile_assertions(&sluice, &signer, &other);
     for assertion in hostile {
         asserts(&sluice, &assertion).await.refused_with(401, "invalid_client");
     }

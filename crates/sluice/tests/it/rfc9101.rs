@@ -120,16 +120,14 @@ async fn a_claim_stands_for_the_text_of_its_parameter() {
     sluice.node.stop().await;
 }
 
-/// §6, §10: whatever is not this client's request to this server, now.
-async fn a_hostile_object_is_refused_and_writes_nothing(backend: Backend) {
-    let sluice = TestSluice::start(backend).await;
-    let (signer, thief) = (Signer::new(SigningAlgorithm::ES256), Signer::new(SigningAlgorithm::ES256));
-    let client = signer.client(&sluice, json!({})).await;
-    let other = thief.client(&sluice, json!({})).await;
-    let id_token = token(&tokens_of(&sluice, &client, "alice").await, "id_token").to_owned();
-    let before = sluice.written();
+/// What is no request of this client to this server, now; the other client has a key of its own.
+fn hostile_objects(
+    sluice: &TestSluice,
+    (signer, client): (&Signer, &TestClient),
+    (thief, other): (&Signer, &TestClient),
+) -> Vec<String> {
     let now = sluice.clock.now().as_secs();
-    let good = claims(&sluice, &client, &json!({}));
+    let good = claims(sluice, client, &json!({}));
     let mut hostile: Vec<String> = [
         json!({"iss": other.id}),
         json!({"client_id": other.id}),
@@ -147,7 +145,7 @@ async fn a_hostile_object_is_refused_and_writes_nothing(backend: Backend) {
         json!({"request_uri": "urn:ietf:params:oauth:request_uri:x"}),
     ]
     .iter()
-    .map(|changes| signer.object(&sluice, &client, changes))
+    .map(|changes| signer.object(sluice, client, changes))
     .collect();
     // Not signed; signed with what everybody knows; signed with a key that the object brings along.
     for alg in ["none", "None", "NONE", "", "HS256", "RS256"] {
@@ -159,7 +157,7 @@ async fn a_hostile_object_is_refused_and_writes_nothing(backend: Backend) {
             sign_hmac(Some("JWT"), payload.as_bytes(), secret.as_bytes(), MacAlgorithm::HS256).unwrap(),
         );
     }
-    hostile.push(thief.object(&sluice, &client, &json!({})));
+    hostile.push(thief.object(sluice, client, &json!({})));
     let signed = thief.sign(Some("JWT"), &good);
     for header in [
         json!({"alg": "ES256", "kid": "one", "jwk": thief.jwk}),
@@ -171,11 +169,10 @@ async fn a_hostile_object_is_refused_and_writes_nothing(backend: Backend) {
         let signature = URL_SAFE_NO_PAD.decode(signed.rsplit('.').next().unwrap()).unwrap();
         hostile.push(assembled(&header, &good, &signature));
     }
-    // Tokens that are something else: an assertion, an access token by its type, an id token of this server.
-    hostile.push(signer.assertion(&sluice, &client.id));
+    // Tokens that are something else: an assertion, an access token by its type.
+    hostile.push(signer.assertion(sluice, &client.id));
     hostile.extend(["at+jwt", "dpop+jwt", "logout+jwt"].map(|typ| signer.sign(Some(typ), &good)));
-    hostile.push(id_token);
-    let right = signer.object(&sluice, &client, &json!({}));
+    let right = signer.object(sluice, client, &json!({}));
     hostile.extend([
         right[..right.len() - 4].to_owned(),
         format!("{right}.x"),
@@ -184,6 +181,21 @@ async fn a_hostile_object_is_refused_and_writes_nothing(backend: Backend) {
         "x".to_owned(),
         signer.sign(None, &json!(["not", "an", "object"])),
     ]);
+    hostile
+}
+
+/// §6, §10: whatever is not this client's request to this server, now.
+async fn a_hostile_object_is_refused_and_writes_nothing(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let (signer, thief) = (Signer::new(SigningAlgorithm::ES256), Signer::new(SigningAlgorithm::ES256));
+    let client = signer.client(&sluice, json!({})).await;
+    let other = thief.client(&sluice, json!({})).await;
+    let id_token = token(&tokens_of(&sluice, &client, "alice").await, "id_token").to_owned();
+    let before = sluice.written();
+    let mut hostile = hostile_objects(&sluice, (&signer, &client), (&thief, &other));
+    // An id token of this server.
+    hostile.push(id_token);
+    let right = signer.object(&sluice, &client, &json!({}));
     for object in &hostile {
         let url = with(&client, &beside(&client, object));
         let page = is_refused(&mut sluice.browser(), &url, "invalid_request_object").await;

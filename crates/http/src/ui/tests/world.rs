@@ -18,28 +18,23 @@ use sluice_identity::proof_of_work::ProofOfWork;
 use sluice_identity::{Identity, RegistrationOutcome, SignUp};
 use sluice_oauth::Config;
 use sluice_oauth::authorization::{Browser, SessionCookie};
-use sluice_oauth::client::{AccessTokenStrategy, Client, ClientDirectory, ClientRepository};
+use sluice_oauth::client::{AccessTokenStrategy, Client, ClientRepository};
 use sluice_oauth::config::{Issuer, Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
-use sluice_oauth::consent::{ConsentService, LateDocuments};
-use sluice_oauth::device::{UserCodeKeys, UserCodeService};
+use sluice_oauth::device::UserCodeKeys;
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::flow::{
-    AwaitingConsent, AwaitingLogin, BindingKey, BindingKeys, Decision, FlowSealer, FlowService, KnownSession,
-    Login, Request as FlowRequest, RequestDetails, SpentFlows,
+    AwaitingConsent, AwaitingLogin, BindingKey, BindingKeys, Decision, FlowSealer, KnownSession, Login,
+    Request as FlowRequest, RequestDetails,
 };
-use sluice_oauth::keys::KeyRing;
-use sluice_oauth::login_session::LoginSessionService;
-use sluice_oauth::logout::{LogoutService, LogoutStep};
-use sluice_primitives::{
-    GrantId, IdentityId, Lifetime, ManualClock, NetworkId, OsRng, Secret, SessionId, Timestamp,
-};
+use sluice_oauth::logout::LogoutStep;
+use sluice_primitives::{GrantId, IdentityId, Lifetime, ManualClock, OsRng, Secret, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Prompt, ResponseMode, ResponseType, Subject};
 use sluice_store_contract::people::{Mailbox, People};
 use sluice_store_contract::{MemoryStore, given};
-use sluice_token::RevocationSet;
 use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use tower::ServiceExt;
 
+use super::parts::Parts;
 use super::people::{links, mailed_code};
 use crate::cookies::{CookiePolicy, SameSite};
 use crate::ui::{UiState, routes};
@@ -126,6 +121,16 @@ fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
     config
 }
 
+fn cookies() -> CookiePolicy {
+    CookiePolicy {
+        secure: true,
+        same_site: SameSite::Lax,
+        session_name: "session".to_owned(),
+        domain: None,
+        session_path: "/".to_owned(),
+    }
+}
+
 impl World {
     pub(super) async fn new() -> Self {
         Self::with("https://id.example/", |_| {}).await
@@ -148,95 +153,43 @@ impl World {
     }
 
     async fn made(config: Config, people: sluice_identity::Config, sends_mail: bool) -> Self {
-        let config = Arc::new(config);
-        let store = Arc::new(MemoryStore::new());
-        let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_750_000_000)));
-        let rng = Arc::new(OsRng);
-        let network = NetworkId::generate(Timestamp::default(), &OsRng);
-        let sealer = Arc::new(Sealer::new(network, &[Secret::new(vec![7; 32])]));
+        let parts = Parts::of(config);
         let queues = QueueLimits { login: 1, ..QueueLimits::default() };
         let pool = HashPoolConfig { threads: NonZeroUsize::MIN, queues, ..HashPoolConfig::default() };
         let pool = Arc::new(HashPool::start(&pool).unwrap());
         let base = People {
-            store: store.clone(),
-            clock: clock.clone(),
-            rng: rng.clone(),
-            sealer: sealer.clone(),
+            store: parts.store.clone(),
+            clock: parts.clock.clone(),
+            rng: parts.rng.clone(),
+            sealer: parts.sealer.clone(),
             pool: pool.clone(),
             config: people,
-            issuer: config.issuer.as_str().to_owned(),
-            links: links(&config),
+            issuer: parts.config.issuer.as_str().to_owned(),
+            links: links(&parts.config),
             sends_mail,
         };
         let people = base.services();
         let puzzles = base.config.proof_of_work;
-        let proof_of_work = ProofOfWork::new(puzzles, sealer.clone(), clock.clone(), rng.clone());
-        let clients = Arc::new(ClientDirectory::new(store.clone(), 10));
-        let flow_sealer = || {
-            let lifetime = config.lifetimes.flow;
-            FlowSealer::new(sealer.clone(), store.clone(), (rng.clone(), clock.clone()), lifetime, 100)
-        };
-        let keys = KeyRing::start(store.clone(), sealer.clone(), rng.clone(), clock.clone()).await.unwrap();
-        let (spent, seals) = (Arc::new(SpentFlows::new(10)), Arc::new(flow_sealer()));
+        let (sealer, clock, rng) = (parts.sealer.clone(), parts.clock.clone(), parts.rng.clone());
         let ui = UiState {
-            devices: Arc::new(UserCodeService {
-                config: config.clone(),
-                clients: clients.clone(),
-                devices: store.clone(),
-                sealer: sealer.clone(),
-                user_codes: user_codes(),
-                wrong: UserCodeService::limit(),
-                clock: clock.clone(),
-                rng: rng.clone(),
-            }),
-            flows: Arc::new(FlowService::new(seals, clients.clone(), config.clone(), clock.clone(), spent)),
+            devices: Arc::new(parts.devices()),
+            flows: Arc::new(parts.flows()),
             login: people.login,
             registration: people.registration,
             factors: people.factors,
             accounts: people.accounts,
-            proof_of_work: Arc::new(proof_of_work),
-            rng: rng.clone(),
-            login_sessions: Arc::new(LoginSessionService {
-                config: config.clone(),
-                sessions: store.clone(),
-                clients: clients.clone(),
-                revocations: Arc::default(),
-                clock: clock.clone(),
-            }),
-            consents: Arc::new(ConsentService {
-                consents: store.clone(),
-                grants: store.clone(),
-                clients: clients.clone(),
-                late: LateDocuments::default(),
-                revocations: Arc::default(),
-                marker_lifetime: config.lifetimes.revocation,
-                sealer: sealer.clone(),
-                clock: clock.clone(),
-                rng: rng.clone(),
-            }),
-            identities: store.clone(),
-            cookies: Arc::new(CookiePolicy {
-                secure: true,
-                same_site: SameSite::Lax,
-                session_name: "session".to_owned(),
-                domain: None,
-                session_path: "/".to_owned(),
-            }),
-            logout: Arc::new(LogoutService {
-                config: config.clone(),
-                clients,
-                sessions: store.clone(),
-                replay: store.clone(),
-                keys,
-                sealer: sealer.clone(),
-                revocations: Arc::new(RevocationSet::default()),
-                clock: clock.clone(),
-                rng: rng.clone(),
-            }),
+            proof_of_work: Arc::new(ProofOfWork::new(puzzles, sealer, clock, rng)),
+            rng: parts.rng.clone(),
+            login_sessions: Arc::new(parts.login_sessions()),
+            consents: Arc::new(parts.consents()),
+            identities: parts.store.clone(),
+            cookies: Arc::new(cookies()),
+            logout: Arc::new(parts.logout().await),
             proxies: Arc::default(),
-            config: config.clone(),
+            config: parts.config.clone(),
         };
-        let (flows, key, mail) = (flow_sealer(), BindingKey::generate(&OsRng), base.mailbox());
+        let (flows, key, mail) = (parts.flow_sealer(), BindingKey::generate(&OsRng), base.mailbox());
+        let Parts { clock, store, sealer, .. } = parts;
         let world = Self { ui, pool, clock, flows, store, sealer, key, mail };
         let client = Client { name: "<b>Shop</b>".to_owned(), ..given::client("shop", "owner") };
         world.store.insert(&client).await.unwrap();

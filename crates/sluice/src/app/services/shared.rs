@@ -65,9 +65,7 @@ impl Shared {
         let revocations = Arc::new(RevocationSet::default());
         let ring = ring(settings, &base, &at_rest).await?;
         ring.ensure(ID_TOKEN_SET, config.policies.id_token_alg).await?;
-        let pool = Arc::new(
-            HashPool::start(&identity_config::hash_pool(&settings.identity)).map_err(StartError::HashPool)?,
-        );
+        let pool = hash_pool(settings)?;
         let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
         let rules = registration::rules(settings, &config);
         let documents = registration::documents((&config, &rules), &fetcher, &ring, &base.clock);
@@ -85,12 +83,8 @@ impl Shared {
             proxy_verifies: config.policies.mtls.proxy_verifies,
         };
         let encryption = Arc::new(ClientEncryption::new(Arc::clone(&client_keys), Arc::clone(&base.clock)));
-        let token_issuer = TokenIssuer::new(
-            Arc::clone(&config),
-            (Arc::clone(&ring), Arc::clone(&encryption)),
-            Arc::clone(&sealer),
-            Arc::clone(&base.rng),
-        );
+        let (keys, rng) = ((Arc::clone(&ring), Arc::clone(&encryption)), Arc::clone(&base.rng));
+        let token_issuer = TokenIssuer::new(Arc::clone(&config), keys, Arc::clone(&sealer), rng);
         let authenticator = Arc::new(ClientAuthenticator::new(parts, &*base.rng));
         let feed = Arc::clone(&base.store) as _;
         let follower = Arc::new(FeedFollower::new(feed, Arc::clone(&revocations), Arc::clone(&base.clock)));
@@ -138,6 +132,12 @@ impl Shared {
         };
         People::new(&self.base, config, &around)
     }
+}
+
+/// Where slow hashes are computed.
+fn hash_pool(settings: &Settings) -> Result<Arc<HashPool>, StartError> {
+    let config = identity_config::hash_pool(&settings.identity);
+    HashPool::start(&config).map(Arc::new).map_err(StartError::HashPool)
 }
 
 /// The clients, with those that a document describes if there are any.
