@@ -188,7 +188,12 @@ impl Validation {
             return self.foreign_jwt(issuer, digest, question);
         }
         let own = |local| self.own(local, digest, question, LocalValidator::verify_jwt);
+        let is_ours = self.local.as_ref().is_some_and(|local| local.is_issuer(claimed.as_deref()));
         match self.local(question.policy).map(own) {
+            // An id token, or signed with a key that is not known here yet: shown to nobody.
+            None | Some(Validated::Now(Err(TokenFault::NotAuthentic))) if is_ours => {
+                Validated::Now(Err(TokenFault::NotAuthentic))
+            }
             // Those that have no identifier may have issued it, whatever it says.
             None | Some(Validated::Now(Err(TokenFault::NotAuthentic))) => {
                 let nameless = foreign.iter().filter(|issuer| issuer.config.issuer.is_empty());

@@ -126,6 +126,11 @@ impl LocalValidator {
         Ok(Arc::new(Caller::Own(Box::new(claims))))
     }
 
+    /// Whether this is what tokens of this installation name as their issuer.
+    pub(super) fn is_issuer(&self, claimed: Option<&str>) -> bool {
+        claimed.is_some() && claimed == self.parts.person_issuer.as_deref()
+    }
+
     /// What an authentic token of the identity API says; whether it still holds is not asked.
     pub(super) fn verify_paseto(&self, token: &str) -> Result<Arc<Caller>, TokenFault> {
         let person = || {

@@ -177,7 +177,7 @@ impl LogoutDelivery {
         match self.encrypted(client.as_deref(), token).await {
             Ok(token) => Written::Letter(uri, token),
             Err(why) => {
-                info!(client.id = %notice.client, reason = %why, "a logout token is not encrypted");
+                info!(client.id = %notice.client, reason = %why, "a logout token cannot be encrypted: it waits");
                 Written::NotNow
             }
         }

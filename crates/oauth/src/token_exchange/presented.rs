@@ -269,10 +269,11 @@ impl PresentedTokens {
 fn has_id_token(grant: &Grant, claims: &IdTokenClaims) -> bool {
     let newest = grant.generation.0;
     let of_generations =
-        (0..=newest).rev().take(GENERATIONS).map(|generation| id_of_generation(grant.id, generation));
-    let of_unrotated =
-        claims.at_hash.iter().map(|at_hash| id_of_unrotated(id_of_generation(grant.id, newest), at_hash));
+        || (0..=newest).rev().take(GENERATIONS).map(|generation| id_of_generation(grant.id, generation));
+    // Its client may rotate by now.
+    let unrotated =
+        |at_hash| of_generations().map(move |of_generation| id_of_unrotated(of_generation, at_hash));
     let in_front = TokenId::derive(grant.id, front_channel::ID_TOKEN);
-    let mut ids = of_generations.chain(of_unrotated).chain([in_front]);
+    let mut ids = of_generations().chain([in_front]).chain(claims.at_hash.iter().flat_map(unrotated));
     ids.any(|id| id.to_string() == claims.jti)
 }

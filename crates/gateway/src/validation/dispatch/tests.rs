@@ -194,6 +194,21 @@ async fn a_jwt_that_no_issuer_claims_may_be_of_one_without_an_identifier() {
 }
 
 #[tokio::test]
+async fn what_names_this_installation_is_shown_to_nobody() {
+    let nameless = FakeIssuer::start().await;
+    let without = IssuerConfig { issuer: String::new(), ..nameless.of_opaque("nameless") };
+    let world = World::new(&[without]);
+    let token = world.jwt(&claims());
+    assert!(world.validate(&["sluice", "nameless"], &token).await.is_ok());
+    world.keys.jwt.lock().clear();
+    world.keys.generation.fetch_add(1, Ordering::SeqCst);
+    for issuers in [&["sluice", "nameless"][..], &["nameless"]] {
+        assert_eq!(world.validate(issuers, &token).await, Err(TokenFault::NotAuthentic));
+    }
+    assert_eq!(nameless.tokens_asked(), 0);
+}
+
+#[tokio::test]
 async fn a_remembered_token_of_another_issuer_expires() {
     let one = FakeIssuer::start().await;
     let world = World::new(&[one.of_jwts("one")]);

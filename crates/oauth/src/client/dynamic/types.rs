@@ -1,6 +1,8 @@
 //! Which grant types and response types a client may register together (RFC 7591 §2.1). A metadata document is not held to
 //! it: it is written for all servers, and what this one does not know is of no use here.
 
+use std::collections::BTreeSet;
+
 use sluice_protocol::{GrantType, ResponseType};
 
 use super::restrict::Bounds;
@@ -28,13 +30,15 @@ impl Bounds<'_> {
             return own.map(|_| ()).ok_or_else(unknown);
         };
         // A code alone is what everybody has who names none, devices and machines too.
-        let is_kept = own.is_some_and(|own| own.grant_types == asked.grant_types);
-        if is_kept || !response_type.has_front_channel_tokens() {
+        let is_kept = own.is_some_and(|own| grants(&own.grant_types) == grants(&asked.grant_types));
+        let is_of_implicit = named(&asked.grant_types).any(|name| name == GrantType::Implicit.as_str());
+        if is_kept || !response_type.has_front_channel_tokens() && !is_of_implicit {
             return Ok(());
         }
         let code = response_type.code.then_some(GrantType::AuthorizationCode);
         let missing = |needed: &GrantType| !may(asked, *needed);
-        match std::iter::once(GrantType::Implicit).chain(code).find(missing) {
+        let tokens = response_type.has_front_channel_tokens().then_some(GrantType::Implicit);
+        match tokens.into_iter().chain(code).find(missing) {
             Some(missing) => {
                 let missing = missing.as_str();
                 Err(refused(format!("The response type \"{name}\" needs the grant type \"{missing}\".")))
@@ -49,12 +53,15 @@ fn named(names: &[String]) -> impl Iterator<Item = &str> {
     names.iter().map(String::as_str).filter(|name| !name.is_empty())
 }
 
+/// In whatever order; `authorization_code` if none is named.
+fn grants(names: &[String]) -> BTreeSet<&str> {
+    let names: BTreeSet<_> = named(names).collect();
+    if names.is_empty() { BTreeSet::from([GrantType::AuthorizationCode.as_str()]) } else { names }
+}
+
 /// Whether the client asks for this grant type; for `authorization_code` if it names none.
 fn may(asked: &ClientMetadata, grant_type: GrantType) -> bool {
-    if named(&asked.grant_types).next().is_none() {
-        return grant_type == GrantType::AuthorizationCode;
-    }
-    named(&asked.grant_types).any(|name| name == grant_type.as_str())
+    grants(&asked.grant_types).contains(grant_type.as_str())
 }
 
 fn refused(hint: String) -> RegistrationError {
@@ -109,6 +116,7 @@ mod tests {
             (&[], &["code id_token"], "implicit"),
             (&["authorization_code"], &["id_token"], "implicit"),
             (&["implicit"], &["code token"], "authorization_code"),
+            (&["implicit"], &["code"], "authorization_code"),
         ] {
             let refused = OPEN.check_types(&asked(grant_types, response_types)).unwrap_err();
             assert!(refused.to_string().contains(&format!("\"{named}\"")), "{refused}");
@@ -124,5 +132,14 @@ mod tests {
         assert_eq!(bounds.check_types(&asked(&["password"], &["none", "id_token"])), Ok(()));
         assert!(bounds.check_types(&asked(&["password"], &["code id_token"])).is_err());
         assert!(bounds.check_types(&asked(&["authorization_code"], &["id_token"])).is_err());
+        stored.grant_types = vec!["authorization_code".to_owned()];
+        let bounds = Bounds { stored: Some(&stored), ..OPEN };
+        assert_eq!(bounds.check_types(&asked(&[], &["id_token"])), Ok(()));
+        stored.grant_types = vec!["authorization_code".to_owned(), "refresh_token".to_owned()];
+        let bounds = Bounds { stored: Some(&stored), ..OPEN };
+        assert_eq!(
+            bounds.check_types(&asked(&["refresh_token", "authorization_code"], &["id_token"])),
+            Ok(())
+        );
     }
 }
