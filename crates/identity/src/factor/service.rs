@@ -26,6 +26,11 @@ use crate::mail::{MailQueue, Message, MessageKind};
 const WRONG_CODES: Backoff =
     Backoff { free: 10, first: Lifetime::secs(30), longest: Lifetime::hours(1), forget: Lifetime::hours(24) };
 
+/// How wrong codes slow a network down, whatever the accounts: whoever knows the passwords of many shall not try each. Right ones do not
+/// count, so that many may share a network.
+const WRONG_CODES_FROM: Backoff =
+    Backoff { free: 300, first: Lifetime::secs(1), longest: Lifetime::secs(5), forget: Lifetime::hours(1) };
+
 /// What [`FactorService`] is made of.
 pub struct FactorParts {
     /// People.
@@ -57,6 +62,7 @@ pub struct FactorService {
     pub(super) parts: FactorParts,
     /// Wrong codes of authenticator apps by account. Counts are this node's alone.
     pub(super) guesses: Failures<IdentityId>,
+    pub(super) guesses_from: Failures<Network>,
 }
 
 /// A factor as its person sees it.
@@ -77,7 +83,7 @@ pub struct EnrolledFactor {
 impl FactorService {
     /// The service.
     pub fn new(parts: FactorParts) -> Self {
-        Self { parts, guesses: Failures::new(WRONG_CODES) }
+        Self { parts, guesses: Failures::new(WRONG_CODES), guesses_from: Failures::new(WRONG_CODES_FROM) }
     }
 
     /// Whether passkeys are offered.

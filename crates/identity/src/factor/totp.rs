@@ -17,6 +17,7 @@ use super::service::FactorService;
 use crate::error::IdentityError;
 use crate::identity::Identity;
 use crate::login::Network;
+use crate::login::lockout::Counted;
 
 /// How long a person may take to put the secret into an app.
 const ENROLMENT: Lifetime = Lifetime::minutes(15);
@@ -137,11 +138,23 @@ impl FactorService {
             return Ok(FactorCheck::TooMany(wait));
         }
         let Some(code) = typed(code) else { return Ok(FactorCheck::Wrong) };
-        let counted = match self.guesses.count(&identity.id, self.parts.clock.now()) {
+        let now = self.parts.clock.now();
+        let counted = match self.guesses.count(&identity.id, now) {
             Ok(counted) => counted,
             Err(wait) => return Ok(FactorCheck::TooMany(wait)),
         };
-        match self.use_code(identity.id, &code).await {
+        let counted_from = match self.count_guess_from(network, now) {
+            Ok(counted) => counted,
+            Err(wait) => {
+                self.guesses.give_back(&identity.id, counted);
+                return Ok(FactorCheck::TooMany(wait));
+            }
+        };
+        let outcome = self.use_code(identity.id, &code).await;
+        if let (Some(counted), Ok(true) | Err(_)) = (counted_from, &outcome) {
+            self.guesses_from.give_back(&network, counted);
+        }
+        match outcome {
             Ok(true) => {
                 self.guesses.forget(&identity.id);
                 Ok(FactorCheck::Right(Shown::Totp))
@@ -152,6 +165,13 @@ impl FactorService {
                 Err(error)
             }
         }
+    }
+
+    fn count_guess_from(&self, network: Network, now: Timestamp) -> Result<Option<Counted>, Lifetime> {
+        if self.parts.limits.is_exempt(network) {
+            return Ok(None);
+        }
+        self.guesses_from.count(&network, now).map(Some)
     }
 
     /// Uses the code up, if it is one.

@@ -87,8 +87,15 @@ impl MailDelivery {
         let room = u32::try_from(self.at_once()).unwrap_or(u32::MAX);
         let lease = Lifetime::from(self.transport.longest().as_duration() + BEYOND.as_duration());
         let now = self.clock.now();
-        for (due_at, id) in self.retries.take_due(now) {
-            self.outbox.bring_forward(id, due_at, due_at - HEAD_START).await?;
+        let mut retries = self.retries.take_due(now).into_iter();
+        while let Some((due_at, id)) = retries.next() {
+            if let Err(error) = self.outbox.bring_forward(id, due_at, due_at - HEAD_START).await {
+                [(due_at, id)]
+                    .into_iter()
+                    .chain(retries)
+                    .for_each(|(due_at, id)| self.retries.keep(id, due_at));
+                return Err(error);
+            }
         }
         let due = self.outbox.lease(now, lease, room).await?;
         let tried = due.len();

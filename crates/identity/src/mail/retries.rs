@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use sluice_primitives::{Lifetime, Timestamp};
 use uuid::Uuid;
 
-/// How many are remembered; what is beyond them waits like the others.
+/// How many are remembered, the first that are due; what is beyond them waits like the others.
 const CAPACITY: usize = 4_096;
 
 /// What failed on this node and goes before others once it is due again. Key: when, and which. Bound: [`CAPACITY`]. Staleness:
@@ -21,8 +21,9 @@ impl MailRetries {
     /// Remembers a mail that is due again at `due_at`.
     pub(super) fn keep(&self, id: Uuid, due_at: Timestamp) {
         let mut kept = self.0.lock();
-        if kept.len() < CAPACITY {
-            kept.insert((due_at, id));
+        kept.insert((due_at, id));
+        if kept.len() > CAPACITY {
+            kept.pop_last();
         }
     }
 
@@ -59,6 +60,8 @@ mod tests {
         for n in 0..10_000 {
             retries.keep(Uuid::from_u128(n), NOW);
         }
-        assert_eq!(retries.take_due(NOW).len(), CAPACITY);
+        retries.keep(Uuid::nil(), NOW - Lifetime::secs(1));
+        assert_eq!(retries.take_due(NOW - Lifetime::secs(1)).len(), 1, "who is due sooner has a place");
+        assert_eq!(retries.take_due(NOW).len(), CAPACITY - 1);
     }
 }

@@ -1,6 +1,5 @@
 -- Decisions about clients that were deleted: up to the marker of the deletion, or, if another client is registered under the same id, up to
--- that. Looked for by the markers that no pass has swept, and among the first thousand about each client: an open range has an order that
--- keeps the planner from collecting them all, and `client_id || ''` leaves but the key to find them by. Returns nothing once none is found;
+-- that. Looked for by the markers that no pass has swept: a range has an order that keeps the planner from collecting them all, and `client_id || ''` leaves but the key to find them by. Returns nothing once none is found;
 -- what another node deletes at this moment is left to it, and is found all the same until it is gone.
 WITH marked AS MATERIALIZED (
     SELECT r.key AS client_id, COALESCE(k.created_at - 1, r.at) AS until
@@ -14,9 +13,10 @@ found AS MATERIALIZED (
     SELECT d.subject, d.client_id, m.until
     FROM marked AS m
     CROSS JOIN LATERAL (
-        SELECT subject, client_id, decided_at FROM consent WHERE client_id >= m.client_id ORDER BY client_id LIMIT 1000
+        SELECT subject, client_id FROM consent
+        WHERE client_id >= m.client_id AND client_id <= m.client_id AND decided_at <= m.until
+        ORDER BY client_id LIMIT 1000
     ) AS d
-    WHERE d.client_id = m.client_id AND d.decided_at <= m.until
     LIMIT 1000
 ),
 taken AS MATERIALIZED (

@@ -4,7 +4,7 @@ use sluice_primitives::{IdentityId, Timestamp};
 use tracing::{info, warn};
 use webauthn_rs::prelude::{PublicKeyCredential, WebauthnError};
 
-use super::ceremony::{Authentication, LIFETIME};
+use super::ceremony::Authentication;
 use super::stored::StoredPasskey;
 use super::{PasskeyChallenge, PasskeyProof, RelyingParty};
 use crate::error::IdentityError;
@@ -179,6 +179,6 @@ impl FactorService {
 /// in the future: the clock of its node was ahead, and it would keep out what others begin until their time gets there. Then
 /// only those are over that the passkey remembers.
 fn is_over(begun_at: Timestamp, (factor, stored): (&Factor, &StoredPasskey), now: Timestamp) -> bool {
-    let used = factor.last_used_at.filter(|used| *used <= now + LIFETIME);
+    let used = factor.last_used_at.filter(|used| *used <= now);
     stored.was_used(begun_at) || used.is_some_and(|used| begun_at <= used)
 }

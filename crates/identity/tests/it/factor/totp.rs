@@ -5,7 +5,7 @@ use sluice_identity::config::{LimitsConfig, Rate};
 use sluice_identity::factor::{
     EnrolmentOutcome, FactorCheck, FactorProof, MAX_FACTORS, RECOVERY_CODES, Shown,
 };
-use sluice_primitives::{AttemptId, Clock, Lifetime};
+use sluice_primitives::{AttemptId, Clock, IdentityId, Lifetime};
 
 use super::world::{App, World, network};
 
@@ -189,6 +189,21 @@ async fn right_codes_of_others_in_a_network_keep_nobody_waiting() {
         let checked = node.check(&person, FactorProof::Totp(&code), b"", network()).await;
         assert_eq!(checked.unwrap(), RIGHT, "person {n}");
     }
+}
+
+#[tokio::test]
+async fn wrong_codes_from_one_network_are_slowed_down_whatever_the_accounts() {
+    let world = World::new().await;
+    let mut waits = 0;
+    for n in 0..=150 {
+        let person = Identity { id: IdentityId::from_bytes([n; 16]), ..world.alice.clone() };
+        for code in ["123456", "654321"] {
+            let proof = FactorProof::Totp(code);
+            let checked = world.service.check(&person, proof, b"", network()).await.unwrap();
+            waits += u32::from(matches!(checked, FactorCheck::TooMany(_)));
+        }
+    }
+    assert_eq!(waits, 1, "of 302 the last");
 }
 
 #[tokio::test]

@@ -37,8 +37,8 @@ impl<'a> Report<'a> {
             if imported.is(&file)? {
                 return Err(io::Error::other("--errors names the file that is imported"));
             }
-            // Not before it is known to be another one.
-            if !goes_on {
+            // Not before it is known to be another one; a terminal or a pipe has nothing to take away.
+            if !goes_on && file.metadata()?.is_file() {
                 file.set_len(0)?;
             }
             Ok(file)
