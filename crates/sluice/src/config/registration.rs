@@ -22,8 +22,8 @@ pub(super) const KEYS: &[Key] = &[
         "default_scope",
         Kind::Texts,
         "The scope of a client that names none, whoever registers it, and the most that one has whom nobody invited; \
-         without it, `offline_access offline openid`, and for those that nobody registers `profile email` too where \
-         the consent page is the built-in one.",
+         without it, `offline_access offline openid`, and for those that no administrator registers `profile email` \
+         too where the consent page is the built-in one.",
     ),
     Key::own(
         "initial_access_token",
