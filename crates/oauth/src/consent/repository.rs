@@ -30,12 +30,14 @@ pub struct RememberedConsent {
 }
 
 impl RememberedConsent {
-    /// Whether nobody need be asked about this again: the scope was granted, and of the audience each name was granted or was not,
-    /// when it was asked for. Pages written for Hydra, which does not look at the audience, often grant none.
+    /// Whether nobody need be asked about this again: scope and audience were granted, or no audience at all, and this one was asked
+    /// for. Pages written for Hydra, which does not look at the audience, often grant none; one that granted some and refused others
+    /// is asked again, because who skips it may not look at what was refused.
     pub(crate) fn answers(&self, (scope, audience): (&Scope, &Audience), strategy: ScopeStrategy) -> bool {
         let asked = self.claims.requested.as_ref().map(Requested::audience).unwrap_or_default();
         let granted = self.audience.as_slice();
-        let is_answered = |name: &String| granted.contains(name) || asked.contains(name);
+        let is_answered =
+            |name: &String| granted.contains(name) || (granted.is_empty() && asked.contains(name));
         strategy.allows_all(&self.scope, scope) && audience.as_slice().iter().all(is_answered)
     }
 }

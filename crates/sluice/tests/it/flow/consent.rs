@@ -13,7 +13,8 @@ use crate::userinfo::about_user;
 
 on_both_stores! {
     a_remembered_consent_is_skipped_as_far_as_it_goes,
-    a_remembered_consent_covers_an_audience_that_was_asked_for_and_not_granted,
+    a_remembered_consent_covers_an_audience_that_was_asked_for_where_none_was_granted,
+    a_remembered_consent_does_not_cover_an_audience_that_was_refused_beside_another,
     a_remembered_consent_ends_with_its_time_and_when_it_is_revoked,
     a_public_client_at_an_address_that_anyone_may_claim_is_asked_about_each_time,
     only_what_was_granted_is_in_the_tokens,
@@ -67,23 +68,41 @@ async fn a_remembered_consent_is_skipped_as_far_as_it_goes(backend: Backend) {
     sluice.node.stop().await;
 }
 
-async fn a_remembered_consent_covers_an_audience_that_was_asked_for_and_not_granted(backend: Backend) {
+async fn a_remembered_consent_covers_an_audience_that_was_asked_for_where_none_was_granted(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({"scope": "openid photos.*"})).await;
     let audience = [("audience", "https://api.test")];
     let asked = Authorize { scope: "openid photos.*", more: &audience, ..Authorize::default() };
-    let mut browser = sluice.browser();
-    let challenge = challenge(&sluice, &client, &mut browser, &asked).await;
-    let changes = json!({"remember": true, "grant_access_token_audience": []});
-    let verifier = accept_consent(&sluice, &challenge, &changes).await;
-    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
-    let said = sluice.introspect(token(&tokens, "access_token")).await;
-    assert_eq!((&said["active"], &said["aud"]), (&json!(true), &json!([])));
-    assert!(is_skipped(&sluice, &client, &asked).await);
+    for skip in [false, true] {
+        let mut browser = sluice.browser();
+        let challenge = challenge(&sluice, &client, &mut browser, &asked).await;
+        assert_eq!(consent_request(&sluice, &challenge).await["skip"], skip);
+        let changes = json!({"remember": true, "grant_access_token_audience": []});
+        let verifier = accept_consent(&sluice, &challenge, &changes).await;
+        let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+        let said = sluice.introspect(token(&tokens, "access_token")).await;
+        assert_eq!((&said["active"], &said["aud"]), (&json!(true), &json!([])), "{skip}");
+    }
     let narrower = Authorize { scope: "openid photos.read", ..asked.clone() };
     assert!(is_skipped(&sluice, &client, &narrower).await, "a wildcard was granted");
     let another = [("audience", "https://api.test/orders")];
     assert!(!is_skipped(&sluice, &client, &Authorize { more: &another, ..asked }).await);
+    sluice.node.stop().await;
+}
+
+async fn a_remembered_consent_does_not_cover_an_audience_that_was_refused_beside_another(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let both = [("audience", "https://api.test https://api.test/orders")];
+    let asked = Authorize { more: &both, ..Authorize::default() };
+    let mut browser = sluice.browser();
+    let challenge = challenge(&sluice, &client, &mut browser, &asked).await;
+    let changes = json!({"remember": true, "grant_access_token_audience": ["https://api.test"]});
+    let verifier = accept_consent(&sluice, &challenge, &changes).await;
+    browser.visit(&verifier).await.expect("code");
+    assert!(!is_skipped(&sluice, &client, &asked).await, "one of them was refused");
+    let granted = [("audience", "https://api.test")];
+    assert!(is_skipped(&sluice, &client, &Authorize { more: &granted, ..asked }).await);
     sluice.node.stop().await;
 }
 
