@@ -230,6 +230,7 @@ pub fn client(id: &str, owner: &str) -> Client {
         name: format!("The {id}"),
         owner: owner.to_owned(),
         secret_hashes: vec!["hash".to_owned()],
+        secrets_end: None,
         redirect_uris: "https://shop.example/callback".parse().into_iter().collect(),
         grant_types: vec!["authorization_code".to_owned()],
         response_types: vec!["code".to_owned()],

@@ -10,7 +10,9 @@ use sluice_protocol::{Audience, ClientId};
 use thiserror::Error;
 use url::Url;
 
-use super::model::{AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri};
+use super::model::{
+    AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri, SecretsEnd,
+};
 use super::profile::{ClientSecurity, RequestDefaults, ResponseFormats, Software, TokenExchangePolicy};
 
 /// A stored client that this version cannot read.
@@ -28,6 +30,10 @@ pub struct UnreadableClient {
 #[serde(default)]
 struct Document {
     secret_hashes: Vec<String>,
+    /// In seconds; 0 if none. Earlier versions let secrets end.
+    secret_expires_at: i64,
+    /// Of how many secrets that is not the end.
+    newer_secrets: usize,
     redirect_uris: Vec<String>,
     grant_types: Vec<String>,
     response_types: Vec<String>,
@@ -75,6 +81,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 pub fn encode(client: &Client) -> String {
     let document = Document {
         secret_hashes: client.secret_hashes.clone(),
+        secret_expires_at: client.secrets_end.map_or(0, |end| end.at.as_secs()),
+        newer_secrets: client.secrets_end.map_or(0, |end| end.newer),
         redirect_uris: client.redirect_uris.iter().map(ToString::to_string).collect(),
         grant_types: client.grant_types.clone(),
         response_types: client.response_types.clone(),
@@ -138,6 +146,7 @@ pub fn decode(
             .map_err(|cause| unreadable(&cause))?,
         scope: document.scope.parse().map_err(|cause| unreadable(&cause))?,
         secret_hashes: document.secret_hashes,
+        secrets_end: secrets_end(document.secret_expires_at, document.newer_secrets),
         grant_types: document.grant_types,
         response_types: document.response_types,
         audience: Audience::from_values(document.audience),
@@ -174,6 +183,10 @@ pub fn decode(
         created_at,
         updated_at,
     })
+}
+
+fn secrets_end(expires_at: i64, newer: usize) -> Option<SecretsEnd> {
+    (expires_at > 0).then(|| SecretsEnd { at: Timestamp::from_secs(expires_at), newer })
 }
 
 fn no_metadata() -> Value {
@@ -248,6 +261,16 @@ mod tests {
         let read = read(&encode(&registered));
         let known = Client { revision: read.revision, name: read.name.clone(), ..registered };
         assert_eq!(read, known);
+    }
+
+    #[test]
+    fn the_end_of_secrets_that_an_earlier_version_wrote_is_read_and_kept() {
+        let read_at = |client: &Client, secs| client.secret_hashes_at(Timestamp::from_secs(secs)).len();
+        let stored = read(r#"{"secret_hashes":["one"],"secret_expires_at":7}"#);
+        for client in [&stored, &read(&encode(&stored))] {
+            assert_eq!((read_at(client, 6), read_at(client, 7)), (1, 0));
+        }
+        assert_eq!(read(r#"{"secret_hashes":["one"],"secret_expires_at":0}"#).secrets_end, None);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub use dynamic::{
 };
 pub use in_use::{ClientSecretsInUse, HashKey, OfClients, client_with_missing_secret};
 pub use metadata_document::{DocumentSource, MetadataDocumentParts, MetadataDocuments};
-pub use model::{AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri};
+pub use model::{AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri, SecretsEnd};
 pub use profile::{
     CertificateName, ClientSecurity, Encryption, RequestDefaults, ResponseFormats, SecurityProfile, Software,
     TokenExchangePolicy,

@@ -23,6 +23,8 @@ pub struct Client {
     pub owner: String,
     /// Hashes of the secrets that are accepted: the current one first, then rotated ones. Empty for a public client.
     pub secret_hashes: Vec<String>,
+    /// When secrets end that an earlier version let end.
+    pub secrets_end: Option<SecretsEnd>,
     pub redirect_uris: Vec<RedirectUri>,
     pub grant_types: Vec<String>,
     pub response_types: Vec<String>,
@@ -67,7 +69,28 @@ pub struct Client {
     pub updated_at: Timestamp,
 }
 
+/// The end of secrets. Nobody can set one any more; what was set holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecretsEnd {
+    /// When.
+    pub at: Timestamp,
+    /// How many secrets were set since, which have no end: the first of the hashes are theirs.
+    pub newer: usize,
+}
+
 impl Client {
+    /// The hashes of the secrets that hold at `now`.
+    pub fn secret_hashes_at(&self, now: Timestamp) -> &[String] {
+        let all = self.secret_hashes.as_slice();
+        let ended = self.secrets_end.filter(|end| end.at <= now);
+        ended.and_then(|end| all.get(..end.newer)).unwrap_or(all)
+    }
+
+    /// Whether all its secrets have ended.
+    pub fn secrets_have_ended(&self, now: Timestamp) -> bool {
+        self.secrets_end.is_some_and(|end| end.at <= now && end.newer == 0)
+    }
+
     /// Whether the client cannot keep a secret (RFC 6749 §2.1).
     pub fn is_public(&self) -> bool {
         self.auth_method == AuthMethod::None

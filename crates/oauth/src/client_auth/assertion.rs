@@ -109,7 +109,7 @@ impl AssertionVerifier {
         }
         let verified = match algorithm {
             Algorithm::Key(algorithm) => self.by_key(client, &assertion.token, algorithm, now).await?,
-            Algorithm::Secret(algorithm) => self.by_secret(client, &assertion.token, algorithm)?,
+            Algorithm::Secret(algorithm) => self.by_secret(client, &assertion.token, algorithm, now)?,
         };
         let claims: Claims = verified.claims().map_err(|_| AssertionError::Claims)?;
         let expires_at = self.check(client, &claims, now)?;
@@ -140,7 +140,11 @@ impl AssertionVerifier {
         client: &Client,
         token: &Secret<String>,
         algorithm: MacAlgorithm,
+        now: Timestamp,
     ) -> Result<VerifiedJws, ClientAuthError> {
+        if client.secrets_have_ended(now) {
+            return Err(ClientAuthError::SecretExpired);
+        }
         let sealed = client.security.sealed_secret.as_deref().ok_or(ClientAuthError::NoSealedSecret)?;
         let secret = self.at_rest.open(Purpose::ClientSecret, sealed).map(Secret::new)?;
         let verified = verify_hmac(token.expose(), secret.expose(), &[algorithm]);

@@ -24,7 +24,7 @@ const RIGHT: usize = 16_384;
 /// Wrong secrets that are remembered.
 const WRONG: usize = 4_096;
 
-/// A keyed hash of a secret, bound to the client, its revision and its stored hashes.
+/// A keyed hash of a secret, bound to the client, its revision and the stored hashes that still count.
 type Proof = [u8; 32];
 
 /// What the hashes of a client say of a secret.
@@ -75,7 +75,10 @@ impl SecretVerifier {
         secret: &Secret<String>,
         (from, now): (Option<IpAddr>, Timestamp),
     ) -> Result<Option<Vec<String>>, ClientAuthError> {
-        let Looked { found, slow, unknown_key, unreadable } = self.look(&client.secret_hashes, secret);
+        if client.secrets_have_ended(now) {
+            return Err(ClientAuthError::SecretExpired);
+        }
+        let Looked { found, slow, unknown_key, unreadable } = self.look(client.secret_hashes_at(now), secret);
         if let Some((place, key)) = found {
             return Ok((key > 0).then(|| self.rehashed(&client.secret_hashes, place, secret)));
         }
@@ -133,7 +136,7 @@ impl SecretVerifier {
         if slow.is_empty() {
             return Err(ClientAuthError::WrongSecret);
         }
-        let proof = self.proof(client, secret);
+        let proof = self.proof(client, secret, now);
         if self.wrong.get(&proof).is_some() {
             return Err(ClientAuthError::WrongSecret);
         }
@@ -179,9 +182,9 @@ impl SecretVerifier {
         verdict
     }
 
-    fn proof(&self, client: &Client, secret: &Secret<String>) -> Proof {
+    fn proof(&self, client: &Client, secret: &Secret<String>, now: Timestamp) -> Proof {
         let id = sha256(client.id.as_str().as_bytes());
-        let stored = sha256(client.secret_hashes.join("\n").as_bytes());
+        let stored = sha256(client.secret_hashes_at(now).join("\n").as_bytes());
         self.process_key.mac(&[&client.revision.to_be_bytes(), &id, &stored, secret.expose().as_bytes()])
     }
 }

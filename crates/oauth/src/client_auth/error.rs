@@ -45,6 +45,9 @@ pub enum ClientAuthError {
     /// The secret is none of the client's.
     #[error("wrong client secret")]
     WrongSecret,
+    /// The client's secrets are past the end that an earlier version gave them.
+    #[error("the client secret has expired: set a new one")]
+    SecretExpired,
     /// The assertion does not hold.
     #[error("client assertion refused: {0}")]
     Assertion(#[from] AssertionError),
@@ -86,6 +89,7 @@ impl ClientAuthError {
             Self::UnknownClient
             | Self::MethodNotRegistered { .. }
             | Self::WrongSecret
+            | Self::SecretExpired
             | Self::NoSealedSecret
             | Self::Certificate(_)
             | Self::Assertion(_) => ErrorCode::InvalidClient,

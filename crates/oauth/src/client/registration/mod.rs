@@ -75,6 +75,7 @@ pub fn register(
         id,
         revision: first_revision(now),
         secret_hashes: Vec::new(),
+        secrets_end: None,
         auth_method: credentials.method,
         auth_signing_alg: credentials.signing_alg,
         jwks: credentials.jwks,

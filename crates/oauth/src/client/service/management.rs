@@ -70,7 +70,7 @@ impl ClientService {
         client: &Client,
         secret: &Secret<String>,
     ) -> Result<bool, ClientServiceError> {
-        Ok(self.0.secrets.is_one_of(&client.secret_hashes, secret).await?)
+        Ok(self.0.secrets.is_one_of(client.secret_hashes_at(self.now()), secret).await?)
     }
 
     /// Gives the client another hash of the same registration access token, unless it was changed since it was read.

@@ -32,6 +32,7 @@ impl Settled {
         let sealed = stored.and_then(|stored| stored.security.sealed_secret.as_ref());
         if chosen.is_none() && !kept.is_empty() && (sealed.is_some() || !signs(client)) {
             client.secret_hashes = kept.to_vec();
+            client.secrets_end = stored.and_then(|stored| stored.secrets_end);
             client.security.sealed_secret = sealed.filter(|_| signs(client)).cloned();
             return Ok(None);
         }
@@ -65,6 +66,9 @@ pub(super) fn rotate(
     }
     client.secret_hashes.insert(0, hash.to_owned());
     client.secret_hashes.truncate(1 + MAX_ROTATED);
+    if let Some(end) = &mut client.secrets_end {
+        end.newer += 1;
+    }
     keep_sealed(parts, client, secret);
     Ok(())
 }

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::*;
 use crate::client::fake::FakeClients;
-use crate::client::model::AuthMethod;
+use crate::client::model::{AuthMethod, SecretsEnd};
 use crate::client::profile::{ClientSecurity, SecurityProfile};
 use crate::keys::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyError};
 use crate::sector::SectorNotFetched;
@@ -178,6 +178,38 @@ async fn a_new_chosen_secret_takes_the_place_of_all_others() {
     let changed = given.service.replace(&made.id, with_secret).await.unwrap();
     assert_eq!(changed.secret.unwrap().expose(), "another");
     assert_eq!(changed.client.secret_hashes.len(), 1);
+}
+
+#[tokio::test]
+async fn an_end_of_secrets_outlives_every_change_but_a_new_secret_and_is_none_of_that() {
+    let given = given();
+    let made = given.service.create(asking("app")).await.unwrap().client;
+    let ended = Some(SecretsEnd { at: Timestamp::from_secs(1), newer: 0 });
+    given.repo.put(Client { secrets_end: ended, ..(*made).clone() });
+    given.directory.forget(&made.id);
+    let renamed = ClientMetadata { client_name: "new".to_owned(), ..asking("app") };
+    assert_eq!(given.service.replace(&made.id, renamed).await.unwrap().client.secrets_end, ended);
+    let with_lifespans = given.service.set_lifespans(&made.id, Lifespans::default()).await.unwrap();
+    assert_eq!(with_lifespans.secrets_end, ended);
+    let rotated = given.service.rotate_secret(&made.id).await.unwrap().client;
+    assert_eq!(rotated.secret_hashes_at(given.clock.now()), &rotated.secret_hashes[..1]);
+    assert_eq!(rotated.secret_hashes_at(Timestamp::from_secs(0)).len(), 2);
+    let again = given.service.replace(&made.id, asking("app")).await.unwrap().client;
+    assert_eq!(again.secrets_end, rotated.secrets_end);
+    let with_secret = ClientMetadata { client_secret: Some(chosen("another")), ..asking("app") };
+    assert_eq!(given.service.replace(&made.id, with_secret).await.unwrap().client.secrets_end, None);
+}
+
+#[tokio::test]
+async fn a_secret_that_has_ended_is_not_the_client_s_when_it_manages_itself() {
+    let given = given();
+    let made = given.service.create(asking("app")).await.unwrap();
+    let (secret, client) = (made.secret.unwrap(), made.client);
+    for (at, has) in [(2_000_000, true), (1, false)] {
+        let end = Some(SecretsEnd { at: Timestamp::from_secs(at), newer: 0 });
+        let stored = Client { secrets_end: end, ..(*client).clone() };
+        assert_eq!(given.service.has_secret(&stored, &secret).await.unwrap(), has);
+    }
 }
 
 #[tokio::test]

@@ -1,9 +1,11 @@
 use serde_json::{Value, json};
-use sluice_crypto::jwk::{Jwk, JwkSet, RsaSize, SigningAlgorithm};
-use sluice_crypto::jws::SigningKey;
+use sluice_crypto::Purpose;
+use sluice_crypto::jwk::{Jwk, JwkSet, MacAlgorithm, RsaSize, SigningAlgorithm};
+use sluice_crypto::jws::{SigningKey, sign_hmac};
 use sluice_primitives::Lifetime;
 
 use super::*;
+use crate::client::SecretsEnd;
 
 fn key(algorithm: SigningAlgorithm, kid: &str) -> Jwk {
     Jwk::generate(algorithm, kid.to_owned(), RsaSize::default()).unwrap()
@@ -217,4 +219,30 @@ async fn a_uri_that_fails_is_left_alone_for_a_moment_and_old_keys_serve_meanwhil
     let late = json!({"jti": "2", "exp": at(200).as_secs()});
     assert!(answer(&given, sign(&key, &late), at(100)).await.is_ok(), "kept for a minute, then old but good");
     assert_eq!(given.source.fetches.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn a_secret_that_has_ended_signs_nothing() {
+    const SECRET: &[u8] = b"a secret that is as long as it must be";
+    let given = given();
+    let token_endpoint_auth_method = "client_secret_jwt".to_owned();
+    let metadata = ClientMetadata { token_endpoint_auth_method, ..ClientMetadata::default() };
+    let mut client = given.client(metadata, Vec::new());
+    let at_rest = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]);
+    client.security.sealed_secret = Some(at_rest.seal(Purpose::ClientSecret, SECRET, &SeededRng::new(1)));
+    for (jti, ends, newer, is_good) in
+        [("1", NOW + Lifetime::secs(1), 0, true), ("2", NOW, 0, false), ("3", NOW, 1, true)]
+    {
+        client.secrets_end = Some(SecretsEnd { at: ends, newer });
+        given.repo.put(client.clone());
+        given.directory.forget(&client.id);
+        let payload = serde_json::to_vec(&claims(&json!({"jti": jti}))).unwrap();
+        let token = sign_hmac(Some("JWT"), &payload, SECRET, MacAlgorithm::HS256).unwrap();
+        let presented = Presented::Assertion { client: None, assertion: Secret::new(token) };
+        match answer(&given, presented, NOW).await {
+            Ok(()) => assert!(is_good, "{jti}"),
+            Err(ClientAuthError::SecretExpired) => assert!(!is_good, "{jti}"),
+            Err(other) => panic!("{jti}: {other}"),
+        }
+    }
 }

@@ -1,6 +1,8 @@
+use serde_json::json;
 use sluice_protocol::ErrorCode;
 
 use super::*;
+use crate::client::document;
 
 fn asking() -> ClientMetadata {
     ClientMetadata::default()
@@ -169,6 +171,28 @@ async fn a_hash_that_cannot_be_read_keeps_no_other_from_being_right() {
     given.client(asking(), vec!["nonsense".to_owned(), hash]);
     assert!(given.basic(secret.expose()).await.is_ok());
     assert!(matches!(given.basic("wrong").await, Err(ClientAuthError::SecretHash(_))));
+}
+
+#[tokio::test]
+async fn a_secret_that_an_earlier_version_let_end_is_refused_from_then_on() {
+    let given = given();
+    let (fast, fast_hash) = given.secrets.generate();
+    let slow_hash = given.secrets.hash_chosen(&Secret::new("s3cret".to_owned())).await.unwrap();
+    let (now, secrets) = (NOW.as_secs(), [fast.expose().as_str(), "s3cret"]);
+    for (ends, newer, held) in [(1, 0, 0), (now, 0, 0), (now, 1, 1), (1, 2, 2), (now + 1, 0, 2), (0, 0, 2)] {
+        let text = json!({
+            "secret_hashes": [fast_hash, slow_hash], "secret_expires_at": ends, "newer_secrets": newer,
+        });
+        let client = document::decode(("app", 1, "", ""), (NOW, NOW), &text.to_string()).unwrap();
+        given.repo.put(client.clone());
+        given.directory.forget(&client.id);
+        for (place, secret) in secrets.into_iter().enumerate() {
+            let answer = given.basic(secret).await;
+            assert_eq!(answer.is_ok(), place < held, "{ends} {newer} {place}");
+            let code = answer.map_or_else(|refused| refused.code(), |_| ErrorCode::InvalidClient);
+            assert_eq!(code, ErrorCode::InvalidClient);
+        }
+    }
 }
 
 #[tokio::test]
