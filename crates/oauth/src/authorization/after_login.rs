@@ -173,7 +173,7 @@ impl AuthorizationService {
             subject: login.subject.clone(),
             authenticated_at: login.authenticated_at,
             remembered: login.remember.is_some(),
-            until_closed: login.until_closed,
+            until_closed: Some(login.cookie_life().is_none()),
         };
         let own = self.own_cookie(browser, login);
         // An earlier verifier may come back after a later one.
@@ -185,15 +185,20 @@ impl AuthorizationService {
         CookieChanges { binding: Some(BindingKeys(std::iter::once(fresh).chain(kept).collect())), session }
     }
 
-    /// The cookie of a session that goes on for longer is kept for longer: the same one. If the page does not say for how long, one
-    /// that is to end with the browser still does, and any other lives as long as the session.
+    /// The cookie of a session that goes on for longer. If the page does not say for how long, one that is kept is kept for as long
+    /// as the session lives.
     fn extended(&self, login: &Login, browser: &Browser) -> CookieChange<(String, Option<Lifetime>)> {
         let own = self.own_cookie(browser, login).filter(|_| login.extend);
-        let goes_on = own.is_some_and(|own| !(own.until_closed && login.until_closed));
-        match browser.session.as_ref().filter(|_| goes_on).zip(login.remember) {
-            Some((cookie, life)) => CookieChange::Set((cookie.clone(), Some(life))),
-            None => CookieChange::Keep,
+        let Some(((own, value), life)) = own.zip(browser.session.clone()).zip(login.remember) else {
+            return CookieChange::Keep;
+        };
+        if !own.is_kept_on(!login.until_closed) {
+            return CookieChange::Keep;
         }
+        // By its value flows are bound where there is no other cookie: then it stays the same.
+        let stays = own.until_closed == Some(false) || browser.keys.0.is_empty();
+        let kept = || SessionCookie { until_closed: Some(false), ..own }.seal(&self.sealer, &*self.rng);
+        CookieChange::Set((if stays { value } else { kept() }, Some(life)))
     }
 }
 

@@ -76,12 +76,14 @@ pub struct SessionCookie {
     pub authenticated_at: Timestamp,
     /// Whether it lets login be skipped; the others serve logout only.
     pub remembered: bool,
-    /// Whether it was to end with the browser although it lets login be skipped. Cookies of earlier versions do not say it.
-    pub until_closed: bool,
+    /// Whether it was to end with the browser. Cookies of earlier versions do not say it.
+    pub until_closed: Option<bool>,
 }
 
-/// What follows in a cookie that ends with the browser; a version that does not know of it passes it over.
+/// What follows in a cookie that ends with the browser, and in one that does not; a version that does not know of it passes it
+/// over.
 const UNTIL_CLOSED: u8 = 1;
+const KEPT: u8 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Wire<'a> {
@@ -101,7 +103,7 @@ impl SessionCookie {
             remembered: self.remembered,
         };
         let mut bytes = postcard::to_stdvec(&wire).unwrap_or_default();
-        bytes.extend(self.until_closed.then_some(UNTIL_CLOSED));
+        bytes.extend(self.until_closed.map(|ends| if ends { UNTIL_CLOSED } else { KEPT }));
         sealer.seal(Purpose::SessionCookie, &bytes, rng)
     }
 
@@ -114,8 +116,18 @@ impl SessionCookie {
             subject: wire.subject.parse().ok()?,
             authenticated_at: Timestamp::from_millis(wire.authenticated_at),
             remembered: wire.remembered,
-            until_closed: rest == [UNTIL_CLOSED],
+            until_closed: match rest {
+                [UNTIL_CLOSED] => Some(true),
+                [KEPT] => Some(false),
+                _ => None,
+            },
         })
+    }
+
+    /// Whether the browser is to keep it when its session goes on for longer: if somebody says for how long, or if it did before.
+    /// One that may have been to end with the browser must not outlive it.
+    pub(super) fn is_kept_on(&self, somebody_says_so: bool) -> bool {
+        somebody_says_so || self.until_closed == Some(false)
     }
 }
 
@@ -125,19 +137,39 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_cookie_says_the_same_to_versions_that_know_less() {
+    fn sealer() -> Sealer {
         let secret = Secret::new(b"a secret of tests".to_vec());
-        let sealer = Sealer::new(NetworkId::from_bytes([1; 16]), &[secret]);
-        let cookie = SessionCookie {
+        Sealer::new(NetworkId::from_bytes([1; 16]), &[secret])
+    }
+
+    fn cookie(until_closed: Option<bool>) -> SessionCookie {
+        SessionCookie {
             session: SessionId::from_bytes([1; 16]),
             subject: "alice".parse().unwrap(),
             authenticated_at: Timestamp::from_secs(1),
             remembered: true,
-            until_closed: false,
-        };
-        for until_closed in [false, true] {
-            let cookie = SessionCookie { until_closed, ..cookie.clone() };
+            until_closed,
+        }
+    }
+
+    #[test]
+    fn a_cookie_of_a_version_that_knew_less_is_not_kept_on_unasked() {
+        let sealer = sealer();
+        let wire = Wire { session: [1; 16], subject: "alice", authenticated_at: 1_000, remembered: true };
+        let sealed = sealer.seal(Purpose::SessionCookie, &postcard::to_stdvec(&wire).unwrap(), &OsRng);
+        let earlier = SessionCookie::open(&sealed, &sealer).unwrap();
+        assert_eq!(earlier, cookie(None));
+        for (cookie, unasked) in [(earlier, false), (cookie(Some(true)), false), (cookie(Some(false)), true)]
+        {
+            assert_eq!((cookie.is_kept_on(false), cookie.is_kept_on(true)), (unasked, true), "{cookie:?}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_says_the_same_to_versions_that_know_less() {
+        let sealer = sealer();
+        for until_closed in [None, Some(false), Some(true)] {
+            let cookie = cookie(until_closed);
             let sealed = cookie.seal(&sealer, &OsRng);
             assert_eq!(SessionCookie::open(&sealed, &sealer), Some(cookie));
             let bytes = sealer.open(Purpose::SessionCookie, &sealed).unwrap();

@@ -155,7 +155,7 @@ fn signed_in(world: &World, session: SessionId) -> Browser {
         subject,
         authenticated_at: world.now(),
         remembered: true,
-        until_closed: false,
+        until_closed: Some(false),
     };
     Browser {
         keys: BindingKeys(vec![world.key.clone()]),

@@ -428,7 +428,7 @@ impl World {
             subject,
             authenticated_at: self.now(),
             remembered: true,
-            until_closed: false,
+            until_closed: Some(false),
         };
         let sealed = cookie.seal(&self.sealer, &OsRng);
         let browser = Browser {

@@ -19,6 +19,7 @@ on_both_stores! {
     a_cookie_lives_as_long_as_its_session_is_to_be_remembered,
     an_extended_session_is_kept_by_its_browser,
     an_extended_session_ends_with_its_browser_only_if_it_was_to,
+    a_session_that_was_to_end_with_its_browser_is_kept_once_a_page_says_for_how_long,
     a_skipped_login_is_of_the_session_s_user,
     another_user_than_that_of_the_session_logs_in,
     a_client_that_names_its_user_hears_of_no_other,
@@ -201,6 +202,27 @@ async fn an_extended_session_ends_with_its_browser_only_if_it_was_to(backend: Ba
         assert_eq!(browser.cookies, before, "the same cookie");
         sluice.advance(Lifetime::secs(101));
         assert!(is_known(&sluice, &client, &mut browser).await, "{remember_for}");
+    }
+    sluice.node.stop().await;
+}
+
+async fn a_session_that_was_to_end_with_its_browser_is_kept_once_a_page_says_for_how_long(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({"skip_consent": true})).await;
+    let mut browser = sluice.browser();
+    log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": true})).await;
+    let unasked = json!({"subject": "alice", "extend_session_lifespan": true});
+    let asked = json!({"subject": "alice", "extend_session_lifespan": true, "remember_for": 200});
+    for (extend, expected) in [
+        (&unasked, Cookie::AsItWas),
+        (&asked, Cookie::For(200)),
+        (&unasked, Cookie::For(30 * i64::from(DAY))),
+    ] {
+        let challenge = browser.begin(&client, &Authorize::default()).await;
+        let page = browser.visit(&accept_login(&sluice, &challenge, extend).await).await;
+        assert_eq!(cookie_life(&page), expected, "{extend}");
+        let verifier = accept_consent(&sluice, &page.expect("consent_challenge"), &json!({})).await;
+        browser.visit(&verifier).await.expect("code");
     }
     sluice.node.stop().await;
 }
