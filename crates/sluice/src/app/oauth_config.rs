@@ -163,12 +163,19 @@ pub(crate) fn cors(settings: &CorsSettings) -> CorsPolicy {
 pub(crate) fn subject_types(settings: &Settings) -> Vec<String> {
     let subjects = &settings.oidc.subjects;
     let others = subjects.supported.iter().filter(|other| **other != subjects.default);
-    let all = std::iter::once(&subjects.default).chain(others);
-    all.map(|one| match one {
+    std::iter::once(&subjects.default).chain(others).copied().map(subject_type).collect()
+}
+
+/// The same in the order of configuration.
+pub(crate) fn listed_subject_types(settings: &Settings) -> Vec<String> {
+    settings.oidc.subjects.supported.iter().copied().map(subject_type).collect()
+}
+
+fn subject_type(one: config::SubjectType) -> String {
+    match one {
         config::SubjectType::Public => "public".to_owned(),
         config::SubjectType::Pairwise => "pairwise".to_owned(),
-    })
-    .collect()
+    }
 }
 
 /// When signing keys are made and deleted.

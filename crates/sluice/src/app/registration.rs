@@ -38,16 +38,20 @@ pub(super) fn rules(settings: &Settings, config: &Config) -> RegistrationRules {
     }
 }
 
-/// Clients that documents describe, if that is configured.
+/// Clients that documents describe, if that is configured. Nothing is stored of them: one that names no subject type has whichever
+/// stands first, so that it goes on to know its users by the names that it was told.
 pub(super) fn documents(
-    (config, rules): (&Config, &RegistrationRules),
+    (settings, config, rules): (&Settings, &Config, &RegistrationRules),
     fetcher: &Arc<Fetcher>,
     ring: &Arc<KeyRing>,
     clock: &Arc<dyn Clock>,
 ) -> Option<Arc<MetadataDocuments>> {
     let policy = config.policies.metadata_documents.clone();
     let parts = MetadataDocumentParts {
-        rules: rules.clone(),
+        rules: RegistrationRules {
+            subject_types: oauth_config::listed_subject_types(settings),
+            ..rules.clone()
+        },
         default_scope: rules.self_registered_scope.clone(),
         source: Arc::clone(fetcher) as _,
         sectors: Arc::clone(fetcher) as _,

@@ -24,7 +24,7 @@ pub(super) const KEYS: &[Key] = &[
         "subject_identifiers.supported_types",
         Kind::Choices(names::<SubjectType>),
         "Which subjects clients may be shown (OpenID Connect Core §8); clients that registered none get `public` if it \
-         is there.",
+         is there, those that a document describes whichever stands first.",
     )
     .with_default("public"),
     Key::hydra(
@@ -52,9 +52,9 @@ pub(crate) struct OidcSettings {
 /// Which subjects clients may be shown.
 #[derive(Debug, Clone)]
 pub(crate) struct SubjectSettings {
-    /// One at least. Default: public.
+    /// One at least; clients that a document describes without one get the first. Default: public.
     pub(crate) supported: Vec<SubjectType>,
-    /// What clients get that registered none: public where it is supported, as with Hydra, wherever it stands.
+    /// What clients get that were registered without one: public where it is supported, as with Hydra, wherever it stands.
     pub(crate) default: SubjectType,
     /// There when `supported` has pairwise.
     pub(crate) pairwise_salt: Option<SecretString>,

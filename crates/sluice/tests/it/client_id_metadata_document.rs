@@ -25,6 +25,7 @@ use crate::keyed::JWT_BEARER;
 use crate::legs::{consent_challenge, consent_request, delete, token, tokens_of};
 use crate::logout::channels::Ear;
 use crate::logout::{ask, log_in, log_out};
+use crate::oidc_pairwise::{SALT, expected};
 use crate::requests::{Signer, is_shown, push, pushed, request_uri};
 use crate::rfc7591::application_with;
 
@@ -189,6 +190,24 @@ async fn who_is_described_without_a_scope_may_ask_for_those_of_the_built_in_page
     let with = Authorize { scope: "openid profile email", ..Authorize::default() };
     sluice.browser().begin(&host.client(&sluice), &with).await;
     sluice.node.stop().await;
+    host.ends.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_described_without_a_subject_type_has_the_first_one_that_is_supported() {
+    let host = Host::open().await;
+    for (types, sub) in
+        [("pairwise,public", expected("app.test", "alice")), ("public,pairwise", "alice".to_owned())]
+    {
+        let subjects = [
+            ("oidc.subject_identifiers.supported_types", types),
+            ("oidc.subject_identifiers.pairwise.salt", SALT),
+        ];
+        let sluice = host.sluice(Backend::Sqlite, &subjects).await;
+        let tokens = tokens_of(&sluice, &host.client(&sluice), "alice").await;
+        assert_eq!(claims(token(&tokens, "id_token"))["sub"], sub, "{types}");
+        sluice.node.stop().await;
+    }
     host.ends.cancel();
 }
 

@@ -33,7 +33,7 @@ on_both_stores! {
     a_logout_by_the_name_that_the_client_knows_ends_the_session_of_the_browser,
 }
 
-const SALT: &str = "a-salt-of-some-length";
+pub(crate) const SALT: &str = "a-salt-of-some-length";
 
 async fn sluice(backend: Backend) -> TestSluice {
     sluice_with(backend, &[]).await
@@ -54,7 +54,7 @@ async fn client_at(sluice: &TestSluice, host: &str, subject_type: &str) -> TestC
 }
 
 /// SHA-256 of sector, subject and salt: what Hydra tells such a client too.
-fn expected(host: &str, subject: &str) -> String {
+pub(crate) fn expected(host: &str, subject: &str) -> String {
     let hash = sha256(format!("{host}{subject}{SALT}").as_bytes());
     hash.map(|byte| format!("{byte:02x}")).concat()
 }

@@ -68,7 +68,7 @@ impl Shared {
         let pool = hash_pool(settings)?;
         let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
         let rules = registration::rules(settings, &config);
-        let documents = registration::documents((&config, &rules), &fetcher, &ring, &base.clock);
+        let documents = registration::documents((settings, &config, &rules), &fetcher, &ring, &base.clock);
         let directory = Arc::new(directory(&base, documents));
         let client_keys = Arc::new(ClientKeys::new(Arc::clone(&fetcher) as _));
         let parts = ClientAuthParts {
