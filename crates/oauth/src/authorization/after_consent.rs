@@ -51,7 +51,7 @@ impl AuthorizationService {
         } else {
             self.granted(&request, &client, &grant, now).await?
         };
-        let remember = remembered(&grant, &consent);
+        let remember = remembered(&grant, &consent, flow.skip);
         match self.grants.insert(grant, remember, client.hears_logout()).await? {
             Insertion::Inserted => {
                 self.spent.add(request.flow);
@@ -213,10 +213,10 @@ fn parsed(text: Option<&str>) -> Option<Value> {
     text.and_then(|text| serde_json::from_str(text).ok())
 }
 
-/// The decision, if it is to be remembered. Where an earlier one let the page be skipped nobody decided anything, and what was
-/// decided before goes on for no longer.
-fn remembered(grant: &Grant, consent: &Consent) -> Option<RememberedConsent> {
-    let span = consent.remember.filter(|_| !grant.claims.skipped)?;
+/// The decision, if it is to be remembered. Where the page was skipped nobody decided anything: what was decided before goes on for
+/// no longer, and a client that needs no consent has none when it begins to need it.
+fn remembered(grant: &Grant, consent: &Consent, skip: bool) -> Option<RememberedConsent> {
+    let span = consent.remember.filter(|_| !skip)?;
     let made_in = Some(MadeIn::new(grant.id, grant.session));
     Some(RememberedConsent {
         subject: grant.subject.clone(),

@@ -6,7 +6,7 @@ use sluice_primitives::Lifetime;
 use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, accept_consent, accept_login};
 
 use crate::both_stores::on_both_stores;
-use crate::legs::{consent_challenge, consent_request, delete, token};
+use crate::legs::{change_client, consent_challenge, consent_request, delete, token};
 
 on_both_stores! {
     a_remembered_decision_is_listed_until_it_ends,
@@ -16,6 +16,7 @@ on_both_stores! {
     logins_that_skipped_consent_are_not_listed,
     a_page_that_is_skipped_renews_no_decision,
     clients_that_need_no_consent_are_listed,
+    a_client_that_begins_to_need_consent_has_none,
     what_was_skipped_ends_with_its_decision,
     a_decision_is_revoked_by_its_id_with_or_without_its_grant,
     a_decision_is_revoked_by_the_id_of_its_request_when_its_tokens_are_gone,
@@ -219,6 +220,18 @@ async fn clients_that_need_no_consent_are_listed(backend: Backend) {
         assert!(!login.is_active(&sluice).await, "{changes}");
         assert!(listed(&sluice, "").await.is_empty(), "{changes}");
     }
+    sluice.node.stop().await;
+}
+
+async fn a_client_that_begins_to_need_consent_has_none(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({"skip_consent": true})).await;
+    let login = Consented::new(&sluice, &client, &remembered()).await;
+    assert_eq!(login.request["skip"], true);
+    change_client(&sluice, &client, "skip_consent", json!(false)).await;
+    assert!(!is_skipped(&sluice, &client).await, "nobody has consented");
+    assert_eq!(listed(&sluice, "").await.len(), 1, "what was granted before");
+    assert!(login.is_active(&sluice).await);
     sluice.node.stop().await;
 }
 
