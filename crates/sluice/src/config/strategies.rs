@@ -22,7 +22,7 @@ pub(super) const KEYS: &[Key] = &[
         "jwt.typ",
         Kind::Choice(names::<JwtType>),
         "What a JWT access token calls itself in its header: `at+jwt` (RFC 9068), or `JWT` as Hydra's do, for resource \
-         servers that take no other.",
+         servers that take no other; not before all nodes and gateways take both, as those of this version do.",
     )
     .with_default("at+jwt"),
 ];
