@@ -1,7 +1,6 @@
 //! JWT access tokens (RFC 9068). Public claims for resource servers, and one sealed claim with what only this server
 //! acts on: so a JWT is revoked and introspected like any other token, although nothing of it is stored.
 
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -171,13 +170,15 @@ pub fn read(verified: &VerifiedJws, sealer: &Sealer) -> Result<AccessTokenClaims
     decode(&sealer.open(Purpose::TokenFacts, &facts.slc)?)
 }
 
-/// Whether a JWT of this server has the sealed claim, and so is no id token, whatever its `typ`.
+/// Whether a JWT of this server has the sealed claim, and so is no id token, whatever its `typ`. A secret that is gone makes no id
+/// token of it: the form of a sealed value is enough, which nothing has that a page of an earlier version said by that name.
 pub fn has_facts(verified: &VerifiedJws) -> bool {
     #[derive(Deserialize)]
     struct Facts {
-        slc: Option<IgnoredAny>,
+        slc: Option<Value>,
     }
-    verified.claims::<Facts>().is_ok_and(|facts| facts.slc.is_some())
+    let facts = verified.claims::<Facts>().ok().and_then(|facts| facts.slc);
+    facts.as_ref().and_then(Value::as_str).is_some_and(Sealer::is_of_form)
 }
 
 /// `ext`. Where it has all claims it is there without any, as with Hydra: resource servers look into it unasked.

@@ -1,5 +1,7 @@
 use super::*;
 use crate::keys::fake::FakeKeys;
+use serde_json::{Value, json};
+use sluice_crypto::Purpose;
 use sluice_crypto::jwe::{ContentEncryption, EncryptionKey, decrypt, encrypt};
 use sluice_crypto::jwk::{Jwk, JwkSet};
 use sluice_crypto::jws::VerifyingKey;
@@ -170,5 +172,21 @@ async fn what_a_key_for_encryption_signed_is_not_ours() {
         repo.add(vec![ring.sealer.seal(set, &kept, KeyState::Active, clock.now())]).await.unwrap();
         ring.reload(set).await.unwrap();
         assert_eq!(ring.verify_own(&token).unwrap_err(), VerifyError::UnknownKey, "{set} {key_use:?}");
+    }
+}
+
+/// Earlier versions let pages say something else by the name of the sealed claim.
+#[tokio::test]
+async fn a_token_with_a_sealed_claim_is_no_hint_whatever_secret_sealed_it() {
+    const ISSUER: &str = "https://op.example";
+    let ring = start(&Arc::new(FakeKeys::default()), &clock()).await;
+    let sealed = at_rest("one that is gone").seal(Purpose::TokenFacts, b"facts", &OsRng);
+    for (slc, is_hint) in
+        [(Value::Null, true), (json!("x"), true), (json!({"a": 1}), true), (json!(sealed), false)]
+    {
+        let claims = json!({"iss": ISSUER, "sub": "alice", "exp": 1, "slc": slc}).to_string();
+        let key = ring.id_token_signer(SigningAlgorithm::ES256).unwrap();
+        let token = key.sign(Some("JWT"), claims.as_bytes()).unwrap();
+        assert_eq!(ring.verify_id_token_hint(&token, ISSUER).is_some(), is_hint, "{claims}");
     }
 }
