@@ -274,6 +274,7 @@ fn has_id_token(grant: &Grant, claims: &IdTokenClaims) -> bool {
     let unrotated =
         |at_hash| of_generations().map(move |of_generation| id_of_unrotated(of_generation, at_hash));
     let in_front = TokenId::derive(grant.id, front_channel::ID_TOKEN);
-    let mut ids = of_generations().chain([in_front]).chain(claims.at_hash.iter().flat_map(unrotated));
+    let mut ids =
+        of_generations().chain([in_front]).chain(claims.at_hash.as_deref().into_iter().flat_map(unrotated));
     ids.any(|id| id.to_string() == claims.jti)
 }
