@@ -11,7 +11,7 @@ use uuid::Uuid;
 /// How many are remembered, the first that are due; what is beyond them waits like the others.
 const CAPACITY: usize = 4_096;
 
-/// What failed on this node and goes before others once it is due again. Key: when, and which. Bound: [`CAPACITY`]. Staleness:
+/// What failed on this node and goes before others once it is due again. Key: when, and which. Bound: `CAPACITY`. Staleness:
 /// none to speak of; what another node took meanwhile is left alone. Emptied as it falls due; what a node forgets by its end waits
 /// like the others.
 #[derive(Debug, Default)]
