@@ -153,8 +153,8 @@ impl Rate {
 pub struct LimitsConfig {
     /// Registrations from one network. Default: 100 an hour.
     pub registrations_per_network: Option<Rate>,
-    /// Logins from one network, right ones too; not the first 60 an hour of a browser that is known to the account, or of a
-    /// session. Default: 3,000 an hour.
+    /// Logins from one network, right ones too; not right passkeys, nor the first 60 an hour of a browser that is known to the
+    /// account, or of a session. Default: 3,000 an hour.
     pub logins_per_network: Option<Rate>,
     /// Mails to one address. Default: 10 an hour.
     pub mails_per_address: Option<Rate>,

@@ -207,17 +207,13 @@ impl FactorService {
         context: &[u8],
         network: Network,
     ) -> Result<FactorOutcome, IdentityError> {
-        if let Err(wait) = self.parts.limits.check_login(network) {
-            return Ok(FactorOutcome::TooMany(wait));
-        }
         // The record of before the passkey is looked for: if its passkeys are removed meanwhile, no session begins with it.
         let owner = match self.claimed_owner(state, response, context) {
             Some(owner) => self.parts.identities.find(owner).await?,
             None => None,
         };
         let Some((id, proof)) = self.finish_passkey(state, response, context).await? else {
-            let is_late = self.is_late(state, context);
-            return Ok(if is_late { FactorOutcome::Late } else { FactorOutcome::Wrong });
+            return Ok(self.count_wrong_passkey(state, context, network));
         };
         let Some(identity) = owner.filter(may_log_in) else {
             info!(target: "sluice_audit", { identity.id = %id, client.network = %network }, "login refused: disabled account");
@@ -227,6 +223,16 @@ impl FactorService {
         let amr = proof.amr();
         let acr = Aal::reached_by(&amr);
         Ok(FactorOutcome::Done { identity: Box::new(identity), amr, acr, data: TicketData::default() })
+    }
+
+    /// A right passkey costs its network nothing, and what others in it use up does not keep it out: nobody guesses one, and to look at it
+    /// costs no hash.
+    fn count_wrong_passkey(&self, state: &str, context: &[u8], network: Network) -> FactorOutcome {
+        match self.parts.limits.check_login(network) {
+            Err(wait) => FactorOutcome::TooMany(wait),
+            Ok(()) if self.is_late(state, context) => FactorOutcome::Late,
+            Ok(()) => FactorOutcome::Wrong,
+        }
     }
 
     fn open_login(&self, ticket: &str, context: &[u8]) -> Option<LoginTicket> {

@@ -27,8 +27,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "logins_per_network",
         RATE,
-        "Logins from one network in an hour, right ones too, but for the first 60 of a browser that is known to the account \
-         or of a session; 0 does not limit them.",
+        "Logins from one network in an hour, right ones too, but for right passkeys, and the first 60 of a browser that is \
+         known to the account or of a session; 0 does not limit them.",
     )
     .with_default("3000"),
     Key::own("mails_per_address", RATE, "Mails to one address in an hour; 0 does not limit them.").with_default("10"),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use sluice_commit::StoreError;
+use sluice_identity::config::{LimitsConfig, Rate};
 use sluice_identity::factor::{
     Aal, Enrolled, EnrolmentOutcome, FactorCheck, FactorKind, FactorOutcome, FactorProof, FactorRepository,
     NewPasskey, PasskeyChallenge, PasskeyProof, Shown,
@@ -349,6 +350,27 @@ async fn a_removed_passkey_and_a_disabled_person_do_not_log_in() {
     world.service.remove(&alice, enrolled.factor).await.unwrap();
     assert_eq!(world.show(&asked, &key.get(&asked.options)).await, None);
     assert!(world.service.begin_passkey(Some(world.alice.id), CONTEXT).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn strangers_in_a_network_keep_no_passkey_out_and_wrong_ones_are_counted() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1, ORIGIN);
+    world.passkey(&mut key).await;
+    let limits = LimitsConfig { logins_per_network: Some(Rate::per_hour(2)), ..LimitsConfig::default() };
+    let node = world.node_that_counts(&limits);
+    for wanted in [FactorOutcome::Wrong, FactorOutcome::Wrong, FactorOutcome::TooMany(Lifetime::minutes(30))]
+    {
+        let outcome = node.finish_passkey_login("no state", "no passkey", CONTEXT, network()).await.unwrap();
+        assert_eq!(outcome, wanted);
+    }
+    for _ in 0..3 {
+        world.clock.advance(Lifetime::secs(1));
+        let asked = node.begin_passkey(None, CONTEXT).await.unwrap().unwrap();
+        let response = key.get(&asked.options);
+        let outcome = node.finish_passkey_login(&asked.state, &response, CONTEXT, network()).await.unwrap();
+        assert!(matches!(outcome, FactorOutcome::Done { .. }), "{outcome:?}");
+    }
 }
 
 /// An administrator takes somebody's factors away in the moment in which they are looked for.
