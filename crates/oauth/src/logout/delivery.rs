@@ -223,12 +223,19 @@ enum Written {
     NotNow,
 }
 
-/// Where a notice goes. If the document of its client was not at hand when it was made, that says now where the client listens.
+/// Where a notice goes. If the document of its client was not at hand when it was made, that says now where the client listens. A client that
+/// is gone hears nothing in plain text if it had asked for encrypted tokens.
 fn address(notice: &LogoutNotice, client: Option<&Client>) -> Option<Url> {
-    if !notice.is_described() {
-        return Some(notice.uri.clone());
+    if notice.is_described() {
+        return Some(client?.backchannel_logout.as_ref()?.uri.clone());
     }
-    Some(client?.backchannel_logout.as_ref()?.uri.clone())
+    // Nobody knows the key any more that the token would have to be encrypted to.
+    if client.is_none() && notice.is_for_encrypted() {
+        return None;
+    }
+    let mut uri = notice.uri.clone();
+    uri.set_fragment(None);
+    Some(uri)
 }
 
 /// 1 s, 4 s, 16 s, … at most 4 h.

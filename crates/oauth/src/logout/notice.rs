@@ -56,7 +56,11 @@ enum Listener {
 impl Listener {
     fn back_channel(&self) -> Option<Url> {
         match self {
-            Self::Known(client) => client.backchannel_logout.as_ref().map(|listens| listens.uri.clone()),
+            Self::Known(client) => {
+                let uri = client.backchannel_logout.as_ref()?.uri.clone();
+                let encrypts = client.formats.id_token_encryption.is_some();
+                Some(if encrypts { LogoutNotice::for_encrypted(uri) } else { uri })
+            }
             // Where it listens is looked up when the notice is sent.
             Self::Described(stand_in) => Some(stand_in.clone()),
             Self::Gone => None,
@@ -78,4 +82,23 @@ async fn listener(id: &ClientId, clients: &ClientDirectory) -> Result<Listener, 
     }
     let described = clients.may_describe(id).then(|| LogoutNotice::described(id).ok()).flatten();
     Ok(described.map_or(Listener::Gone, Listener::Described))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::fake::client;
+    use crate::client::{Encryption, LogoutUri};
+
+    #[test]
+    fn that_a_client_asks_for_encrypted_tokens_is_in_the_address_of_its_notices() {
+        let mut app = client("app");
+        let uri = Url::parse("https://app.example/logout?from=us").unwrap();
+        app.backchannel_logout = Some(LogoutUri { uri: uri.clone(), session_required: false });
+        assert_eq!(Listener::Known(Arc::new(app.clone())).back_channel(), Some(uri));
+        app.formats.id_token_encryption =
+            Some(Encryption { alg: "RSA-OAEP-256".to_owned(), enc: "A128GCM".to_owned() });
+        let address = Listener::Known(Arc::new(app)).back_channel().unwrap();
+        assert_eq!(address.as_str(), "https://app.example/logout?from=us#encrypted");
+    }
 }

@@ -8,6 +8,9 @@ use url::Url;
 
 /// The scheme of what stands in the place of an address that was not known.
 const DESCRIBED: &str = "described";
+/// The fragment of an address where nothing but encrypted tokens may go. Logout URIs have none of their own (Back-Channel Logout 1.0 §2.2),
+/// and no version sends one, so every version can deliver what has it.
+const ENCRYPTED: &str = "encrypted";
 
 /// One client is to be told that a session ended. The token itself is made when it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +34,17 @@ impl LogoutNotice {
     pub(super) fn described(client: &ClientId) -> Result<Url, url::ParseError> {
         Url::parse(client.as_str())?;
         Url::parse(&format!("{DESCRIBED}:{client}"))
+    }
+
+    /// The address of a client that asks for encrypted tokens, so that it is known even when the client is gone.
+    pub(super) fn for_encrypted(mut address: Url) -> Url {
+        address.set_fragment(Some(ENCRYPTED));
+        address
+    }
+
+    /// Whether the client asked for encrypted tokens when the notice was made.
+    pub(super) fn is_for_encrypted(&self) -> bool {
+        self.uri.fragment() == Some(ENCRYPTED)
     }
 
     /// Whether the document of the client has to say where the notice goes. One that was made by an earlier version names it.

@@ -274,6 +274,18 @@ async fn a_notice_is_not_sent_in_plain_text_while_the_keys_of_its_client_cannot_
     assert_eq!(failed(&outbox, &delivery), (1, 1));
 }
 
+/// It would travel less guarded than it was asked for.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_is_gone_and_had_asked_for_encrypted_tokens_is_sent_none() {
+    let (outbox, delivery) = delivery().await;
+    let app = Url::parse("https://app.example/logout").unwrap();
+    outbox.put_one("plain", app.clone(), NOW);
+    outbox.put_one("encrypted", LogoutNotice::for_encrypted(app), NOW);
+    assert_eq!(delivery.run(|| true).await.unwrap(), 2);
+    assert_eq!((outbox.left("plain"), outbox.left("encrypted")), (0, 0));
+    assert_eq!(delivery.metrics.delivered.get(), 1);
+}
+
 /// The form of earlier versions, too, which would have been sent to the document.
 #[test]
 fn a_notice_without_an_address_goes_to_where_its_client_listens_now() {
