@@ -26,6 +26,7 @@ help:
 	@echo "make soak      long runs: SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make load      measures the release build under wrk; what the numbers mean is in docs/benchmarks.md"
 	@echo "make load-gateway   measures the gateway beside nginx, HAProxy, Varnish and Caddy"
+	@echo "make load-revocation   measures how long a revoked token passes at gateways"
 	@echo "make compare   Sluice, Keycloak, npm's oidc-provider and gateways side by side"
 	@echo "make dist      the program to ship, in target/dist: built with a profile of itself at work"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
@@ -148,6 +149,12 @@ load-gateway: rust wrk
 	cargo build --release --package sluice --bin sluice
 	cargo build --release --package sluice-testkit --examples
 	tests/load/gateway.sh $(GATEWAYS)
+
+# How long a revoked token passes at the gateways of other servers.
+.PHONY: load-revocation
+load-revocation: rust
+	cargo build --release --package sluice --bin sluice
+	tests/load/revocation.sh
 
 # Other people's servers and Sluice in turns, under one driver. Downloads Keycloak (180 MB). COMPARE picks parts: keycloak, oidc-provider, gateway;
 # COMPARE=--check only shows that the servers do what is measured.
