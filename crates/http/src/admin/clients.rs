@@ -9,14 +9,14 @@ use axum::routing::{get, post, put};
 use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderValue, Method, StatusCode, Uri};
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use sluice_oauth::client::{ClientFilter, ClientPage, ClientService, ListClients, RefusedPatch};
 use sluice_protocol::ClientId;
 
 use super::client_listings::{ClientListing, ClientListings};
 use super::client_texts::ClientTexts;
 use super::json_body::{JsonBody, MAX_BODY};
-use super::path::Path;
+use super::path::{IN_A_PATH, Path};
 use super::wire::client::ClientBody;
 use super::wire::client_form::{patch_client, read_client};
 use super::wire::lifespans::LifespansBody;
@@ -84,7 +84,7 @@ fn listing(asked: &ClientFilter, page: &ClientPage) -> Result<ClientListing, Adm
 async fn create(State(clients): Clients, body: JsonBody) -> Result<Response, AdminError> {
     let metadata = read_client(body.bytes()).map_err(AdminError::malformed)?;
     let made = clients.service.create(metadata).await?;
-    let location = format!("{PATH}/{}", utf8_percent_encode(made.client.id.as_str(), NON_ALPHANUMERIC));
+    let location = format!("{PATH}/{}", utf8_percent_encode(made.client.id.as_str(), IN_A_PATH));
     let body = Json(ClientBody::with_secret(&made));
     Ok((StatusCode::CREATED, [(LOCATION, location)], body).into_response())
 }

@@ -8,12 +8,12 @@ use axum::routing::get;
 use axum::{Json, Router};
 use http::StatusCode;
 use http::header::LOCATION;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use sluice_crypto::jwk::{Jwk, JwkSet};
 use sluice_oauth::keys::{KeyService, KeyServiceError};
 
 use super::json_body::{JsonBody, MAX_BODY};
-use super::path::Path;
+use super::path::{IN_A_PATH, Path};
 use super::wire::jwks::{KeySetBody, NewKeyBody, RotateBody, SigningKeysBody};
 use crate::respond::AdminError;
 
@@ -46,7 +46,7 @@ async fn rotate(
 async fn create(State(keys): Keys, Path(set): Path<String>, body: JsonBody) -> Result<Response, AdminError> {
     let asked: NewKeyBody = body.read()?;
     let made = keys.create(&set, asked.into()).await?;
-    let location = format!("/admin/keys/{}", utf8_percent_encode(&set, NON_ALPHANUMERIC));
+    let location = format!("/admin/keys/{}", utf8_percent_encode(&set, IN_A_PATH));
     Ok((StatusCode::CREATED, [(LOCATION, location)], Json(made)).into_response())
 }
 

@@ -2,9 +2,13 @@
 
 use axum::extract::{FromRequestParts, Path as AnyPath};
 use http::request::Parts;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::de::DeserializeOwned;
 
 use crate::respond::AdminError;
+
+/// What is encoded in a segment of a path: all but the unreserved characters (RFC 3986 §2.3).
+pub(super) const IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The parameters of the path, percent-decoded.
 pub(crate) struct Path<T>(pub(crate) T);

@@ -11,7 +11,9 @@ impl AuthorizationService {
     /// [`ShownError`] if the client wants its answers signed, and this one could not be.
     pub async fn location(&self, error: &RedirectedError) -> Result<Location, ShownError> {
         let parameters = [("error", error.error.as_str()), ("error_description", &error.description)];
-        self.answer(&error.target, &parameters).await
+        // It has a character at least, if there is one (RFC 6749 appendix A.8).
+        let said: &[_] = if error.description.is_empty() { &parameters[..1] } else { &parameters };
+        self.answer(&error.target, said).await
     }
 
     /// An answer with these parameters, `state`, and who answers. In a signed one that stands inside, and nowhere else

@@ -13,6 +13,9 @@ use crate::config::ScopeStrategy;
 /// Claims and context of a page, together, in bytes of JSON.
 const MAX_CLAIMS: usize = 64 * 1024;
 
+/// The text of a rejection, in bytes: it travels in the URL.
+const MAX_DESCRIPTION: usize = 512;
+
 /// Whether a page may grant this scope: each value was asked for, or the client may ask for it.
 pub(crate) fn may_grant_scope(
     request: &Request,
@@ -115,13 +118,19 @@ pub(super) fn span(secs: i64) -> Option<Lifetime> {
 
 /// What the client is told of a refusal.
 pub(super) fn rejection(reject: &RejectFlow) -> Rejection {
-    // RFC 6749 §4.1.2.1: %x20-21 / %x23-5B / %x5D-7E, so that no text can break out of the parameter.
-    let clean = |text: &str, max: usize| -> String {
-        text.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\')).take(max).collect()
-    };
-    let error = clean(&reject.error, 64);
+    // RFC 6749 §4.1.2.1: %x20-21 / %x23-5B / %x5D-7E.
+    let is_code = |c: char| matches!(c, ' '..='~') && !matches!(c, '"' | '\\');
+    let error: String = reject.error.chars().filter(|c| is_code(*c)).take(64).collect();
+    // The same of the text, but that people of any language can be told why, as with Hydra: mutilated it would tell nobody anything.
+    let is_text = |c: char| is_code(c) || (!c.is_ascii() && !c.is_control());
+    let text = || reject.description.chars().filter(|c| is_text(*c));
+    let length = text().scan(0, |length, c| {
+        *length += c.len_utf8();
+        Some(*length)
+    });
+    let fitting = length.take_while(|length| *length <= MAX_DESCRIPTION).count();
     Rejection {
         error: if error.is_empty() { "access_denied".to_owned() } else { error },
-        description: clean(&reject.description, 512),
+        description: text().take(fitting).collect::<String>().trim().to_owned(),
     }
 }

@@ -17,10 +17,7 @@ use super::sealed::{FlowError, FlowSealer};
 use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login, Rejection, Request};
 use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
 use crate::config::Config;
-
-/// Claims that stand in a signed access token, in bytes of JSON: with the rest of it and its signature, encoded, they stay
-/// within what is taken back as a token (16 KiB).
-const MAX_TOKEN_CLAIMS: usize = 8 * 1024;
+use crate::issuing::access_token::{MAX_IN_TOKEN, length_in_token};
 
 /// How a login page accepts.
 #[derive(Debug, Clone, Default)]
@@ -237,12 +234,7 @@ impl FlowService {
         if client.access_token_strategy.unwrap_or(self.config.access_tokens) != AccessTokenStrategy::Jwt {
             return Ok(());
         }
-        let claims = &consent.access_token;
-        let length = |text: Result<String, _>| text.map_or(usize::MAX, |text: String| text.len());
-        let told_twice = self.config.top_level_claims.iter().filter_map(|name| claims.get(name));
-        let lengths = std::iter::once(length(serde_json::to_string(claims)))
-            .chain(told_twice.map(|value| length(serde_json::to_string(value))));
-        if lengths.fold(0, usize::saturating_add) > MAX_TOKEN_CLAIMS {
+        if length_in_token(&consent.access_token, &self.config.top_level_claims) > MAX_IN_TOKEN {
             return Err(FlowProblem::Invalid(
                 "The claims in `session.access_token` are longer than 8 KiB: too long for a JWT access token.",
             ));

@@ -80,12 +80,16 @@ impl Hooks {
         let mut replaced = None;
         if let Some(hook) = self.refresh_token.as_ref().filter(|_| call.grant_type == GrantType::RefreshToken)
         {
-            replaced = answer::read(&hook.ask(call.refresh_json(&self.config)).await?)?;
+            replaced = answer::read(
+                &hook.ask(call.refresh_json(&self.config)).await?,
+                &self.config.top_level_claims,
+            )?;
         }
         let Some(hook) = &self.token else { return Ok(replaced) };
         let said = replaced.clone().or_else(|| call.claims.replaced.clone());
         let claims = GrantClaims { replaced: said, ..call.claims.clone() };
         let call = HookCall { claims: &claims, ..*call };
-        Ok(answer::read(&hook.ask(call.json(&self.config)).await?)?.or(replaced))
+        let answer = hook.ask(call.json(&self.config)).await?;
+        Ok(answer::read(&answer, &self.config.top_level_claims)?.or(replaced))
     }
 }

@@ -18,6 +18,19 @@ use crate::keys::KeyRing;
 /// Larger consent claims stay in the grant, in bytes of JSON.
 const MAX_INLINE: usize = 1024;
 
+/// Claims that stand in the token itself, in bytes of JSON: with the rest of it and its signature, encoded, they stay within what is taken
+/// back as a token (16 KiB).
+pub(crate) const MAX_IN_TOKEN: usize = 8 * 1024;
+
+/// How long claims are in a signed token, in bytes of JSON. Those with one of these names stand there twice.
+pub(crate) fn length_in_token(claims: &Map<String, Value>, top_level: &[String]) -> usize {
+    let length = |text: Result<String, _>| text.map_or(usize::MAX, |text: String| text.len());
+    let told_twice = top_level.iter().filter_map(|name| claims.get(name));
+    std::iter::once(length(serde_json::to_string(claims)))
+        .chain(told_twice.map(|value| length(serde_json::to_string(value))))
+        .fold(0, usize::saturating_add)
+}
+
 /// Where consent claims go: into the token if they are small.
 pub(crate) fn extra(claims: &Map<String, Value>, in_grant: bool) -> Extra {
     if claims.is_empty() {

@@ -90,11 +90,13 @@ impl Shared {
         found.iter().find(of_method).filter(|busy| busy.inner().admits(request.uri(), request.headers()))
     }
 
-    /// Plain http is answered only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health checks.
+    /// Plain http is answered only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health checks and metrics, which
+    /// are asked from within.
     fn is_transport_refused<B>(&self, request: &Request<B>) -> bool {
         let Some(allowed) = &self.terminated_at else { return false };
         let over_tls = request.extensions().get::<Transport>().is_some_and(|transport| transport.tls);
-        if over_tls || request.uri().path().starts_with("/health/") {
+        let path = request.uri().path();
+        if over_tls || path.starts_with("/health/") || path.ends_with("/metrics/prometheus") {
             return false;
         }
         let peer = request.extensions().get::<PeerAddress>().map(|peer| peer.0.ip());

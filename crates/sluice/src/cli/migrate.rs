@@ -20,6 +20,19 @@ pub(crate) struct MigrateCommand {
 enum MigrateDatabase {
     /// Migrate a SQL database
     Sql(SqlCommand),
+    /// Show what is applied and what is missing, as `migrate sql status` does
+    #[command(hide = true)]
+    Status(EarlierStatus),
+}
+
+/// As newer Hydra has it, without `sql`.
+#[derive(Debug, Clone, Args)]
+struct EarlierStatus {
+    /// Take the database from the variable DSN or the configuration
+    #[arg(short = 'e', long)]
+    read_from_env: bool,
+    #[command(flatten)]
+    status: SqlStatus,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -42,7 +55,22 @@ enum SqlSubcommand {
     /// Apply what is missing
     Up(SqlDatabase),
     /// Show what is applied and what is missing
-    Status(SqlDatabase),
+    Status(SqlStatus),
+}
+
+#[derive(Debug, Clone, Args)]
+struct SqlStatus {
+    #[command(flatten)]
+    database: SqlDatabase,
+    /// Wait until nothing is missing
+    #[arg(long)]
+    block: bool,
+}
+
+impl SqlStatus {
+    const fn action(&self) -> SqlAction {
+        if self.block { SqlAction::Await } else { SqlAction::Status }
+    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -59,18 +87,26 @@ pub(crate) enum SqlAction {
     Up,
     /// Show what is applied and what is missing.
     Status,
+    /// Wait until nothing is missing, and show it.
+    Await,
 }
 
 impl MigrateCommand {
     /// What to do, and with which database.
     pub(crate) fn into_parts(self) -> (SqlAction, DataSourceArgs) {
-        let MigrateDatabase::Sql(sql) = self.database;
-        let (action, dsn) = match sql.action {
-            None => (SqlAction::Up, sql.dsn),
-            Some(SqlSubcommand::Up(database)) => (SqlAction::Up, database.dsn.or(sql.dsn)),
-            Some(SqlSubcommand::Status(database)) => (SqlAction::Status, database.dsn.or(sql.dsn)),
+        let (action, read_from_env, dsn) = match self.database {
+            MigrateDatabase::Sql(sql) => {
+                let (action, dsn) = match sql.action {
+                    None => (SqlAction::Up, None),
+                    Some(SqlSubcommand::Up(database)) => (SqlAction::Up, database.dsn),
+                    Some(SqlSubcommand::Status(status)) => (status.action(), status.database.dsn),
+                };
+                (action, sql.read_from_env, dsn.or(sql.dsn))
+            }
+            MigrateDatabase::Status(EarlierStatus { read_from_env, status }) => {
+                (status.action(), read_from_env, status.database.dsn)
+            }
         };
-        let configuration = self.configuration;
-        (action, DataSourceArgs { configuration, read_from_env: sql.read_from_env, dsn })
+        (action, DataSourceArgs { configuration: self.configuration, read_from_env, dsn })
     }
 }

@@ -19,8 +19,8 @@ pub(crate) struct ServeCommand {
     #[arg(long)]
     pub(crate) auto_migrate: bool,
     /// Hydra's; there is no telemetry to opt out of
-    #[arg(long, hide = true)]
-    sqa_opt_out: bool,
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    sqa_opt_out: Option<bool>,
 }
 
 /// Which endpoints to serve.

@@ -30,11 +30,14 @@ fn command_lines_of_hydra_are_understood() {
         "hydra serve all --dev",
         "hydra serve -c /etc/config/hydra/hydra.yml all --dev",
         "hydra serve all --sqa-opt-out -c a.yml,b.yml",
+        "hydra serve all --sqa-opt-out=true",
         "hydra serve public --config /etc/config/hydra/hydra.yml",
         "hydra migrate sql up -e --yes",
         "hydra migrate -c /etc/config/hydra/hydra.yml sql up -e --yes",
         "hydra migrate sql --yes postgres://hydra:secret@postgresd:5432/hydra?sslmode=disable",
         "hydra migrate sql status -e",
+        "hydra migrate sql status --block -e",
+        "hydra migrate status -e --block",
         "hydra janitor -e --tokens --requests --grants",
         "hydra janitor --keep-if-younger 23h --access-lifespan 1h --refresh-lifespan 40h --limit 10 --batch-size 5 x",
         "hydra create client --endpoint http://127.0.0.1:4445/ --format json --grant-type client_credentials",
@@ -161,7 +164,9 @@ fn a_migration_names_its_database_as_hydra_does() {
     let dsn = vec![("dsn".to_owned(), "sqlite:a.db".to_owned())];
     assert_eq!(named("sluice migrate sql up sqlite:a.db"), (SqlAction::Up, Some(dsn.clone())));
     assert_eq!(named("sluice migrate sql sqlite:a.db"), (SqlAction::Up, Some(dsn.clone())));
-    assert_eq!(named("sluice migrate sql status sqlite:a.db"), (SqlAction::Status, Some(dsn)));
+    assert_eq!(named("sluice migrate sql status sqlite:a.db"), (SqlAction::Status, Some(dsn.clone())));
+    assert_eq!(named("sluice migrate status sqlite:a.db"), (SqlAction::Status, Some(dsn.clone())));
+    assert_eq!(named("sluice migrate sql status --block sqlite:a.db"), (SqlAction::Await, Some(dsn)));
     assert_eq!(named("sluice migrate sql up -e"), (SqlAction::Up, Some(Vec::new())));
     assert_eq!(named("sluice migrate sql up -e sqlite:a.db"), (SqlAction::Up, Some(Vec::new())));
     assert_eq!(named("sluice migrate -c a.yml sql up"), (SqlAction::Up, Some(Vec::new())));

@@ -1,6 +1,7 @@
 //! `sluice migrate sql up|status`.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -8,7 +9,10 @@ use super::{database, print};
 use crate::app::Stores;
 use crate::cli::{Console, Exit, MigrateCommand, SqlAction};
 
-/// Applies what is missing, or shows it.
+/// How often it is looked whether another process has applied what is missing.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Applies what is missing, shows it, or waits for it.
 pub(crate) async fn run(
     migrate: MigrateCommand,
     environment: Vec<(OsString, OsString)>,
@@ -22,15 +26,20 @@ pub(crate) async fn run(
             return Exit::Failure;
         }
     };
-    let exit = show(&stores, console).await;
+    let exit = show(&stores, action == SqlAction::Await, console).await;
     stores.shutdown().await;
     exit
 }
 
-async fn show(stores: &Stores, console: &mut Console<'_>) -> Exit {
-    let migrations = match stores.migrations().await {
-        Ok(migrations) => migrations,
-        Err(error) => return super::fail(console, &error),
+async fn show(stores: &Stores, awaits: bool, console: &mut Console<'_>) -> Exit {
+    let migrations = loop {
+        match stores.migrations().await {
+            Ok(migrations) if awaits && migrations.iter().any(|migration| migration.applied_at.is_none()) => {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+            Ok(migrations) => break migrations,
+            Err(error) => return super::fail(console, &error),
+        }
     };
     for migration in migrations {
         let state = match migration.applied_at {

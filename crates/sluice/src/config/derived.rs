@@ -40,10 +40,17 @@ pub(super) fn fill(values: &mut Values, sources: &Sources) -> Mode {
 
 /// Gives the public or the admin listener what `serve.tls` says. A certificate or key is taken whole: its path or its text.
 fn fill_tls(values: &mut Values, listener: &str) {
-    for group in tls::GROUPS {
+    for group in tls::GROUPS.iter().filter(|group| !is_not_for(values, listener, group)) {
         let given = group.iter().any(|name| values.get(&format!("{listener}.{name}")).is_some());
         for name in group.iter().filter(|_| !given) {
             values.inherit(&format!("serve.tls.{name}"), &format!("{listener}.{name}"));
         }
     }
+}
+
+/// Where the admin port speaks plain http, the proxies in front of the public one say nothing about it: what asks there are the
+/// operator's own services, which reach it as they reach Hydra's.
+fn is_not_for(values: &Values, listener: &str, group: &[&str]) -> bool {
+    let speaks_tls = || values.get("serve.admin.tls.enabled").and_then(Value::as_bool).unwrap_or_default();
+    listener == "serve.admin.tls" && *group == [tls::TERMINATION] && !speaks_tls()
 }

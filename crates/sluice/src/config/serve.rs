@@ -92,6 +92,10 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> ServeSettings {
             "other machines may reach the admin endpoints; set serve.admin.bearer_token, or keep them out";
         reader.warn("serve.admin.host", message);
     }
+    let common = "serve.tls.allow_termination_from";
+    if reader.has(common) && !reader.has("serve.admin.tls.allow_termination_from") {
+        reader.warn(common, "does not count for the admin port, which speaks plain http");
+    }
     ServeSettings {
         public,
         admin,

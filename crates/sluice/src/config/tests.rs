@@ -266,6 +266,22 @@ fn listeners_take_their_certificate_from_the_common_one() {
 }
 
 #[test]
+fn the_proxies_of_serve_tls_count_for_the_admin_port_if_it_speaks_tls() {
+    let of_admin =
+        |yaml: &str| given(MINIMAL).and_file(yaml).settings().serve.admin.listener.tls.allow_termination_from;
+    let plain = "serve: {tls: {allow_termination_from: [10.0.0.0/8]}}";
+    assert_eq!(of_admin(plain), []);
+    assert!(
+        given(MINIMAL)
+            .and_file(plain)
+            .warnings()
+            .contains("serve.tls.allow_termination_from: does not count for the admin port")
+    );
+    let tls = "serve: {tls: {enabled: true, cert: {path: /c}, key: {path: /k}, allow_termination_from: [10.0.0.0/8]}}";
+    assert_eq!(of_admin(tls).len(), 1);
+}
+
+#[test]
 fn show_prints_what_is_in_force_of_what_was_shortened() {
     let yaml = "{oauth2: {grant: {refresh_token: {rotation_grace_period: 6m}}}, ttl: {access_token: 745h}}";
     let shown = given(MINIMAL).and_file(yaml).loaded().show();

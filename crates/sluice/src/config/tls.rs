@@ -44,9 +44,12 @@ pub(super) const KEYS: &[Key] = &[
     ),
 ];
 
+/// The proxies that end TLS.
+pub(super) const TERMINATION: &str = "allow_termination_from";
+
 /// The names that a listener takes together from `serve.tls`, or not at all.
 pub(super) const GROUPS: &[&[&str]] =
-    &[&["enabled"], &["cert.path", "cert.base64"], &["key.path", "key.base64"], &["allow_termination_from"]];
+    &[&["enabled"], &["cert.path", "cert.base64"], &["key.path", "key.base64"], &[TERMINATION]];
 
 /// Whether and how a listener speaks TLS.
 #[derive(Debug, Clone)]

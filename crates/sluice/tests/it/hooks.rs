@@ -327,6 +327,30 @@ async fn what_a_hook_says_of_a_refresh_without_rotation_is_for_its_tokens_alone(
     sluice.node.stop().await;
 }
 
+/// As Hydra reads it. What the consent page may say for a JWT, a hook may say too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_may_say_nothing_and_as_much_as_a_consent_page() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    service.say(Says::Status(StatusCode::NO_CONTENT));
+    let mut tokens = tokens_of(&sluice, &client, "alice").await;
+    let groups: Vec<String> = (0..600).map(|n| format!("group-{n}")).collect();
+    let (much, nothing) = (json!({"groups": groups}), Value::Null);
+    let said = [
+        (json!({"session": {"access_token": much}}), &much),
+        (json!({}), &nothing),
+        (json!({"session": {"access_token": much}}), &much),
+        (json!({"session": null}), &nothing),
+    ];
+    for (answer, told) in said {
+        service.say(Says::Json(answer));
+        tokens = client.refresh(token(&tokens, "refresh_token")).await.ok();
+        let ext = ext(&sluice, &tokens).await;
+        assert_eq!(&ext["groups"], &told["groups"], "{ext}");
+    }
+    sluice.node.stop().await;
+}
+
 async fn a_hook_that_refuses_leaves_the_code_as_it_was(backend: Backend) {
     let (sluice, service) = with_token_hook(backend).await;
     let client = sluice.client(&json!({})).await;
@@ -350,9 +374,9 @@ async fn a_hook_that_fails_leaves_the_refresh_token_as_it_was(backend: Backend) 
         Says::Status(StatusCode::FOUND),
         Says::Status(StatusCode::OK),
         Says::Text("no JSON".to_owned()),
-        Says::Json(json!({})),
+        Says::Json(json!({"session": "none"})),
         Says::Json(json!({"session": {"access_token": ["no", "object"]}})),
-        replacing(&json!({"long": "x".repeat(5_000)}), &json!({})),
+        replacing(&json!({"long": "x".repeat(8_190)}), &json!({})),
         Says::Text("x".repeat(100_000)),
     ];
     for failure in failures {

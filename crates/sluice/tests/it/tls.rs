@@ -170,3 +170,20 @@ async fn a_proxy_that_ended_tls_says_so_and_is_believed_by_its_address() {
         sluice.node.stop().await;
     }
 }
+
+/// As in the configuration of many a Hydra behind an ingress: its login application and its Prometheus reach the admin port directly.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_proxies_before_the_public_port_keep_nobody_from_a_plain_admin_port() {
+    let common = ("serve.tls.allow_termination_from", "127.0.0.0/8");
+    let own = ("serve.admin.tls.allow_termination_from", "127.0.0.0/8");
+    let http = http_with(|builder| builder);
+    for (settings, clients) in [(&[common][..], 200), (&[common, own], 502)] {
+        let sluice = TestSluice::with(Backend::Sqlite, settings).await;
+        let asked = async |url: Url| http.get(url).send().await.unwrap().status().as_u16();
+        let discovery = sluice.public.join("/.well-known/openid-configuration").unwrap();
+        assert_eq!(asked(discovery).await, 502);
+        assert_eq!(asked(sluice.admin.join("/admin/clients").unwrap()).await, clients);
+        assert_eq!(asked(sluice.admin.join("/admin/metrics/prometheus").unwrap()).await, 200);
+        sluice.node.stop().await;
+    }
+}

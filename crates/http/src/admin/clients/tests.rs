@@ -101,31 +101,32 @@ fn header(answer: &Answer, name: http::HeaderName) -> &str {
 async fn a_client_lives_from_creation_to_deletion() {
     let admin = admin();
     let made =
-        ask(&admin, "POST", PATH, r#"{"client_id":"my app","redirect_uris":["https://a.example/cb"]}"#).await;
-    assert_eq!((made.status, header(&made, LOCATION)), (201, "/admin/clients/my%20app"));
+        ask(&admin, "POST", PATH, r#"{"client_id":"my-app 1","redirect_uris":["https://a.example/cb"]}"#)
+            .await;
+    assert_eq!((made.status, header(&made, LOCATION)), (201, "/admin/clients/my-app%201"));
     assert_eq!(made.json["client_secret"].as_str().unwrap().len(), 43);
-    let found = ask(&admin, "GET", "/admin/clients/my%20app", "").await;
+    let found = ask(&admin, "GET", "/admin/clients/my-app%201", "").await;
     assert_eq!((found.status, &found.json["created_at"]), (200, &json!("2025-11-21T10:15:25.497Z")));
     assert!(found.json.get("client_secret").is_none());
-    let put = ask(&admin, "PUT", "/admin/clients/my%20app", r#"{"client_name":"new"}"#).await;
+    let put = ask(&admin, "PUT", "/admin/clients/my-app%201", r#"{"client_name":"new"}"#).await;
     assert_eq!(
         (put.status, &put.json["client_name"], put.json.get("client_secret")),
         (200, &json!("new"), None)
     );
-    assert_eq!((&put.json["redirect_uris"], &put.json["client_id"]), (&json!([]), &json!("my app")));
+    assert_eq!((&put.json["redirect_uris"], &put.json["client_id"]), (&json!([]), &json!("my-app 1")));
     let patch = r#"[{"op":"replace","path":"/client_secret","value":"another"}]"#;
-    let patched = ask(&admin, "PATCH", "/admin/clients/my%20app", patch).await;
+    let patched = ask(&admin, "PATCH", "/admin/clients/my-app%201", patch).await;
     assert_eq!((patched.status, &patched.json["client_secret"]), (200, &json!("another")));
     let lifespans = r#"{"client_credentials_grant_access_token_lifespan":"30m"}"#;
-    let set = ask(&admin, "PUT", "/admin/clients/my%20app/lifespans", lifespans).await;
+    let set = ask(&admin, "PUT", "/admin/clients/my-app%201/lifespans", lifespans).await;
     assert_eq!(set.json["client_credentials_grant_access_token_lifespan"], "30m0s");
-    let rotated = ask(&admin, "POST", "/admin/clients/my%20app/secrets/rotate", "").await;
+    let rotated = ask(&admin, "POST", "/admin/clients/my-app%201/secrets/rotate", "").await;
     assert_eq!((rotated.status, rotated.json["client_secret"].as_str().unwrap().len()), (200, 43));
-    let forgotten = ask(&admin, "DELETE", "/admin/clients/my%20app/secrets/rotate", "").await;
+    let forgotten = ask(&admin, "DELETE", "/admin/clients/my-app%201/secrets/rotate", "").await;
     assert_eq!((forgotten.status, forgotten.json.get("client_secret")), (200, None));
-    let deleted = ask(&admin, "DELETE", "/admin/clients/my%20app", "").await;
+    let deleted = ask(&admin, "DELETE", "/admin/clients/my-app%201", "").await;
     assert_eq!((deleted.status, deleted.json), (204, Value::Null));
-    assert_eq!(ask(&admin, "GET", "/admin/clients/my%20app", "").await.status, 404);
+    assert_eq!(ask(&admin, "GET", "/admin/clients/my-app%201", "").await.status, 404);
 }
 
 #[tokio::test]

@@ -219,6 +219,14 @@ async fn a_refused_login_reaches_the_client(backend: Backend) {
         (Authorize::default().state, ISSUER)
     );
     assert_eq!((page.parameter("code"), page.location().as_str().contains("secret")), (None, false));
+    for (said, told) in
+        [("Доступ закрыт для Österreich\u{7f}", Some("Доступ закрыт для Österreich")), (" \n", None)]
+    {
+        let (challenge, body) =
+            (browser.begin(&client, &Authorize::default()).await, json!({"error_description": said}));
+        let page = browser.visit(&reject(&sluice, "login", &challenge, &body).await).await;
+        assert_eq!(page.parameter("error_description").as_deref(), told);
+    }
     let page = sluice.browser().visit(&reject(&sluice, "login", &challenge, &body).await).await;
     assert_eq!(
         (page.status.as_u16(), page.location),
