@@ -2,10 +2,13 @@
 
 mod access_log;
 mod certificates;
+mod installation;
 mod linked;
 mod nodes;
+mod people;
 mod statements;
 mod upstream;
+mod with_database;
 
 use reqwest::{Client, StatusCode};
 use serde_json::Value;
@@ -93,5 +96,16 @@ impl Seen {
     /// Waits until a token is answered so.
     async fn until(&self, path: &str, token: &str, status: StatusCode) {
         until("answered otherwise", async || self.status(path, token).await == status).await;
+    }
+}
+
+/// A gateway in a process of its own is well, says how old its knowledge is, and has nothing else at that port.
+async fn serves_health_alone(process: &Process) {
+    let ask = |path: &str| http_client().get(process.admin.join(path).unwrap()).send();
+    let ready: Value = ask("/health/ready").await.unwrap().json().await.unwrap();
+    assert_eq!(ready["status"], "ok");
+    assert!(ready["feed_age_ms"].as_u64().is_some_and(|age| age <= 10_000), "{ready}");
+    for path in ["/admin/clients", "/.well-known/openid-configuration"] {
+        assert_eq!(ask(path).await.unwrap().status(), StatusCode::NOT_FOUND, "{path}");
     }
 }

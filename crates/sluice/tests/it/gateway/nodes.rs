@@ -1,71 +1,35 @@
-//! Servers with a gateway each, on one database.
+//! Servers with a gateway each: what they hear of each other, what they read again, what their link gives away.
 
 use reqwest::StatusCode;
 use sluice_testkit::Backend;
-use tokio::time::Instant;
 
+use super::installation::Installation;
 use super::{LINK_TOKEN, Routes, Seen, site};
 use crate::application::{Application, http_client};
+use crate::both_stores::on_both_stores;
 use crate::process::until;
 
-/// Two gateways and two authorization servers on one database: revoked on one, refused on all.
+/// How many tokens are revoked, at the one and the other server in turn.
+const REVOCATIONS: usize = 20;
+
+on_both_stores! { what_one_server_revokes_every_gateway_refuses }
+
+/// Two servers on one database, and gateways of every kind: revoked at either, refused by all.
 async fn what_one_server_revokes_every_gateway_refuses(backend: Backend) {
-    let routes = Routes::fresh().await;
-    let site = site(backend, &routes).await;
-    let (one, other) = (site.start().await, site.start().await);
-    let application = Application::register(&[&one, &other]).await;
-    let gateways = [Seen::of(&one), Seen::of(&other)];
-    let mut took = Vec::new();
-    for _ in 0..5 {
-        let tokens = application.redeem(&application.log_in("alice").await.unwrap()).await.unwrap();
-        for gateway in &gateways {
-            let (status, seen) = gateway.ask("/orders/7", &tokens.access).await;
-            assert_eq!((status, &seen["oauth-user-id"]), (StatusCode::OK, &"alice".into()));
-        }
-        application.at(&[&one]).revoke(&tokens).await.unwrap();
-        let revoked = Instant::now();
-        assert_eq!(gateways[0].status("/orders/7", &tokens.access).await, StatusCode::UNAUTHORIZED);
-        gateways[1].until("/orders/7", &tokens.access, StatusCode::UNAUTHORIZED).await;
-        took.push(revoked.elapsed());
+    let installation = Installation::start(backend).await;
+    let [one, other] = &installation.servers;
+    let application = Application::register(&[one, other]).await;
+    let log_in = async || application.redeem(&application.log_in("alice").await.unwrap()).await.unwrap();
+    let lasting = log_in().await;
+    for turn in 0..REVOCATIONS {
+        let revoked = log_in().await;
+        installation.passes_everywhere(&revoked.access, "alice").await;
+        let server = turn % installation.servers.len();
+        application.at(&[&installation.servers[server]]).revoke(&revoked).await.unwrap();
+        installation.is_refused_everywhere(&revoked.access, server).await;
+        installation.passes_everywhere(&lasting.access, "alice").await;
     }
-    println!("{backend:?}: the gateway of the other server refused after {took:.1?}");
-    one.kill().await;
-    other.kill().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_one_server_revokes_every_gateway_refuses_on_sqlite() {
-    what_one_server_revokes_every_gateway_refuses(Backend::Sqlite).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_one_server_revokes_every_gateway_refuses_on_postgres() {
-    what_one_server_revokes_every_gateway_refuses(Backend::Postgres).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn tokens_of_people_and_jwts_pass_and_end_with_their_session() {
-    let routes = Routes::fresh().await;
-    let site = site(Backend::Sqlite, &routes).await;
-    let server = site.start().await;
-    let (gateway, http) = (Seen::of(&server), http_client());
-    let post = async |path: &str, body: serde_json::Value, token: &str| {
-        let request = http.post(server.public.join(path).unwrap()).bearer_auth(token).json(&body);
-        let answer = request.send().await.unwrap();
-        (answer.status(), answer.json::<serde_json::Value>().await.unwrap_or_default())
-    };
-    let who =
-        serde_json::json!({"email": "a@example.com", "username": "A", "password": "a long pass phrase"});
-    let (created, person) = post("/auth/register", who.clone(), "").await;
-    assert_eq!(created, StatusCode::CREATED);
-    let (_, pair) = post("/auth/login", who, "").await;
-    let access = pair["access_token"].as_str().unwrap();
-    let (status, seen) = gateway.ask("/orders/7", access).await;
-    assert_eq!((status, &seen["oauth-user-id"]), (StatusCode::OK, &person["id"]));
-    let (ended, _) = post("/auth/logout", pair.clone(), access).await;
-    assert_eq!(ended, StatusCode::NO_CONTENT);
-    assert_eq!(gateway.status("/orders/7", access).await, StatusCode::UNAUTHORIZED);
-    server.kill().await;
+    installation.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
