@@ -40,7 +40,7 @@ routes:
 	}{
 		{"HTTP/1.1 to HTTP/1.1", http1(t), "/to-http1", []bool{false, true}},
 		{"HTTP/2 to HTTP/1.1", http2(t), "/to-http1", []bool{true}},
-		{"HTTP/1.1 to HTTP/2", http1(t), "/to-http2", nil},
+		{"HTTP/1.1 to HTTP/2", http1(t), "/to-http2", []bool{true}},
 		{"HTTP/2 to HTTP/2", http2(t), "/to-http2", []bool{true}},
 	}
 	for _, way := range ways {

@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	frames "golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 )
 
 // Clients that keep HTTP/2 busy with what costs them little: they are ended or bear it alone.
@@ -26,29 +24,21 @@ func TestFlood(t *testing.T) {
 	others := http1(t)
 	ask := func() error { return isFine(others, gateway.url("/")) }
 	must(t, ask())
-	head := func(path string) []byte {
-		var block bytes.Buffer
-		encoder := hpack.NewEncoder(&block)
-		for _, field := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "a"}, {":path", path}, {"authorization", bearer}} {
-			must(t, encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
-		}
-		return block.Bytes()
-	}
 	stream := func(number uint32) uint32 { return 2*number + 1 }
 	for name, frame := range map[string]func(framer *frames.Framer, number uint32) error{
 		"requests that are taken back at once": func(framer *frames.Framer, number uint32) error {
-			begin := frames.HeadersFrameParam{StreamID: stream(number), BlockFragment: head("/slow"), EndHeaders: true, EndStream: true}
+			begin := frames.HeadersFrameParam{StreamID: stream(number), BlockFragment: head(t, "/slow"), EndHeaders: true, EndStream: true}
 			if err := framer.WriteHeaders(begin); err != nil {
 				return err
 			}
 			return framer.WriteRSTStream(stream(number), frames.ErrCodeCancel)
 		},
 		"requests beyond what is permitted at once": func(framer *frames.Framer, number uint32) error {
-			return framer.WriteHeaders(frames.HeadersFrameParam{StreamID: stream(number), BlockFragment: head("/slow"), EndHeaders: true, EndStream: true})
+			return framer.WriteHeaders(frames.HeadersFrameParam{StreamID: stream(number), BlockFragment: head(t, "/slow"), EndHeaders: true, EndStream: true})
 		},
 		"a head without end": func(framer *frames.Framer, number uint32) error {
 			if number == 0 {
-				return framer.WriteHeaders(frames.HeadersFrameParam{StreamID: 1, BlockFragment: head("/")})
+				return framer.WriteHeaders(frames.HeadersFrameParam{StreamID: 1, BlockFragment: head(t, "/")})
 			}
 			return framer.WriteContinuation(1, false, []byte("\x00\x01x\x7f\x81\x07"+strings.Repeat("y", 262)))
 		},
@@ -57,7 +47,7 @@ func TestFlood(t *testing.T) {
 		"window updates": func(framer *frames.Framer, _ uint32) error { return framer.WriteWindowUpdate(0, 1) },
 		"data without any": func(framer *frames.Framer, number uint32) error {
 			if number == 0 {
-				return framer.WriteHeaders(frames.HeadersFrameParam{StreamID: 1, BlockFragment: head("/slow"), EndHeaders: true})
+				return framer.WriteHeaders(frames.HeadersFrameParam{StreamID: 1, BlockFragment: head(t, "/slow"), EndHeaders: true})
 			}
 			return framer.WriteData(1, false, nil)
 		},

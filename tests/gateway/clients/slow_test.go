@@ -10,72 +10,133 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 )
 
 const (
-	slowReaders = 100
-	// eachReader is the most that somebody who does not read may cost the gateway.
-	eachReader = mib
+	slowClients = 100
+	// eachReader and eachReaderHTTP2 are the most that somebody who does not read may cost the gateway: over HTTP/2 there is what a stream keeps
+	// beside what its connection keeps.
+	eachReader, eachReaderHTTP2 = mib, 2 * mib
+	// eachWriter is the most that somebody may cost it who hardly sends.
+	eachWriter = 256 * kib
+	// slowBody is what such a one sends: three seconds' worth.
+	slowBody = 3000
 )
 
 // Clients that read a large body at 1 KB a second hold up nobody but themselves, and nothing piles up for them.
 func TestSlowReaders(t *testing.T) {
+	for _, client := range []struct {
+		name  string
+		asks  []byte
+		bound int
+	}{
+		{"HTTP/1.1", fmt.Appendf(nil, "GET /large HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\n\r\n", bearer), eachReader},
+		{"HTTP/2", permissive(t, "/large"), eachReaderHTTP2},
+	} {
+		for _, protocol := range []string{"http1", "http2"} {
+			t.Run("over "+client.name+", from an upstream over "+protocol, func(t *testing.T) {
+				var sent atomic.Int64
+				gateway := startGateway(t, routesTo(upstream(t, endless(&sent)), ", protocol: "+protocol))
+				quick := http1(t)
+				for range 100 {
+					greet(t, quick, gateway)
+				}
+				var slowest time.Duration
+				grown := gateway.grown(t, func() {
+					reading, stop := context.WithCancel(t.Context())
+					defer stop()
+					for range slowClients {
+						go readSlowly(reading, t, gateway, client.asks)
+					}
+					// What the kernel keeps for each of them is filled first, at the pace of this machine.
+					settle(&sent)
+					for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+						slowest = max(slowest, greet(t, quick, gateway))
+					}
+				})
+				t.Logf("%d readers at 1 KB/s: %.0f KiB each, and %d MiB were taken from the upstream; others waited %v at most", slowClients, float64(grown)/kib/slowClients, sent.Load()/mib, slowest)
+				if sent.Load() < slowClients*64*kib {
+					t.Errorf("no more than %d KiB were asked for", sent.Load()/kib)
+				}
+				if grown > slowClients*client.bound {
+					t.Errorf("%d MiB more memory", grown/mib)
+				}
+				if slowest > time.Second {
+					t.Errorf("others waited %v", slowest)
+				}
+			})
+		}
+	}
+}
+
+// Streams that nobody reads do not hold up the others of their connection, and nothing piles up for them.
+func TestSlowStreams(t *testing.T) {
 	var sent atomic.Int64
+	gateway := startGateway(t, routesTo(upstream(t, endless(&sent)), ", protocol: http2"))
+	client := http2(t)
+	for range 100 {
+		greet(t, client, gateway)
+	}
+	grown := gateway.grown(t, func() {
+		for range 5 {
+			unread, err := client.Get(gateway.url("/large"))
+			must(t, err)
+			t.Cleanup(func() { unread.Body.Close() })
+		}
+		for range 50 {
+			greet(t, client, gateway)
+		}
+		settle(&sent)
+	})
+	t.Logf("%.1f MiB more memory", float64(grown)/mib)
+	if grown > flat {
+		t.Errorf("%d MiB more memory", grown/mib)
+	}
+}
+
+// Clients that send a body at 1 KB a second, each on a connection of its own over HTTP/2, hold up nobody, cost little and get their answers.
+func TestSlowWriters(t *testing.T) {
 	backend := upstream(t, func(answer http.ResponseWriter, request *http.Request) {
-		if request.URL.Path != "/large" {
-			fmt.Fprint(answer, "hello")
+		if request.Method == http.MethodPost {
+			takeAndGive(answer, request)
 			return
 		}
-		body := newContent(large)
-		for part := make([]byte, 64*kib); ; {
-			read, err := body.Read(part)
-			if err != nil {
-				return
-			}
-			written, err := answer.Write(part[:read])
-			sent.Add(int64(written))
-			if err != nil {
-				return
-			}
-		}
+		fmt.Fprint(answer, "hello")
 	})
 	for _, protocol := range []string{"http1", "http2"} {
-		t.Run("from an upstream over "+protocol, func(t *testing.T) {
+		t.Run("to an upstream over "+protocol, func(t *testing.T) {
 			gateway := startGateway(t, routesTo(backend, ", protocol: "+protocol))
 			quick := http1(t)
-			ask := func() time.Duration {
-				began := time.Now()
-				answer, err := quick.Get(gateway.url("/small"))
-				must(t, err)
-				defer answer.Body.Close()
-				if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "hello" {
-					t.Fatalf("%s: %v", body, err)
-				}
-				return time.Since(began)
-			}
 			for range 100 {
-				ask()
+				greet(t, quick, gateway)
 			}
 			var slowest time.Duration
 			grown := gateway.grown(t, func() {
-				reading, stop := context.WithCancel(t.Context())
-				defer stop()
-				for range slowReaders {
-					go readSlowly(reading, t, gateway)
+				var writing sync.WaitGroup
+				for range slowClients {
+					client := http2(t)
+					writing.Go(func() { writeSlowly(t, client, gateway.url("/")) })
 				}
-				// What the kernel keeps for each of them is filled first, at the pace of this machine.
-				for before := int64(-1); sent.Load() > before; time.Sleep(300 * time.Millisecond) {
-					before = sent.Load()
-				}
-				for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
-					slowest = max(slowest, ask())
+				written := make(chan struct{})
+				go func() {
+					defer close(written)
+					writing.Wait()
+				}()
+				for under := true; under; {
+					select {
+					case <-written:
+						under = false
+					default:
+						slowest = max(slowest, greet(t, quick, gateway))
+					}
 				}
 			})
-			t.Logf("%d readers at 1 KB/s: %.0f KiB each, and %d MiB were taken from the upstream; others waited %v at most", slowReaders, float64(grown)/kib/slowReaders, sent.Load()/mib, slowest)
-			if grown > slowReaders*eachReader {
+			t.Logf("%d writers at 1 KB/s: %.0f KiB each; others waited %v at most", slowClients, float64(grown)/kib/slowClients, slowest)
+			if grown > slowClients*eachWriter {
 				t.Errorf("%d MiB more memory", grown/mib)
 			}
 			if slowest > time.Second {
@@ -85,58 +146,7 @@ func TestSlowReaders(t *testing.T) {
 	}
 }
 
-func readSlowly(reading context.Context, t *testing.T, gateway *gateway) {
-	connection, err := net.Dial("tcp", gateway.address)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer connection.Close()
-	_ = connection.(*net.TCPConn).SetReadBuffer(4 * kib)
-	fmt.Fprintf(connection, "GET /large HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\n\r\n", bearer)
-	for part := make([]byte, 100); ; {
-		select {
-		case <-reading.Done():
-			return
-		case <-time.After(100 * time.Millisecond):
-			if _, err := connection.Read(part); err != nil {
-				t.Errorf("a slow reader was cut: %v", err)
-				return
-			}
-		}
-	}
-}
-
-// A stream that nobody reads does not hold up the others of its connection.
-func TestSlowStreams(t *testing.T) {
-	backend := upstream(t, func(answer http.ResponseWriter, request *http.Request) {
-		if request.URL.Path == "/large" {
-			_, _ = io.Copy(answer, newContent(large))
-			return
-		}
-		fmt.Fprint(answer, "hello")
-	})
-	gateway := startGateway(t, routesTo(backend, ", protocol: http2"))
-	client := http2(t)
-	for range 5 {
-		unread, err := client.Get(gateway.url("/large"))
-		must(t, err)
-		defer unread.Body.Close()
-	}
-	for range 50 {
-		soon, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		request, err := http.NewRequestWithContext(soon, http.MethodGet, gateway.url("/small"), nil)
-		must(t, err)
-		answer, err := client.Do(request)
-		must(t, err)
-		_, err = io.ReadAll(answer.Body)
-		must(t, err)
-		answer.Body.Close()
-		cancel()
-	}
-}
-
-// An upload that its upstream does not read does not hold up the others of its connection.
+// Uploads that their upstream does not read do not hold up the others of their connection, and nothing piles up of them.
 func TestSlowUploads(t *testing.T) {
 	stuck := make(chan struct{})
 	backend := upstream(t, func(answer http.ResponseWriter, request *http.Request) {
@@ -148,22 +158,29 @@ func TestSlowUploads(t *testing.T) {
 	})
 	gateway := startGateway(t, routesTo(backend, ""))
 	client := http2(t)
+	up(t, client, gateway.url("/"), 100_000, false)
 	defer close(stuck)
-	for range 3 {
-		go func() {
-			answer, err := client.Post(gateway.url("/stuck"), "text/plain", newContent(large))
-			if err == nil {
-				answer.Body.Close()
-			}
-		}()
-	}
-	time.Sleep(time.Second)
-	for range 5 {
-		began := time.Now()
-		up(t, client, gateway.url("/"), 100_000, false)
-		if took := time.Since(began); took > 5*time.Second {
-			t.Fatalf("another upload took %v", took)
+	grown := gateway.grown(t, func() {
+		for range 3 {
+			go func() {
+				answer, err := client.Post(gateway.url("/stuck"), "text/plain", newContent(large))
+				if err == nil {
+					answer.Body.Close()
+				}
+			}()
 		}
+		time.Sleep(time.Second)
+		for range 5 {
+			began := time.Now()
+			up(t, client, gateway.url("/"), 100_000, false)
+			if took := time.Since(began); took > 5*time.Second {
+				t.Fatalf("another upload took %v", took)
+			}
+		}
+	})
+	t.Logf("%.1f MiB more memory", float64(grown)/mib)
+	if grown > flat {
+		t.Errorf("%d MiB more memory", grown/mib)
 	}
 }
 
