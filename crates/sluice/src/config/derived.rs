@@ -40,7 +40,10 @@ pub(super) fn fill(values: &mut Values, sources: &Sources) -> Mode {
 
 /// Gives the public or the admin listener what `serve.tls` says. A certificate or key is taken whole: its path or its text.
 fn fill_tls(values: &mut Values, listener: &str) {
-    for group in tls::GROUPS.iter().filter(|group| !is_not_for(values, listener, group)) {
+    for group in tls::GROUPS {
+        if is_not_for(values, listener, group) {
+            continue;
+        }
         let given = group.iter().any(|name| values.get(&format!("{listener}.{name}")).is_some());
         for name in group.iter().filter(|_| !given) {
             values.inherit(&format!("serve.tls.{name}"), &format!("{listener}.{name}"));

@@ -267,8 +267,9 @@ fn listeners_take_their_certificate_from_the_common_one() {
 
 #[test]
 fn the_proxies_of_serve_tls_count_for_the_admin_port_if_it_speaks_tls() {
-    let of_admin =
-        |yaml: &str| given(MINIMAL).and_file(yaml).settings().serve.admin.listener.tls.allow_termination_from;
+    let of_admin = |yaml: &'static str| {
+        given(MINIMAL).and_file(yaml).settings().serve.admin.listener.tls.allow_termination_from
+    };
     let plain = "serve: {tls: {allow_termination_from: [10.0.0.0/8]}}";
     assert_eq!(of_admin(plain), []);
     assert!(
