@@ -70,7 +70,7 @@ impl Refusal {
             Self::AmbiguousPath => "ambiguous_path",
             Self::TokenMissing => "token_missing",
             Self::TokenUnreadable => "token_unreadable",
-            Self::TokenInvalid(why) => why,
+            Self::TokenInvalid(why) | Self::Unavailable(why) | Self::AuthoritySilent(why) => why,
             Self::WrongAudience => "wrong_audience",
             Self::NotHolder(_) => "not_holder",
             Self::NonceWanted(_) => "nonce_wanted",
@@ -79,7 +79,21 @@ impl Refusal {
             Self::WrongSubjectKind => "wrong_subject_kind",
             Self::TooMany(_) => "too_many",
             Self::Busy => "issuer_busy",
-            Self::Unavailable(_) | Self::AuthoritySilent(_) => "unavailable",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_could_not_be_asked_is_told_apart_from_knowledge_that_is_too_old() {
+        for why in ["issuer_unreachable", "revocations_stale"] {
+            assert_eq!(
+                (Refusal::Unavailable(why).reason(), Refusal::AuthoritySilent(why).reason()),
+                (why, why)
+            );
         }
     }
 }
