@@ -1,5 +1,6 @@
 //! Which issuer a token is checked by, told from its form; what it says of itself is believed only for choosing.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -108,10 +109,21 @@ impl Validation {
         &self.cache
     }
 
-    /// How often other issuers were asked about tokens.
+    /// How often other issuers were asked about tokens, once for each name: requests of a table that was replaced go on asking an issuer
+    /// that the new one knows under the same name, changed or not.
     pub fn introspection_stats(&self) -> Vec<IntrospectionStats> {
         let issuers = self.issuers.load();
-        issuers.iter().filter_map(|(_, issuer)| Some(issuer.introspector.as_ref()?.stats())).collect()
+        let mut counted = BTreeSet::new();
+        let mut by_name: BTreeMap<Arc<str>, IntrospectionStats> = BTreeMap::new();
+        for (_, issuer) in issuers.iter().filter(|(_, issuer)| counted.insert(issuer.number)) {
+            let Some(introspector) = &issuer.introspector else { continue };
+            let stats = introspector.stats();
+            match by_name.get_mut(&stats.issuer) {
+                Some(sum) => sum.add(&stats),
+                None => drop(by_name.insert(Arc::clone(&stats.issuer), stats)),
+            }
+        }
+        by_name.into_values().collect()
     }
 
     /// What checks tokens of this installation, where they count.

@@ -139,6 +139,23 @@ async fn a_route_goes_with_the_issuers_of_its_own_table_whichever_is_in_force() 
 }
 
 #[tokio::test]
+async fn questions_are_counted_once_for_each_name_whichever_table_asks() {
+    let one = FakeIssuer::start().await;
+    let world = World::new(&[one.of_opaque("same"), one.of_opaque("changed")]);
+    let policies = || ["same", "changed"].map(|name| world.policy(&[name]));
+    let before = policies();
+    let changed = IssuerConfig { audience: vec!["orders".to_owned()], ..one.of_opaque("changed") };
+    world.replace(&[one.of_opaque("same"), changed]);
+    for (number, policy) in before.iter().chain(&policies()).enumerate() {
+        let token = format!("token-{number}");
+        assert_eq!(world.validate_for(policy, &token).await, Err(TokenFault::Revoked));
+    }
+    let stats = world.validation.introspection_stats();
+    let told: Vec<_> = stats.iter().map(|stats| (&*stats.issuer, stats.asked, stats.failed)).collect();
+    assert_eq!(told, [("changed", 2, 0), ("same", 2, 0)]);
+}
+
+#[tokio::test]
 async fn tokens_of_others_are_asked_about_elsewhere_when_the_own_authority_does_not_know_them() {
     let one = FakeIssuer::start().await;
     let world = World::new(&[one.of_opaque("one")]);

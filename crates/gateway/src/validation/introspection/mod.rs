@@ -55,6 +55,14 @@ pub struct IntrospectionStats {
     pub spared: u64,
 }
 
+impl IntrospectionStats {
+    pub(super) const fn add(&mut self, more: &Self) {
+        self.asked += more.asked;
+        self.failed += more.failed;
+        self.spared += more.spared;
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, Error)]
 enum NoAnswer {

@@ -3,11 +3,22 @@
 use std::sync::Arc;
 
 use sluice_gateway::route::RoutesFile;
-use sluice_gateway::validation::{HolderCheck, Validation, VerdictCache};
+use sluice_gateway::validation::{HolderCheck, IntrospectionStats, Validation, VerdictCache};
 use sluice_token::{FeedFollower, RevocationSet};
 
 use crate::observability::Metrics;
 use crate::observability::metrics::{CacheReaders, ProofReaders};
+
+/// A counter of each issuer that is asked about tokens.
+type OfIssuer = (&'static str, &'static str, fn(&IntrospectionStats) -> u64);
+
+const QUESTIONS: [OfIssuer; 3] = [
+    ("sluice_gateway_questions_total", "Questions about tokens to other issuers", |stats| stats.asked),
+    ("sluice_gateway_questions_failed_total", "Those of them without an answer", |stats| stats.failed),
+    ("sluice_gateway_questions_spared_total", "Those not asked because the answer was known", |stats| {
+        stats.spared
+    }),
+];
 
 /// Shows the cache of verdicts, the questions to other issuers, and how the routes file stands.
 pub(super) fn show(metrics: &Metrics, file: &Arc<RoutesFile>, validation: &Arc<Validation>) {
@@ -21,6 +32,13 @@ pub(super) fn show(metrics: &Metrics, file: &Arc<RoutesFile>, validation: &Arc<V
         misses_total: cache(VerdictCache::misses),
     };
     metrics.register_cache("gateway_verdicts", readers);
+    for (name, help, read) in QUESTIONS {
+        let validation = Arc::clone(validation);
+        metrics.register_counters(name, help, move || {
+            let of_issuers = validation.introspection_stats();
+            of_issuers.iter().map(|stats| (vec![("issuer", stats.issuer.to_string())], read(stats))).collect()
+        });
+    }
     let failing = Arc::clone(file);
     metrics.register_counter(
         "sluice_gateway_routes_failures_total",

@@ -125,6 +125,20 @@ impl Metrics {
         self.sampled.add(Kind::Counter, (name.trim_end_matches("_total"), help), labels, read);
     }
 
+    /// Counters of which there are as many as there is something to count for, read when asked for. `name` ends in `_total`.
+    pub(crate) fn register_counters(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        read: impl Fn() -> Vec<(Vec<Label>, u64)> + Send + Sync + 'static,
+    ) {
+        let read = move || {
+            let counted = read().into_iter();
+            counted.map(|(labels, value)| (labels, approximate(value))).collect::<Vec<_>>()
+        };
+        self.sampled.add_all(Kind::Counter, (name.trim_end_matches("_total"), help), Box::new(read));
+    }
+
     /// How many flows reached `step` (`begun`, `logged_in`, `granted`, …).
     pub(crate) fn register_flow_step(
         &self,

@@ -19,6 +19,7 @@ pub(super) enum Kind {
 }
 
 type Read = Box<dyn Fn() -> f64 + Send + Sync>;
+type ReadAll = Box<dyn Fn() -> Vec<(Vec<Label>, f64)> + Send + Sync>;
 
 /// All of them, by name: what is registered under one name is written as one family.
 #[derive(Default)]
@@ -27,7 +28,13 @@ pub(super) struct SampledCollector(Mutex<BTreeMap<&'static str, Family>>);
 struct Family {
     kind: Kind,
     help: &'static str,
-    samples: Vec<(Vec<Label>, Read)>,
+    samples: Vec<Samples>,
+}
+
+enum Samples {
+    One(Vec<Label>, Read),
+    /// As many as there are when they are asked for.
+    All(ReadAll),
 }
 
 impl SampledCollector {
@@ -39,9 +46,18 @@ impl SampledCollector {
         labels: Vec<Label>,
         read: Read,
     ) {
+        self.push(kind, (name, help), Samples::One(labels, read));
+    }
+
+    /// Adds samples whose number and labels change.
+    pub(super) fn add_all(&self, kind: Kind, (name, help): (&'static str, &'static str), read: ReadAll) {
+        self.push(kind, (name, help), Samples::All(read));
+    }
+
+    fn push(&self, kind: Kind, (name, help): (&'static str, &'static str), samples: Samples) {
         let mut families = self.0.lock();
         let family = families.entry(name).or_insert_with(|| Family { kind, help, samples: Vec::new() });
-        family.samples.push((labels, read));
+        family.samples.push(samples);
     }
 }
 
@@ -53,11 +69,19 @@ impl Collector for SampledCollector {
                 Kind::Counter => MetricType::Counter,
             };
             let mut metric = encoder.encode_descriptor(name, family.help, None, kind)?;
-            for (labels, read) in &family.samples {
-                if labels.is_empty() {
-                    write(family.kind, &mut metric, read())?;
-                } else {
-                    write(family.kind, &mut metric.encode_family(labels)?, read())?;
+            for samples in &family.samples {
+                match samples {
+                    Samples::One(labels, read) if labels.is_empty() => {
+                        write(family.kind, &mut metric, read())?;
+                    }
+                    Samples::One(labels, read) => {
+                        write(family.kind, &mut metric.encode_family(labels)?, read())?;
+                    }
+                    Samples::All(read) => {
+                        for (labels, value) in read() {
+                            write(family.kind, &mut metric.encode_family(&labels)?, value)?;
+                        }
+                    }
                 }
             }
         }

@@ -21,6 +21,9 @@ fn metrics_with_everything() -> Metrics {
     }
     metrics.register_flow_step("begun", || 2);
     metrics.register_flow_step("code_issued", || 1);
+    metrics.register_counters("sluice_gateway_questions_total", "Questions", || {
+        vec![(vec![("issuer", "one".to_owned())], 4), (vec![("issuer", "other".to_owned())], 0)]
+    });
     metrics.register_gauge_fn("sluice_revocation_feed_age_seconds", "How old", || 0.25);
     metrics
 }
@@ -61,6 +64,7 @@ fn every_family_is_there_once_under_its_name() {
         "sluice_dpop_proofs_remembered gauge",
         "sluice_dpop_proofs_turned_away counter",
         "sluice_flows counter",
+        "sluice_gateway_questions counter",
         "sluice_hash_pool_busy_threads gauge",
         "sluice_hash_pool_held_bytes gauge",
         "sluice_hash_pool_jobs counter",
@@ -127,6 +131,8 @@ fn a_name_registered_twice_is_one_family_with_two_samples() {
     assert!(encoded.contains(r#"sluice_store_refused_total{kind="read"} 0.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_store_turned_away_total{kind="write"} 0.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_cache_hits_total{cache="client"} 20.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_gateway_questions_total{issuer="one"} 4.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_gateway_questions_total{issuer="other"} 0.0"#), "{encoded}");
     assert!(
         encoded.contains(r#"sluice_commit_batch_rows_bucket{le="+Inf",kind="grant_insert"} 0"#),
         "{encoded}"
