@@ -68,15 +68,17 @@ struct Payload<'a> {
 }
 
 impl PhantomSigner {
-    /// A signer with this private key. `issuer` is the gateway's name in `iss`.
+    /// A signer with this private key, which is told from others by its thumbprint if it has no `kid`. `issuer` is the gateway's name in
+    /// `iss`.
     ///
     /// # Errors
     /// [`JwkError`] if it is no key to sign with.
     pub fn new(issuer: String, key: &Jwk, rng: Arc<dyn Rng>) -> Result<Self, JwkError> {
+        let key = named(key)?;
         let public = serde_json::json!({ "keys": [key.public()] });
         Ok(Self {
             issuer,
-            key: SigningKey::from_jwk(key)?,
+            key: SigningKey::from_jwk(&key)?,
             jwks: Bytes::from(public.to_string()),
             rng,
             signed: Cache::new(KEPT),
@@ -174,6 +176,17 @@ impl std::fmt::Debug for PhantomSigner {
             .field("key", key)
             .finish_non_exhaustive()
     }
+}
+
+/// The key with a name and its algorithm: by these services find it among those that they hold, and notice that they do not hold it yet. In a
+/// PEM file it has no name, and every gateway that reads it must come to the same (RFC 7638).
+fn named(key: &Jwk) -> Result<Jwk, JwkError> {
+    let kid = match &key.kid {
+        Some(kid) => kid.clone(),
+        None => key.thumbprint()?,
+    };
+    let algorithm = key.signing_algorithm()?.as_str().to_owned();
+    Ok(Jwk { kid: Some(kid), alg: Some(algorithm), ..key.clone() })
 }
 
 /// The claims that the route tells in headers, under their last names. None of them replaces what the gateway says itself.

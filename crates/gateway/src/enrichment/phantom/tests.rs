@@ -67,6 +67,24 @@ fn in_a_header_of_its_own_there_is_nothing_but_the_token() {
 }
 
 #[test]
+fn a_key_without_a_name_is_called_by_its_thumbprint_at_every_gateway() {
+    let made = Jwk::generate(SigningAlgorithm::ES256, "unsaid".to_owned(), RsaSize::default()).unwrap();
+    let nameless = Jwk { kid: None, alg: None, ..made };
+    let gateway = |seed| {
+        let rng = Arc::new(SeededRng::new(seed));
+        PhantomSigner::new("https://gateway.example".to_owned(), &nameless, rng).unwrap()
+    };
+    let (one, other) = (gateway(1), gateway(2));
+    let route = route(HeaderName::from_static("x-internal"), 60);
+    let value = one.value(&route, &given::robot(), TOKEN, NOW).unwrap();
+    let token = value.to_str().unwrap();
+    assert_eq!(decode_header(token).unwrap().kid, Some(nameless.thumbprint().unwrap()));
+    assert_eq!(verified(&other, token)["client_id"], "shop-app");
+    let published: Value = serde_json::from_slice(&other.jwks()).unwrap();
+    assert_eq!(published["keys"][0]["alg"], "ES256");
+}
+
+#[test]
 fn it_does_not_outlive_the_token_it_was_made_from() {
     let (signer, route) = (signer(), route(HeaderName::from_static("x-internal"), 6_000));
     let value = signer.value(&route, &given::alice(None), TOKEN, NOW).unwrap();
