@@ -30,6 +30,7 @@ fn a_real_configuration_file_of_hydra_loads_with_warnings_only() {
         "version",
         "dsn",
         "serve.admin.host",
+        "serve.tls.allow_termination_from",
     ];
     assert_eq!(warned, expected);
 }

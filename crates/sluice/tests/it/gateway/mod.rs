@@ -2,10 +2,14 @@
 
 mod access_log;
 mod certificates;
+mod country;
+mod foreign;
 mod installation;
+mod issuers;
 mod linked;
 mod nodes;
 mod people;
+mod phantom;
 mod statements;
 mod upstream;
 mod with_database;
@@ -38,12 +42,17 @@ impl Routes {
     }
 
     fn write(&self, auth: &str) {
-        let text = format!(
-            "upstreams:\n  echo: {{servers: [{:?}]}}\nroutes:\n  \
-             - {{name: orders, match: {{prefix: /orders/}}, upstream: echo, auth: {auth}}}\n  \
-             - {{name: refusing, match: {{prefix: /refusing/}}, upstream: echo, stale: refuse}}\n",
-            self.upstream.url.as_str().trim_end_matches('/')
+        let all = format!(
+            "  - {{name: orders, match: {{prefix: /orders/}}, upstream: echo, auth: {auth}}}\n  \
+             - {{name: refusing, match: {{prefix: /refusing/}}, upstream: echo, stale: refuse}}\n"
         );
+        self.rewrite("", &all);
+    }
+
+    /// Other routes to the upstream, and what the file says beside them.
+    fn rewrite(&self, beside: &str, routes: &str) {
+        let upstream = self.upstream.url.as_str().trim_end_matches('/');
+        let text = format!("{beside}upstreams:\n  echo: {{servers: [{upstream:?}]}}\nroutes:\n{routes}");
         std::fs::write(self.path(), text).unwrap();
     }
 
