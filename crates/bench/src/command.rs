@@ -57,7 +57,7 @@ pub enum Measurement {
     RegisterHarden(Of<RegisterHardenOptions>),
     /// A request through the gateway
     Gateway(Of<GatewayOptions>),
-    /// A day: a quiet while, then everybody before the match; needs --rate or --find-knee
+    /// A day: a quiet while, then everybody before the match; needs --rate, --find-knee or --half-knee
     Mix(Of<Nothing>),
     /// What an operation costs with ever more in the database
     Growth(GrowthArgs),

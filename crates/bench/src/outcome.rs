@@ -45,7 +45,7 @@ pub(crate) fn tell(args: &RunArgs, reports: &[RunReport]) -> io::Result<()> {
 }
 
 /// Whether every operation ended well that began. What an open loop never began shows that it was too fast, and a search for the knee
-/// asks for too much on purpose. Verdicts are about targets, and make no run a failure.
+/// asks for too much on purpose; half of the knee is not too much. Verdicts are about targets, and make no run a failure.
 ///
 /// # Errors
 /// [`BenchError::Failed`].
@@ -117,6 +117,13 @@ mod tests {
         assert!(check(&args(&[]), &[good.clone(), good.clone()]).is_ok());
         let failed = check(&args(&["--rate", "5"]), &[bad.clone(), good, bad]).unwrap_err().to_string();
         assert_eq!(failed, "not every operation ended well: 2 × connection: refused, 4 × token: status 500");
+    }
+
+    #[test]
+    fn what_fails_at_half_of_the_knee_is_a_failure() {
+        let half = args(&["--half-knee"]);
+        assert!(check(&half, &[with_errors(&[("token: status 503", 7)])]).is_err());
+        assert!(check(&half, &[with_errors(&[(NOT_BEGUN, 7)])]).is_ok());
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::report::RunReport;
 use crate::scenario::{Kind, Scenario};
 use crate::target::{Found, Start, Target};
 
-/// Runs it as often as it is said, or up to the knee; one report for each run.
+/// Runs it as often as it is said, or up to the knee, or at half of it; one report for each run.
 ///
 /// # Errors
 /// [`BenchError`] with a sentence for the terminal.
@@ -38,7 +38,7 @@ pub(crate) async fn run(
     if args.profile {
         bench.warm_up_profiler().await;
     }
-    if args.find_knee {
+    if args.knee().is_some() {
         reports.push(bench.find_knee(before).await?);
         return Ok(reports);
     }
@@ -61,10 +61,10 @@ pub(crate) async fn run(
 /// # Errors
 /// [`BenchError::Usage`].
 pub(crate) fn check(kind: &Kind, args: &RunArgs) -> Result<(), BenchError> {
-    if kind.needs_rate() && args.rate.is_none() && !args.find_knee {
+    if kind.needs_rate() && args.rate.is_none() && args.knee().is_none() {
         let name = kind.name();
         return Err(BenchError::Usage(format!(
-            "{name} is an open loop: say how fast with --rate, or have it found out with --find-knee"
+            "{name} is an open loop: say how fast with --rate, or have it found out with --find-knee or --half-knee"
         )));
     }
     if args.profile {

@@ -34,7 +34,10 @@ pub struct RunArgs {
     /// Raise the rate until the server does not keep up
     #[arg(long, conflicts_with_all = ["rate", "runs"])]
     pub find_knee: bool,
-    /// With --find-knee: a server keeps up while 99 of 100 operations that are due end well within this time
+    /// Find the knee likewise, and measure at half of it
+    #[arg(long, conflicts_with_all = ["rate", "runs", "find_knee"])]
+    pub half_knee: bool,
+    /// With --find-knee or --half-knee: a server keeps up while 99 of 100 operations that are due end well within this time
     #[arg(long, default_value = "50ms", value_parser = humantime::parse_duration)]
     pub p99_below: Duration,
     /// Threads of the driver [default: one for each core]
@@ -175,6 +178,12 @@ impl RunArgs {
             length,
             first_turn: 0,
         })
+    }
+
+    /// The option that has the knee looked for, if one has.
+    pub(crate) fn knee(&self) -> Option<&'static str> {
+        let asked = [(self.find_knee, "--find-knee"), (self.half_knee, "--half-knee")];
+        asked.into_iter().find_map(|(is_asked, option)| is_asked.then_some(option))
     }
 
     fn threads(&self) -> Result<NonZeroUsize, Failure> {

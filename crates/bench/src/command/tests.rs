@@ -99,6 +99,9 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(refusal("login --rate 0"), ErrorKind::ValueValidation);
     assert_eq!(refusal("login -c 0"), ErrorKind::ValueValidation);
     assert_eq!(refusal("login --find-knee --rate 5"), ErrorKind::ArgumentConflict);
+    for other in ["--rate 5", "--runs 3", "--find-knee"] {
+        assert_eq!(refusal(&format!("login --half-knee {other}")), ErrorKind::ArgumentConflict, "{other}");
+    }
     assert_eq!(refusal("login --public-url http://127.0.0.1:4444 --set a=b"), ErrorKind::ArgumentConflict);
     assert_eq!(refusal("login --admin-url http://127.0.0.1:4445"), ErrorKind::MissingRequiredArgument);
     assert_eq!(refusal("userinfo --server standard"), ErrorKind::MissingRequiredArgument);
@@ -177,12 +180,14 @@ fn whatever_promises_something_can_be_done_while_the_server_is_killed() {
 
 #[test]
 fn a_day_needs_a_rate_that_is_said_or_found_out() {
-    let checked = |line| {
+    let checked = |line: &str| {
         let (kind, args) = run_of(line);
         crate::run::check(&kind, &args)
     };
     assert!(checked("mix").unwrap_err().to_string().contains("--rate"));
-    assert!(checked("mix --rate 100").is_ok() && checked("mix --find-knee").is_ok());
+    for said in ["--rate 100", "--find-knee", "--half-knee"] {
+        assert!(checked(&format!("mix {said}")).is_ok(), "{said}");
+    }
     assert!(checked("login").is_ok());
 }
 

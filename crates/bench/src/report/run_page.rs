@@ -46,7 +46,8 @@ fn tiles(report: &RunReport, verdicts: &[Verdict]) -> Vec<Tile> {
     let tile = |name, value, unit, note| Tile { class: "", name, value, unit, note };
     let latency = &report.latency_ms;
     let bound = targets::floors(report).map(|bound| format!("target: ≤ {bound}"));
-    let judged = verdicts.first().and_then(|verdict| verdict.holds);
+    // The first is about the cost, if there is a bound for that.
+    let judged = bound.as_ref().and(verdicts.first()).and_then(|verdict| verdict.holds);
     let memory = report.server_memory;
     let mut tiles = vec![
         tile("Throughput", shown(report.ops_per_second), "/s", "operations that ended well".to_owned()),

@@ -32,6 +32,7 @@ pub(crate) fn report() -> RunReport {
             p999: 90.0,
             max: 104.1,
         },
+        half_of_knee: None,
         server_cpu_us: Some(130.0),
         postgres_cpu_us: Some(24.0),
         cpu_us: Some(154.0),

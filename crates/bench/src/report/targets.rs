@@ -1,7 +1,7 @@
 //! What an operation may cost, and whether it does.
 //!
 //! Absolute rates swing with the machine, so a target is a cost in floors, at 256 connections in a closed loop: a run with
-//! other settings is not judged.
+//! other settings is not judged by it. A run at half of the knee is judged by how late the slowest answers are.
 
 use super::RunReport;
 use super::number;
@@ -14,6 +14,8 @@ const NO_SQL: f64 = 0.002;
 const ONE_ROW: f64 = 1.05;
 const TWO_ROWS: f64 = 2.05;
 const WAL_OF_A_LOGIN: f64 = 1536.0;
+/// At half of the knee, p99 is less than so many times the median.
+const LATE: f64 = 10.0;
 
 /// What one operation may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,7 +83,24 @@ impl Target {
 
 /// What must hold of a run, and whether it does. Empty, if there is no target for its settings.
 pub fn verdicts(report: &RunReport) -> Vec<Verdict> {
-    let Some(target) = Target::of(report) else { return Vec::new() };
+    let costs = Target::of(report).map(|target| costs(&target, report)).unwrap_or_default();
+    costs.into_iter().chain(at_half_knee(report)).collect()
+}
+
+/// How late the slowest answers of a server are that is busy, and not at its limit.
+fn at_half_knee(report: &RunReport) -> Option<Verdict> {
+    let knee = report.half_of_knee?;
+    let (p50, p99) = (report.latency_ms.p50, report.latency_ms.p99);
+    let seen =
+        format!("{} of {} ms at half of {}/s", number::shown(p99), number::shown(p50), number::shown(knee));
+    Some(Verdict {
+        claim: format!("p99 under {LATE} times the median"),
+        holds: (p50 > 0.0).then_some(p99 < p50 * LATE),
+        seen,
+    })
+}
+
+fn costs(target: &Target, report: &RunReport) -> Vec<Verdict> {
     let judged = |what: String, bound: f64, seen: Option<f64>| Verdict {
         claim: what,
         holds: seen.map(|seen| seen <= bound),
@@ -121,6 +140,7 @@ fn find<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Latency;
     use super::super::samples::report;
     use super::*;
 
@@ -164,6 +184,29 @@ mod tests {
         other.settings[0].1 = "16".to_owned();
         assert_eq!(told(&other), []);
         assert_eq!(told(&RunReport { label: "mix".to_owned(), ..report() }), []);
+    }
+
+    #[test]
+    fn a_run_at_half_of_the_knee_is_judged_by_its_slowest_answers() {
+        let half = |p50, p99| {
+            let latency_ms = Latency { p50, p99, ..Latency::default() };
+            let mut half = RunReport { half_of_knee: Some(6_400.0), latency_ms, ..report() };
+            half.settings[1].1 = "open loop: 3200 operations a second".to_owned();
+            verdicts(&half)
+        };
+        let said = half(2.0, 19.9);
+        let good = &said[0];
+        assert_eq!(said.len(), 1, "there is no bound for what it costs");
+        assert_eq!(
+            (good.claim.as_str(), good.holds, good.seen.as_str()),
+            ("p99 under 10 times the median", Some(true), "19.9 of 2 ms at half of 6,400/s")
+        );
+        let judged = |p50, p99| half(p50, p99)[0].holds;
+        assert_eq!(
+            [judged(2.0, 20.0), judged(0.0, 0.0)],
+            [Some(false), None],
+            "nothing ended well in the last"
+        );
     }
 
     #[test]

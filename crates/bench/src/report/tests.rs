@@ -52,6 +52,17 @@ fn a_run_whose_database_was_not_seen_is_neither_summed_up_nor_judged() {
 }
 
 #[test]
+fn a_run_at_half_of_the_knee_says_whether_its_slowest_answers_are_late() {
+    let mut half = RunReport { half_of_knee: Some(14_360.0), ..report() };
+    half.settings[1].1 = "open loop: 7180 operations a second".to_owned();
+    let said = terminal(&half, 1);
+    assert!(said.contains("yes  p99 under 10 times the median: 71 of 34 ms at half of 14,360/s"), "{said}");
+    let page = html(&half, &[]).unwrap();
+    assert!(page.contains("<span>p99 under 10 times the median</span>"), "{page}");
+    assert!(!page.contains("tile holds"), "what it costs is not judged");
+}
+
+#[test]
 fn the_page_needs_nothing_from_elsewhere() {
     let svg = "<svg height=\"300\" xmlns=\"http://www.w3.org/2000/svg\"></svg>".to_owned();
     let page = html(&RunReport { profile: Some(svg), ..report() }, &several()).unwrap();

@@ -1,4 +1,4 @@
-//! The knee: the highest rate that a server keeps up with.
+//! The knee: the highest rate that a server keeps up with, and what it is like at half of it.
 
 use std::time::Duration;
 
@@ -19,8 +19,10 @@ const BISECTIONS: usize = 5;
 const FIRST: f64 = 0.25;
 /// Doublings and halvings until a rate is found that is kept up with, and one that is not.
 const MOST_STEPS: usize = 16;
+/// Of the knee: a server that is busy, and not at its limit.
+const HALF: f64 = 0.5;
 /// Shares of the knee at which is looked again.
-const SHARES: [f64; 2] = [0.5, 0.8];
+const SHARES: [f64; 2] = [HALF, 0.8];
 
 /// Rates that were tried.
 #[derive(Default)]
@@ -61,10 +63,13 @@ impl Search {
 }
 
 impl Bench<'_> {
-    /// Raises the rate until it is too much. The report is of the last rate that was not.
+    /// Raises the rate until it is too much. The report is of the last rate that was not, or of half of it.
     pub(super) async fn find_knee(&mut self, before: Option<Floor>) -> Result<RunReport, BenchError> {
         let (load, ran) = self.search().await?;
         let mut lines = vec![("knee".to_owned(), told(&load, &ran.measured))];
+        if self.args.half_knee {
+            return self.at_half(rate_of(&load), lines, before).await;
+        }
         for share in SHARES {
             if self.interrupt.is_requested() {
                 break;
@@ -73,9 +78,36 @@ impl Bench<'_> {
             let (ran, _) = self.step(&slower).await?;
             lines.push((format!("at {:.0} % of the knee", share * 100.0), told(&slower, &ran.measured)));
         }
+        self.ended(lines, &load, &ran, before).await
+    }
+
+    async fn at_half(
+        &mut self,
+        knee: f64,
+        lines: Vec<(String, String)>,
+        before: Option<Floor>,
+    ) -> Result<RunReport, BenchError> {
+        // What a search has found that did not end is less than the knee.
+        if self.interrupt.is_requested() {
+            return Err(BenchError::Interrupted);
+        }
+        let load = at_rate(&self.load, knee * HALF);
+        let (ran, _) = self.step(&load).await?;
+        let report = self.ended(lines, &load, &ran, before).await?;
+        Ok(RunReport { half_of_knee: Some(knee), ..report })
+    }
+
+    /// After the last load: the floor once more, and the report, whose settings begin with these lines.
+    async fn ended(
+        &self,
+        mut lines: Vec<(String, String)>,
+        load: &Load,
+        ran: &Ran,
+        before: Option<Floor>,
+    ) -> Result<RunReport, BenchError> {
         let after = if self.interrupt.is_requested() { before } else { self.floor().await? };
         let around = before.zip(after).map(|(before, after)| Around { before, after });
-        let mut report = self.report(&load, &ran, around).await?;
+        let mut report = self.report(load, ran, around).await?;
         lines.append(&mut report.settings);
         report.settings = lines;
         Ok(report)
@@ -100,7 +132,11 @@ impl Bench<'_> {
     /// What users reach if each begins when its last operation has ended.
     async fn capacity(&mut self) -> Result<f64, BenchError> {
         let rate = self.warm_up().await?;
-        if rate > 0.0 { Ok(rate) } else { Err(BenchError::Usage("--find-knee needs a --warm-up".to_owned())) }
+        if rate > 0.0 {
+            return Ok(rate);
+        }
+        let option = self.args.knee().unwrap_or_default();
+        Err(BenchError::Usage(format!("{option} needs a --warm-up")))
     }
 
     /// A rate that is too much is tried once more: the machine may have had something else to do for a moment.

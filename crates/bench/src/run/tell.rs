@@ -56,6 +56,7 @@ pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keepe
         ops_per_second: measured.rate(),
         elapsed_s: measured.elapsed.as_secs_f64(),
         latency_ms: latency(&measured.latency),
+        half_of_knee: None,
         server_cpu_us: costs.server_cpu.map(micros),
         postgres_cpu_us: costs.postgres_cpu.map(micros),
         cpu_us: together,
