@@ -214,6 +214,7 @@ impl<'a> Bench<'a> {
         let keeper = self.target.keeper;
         let mut report = tell::report(self.kind, ran, around.map(Around::floor), keeper);
         (report.settings, report.machine) = (settings, on);
+        report.at_rest = tell::at_rest(&self.target, self.program);
         report.server_memory = self.target.memory();
         let cores = std::thread::available_parallelism()?.get();
         report.limited_by = limits::limited_by(&ran.costs, ran.measured.elapsed, cores, load.pace, keeper);

@@ -3,6 +3,7 @@
 //! [`RunReport`] is what `--json` prints. [`terminal`]: a summary. [`html`] and its siblings: one file that needs nothing
 //! from elsewhere. [`verdicts`]: what must hold of a run.
 
+mod at_rest;
 mod chart;
 mod compare_page;
 mod long_page;
@@ -28,7 +29,7 @@ use crate::compare::Comparison;
 use crate::endurance::EnduranceReport;
 use crate::growth::GrowthReport;
 pub(crate) use compare_page::{COMPARED, compared};
-pub use run::{Latency, Memory, RunReport, SecondReport};
+pub use run::{AtRest, Latency, Memory, RunReport, SecondReport};
 pub use targets::verdicts;
 pub use terminal::terminal;
 

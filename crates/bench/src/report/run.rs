@@ -66,6 +66,8 @@ pub struct RunReport {
     pub settings: Vec<(String, String)>,
     /// What it ran on: name and value.
     pub machine: Vec<(String, String)>,
+    /// What a server took that was started for this run, before it was asked for anything.
+    pub at_rest: Option<AtRest>,
     /// Memory of the server after the run, in bytes, and the most it had.
     pub server_memory: Option<Memory>,
     /// What the run was limited by, in a sentence.
@@ -121,6 +123,19 @@ pub struct SecondReport {
     pub p50_ms: f64,
     /// 99th percentile in milliseconds.
     pub p99_ms: f64,
+}
+
+/// What a program takes that nobody asks for anything. What could not be found out is `None`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct AtRest {
+    /// From the start of the process to its first answer that it is ready, the schema's migrations included, in milliseconds.
+    pub start_ms: Option<f64>,
+    /// CPU while nobody asks, in percent of a core.
+    pub idle_cpu_percent: Option<f64>,
+    /// Resident memory then, in bytes.
+    pub idle_resident: Option<u64>,
+    /// The file of the program, in bytes.
+    pub program_bytes: Option<u64>,
 }
 
 /// Resident memory in bytes.

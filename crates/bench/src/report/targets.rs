@@ -1,10 +1,11 @@
 //! What an operation may cost, and whether it does.
 //!
 //! Absolute rates swing with the machine, so a target is a cost in floors, at 256 connections in a closed loop: a run with
-//! other settings is not judged by it. A run at half of the knee is judged by how late the slowest answers are.
+//! other settings is not judged by it. A run at half of the knee is judged by how late the slowest answers are, and a
+//! server that was started for the run by what it takes at rest.
 
-use super::RunReport;
 use super::number;
+use super::{RunReport, at_rest};
 use crate::endurance::Verdict;
 
 const CONNECTIONS: &str = "256";
@@ -81,10 +82,11 @@ impl Target {
     }
 }
 
-/// What must hold of a run, and whether it does. Empty, if there is no target for its settings.
+/// What must hold of a run, and whether it does. Empty, if nothing is known that there is a target for.
 pub fn verdicts(report: &RunReport) -> Vec<Verdict> {
     let costs = Target::of(report).map(|target| costs(&target, report)).unwrap_or_default();
-    costs.into_iter().chain(at_half_knee(report)).collect()
+    let at_rest = report.at_rest.iter().flat_map(at_rest::verdicts);
+    costs.into_iter().chain(at_half_knee(report)).chain(at_rest).collect()
 }
 
 /// How late the slowest answers of a server are that is busy, and not at its limit.

@@ -52,6 +52,19 @@ fn a_run_whose_database_was_not_seen_is_neither_summed_up_nor_judged() {
 }
 
 #[test]
+fn a_server_that_was_started_for_the_run_is_judged_at_rest_too() {
+    let at_rest = AtRest { start_ms: Some(512.0), ..AtRest::default() };
+    let started = RunReport { at_rest: Some(at_rest), ..report() };
+    let line = "  yes  ready in less than 1,000 ms, schema included: 512 ms\n";
+    assert!(terminal(&started, 1).contains(line), "{}", terminal(&started, 1));
+    let page = html(&started, &[]).unwrap();
+    let dom = tl::parse(&page, tl::ParserOptions::default()).unwrap();
+    assert_eq!(dom.query_selector("li").unwrap().count(), 6, "after those of the operation");
+    let judged_by_that_alone = RunReport { label: "mix".to_owned(), ..started };
+    assert!(!html(&judged_by_that_alone, &[]).unwrap().contains("tile holds"), "what it costs is not judged");
+}
+
+#[test]
 fn a_run_at_half_of_the_knee_says_whether_its_slowest_answers_are_late() {
     let mut half = RunReport { half_of_knee: Some(14_360.0), ..report() };
     half.settings[1].1 = "open loop: 7180 operations a second".to_owned();

@@ -1,6 +1,7 @@
 //! A run as a report.
 
 use std::ops::Range;
+use std::path::Path;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -9,9 +10,9 @@ use super::Ran;
 use crate::command::RunArgs;
 use crate::driver::{Length, Load, Pace, Second};
 use crate::floor::Floor;
-use crate::report::{Latency, RunReport, SecondReport};
+use crate::report::{AtRest, Latency, RunReport, SecondReport};
 use crate::scenario::Kind;
-use crate::target::Keeper;
+use crate::target::{Keeper, Target};
 
 /// Steps of the plot of percentiles for each halving of what is left to 100.
 const STEPS: u32 = 5;
@@ -74,10 +75,21 @@ pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keepe
         percentiles: percentiles(&measured.latency),
         settings: Vec::new(),
         machine: Vec::new(),
+        at_rest: None,
         server_memory: None,
         limited_by: String::new(),
         profile: ran.profile.clone(),
     }
+}
+
+/// What the server took before it was asked for anything, if `program` was started for this run.
+pub(super) fn at_rest(target: &Target, program: &Path) -> Option<AtRest> {
+    target.is_own().then(|| AtRest {
+        start_ms: target.started_in.map(|took| took.as_secs_f64() * 1e3),
+        idle_cpu_percent: target.idle.map(|idle| idle.cores * 100.0),
+        idle_resident: target.idle.map(|idle| idle.resident),
+        program_bytes: program.metadata().ok().map(|file| file.len()),
+    })
 }
 
 fn latency(counted: &Histogram<u64>) -> Latency {

@@ -55,6 +55,25 @@ fn a_run_on_a_private_postgres_says_what_an_operation_costs() {
     assert!(report["statements"].as_f64().is_some_and(|each| each < 0.1), "{}", report["statements"]);
     assert!(report["commits"].as_f64().is_some_and(|each| each < 0.1), "{}", report["commits"]);
     assert!(report["wal_bytes"].is_number() && report["rows_written"].is_number());
+    is_judged_at_rest(&report);
+}
+
+/// How much it is depends on the build, so that nothing is said of that here.
+fn is_judged_at_rest(report: &Value) {
+    for known in ["start_ms", "idle_cpu_percent", "idle_resident", "program_bytes"] {
+        assert!(report["at_rest"][known].is_number(), "{known}: {}", report["at_rest"]);
+    }
+    let verdicts = report["verdicts"].as_array().expect("verdicts");
+    for claim in ["ready in less than", "MB resident while idle", "of a core while idle"] {
+        let judged =
+            verdicts.iter().find(|one| one["claim"].as_str().is_some_and(|said| said.contains(claim)));
+        assert!(judged.is_some_and(|one| one["holds"].is_boolean()), "{claim}: {verdicts:?}");
+    }
+    let told = |pairs: &str, name: &str| {
+        let pairs = report[pairs].as_array().expect("pairs");
+        pairs.iter().any(|pair| pair[0] == name && pair[1].as_str().is_some_and(|value| !value.is_empty()))
+    };
+    assert!(told("settings", "start") && told("settings", "idle") && told("machine", "size of the program"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -98,6 +117,7 @@ async fn a_server_that_runs_is_measured_where_it_is_said_to_be() {
             "{report}"
         );
         assert_eq!(report["server_cpu_us"], Value::Null, "nobody said which process it is");
+        assert_eq!(report["at_rest"], Value::Null, "nobody saw it start");
     }
     server.kill().await;
 }
