@@ -62,6 +62,32 @@ fn what_was_revoked_does_not_hold_and_what_was_left_alone_does() {
 }
 
 #[test]
+fn no_refresh_token_works_twice_and_the_newest_of_each_chain_works() {
+    let report = report(&[&["crash", "refresh"], SHORT].concat());
+    is_kept(&report, "chains of rotated refresh tokens");
+}
+
+#[test]
+fn no_client_that_was_made_is_lost() {
+    let report = report(&[&["crash", "create-client"], SHORT].concat());
+    is_kept(&report, "clients made");
+}
+
+#[test]
+fn nobody_who_registered_on_sqlite_is_lost_when_the_server_is_killed() {
+    let report = report(&[&["crash", "register", "--dsn", "sqlite:"], SHORT].concat());
+    is_kept(&report, "people registered");
+}
+
+fn is_kept(report: &Value, what: &str) {
+    let promises = report["promises"].as_array().expect("promises");
+    let kept = promises.iter().find(|kept| kept["what"] == what).unwrap_or_else(|| panic!("{report}"));
+    assert!(kept["promised"].as_u64().is_some_and(|promised| promised > 0), "{report}");
+    assert_eq!((kept["lost"].as_u64(), kept["twice"].as_u64()), (Some(0), Some(0)), "{report}");
+    assert_eq!(report["rounds"], 1);
+}
+
+#[test]
 fn a_database_of_somebody_else_is_not_killed() {
     let ended = bench(&["crash", "register", "--kill", "postgres", "--dsn", "sqlite:"]);
     assert!(!ended.success);

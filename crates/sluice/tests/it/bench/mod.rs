@@ -1,10 +1,14 @@
 //! `sluice bench`: the program measures another process of itself.
 //!
-//! [`crash`], [`growth`]: what is more than a run. [`profile`]: what is looked at during one.
+//! [`scenarios`]: all that can be run. [`crash`], [`endurance`], [`growth`], [`compare`]: what is more than a run. [`profile`]: what is
+//! looked at during one.
 
+mod compare;
 mod crash;
+mod endurance;
 mod growth;
 mod profile;
+mod scenarios;
 
 use serde_json::Value;
 use sluice_testkit::postgres::TemporaryDatabase;
@@ -27,6 +31,13 @@ fn report(arguments: &[&str]) -> Value {
     let ended = bench(&[arguments, &["--json"]].concat());
     assert!(ended.success, "{}\n{}", ended.stdout, ended.stderr);
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.stdout))
+}
+
+/// What the report says of a setting.
+fn setting<'a>(report: &'a Value, name: &str) -> &'a str {
+    let settings = report["settings"].as_array().expect("settings");
+    let found = settings.iter().find(|pair| pair[0] == name).and_then(|pair| pair[1].as_str());
+    found.unwrap_or_else(|| panic!("{name}: {settings:?}"))
 }
 
 const INTROSPECT: &[&str] = &["introspect", "-n", "500", "-c", "8", "--warm-up", "100ms"];
@@ -69,11 +80,11 @@ fn is_judged_at_rest(report: &Value) {
             verdicts.iter().find(|one| one["claim"].as_str().is_some_and(|said| said.contains(claim)));
         assert!(judged.is_some_and(|one| one["holds"].is_boolean()), "{claim}: {verdicts:?}");
     }
-    let told = |pairs: &str, name: &str| {
-        let pairs = report[pairs].as_array().expect("pairs");
-        pairs.iter().any(|pair| pair[0] == name && pair[1].as_str().is_some_and(|value| !value.is_empty()))
-    };
-    assert!(told("settings", "start") && told("settings", "idle") && told("machine", "size of the program"));
+    for told in ["start", "idle"] {
+        assert!(!setting(report, told).is_empty(), "{told}");
+    }
+    let machine = report["machine"].as_array().expect("a machine");
+    assert!(machine.iter().any(|pair| pair[0] == "size of the program"), "{machine:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
