@@ -134,7 +134,7 @@ soak: rust
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --test-threads=1 identity_crash::
 	cargo run --release --package sluice -- bench endurance $(ENDURANCE)
 
-# Takes the machine for itself. LOAD picks parts: registration, pace=RATE, hardening, login, import.
+# Takes the machine for itself. LOAD picks parts: registration, pace=RATE, hardening, login, import. ROUNDS=3 tells medians of registration.
 LOAD ?= registration hardening login import
 .PHONY: load
 load: rust wrk
@@ -142,7 +142,8 @@ load: rust wrk
 	cargo build --release --package sluice-testkit --examples
 	tests/load/identity.sh $(LOAD)
 
-# The same for gateways, side by side. GATEWAYS picks parts: nginx, sluice, distinct=TOKENS, markers=MARKERS, turns=ROUNDS, validation, auth_request, haproxy, varnish, caddy, blocking.
+# The same for gateways, side by side. GATEWAYS picks parts: nginx, sluice, distinct=TOKENS, markers=MARKERS, turns=ROUNDS, knee=ROUNDS, validation, auth_request, haproxy, varnish,
+# caddy, blocking. NGINX_LOG=each has nginx write each line of its log by itself; MARKER_ROUNDS is how often servers with and without markers take turns.
 GATEWAYS ?= nginx sluice validation auth_request haproxy varnish caddy blocking
 .PHONY: load-gateway
 load-gateway: rust wrk

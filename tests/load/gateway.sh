@@ -4,18 +4,25 @@
 #
 #   tests/load/gateway.sh [nginx] [auth_request] [haproxy] [varnish] [caddy] [sluice] [distinct=TOKENS] [markers=MARKERS] [turns=ROUNDS] [knee=ROUNDS] [validation] [blocking]
 #
-# SECONDS_EACH (10) and CONNECTIONS ("64 256") say how long and how many. SLUICE_BIN and EXAMPLES name what was built. What the numbers
-# mean is in docs/benchmarks.md.
+# SECONDS_EACH (10) and CONNECTIONS ("64 256") say how long and how many, MARKER_ROUNDS (5) how often servers with and without markers take
+# turns. NGINX_LOG says how nginx writes its log: gathered (lines of 10 ms share a write, as Sluice's do), or each (a write for each line, as
+# nginx does by itself). SLUICE_BIN and EXAMPLES name what was built. What the numbers mean is in docs/benchmarks.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export CONNECTIONS=${CONNECTIONS:-64 256}
+readonly NGINX_LOG=${NGINX_LOG:-gathered} MARKER_ROUNDS=${MARKER_ROUNDS:-5}
+case $NGINX_LOG in
+  each | gathered) ;;
+  *) echo "NGINX_LOG is each or gathered, not $NGINX_LOG" >&2; exit 2 ;;
+esac
 source tests/load/machine.sh
 
-BACKEND='' PROXY=''
+BACKEND='' PROXY='' OTHER=''
 end_proxies() {
+  [ -z "$OTHER" ] || { kill "$OTHER" 2>/dev/null && wait "$OTHER"; } 2>/dev/null || true
   [ -z "$PROXY" ] || { kill "$PROXY" 2>/dev/null && wait "$PROXY"; } 2>/dev/null || true
   [ -z "$BACKEND" ] || { kill "$BACKEND" 2>/dev/null && wait "$BACKEND"; } 2>/dev/null || true
-  PROXY='' BACKEND=''
+  PROXY='' BACKEND='' OTHER=''
 }
 trap 'end_proxies; clean_up' EXIT
 
@@ -40,8 +47,12 @@ answers() { # answers <port>: once something listens there
   exit 1
 }
 
-# How nginx writes an access log: lines of 10 ms share a write, as Sluice's do. By itself it makes a write for each.
-gathered() { echo "$FOLDER/$1.access.log combined buffer=64k flush=10ms"; }
+# How nginx writes an access log.
+access_log() { # access_log <name>
+  local log="$FOLDER/$1.access.log combined"
+  [ "$NGINX_LOG" = each ] || log+=' buffer=64k flush=10ms'
+  echo "$log"
+}
 
 nginx_with() { # nginx_with <file with servers> <access log>: its main file
   sed -e "s#@FOLDER@#$FOLDER#; s#@SERVER@#$1#; s#@LOG@#$2#" tests/load/gateway/nginx.conf
@@ -74,7 +85,7 @@ stop_proxy() {
 
 # One row for each number of connections. What is counted: `<name>=<process>…`.
 measure() { # measure <label> <url> <file of tokens> <name=pid>…
-  local label=$1 url=$2 tokens=$3 connections output requests counted one
+  local label=$1 url=$2 tokens=$3 connections output requests rate p50 p99 cpu counted figures one
   shift 3
   for connections in $CONNECTIONS; do
     run_wrk "$connections" 2 bearer.lua "$url" $tokens >/dev/null
@@ -82,36 +93,40 @@ measure() { # measure <label> <url> <file of tokens> <name=pid>…
     for one in "$@"; do before[$one]=$(tree_ticks "${one#*=}"); done
     output=$(run_wrk "$connections" "$SECONDS_EACH" bearer.lua "$url" $tokens)
     requests=$(number requests "$output") counted=''
+    rate=$(divided "$requests" "$(number seconds "$output")" %.0f) p50=$(number p50_ms "$output") p99=$(number p99_ms "$output")
+    figures=("rate /s=$rate" "p50 ms=$p50" "p99 ms=$p99")
     for one in "$@"; do
-      counted+="  ${one%%=*} $(micros $(($(tree_ticks "${one#*=}") - before[$one])) "$requests") µs"
+      cpu=$(micros $(($(tree_ticks "${one#*=}") - before[$one])) "$requests")
+      counted+="  ${one%%=*} $cpu µs" figures+=("${one%%=*} µs=$cpu")
     done
     printf '%-36s %4d  %8.0f/s  p50 %6.2f ms  p99 %7.2f ms  refused %s, broken %s %s\n' "$label" "$connections" \
-      "$(divided "$requests" "$(number seconds "$output")" %.0f)" "$(number p50_ms "$output")" "$(number p99_ms "$output")" \
-      "$(number refused "$output")" "$(number broken "$output")" "$counted"
+      "$rate" "$p50" "$p99" "$(number refused "$output")" "$(number broken "$output")" "$counted"
+    remember "$label" "$connections" "${figures[@]}"
   done
 }
 
-start_sluice() {
+start_sluice() { # start_sluice [folder]: for its data and its tokens
+  local folder=${1:-$FOLDER} kind
   GATEWAY=$(free_port) DECISIONS=$(free_port) LISTEN=$(free_port)
-  cat >"$FOLDER/routes.yaml" <<YAML
+  cat >"$folder/routes.yaml" <<YAML
 upstreams:
   app: {servers: ["http://127.0.0.1:$APP"]}
 routes:
   - {name: orders, match: {prefix: /orders}, upstream: app, scopes: [orders.read]}
   - {name: open, match: {prefix: /open}, upstream: app, auth: none}
 YAML
-  DSN="sqlite:$FOLDER/sluice.db"
-  start_server "gateway.routes=$FOLDER/routes.yaml" "gateway.access_log=$FOLDER/access.log" serve.gateway.host=127.0.0.1 \
+  DSN="sqlite:$folder/sluice.db"
+  DATA_DIR=$folder start_server "gateway.routes=$folder/routes.yaml" "gateway.access_log=$folder/access.log" serve.gateway.host=127.0.0.1 \
     "serve.gateway.port=$GATEWAY" "serve.decisions.port=$DECISIONS"
   for kind in opaque jwt; do
-    node tests/load/gateway/tokens.js sluice "http://127.0.0.1:$PORT/" "http://127.0.0.1:$ADMIN_PORT" 1 "$kind" >"$FOLDER/$kind.token"
+    node tests/load/gateway/tokens.js sluice "http://127.0.0.1:$PORT/" "http://127.0.0.1:$ADMIN_PORT" 1 "$kind" >"$folder/$kind.token"
   done
 }
 
 start_plain_nginx() {
   printf 'upstream app { server 127.0.0.1:%s; keepalive 256; keepalive_requests 1000000000; }\nserver { listen 127.0.0.1:%s reuseport; location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://app; } }\n' \
     "$APP" "$LISTEN" >"$FOLDER/plain.inc"
-  nginx_with plain.inc "$(gathered plain)" | sed "s#nginx.pid#plain.pid#" >"$FOLDER/plain.conf"
+  nginx_with plain.inc "$(access_log plain)" | sed "s#nginx.pid#plain.pid#" >"$FOLDER/plain.conf"
   start_proxy nginx -p "$FOLDER" -c "$FOLDER/plain.conf" -e stderr
 }
 
@@ -124,7 +139,7 @@ measure_nginx() {
 
 measure_auth_request() {
   shipped deploy/nginx/sluice.conf | sed "s/listen $LISTEN;/listen 127.0.0.1:$LISTEN reuseport;/; s/keepalive 64;/keepalive 256; keepalive_requests 1000000000;/" >"$FOLDER/auth.inc"
-  nginx_with auth.inc "$(gathered auth)" | sed "s#nginx.pid#auth.pid#" >"$FOLDER/auth.conf"
+  nginx_with auth.inc "$(access_log auth)" | sed "s#nginx.pid#auth.pid#" >"$FOLDER/auth.conf"
   start_proxy nginx -p "$FOLDER" -c "$FOLDER/auth.conf" -e stderr
   measure 'nginx auth_request' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "nginx=$PROXY" "sluice=$SERVER"
   stop_proxy
@@ -196,16 +211,33 @@ measure_distinct() { # measure_distinct <tokens>
   measure "Sluice, $1 sealed tokens" "http://127.0.0.1:$GATEWAY/orders" "$FOLDER/many.token" "sluice=$SERVER"
 }
 
-# A server that knows of so many revoked grants, and what it takes more than one that knows of none.
+# A server that knows of so many revoked grants and one that knows of none, both there all the time, in turns: what a request costs differs by
+# less than the machine's speed does from one minute to the next. Each begins every second round.
 measure_markers() { # measure_markers <markers>
-  measure 'Sluice, no markers' "http://127.0.0.1:$GATEWAY/orders" "$FOLDER/opaque.token" "sluice=$SERVER"
-  local without
-  without=$(resident "$SERVER")
+  local round with="$FOLDER/markers" gateway=$GATEWAY ports=("$PORT" "$ADMIN_PORT" "$DECISIONS")
+  OTHER=$SERVER SERVER=''
+  mkdir "$with"
+  start_sluice "$with"
   stop_server
-  python3 tests/load/gateway/markers.py "${DSN#sqlite:}" "$1"
-  start_sluice
-  printf '%-36s %s: %s (%s without)\n' "Sluice, $(marker_count) markers" 'resident' "$(resident "$SERVER")" "$without"
-  measure "Sluice, $1 markers" "http://127.0.0.1:$GATEWAY/orders" "$FOLDER/opaque.token" "sluice=$SERVER"
+  python3 tests/load/gateway/markers.py "$with/sluice.db" "$1"
+  start_sluice "$with"
+  echo "markers: $(marker_count) in one of two servers"
+  rm -f "$FOLDER/rows"
+  for round in $(seq "$MARKER_ROUNDS"); do
+    [ $((round % 2)) -eq 0 ] || measure_without_markers "$gateway"
+    measure "Sluice, $1 markers" "http://127.0.0.1:$GATEWAY/orders" "$with/opaque.token" "sluice=$SERVER"
+    [ $((round % 2)) -ne 0 ] || measure_without_markers "$gateway"
+  done
+  medians
+  echo "resident after that: $(resident "$SERVER") with $1 markers, $(resident "$OTHER") without"
+  stop_server
+  rm -r "$with"
+  SERVER=$OTHER OTHER='' GATEWAY=$gateway DSN="sqlite:$FOLDER/sluice.db"
+  PORT=${ports[0]} ADMIN_PORT=${ports[1]} DECISIONS=${ports[2]}
+}
+
+measure_without_markers() { # measure_without_markers <gateway>
+  measure 'Sluice, no markers' "http://127.0.0.1:$1/orders" "$FOLDER/opaque.token" "sluice=$OTHER"
 }
 
 resident() { awk '/^VmRSS/ { printf "%.0f MB", $2 / 1000 }' "/proc/$1/status"; }
@@ -219,6 +251,7 @@ measure_turns() { # measure_turns <rounds>
   local round gateway="http://127.0.0.1:$GATEWAY/orders"
   node tests/load/gateway/tokens.js sluice "http://127.0.0.1:$PORT/" "http://127.0.0.1:$ADMIN_PORT" 100000 opaque >"$FOLDER/many.token"
   start_plain_nginx
+  rm -f "$FOLDER/rows"
   for round in $(seq "$1"); do
     measure 'nginx proxy_pass, a token, no check' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "server=$PROXY"
     measure 'Sluice, sealed token' "$gateway" "$FOLDER/opaque.token" "server=$SERVER"
@@ -226,6 +259,7 @@ measure_turns() { # measure_turns <rounds>
     measure 'Sluice, 100000 sealed tokens' "$gateway" "$FOLDER/many.token" "server=$SERVER"
     measure 'Sluice, sealed token again' "$gateway" "$FOLDER/opaque.token" "server=$SERVER"
   done
+  medians
   stop_proxy
 }
 
@@ -270,6 +304,7 @@ measure_validation() {
   FLOOR=''
 }
 
+echo "log of nginx: $NGINX_LOG"
 start_backend
 start_sluice
 for part in "${@:-nginx sluice validation auth_request haproxy varnish caddy blocking}"; do

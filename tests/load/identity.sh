@@ -4,10 +4,11 @@
 #   tests/load/identity.sh [registration] [pace=RATE] [hardening] [login] [import]
 #
 # SECONDS_EACH (10) and CONNECTIONS ("64 256 500") say how long and how many; IMPORT_LINES (100000) how many people are
-# imported. SLUICE_BIN and EXAMPLES name what was built. What the numbers mean is in docs/benchmarks.md.
+# imported, ROUNDS (1) how often registration is measured: of more than one the medians are told. SLUICE_BIN and EXAMPLES name what was built. What the numbers mean is in docs/benchmarks.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/load/machine.sh
+readonly ROUNDS=${ROUNDS:-1}
 
 # Ten characters of the hash differ from person to person; nobody logs in with them.
 readonly BCRYPT='$2b$10$N9qo8uLOickgx2ZMRZoMye'
@@ -16,7 +17,7 @@ readonly ROWS='SELECT (SELECT count(*) FROM identity) + (SELECT count(*) FROM lo
 # One row of the table: so many connections, one share of repeated addresses.
 register() { # register <label> <connections> <repeats in a hundred>
   local label=$1 connections=$2 repeats=$3 url="http://127.0.0.1:$PORT" floor
-  local output people rows statements commits wal server postgres hardened
+  local output people rows statements commits wal server postgres hardened rate p50 p99
   floor=$(floor "$connections")
   RUN=$((RUN + 1))
   run_wrk "$connections" 2 register.lua "$url" "warm$RUN" "$repeats" >/dev/null
@@ -38,9 +39,12 @@ register() { # register <label> <connections> <repeats in a hundred>
   local seconds both
   seconds=$(number seconds "$output")
   both=$(micros $((server + postgres)) "$people")
+  server=$(micros "$server" "$people") postgres=$(micros "$postgres" "$people")
+  rate=$(divided "$people" "$seconds" %.0f) p50=$(number p50_ms "$output") p99=$(number p99_ms "$output")
   printf '%-22s %4d  %7.0f/s  p50 %6.2f ms  p99 %7.2f ms  server %5.1f µs  postgres %5.1f µs  floor %4.1f µs  = %s floors\n' \
-    "$label" "$connections" "$(divided "$people" "$seconds" %.0f)" "$(number p50_ms "$output")" "$(number p99_ms "$output")" \
-    "$(micros "$server" "$people")" "$(micros "$postgres" "$people")" "$floor" "$(divided "$both" "$floor")"
+    "$label" "$connections" "$rate" "$p50" "$p99" "$server" "$postgres" "$floor" "$(divided "$both" "$floor")"
+  remember "$label" "$connections" "rate /s=$rate" "p50 ms=$p50" "p99 ms=$p99" "server µs=$server" "postgres µs=$postgres" \
+    "floor µs=$floor" "floors=$(divided "$both" "$floor")"
   printf '%22s per registration: %s statements, %s of them write and commit, %s rows, %s B WAL; refused %s, broken %s; %s hardened/s\n' '' \
     "$(divided "$statements" "$people" %.4f)" "$(divided "$commits" "$people" %.4f)" "$(divided "$rows" "$people" %.2f)" \
     "$(divided "$wal" "$people" %.0f)" "$(number refused "$output")" "$(number broken "$output")" \
@@ -53,6 +57,15 @@ hardened_so_far() {
 }
 
 measure_registration() {
+  local round
+  for round in $(seq "$ROUNDS"); do
+    [ "$ROUNDS" -eq 1 ] || echo "round $round of $ROUNDS"
+    measure_registration_once
+  done
+  [ "$ROUNDS" -eq 1 ] || medians
+}
+
+measure_registration_once() {
   local connections
   start_server identity.hardening.enabled=false
   for connections in $CONNECTIONS; do register 'hardening off' "$connections" 0; done

@@ -47,7 +47,7 @@ sql() { # sql <database> <statement>
 }
 
 # The server with the settings it is shipped with: request log and audit to a file, metrics on. Development mode only because
-# there is no TLS here.
+# there is no TLS here. DATA_DIR is another folder for one that runs beside the first.
 start_server() { # start_server [key=value…]
   PORT=$(free_port) ADMIN_PORT=$(free_port)
   local set=() pair
@@ -55,7 +55,7 @@ start_server() { # start_server [key=value…]
     "serve.admin.port=$ADMIN_PORT" "urls.self.issuer=http://127.0.0.1:$PORT/" "$@"; do
     set+=(--set "$pair")
   done
-  "$PROGRAM" serve all --dev --auto-migrate --data-dir "$FOLDER" "${set[@]}" 2>>"$FOLDER/server.log" >/dev/null &
+  "$PROGRAM" serve all --dev --auto-migrate --data-dir "${DATA_DIR:-$FOLDER}" "${set[@]}" 2>>"$FOLDER/server.log" >/dev/null &
   SERVER=$!
   local try
   for try in $(seq 150); do
@@ -115,6 +115,18 @@ floor() { # floor <connections>
   output=$(run_wrk "$1" "${FLOOR_SECONDS:-5}" get.lua "http://127.0.0.1:$FLOOR_PORT/")
   after=$(ticks "$FLOOR")
   micros $((after - before)) "$(number requests "$output")"
+}
+
+# A row of a round, for `medians`.
+remember() { # remember <label> <connections> <name=figure>…
+  local IFS=$'\t'
+  printf '%s\n' "$*" >>"$FOLDER/rows"
+}
+
+# Medians of all rows since the last time.
+medians() {
+  python3 tests/load/medians.py "$FOLDER/rows"
+  rm "$FOLDER/rows"
 }
 
 describe_machine() {
