@@ -4,7 +4,8 @@
 #   tests/load/identity.sh [registration] [pace=RATE] [hardening] [login] [import]
 #
 # SECONDS_EACH (10) and CONNECTIONS ("64 256 500") say how long and how many; IMPORT_LINES (100000) how many people are
-# imported, ROUNDS (1) how often registration is measured: of more than one the medians are told. SLUICE_BIN and EXAMPLES name what was built. What the numbers mean is in docs/benchmarks.md.
+# imported, ROUNDS (1) how often registration is measured: of more than one the medians are told. SLUICE_BIN and EXAMPLES name
+# what was built. What the numbers mean is in docs/benchmarks.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/load/machine.sh
