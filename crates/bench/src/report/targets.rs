@@ -89,7 +89,8 @@ pub fn verdicts(report: &RunReport) -> Vec<Verdict> {
     costs.into_iter().chain(at_half_knee(report)).chain(at_rest).collect()
 }
 
-/// How late the slowest answers of a server are that is busy, and not at its limit.
+/// How late the slowest answers of a server are that is busy, and not at its limit. What failed, or never began, is in no percentile:
+/// of a hundred operations it may be one.
 fn at_half_knee(report: &RunReport) -> Option<Verdict> {
     let knee = report.half_of_knee?;
     let (p50, p99) = (report.latency_ms.p50, report.latency_ms.p99);
@@ -97,7 +98,7 @@ fn at_half_knee(report: &RunReport) -> Option<Verdict> {
         format!("{} of {} ms at half of {}/s", number::shown(p99), number::shown(p50), number::shown(knee));
     Some(Verdict {
         claim: format!("p99 under {LATE} times the median"),
-        holds: (p50 > 0.0).then_some(p99 < p50 * LATE),
+        holds: (p50 > 0.0).then_some(p99 < p50 * LATE && report.errors * 99 <= report.operations),
         seen,
     })
 }
@@ -209,6 +210,8 @@ mod tests {
             [Some(false), None],
             "nothing ended well in the last"
         );
+        let turned_away = RunReport { half_of_knee: Some(6_400.0), operations: 98, errors: 2, ..report() };
+        assert_eq!(at_half_knee(&turned_away).unwrap().holds, Some(false));
     }
 
     #[test]
