@@ -56,7 +56,7 @@ pub(super) fn issue(
         issuer: terms.issuer.clone(),
         subject: session.identity,
         audience: terms.audience(),
-        expires_at: session.rotated_at + terms.lifetimes.access_token,
+        expires_at: terms.access_token_ends(session),
         issued_at: session.rotated_at,
         id: token_id(session),
         session: session.id,

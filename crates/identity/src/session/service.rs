@@ -212,7 +212,7 @@ impl SessionService {
         Ok(TokenPair {
             access_token: Secret::new(access_token),
             refresh_token: Secret::new(refresh_token),
-            expires_in: (session.rotated_at + self.terms.lifetimes.access_token).since(now),
+            expires_in: self.terms.access_token_ends(session).since(now),
             session: session.id,
         })
     }

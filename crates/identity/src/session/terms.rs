@@ -1,7 +1,8 @@
 //! On what terms tokens are issued.
 
-use sluice_primitives::Lifetime;
+use sluice_primitives::{Lifetime, Timestamp};
 
+use super::model::IdentitySession;
 use crate::config::SessionConfig;
 
 /// On what terms tokens are issued.
@@ -20,5 +21,11 @@ impl SessionTerms {
     /// `aud` of access tokens: the API that takes them.
     pub fn audience(&self) -> String {
         format!("{}/auth", self.issuer.trim_end_matches('/'))
+    }
+
+    /// Until when the access token of a session's present generation holds: never for longer than the session, which ends by itself
+    /// without anybody being told.
+    pub(super) fn access_token_ends(&self, session: &IdentitySession) -> Timestamp {
+        (session.rotated_at + self.lifetimes.access_token).min(session.expires_at)
     }
 }

@@ -1,7 +1,8 @@
 //! Sessions from their beginning to their end.
 
 use sluice_identity::IdentityError;
-use sluice_identity::session::{RefreshOutcome, Unauthenticated};
+use sluice_identity::config::SessionConfig;
+use sluice_identity::session::{RefreshOutcome, SessionService, SessionTerms, TokenPair, Unauthenticated};
 use sluice_primitives::Lifetime;
 
 use super::services::{ALICE, PASSWORD, Services, network, secret};
@@ -17,6 +18,29 @@ async fn an_access_token_says_who_calls_until_it_expires() {
     services.clock.advance(Lifetime::minutes(15));
     let expired = services.sessions.authenticate(pair.access_token.expose());
     assert_eq!(expired, Err(Unauthenticated::Expired));
+}
+
+#[tokio::test]
+async fn an_access_token_does_not_outlive_its_session() {
+    let (services, alice, _) = Services::with_alice().await;
+    let lifetimes =
+        SessionConfig { idle: Lifetime::secs(8), lifetime: Lifetime::secs(12), ..SessionConfig::default() };
+    let terms = SessionTerms { lifetimes, ..services.sessions.terms.clone() };
+    let sessions = SessionService { terms, ..SessionService::clone(&services.sessions) };
+    let holds = |pair: &TokenPair| sessions.authenticate(pair.access_token.expose()).map(|_| ());
+    let amr = vec!["pwd".to_owned()];
+    let first = sessions.begin(&alice, amr, "test/1.0", network()).await.unwrap();
+    assert_eq!(first.expires_in, Lifetime::secs(8), "idle");
+    services.clock.advance(Lifetime::secs(7));
+    assert_eq!(holds(&first), Ok(()));
+    let outcome = sessions.refresh(first.refresh_token.expose()).await.unwrap();
+    let RefreshOutcome::Refreshed(next) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(next.expires_in, Lifetime::secs(5), "what is left of the longest life");
+    services.clock.advance(Lifetime::secs(5));
+    assert_eq!(holds(&next), Err(Unauthenticated::Expired));
+    assert_eq!(holds(&first), Err(Unauthenticated::Expired));
+    let outcome = sessions.refresh(next.refresh_token.expose()).await.unwrap();
+    assert!(matches!(outcome, RefreshOutcome::Refused), "{outcome:?}");
 }
 
 #[tokio::test]

@@ -75,8 +75,12 @@ pub(super) const KEYS: &[Key] = &[
          says so.",
     )
     .with_default("false"),
-    Key::own("session.access_token", Kind::Duration, "How long the access tokens of sessions are valid; at most 744h.")
-        .with_default("15m"),
+    Key::own(
+        "session.access_token",
+        Kind::Duration,
+        "How long the access tokens of sessions are valid, if their session does not end before; at most 744h.",
+    )
+    .with_default("15m"),
     Key::own("session.idle", Kind::Duration, "How long a session lasts that is not refreshed.").with_default("720h"),
     Key::own("session.lifetime", Kind::Duration, "How long a session lasts at most.").with_default("2160h"),
     Key::own(
