@@ -22,8 +22,6 @@ use super::worker::{HardeningWorker, Results, Taken, Worked};
 /// How long the store is left alone after a failure; each further one doubles it.
 const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(30);
-/// How often the backlog is counted.
-const COUNT_EVERY: Duration = Duration::from_secs(15);
 /// No poll is shorter.
 const SHORTEST_POLL: Duration = Duration::from_millis(10);
 /// So many batches may wait for a store that does not answer; then hashing waits too.
@@ -146,7 +144,7 @@ impl<'a> Shift<'a> {
         if self.counting.is_none() && now >= self.count_at {
             let repo = std::sync::Arc::clone(&self.worker.repo);
             self.counting = Some(Box::pin(async move { repo.backlog().await }));
-            self.count_at = now + COUNT_EVERY;
+            self.count_at = now + HardeningWorker::COUNT_EVERY;
         }
         self.worker.metrics.set_leased(self.ready.len() + self.running.len() + self.results.len());
     }

@@ -9,6 +9,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -92,10 +93,22 @@ impl Results {
 }
 
 impl HardeningWorker {
+    /// How often the backlog is counted.
+    pub const COUNT_EVERY: Duration = Duration::from_secs(15);
+
     /// Hardens until `shutdown`; then finishes and stores what is being hashed, and returns. Returns by itself when the
     /// pool has been shut down.
     pub async fn run(&self, shutdown: impl Future<Output = ()> + Send) {
         Shift::new(self).work(shutdown).await;
+    }
+
+    /// Counts what waits, for those who look at the metrics of a process that does not harden. One that does counts by itself.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot do it now: the metrics stay as they are.
+    pub async fn count(&self) -> Result<(), StoreError> {
+        self.metrics.set_backlog(&self.repo.backlog().await?);
+        Ok(())
     }
 
     /// Takes one batch, and hardens and stores it.

@@ -96,6 +96,18 @@ impl Background {
         self.tasks.spawn(async move { worker.run(shutdown.cancelled()).await });
     }
 
+    /// Counts what waits to be hardened, where somebody else does it.
+    pub(crate) fn count_unhardened(&self, worker: Arc<HardeningWorker>) {
+        self.every(HardeningWorker::COUNT_EVERY, Late::IsCut, move || {
+            let worker = Arc::clone(&worker);
+            async move {
+                if let Err(error) = worker.count().await {
+                    warn!(%error, "the backlog of hardening cannot be counted");
+                }
+            }
+        });
+    }
+
     /// Leads signing keys through their life: announced, active, retiring, gone.
     pub(crate) fn rotate_keys(&self, rotation: Arc<KeyRotation>, clock: Arc<SteadyClock>) {
         self.every(KEYS_EVERY, Late::IsCut, move || {

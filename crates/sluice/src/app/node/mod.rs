@@ -228,8 +228,11 @@ impl Node {
         if let Some(delivery) = &services.people.delivery {
             background.deliver_mails(Arc::clone(delivery));
         }
-        if services.people.hardening.config.enabled {
-            background.harden(Arc::clone(&services.people.hardening));
+        let hardening = Arc::clone(&services.people.hardening);
+        if hardening.config.enabled {
+            background.harden(hardening);
+        } else {
+            background.count_unhardened(hardening);
         }
         let rotation = Arc::new(KeyRotation::new(Arc::clone(&services.ring)));
         background.rotate_keys(rotation, steady);

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use sluice::app::{EmbeddedNode, EmbeddedOptions};
 use sluice_crypto::credential::{CredentialState, StoredCredential};
-use sluice_primitives::OsRng;
+use sluice_primitives::{Lifetime, OsRng};
 use sluice_testkit::{Backend, ISSUER, TestSluice};
 use tokio::task::JoinSet;
 
-use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, hardened, metric, node, node_after, node_on};
+use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, hardened, metric, node, node_after, node_on, shows};
 use super::records::{credential, form, kept};
 use crate::both_stores::on_both_stores;
 
 on_both_stores! {
     a_password_opens_the_account_all_its_life,
+    what_waits_to_be_hardened_is_counted_where_nobody_hardens,
     people_log_in_while_their_passwords_are_hardened,
     a_node_without_the_pepper_of_the_passwords_does_not_start,
 }
@@ -83,6 +84,18 @@ async fn another_pepper(mut sluice: TestSluice, id: &str) -> TestSluice {
     sluice
 }
 
+async fn what_waits_to_be_hardened_is_counted_where_nobody_hardens(backend: Backend) {
+    let sluice = node(backend, &[UNHARDENED]).await;
+    Api::of(&sluice).register(ALICE).await;
+    sluice.clock.advance(Lifetime::minutes(1));
+    // A node counts when it starts, and not often after that.
+    let sluice = node_after(sluice, &[UNHARDENED]).await;
+    shows(&sluice, r#"sluice_hardening_backlog{state="waiting"}"#, 1).await;
+    assert!(metric(&sluice, "sluice_hardening_oldest_seconds").await >= 60.0);
+    assert!(metric(&sluice, r#"sluice_hardening_total{outcome="hardened"}"#).await == 0.0);
+    sluice.node.stop().await;
+}
+
 async fn people_log_in_while_their_passwords_are_hardened(backend: Backend) {
     const MANY: u32 = 20;
     // Hashes that take a while on the one thread, so that the worker and the logins meet.
@@ -101,7 +114,7 @@ async fn people_log_in_while_their_passwords_are_hardened(backend: Backend) {
     }
     let people = racing.join_all().await;
     assert!(people.iter().all(|(_, _, statuses)| *statuses == [200, 200]), "{people:?}");
-    super::people::shows(&sluice, r#"sluice_hardening_backlog{state="waiting"}"#, 0).await;
+    shows(&sluice, r#"sluice_hardening_backlog{state="waiting"}"#, 0).await;
     for (email, id, _) in &people {
         assert_eq!(kept(&sluice, id).await, (CredentialState::Hardened, Some((4096, 1))));
         assert_eq!(api.log_in(email, PASSWORD).await.status, 200);
