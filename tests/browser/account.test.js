@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { arrives, openBrowser, press, sees } from '../support/chromium.js'
-import { OTHER_PASSWORD, PASSWORD, givenPerson, newEmail, openAccount, startIdentity, typePassword } from '../support/identity.js'
+import { OTHER_PASSWORD, PASSWORD, enrolApp, givenPerson, newEmail, openAccount, startIdentity, typePassword } from '../support/identity.js'
 
 const SIGN_IN = 'Sign in to your account'
 
@@ -192,6 +192,29 @@ describe('the account pages', () => {
     await page.goto(link)
     await page.getByRole('button', { name: 'Confirm' }).click()
     await says('Your email address is changed.')
+  })
+
+  test('change the address by the link, in a browser where one has to sign in first', async () => {
+    const [person, email] = [await givenPerson(service), newEmail()]
+    await openAccount(service, page, person)
+    const { app } = await enrolApp(service, page)
+    await page.goto(service.account('/email'))
+    await page.getByLabel('New email address').fill(email)
+    await page.getByLabel('Your password').fill(PASSWORD)
+    await press(page, 'Send code')
+    const { link } = await service.mailbox.take(email, /^Confirm your new e-mail address/)
+    const other = await openBrowser()
+    others.push(other)
+    const referrers = []
+    other.page.on('request', (request) => referrers.push(request.headers().referer ?? ''))
+    await other.page.goto(link)
+    await typePassword(other.page, person)
+    await other.page.getByLabel('Code', { exact: true }).fill(app.code())
+    await press(other.page, 'Continue')
+    await arrives(other.page, 'Confirm your new email address')
+    await other.page.getByRole('button', { name: 'Confirm' }).click()
+    await says('Your email address is changed.', other.page)
+    assert.ok(!referrers.some((referrer) => referrer.includes('token=')), referrers.join())
   })
 
   test('change what one is called', async () => {

@@ -14,7 +14,7 @@ use tracing::warn;
 use super::login_factor;
 use super::member::{Arrival, Refused, answer, begun, with_cookie, without_cookie};
 use super::mistake::Mistake;
-use super::place::{LOGIN, Place};
+use super::place::{LOGIN, Then};
 use super::views::{Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
 use crate::ui::login::LATE;
@@ -37,7 +37,7 @@ const EXPIRED: &str = "That took too long. Please sign in again.";
 #[derive(Clone, Copy)]
 pub(super) struct Typed<'a> {
     email: &'a str,
-    pub(super) then: Place,
+    pub(super) then: Then<'a>,
     /// Whether somebody has just signed out.
     is_out: bool,
 }
@@ -46,7 +46,7 @@ impl<'a> Typed<'a> {
     pub(super) fn read(fields: &'a Parameters<'_>) -> Self {
         Self {
             email: fields.get("email").unwrap_or_default(),
-            then: Place::named(fields.get("then")),
+            then: Then::named(fields),
             is_out: fields.get("signed_out").is_some(),
         }
     }
@@ -238,7 +238,7 @@ async fn form(
         notice: typed.is_out.then_some("You are signed out."),
         action: &ui.path(LOGIN),
         csrf: &csrf(visit)?,
-        hidden: vec![("then", typed.then.slug())],
+        hidden: typed.then.fields().collect(),
         fields: vec![email(typed, passkey.is_some(), mistake), password(typed, mistake)],
         passkey,
         puzzle: ui.proof_of_work.issue(PuzzlePurpose::Login),

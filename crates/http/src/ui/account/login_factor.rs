@@ -9,7 +9,7 @@ use sluice_protocol::Parameters;
 use super::login::{self, Typed, context, csrf, send};
 use super::member::{Arrival, Refused, answer};
 use super::mistake::Mistake;
-use super::place::{LOGIN, Place, leading_to};
+use super::place::{LOGIN, Then, leading_to};
 use super::views::{Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
 use crate::ui::login::LATE;
@@ -74,7 +74,7 @@ fn offered(names: &str) -> FactorChoices {
 pub(super) async fn form(
     ui: &UiState,
     visit: &Visit,
-    (ticket, kinds, then): (&str, FactorChoices, Place),
+    (ticket, kinds, then): (&str, FactorChoices, Then<'_>),
     mistake: Option<&Mistake>,
 ) -> Result<Response, Refused> {
     let challenge =
@@ -90,7 +90,7 @@ pub(super) async fn form(
         lead: Some("One more step to your account."),
         action: &ui.path(FACTOR),
         csrf: &csrf(visit)?,
-        hidden: vec![("ticket", ticket), ("offered", &names), ("then", then.slug())],
+        hidden: [("ticket", ticket), ("offered", &*names)].into_iter().chain(then.fields()).collect(),
         fields: kinds.totp.then(|| code(kinds, mistake)).into_iter().collect(),
         other: kinds.recovery_code.then(|| ("Use a recovery code", vec![recovery_code(mistake)])),
         passkey,

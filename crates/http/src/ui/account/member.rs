@@ -13,7 +13,7 @@ use sluice_oauth::flow::{BindingKey, BindingKeys};
 use sluice_protocol::Subject;
 
 use super::cookie::{AccountCookie, removal};
-use super::place::{CONFIRM, LOGIN, Place, leading_to};
+use super::place::{CONFIRM, LOGIN, Place, Then, leading_to};
 use crate::respond::redirect::redirect;
 use crate::ui::UiState;
 use crate::ui::problem::Problem;
@@ -43,8 +43,8 @@ pub(super) struct Member {
 pub(super) enum Refused {
     /// Something is wrong.
     Problem(Problem),
-    /// Nobody is signed in: to this page after having signed in.
-    SignedOut(Place),
+    /// Nobody is signed in: to this page after having signed in, with the token of the link that led to it.
+    SignedOut(Place, Option<String>),
     /// It was too long ago that the person showed who it is: to this page after having done so again.
     Stale(Place),
 }
@@ -52,12 +52,12 @@ pub(super) enum Refused {
 impl Refused {
     /// What the browser gets instead.
     pub(super) fn answer(&self, ui: &UiState) -> Response {
-        let (page, then) = match self {
+        let url = match self {
             Self::Problem(problem) => return problem.answer(ui),
-            Self::SignedOut(then) => (LOGIN, then),
-            Self::Stale(then) => (CONFIRM, then),
+            Self::SignedOut(then, token) => leading_to(ui, LOGIN, Then::new(*then, token.as_deref())),
+            Self::Stale(then) => leading_to(ui, CONFIRM, *then),
         };
-        redirect(StatusCode::SEE_OTHER, &leading_to(ui, page, *then))
+        redirect(StatusCode::SEE_OTHER, &url)
     }
 }
 
@@ -100,6 +100,11 @@ impl Arrival {
         Ok(Self { visit: Visit::of_form(ui, request).await?, cookie, device })
     }
 
+    /// What the link of a mail brought, if one led here.
+    fn token(&self) -> Option<String> {
+        self.visit.parameters().ok()?.get("token").map(str::to_owned)
+    }
+
     /// Who it is, if somebody is signed in.
     pub(super) async fn member(self, ui: &UiState) -> Result<Option<Member>, IdentityError> {
         let Some(cookie) = self.cookie else { return Ok(None) };
@@ -115,7 +120,8 @@ impl Arrival {
 
     /// Whoever posted a form of the page `place`, which must be one that this server gave this session.
     pub(super) async fn checked_member(self, ui: &UiState, place: Place) -> Result<Member, Refused> {
-        let member = self.member(ui).await?.ok_or(Refused::SignedOut(place))?;
+        let token = self.token();
+        let member = self.member(ui).await?.ok_or_else(|| Refused::SignedOut(place, token))?;
         let fields = member.visit.parameters()?;
         let checked = member.visit.check_token(FORMS, &fields);
         drop(fields);
@@ -128,7 +134,8 @@ impl Member {
     /// Whoever opens the page `place`.
     pub(super) async fn of_page(ui: &UiState, request: Request, place: Place) -> Result<Self, Refused> {
         let arrival = Arrival::of_page(ui, &request);
-        arrival.member(ui).await?.ok_or(Refused::SignedOut(place))
+        let token = arrival.token();
+        arrival.member(ui).await?.ok_or_else(|| Refused::SignedOut(place, token))
     }
 
     /// Whoever posts a form of the page `place`, which must be one that this server gave this session.
@@ -151,7 +158,7 @@ impl Member {
         }
         // The record was read after the session: if that ended in between, it is not the record that was shown anything.
         let goes_on = ui.accounts.sessions.goes_on((self.identity.id, self.session.id)).await?;
-        if goes_on { Ok(()) } else { Err(Refused::SignedOut(place)) }
+        if goes_on { Ok(()) } else { Err(Refused::SignedOut(place, None)) }
     }
 
     /// The same for a page that asks for the password itself: of those who have one, however long ago they signed in.

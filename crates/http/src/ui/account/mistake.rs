@@ -113,6 +113,6 @@ pub(super) fn went<T>(
         Denied::Unchanged => Mistake::at("email", UNCHANGED),
         Denied::NoMail => Mistake::at("", NO_MAIL),
         Denied::TooMany(wait) => Mistake::too_many(wait),
-        Denied::Gone => return Err(Refused::SignedOut(place)),
+        Denied::Gone => return Err(Refused::SignedOut(place, None)),
     }))
 }

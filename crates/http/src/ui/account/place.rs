@@ -1,6 +1,7 @@
 //! The pages of the account, and how one leads to another. Where a page leads on to is one of these, whatever is asked for.
 
 use form_urlencoded::Serializer;
+use sluice_protocol::Parameters;
 
 use crate::ui::{EMAIL_CHANGE, UiState};
 
@@ -99,13 +100,52 @@ impl Place {
     }
 }
 
+/// Where the browser goes on to once somebody has signed in: a page and, if the link of a mail leads to it, what that brought.
+#[derive(Clone, Copy)]
+pub(super) struct Then<'a> {
+    place: Place,
+    token: Option<&'a str>,
+}
+
+impl<'a> Then<'a> {
+    /// This page, with the `token` if it takes one.
+    pub(super) fn new(place: Place, token: Option<&'a str>) -> Self {
+        Self { place, token: token.filter(|_| place == Place::EmailCode) }
+    }
+
+    /// What the fields of a form, or the query of a page, say.
+    pub(super) fn named(fields: &'a Parameters<'_>) -> Self {
+        Self::new(Place::named(fields.get("then")), fields.get("token"))
+    }
+
+    /// Its address on this server.
+    pub(super) fn url(self, ui: &UiState) -> String {
+        let path = self.place.url(ui);
+        let Some(token) = self.token else { return path };
+        let query = Serializer::new(String::new()).append_pair("token", token).finish();
+        format!("{path}?{query}")
+    }
+
+    /// The fields that say so in a form.
+    pub(super) fn fields(self) -> impl Iterator<Item = (&'static str, &'a str)> {
+        let place: &'a str = self.place.slug();
+        std::iter::once(("then", place)).chain(self.token.map(|token| ("token", token)))
+    }
+}
+
+impl From<Place> for Then<'_> {
+    fn from(place: Place) -> Self {
+        Self { place, token: None }
+    }
+}
+
 /// The address of a page from which the browser goes on to `then`.
-pub(super) fn leading_to(ui: &UiState, page: &str, then: Place) -> String {
-    let path = ui.path(page);
-    if then == Place::Overview {
+pub(super) fn leading_to<'a>(ui: &UiState, page: &str, then: impl Into<Then<'a>>) -> String {
+    let (path, then) = (ui.path(page), then.into());
+    if then.place == Place::Overview {
         return path;
     }
-    let query = Serializer::new(String::new()).append_pair("then", then.slug()).finish();
+    let query = Serializer::new(String::new()).extend_pairs(then.fields()).finish();
     format!("{path}?{query}")
 }
 

@@ -11,6 +11,8 @@ use crate::ui::tests::world::{ALICE, Answer, PASSWORD, World};
 
 const TOTP: &str = "/ui/account/factors/totp";
 pub(super) const FACTORS: &str = "/ui/account/factors";
+/// What the link of a mail looks like.
+const LINK: &str = "/ui/account/email/confirm?token=abc";
 
 /// The secret that a page shows.
 fn secret(shown: &Answer) -> String {
@@ -91,6 +93,37 @@ async fn whoever_has_an_app_is_asked_for_it_at_sign_in() {
     assert_eq!(right.header("location"), "/ui/account");
     let again = other.answer(&asked, "", &[("recovery_code", &codes[0])]).await;
     assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY, "a recovery code is good once");
+}
+
+#[tokio::test]
+async fn the_token_of_a_link_is_still_there_after_a_second_factor() {
+    let world = World::new().await;
+    world.verify(world.register_alice().await).await;
+    let (secret, _) = with_app(&Visitor::signed_in(&world).await).await;
+    let visitor = Visitor::of(&world);
+    let sent = visitor.get(LINK).await;
+    let asked = visitor.sign_in(sent.header("location"), ALICE).await;
+    let wrong = visitor.answer(&asked, "", &[("code", "000000")]).await;
+    let anew = wrong.body.contains("href=\"/ui/account/login?then=email%2Fconfirm&#38;token=abc\"");
+    assert!(anew, "{}", wrong.body);
+    let code = app_code(&secret, &world.clock);
+    let right = visitor.answer(&wrong, "", &[("code", &code)]).await;
+    assert_eq!(right.header("location"), LINK, "{}", right.body);
+}
+
+#[tokio::test]
+async fn the_token_of_a_link_is_still_there_after_a_passkey() {
+    let world = World::of(|config| config.passkeys = Some(passkeys())).await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    let mut authenticator = Authenticator::in_hardware(1, ORIGIN);
+    let shown = alice.get("/ui/account/factors/passkey").await;
+    alice.press(&shown, &mut authenticator, &[("name", "Key")]).await;
+    world.clock.advance(Lifetime::secs(60));
+    let visitor = Visitor::of(&world);
+    let shown = visitor.follow(&visitor.get(LINK).await).await;
+    let done = visitor.press(&shown, &mut authenticator, &[]).await;
+    assert_eq!(done.header("location"), LINK, "{}", done.body);
 }
 
 #[tokio::test]

@@ -73,8 +73,9 @@ async fn the_link_of_a_mail_changes_nothing_before_somebody_confirms() {
     world.mail.read().await;
     alice.fill_in("/ui/account/email", &[("email", NEW_EMAIL), ("password", PASSWORD)]).await;
     let link = mailed_link(&world.mail.read().await[0]);
+    let (_, query) = link.split_once('?').unwrap();
     let reader = Visitor::of(&world).get(&link).await;
-    assert_eq!(reader.header("location"), "/ui/account/login?then=email%2Fconfirm");
+    assert_eq!(reader.header("location"), format!("/ui/account/login?then=email%2Fconfirm&{query}"));
     let shown = alice.get(&link).await;
     assert_eq!((shown.status, world.identity(id).await.email.as_str()), (StatusCode::OK, ALICE));
     let done = alice.answer(&shown, "", &[]).await;
@@ -82,6 +83,28 @@ async fn the_link_of_a_mail_changes_nothing_before_somebody_confirms() {
     assert_eq!(world.identity(id).await.email, NEW_EMAIL);
     let again = alice.answer(&shown, "", &[]).await;
     assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY, "a link is good once");
+}
+
+#[tokio::test]
+async fn the_link_of_a_mail_is_not_lost_by_signing_in() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    world.mail.read().await;
+    alice.fill_in("/ui/account/email", &[("email", NEW_EMAIL), ("password", PASSWORD)]).await;
+    let link = mailed_link(&world.mail.read().await[0]);
+    let reader = Visitor::of(&world);
+    let asked = reader.get(&link).await;
+    let wrong = [("email", ALICE), ("password", "another horse")];
+    let wrong = reader.fill_in(asked.header("location"), &wrong).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let right = reader.answer(&wrong, "", &[("email", ALICE), ("password", PASSWORD)]).await;
+    assert_eq!(right.header("location"), link);
+    let shown = reader.follow(&right).await;
+    assert_eq!(world.identity(id).await.email, ALICE, "signing in confirms nothing");
+    let done = reader.answer(&shown, "", &[]).await;
+    assert!(reader.follow(&done).await.body.contains("Your email address is changed."));
+    assert_eq!(world.identity(id).await.email, NEW_EMAIL);
 }
 
 #[tokio::test]

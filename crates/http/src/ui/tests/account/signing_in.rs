@@ -45,6 +45,20 @@ async fn nobody_sees_the_account_before_signing_in_and_is_led_on_afterwards() {
 }
 
 #[tokio::test]
+async fn what_a_link_brought_leads_on_to_its_own_page_only() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    let link = "/ui/account/email/confirm?token=a.b";
+    let again = alice.get("/ui/account/login?then=email/confirm&token=a.b").await;
+    assert_eq!(again.header("location"), link);
+    let elsewhere = alice.get("/ui/account/login?then=sessions&token=a.b").await;
+    assert_eq!(elsewhere.header("location"), "/ui/account/sessions");
+    let late = Visitor::of(&world).post("/ui/account/email/confirm", &[("token", "a.b")]).await;
+    assert_eq!(late.header("location"), "/ui/account/login?then=email%2Fconfirm&token=a.b");
+}
+
+#[tokio::test]
 async fn a_signed_in_person_sees_every_page() {
     let world = World::new().await;
     world.register_alice().await;
