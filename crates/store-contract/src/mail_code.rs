@@ -208,6 +208,31 @@ pub async fn a_code_is_right_by_one_of_its_hashes(fixture: &impl Fixture) {
     assert_eq!(take(&[code.hash]).await, TakenCode::Gone);
 }
 
+/// Whoever only looks whether the code of a link is right spends nothing, and is told what whoever shows it would be.
+pub async fn to_look_at_a_code_spends_nothing(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let code = code();
+    put(&*nodes[0], &code).await;
+    let is_right = async |hashes: &[[u8; 32]], now| {
+        nodes[1].is_right(code.identity, code.purpose, hashes, given::at(now)).await.unwrap()
+    };
+    for _ in 0..2 * MAX_CODE_TRIES {
+        assert!(is_right(&[WRONG, code.hash], 10).await && !is_right(&[WRONG], 10).await);
+    }
+    assert!(
+        !is_right(&[], 10).await && is_right(&[code.hash], 599).await && !is_right(&[code.hash], 600).await
+    );
+    for _ in 0..MAX_CODE_TRIES {
+        assert_eq!(typed(&*nodes[0], &code, &WRONG, 10).await, TakenCode::Wrong);
+    }
+    assert!(is_right(&[code.hash], 10).await, "a link needs no tries");
+    let (shown, now) = (ShownCode { hashes: &[code.hash], by_link: true }, (given::at(11), given::attempt()));
+    assert_eq!(nodes[0].take(code.identity, code.purpose, shown, now).await.unwrap(), right());
+    assert!(!is_right(&[code.hash], 11).await, "it is spent");
+    let strangers = nodes[1].is_right(given::identity_id(), code.purpose, &[code.hash], given::at(10)).await;
+    assert!(!strangers.unwrap());
+}
+
 /// A code is good for one person and one purpose.
 pub async fn a_code_is_good_for_one_purpose_of_one_person(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -276,6 +276,7 @@ macro_rules! store_contract {
                 an_expired_code_is_gone,
                 a_code_taken_again_by_the_same_attempt_is_right,
                 a_code_is_right_by_one_of_its_hashes,
+                to_look_at_a_code_spends_nothing,
                 a_code_is_good_for_one_purpose_of_one_person,
                 expired_mail_codes_are_purged_in_bounded_steps,
                 a_code_with_an_address_that_cannot_be_stored_is_refused,

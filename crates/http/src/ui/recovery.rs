@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::InvalidField;
 use sluice_identity::account::{Claimant, Denied, MailProof};
+use sluice_identity::mail::CodePurpose;
 use sluice_primitives::{Lifetime, Secret};
 use sluice_protocol::Parameters;
 
@@ -102,7 +103,7 @@ pub(super) fn is_served(ui: &UiState) -> bool {
 /// through mail follow links.
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
-    look(&ui, &visit).unwrap_or_else(|problem| problem.answer(&ui))
+    look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/recovery`: sends a mail, if there is somebody to send it to.
@@ -123,13 +124,17 @@ pub(super) async fn submit_password(State(ui): State<UiState>, request: Request)
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
-fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    let asked = (StatusCode::OK, Mistake::default());
-    Ok(match fields.get("token") {
-        Some(token) => password_form(ui, (visit, &fields), ("token", token), asked),
-        None => email_form(ui, (visit, &fields), asked),
-    })
+    let (whence, asked) = ((visit, &fields), (StatusCode::OK, Mistake::default()));
+    let Some(token) = fields.get("token") else { return Ok(email_form(ui, whence, asked)) };
+    let link = Secret::new(token.to_owned());
+    if ui.accounts.is_link_good(&link, (CodePurpose::Recover, None)).await? {
+        return Ok(password_form(ui, whence, ("token", token), asked));
+    }
+    // Before a password is asked for that nobody would take.
+    let (_, gone) = Mistake::of_form(GONE);
+    Ok(email_form(ui, whence, (StatusCode::GONE, gone)))
 }
 
 async fn take_email(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {

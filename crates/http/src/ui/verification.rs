@@ -4,6 +4,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::{Claimant, Denied, MailProof};
+use sluice_identity::mail::CodePurpose;
 use sluice_identity::{Identity, InvalidField};
 use sluice_primitives::{Lifetime, Secret};
 use sluice_protocol::Parameters;
@@ -60,7 +61,14 @@ pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Respo
 
 async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    form(ui, (visit, &fields), fields.get("token"), (StatusCode::OK, Mistake::default())).await
+    let (whence, token) = ((visit, &fields), fields.get("token"));
+    if let Some(token) = token {
+        let link = Secret::new(token.to_owned());
+        if !ui.accounts.is_link_good(&link, (CodePurpose::VerifyEmail, None)).await? {
+            return form(ui, whence, None, (StatusCode::GONE, Mistake::of_form(GONE, None))).await;
+        }
+    }
+    form(ui, whence, token, (StatusCode::OK, Mistake::default())).await
 }
 
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {

@@ -7,6 +7,7 @@ use tracing::info;
 
 use super::outcome::{Denied, Stop};
 use super::service::AccountService;
+use crate::error::IdentityError;
 use crate::identity::{Email, Identity, IdentityStatus, LoginNameHash};
 use crate::login::Network;
 use crate::mail::{
@@ -76,6 +77,34 @@ pub(super) fn nobody(account: &LoginNameHash) -> IdentityId {
 }
 
 impl AccountService {
+    /// Whether the `token` of a link would be taken now, for this purpose and from this person, or from anybody. Nothing is spent by
+    /// looking, and nobody is told anything by it: a token cannot be guessed.
+    ///
+    /// # Errors
+    /// [`IdentityError`] if the store cannot do it now.
+    pub async fn is_link_good(
+        &self,
+        token: &Secret<String>,
+        (purpose, owner): (CodePurpose, Option<IdentityId>),
+    ) -> Result<bool, IdentityError> {
+        let link = self.open_link(token, purpose);
+        let Some(link) = link.filter(|link| owner.is_none_or(|owner| owner == link.identity)) else {
+            return Ok(false);
+        };
+        let found = self.identities.find(link.identity).await?;
+        let Some(identity) = found.filter(|identity| identity.status == IdentityStatus::Active) else {
+            return Ok(false);
+        };
+        let hashes = self.code_key.hashes((identity.id, identity.revision), purpose, &link.code);
+        Ok(self.codes.is_right(identity.id, purpose, &hashes, self.clock.now()).await?)
+    }
+
+    /// What a link says, if it is one for this purpose that has not expired.
+    pub(super) fn open_link(&self, token: &Secret<String>, purpose: CodePurpose) -> Option<MailLink> {
+        let link = MailLink::open(token.expose(), &self.sealer)?;
+        (link.purpose == purpose && self.clock.now() < link.expires_at).then_some(link)
+    }
+
     /// Makes a code and queues the mail that `kind` makes of it.
     pub(super) async fn send_code(
         &self,
@@ -156,9 +185,7 @@ impl AccountService {
     async fn read_claim(&self, proof: &MailProof, purpose: CodePurpose) -> Result<Claim, Stop> {
         match proof {
             MailProof::Link(token) => {
-                let link = MailLink::open(token.expose(), &self.sealer)
-                    .filter(|link| link.purpose == purpose && self.clock.now() < link.expires_at)
-                    .ok_or(Denied::WrongCode)?;
+                let link = self.open_link(token, purpose).ok_or(Denied::WrongCode)?;
                 let identity = self.identities.find(link.identity).await?;
                 let account = identity.as_ref().map(|identity| identity.login_name).unwrap_or_default();
                 Ok(Claim { identity, account, code: Some(link.code), is_link: true })

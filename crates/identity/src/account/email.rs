@@ -12,7 +12,7 @@ use crate::error::IdentityError;
 use crate::identity::changing::change_latest;
 use crate::identity::{Changed, Email, Identity, IdentityChange, IdentityStatus, NewEmail};
 use crate::login::Network;
-use crate::mail::{CodePurpose, MailLink, MessageKind};
+use crate::mail::{CodePurpose, MessageKind};
 use crate::registration::InvalidField;
 
 impl AccountService {
@@ -46,10 +46,7 @@ impl AccountService {
     /// # Errors
     /// [`IdentityError`] if the store cannot do it now.
     pub async fn account_to_verify(&self, token: &Secret<String>) -> Result<Option<Identity>, IdentityError> {
-        let link = MailLink::open(token.expose(), &self.sealer);
-        let good =
-            |link: &MailLink| link.purpose == CodePurpose::VerifyEmail && self.clock.now() < link.expires_at;
-        let Some(link) = link.filter(good) else { return Ok(None) };
+        let Some(link) = self.open_link(token, CodePurpose::VerifyEmail) else { return Ok(None) };
         let found = self.identities.find(link.identity).await?;
         Ok(found.filter(waits_for_verification))
     }

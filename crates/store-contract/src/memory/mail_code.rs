@@ -65,6 +65,19 @@ impl CodeRepository for MemoryStore {
         .await
     }
 
+    async fn is_right(
+        &self,
+        identity: IdentityId,
+        purpose: CodePurpose,
+        hashes: &[[u8; 32]],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let is_right = |row: &Row| {
+            row.taken_by.is_none() && now < row.code.expires_at && hashes.contains(&row.code.hash)
+        };
+        Ok(self.read(|data| data.mail_codes.get(&(identity, purpose.stored())).is_some_and(is_right)))
+    }
+
     async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         self.write(|data| count(&purge(&mut data.mail_codes, limit, |row| row.code.expires_at < before)))
             .await

@@ -13,6 +13,7 @@ use crate::storable;
 
 const PUT: &str = include_str!("put.sql");
 const TAKE: &str = include_str!("take.sql");
+const IS_RIGHT: &str = include_str!("is_right.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 #[async_trait]
@@ -54,6 +55,18 @@ impl CodeRepository for PostgresStore {
         let Some(row) = rows.first() else { return Ok(TakenCode::Gone) };
         let is_right: bool = column(row, 0)?;
         Ok(if is_right { TakenCode::Right { email: column(row, 1)? } } else { TakenCode::Wrong })
+    }
+
+    async fn is_right(
+        &self,
+        identity: IdentityId,
+        purpose: CodePurpose,
+        hashes: &[[u8; 32]],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
+        let (identity, purpose, now) = (identity.as_uuid(), purpose.stored(), now.as_millis());
+        Ok(!self.read(IS_RIGHT, &[&identity, &purpose, &hashes, &now]).await?.is_empty())
     }
 
     async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

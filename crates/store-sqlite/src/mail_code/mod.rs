@@ -17,6 +17,7 @@ use crate::writer::Write;
 const PUT: &str = include_str!("put.sql");
 const HASH: &str = include_str!("hash.sql");
 const TAKE: &str = include_str!("take.sql");
+const IS_RIGHT: &str = include_str!("is_right.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 const FORGET: &str = include_str!("forget.sql");
 
@@ -79,6 +80,22 @@ impl CodeRepository for SqliteStore {
             write.updated("mail_code", TAKE, code, taken)
         });
         Ok(rows.await?.pop().unwrap_or(TakenCode::Gone))
+    }
+
+    async fn is_right(
+        &self,
+        identity: IdentityId,
+        purpose: CodePurpose,
+        hashes: &[[u8; 32]],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let hashes = hashes.to_vec();
+        self.read(move |read| {
+            let code = (identity.as_bytes(), purpose.stored(), now.as_millis());
+            let kept: Option<[u8; 32]> = read.row(IS_RIGHT, code, |row| Ok(row.get(0)?))?;
+            Ok(kept.is_some_and(|kept| hashes.contains(&kept)))
+        })
+        .await
     }
 
     async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

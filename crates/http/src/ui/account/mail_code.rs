@@ -5,6 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::{Claimant, Denied, MailProof, Outcome};
+use sluice_identity::mail::CodePurpose;
 use sluice_primitives::Secret;
 use sluice_protocol::Parameters;
 
@@ -17,15 +18,20 @@ use super::views::{Field, FormPage, Link};
 use crate::respond::redirect::redirect;
 use crate::ui::UiState;
 
+const GONE: &str = "This link was used already, is too old, or is for another account.";
+
 /// `GET /ui/account/email/confirm`: with a code to be typed, or with the `token` of a link.
 pub(super) async fn show_change(State(ui): State<UiState>, request: Request) -> Response {
     let here = Place::EmailCode;
     let shown = async {
         let member = Member::of_page(&ui, request, here).await?;
         let fields = member.visit.parameters()?;
-        match fields.get("token") {
-            Some(token) => link_form(&ui, &member, token, None),
-            None => form(&ui, (&member, here), None),
+        let Some(token) = fields.get("token") else { return form(&ui, (&member, here), None) };
+        let (link, whose) = (Secret::new(token.to_owned()), Some(member.identity.id));
+        if ui.accounts.is_link_good(&link, (CodePurpose::ChangeEmail, whose)).await? {
+            link_form(&ui, &member, token, None)
+        } else {
+            form(&ui, (&member, here), Some(&Mistake::gone(GONE)))
         }
     };
     answer(&ui, shown.await)

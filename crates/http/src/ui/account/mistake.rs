@@ -42,6 +42,12 @@ impl Mistake {
         Self { field, sentence, status, wait: None }
     }
 
+    /// What led here is good no more.
+    pub(super) const fn gone(sentence: &'static str) -> Self {
+        let (sentence, status) = (Cow::Borrowed(sentence), StatusCode::GONE);
+        Self { field: "", sentence, status, wait: None }
+    }
+
     /// Too many tries.
     pub(super) const fn too_many(wait: Lifetime) -> Self {
         let (sentence, status) = (Cow::Borrowed(TOO_MANY), StatusCode::TOO_MANY_REQUESTS);

@@ -72,6 +72,33 @@ async fn a_link_spends_nothing_until_the_form_behind_it_is_sent_and_then_works_o
 }
 
 #[tokio::test]
+async fn a_link_that_is_good_no_more_says_so_before_a_password_is_asked_for() {
+    let (world, _) = World::forgetful().await;
+    let first = mailed_link(world.mail.read().await.first().unwrap());
+    world.recover(ALICE).await;
+    let second = mailed_link(world.mail.read().await.first().unwrap());
+    let is_gone = async |link: &str| {
+        let shown = world.get(link).await;
+        let says = shown.body.contains("was used already, or is too old");
+        assert_eq!(says, shown.status == StatusCode::GONE, "{}", shown.body);
+        assert_eq!(says, !shown.body.contains("Set a new password"), "{}", shown.body);
+        says
+    };
+    assert!(is_gone("/ui/recovery?token=garbage").await && is_gone(&first).await && !is_gone(&second).await);
+    let shown = world.get(&second).await;
+    let (csrf, token) = (shown.field("csrf"), shown.field("token"));
+    let fields = [("csrf", csrf.as_str()), ("token", &token), ("password", NEW)];
+    assert_eq!(world.post("/ui/recovery/password", &fields).await.status, StatusCode::OK);
+    assert!(is_gone(&second).await, "spent");
+    world.recover(ALICE).await;
+    let mails = world.mail.read().await;
+    let third = mailed_link(mails.iter().find(|mail| mail.text.contains("?token=")).unwrap());
+    assert!(!is_gone(&third).await);
+    world.clock.advance(Lifetime::minutes(15));
+    assert!(is_gone(&third).await, "expired");
+}
+
+#[tokio::test]
 async fn a_weak_password_behind_a_link_does_not_cost_the_link() {
     let (world, _) = World::forgetful().await;
     let shown = world.get(&mailed_link(world.mail.read().await.first().unwrap())).await;

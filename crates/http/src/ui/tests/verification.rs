@@ -1,6 +1,7 @@
 //! The proof that somebody reads mail at an address.
 
 use axum::http::StatusCode;
+use sluice_primitives::Lifetime;
 
 use super::people::{mailed_code, mailed_link};
 use super::world::{ALICE, Answer, World};
@@ -72,6 +73,22 @@ async fn the_page_of_a_link_says_whose_account_it_is_and_what_to_do_if_it_is_not
 }
 
 #[tokio::test]
+async fn a_link_that_verifies_nothing_any_more_says_so_at_once() {
+    let world = World::new().await;
+    let alice = world.register_alice().await;
+    let link = mailed_link(world.mail.read().await.first().unwrap());
+    let shown = world.get(&link).await;
+    world.clock.advance(Lifetime::hours(24));
+    let late = world.get(&link).await;
+    for shown in [&late, &world.get("/ui/verification?token=garbage").await] {
+        assert_eq!(shown.status, StatusCode::GONE);
+        assert!(shown.body.contains("was used already, or is too old"), "{}", shown.body);
+        assert!(shown.body.contains("id=\"code\"") && !shown.body.contains("One click is left"));
+    }
+    assert!(shown.status == StatusCode::OK && !world.is_verified(alice).await);
+}
+
+#[tokio::test]
 async fn a_link_of_another_kind_names_nobody() {
     let world = World::new().await;
     world.register(ALICE, "Mallory").await;
@@ -80,7 +97,7 @@ async fn a_link_of_another_kind_names_nobody() {
     world.ui.accounts.begin_recovery(ALICE, network).await.unwrap();
     let link = mailed_link(world.mail.read().await.first().unwrap());
     let shown = world.get(&link.replace("/ui/recovery", "/ui/verification")).await;
-    assert!(shown.status == StatusCode::OK && !shown.body.contains("Mallory"), "{}", shown.body);
+    assert!(shown.status == StatusCode::GONE && !shown.body.contains("Mallory"), "{}", shown.body);
 }
 
 #[tokio::test]

@@ -83,6 +83,11 @@ async fn the_link_of_a_mail_changes_nothing_before_somebody_confirms() {
     assert_eq!(world.identity(id).await.email, NEW_EMAIL);
     let again = alice.answer(&shown, "", &[]).await;
     assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY, "a link is good once");
+    for spent in [link.as_str(), "/ui/account/email/confirm?token=garbage"] {
+        let shown = alice.get(spent).await;
+        assert_eq!(shown.status, StatusCode::GONE);
+        assert!(shown.body.contains("This link was used already") && !shown.body.contains("name=\"token\""));
+    }
 }
 
 #[tokio::test]
