@@ -44,6 +44,11 @@ impl Mistake {
         (StatusCode::UNPROCESSABLE_ENTITY, Self { form: Some(sentence), ..Self::default() })
     }
 
+    /// Nothing can be asked for here.
+    fn no_mail() -> (StatusCode, Self) {
+        (StatusCode::FORBIDDEN, Self { form: Some(NO_MAIL), ..Self::default() })
+    }
+
     fn busy() -> (StatusCode, Self) {
         let mistake = Self { form: Some(BUSY_SENTENCE), wait: Some(BUSY), field: None };
         (StatusCode::SERVICE_UNAVAILABLE, mistake)
@@ -60,7 +65,7 @@ impl Mistake {
                 let mistake = Self { form: Some(TOO_MANY), wait: Some(wait), field: None };
                 (StatusCode::TOO_MANY_REQUESTS, mistake)
             }
-            Denied::NoMail => Self::of_form(NO_MAIL),
+            Denied::NoMail => Self::no_mail(),
             Denied::WrongCode
             | Denied::WrongPassword
             | Denied::ConfirmationRequired
@@ -205,8 +210,10 @@ async fn take_password(ui: &UiState, visit: &Visit) -> Result<Response, Problem>
 fn email_form(
     ui: &UiState,
     (visit, fields): (&Visit, &Parameters<'_>),
-    (status, mistake): (StatusCode, Mistake),
+    told: (StatusCode, Mistake),
 ) -> Response {
+    let sends_mail = ui.accounts.mails.is_some();
+    let (status, mistake) = if sends_mail { told } else { Mistake::no_mail() };
     let (fresh, login_url) = (Fresh::new(ui, visit, RECOVERY), login_url(ui, waiting(fields)));
     let view = RecoveryPage {
         stylesheet: &stylesheet(&ui.config),
@@ -216,6 +223,7 @@ fn email_form(
         email: fields.get("email").unwrap_or_default(),
         email_error: mistake.field.as_deref(),
         form_error: mistake.form,
+        sends_mail,
         login_url: login_url.as_deref(),
     };
     let page = mistake.tell(page(status, &view, &Policy::form(&ui.config)));

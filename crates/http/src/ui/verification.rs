@@ -23,7 +23,7 @@ const NO_EMAIL: &str = "Enter your email address.";
 const WRONG_CODE: &str = "This code is not right, or too old.";
 const GONE: &str =
     "This link was used already, or is too old. If the mail has a code that you did not use, enter it.";
-const NO_MAIL: &str = "This server sends no mail, so that no other code can be sent.";
+const NO_MAIL: &str = "This server sends no mail, so that addresses cannot be confirmed here.";
 const TOO_MANY: &str = "There were too many tries. Please wait a moment and try again.";
 
 /// What is wrong with the form, or was done instead.
@@ -113,7 +113,7 @@ async fn send(ui: &UiState, whence: (&Visit, &Parameters<'_>), email: &str) -> R
             (StatusCode::UNPROCESSABLE_ENTITY, mistake)
         }
         Done::No(Denied::TooMany(wait)) => too_many(wait),
-        Done::No(_) => (StatusCode::UNPROCESSABLE_ENTITY, Mistake::of_form(NO_MAIL, None)),
+        Done::No(_) => no_mail(),
         Done::Busy => busy(),
     };
     form(ui, whence, None, told).await
@@ -121,6 +121,11 @@ async fn send(ui: &UiState, whence: (&Visit, &Parameters<'_>), email: &str) -> R
 
 fn too_many(wait: Lifetime) -> (StatusCode, Mistake) {
     (StatusCode::TOO_MANY_REQUESTS, Mistake::of_form(TOO_MANY, Some(wait)))
+}
+
+/// Nothing was sent that could be typed here.
+fn no_mail() -> (StatusCode, Mistake) {
+    (StatusCode::FORBIDDEN, Mistake::of_form(NO_MAIL, None))
 }
 
 fn busy() -> (StatusCode, Mistake) {
@@ -131,8 +136,10 @@ async fn form(
     ui: &UiState,
     (visit, fields): (&Visit, &Parameters<'_>),
     token: Option<&str>,
-    (status, mistake): (StatusCode, Mistake),
+    told: (StatusCode, Mistake),
 ) -> Result<Response, Problem> {
+    let sends_mail = ui.accounts.mails.is_some();
+    let (status, mistake) = if token.is_some() || sends_mail { told } else { no_mail() };
     let fresh = Fresh::new(ui, visit, VERIFICATION);
     let account = match token {
         Some(token) => ui.accounts.account_to_verify(&Secret::new(token.to_owned())).await?,
@@ -150,6 +157,7 @@ async fn form(
         email_error: mistake.email,
         code_error: mistake.code,
         form_error: mistake.form,
+        sends_mail,
     };
     let page = page(status, &view, &Policy::form(&ui.config));
     let page = match mistake.wait {

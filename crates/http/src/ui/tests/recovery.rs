@@ -6,6 +6,7 @@ use sluice_primitives::Lifetime;
 
 use super::people::{mailed_code, mailed_link};
 use super::world::{ALICE, Answer, PASSWORD, World, form};
+use crate::ui::visit::encode_token;
 
 const NEW: &str = "another horse";
 const STRANGER: &str = "stranger@example.com";
@@ -198,8 +199,15 @@ async fn without_mail_no_link_leads_there_and_the_page_says_why() {
     let world = World::without_mail().await;
     let login = world.get(&world.at("/ui/login").await).await;
     assert!(!login.body.contains("/ui/recovery"), "{}", login.body);
-    let answer = world.recover(ALICE).await;
-    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+    for path in ["/ui/recovery", "/ui/recovery?token=garbage", "/ui/verification"] {
+        let shown = world.get(path).await;
+        assert_eq!(shown.status, StatusCode::FORBIDDEN, "{path}");
+        assert!(shown.body.contains("sends no mail") && !shown.body.contains("<form"), "{}", shown.body);
+        assert!(!shown.body.contains("We send you") && !shown.body.contains("that we sent you"));
+    }
+    let csrf = encode_token(&world.key, "/ui/recovery");
+    let answer = world.post("/ui/recovery", &[("csrf", csrf.as_str()), ("email", ALICE)]).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
     assert!(answer.body.contains("sends no mail"), "{}", answer.body);
 }
 

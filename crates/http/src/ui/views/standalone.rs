@@ -20,6 +20,8 @@ pub(crate) struct RecoveryPage<'a> {
     pub(crate) email_error: Option<&'a str>,
     /// A failure that belongs to no field.
     pub(crate) form_error: Option<&'a str>,
+    /// Else there is no form.
+    pub(crate) sends_mail: bool,
     /// Back to the login page, if a flow waits there.
     pub(crate) login_url: Option<&'a str>,
 }
@@ -84,6 +86,8 @@ pub(crate) struct VerificationPage<'a> {
     pub(crate) code_error: Option<&'a str>,
     /// A failure that belongs to no field.
     pub(crate) form_error: Option<&'a str>,
+    /// Else there is no form but that of a link.
+    pub(crate) sends_mail: bool,
 }
 
 /// The account that a link is about, as whoever registered it wants it called.
