@@ -287,6 +287,11 @@ describe('the demo', () => {
     }
     await page.keyboard.press('Enter')
     await seesTokens()
+    await signOut()
+    await openLogin()
+    await page.focus('input[name=email]')
+    await page.keyboard.press('Tab')
+    await page.waitForFunction(() => document.activeElement.name === 'password')
   })
 
   test('everything works without JavaScript', async () => {

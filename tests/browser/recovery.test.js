@@ -86,6 +86,16 @@ describe('recovery', () => {
     await openAccount(service, page, { ...person, password: OTHER_PASSWORD })
   })
 
+  test('the way to it stands beside the password, and behind it for the keyboard', async () => {
+    await service.application.begin(page)
+    await page.focus('input[name=email]')
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'password')
+    const [label, link] = [page.locator('label[for=password]'), page.getByRole('link', { name: 'Forgot your password?' })]
+    const [beside, field] = [await link.boundingBox(), await page.locator('#password').boundingBox()]
+    assert.ok(beside.y + beside.height <= field.y && beside.x > (await label.boundingBox()).x)
+  })
+
   test('an unknown address is answered as a known one, and nothing is sent', async () => {
     const [known, unknown] = [(await givenPerson(service)).email, newEmail()]
     const shown = []

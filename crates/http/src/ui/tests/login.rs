@@ -39,6 +39,16 @@ async fn every_page_is_kept_by_nobody_and_framed_by_nobody() {
 }
 
 #[tokio::test]
+async fn the_password_comes_next_after_the_address_for_who_uses_the_keyboard() {
+    let world = World::new().await;
+    let shown = world.get(&world.at("/ui/login").await).await;
+    let place = |text: &str| shown.body.find(text).unwrap_or_else(|| panic!("{text}: {}", shown.body));
+    assert!(place("id=\"email\"") < place("id=\"password\""));
+    assert!(place("id=\"password\"") < place("Forgot your password?"));
+    assert!(!shown.body.contains("tabindex"));
+}
+
+#[tokio::test]
 async fn a_wrong_password_shows_the_page_again_with_what_was_typed() {
     let world = World::new().await;
     world.register_alice().await;
