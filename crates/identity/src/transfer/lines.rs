@@ -8,6 +8,8 @@ use super::line::MAX_LINE;
 /// How many lines are read at a time, and how many bytes, roughly.
 const LINES: usize = 256;
 const BYTES: usize = 1024 * 1024;
+/// What some programs put before the first line of a file in UTF-8. A reader may pass over it (RFC 8259 §8.1).
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// How much of the file is read ahead, in bytes.
 const BUFFER: usize = 256 * 1024;
 
@@ -62,8 +64,8 @@ impl Lines {
 
     fn one(&mut self) -> io::Result<Option<RawLine>> {
         let mut text = Vec::new();
-        // One byte more than may be, and the line feed.
-        let most = u64::try_from(MAX_LINE + 2).unwrap_or(u64::MAX);
+        // One byte more than may be, the line feed, and what is passed over.
+        let most = u64::try_from(MAX_LINE + 2 + BYTE_ORDER_MARK.len()).unwrap_or(u64::MAX);
         let read = (&mut self.reader).take(most).read_until(b'\n', &mut text)?;
         if read == 0 {
             return Ok(None);
@@ -72,6 +74,9 @@ impl Lines {
         self.read += 1;
         let is_whole = text.pop_if(|last| *last == b'\n').is_some();
         text.pop_if(|last| *last == b'\r');
+        if self.read == 1 && text.starts_with(BYTE_ORDER_MARK) {
+            text.drain(..BYTE_ORDER_MARK.len());
+        }
         let is_too_long = text.len() > MAX_LINE;
         if is_too_long && !is_whole {
             self.skip_rest()?;

@@ -242,6 +242,23 @@ async fn a_bad_line_is_told_and_does_not_stop_the_others() {
 }
 
 #[tokio::test]
+async fn a_byte_order_mark_is_passed_over_before_the_first_line_only() {
+    let store = Arc::new(MemoryStore::new());
+    // As long as a line may be, without the mark.
+    let long = line("a@example.com", "");
+    let padding = " ".repeat(64 * 1024 + 1 - long.len());
+    let (first, second) = (long.replace('\n', &format!("{padding}\n")), line("b@example.com", ""));
+    let (_directory, path) = file(&format!("\u{feff}{first}{second}\u{feff}{second}"));
+    let (counts, told) = import(&importer(store.clone()), &path).await;
+    assert_eq!(counts, ImportedCounts { lines: 3, imported: 2, duplicates: 0, invalid: 1 });
+    assert!(told.rejected[0].starts_with("3: the line is no JSON object"), "{:?}", told.rejected);
+    assert_eq!(told.offset, std::fs::metadata(&path).unwrap().len());
+    let (_directory, path) = file(&format!("\u{feff}{}", first.replace('\n', " \n")));
+    let (_, told) = import(&importer(store), &path).await;
+    assert_eq!(told.rejected, ["1: the line is longer than 64 KiB"]);
+}
+
+#[tokio::test]
 async fn an_import_that_was_killed_goes_on_and_imports_everybody_once() {
     let store = Arc::new(MemoryStore::new());
     let lines: String = (0..300)
