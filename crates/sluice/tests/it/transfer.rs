@@ -77,6 +77,9 @@ async fn people_are_imported_log_in_and_are_exported(backend: Backend) {
     // then the hash that is exported is not the one that was imported
     let ended = sluice(&server, &["export", "identities", exported.to_str().unwrap()]);
     assert!(ended.success, "{}", ended.stderr);
+    let ended = sluice(&server, &["export", "identities", exported.to_str().unwrap()]);
+    let refused = format!("{} cannot be written: ", exported.display());
+    assert!(!ended.success && ended.stderr.contains(&refused), "{}", ended.stderr);
     let people = lines(&exported);
     let find = |email: &str| people.iter().find(|person| person["email"] == email).unwrap().clone();
     let ada = find("ada@example.com");

@@ -4,10 +4,11 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sluice_identity::transfer::{Exported, Exporter};
+use thiserror::Error;
 
 use super::progress;
 use crate::cli::{Answer, Console, Exit, Export, ExportCommand, ExportIdentitiesArgs};
@@ -17,6 +18,15 @@ use crate::command::{fail, load};
 /// The name that stands for the standard output.
 const STANDARD_OUTPUT: &str = "-";
 const HEADER: &[&str] = &["FILE", "IDENTITIES", "NOT HARDENED", "UNREADABLE"];
+
+/// The file cannot be made, or kept.
+#[derive(Debug, Error)]
+#[error("{} cannot be written", .path.display())]
+struct Unwritable {
+    path: PathBuf,
+    #[source]
+    cause: io::Error,
+}
 
 /// Exports people, and prints how many; below lines on the standard output, to the standard error.
 pub(crate) async fn export(
@@ -72,10 +82,10 @@ async fn exported(
     let done = if is_standard(&args.file) {
         exporter.run(&mut BufWriter::new(&mut *console.out), &mut progress).await
     } else {
-        let mut file = BufWriter::new(create(&args.file)?);
+        let unwritable = |cause| Unwritable { path: args.file.clone(), cause };
+        let mut file = BufWriter::new(create(&args.file).map_err(unwritable)?);
         let done = exporter.run(&mut file, &mut progress).await;
-        file.flush()?;
-        file.get_ref().sync_all()?;
+        file.flush().and_then(|()| file.get_ref().sync_all()).map_err(unwritable)?;
         done
     };
     bar.finish_and_clear();
