@@ -1,5 +1,6 @@
 //! What handlers take out of a request.
 
+pub(crate) mod accept;
 mod body;
 mod caller;
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use sluice_oauth::client_auth::{ClientAuthError, Presented};
 use sluice_oauth::introspection::for_clients::{Asked, IntrospectionError, Told};
 use sluice_protocol::ErrorCode;
 
-use crate::extract::{ClientCall, authorization, client_call, parameters};
+use crate::extract::{ClientCall, accept, authorization, client_call, parameters};
 use crate::respond::Json;
 use crate::respond::oauth_error::{no_store, refuse};
 use crate::state::PublicState;
@@ -38,13 +38,6 @@ async fn introspect(state: &PublicState, call: &ClientCall) -> Result<Told, Intr
     let authorization = authorization(&call.headers).map_err(|_| ClientAuthError::MalformedHeader)?;
     let presented = Presented::read(authorization, &form)?;
     let token = form.get("token").ok_or(IntrospectionError::Malformed)?;
-    let asked = Asked { token, as_jwt: accepts_jwt(&call.headers) };
+    let asked = Asked { token, as_jwt: accept::names(&call.headers, JWT) };
     state.introspection.introspect(presented, &call.caller, asked).await
-}
-
-/// Whether the client names the media type; a range such as `*/*` asks for JSON.
-fn accepts_jwt(headers: &HeaderMap) -> bool {
-    let all = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut types = all.flat_map(|value| value.split(',')).filter_map(|range| range.split(';').next());
-    types.any(|media_type| media_type.trim().eq_ignore_ascii_case(JWT))
 }

@@ -1,17 +1,18 @@
-//! The error page, for what may not be reported to a client, and the page of a flow that has expired.
+//! The error page, for what may not be reported to a client, the page of a flow that has expired, and that of an address where nothing is.
 
 use axum::extract::{RawQuery, State};
-use axum::http::StatusCode;
-use axum::response::Response;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 use sluice_oauth::Config;
 use sluice_protocol::{ErrorCode, Parameters};
 
 use super::UiState;
 use super::page::page;
 use super::policy::Policy;
+use super::standalone::sign_in_url;
 use super::stylesheet;
 use super::views::{ErrorPage, ExpiredPage, WayOut};
-use crate::extract::MAX_FORM;
+use crate::extract::{MAX_FORM, accept};
 use crate::respond::page::ErrorView;
 use crate::respond::{self, oauth_error};
 
@@ -41,6 +42,24 @@ pub(super) async fn show(State(ui): State<UiState>, RawQuery(query): RawQuery) -
     let named = fields.get("error").and_then(|named| SHOWN.into_iter().find(|code| code.as_str() == named));
     let code = named.unwrap_or(ErrorCode::InvalidRequest);
     own_page(&ui.config, &ErrorView { code, sentence: code.description(), way_out: None, over: false })
+}
+
+/// Any page that is not there. Programs get the status alone.
+pub(super) async fn not_found(State(ui): State<UiState>, headers: HeaderMap) -> Response {
+    if !accept::names(&headers, "text/html") {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let url = sign_in_url(&ui, None);
+    let view = ErrorPage {
+        stylesheet: &stylesheet(&ui.config),
+        title: "This page is not there",
+        sentence: "The address is mistyped, or the page was moved.",
+        error_code: "not_found",
+        hint: None,
+        request_id: None,
+        way_out: url.as_deref().map(|url| WayOut { url, label: "Your account" }),
+    };
+    page(StatusCode::NOT_FOUND, &view, &Policy::no_form())
 }
 
 /// Shows an error: on the page that is configured, or on our own.

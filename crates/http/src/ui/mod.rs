@@ -38,7 +38,7 @@ mod tests;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{any, get};
 use sluice_identity::account::AccountService;
 use sluice_identity::factor::FactorService;
 use sluice_identity::proof_of_work::ProofOfWork;
@@ -144,6 +144,7 @@ fn web_url(raw: &str) -> Option<&str> {
 pub(crate) fn routes(state: UiState) -> Router {
     let pages = &state.config.pages;
     let mut routes = Router::new()
+        .route("/ui/{*nothing}", any(error::not_found))
         .route("/ui/error", get(error::show))
         .route("/ui/device/success", get(device::done))
         .route("/ui/logged-out", get(logged_out::show))

@@ -1,6 +1,8 @@
 //! Beside a login page of somebody else's, without the account pages: no link leads to a page that is not there.
 
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::header::ACCEPT;
+use axum::http::{Request, StatusCode};
 
 use super::people::mailed_link;
 use super::world::{ALICE, Answer, World};
@@ -33,6 +35,29 @@ async fn what_a_mail_began_ends_without_a_button_to_sign_in() {
     for settled in [verified, set] {
         assert!(!settled.body.contains("<a "), "{}", settled.body);
     }
+}
+
+#[tokio::test]
+async fn where_no_page_is_a_person_is_told_so_and_a_program_gets_the_status() {
+    let person = |path: &str| {
+        Request::get(path)
+            .header(ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8")
+            .body(Body::empty())
+            .unwrap()
+    };
+    let world = World::new().await;
+    for path in ["/ui/nonsense", "/ui/account/nonsense", "/ui/login/nonsense/deeper"] {
+        let shown = world.send(person(path)).await;
+        assert_eq!(shown.status, StatusCode::NOT_FOUND, "{path}");
+        assert!(shown.body.contains("This page is not there"), "{}", shown.body);
+        assert!(shown.body.contains("href=\"https://id.example/ui/account\""), "{}", shown.body);
+        assert_eq!(shown.header("cache-control"), "no-store");
+        let told = world.get(path).await;
+        assert_eq!((told.status, told.body.as_str()), (StatusCode::NOT_FOUND, ""), "{path}");
+    }
+    let elsewhere = World::beside_another_login_page().await;
+    let shown = elsewhere.send(person("/ui/account")).await;
+    assert!(shown.status == StatusCode::NOT_FOUND && !shown.body.contains("<a "), "{}", shown.body);
 }
 
 #[tokio::test]
