@@ -1,6 +1,7 @@
 //! Whoever may no longer log in with what they had is signed out of the applications too.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
@@ -11,8 +12,15 @@ use sluice_identity::identity::{
 use sluice_oauth::consent::{ConsentService, Revoke};
 use sluice_oauth::login_session::{EndSessions, LoginSessionService};
 use sluice_primitives::{Clock, IdentityId, Timestamp};
+use tokio::time::sleep;
+use tracing::warn;
 
 use super::stores::Repositories;
+
+/// How often what follows a change that was made is tried, and how long is waited before the second time; twice as long before each
+/// further one.
+const TRIES: u32 = 3;
+const FIRST_WAIT: Duration = Duration::from_millis(100);
 
 /// Records of people whose login sessions end with what they revoke, and whose remembered consents go with their factors: the
 /// identity service knows nothing of those, and clients are to hear of the end of sessions by the back channel.
@@ -24,6 +32,20 @@ pub(super) struct SigningOut {
     pub(super) sessions: Arc<LoginSessionService>,
     pub(super) consents: Arc<ConsentService>,
     pub(super) clock: Arc<dyn Clock>,
+}
+
+/// What of a change lies outside the record.
+#[derive(Clone, Copy)]
+struct Outside {
+    id: IdentityId,
+    signs_out: bool,
+    forgets_consents: bool,
+}
+
+impl Outside {
+    const fn of(change: &IdentityChange) -> Self {
+        Self { id: change.id, signs_out: change.revokes, forgets_consents: change.forgets_factors }
+    }
 }
 
 impl SigningOut {
@@ -42,15 +64,29 @@ impl SigningOut {
         }
     }
 
-    /// What of a change lies outside the record.
-    async fn follow(&self, change: &IdentityChange, at: Timestamp) -> Result<(), StoreError> {
-        if change.revokes {
-            self.sign_out(change.id, at).await?;
+    async fn follow(&self, outside: Outside, at: Timestamp) -> Result<(), StoreError> {
+        if outside.signs_out {
+            self.sign_out(outside.id, at).await?;
         }
-        if change.forgets_factors {
-            self.forget_consents(change.id).await?;
+        if outside.forgets_consents {
+            self.forget_consents(outside.id).await?;
         }
         Ok(())
+    }
+
+    /// Once more, of a change that was made: who logged in while it was written did so with what was before it. If that cannot be
+    /// done the change is made all the same, and whoever heard of a failure would try again with what holds no more.
+    async fn follow_up(&self, outside: Outside) {
+        let mut wait = FIRST_WAIT;
+        for left in (0..TRIES).rev() {
+            let Err(error) = self.follow(outside, self.clock.now()).await else { return };
+            if left == 0 {
+                warn!(identity.id = %outside.id, %error, "who logged in while a record was changed was not signed out");
+                return;
+            }
+            sleep(wait).await;
+            wait *= 2;
+        }
     }
 }
 
@@ -80,11 +116,11 @@ impl IdentityDirectory for SigningOut {
     }
 
     async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError> {
-        self.follow(change, change.now).await?;
+        let outside = Outside::of(change);
+        self.follow(outside, change.now).await?;
         let changed = self.store.change(change).await?;
         if changed == Changed::Done {
-            // Who logged in while it was written did so with what was before it.
-            self.follow(change, self.clock.now()).await?;
+            self.follow_up(outside).await;
         }
         Ok(changed)
     }
@@ -100,11 +136,15 @@ impl IdentityDirectory for SigningOut {
         now: Timestamp,
         marker_expires_at: Timestamp,
     ) -> Result<Removed, StoreError> {
-        self.sign_out(id, now).await?;
+        let outside = Outside { id, signs_out: true, forgets_consents: false };
+        self.follow(outside, now).await?;
         let deleted = IdentityDirectory::delete(&*self.store, id, revision, now, marker_expires_at).await?;
         if deleted != Removed::Stale {
-            self.sign_out(id, self.clock.now()).await?;
+            self.follow_up(outside).await;
         }
         Ok(deleted)
     }
 }
+
+#[cfg(test)]
+mod tests;
