@@ -1,8 +1,10 @@
 //! How mails arrive: retried with back-off, kept as dead letters in the end.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
 use sluice_crypto::{OpenError, Sealer};
@@ -99,7 +101,7 @@ impl MailDelivery {
         }
         let due = self.outbox.lease(now, lease, room).await?;
         let tried = due.len();
-        let outcomes = join_all(due.into_iter().map(|leased| self.deliver(leased))).await;
+        let outcomes = join_all(due.iter().map(|leased| self.deliver_alone(leased))).await;
         outcomes.into_iter().collect::<Result<(), _>>()?;
         Ok(tried)
     }
@@ -108,10 +110,22 @@ impl MailDelivery {
         usize::try_from(self.transport.at_once().max(1)).unwrap_or(usize::MAX)
     }
 
-    async fn deliver(&self, leased: LeasedMail) -> Result<(), StoreError> {
+    /// A mail that makes the program panic takes no other with it: neither here, nor at the nodes that take it next.
+    async fn deliver_alone(&self, leased: &LeasedMail) -> Result<(), StoreError> {
+        let delivered = AssertUnwindSafe(self.deliver(leased)).catch_unwind().await;
+        if let Ok(outcome) = delivered {
+            return outcome;
+        }
+        let next = self.next_try(leased, true);
+        error!(mail.id = %leased.id, attempts = leased.attempts + 1, dead = next.is_none(), "delivering a mail panicked");
+        self.metrics.count_failed();
+        self.outbox.failed(leased.id, next).await
+    }
+
+    async fn deliver(&self, leased: &LeasedMail) -> Result<(), StoreError> {
         let (message, written_at) = match Message::open(&leased.sealed, &self.sealer) {
             Ok(opened) => opened,
-            Err(cause) => return self.unopened(&leased, cause).await,
+            Err(cause) => return self.unopened(leased, cause).await,
         };
         // It waited for too long, for a mail server or for a node.
         if !is_useful(&message, written_at, self.clock.now()) {
@@ -133,14 +147,13 @@ impl MailDelivery {
                 info!(mail.id = %leased.id, mail.kind = message.kind.as_str(), "mail left for later");
                 Ok(())
             }
-            Err(error) => self.failed(&leased, (&message, written_at), &error).await,
+            Err(error) => self.failed(leased, (&message, written_at), &error).await,
         }
     }
 
     /// A secret that this node does not have, another may: while it is brought in node by node, mails wait for those who do.
     async fn unopened(&self, leased: &LeasedMail, cause: OpenError) -> Result<(), StoreError> {
-        let again = cause == OpenError::UnknownKey && leased.attempts + 1 < ATTEMPTS;
-        let next = again.then(|| self.clock.now() + self.back_off(leased.attempts));
+        let next = self.next_try(leased, cause == OpenError::UnknownKey);
         error!(mail.id = %leased.id, attempts = leased.attempts + 1, dead = next.is_none(), error = %cause, "mail cannot be opened");
         self.metrics.count_failed();
         self.outbox.failed(leased.id, next).await
@@ -152,8 +165,7 @@ impl MailDelivery {
         (message, written_at): (&Message, Timestamp),
         error: &MailError,
     ) -> Result<(), StoreError> {
-        let again = error.fate == MailFate::Deferred && leased.attempts + 1 < ATTEMPTS;
-        let next = again.then(|| self.clock.now() + self.back_off(leased.attempts));
+        let next = self.next_try(leased, error.fate == MailFate::Deferred);
         // A code that does not hold any more helps nobody.
         let next = next.filter(|next| is_useful(message, written_at, *next));
         let (cause, dead) = (&error.cause, next.is_none());
@@ -164,6 +176,12 @@ impl MailDelivery {
             self.retries.keep(leased.id, next);
         }
         Ok(())
+    }
+
+    /// When a mail is tried again that failed, if that may help.
+    fn next_try(&self, leased: &LeasedMail, may_help: bool) -> Option<Timestamp> {
+        let again = may_help && leased.attempts + 1 < ATTEMPTS;
+        again.then(|| self.clock.now() + self.back_off(leased.attempts))
     }
 
     /// 5 s, 20 s, 80 s, … at most 4 h; up to a quarter longer, so that what failed together does not come back together.

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use sluice_identity::mail::{CodeMail, MailFate, MailRepository, Message, MessageKind};
 use sluice_primitives::{Clock, Lifetime};
 
-use super::services::{ALICE, AT_ONCE, Services, network};
+use super::services::{ALICE, AT_ONCE, BOB, Services, network};
 
 fn deleted() -> Message {
     Message { to: ALICE.to_owned(), kind: MessageKind::AccountDeleted }
@@ -49,6 +49,25 @@ async fn a_mail_that_was_not_taken_is_tried_again_later_and_then_given_up() {
     assert_eq!((rounds, services.delivery.metrics.failed_total()), (12, 12));
     *services.letterbox.refuses.lock() = None;
     assert!(services.new_mails().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_mail_that_makes_the_program_panic_takes_no_other_with_it_and_is_a_dead_letter_in_the_end() {
+    let services = Services::new().await;
+    let outbox = services.account.mails.as_ref().unwrap();
+    *services.letterbox.panics_at.lock() = Some(BOB);
+    outbox.queue(&Message { to: BOB.to_owned(), kind: MessageKind::AccountDeleted }).await.unwrap();
+    let mut rounds = 0;
+    while services.delivery.metrics.dead() == 0 {
+        queue(&services).await;
+        assert_eq!(services.delivery.run(|| true).await.unwrap(), 2);
+        services.clock.advance(Lifetime::hours(5));
+        rounds += 1;
+    }
+    let metrics = &services.delivery.metrics;
+    assert_eq!((rounds, metrics.failed_total(), metrics.sent_total()), (12, 12, 12));
+    *services.letterbox.panics_at.lock() = None;
+    assert!(services.new_mails().await.iter().all(|mail| mail.to == ALICE));
 }
 
 #[tokio::test]

@@ -50,6 +50,8 @@ pub(crate) struct Letterbox {
     mails: Mutex<Vec<RenderedMail>>,
     /// Set: no mail is taken.
     pub(crate) refuses: Mutex<Option<MailFate>>,
+    /// Set: a mail to this address makes the program panic.
+    pub(crate) panics_at: Mutex<Option<&'static str>>,
     under_way: AtomicU32,
     /// How many mails were under way at once, at most.
     pub(crate) most_at_once: AtomicU32,
@@ -73,6 +75,7 @@ impl MailTransport for Letterbox {
         if let Some(fate) = *self.refuses.lock() {
             return Err(MailError { fate, cause: "the letterbox is shut".into() });
         }
+        assert!(*self.panics_at.lock() != Some(&*mail.to), "a defect");
         let at_once = self.under_way.fetch_add(1, SeqCst) + 1;
         self.most_at_once.fetch_max(at_once, SeqCst);
         tokio::task::yield_now().await;

@@ -1,17 +1,20 @@
 //! What goes on by itself: owned, bounded, ended with the node. Progress is in the store, so a crash repeats but never
 //! loses.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use sluice_commit::StoreError;
 use sluice_identity::hardening::HardeningWorker;
 use sluice_identity::mail::MailDelivery;
 use sluice_oauth::keys::KeyRotation;
 use sluice_oauth::logout::LogoutDelivery;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::warn;
+use tracing::{error, warn};
 
 use super::hearing::Hearing;
 use super::janitor::Janitor;
@@ -27,8 +30,10 @@ const KEYS_EVERY: Duration = Duration::from_mins(1);
 const GRACE: Duration = Duration::from_secs(3);
 /// How long the feed is left alone after it could not be read.
 const FEED_BACK_OFF: Duration = Duration::from_millis(500);
+/// How long hardening is left alone after it panicked.
+const HARDENING_BACK_OFF: Duration = Duration::from_secs(1);
 
-/// The tasks of a node.
+/// The tasks of a node. A panic ends the round that it happens in and no task: none of them would be missed before it is too late.
 pub(crate) struct Background {
     pub(crate) tasks: TaskTracker,
     pub(crate) shutdown: CancellationToken,
@@ -41,12 +46,13 @@ impl Background {
         self.tasks.spawn(async move {
             let following = async {
                 loop {
-                    match hearing.catch_up().await {
-                        Ok(()) => hearing.wait().await,
-                        Err(error) => {
+                    match caught("feed", hear(&hearing)).await {
+                        Some(Ok(())) => {}
+                        Some(Err(error)) => {
                             warn!(%error, "the feed cannot be read");
                             tokio::time::sleep(FEED_BACK_OFF).await;
                         }
+                        None => tokio::time::sleep(FEED_BACK_OFF).await,
                     }
                 }
             };
@@ -57,7 +63,7 @@ impl Background {
     /// Deletes what has expired, a little at a time.
     pub(crate) fn tidy(&self, janitor: Janitor) {
         let janitor = Arc::new(janitor);
-        self.every(JANITOR_EVERY, Late::IsCut, move || {
+        self.every(("janitor", JANITOR_EVERY), Late::IsCut, move || {
             let janitor = Arc::clone(&janitor);
             async move { janitor.tick().await }
         });
@@ -66,7 +72,7 @@ impl Background {
     /// Delivers back-channel logout notices.
     pub(crate) fn deliver_logouts(&self, delivery: Arc<LogoutDelivery>) {
         let shutdown = self.shutdown.clone();
-        self.every(OUTBOX_EVERY, Late::IsCut, move || {
+        self.every(("logout notices", OUTBOX_EVERY), Late::IsCut, move || {
             let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
             async move {
                 if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
@@ -80,7 +86,7 @@ impl Background {
     /// else it would be sent again.
     pub(crate) fn deliver_mails(&self, delivery: Arc<MailDelivery>) {
         let shutdown = self.shutdown.clone();
-        self.every(OUTBOX_EVERY, Late::GivesUp(Arc::clone(&delivery)), move || {
+        self.every(("mails", OUTBOX_EVERY), Late::GivesUp(Arc::clone(&delivery)), move || {
             let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
             async move {
                 if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
@@ -93,12 +99,20 @@ impl Background {
     /// Hardens the passwords of those who registered.
     pub(crate) fn harden(&self, worker: Arc<HardeningWorker>) {
         let shutdown = self.shutdown.clone();
-        self.tasks.spawn(async move { worker.run(shutdown.cancelled()).await });
+        self.tasks.spawn(async move {
+            while caught("hardening", worker.run(shutdown.cancelled())).await.is_none() {
+                // What it had in hand is taken again when its lease has run out.
+                let back_off = tokio::time::sleep(HARDENING_BACK_OFF);
+                if shutdown.run_until_cancelled(back_off).await.is_none() {
+                    break;
+                }
+            }
+        });
     }
 
     /// Counts what waits to be hardened, where somebody else does it.
     pub(crate) fn count_unhardened(&self, worker: Arc<HardeningWorker>) {
-        self.every(HardeningWorker::COUNT_EVERY, Late::IsCut, move || {
+        self.every(("hardening backlog", HardeningWorker::COUNT_EVERY), Late::IsCut, move || {
             let worker = Arc::clone(&worker);
             async move {
                 if let Err(error) = worker.count().await {
@@ -110,7 +124,7 @@ impl Background {
 
     /// Leads signing keys through their life: announced, active, retiring, gone.
     pub(crate) fn rotate_keys(&self, rotation: Arc<KeyRotation>, clock: Arc<SteadyClock>) {
-        self.every(KEYS_EVERY, Late::IsCut, move || {
+        self.every(("signing keys", KEYS_EVERY), Late::IsCut, move || {
             let (rotation, clock) = (Arc::clone(&rotation), Arc::clone(&clock));
             async move { rotate(&rotation, &clock).await }
         });
@@ -118,7 +132,7 @@ impl Background {
 
     fn every<F: Future<Output = ()> + Send>(
         &self,
-        period: Duration,
+        (task, period): (&'static str, Duration),
         late: Late,
         work: impl Fn() -> F + Send + 'static,
     ) {
@@ -127,10 +141,26 @@ impl Background {
             let mut ticks = tokio::time::interval(period);
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
-                finish(&shutdown, work(), &late).await;
+                finish(&shutdown, caught(task, work()).map(drop), &late).await;
             }
         });
     }
+}
+
+/// What comes of a piece of work; `None` if that was a panic, which is logged: the next round may go well.
+async fn caught<T>(task: &'static str, work: impl Future<Output = T> + Send) -> Option<T> {
+    let done = AssertUnwindSafe(work).catch_unwind().await;
+    if done.is_err() {
+        error!(task, "a task panicked: it goes on with its next round");
+    }
+    done.ok()
+}
+
+/// Reads what is new in the feed, and waits until something may be.
+async fn hear(hearing: &Hearing) -> Result<(), StoreError> {
+    hearing.catch_up().await?;
+    hearing.wait().await;
+    Ok(())
 }
 
 /// A round of the rotation, if the time of day can be relied upon: a key that is taken for over is gone for all nodes, and what it signed
@@ -173,12 +203,44 @@ async fn finish(shutdown: &CancellationToken, work: impl Future<Output = ()> + S
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
     use sluice_crypto::Sealer;
+    use sluice_oauth::client::ClientDirectory;
     use sluice_oauth::keys::{ID_TOKEN_SET, KeyRepository, KeyRing, RingOptions, RotationPolicy};
     use sluice_primitives::{Lifetime, ManualClock, NetworkId, NodeId, OsRng, Secret, Timestamp};
     use sluice_store_sqlite::{SqlitePath, SqliteStore, StoreOptions};
+    use sluice_token::{Feed, FeedBatch, FeedFollower, FeedPosition, RevocationSet};
+    use tokio::sync::watch;
 
     use super::*;
+
+    /// A feed that panics when it is read for the first time, and says how often it was read.
+    struct Flawed(watch::Sender<u32>);
+
+    #[async_trait]
+    impl Feed for Flawed {
+        async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
+            self.0.send_modify(|reads| *reads += 1);
+            assert!(*self.0.borrow() > 1, "the first time");
+            Ok(FeedBatch { position: from.clone(), ..FeedBatch::default() })
+        }
+
+        async fn wait(&self) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    impl Background {
+        fn new() -> Self {
+            Self { tasks: TaskTracker::new(), shutdown: CancellationToken::new() }
+        }
+
+        async fn stop(self) {
+            self.shutdown.cancel();
+            self.tasks.close();
+            self.tasks.wait().await;
+        }
+    }
 
     const START: Timestamp = Timestamp::from_secs(1_750_000_000);
     const POLICY: RotationPolicy = RotationPolicy {
@@ -200,6 +262,39 @@ mod tests {
         let options = RingOptions { rotation: POLICY, ..RingOptions::default() };
         let ring = KeyRing::start_with(store.clone(), at_rest, Arc::new(OsRng), clock.clone(), options);
         KeyRotation::new(ring.await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_round_that_panics_is_not_the_last() {
+        let background = Background::new();
+        let (told, mut heard) = watch::channel(0_u32);
+        background.every(("test", Duration::from_millis(1)), Late::IsCut, move || {
+            let told = told.clone();
+            async move {
+                told.send_modify(|rounds| *rounds += 1);
+                assert!(*told.borrow() > 1, "the first round");
+            }
+        });
+        heard.wait_for(|rounds| *rounds > 2).await.unwrap();
+        background.stop().await;
+    }
+
+    #[tokio::test]
+    async fn the_feed_is_read_again_after_a_panic() {
+        let clock = Arc::new(ManualClock::at(START));
+        let store = store(&clock).await;
+        let at_rest =
+            Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"a secret".to_vec())]));
+        let keys = KeyRing::start(store.clone(), at_rest, Arc::new(OsRng), clock.clone()).await.unwrap();
+        let (told, mut heard) = watch::channel(0_u32);
+        let feed = Arc::new(Flawed(told));
+        let follower = Arc::new(FeedFollower::new(feed, Arc::new(RevocationSet::default()), clock));
+        let clients = Arc::new(ClientDirectory::new(store, 10));
+        let background = Background::new();
+        background.follow_feed(Arc::new(Hearing::new(Arc::clone(&follower), clients, keys)));
+        heard.wait_for(|reads| *reads > 2).await.unwrap();
+        background.stop().await;
+        assert!(!follower.is_stale());
     }
 
     #[tokio::test]
