@@ -70,6 +70,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         return Err(problem.restarting_at(restart(ui.flows.consent(challenge).await)));
     }
     let answer = ui.flows.consent(challenge).await?;
+    visit.check_binding(&answer.flow.request, &answer)?;
     match fields.get("decision") {
         Some("accept") => {
             let choice = (chosen(&answer.flow, &fields), fields.get("remember").is_some());

@@ -45,10 +45,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let typed = fields.get("user_code");
     let Some(challenge) = fields.get(CHALLENGE) else { return Ok(begin(ui, typed)) };
-    let asked = ui.devices.challenge(challenge)?;
-    if !visit.browser.binding_keys().hold(asked.id, &asked.binding) {
-        return Err(Problem::NoCookie { restart: Some(ui.config.issuer.endpoint(VERIFICATION_PATH)) });
-    }
+    check_browser(ui, visit, challenge)?;
     match typed {
         Some(typed) => confirm(ui, (visit, challenge), typed).await,
         None => form(ui, (visit, challenge), (StatusCode::OK, "", None)),
@@ -61,6 +58,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     if let Err(problem) = visit.check_token(challenge, &fields) {
         return Err(problem.restarting_at(Some(ui.config.issuer.endpoint(VERIFICATION_PATH))));
     }
+    check_browser(ui, visit, challenge)?;
     let Some(typed) = fields.get("user_code") else {
         return form(ui, (visit, challenge), (StatusCode::UNPROCESSABLE_ENTITY, "", Some(MISSING)));
     };
@@ -70,6 +68,16 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         ui.devices.accept(challenge, typed).await.map(|next| onward(&ui.config, &next))
     };
     taken.or_else(|problem| again(ui, (visit, challenge), typed, problem))
+}
+
+/// The challenge was made for this browser.
+fn check_browser(ui: &UiState, visit: &Visit, challenge: &str) -> Result<(), Problem> {
+    let asked = ui.devices.challenge(challenge)?;
+    if visit.browser.binding_keys().hold(asked.id, &asked.binding) {
+        Ok(())
+    } else {
+        Err(Problem::NoCookie { restart: Some(ui.config.issuer.endpoint(VERIFICATION_PATH)) })
+    }
 }
 
 /// A code that was scanned came along: its user may have been sent here by somebody else, whose device it is. So the page

@@ -149,7 +149,8 @@ async fn take_passkey(ui: &UiState, visit: &Visit) -> Result<Response, Problem> 
     }
 }
 
-/// The flow of a form that this server gave this browser.
+/// The flow of a form that this server gave this browser, whose flow it is: the token alone says nothing of somebody who
+/// knows the challenge and chose the key.
 pub(super) async fn open<'a>(
     ui: &UiState,
     visit: &Visit,
@@ -159,7 +160,9 @@ pub(super) async fn open<'a>(
     if let Err(problem) = visit.check_token(challenge, fields) {
         return Err(problem.restarting_at(restart(ui.flows.login(challenge).await)));
     }
-    Ok((challenge, ui.flows.login(challenge).await?))
+    let answer = ui.flows.login(challenge).await?;
+    visit.check_binding(&answer.flow.request, &answer)?;
+    Ok((challenge, answer))
 }
 
 /// What the script puts into a form: the state of the ceremony, and its answer.

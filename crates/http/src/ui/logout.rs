@@ -32,9 +32,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "logout_challenge")?;
     let asked = ui.logout.request(challenge).await?;
-    if !visit.browser.binding_keys().hold(asked.logout.id, &asked.logout.binding) {
-        return Err(Problem::NoCookie { restart: Some(asked.way_out) });
-    }
+    check_browser(visit, &asked)?;
     form(ui, (visit, challenge), &asked).await
 }
 
@@ -45,12 +43,22 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         let restart = ui.logout.request(challenge).await.ok().map(|asked| asked.way_out);
         return Err(problem.restarting_at(restart));
     }
+    let asked = ui.logout.request(challenge).await?;
+    check_browser(visit, &asked)?;
     if fields.get("decision") == Some("accept") {
         return Ok(onward(&ui.config, &ui.logout.accept(challenge).await?));
     }
-    let asked = ui.logout.request(challenge).await?;
     ui.logout.reject(challenge).await?;
     Ok(still_signed_in(ui, &asked))
+}
+
+/// The logout belongs to this browser.
+fn check_browser(visit: &Visit, asked: &LogoutView) -> Result<(), Problem> {
+    if visit.browser.binding_keys().hold(asked.logout.id, &asked.logout.binding) {
+        Ok(())
+    } else {
+        Err(Problem::NoCookie { restart: Some(asked.way_out.clone()) })
+    }
 }
 
 async fn form(

@@ -1,7 +1,8 @@
 //! Who asks for a page or posts a form, and whether the form is one that this server gave this browser.
 //!
-//! A form carries a token made of the challenge and a key in the browser's cookie. `Origin` is not looked at: the pages
-//! send no referrer, and then it says `null`.
+//! A form carries a token made of the challenge and a key in the browser's cookie: what is posted is the person's own wish.
+//! Whose flow it is, the token does not say, since everybody can choose a key: forms of a flow are held to its binding, too.
+//! `Origin` is not looked at: the pages send no referrer, and then it says `null`.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -67,7 +68,7 @@ impl Visit {
         Ok(Parameters::parse(&self.parameters, MAX_FORM, &["grant_scope"])?)
     }
 
-    /// The flow belongs to this browser. Else its form could be filled in, but the flow would not go on.
+    /// The flow belongs to this browser. Asked before its page is shown, and before its form is taken.
     pub(super) fn check_binding<F: AsRef<FlowRequest>>(
         &self,
         request: &FlowRequest,

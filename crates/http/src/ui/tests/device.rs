@@ -9,11 +9,11 @@ use sluice_store_contract::given;
 
 use super::world::{World, form, user_codes};
 
-const CODE: &str = "WDJB-MJHT";
+pub(super) const CODE: &str = "WDJB-MJHT";
 
 impl World {
     /// A device that shows [`CODE`].
-    async fn device(&self) -> GrantId {
+    pub(super) async fn device(&self) -> GrantId {
         self.device_of(given::client_id("shop")).await
     }
 
@@ -32,7 +32,7 @@ impl World {
     }
 
     /// The address of the page, for the browser that the flows are bound to.
-    fn at_device(&self) -> String {
+    pub(super) fn at_device(&self) -> String {
         let id = GrantId::generate(self.now(), &OsRng);
         let challenge = DeviceChallenge {
             id,

@@ -9,6 +9,7 @@ mod known_browser;
 mod login;
 mod login_elsewhere;
 mod logout;
+mod other_browser;
 mod parts;
 mod passkey;
 pub(in crate::ui) mod people;

@@ -1,0 +1,99 @@
+//! Forms of a flow in another browser than the one that it is of, and in another tab of the same.
+
+use axum::body::Body;
+use axum::http::header::COOKIE;
+use axum::http::{Request, StatusCode};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sluice_oauth::device::DevicePoll;
+use sluice_oauth::flow::BindingKey;
+use sluice_primitives::{Lifetime, OsRng};
+
+use super::device::CODE;
+use super::world::{ALICE, Answer, PASSWORD, World, form};
+use crate::ui::visit::encode_token;
+
+impl World {
+    /// A request of a browser whose cookie holds these keys.
+    async fn send_with_keys(&self, mut request: Request<Body>, keys: &[&BindingKey]) -> Answer {
+        let keys: Vec<_> = keys.iter().map(|key| URL_SAFE_NO_PAD.encode(key.expose())).collect();
+        let cookie = format!("__Host-sluice_binding={}", keys.join("."));
+        request.headers_mut().insert(COOKIE, cookie.parse().unwrap());
+        self.send_without_cookie(request).await
+    }
+}
+
+/// The name and the value of the challenge in the address of a page.
+fn challenge(page: &str) -> (&str, &str) {
+    page.split_once('?').unwrap().1.split_once('=').unwrap()
+}
+
+/// Who knows a challenge and chooses the key of the cookie can make the token that goes with both.
+#[tokio::test]
+async fn who_makes_the_token_of_a_form_does_nothing_in_a_flow_of_another_browser() {
+    let world = World::new().await;
+    let alice = world.register_alice().await.to_string();
+    let device = world.device().await;
+    let pages = [
+        world.at_consent(alice.parse().unwrap(), None, false).await,
+        world.at("/ui/login").await,
+        world.at_logout(alice.parse().unwrap()).await,
+        world.at_device(),
+    ];
+    let [consent, login, logout, verification] = pages.each_ref().map(String::as_str);
+    let own = [("email", ALICE), ("password", PASSWORD)];
+    let new = [("email", "mallory@example.com"), ("password", PASSWORD)];
+    let forms: [(&str, &str, &[(&str, &str)]); 10] = [
+        ("/ui/consent", consent, &[("decision", "accept"), ("grant_scope", "email")]),
+        ("/ui/consent", consent, &[("decision", "reject")]),
+        ("/ui/consent", consent, &[]),
+        ("/ui/login", login, &own),
+        ("/ui/login/factor", login, &[("ticket", ""), ("code", "123456")]),
+        ("/ui/login/passkey", login, &[("passkey_state", ""), ("passkey", "{}")]),
+        ("/ui/registration", login, &new),
+        ("/ui/logout", logout, &[("decision", "accept")]),
+        ("/ui/device", verification, &[("user_code", CODE)]),
+        ("/ui/device", verification, &[("user_code", CODE), ("decision", "reject")]),
+    ];
+    let stranger = BindingKey::generate(&OsRng);
+    for (path, page, fields) in forms {
+        let (name, value) = challenge(page);
+        let token = encode_token(&stranger, value);
+        let hidden = [(name, value), ("csrf", token.as_str())];
+        let posted = form(path, &[&hidden, fields].concat());
+        let refused = world.send_with_keys(posted, &[&stranger]).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{path} {fields:?}: {}", refused.body);
+        assert!(refused.body.contains("It began in another browser"), "{path}: {}", refused.body);
+        assert!(refused.header("refresh").is_empty() && !refused.body.contains(ALICE), "{path}");
+    }
+    let polled = world.ui.devices.devices.poll(device, world.now(), Lifetime::secs(5)).await.unwrap();
+    assert_eq!(polled, DevicePoll::Pending);
+    let goes_on: [(&str, &[(&str, &str)], &str); 4] = [
+        (consent, &[("decision", "accept")], "consent_verifier"),
+        (login, &own, "login_verifier"),
+        (logout, &[("decision", "accept")], "logout_verifier"),
+        (verification, &[("user_code", CODE), ("decision", "accept")], "device_verifier"),
+    ];
+    for (page, fields, verifier) in goes_on {
+        let taken = world.fill_in(page, fields).await;
+        assert!(!taken.sent_with(verifier).is_empty(), "the browser that it is of goes on: {page}");
+    }
+}
+
+/// A login elsewhere puts a new key before the old ones.
+#[tokio::test]
+async fn a_form_is_taken_in_a_tab_from_before_a_login_and_after_the_back_button() {
+    let world = World::new().await;
+    let page = world.at_consent("somebody".parse().unwrap(), None, false).await;
+    let newer = BindingKey::generate(&OsRng);
+    let keys = [&newer, &world.key];
+    let before = world.get(&page).await;
+    let after = world.send_with_keys(Request::get(&page).body(Body::empty()).unwrap(), &keys).await;
+    for token in [before.field("csrf"), after.field("csrf")] {
+        let fields = [challenge(&page), ("csrf", token.as_str()), ("decision", "accept")];
+        for _ in 0..2 {
+            let taken = world.send_with_keys(form("/ui/consent", &fields), &keys).await;
+            assert!(!taken.sent_with("consent_verifier").is_empty());
+        }
+    }
+}
