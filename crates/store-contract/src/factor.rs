@@ -193,7 +193,7 @@ pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) 
     }
     let second = added(&*store, given::factor(alice, 1)).await;
     assert_eq!(store.remove(alice, first.id, Some(1)).await.unwrap(), Removed::Done);
-    assert_eq!(store.remove(alice, first.id, Some(1)).await.unwrap(), Removed::Missing);
+    assert_eq!(store.remove(alice, first.id, Some(2)).await.unwrap(), Removed::Missing);
     assert_eq!(
         (list(&*store, alice).await, store.recovery_codes_left(alice).await.unwrap()),
         (vec![second.clone()], 3)
@@ -202,6 +202,35 @@ pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) 
     assert_eq!(removed, Removed::Done);
     assert_eq!((list(&*store, alice).await, store.recovery_codes_left(alice).await.unwrap()), (vec![], 0));
     assert_eq!(store.recovery_codes_left(bob).await.unwrap(), 3);
+}
+
+/// Whoever began to add a factor before another was taken away, or before recovery codes were replaced, does not end after it:
+/// neither the factor nor its codes come back.
+pub async fn what_is_taken_away_does_not_come_back(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let alice = somebody(&*store, "alice").await;
+    let revision = async || given::person(&*store, alice).await.revision;
+    let factor = given::factor(alice, 0);
+    let add = async |revision: i64| {
+        other.add(&factor, revision, Some(given::recovery_codes(&CODES))).await.unwrap()
+    };
+    for (began_at, by) in [(1, Some(1)), (2, None)] {
+        assert_eq!(add(began_at).await, AddedFactor::AddedWithCodes);
+        assert_eq!(revision().await, began_at, "who adds a factor may go on with what was begun");
+        assert_eq!(store.remove(alice, factor.id, by).await.unwrap(), Removed::Done);
+        assert_eq!(revision().await, began_at + 1);
+        assert_eq!(add(began_at).await, AddedFactor::Unknown);
+        assert_eq!(list(&*store, alice).await, []);
+        assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 0);
+    }
+    assert_eq!(store.remove(alice, factor.id, None).await.unwrap(), Removed::Missing);
+    assert_eq!(revision().await, 3, "nothing was taken away");
+    assert_eq!(add(3).await, AddedFactor::AddedWithCodes);
+    assert!(store.replace_recovery_codes(alice, 3, given::recovery_codes(&[[4; 32]])).await.unwrap());
+    assert_eq!(revision().await, 4);
+    let second = other.add(&given::factor(alice, 1), 3, Some(given::recovery_codes(&CODES))).await.unwrap();
+    assert_eq!(second, AddedFactor::Unknown);
+    assert_eq!((list(&*store, alice).await.len(), store.recovery_codes_left(alice).await.unwrap()), (1, 1));
 }
 
 /// New recovery codes take the place of all former ones; without new ones the former stay.

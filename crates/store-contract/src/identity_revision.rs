@@ -114,7 +114,6 @@ pub async fn what_was_looked_at_as_it_is_is_removed(fixture: &impl Fixture) {
     for factor in &factors {
         store.add(factor, alice.revision, None).await.unwrap();
     }
-    let looked_at = Some(alice.revision);
     let [one, other] = factors.map(|factor| factor.id);
     assert!(
         store
@@ -123,7 +122,10 @@ pub async fn what_was_looked_at_as_it_is_is_removed(fixture: &impl Fixture) {
             .unwrap()
     );
     assert_eq!(store.recovery_codes_left(alice.id).await.unwrap(), 1);
-    assert_eq!(store.remove(alice.id, one, looked_at).await.unwrap(), Removed::Done);
+    let after_codes = Some(alice.revision + 1);
+    assert_eq!(store.remove(alice.id, one, after_codes).await.unwrap(), Removed::Done);
+    assert_eq!(store.remove(alice.id, one, after_codes).await.unwrap(), Removed::Stale);
+    let looked_at = Some(alice.revision + 2);
     assert_eq!(store.remove(alice.id, one, looked_at).await.unwrap(), Removed::Missing);
     let delete = || store.delete(alice.id, looked_at, given::at(30), given::at(9000));
     assert_eq!(delete().await.unwrap(), Removed::Done);

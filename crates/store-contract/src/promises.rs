@@ -69,6 +69,7 @@ macro_rules! store_contract {
                 a_factor_of_another_is_not_used,
                 a_factor_is_renamed,
                 the_recovery_codes_go_with_the_last_factor,
+                what_is_taken_away_does_not_come_back,
                 recovery_codes_are_replaced_together,
                 only_the_first_factor_brings_recovery_codes,
                 a_factor_added_again_tells_whether_its_codes_are_there,

@@ -26,7 +26,8 @@ pub enum EnrolmentOutcome {
     Enrolled(Enrolled),
     /// What was shown is not what the factor would show, or the passkey is enrolled already.
     Wrong,
-    /// It took too long, or was begun elsewhere or by somebody else, or how the person gets in was changed meanwhile: begin anew.
+    /// It took too long, or was begun elsewhere or by somebody else, or how the person gets in was changed, or a factor was taken
+    /// away, meanwhile: begin anew.
     Expired,
     /// The person has as many factors as may be.
     TooMany,
@@ -59,7 +60,8 @@ pub(super) struct Beginning {
     pub(super) factor: Uuid,
     /// The codes that come with it if it is the first one that is confirmed.
     codes: Vec<String>,
-    /// Of the record that was looked at: whoever began before another password does not end after it.
+    /// Of the record that was looked at: whoever began before another password, or before a factor was taken away or recovery
+    /// codes were replaced, does not end after it. Else a factor that was removed could be confirmed once more.
     revision: i64,
 }
 

@@ -77,7 +77,8 @@ pub trait FactorRepository: Send + Sync {
     async fn rename(&self, identity: IdentityId, id: Uuid, name: &str) -> Result<bool, StoreError>;
 
     /// Removes a factor, if its person's record still has the revision that is given, if one is. With the last one the
-    /// recovery codes go.
+    /// recovery codes go. The revision is raised: an enrolment that began before does not end after, or it would bring back
+    /// what was taken away.
     async fn remove(
         &self,
         identity: IdentityId,
@@ -85,8 +86,8 @@ pub trait FactorRepository: Send + Sync {
         revision: Option<i64>,
     ) -> Result<Removed, StoreError>;
 
-    /// Stores recovery codes in the place of the former ones, if their person's record still has this revision; whether it
-    /// had.
+    /// Stores recovery codes in the place of the former ones, if their person's record still has this revision, which is raised
+    /// as by a removal; whether it had.
     async fn replace_recovery_codes(
         &self,
         identity: IdentityId,

@@ -52,7 +52,8 @@ pub struct Identity {
     /// When the record was last changed; a credential that is hardened is no change.
     pub updated_at: Timestamp,
     /// From 1, raised by one with every change of how the person gets in or of whether they may
-    /// ([`IdentityChange::raises_revision`](super::IdentityChange::raises_revision)). What was proved of a record holds while
+    /// ([`IdentityChange::raises_revision`](super::IdentityChange::raises_revision)), with a factor that is taken away and with
+    /// recovery codes that take the place of others; a factor that is added leaves it. What was proved of a record holds while
     /// its revision does: whoever only calls themselves something else, or signs out elsewhere, must not undo it.
     pub revision: i64,
     /// The attempt that wrote the record, or changed it last.

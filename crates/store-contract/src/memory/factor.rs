@@ -60,7 +60,15 @@ impl Data {
         if self.factors_of(identity).next().is_none() {
             self.forget_codes(identity);
         }
+        self.raise_revision(identity);
         Removed::Done
+    }
+
+    /// Ends the enrolments that are under way.
+    fn raise_revision(&mut self, identity: IdentityId) {
+        if let Some(owner) = self.identities.get_mut(&identity) {
+            owner.revision += 1;
+        }
     }
 
     /// Forgets the factors and the recovery codes of somebody.
@@ -131,6 +139,7 @@ impl FactorRepository for MemoryStore {
             let is_as_before = data.removal_prevented(identity, Some(revision)).is_none();
             if is_as_before {
                 data.replace_codes(identity, codes);
+                data.raise_revision(identity);
             }
             is_as_before
         })

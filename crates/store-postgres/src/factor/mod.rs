@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
-use crate::identity::{LOCK, removal_prevented, removed};
+use crate::identity::{LOCK, removal_prevented, removed, was_made_by};
 use crate::serial::Transaction;
 use crate::storable;
 
@@ -28,6 +28,7 @@ const FORGET_CODES_WITH_LAST: &str = include_str!("forget_codes_with_last.sql");
 const REMOVE: &str = include_str!("remove.sql");
 const FORGET_CODES: &str = include_str!("forget_codes.sql");
 const PUT_CODES: &str = include_str!("put_codes.sql");
+const RAISE_REVISION: &str = include_str!("raise_revision.sql");
 const SPEND_CODE: &str = include_str!("spend_code.sql");
 const CODES_LEFT: &str = include_str!("codes_left.sql");
 const ALL: &str = include_str!("all.sql");
@@ -110,12 +111,15 @@ impl FactorRepository for PostgresStore {
         id: Uuid,
         revision: Option<i64>,
     ) -> Result<Removed, StoreError> {
-        let identity = identity.as_uuid();
+        let (identity, attempt) = (identity.as_uuid(), self.attempt());
         let transaction = Transaction::new()
             .then(LOCK, vec![&identity])
             .then(FORGET_CODES_WITH_LAST, vec![&identity, &id, &revision])
-            .then(REMOVE, vec![&identity, &id, &revision]);
+            .then(REMOVE, vec![&identity, &id, &revision, &attempt]);
         let committed = self.serial.commit(&transaction).await?;
+        if was_made_by(&committed, attempt)? {
+            return Ok(Removed::Done);
+        }
         Ok(removed(&committed, revision)?)
     }
 
@@ -125,13 +129,15 @@ impl FactorRepository for PostgresStore {
         revision: i64,
         codes: HashedRecoveryCodes<'_>,
     ) -> Result<bool, StoreError> {
-        let (identity, (hashes, key)) = (identity.as_uuid(), columns(codes));
+        let (identity, attempt, (hashes, key)) = (identity.as_uuid(), self.attempt(), columns(codes));
         let transaction = Transaction::new()
             .then(LOCK, vec![&identity])
             .then(FORGET_CODES, vec![&identity, &revision])
-            .then(PUT_CODES, vec![&identity, &revision, &hashes, &key]);
+            .then(PUT_CODES, vec![&identity, &revision, &hashes, &key])
+            .then(RAISE_REVISION, vec![&identity, &revision, &attempt]);
         let committed = self.serial.commit(&transaction).await?;
-        Ok(removal_prevented(&committed, Some(revision))?.is_none())
+        let is_as_before = removal_prevented(&committed, Some(revision))?.is_none();
+        Ok(is_as_before || was_made_by(&committed, attempt)?)
     }
 
     async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {

@@ -1,7 +1,15 @@
-DELETE FROM factor AS f
-USING identity AS i
-WHERE i.identity_id = $1
-  AND ($3::bigint IS NULL OR i.revision = $3)
-  AND f.identity_id = i.identity_id
-  AND f.factor_id = $2
+-- The identity is locked. A try that was lost finds its attempt in the record.
+WITH removed AS (
+    DELETE FROM factor AS f
+    USING identity AS i
+    WHERE i.identity_id = $1
+      AND ($3::bigint IS NULL OR i.revision = $3)
+      AND f.identity_id = i.identity_id
+      AND f.factor_id = $2
+    RETURNING f.identity_id
+)
+UPDATE identity AS i
+SET revision = i.revision + 1, attempt = $4
+FROM removed AS r
+WHERE i.identity_id = r.identity_id
 RETURNING 1

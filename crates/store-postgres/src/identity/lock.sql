@@ -1,1 +1,1 @@
-SELECT identity_id, revision FROM identity WHERE identity_id = $1 FOR UPDATE
+SELECT identity_id, revision, attempt FROM identity WHERE identity_id = $1 FOR UPDATE

@@ -14,13 +14,14 @@ use sluice_identity::identity::{
 };
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::serial::Committed;
 use crate::storable;
 
-/// Locks an identity until the end of the transaction: its id and revision.
+/// Locks an identity until the end of the transaction: its id and revision, and the attempt that changed it last.
 pub(crate) const LOCK: &str = include_str!("lock.sql");
 const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
 const FIND: &str = include_str!("find.sql");
@@ -64,6 +65,13 @@ pub(crate) fn removal_prevented(
 ) -> Result<Option<Removed>, Unreadable> {
     let present = committed.first().first().map(|row| column::<i64>(row, 1)).transpose()?;
     Ok(Removed::prevented(present, looked_at))
+}
+
+/// Whether an earlier try of this attempt, whose answer was lost, changed the record last. The first statement of the transaction
+/// locked it.
+pub(crate) fn was_made_by(committed: &Committed, attempt: Uuid) -> Result<bool, Unreadable> {
+    let last = committed.first().first().map(|row| column::<Uuid>(row, 2)).transpose()?;
+    Ok(last == Some(attempt))
 }
 
 /// What became of a removal. The first statement of the transaction locked the identity, the last one removed.

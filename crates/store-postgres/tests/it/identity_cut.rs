@@ -150,8 +150,12 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
         AddedFactor::AddedWithCodes
     );
     assert_eq!(cut.store.recovery_codes_left(alice).await.unwrap(), 1, "a spent code stays spent");
+    cut.proxy.cut_after("SET revision = revision + 1");
+    assert!(cut.store.replace_recovery_codes(alice, 1, given::recovery_codes(&[[9; 32]])).await.unwrap());
+    assert_eq!(cut.store.recovery_codes_left(alice).await.unwrap(), 1);
     cut.proxy.cut_after("DELETE FROM factor");
-    assert_eq!(cut.store.remove(alice, factor.id, Some(1)).await.unwrap(), Removed::Done);
-    assert_eq!(cut.store.remove(alice, factor.id, Some(1)).await.unwrap(), Removed::Missing);
-    assert_eq!(cut.proxy.cuts(), 4);
+    assert_eq!(cut.store.remove(alice, factor.id, Some(2)).await.unwrap(), Removed::Done);
+    assert_eq!(given::person(&*cut.store, alice).await.revision, 3);
+    assert_eq!(cut.store.remove(alice, factor.id, Some(3)).await.unwrap(), Removed::Missing);
+    assert_eq!(cut.proxy.cuts(), 5);
 }

@@ -93,6 +93,7 @@ impl FactorRepository for SqliteStore {
             let is_as_before = removal_prevented(write, identity, Some(revision))?.is_none();
             if is_as_before {
                 stored::replace_recovery_codes(write, identity, &codes)?;
+                stored::raise_revision(write, identity)?;
             }
             Ok(is_as_before)
         })

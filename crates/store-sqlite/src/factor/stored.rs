@@ -16,6 +16,7 @@ const ROOM: &str = include_str!("room.sql");
 const ADD: &str = include_str!("add.sql");
 const REMOVE: &str = include_str!("remove.sql");
 const HAS_ANY: &str = include_str!("has_any.sql");
+const RAISE_REVISION: &str = include_str!("raise_revision.sql");
 const FORGET: &str = include_str!("forget.sql");
 const ADD_RECOVERY_CODE: &str = include_str!("add_recovery_code.sql");
 const HAS_RECOVERY_CODE: &str = include_str!("has_recovery_code.sql");
@@ -106,7 +107,13 @@ pub(super) fn remove(
     if write.row(HAS_ANY, [identity.as_bytes()], |_| Ok(()))?.is_none() {
         write.delete("recovery_code", FORGET_RECOVERY_CODES, [identity.as_bytes()])?;
     }
+    raise_revision(write, identity)?;
     Ok(Removed::Done)
+}
+
+/// Ends the enrolments that are under way.
+pub(super) fn raise_revision(write: &mut Write<'_>, identity: IdentityId) -> Result<(), SqliteError> {
+    write.update("identity", RAISE_REVISION, [identity.as_bytes()]).map(drop)
 }
 
 pub(super) fn replace_recovery_codes(

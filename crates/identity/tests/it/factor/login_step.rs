@@ -171,8 +171,9 @@ async fn who_reads_mail_at_the_address_is_told_of_factors_that_come_and_go() {
     let unverified = Identity { email_verified_at: None, ..world.alice.clone() };
     assert!(world.service.remove(&unverified, enrolled.factor).await.unwrap());
     assert_eq!(world.store.depth().await.unwrap(), (1, 0), "the address may be anybody's");
-    let (_, enrolled) = world.app().await;
-    world.service.remove(&world.alice, enrolled.factor).await.unwrap();
-    world.service.remove(&world.alice, enrolled.factor).await.unwrap();
+    let alice = given::person(&*world.store, world.alice.id).await;
+    let (_, enrolled) = world.app_of(&alice).await;
+    world.service.remove(&alice, enrolled.factor).await.unwrap();
+    world.service.remove(&alice, enrolled.factor).await.unwrap();
     assert_eq!(world.store.depth().await.unwrap(), (3, 0));
 }

@@ -112,6 +112,26 @@ async fn a_passkey_is_enrolled_once() {
 }
 
 #[tokio::test]
+async fn a_passkey_that_was_removed_is_not_enrolled_by_what_was_shown_before() {
+    for looked_at in [Some(1), None] {
+        let world = World::new().await;
+        let mut keys = [Authenticator::in_hardware(1, ORIGIN), Authenticator::in_hardware(2, ORIGIN)];
+        let begun = [world.begin_enrolment().await, world.begin_enrolment().await];
+        let [one, other] = [0, 1].map(|which| keys[which].create(&begun[which].options));
+        let outcome = world.finish_enrolment(&begun[0], &one).await;
+        let EnrolmentOutcome::Enrolled(enrolled) = outcome else { panic!("{outcome:?}") };
+        world.store.remove(world.alice.id, enrolled.factor, looked_at).await.unwrap();
+        let alice = given::person(&*world.store, world.alice.id).await;
+        for (begun, response) in begun.iter().zip([&one, &other]) {
+            let new = NewPasskey { state: &begun.state, response, name: "Laptop", context: CONTEXT };
+            let outcome = world.service.finish_passkey_enrolment(&alice, new).await.unwrap();
+            assert_eq!(outcome, EnrolmentOutcome::Expired);
+        }
+        assert!(world.has_no_factor().await);
+    }
+}
+
+#[tokio::test]
 async fn a_key_of_another_origin_without_verification_or_too_late_is_not_enrolled() {
     let world = World::new().await;
     let mut elsewhere = Authenticator::in_hardware(1, ORIGIN);

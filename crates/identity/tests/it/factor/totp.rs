@@ -3,9 +3,12 @@
 use sluice_identity::Identity;
 use sluice_identity::config::{LimitsConfig, Rate};
 use sluice_identity::factor::{
-    EnrolmentOutcome, FactorCheck, FactorProof, MAX_FACTORS, RECOVERY_CODES, Shown,
+    EnrolmentOutcome, FactorCheck, FactorProof, FactorRepository, MAX_FACTORS, RECOVERY_CODES, Shown,
+    TotpEnrolment,
 };
+use sluice_identity::identity::Removed;
 use sluice_primitives::{AttemptId, Clock, IdentityId, Lifetime};
+use sluice_store_contract::given;
 
 use super::world::{App, World, network};
 
@@ -73,6 +76,47 @@ async fn an_enrolment_that_was_begun_before_another_password_ends_with_it() {
         assert_eq!(outcome, EnrolmentOutcome::Expired);
     }
     assert!(world.has_no_factor().await);
+}
+
+/// Whoever has the session, and knows the password no more or never did, has the ticket for a quarter of an hour.
+#[tokio::test]
+async fn an_enrolment_brings_no_factor_and_no_recovery_code_back_after_a_removal() {
+    // By the person, and by an administrator.
+    for looked_at in [Some(1), None] {
+        let world = World::new().await;
+        let [begun, other] = [world.service.begin_totp(&world.alice), world.service.begin_totp(&world.alice)];
+        let confirm = async |begun: &TotpEnrolment| {
+            let alice = given::person(&*world.store, world.alice.id).await;
+            let code = App::scan(&begun.secret_base32).code(&world.clock);
+            world.service.confirm_totp(&alice, &begun.ticket, &code, "").await.unwrap()
+        };
+        let EnrolmentOutcome::Enrolled(enrolled) = confirm(&begun).await else { panic!("it is the first") };
+        let spent = enrolled.recovery_codes.unwrap()[0].grouped();
+        let spent = FactorProof::RecoveryCode(&spent);
+        assert_eq!(world.check(spent).await, FactorCheck::Right(Shown::RecoveryCode));
+        let removed = world.store.remove(world.alice.id, enrolled.factor, looked_at).await.unwrap();
+        assert_eq!(removed, Removed::Done);
+        for begun in [&begun, &other] {
+            assert_eq!(confirm(begun).await, EnrolmentOutcome::Expired);
+        }
+        assert!(world.has_no_factor().await);
+        assert_eq!(world.check(spent).await, FactorCheck::Wrong);
+    }
+}
+
+#[tokio::test]
+async fn an_enrolment_that_was_begun_before_recovery_codes_were_made_ends_with_that() {
+    let world = World::new().await;
+    world.app().await;
+    let begun = world.service.begin_totp(&world.alice);
+    world.service.regenerate_recovery_codes(&world.alice).await.unwrap().unwrap();
+    let alice = given::person(&*world.store, world.alice.id).await;
+    let code = App::scan(&begun.secret_base32).code(&world.clock);
+    for alice in [&world.alice, &alice] {
+        let outcome = world.service.confirm_totp(alice, &begun.ticket, &code, "").await.unwrap();
+        assert_eq!(outcome, EnrolmentOutcome::Expired);
+    }
+    assert_eq!(world.service.list(alice.id).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -232,7 +276,7 @@ async fn what_cannot_be_a_code_is_wrong_and_no_guess() {
 
 #[tokio::test]
 async fn a_secret_that_is_moved_to_somebody_else_is_none() {
-    use sluice_identity::factor::{Factor, FactorRepository};
+    use sluice_identity::factor::Factor;
     let world = World::new().await;
     let (app, _) = world.app().await;
     let bob = world.verified("bob@example.com").await;
