@@ -15,6 +15,7 @@ use sluice_protocol::ErrorCode;
 use url::Url;
 
 use super::oauth_error::{retry_after, status};
+use crate::ui::source;
 use crate::ui::views::{ErrorPage, ExpiredPage, LoggedOutPage, WayOut};
 
 /// What a page without frames and scripts may do.
@@ -70,9 +71,15 @@ pub(crate) fn logged_out_page(config: &Config, frames: &[Url], continue_to: Opti
         continue_url: continue_to,
         continue_after_seconds: if frames.is_empty() { 0 } else { 2 },
     };
-    let origins: Vec<_> = frames.iter().map(|url| url.origin().ascii_serialization()).collect();
-    let sources = if origins.is_empty() { "'none'".to_owned() } else { origins.join(" ") };
-    page(html.render(), &format!("{POLICY}; frame-src {sources}"))
+    page(html.render(), &framing(frames))
+}
+
+/// The policy of a page with these frames. Their addresses are what clients say: none adds a directive, or takes a frame of
+/// another away.
+fn framing(frames: &[Url]) -> String {
+    let sources: Vec<_> = frames.iter().map(source).collect();
+    let sources = if sources.is_empty() { "'none'".to_owned() } else { sources.join(" ") };
+    format!("{POLICY}; frame-src {sources}")
 }
 
 /// A page that posts itself.
@@ -114,4 +121,30 @@ fn page(html: Result<String, askama::Error>, policy: &str) -> Response {
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     (headers, Html(html)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources(frames: &[&str]) -> String {
+        let frames: Vec<Url> = frames.iter().map(|url| url.parse().unwrap()).collect();
+        let policy = framing(&frames);
+        policy.strip_prefix(POLICY).and_then(|rest| rest.strip_prefix("; frame-src ")).unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_page_loads_its_frames_and_no_others() {
+        assert_eq!(sources(&[]), "'none'");
+        let frames = ["https://app.example/out?sid=1", "http://127.0.0.1:4446/out"];
+        assert_eq!(sources(&frames), "https://app.example http://127.0.0.1:4446");
+    }
+
+    #[test]
+    fn no_host_of_a_frame_says_anything_else_and_every_frame_is_loaded() {
+        for host in ["a;sandbox", "a,b", "a;script-src", "[::1]:5000"] {
+            let frames = [format!("https://{host}/out"), "https://good.example/out".to_owned()];
+            assert_eq!(sources(&frames.each_ref().map(String::as_str)), "https: https://good.example");
+        }
+    }
 }

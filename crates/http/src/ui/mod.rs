@@ -54,6 +54,7 @@ use sluice_primitives::Rng;
 use sluice_protocol::ClientId;
 use url::Url;
 
+pub(crate) use policy::source;
 pub(crate) use stylesheet::stylesheet;
 
 use crate::cookies::CookiePolicy;

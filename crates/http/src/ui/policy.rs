@@ -42,7 +42,7 @@ impl Policy {
 
 /// What names the origin of `url` in a policy. The grammar (CSP3 §2.3.1) knows no IPv6 addresses, and a host may hold
 /// what would end the directive: then, as for the schemes of native applications, the scheme alone.
-fn source(url: &Url) -> String {
+pub(crate) fn source(url: &Url) -> String {
     let scheme = url.scheme();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     let host = match url.host() {

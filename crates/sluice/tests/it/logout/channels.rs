@@ -74,10 +74,11 @@ async fn clients_of_a_session_are_told_in_frames(backend: Backend) {
     let other = sluice.client(&json!({"frontchannel_logout_uri": "https://other.test/out"})).await;
     let silent = sluice.client(&json!({"redirect_uris": ["https://silent.test/callback"]})).await;
     let absent = sluice.client(&json!({"frontchannel_logout_uri": "https://absent.test/out"})).await;
+    let hostile = sluice.client(&json!({"frontchannel_logout_uri": "https://a;sandbox/out"})).await;
     let (mut browser, mut elsewhere) = (sluice.browser(), sluice.browser());
     let login = json!({"subject": "alice", "remember": true});
     let tokens = log_in(&sluice, &client, &mut browser, &login).await;
-    for client in [&other, &silent] {
+    for client in [&other, &silent, &hostile] {
         log_in(&sluice, client, &mut browser, &json!({"subject": "alice"})).await;
     }
     log_in(&sluice, &absent, &mut elsewhere, &login).await;
@@ -90,9 +91,11 @@ async fn clients_of_a_session_are_told_in_frames(backend: Backend) {
         let frame = frame.unwrap_or_else(|| panic!("no frame of {start} in {}", page.body));
         assert!(frame.contains(&sid) && frame.contains("iss=http%3A%2F%2Fsluice.test%2F"), "{frame}");
     }
-    assert_eq!(page.body.matches("<iframe").count(), 2, "{}", page.body);
+    assert_eq!(page.body.matches("<iframe").count(), 3, "{}", page.body);
     let policy = page.headers["content-security-policy"].to_str().unwrap();
-    assert!(policy.contains("https://app.test") && policy.contains("https://other.test"), "{policy}");
+    let (_, frames) = policy.split_once("; frame-src ").unwrap();
+    assert!(frames.contains("https://app.test") && frames.contains("https://other.test"), "{policy}");
+    assert!(!frames.contains(';'), "no client adds a directive: {policy}");
     sluice.node.stop().await;
 }
 
