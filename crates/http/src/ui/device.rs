@@ -1,10 +1,10 @@
-//! The pages for the user of a device (RFC 8628 §3.3): type the code, or confirm the one that was scanned; and the end.
+//! The pages for the user of a device (RFC 8628 §3.3): type the code, or scan it; confirm it; and the end.
 
 use axum::extract::{RawQuery, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use form_urlencoded::Serializer;
-use sluice_oauth::device::{UserCodeProblem, VERIFICATION_PATH};
+use sluice_oauth::device::{UserCodeProblem, VERIFICATION_PATH, WaitingDevice};
 use sluice_protocol::Parameters;
 
 use super::UiState;
@@ -47,7 +47,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let Some(challenge) = fields.get(CHALLENGE) else { return Ok(begin(ui, typed)) };
     check_browser(ui, visit, challenge)?;
     match typed {
-        Some(typed) => confirm(ui, (visit, challenge), typed).await,
+        Some(typed) => scanned(ui, (visit, challenge), typed).await,
         None => form(ui, (visit, challenge), (StatusCode::OK, "", None)),
     }
 }
@@ -62,12 +62,33 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let Some(typed) = fields.get("user_code") else {
         return form(ui, (visit, challenge), (StatusCode::UNPROCESSABLE_ENTITY, "", Some(MISSING)));
     };
-    let taken = if fields.get("decision") == Some("reject") {
-        ui.devices.refuse(challenge, typed).await.map(|()| ended(ui, true))
-    } else {
-        ui.devices.accept(challenge, typed).await.map(|next| onward(&ui.config, &next))
+    let taken = match fields.get("decision") {
+        Some("reject") => ui.devices.refuse(challenge, typed).await.map(|()| ended(ui, true)),
+        Some(_) => accepted(ui, challenge, typed).await,
+        None => return enter(ui, (visit, challenge), typed).await,
     };
     taken.or_else(|problem| again(ui, (visit, challenge), typed, problem))
+}
+
+async fn accepted(ui: &UiState, challenge: &str, typed: &str) -> Result<Response, UserCodeProblem> {
+    ui.devices.accept(challenge, typed).await.map(|next| onward(&ui.config, &next))
+}
+
+/// A code that was typed: somebody may have read it out to the user, whose device it is (RFC 8628 §5.4). So the application is
+/// named before it gets anything: by the consent page if that is shown in any case, and else as if the code had been scanned.
+async fn enter(ui: &UiState, (visit, challenge): (&Visit, &str), typed: &str) -> Result<Response, Problem> {
+    let waiting = match ui.devices.look_up(challenge, typed).await {
+        Ok(waiting) => waiting,
+        Err(problem) => return again(ui, (visit, challenge), typed, problem),
+    };
+    let has_own_consent_page = ui.is_own(&ui.config.pages.consent, super::CONSENT);
+    if !(waiting.is_asked_about() && has_own_consent_page) {
+        return confirm(ui, (visit, challenge), &waiting);
+    }
+    match accepted(ui, challenge, typed).await {
+        Ok(onward) => Ok(onward),
+        Err(problem) => again(ui, (visit, challenge), typed, problem),
+    }
 }
 
 /// The challenge was made for this browser.
@@ -80,13 +101,20 @@ fn check_browser(ui: &UiState, visit: &Visit, challenge: &str) -> Result<(), Pro
     }
 }
 
-/// A code that was scanned came along: its user may have been sent here by somebody else, whose device it is. So the page
-/// says which application asks, and shows the code to be compared (RFC 8628 §3.3.1, §5.4).
-async fn confirm(ui: &UiState, (visit, challenge): (&Visit, &str), typed: &str) -> Result<Response, Problem> {
-    let waiting = match ui.devices.look_up(challenge, typed).await {
-        Ok(waiting) => waiting,
-        Err(problem) => return again(ui, (visit, challenge), typed, problem),
-    };
+/// A code that was scanned came along: its user may have been sent here by somebody else, whose device it is.
+async fn scanned(ui: &UiState, (visit, challenge): (&Visit, &str), typed: &str) -> Result<Response, Problem> {
+    match ui.devices.look_up(challenge, typed).await {
+        Ok(waiting) => confirm(ui, (visit, challenge), &waiting),
+        Err(problem) => again(ui, (visit, challenge), typed, problem),
+    }
+}
+
+/// The page that says which application asks, and shows the code to be compared (RFC 8628 §3.3.1, §5.4).
+fn confirm(
+    ui: &UiState,
+    (visit, challenge): (&Visit, &str),
+    waiting: &WaitingDevice,
+) -> Result<Response, Problem> {
     let client_host = super::client_host(&waiting.client.id);
     let view = DeviceConfirmPage {
         stylesheet: &stylesheet(&ui.config),

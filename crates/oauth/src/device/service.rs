@@ -57,6 +57,14 @@ pub struct WaitingDevice {
     pub user_code: String,
 }
 
+impl WaitingDevice {
+    /// Whether the consent page asks about this device, whatever was allowed before: it does for a public client, if that does not
+    /// skip consent altogether. Then its user is told there what the device is of.
+    pub fn is_asked_about(&self) -> bool {
+        self.client.is_public() && !self.client.skip_consent
+    }
+}
+
 /// What a verification page does with the code that a user types.
 pub struct UserCodeService {
     /// What it is told.

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use sluice_oauth::client::{AuthMethod, Client, ClientRepository};
 use sluice_oauth::device::{DeviceChallenge, DeviceCode, DevicePoll, UserCode};
 use sluice_primitives::{GrantId, Lifetime, OsRng};
 use sluice_protocol::ClientId;
@@ -48,12 +49,50 @@ impl World {
     }
 }
 
+/// A client whose consent page may be skipped: by what was allowed before, or altogether.
 #[tokio::test]
-async fn a_code_may_be_typed_in_small_letters_without_the_dash() {
-    let world = World::new().await;
-    world.device().await;
-    let taken = world.fill_in(&world.at_device(), &[("user_code", "wdjb mjht")]).await;
-    assert!(!taken.sent_with("device_verifier").is_empty());
+async fn a_typed_code_is_shown_with_the_application_and_must_be_confirmed() {
+    let skips =
+        Client { auth_method: AuthMethod::None, skip_consent: true, ..given::client("television", "") };
+    for of_shop in [true, false] {
+        let world = World::new().await;
+        world.store.insert(&skips).await.unwrap();
+        let client = if of_shop { given::client_id("shop") } else { skips.id.clone() };
+        world.device_of(client).await;
+        let page = world.at_device();
+        let shown = world.fill_in(&page, &[("user_code", "wdjb mjht")]).await;
+        let name = if of_shop { "&#60;b&#62;Shop" } else { "The television" };
+        for part in [name, ">WDJB-MJHT<", "Is this your device?"] {
+            assert!(shown.body.contains(part), "{part}: {}", shown.body);
+        }
+        assert!(shown.status == StatusCode::OK && shown.header("refresh").is_empty());
+        let fields = ["device_challenge", "csrf", "user_code"].map(|name| (name, shown.field(name)));
+        let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let taken = world.post("/ui/device", &[&fields[..], &[("decision", "accept")]].concat()).await;
+        assert!(!taken.sent_with("device_verifier").is_empty());
+    }
+}
+
+/// The consent page names it, whatever was allowed before.
+#[tokio::test]
+async fn a_typed_code_of_a_public_client_is_not_confirmed_twice() {
+    let public = Client { auth_method: AuthMethod::None, ..given::client("television", "") };
+    for is_own_page in [true, false] {
+        let world = World::with("https://id.example/", |pages| {
+            if !is_own_page {
+                pages.consent = "https://login.example/consent".parse().unwrap();
+            }
+        })
+        .await;
+        world.store.insert(&public).await.unwrap();
+        world.device_of(public.id.clone()).await;
+        let answer = world.fill_in(&world.at_device(), &[("user_code", CODE)]).await;
+        if is_own_page {
+            assert!(!answer.sent_with("device_verifier").is_empty());
+        } else {
+            assert!(answer.body.contains("Is this your device?"), "{}", answer.body);
+        }
+    }
 }
 
 #[tokio::test]
