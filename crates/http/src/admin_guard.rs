@@ -46,7 +46,7 @@ pub(crate) enum AdminGuard {
 /// What is known about who speaks to an open admin port.
 #[derive(Debug, Default)]
 pub(crate) struct OpenPort {
-    /// The origins whose pages may speak.
+    /// The origins whose pages may speak: those that are named.
     pub(crate) cors: Option<Arc<CorsPolicy>>,
     /// The public names that it is reached at; any, if there are none.
     pub(crate) hosts: Vec<String>,
@@ -116,7 +116,7 @@ impl OpenPort {
             return Ok(());
         }
         let origin = text(headers, ORIGIN);
-        let is_allowed = || self.cors.as_ref().zip(origin).is_some_and(|(cors, origin)| cors.allows(origin));
+        let is_allowed = || self.cors.as_ref().zip(origin).is_some_and(|(cors, origin)| cors.names(origin));
         match text(headers, SEC_FETCH_SITE) {
             // Said only where the host has shown a certificate, or is this machine.
             Some("same-origin" | "none") => return Ok(()),

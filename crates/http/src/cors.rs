@@ -106,9 +106,10 @@ impl Cors {
 }
 
 impl CorsPolicy {
-    /// Whether pages of this origin may speak.
-    pub(crate) fn allows(&self, origin: &str) -> bool {
-        allowed_by(&self.allowed_origins, origin).is_some()
+    /// Whether this origin, or the end of its host, is named. `*` names nobody: it says who may read what anybody may ask for, and not
+    /// who may ask in the name of whoever has a page open.
+    pub(crate) fn names(&self, origin: &str) -> bool {
+        self.allowed_origins.iter().any(|pattern| is_name(pattern) && matches(pattern, origin))
     }
 
     fn mark(&self, headers: &mut HeaderMap, (origin, allowed): (HeaderValue, Allowed), preflight: bool) {
@@ -149,6 +150,11 @@ fn allowed_by(patterns: &[String], origin: &str) -> Option<Allowed> {
         return Some(Allowed::ByName);
     }
     (!anybody.is_empty()).then_some(Allowed::AsAnybody)
+}
+
+/// Whether a pattern is for the hosts of somebody: the end of the host is there, or all but the port.
+fn is_name(pattern: &str) -> bool {
+    pattern.split_once('*').is_none_or(|(before, after)| after.contains('.') || before.ends_with(':'))
 }
 
 /// An origin, or an origin with one `*` in it (`https://*.example.com`), which stands for at least one character and

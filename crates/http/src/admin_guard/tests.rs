@@ -142,6 +142,29 @@ fn a_page_of_another_origin_speaks_only_if_it_may() {
     assert_eq!(check(&OpenPort::default(), "sluice:4445", &proxied), Ok(()), "a proxy changed the name");
 }
 
+/// `*` is the default where cross-origin requests are allowed: with it, every page would be an administrator.
+#[test]
+fn what_allows_every_origin_lets_no_page_speak_but_those_that_are_named() {
+    let speaks = |patterns: &[&str], origin: &str| {
+        let open = OpenPort { cors: Some(cors(patterns)), ..OpenPort::default() };
+        let headers = [("origin", origin), ("sec-fetch-site", "cross-site")];
+        check(&open, "10.0.0.5:4445", &headers).is_ok()
+            && check(&open, "10.0.0.5:4445", &headers[..1]).is_ok()
+    };
+    for anybody in ["*", "https://*", "https://*:8443", "https://app*"] {
+        assert!(!speaks(&[anybody], "https://app.evil.test:8443"), "{anybody}");
+        assert!(speaks(&[anybody, "https://ui.test"], "https://ui.test"), "{anybody}");
+    }
+    for (named, origin) in [
+        ("https://*.example.com", "https://ui.example.com"),
+        ("https://*-ui.example.com", "https://new-ui.example.com"),
+        ("http://localhost:*", "http://localhost:5173"),
+    ] {
+        assert!(speaks(&[named], origin), "{named}");
+        assert!(!speaks(&[named], "https://evil.test"), "{named}");
+    }
+}
+
 #[test]
 fn a_proxy_may_introspect_with_the_headers_of_a_browser_but_at_no_name_that_is_not_listed() {
     let open = OpenPort::default();

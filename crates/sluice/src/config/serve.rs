@@ -4,6 +4,7 @@ use ipnet::IpNet;
 use url::Host;
 
 use super::cookies::{self, CookieSettings};
+use super::cors::CorsSettings;
 use super::key::{Key, Kind};
 use super::listener::{self, ListenAddress, ListenerSettings};
 use super::mode::Mode;
@@ -87,6 +88,17 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> ServeSettings {
     if collide(&public.address, &admin.listener.address) {
         reader.refuse("serve.admin.port", "is taken by the public listener");
     }
+    warn_of_admin(reader, &admin);
+    ServeSettings {
+        public,
+        admin,
+        cookies: cookies::read(reader, mode),
+        trusted_proxies: reader.networks("serve.trusted_proxies"),
+    }
+}
+
+/// What an operator had better know of the admin port.
+fn warn_of_admin(reader: &mut Reader<'_>, admin: &AdminSettings) {
     if admin.bearer_token.is_none() && !admin.listener.address.is_local() {
         let message =
             "other machines may reach the admin endpoints; set serve.admin.bearer_token, or keep them out";
@@ -96,11 +108,10 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> ServeSettings {
     if reader.has(common) && !reader.has("serve.admin.tls.allow_termination_from") {
         reader.warn(common, "does not count for the admin port, which speaks plain http");
     }
-    ServeSettings {
-        public,
-        admin,
-        cookies: cookies::read(reader, mode),
-        trusted_proxies: reader.networks("serve.trusted_proxies"),
+    let allows_all = |cors: &CorsSettings| cors.allowed_origins.iter().any(|origin| origin == "*");
+    if admin.bearer_token.is_none() && admin.listener.cors.as_ref().is_some_and(allows_all) {
+        let message = "`*` lets no page in without serve.admin.bearer_token; name the origins of those that administrate";
+        reader.warn("serve.admin.cors.allowed_origins", message);
     }
 }
 

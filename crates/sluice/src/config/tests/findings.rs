@@ -178,6 +178,15 @@ fn admin_endpoints_open_to_all_are_warned_about() {
 }
 
 #[test]
+fn pages_of_all_origins_at_the_admin_port_are_warned_about() {
+    let open = || given(MINIMAL).variable("SERVE_ADMIN_CORS_ENABLED", "true");
+    assert!(open().warnings().starts_with("serve.admin.cors.allowed_origins: `*` lets no page in"));
+    assert_eq!(open().variable("SERVE_ADMIN_BEARER_TOKEN", "t").warnings(), "");
+    let named = open().variable("SERVE_ADMIN_CORS_ALLOWED_ORIGINS", "https://console.example.com");
+    assert_eq!(named.warnings(), "");
+}
+
+#[test]
 fn a_host_that_the_admin_port_is_reached_at_is_a_name_without_a_port() {
     let hosts = |text: &str| given(MINIMAL).variable("SERVE_ADMIN_ALLOWED_HOSTS", text).problems();
     let expected =
