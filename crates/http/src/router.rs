@@ -56,12 +56,11 @@ fn all_public(state: Arc<PublicState>) -> Router {
         clients: Some(Arc::clone(&state.clients)),
         tokens: Some(Arc::clone(&state.userinfo.reader)),
     });
-    let across_origins = |routes: Router| match &cors {
-        Some(cors) => routes.layer(from_fn_with_state(cors.clone(), cors::layer)),
-        None => routes,
-    };
+    // The identity API knows no clients: whoever registers one does not open it to a page of theirs.
+    let among_people = state.cors.clone().map(|policy| Cors { policy, clients: None, tokens: None });
     let pages = ui::routes(state.ui.clone()).merge(visited(Arc::clone(&state)));
     let people = state.identity.clone().map(identity::routes).unwrap_or_default();
+    let people = across_origins(among_people.as_ref(), people);
     let routes = Router::new()
         .route("/oauth2/par", post(par::post))
         .route("/oauth2/token", post(token::post))
@@ -78,7 +77,7 @@ fn all_public(state: Arc<PublicState>) -> Router {
         .route("/.well-known/oauth-authorization-server", get(discovery::get))
         .route("/.well-known/jwks.json", get(jwks::get))
         .with_state(state.clone());
-    let routes = across_origins(routes.merge(people)).merge(pages);
+    let routes = across_origins(cors.as_ref(), routes).merge(people).merge(pages);
     let watched = Router::new()
         .route("/health", get(health::alive))
         .route("/health/alive", get(health::alive))
@@ -91,11 +90,19 @@ fn all_public(state: Arc<PublicState>) -> Router {
             Router::new().route(&format!("/.well-known/oauth-authorization-server{own}"), get(discovery::get))
         }
     };
-    let inserted = across_origins(inserted.with_state(state));
+    let inserted = across_origins(cors.as_ref(), inserted.with_state(state));
     if path.is_empty() {
         return routes.merge(inserted).merge(watched);
     }
     Router::new().nest(&path, routes.merge(watched.clone())).merge(inserted).merge(watched)
+}
+
+/// These routes, as pages of other origins may ask them.
+fn across_origins(cors: Option<&Cors>, routes: Router) -> Router {
+    match cors {
+        Some(cors) => routes.layer(from_fn_with_state(cors.clone(), cors::layer)),
+        None => routes,
+    }
 }
 
 /// Where browsers are sent: no script asks there, nor may it (RFC 9700 §2.6).

@@ -179,3 +179,36 @@ async fn a_client_brings_origins_of_its_own() {
     assert_eq!(read_by(long, "https://own.test").await.0.status, 413);
     sluice.node.stop().await;
 }
+
+/// `client_id` means nothing there, and anybody may have registered the client.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_opens_the_identity_api_to_no_page() {
+    let settings = [
+        ENABLED,
+        (ORIGINS, "https://app.test"),
+        ("oidc.dynamic_client_registration.enabled", "true"),
+        ("identity.password_hash.memory", "64"),
+        ("identity.password_hash.lanes", "1"),
+    ];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let metadata = json!({"redirect_uris": ["https://evil.test/callback"], "allowed_cors_origins": ["https://evil.test"]});
+    let register = http().post(sluice.public.join("/oauth2/register").unwrap());
+    let made = Answer::to(register.body(metadata.to_string())).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let path = format!("/auth/login?client_id={}", made.json()["client_id"].as_str().unwrap());
+    let log_in = || {
+        let body = json!({"email": "alice@example.com", "password": "a guess of somebody"});
+        let request = http().post(sluice.public.join(&path).unwrap());
+        request.header("content-type", "application/json").body(body.to_string())
+    };
+    for (origin, may_read) in [("https://evil.test", false), ("https://app.test", true)] {
+        for request in [log_in(), preflight(&sluice, &path)] {
+            let (answer, allowed, _) = read_by(request, origin).await;
+            assert!(matches!(answer.status, 401 | 204), "{answer:?}");
+            assert_eq!((allowed.is_some(), answer.header("vary")), (may_read, "Origin"), "{origin}");
+        }
+    }
+    let token = |origin: &'static str| read_by(preflight(&sluice, "/oauth2/token"), origin);
+    assert!(token("https://evil.test").await.1.is_some(), "what clients are for asks which one it is");
+    sluice.node.stop().await;
+}

@@ -1,12 +1,13 @@
 //! Clients that register and manage themselves (RFC 7591, RFC 7592, OpenID Connect Registration): what an administrator
 //! may do with clients, within the bounds of what anybody may be trusted with.
 //!
-//! [`restrict`]: those bounds; `types`: what goes together within them. [`statement`]: what others say of the client, signed.
+//! [`restrict`]: those bounds; `strangers`: those of whom nobody knows; `types`: what goes together within them. [`statement`]: what others say of the client, signed.
 //! [`error`]: refusals.
 
 pub mod error;
 pub mod restrict;
 pub mod statement;
+mod strangers;
 mod types;
 
 use std::fmt;

@@ -7,6 +7,7 @@ use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, SigningAlgorithm};
 use sluice_crypto::jws::VerifyingKey;
 use sluice_protocol::{GrantType, Scope};
 
+use super::strangers;
 use crate::client::model::{AccessTokenStrategy, Client, Lifespans};
 use crate::client::profile::{ClientSecurity, TokenExchangePolicy};
 use crate::client::registration::{
@@ -58,6 +59,7 @@ impl Bounds<'_> {
         check_own_links(&metadata, self.stored)?;
         if self.trust == Trust::Anybody {
             check_own_frontchannel_logout(&metadata, self.stored)?;
+            strangers::check(&metadata, self.stored)?;
         }
         let scope = self.scope(&metadata.scope)?;
         let metadata = ClientMetadata { scope, client_secret: None, ..metadata };

@@ -267,3 +267,16 @@ fn anybody_is_told_of_logouts_where_its_users_come_back_to() {
         "an administrator gave it"
     );
 }
+
+#[test]
+fn anybody_names_the_origins_of_its_pages_one_by_one() {
+    let of = |origin: &str| asked(|asked| asked.allowed_cors_origins = vec![origin.to_owned()]);
+    assert!(OPEN.restrict(of("https://app.example")).is_ok());
+    for pattern in ["https://*", "https://*.example", "https://*.app.example"] {
+        assert!(OPEN.restrict(of(pattern)).is_err() && INVITED.restrict(of(pattern)).is_ok(), "{pattern}");
+        let mut stored = fake::client("app");
+        stored.allowed_cors_origins = vec![pattern.to_owned()];
+        let bounds = Bounds { stored: Some(&stored), ..OPEN };
+        assert!(bounds.restrict(of(pattern)).is_ok(), "an administrator gave it");
+    }
+}
