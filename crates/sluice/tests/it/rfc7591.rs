@@ -138,6 +138,8 @@ async fn what_is_refused_is_named() {
     let sluice = open(Backend::Sqlite).await;
     for (changes, error, named) in [
         (json!({"redirect_uris": ["https://app.test/#a"]}), "invalid_redirect_uri", "https://app.test/#a"),
+        (json!({"redirect_uris": ["http://app.test/cb"]}), "invalid_redirect_uri", "http://app.test/cb"),
+        (json!({"redirect_uris": ["view-source:https://a.test"]}), "invalid_redirect_uri", "view-source"),
         (json!({"redirect_uris": []}), "invalid_redirect_uri", "redirect_uris"),
         (json!({"redirect_uris": "none"}), "invalid_client_metadata", "redirect_uris"),
         (json!({"client_secret": "a-secret-of-my-own"}), "invalid_client_metadata", "secret"),

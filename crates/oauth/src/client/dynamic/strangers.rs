@@ -1,12 +1,41 @@
 //! What is refused to a client that registers itself where anybody may, or that a document describes: nobody has looked at it. What
 //! the client has, it may repeat.
 
+use url::Url;
+
 use crate::client::model::Client;
-use crate::client::registration::{ClientMetadata, RegistrationError};
+use crate::client::registration::{ClientMetadata, RegistrationError, is_loopback};
 
 /// Refuses what only somebody who is known may ask for.
 pub(super) fn check(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
+    check_redirects(asked, stored)?;
     check_origins(asked, stored)
+}
+
+/// Codes travel protected, and to the application: not in plain text over a network (RFC 9700 §2.6), and not to what the browser or
+/// the system does itself at a scheme of its own (RFC 8252 §8.4).
+fn check_redirects(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
+    let has = |uri: &str| stored.is_some_and(|own| own.redirect_uris.iter().any(|own| own.as_str() == uri));
+    let is_web = asked.software.application_type == "web";
+    // What is no address at all is refused with the others.
+    let leads_astray = |uri: &str| Url::parse(uri).is_ok_and(|url| !leads_to_application(&url, is_web));
+    match asked.redirect_uris.iter().find(|uri| leads_astray(uri) && !has(uri)) {
+        Some(uri) => {
+            let hint = "it must use https:// or, of a native application, http:// at a loopback address, or a scheme with a period such \
+                        as com.example.app";
+            Err(RegistrationError::RedirectUri(format!("Redirect URL {uri} is refused: {hint}.")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Who does not say to be an application of the web may be a native one.
+fn leads_to_application(uri: &Url, is_web: bool) -> bool {
+    match uri.scheme() {
+        "https" => true,
+        "http" => !is_web && is_loopback(uri),
+        own => !is_web && own.contains('.'),
+    }
 }
 
 /// A client names the origins of its own pages: a pattern may be for those of anybody.

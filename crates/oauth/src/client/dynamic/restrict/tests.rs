@@ -280,3 +280,55 @@ fn anybody_names_the_origins_of_its_pages_one_by_one() {
         assert!(bounds.restrict(of(pattern)).is_ok(), "an administrator gave it");
     }
 }
+
+#[test]
+fn the_codes_of_who_anybody_may_be_travel_protected_and_to_an_application() {
+    let to = |uri: &str, kind: &str| {
+        asked(|asked| {
+            asked.redirect_uris.push(uri.to_owned());
+            asked.software.application_type = kind.to_owned();
+        })
+    };
+    for native in [
+        "http://127.0.0.1/cb",
+        "http://127.8.8.8:53112/cb",
+        "http://[::1]:53112/cb",
+        "http://localhost:5173/cb",
+        "com.example.app:/cb",
+        "com.example.app://callback",
+    ] {
+        assert!(
+            OPEN.restrict(to(native, "")).is_ok() && OPEN.restrict(to(native, "native")).is_ok(),
+            "{native}"
+        );
+        assert!(OPEN.restrict(to(native, "web")).is_err(), "{native}");
+    }
+    assert!(OPEN.restrict(to("https://other.example/cb", "web")).is_ok());
+    for uri in [
+        "http://evil.example/cb",
+        "http://127.0.0.1.evil.example/cb",
+        "http://10.0.0.5/cb",
+        "HTTP://evil.example/cb",
+        "view-source:https://app.example/",
+        "filesystem:https://app.example/temporary/x",
+        "chrome://settings",
+        "jar:https://app.example/a.jar!/",
+        "mailto:someone@example.com",
+        "ms-settings:",
+        "intent://scan/",
+        "myapp:/cb",
+        "ftp://app.example/cb",
+        "ws://app.example/cb",
+    ] {
+        for kind in ["", "native", "web"] {
+            let refused = OPEN.restrict(to(uri, kind)).unwrap_err();
+            assert!(matches!(refused, RegistrationError::RedirectUri(_)), "{uri}");
+        }
+        assert!(INVITED.restrict(to(uri, "")).is_ok(), "{uri}");
+    }
+    let mut stored = fake::client("app");
+    stored.redirect_uris = "http://app.example/cb".parse().into_iter().collect();
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+    assert!(bounds.restrict(to("http://app.example/cb", "")).is_ok(), "what it has it may repeat");
+    assert!(bounds.restrict(to("http://app.example/other", "")).is_err());
+}

@@ -32,6 +32,7 @@ import com.nimbusds.oauth2.sdk.token.TokenTypeURI;
 import com.nimbusds.oauth2.sdk.tokenexchange.TokenExchangeGrant;
 import com.nimbusds.openid.connect.sdk.AuthenticationRequest;
 import com.nimbusds.openid.connect.sdk.AuthenticationResponseParser;
+import com.nimbusds.openid.connect.sdk.rp.ApplicationType;
 import com.nimbusds.openid.connect.sdk.rp.OIDCClientMetadata;
 import com.nimbusds.openid.connect.sdk.rp.OIDCClientRegistrationRequest;
 import com.nimbusds.openid.connect.sdk.rp.OIDCClientRegistrationResponseParser;
@@ -165,6 +166,8 @@ class NimbusExtensionsTest {
     Features.needs("dynamic_registration");
     var metadata = new OIDCClientMetadata();
     metadata.setRedirectionURI(Server.CALLBACK);
+    // At a loopback address.
+    metadata.setApplicationType(ApplicationType.NATIVE);
     metadata.applyDefaults();
     var request = new OIDCClientRegistrationRequest(SERVER.getRegistrationEndpointURI(), metadata, null);
     ClientRegistrationResponse response = OIDCClientRegistrationResponseParser.parse(request.toHTTPRequest().send());
