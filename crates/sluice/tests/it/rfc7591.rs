@@ -113,6 +113,10 @@ async fn an_initial_access_token_says_who_may_register(backend: Backend) {
     let client = TestClient::of(sluice.public.clone(), &made.json());
     let form = [("grant_type", "client_credentials"), ("scope", "reports"), ("audience", "https://api.test")];
     client.token(&form).await.ok();
+    let unstorable = application_with(&json!({"client_name": "a\u{0}b"}));
+    let refused = register(&sluice, Some(INITIAL), &unstorable).await;
+    refused.refused_with(400, "invalid_client_metadata");
+    assert!(refused.body.contains("cannot be stored"), "{}", refused.body);
     sluice.node.stop().await;
 }
 

@@ -1,5 +1,6 @@
 //! Why a client could not register or manage itself.
 
+use sluice_commit::StoreError;
 use sluice_protocol::ErrorCode;
 use thiserror::Error;
 
@@ -51,6 +52,9 @@ impl DynamicRegistrationError {
         match self {
             Self::Body(sentence) => Some(sentence.clone()),
             Self::Service(ClientServiceError::Invalid(refused)) => Some(refused.to_string()),
+            Self::Service(ClientServiceError::Store(StoreError::Invalid(reason))) => {
+                Some(format!("A value cannot be stored: {reason}."))
+            }
             Self::Token | Self::TooMany | Self::Statement(_) | Self::Service(_) => None,
         }
     }
@@ -70,6 +74,8 @@ const fn service_code(error: &ClientServiceError) -> ErrorCode {
         ClientServiceError::Secret(SecretNotHashed::Failed(_)) | ClientServiceError::Keys(_) => {
             ErrorCode::ServerError
         }
+        // A text with a character that no store holds.
+        ClientServiceError::Store(StoreError::Invalid(_)) => ErrorCode::InvalidClientMetadata,
         ClientServiceError::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
         ClientServiceError::Store(_) => ErrorCode::ServerError,
     }
