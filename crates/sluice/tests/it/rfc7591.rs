@@ -164,6 +164,8 @@ async fn what_is_refused_is_named() {
         (json!({"response_types": ["code id_token"]}), "invalid_client_metadata", "implicit"),
         (json!({"implicit_grant_id_token_lifespan": "900h"}), "invalid_client_metadata", "lifespans"),
         (json!({"logo_uri": "javascript:alert(1)"}), "invalid_client_metadata", "logo_uri"),
+        (json!({"client_name": "x".repeat(201)}), "invalid_client_metadata", "client_name"),
+        (json!({"client_name": "a\u{0}b"}), "invalid_client_metadata", "client_name"),
         (
             json!({"token_endpoint_auth_method": "magic"}),
             "invalid_client_metadata",

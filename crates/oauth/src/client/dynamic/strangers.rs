@@ -6,10 +6,14 @@ use url::Url;
 use crate::client::model::Client;
 use crate::client::registration::{ClientMetadata, RegistrationError, is_loopback};
 
+/// How long the name of a client may be, in characters: the pages show what it asks for behind it.
+const LONGEST_NAME: usize = 200;
+
 /// Refuses what only somebody who is known may ask for.
 pub(super) fn check(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
     check_redirects(asked, stored)?;
-    check_origins(asked, stored)
+    check_origins(asked, stored)?;
+    check_name(asked, stored)
 }
 
 /// Codes travel protected, and to the application: not in plain text over a network (RFC 9700 §2.6), and not to what the browser or
@@ -49,4 +53,34 @@ fn check_origins(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), 
         }
         None => Ok(()),
     }
+}
+
+/// A name is a line of text: it is read by people on pages, in terminals and in logs.
+fn check_name(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
+    let name = &asked.client_name;
+    if stored.is_some_and(|own| own.name == *name) {
+        return Ok(());
+    }
+    if name.chars().count() > LONGEST_NAME {
+        let hint = format!("Field client_name must not be longer than {LONGEST_NAME} characters.");
+        return Err(RegistrationError::Metadata(hint));
+    }
+    if name.contains(is_unseen) {
+        let hint = "Field client_name must not hold control or format characters.".to_owned();
+        return Err(RegistrationError::Metadata(hint));
+    }
+    Ok(())
+}
+
+/// Control characters, separators of lines, and what has no width or turns the direction of what stands around it (categories Cc, Zl,
+/// Zp and Cf). The two that join letters, or keep them apart, are spelling.
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{AD}' | '\u{600}'..='\u{605}' | '\u{61C}' | '\u{6DD}' | '\u{70F}' | '\u{890}' | '\u{891}' | '\u{8E2}'
+                | '\u{180E}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+                | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{110BD}' | '\u{110CD}' | '\u{13430}'..='\u{1343F}'
+                | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0001}' | '\u{E0020}'..='\u{E007F}'
+        )
 }

@@ -332,3 +332,33 @@ fn the_codes_of_who_anybody_may_be_travel_protected_and_to_an_application() {
     assert!(bounds.restrict(to("http://app.example/cb", "")).is_ok(), "what it has it may repeat");
     assert!(bounds.restrict(to("http://app.example/other", "")).is_err());
 }
+
+#[test]
+fn the_name_of_who_anybody_may_be_is_a_line_of_text() {
+    let named = |name: &str| asked(|asked| name.clone_into(&mut asked.client_name));
+    let longest = "é".repeat(200);
+    let family = "\u{645}\u{6CC}\u{200C}\u{62E}\u{648}\u{627}\u{647}\u{645} \u{1F468}\u{200D}\u{1F469}";
+    for good in ["", "Shop & Söhne", "日本語のアプリ", longest.as_str(), family] {
+        assert!(OPEN.restrict(named(good)).is_ok(), "{good}");
+    }
+    let long = "x ".repeat(101);
+    for bad in [
+        long.as_str(),
+        "a\0b",
+        "a\r\nb",
+        "\x1b[2J",
+        "a\u{85}b",
+        "a\u{202E}b",
+        "a\u{2066}b",
+        "a\u{200B}b",
+        "a\u{2028}b",
+        "\u{FEFF}a",
+        "a\u{E0041}",
+    ] {
+        assert!(OPEN.restrict(named(bad)).is_err() && INVITED.restrict(named(bad)).is_ok(), "{bad:?}");
+        let mut stored = fake::client("app");
+        bad.clone_into(&mut stored.name);
+        let bounds = Bounds { stored: Some(&stored), ..OPEN };
+        assert!(bounds.restrict(named(bad)).is_ok(), "an administrator gave it: {bad:?}");
+    }
+}
