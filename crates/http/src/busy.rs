@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use axum::handler::Handler;
-use axum::http::header::ORIGIN;
+use axum::http::header::{CACHE_CONTROL, HeaderValue, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use tokio::time::timeout;
@@ -103,7 +103,7 @@ where
     let state = state.clone();
     let answer: Answer = Arc::new(move |request| {
         let answering = handler.clone().call(request, state.clone());
-        Box::pin(bounded(answering))
+        Box::pin(async move { kept_by_nobody(bounded(answering).await) })
     });
     BusyRoute { method, path: path.into(), answer, admission: Admission::Admin(guard.clone()) }
 }
@@ -114,6 +114,13 @@ pub(crate) async fn bounded(answering: impl Future<Output = Response>) -> Respon
         Ok(response) => response,
         Err(_) => (StatusCode::REQUEST_TIMEOUT, [("connection", "close")]).into_response(),
     }
+}
+
+/// What the admin port says is about people and secrets, and may have been asked for without a credential: a cache before it would
+/// keep it for whoever asks next.
+pub(crate) fn kept_by_nobody(mut response: Response) -> Response {
+    response.headers_mut().entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
 }
 
 #[cfg(test)]

@@ -188,7 +188,8 @@ fn all_admin(
         .layer(DefaultBodyLimit::max(MAX_ADMIN_BODY))
         .layer(from_fn(bounded))
         .merge(beside)
-        .layer(from_fn_with_state(guard, admin_guard::layer));
+        .layer(from_fn_with_state(guard, admin_guard::layer))
+        .layer(from_fn(kept_by_nobody));
     let mut routes = Router::new()
         .route("/.well-known/jwks.json", get(jwks::admin))
         .with_state(public_keys)
@@ -217,6 +218,10 @@ fn clients_state(state: &AdminState) -> Arc<ClientsState> {
 
 async fn bounded(request: Request, next: Next) -> Response {
     busy::bounded(next.run(request)).await
+}
+
+async fn kept_by_nobody(request: Request, next: Next) -> Response {
+    busy::kept_by_nobody(next.run(request).await)
 }
 
 /// `/health/alive` and `/health/ready`, for a process that has no other routes.

@@ -11,6 +11,7 @@ on_both_stores! {
     a_client_that_is_registered_again_inherits_no_flow,
     a_token_that_is_revoked_again_writes_nothing,
     paths_may_be_spelled_as_hydra_takes_them,
+    what_the_admin_port_says_is_kept_by_no_cache,
 }
 
 async fn a_list_of_consents_goes_on_where_its_link_leads(backend: Backend) {
@@ -191,5 +192,33 @@ async fn paths_may_be_spelled_as_hydra_takes_them(backend: Backend) {
     let public = sluice.public.join("/.well-known/openid-configuration/").unwrap();
     let public = reqwest::get(public).await.unwrap();
     assert_eq!(public.status().as_u16(), 200);
+    sluice.node.stop().await;
+}
+
+/// A cache before a port without a credential would give it to whoever asks next.
+async fn what_the_admin_port_says_is_kept_by_no_cache(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({"client_id": "app"})).await;
+    let challenge = sluice.browser().begin(&client, &Authorize::default()).await;
+    for path in [
+        "/admin/clients",
+        "/admin/clients/app",
+        "/admin/clients/nobody",
+        "/admin/identities",
+        "/admin/keys/hydra.openid.id-token",
+        "/admin/trust/grants/jwt-bearer/issuers",
+        "/admin/oauth2/auth/sessions/consent?subject=alice",
+        &format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}"),
+        "/admin/metrics/prometheus",
+    ] {
+        let url = sluice.admin.join(path).unwrap();
+        let ask = || reqwest::Client::new().get(url.clone());
+        for request in [ask(), ask().header("origin", "https://evil.test")] {
+            let answer = request.send().await.unwrap();
+            assert_eq!(answer.headers()["cache-control"], "no-store", "{path}: {}", answer.status());
+        }
+    }
+    let keys = reqwest::get(sluice.admin.join("/.well-known/jwks.json").unwrap()).await.unwrap();
+    assert_ne!(keys.headers()["cache-control"], "no-store", "public keys are kept");
     sluice.node.stop().await;
 }
