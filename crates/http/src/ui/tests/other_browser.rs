@@ -13,6 +13,9 @@ use super::device::CODE;
 use super::world::{ALICE, Answer, PASSWORD, World, form};
 use crate::ui::visit::encode_token;
 
+/// What is filled in.
+type Fields<'a> = &'a [(&'a str, &'a str)];
+
 impl World {
     /// A request of a browser whose cookie holds these keys.
     async fn send_with_keys(&self, mut request: Request<Body>, keys: &[&BindingKey]) -> Answer {
@@ -43,7 +46,7 @@ async fn who_makes_the_token_of_a_form_does_nothing_in_a_flow_of_another_browser
     let [consent, login, logout, verification] = pages.each_ref().map(String::as_str);
     let own = [("email", ALICE), ("password", PASSWORD)];
     let new = [("email", "mallory@example.com"), ("password", PASSWORD)];
-    let forms: [(&str, &str, &[(&str, &str)]); 10] = [
+    let forms: [(&str, &str, Fields<'_>); 10] = [
         ("/ui/consent", consent, &[("decision", "accept"), ("grant_scope", "email")]),
         ("/ui/consent", consent, &[("decision", "reject")]),
         ("/ui/consent", consent, &[]),
@@ -68,7 +71,7 @@ async fn who_makes_the_token_of_a_form_does_nothing_in_a_flow_of_another_browser
     }
     let polled = world.ui.devices.devices.poll(device, world.now(), Lifetime::secs(5)).await.unwrap();
     assert_eq!(polled, DevicePoll::Pending);
-    let goes_on: [(&str, &[(&str, &str)], &str); 4] = [
+    let goes_on: [(&str, Fields<'_>, &str); 4] = [
         (consent, &[("decision", "accept")], "consent_verifier"),
         (login, &own, "login_verifier"),
         (logout, &[("decision", "accept")], "logout_verifier"),
