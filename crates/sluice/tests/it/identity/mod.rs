@@ -6,6 +6,7 @@
 
 mod admin;
 mod admin_credentials;
+mod audit;
 mod bodies;
 mod concealed;
 mod consents;

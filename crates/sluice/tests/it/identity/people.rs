@@ -69,7 +69,12 @@ pub(super) struct Api {
 
 impl Api {
     pub(super) fn of(sluice: &TestSluice) -> Self {
-        Self { public: sluice.public.clone(), http: http() }
+        Self::at(&sluice.public)
+    }
+
+    /// That of a server in a process of its own.
+    pub(super) fn at(public: &Url) -> Self {
+        Self { public: public.clone(), http: http() }
     }
 
     pub(super) fn request(&self, method: Method, path: &str) -> RequestBuilder {
