@@ -35,7 +35,12 @@ pub(crate) fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
     ended(command(arguments, environment).output().unwrap())
 }
 
-/// The same, printing into a pipe that nobody reads.
+/// Starts it, for somebody who does not wait for its end.
+pub(crate) fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Child {
+    command(arguments, environment).spawn().unwrap()
+}
+
+/// The same as [`run`], printing into a pipe that nobody reads.
 pub(crate) fn run_unread(arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

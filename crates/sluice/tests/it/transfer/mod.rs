@@ -1,4 +1,8 @@
 //! People from a file into the database, and back out.
+//!
+//! [`killed`]: an import that does not come to its end at once.
+
+mod killed;
 
 use std::path::Path;
 
@@ -16,8 +20,13 @@ const PASSWORD: &str = "correct horse battery staple";
 
 /// The program, on the database of a server.
 fn sluice(server: &TestSluice, arguments: &[&str]) -> Ended {
-    let (dsn, secret) = (format!("dsn={}", server.database.dsn), format!("secrets.system={SECRET}"));
+    let [dsn, secret] = settings(server);
     run(&[arguments, &["--dev", "--set", &dsn, "--set", &secret]].concat(), &[])
+}
+
+/// What the program is told of a server.
+fn settings(server: &TestSluice) -> [String; 2] {
+    [format!("dsn={}", server.database.dsn), format!("secrets.system={SECRET}")]
 }
 
 fn lines(path: &Path) -> Vec<Value> {
