@@ -94,6 +94,7 @@ fn the_page_shows_what_the_run_has_shown() {
     let count = |what: &str| dom.query_selector(what).unwrap().count();
     assert_eq!(count("figure"), 4, "throughput, latency twice, response times");
     assert_eq!(count("table"), 2, "all runs, and errors");
+    assert_eq!(count(".bar"), 3 + 4, "the CPU of each run, and what the database did");
     assert_eq!(count("li"), 5, "what must hold");
     for told in
         ["71,800 operations in 10 s", "18.3", "run 3", "All 3 runs", "token: status 500", "Limited by"]

@@ -10,6 +10,8 @@ mod growth;
 mod profile;
 mod scenarios;
 
+use std::fs;
+
 use serde_json::Value;
 use sluice_testkit::postgres::TemporaryDatabase;
 use sluice_testkit::{Backend, PrivateCluster};
@@ -44,7 +46,8 @@ const INTROSPECT: &[&str] = &["introspect", "-n", "500", "-c", "8", "--warm-up",
 
 #[test]
 fn a_run_on_a_private_postgres_says_what_an_operation_costs() {
-    let report = report(INTROSPECT);
+    let folder = tempfile::tempdir().unwrap();
+    let report = report(&[INTROSPECT, &["--report", folder.path().to_str().unwrap()]].concat());
     assert_eq!(
         (report["scenario"].as_str(), report["label"].as_str()),
         (Some("introspect"), Some("introspect (opaque)"))
@@ -67,6 +70,7 @@ fn a_run_on_a_private_postgres_says_what_an_operation_costs() {
     assert!(report["commits"].as_f64().is_some_and(|each| each < 0.1), "{}", report["commits"]);
     assert!(report["wal_bytes"].is_number() && report["rows_written"].is_number());
     is_judged_at_rest(&report);
+    is_drawn(&fs::read_to_string(folder.path().join("index.html")).unwrap());
 }
 
 /// How much it is depends on the build, so that nothing is said of that here.
@@ -85,6 +89,29 @@ fn is_judged_at_rest(report: &Value) {
     }
     let machine = report["machine"].as_array().expect("a machine");
     assert!(machine.iter().any(|pair| pair[0] == "size of the program"), "{machine:?}");
+}
+
+/// The page shows both as bars.
+fn is_drawn(page: &str) {
+    let section = |title: &str| {
+        let (_, rest) = page.split_once(&format!("<h2>{title}</h2>")).unwrap_or_else(|| panic!("no {title}"));
+        rest.split_once("</section>").unwrap().0
+    };
+    let split = section("CPU of an operation");
+    for part in ["server", "postgres", "driver"] {
+        let (_, bar) =
+            split.split_once(&format!("<div class=\"{part}")).unwrap_or_else(|| panic!("no {part}"));
+        let width = bar.split_once("style=\"width:").unwrap().1.split_once('%').unwrap().0;
+        assert!(width.parse::<f64>().is_ok_and(|width| width > 0.0), "{part}: {width}");
+    }
+    assert!(split.contains("class=\"mark floor\"") && split.contains(" floors</p>"), "{split}");
+    let work = section("Database work of an operation");
+    for kind in ["statements", "transactions that wrote", "rows written", "write-ahead log"] {
+        let (_, bar) =
+            work.split_once(&format!("<p class=\"label\">{kind}</p>")).unwrap_or_else(|| panic!("no {kind}"));
+        let value = bar.split_once("<p class=\"sum\">").unwrap().1.split_once('<').unwrap().0;
+        assert!(value.starts_with(|first: char| first.is_ascii_digit()), "{kind}: {value}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
