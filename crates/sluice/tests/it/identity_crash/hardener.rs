@@ -62,7 +62,8 @@ impl Hardener {
         Self { child, metrics, http: http_client(), panicked }
     }
 
-    async fn read(&self) -> Option<String> {
+    /// Its metrics; nothing if it does not answer.
+    pub(super) async fn read(&self) -> Option<String> {
         let answer = self.http.get(self.metrics.clone()).send().await.ok()?;
         answer.error_for_status().ok()?.text().await.ok()
     }

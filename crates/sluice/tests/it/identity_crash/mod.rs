@@ -3,10 +3,11 @@
 //!
 //! [`crowd`]: who comes, and what they send. [`door`]: where they ask, and what they are told. [`rush`]: all of them at once.
 //! [`book`]: what was told, held against [`rows`], what is stored. [`hardener`]: `sluice worker` as a process. [`victim`]: what
-//! is killed. [`trial`]: a rush in which something is killed. The tests: [`under_load`], [`kills`], [`draining`].
+//! is killed. [`trial`]: a rush in which something is killed. The tests: [`under_load`], [`kills`], [`draining`], [`backlog`].
 //!
 //! `make soak` says by `SOAK_SECONDS` how long they are.
 
+mod backlog;
 mod book;
 mod crowd;
 mod door;
