@@ -14,6 +14,7 @@ mod attacks;
 mod authorization_errors;
 mod bench;
 mod both_stores;
+mod calibrate;
 mod cli;
 mod client_authentication;
 mod client_id_metadata_document;

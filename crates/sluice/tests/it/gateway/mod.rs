@@ -2,6 +2,7 @@
 
 mod access_log;
 mod certificates;
+mod check;
 mod country;
 mod foreign;
 mod installation;
