@@ -27,6 +27,7 @@ pub mod interrupted;
 pub mod keys;
 pub mod login_session;
 pub mod login_session_contention;
+pub mod login_session_endings;
 pub mod mail;
 pub mod mail_code;
 pub mod memory;

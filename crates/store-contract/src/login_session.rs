@@ -8,7 +8,9 @@
 
 use sluice_commit::StoreError;
 use sluice_oauth::grant::{Grant, GrantClaims, GrantRepository, Redemption};
-use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository, SessionClient};
+use sluice_oauth::login_session::{
+    EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
+};
 use sluice_oauth::logout::{LeaseRoom, LogoutNotice, OutboxRepository};
 use sluice_primitives::{Lifetime, SessionId};
 use sluice_token::Target;
@@ -30,6 +32,11 @@ async fn end(
     notices: Vec<LogoutNotice>,
 ) -> Vec<(SessionId, SessionClient)> {
     store.end(which, given::at(now), given::at(9000), notices).await.unwrap()
+}
+
+/// Who would hear of it now.
+async fn participants(store: &impl LoginSessionRepository, which: EndSessions) -> Vec<EndedSession> {
+    store.participants(&which, given::at(8000)).await.unwrap()
 }
 
 /// The session that is found equals the one that was inserted.
@@ -75,7 +82,7 @@ pub async fn a_session_goes_on_as_of_a_later_login(fixture: &impl Fixture) {
     let stronger = renewed(&session, 20);
     assert!(fixture.second_node().await.renew(&stronger).await.unwrap());
     assert_eq!(find(&*store, &session, 21).await, Some(stronger.clone()));
-    let ended = store.participants(&EndSessions::One(session.id)).await.unwrap();
+    let ended = participants(&*store, EndSessions::One(session.id)).await;
     assert_eq!(ended[0].clients.len(), 1);
     assert_eq!(
         store.of_subject(&session.subject, given::at(21)).await.unwrap(),
@@ -121,7 +128,7 @@ pub async fn a_session_that_is_not_remembered_is_not_found(fixture: &impl Fixtur
     let session = LoginSession { remembered: false, ..given::session() };
     assert!(insert(&*store, &session).await);
     assert_eq!(find(&*store, &session, 1).await, None);
-    assert_eq!(store.participants(&EndSessions::One(session.id)).await.unwrap().len(), 1);
+    assert_eq!(participants(&*store, EndSessions::One(session.id)).await.len(), 1);
 }
 
 /// `remember_for` is enforced here, whatever the cookie says, and however often the session is used.
@@ -193,11 +200,11 @@ pub async fn participants_are_the_clients_that_got_a_grant(fixture: &impl Fixtur
     take_part(&*store, one.id, "bank", true).await;
     take_part(&*store, one.id, "deaf", false).await;
     take_part(&*store, bobs.id, "shop", true).await;
-    let ended = store.participants(&EndSessions::One(one.id)).await.unwrap();
+    let ended = participants(&*store, EndSessions::One(one.id)).await;
     assert_eq!(ended.len(), 1);
     assert_eq!((ended[0].session, ended[0].subject.as_str()), (one.id, "alice"));
     assert_eq!(sorted(ended[0].clients.iter().map(|one| &one.client)), ["bank", "shop"]);
-    let of_alice = store.participants(&EndSessions::Subject(given::subject("alice"))).await.unwrap();
+    let of_alice = participants(&*store, EndSessions::Subject(given::subject("alice"))).await;
     assert_eq!(of_alice.len(), 2);
     assert!(of_alice.iter().all(|ended| [one.id, other.id].contains(&ended.session)));
     assert!(find(&*store, &one, 1).await.is_some(), "asking ends nothing");
@@ -217,7 +224,7 @@ pub async fn participants_know_whose_session_it_is_by_the_name_they_were_told(fi
         let grant = Grant { session, client, claims, ..given::grant() };
         GrantRepository::insert(&*store, grant, None, true).await.unwrap();
     }
-    let ended = store.participants(&EndSessions::One(session.id)).await.unwrap();
+    let ended = participants(&*store, EndSessions::One(session.id)).await;
     let mut shown: Vec<_> =
         ended[0].clients.iter().map(|one| (one.client.as_str(), one.shown_subject.as_deref())).collect();
     shown.sort_unstable();
@@ -234,7 +241,7 @@ pub async fn nobody_takes_part_in_a_session_that_is_not_there(fixture: &impl Fix
     take_part(&*store, ended.id, "shop", true).await;
     assert_eq!(end(&*store, EndSessions::One(ended.id), 21, Vec::new()).await, []);
     insert(&*store, &late).await;
-    let found = store.participants(&EndSessions::One(late.id)).await.unwrap();
+    let found = participants(&*store, EndSessions::One(late.id)).await;
     assert_eq!(found.iter().map(|found| found.clients.len()).collect::<Vec<_>>(), [0]);
     take_part(&*store, late.id, "shop", true).await;
     assert_eq!(end(&*store, EndSessions::One(late.id), 22, Vec::new()).await.len(), 1);
@@ -270,7 +277,7 @@ pub async fn an_ended_session_is_gone_marked_and_told(fixture: &impl Fixture) {
     assert_eq!(told, [(session.id, shop)], "who took part in the end");
     assert_eq!(find(&*store, &session, 21).await, None);
     assert!(find(&*store, &other, 21).await.is_some());
-    assert_eq!(store.participants(&EndSessions::One(session.id)).await.unwrap(), []);
+    assert_eq!(participants(&*store, EndSessions::One(session.id)).await, []);
     let marker = given::markers(&*store).await.pop().unwrap();
     let expected = (Target::Session(session.id), given::at(20), given::at(9000));
     assert_eq!((marker.target, marker.at, marker.expires_at), expected);
@@ -360,7 +367,7 @@ pub async fn a_remembered_session_is_kept_for_its_participants(fixture: &impl Fi
         take_part(&*store, session.id, "shop", true).await;
     }
     assert_eq!(purge(&*store, 4000, Lifetime::hours(1), 10).await, 1);
-    let ended = store.participants(&EndSessions::Subject(session.subject.clone())).await.unwrap();
+    let ended = participants(&*store, EndSessions::Subject(session.subject.clone())).await;
     let ended: Vec<_> = ended.iter().map(|ended| (ended.session, ended.clients.len())).collect();
     assert_eq!(ended, [(session.id, 1)]);
     assert_eq!(find(&*store, &session, 4000).await, None);
@@ -368,7 +375,7 @@ pub async fn a_remembered_session_is_kept_for_its_participants(fixture: &impl Fi
     assert_eq!(purge(&*store, 7200, Lifetime::hours(1), 10).await, 0);
     assert_eq!(purge(&*store, 7201, Lifetime::FOREVER, 10).await, 0);
     assert_eq!(purge(&*store, 7201, Lifetime::hours(1), 10).await, 1);
-    assert_eq!(store.participants(&EndSessions::One(session.id)).await.unwrap(), []);
+    assert_eq!(participants(&*store, EndSessions::One(session.id)).await, []);
 }
 
 /// A session that is still kept has ended all the same.
@@ -399,6 +406,6 @@ pub async fn expired_sessions_are_purged_in_bounded_steps(fixture: &impl Fixture
     }
     let purge = async |limit| purge(&*store, 4000, Lifetime::ZERO, limit).await;
     assert_eq!((purge(2).await, purge(2).await, purge(2).await), (2, 1, 0));
-    let left = store.participants(&EndSessions::Subject(given::subject("alice"))).await.unwrap();
+    let left = participants(&*store, EndSessions::Subject(given::subject("alice"))).await;
     assert_eq!(left.iter().map(|ended| ended.session).collect::<Vec<_>>(), [living.id]);
 }

@@ -248,6 +248,9 @@ macro_rules! store_contract {
                 sessions_that_are_put_together_each_get_an_outcome,
                 sessions_touched_in_opposite_order_from_two_nodes_are_all_touched,
             }
+            login_session_endings {
+                nobody_is_told_of_the_end_of_a_session_that_goes_on,
+            }
             mail {
                 a_queued_mail_is_leased_when_it_is_due,
                 a_mail_is_queued_once,

@@ -43,7 +43,7 @@ impl LoginSessionRepository for FakeSessions {
         Ok(())
     }
 
-    async fn participants(&self, _: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {
+    async fn participants(&self, _: &EndSessions, _: Timestamp) -> Result<Vec<EndedSession>, StoreError> {
         Ok(self.participants.clone())
     }
 

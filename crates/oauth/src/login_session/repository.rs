@@ -88,8 +88,13 @@ pub trait LoginSessionRepository: Send + Sync {
         expires_at: Option<Timestamp>,
     ) -> Result<(), StoreError>;
 
-    /// Who would hear of the end of these sessions, without ending them.
-    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError>;
+    /// Who would hear of the end of these sessions at `now`, without ending them: of those of a subject that authenticated later none ends,
+    /// and nobody hears of it.
+    async fn participants(
+        &self,
+        which: &EndSessions,
+        now: Timestamp,
+    ) -> Result<Vec<EndedSession>, StoreError>;
 
     /// Ends sessions: their rows go, one marker is appended (session or subject, which revokes nothing that
     /// authenticated after `now`), and the notices are put into the outbox, all in one transaction. A session that authenticated after

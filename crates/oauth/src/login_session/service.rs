@@ -41,7 +41,7 @@ impl LoginSessionService {
     /// [`StoreError`] if the store cannot do it now.
     pub async fn end_of(&self, subject: &Subject, session: SessionId) -> Result<bool, StoreError> {
         let which = EndSessions::One(session);
-        let found = self.sessions.participants(&which).await?;
+        let found = self.sessions.participants(&which, self.clock.now()).await?;
         let is_theirs = found.iter().any(|found| found.subject == *subject);
         if is_theirs {
             self.end(which).await?;

@@ -28,7 +28,7 @@ impl Ending<'_> {
         now: Timestamp,
         marker_expires_at: Timestamp,
     ) -> Result<Vec<Url>, StoreError> {
-        let before = self.sessions.participants(which).await?;
+        let before = self.sessions.participants(which, now).await?;
         let (notices, mut frames) = notices_for(&before, self.clients, self.issuer).await?;
         let ended = self.sessions.end(which.clone(), now, marker_expires_at, notices).await?;
         let marker = Marker { target: target_of(which), at: now, expires_at: marker_expires_at };

@@ -341,7 +341,7 @@ impl LogoutService {
 
     /// Whose session it is, if it is kept.
     async fn subject_of(&self, session: SessionId) -> Result<Option<Subject>, LogoutError> {
-        let found = self.sessions.participants(&EndSessions::One(session)).await?;
+        let found = self.sessions.participants(&EndSessions::One(session), self.clock.now()).await?;
         Ok(found.into_iter().next().map(|ended| ended.subject))
     }
 

@@ -15,10 +15,10 @@ use super::{Data, MemoryStore, check, count, purge};
 /// How many sessions of a subject are listed.
 const LISTED: usize = 200;
 
-fn includes(which: &EndSessions, session: &LoginSession) -> bool {
+fn includes(which: &EndSessions, now: Timestamp, session: &LoginSession) -> bool {
     match which {
         EndSessions::One(id) => session.id == *id,
-        EndSessions::Subject(subject) => session.subject == *subject,
+        EndSessions::Subject(subject) => session.subject == *subject && session.authenticated_at <= now,
     }
 }
 
@@ -117,9 +117,13 @@ impl LoginSessionRepository for MemoryStore {
         .await
     }
 
-    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {
+    async fn participants(
+        &self,
+        which: &EndSessions,
+        now: Timestamp,
+    ) -> Result<Vec<EndedSession>, StoreError> {
         Ok(self.read(|data| {
-            let ending = data.sessions.values().filter(|session| includes(which, session));
+            let ending = data.sessions.values().filter(|session| includes(which, now, session));
             ending
                 .map(|session| EndedSession {
                     session: session.id,
@@ -144,7 +148,7 @@ impl LoginSessionRepository for MemoryStore {
                 }
                 EndSessions::Subject(_) => now,
             };
-            let gone = purge(&mut data.sessions, u32::MAX, |session| includes(&which, session));
+            let gone = purge(&mut data.sessions, u32::MAX, |session| includes(&which, now, session));
             let of = |session: &SessionId| {
                 let session = *session;
                 data.participants_of(session).into_iter().map(move |client| (session, client))

@@ -102,10 +102,16 @@ impl LoginSessionRepository for PostgresStore {
         Ok(self.login_sessions.touches.submit(touch, self.deadline()).await?)
     }
 
-    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {
+    async fn participants(
+        &self,
+        which: &EndSessions,
+        now: Timestamp,
+    ) -> Result<Vec<EndedSession>, StoreError> {
         let rows = match which {
             EndSessions::One(session) => self.read(PARTICIPANTS_OF_ONE, &[&session.as_uuid()]).await?,
-            EndSessions::Subject(subject) => self.read(PARTICIPANTS_OF_SUBJECT, &[&subject.as_str()]).await?,
+            EndSessions::Subject(subject) => {
+                self.read(PARTICIPANTS_OF_SUBJECT, &[&subject.as_str(), &now.as_millis()]).await?
+            }
         };
         Ok(gather(&rows)?)
     }

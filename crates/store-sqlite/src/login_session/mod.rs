@@ -153,14 +153,18 @@ impl LoginSessionRepository for SqliteStore {
         .await
     }
 
-    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {
+    async fn participants(
+        &self,
+        which: &EndSessions,
+        now: Timestamp,
+    ) -> Result<Vec<EndedSession>, StoreError> {
         let (session, subject) = match which {
             EndSessions::One(session) => (Some(*session.as_bytes()), None),
             EndSessions::Subject(subject) => (None, Some(subject.clone())),
         };
         self.read(move |read| {
             let subject = subject.as_ref().map(Subject::as_str);
-            read.rows(PARTICIPANTS, params![session, subject], |row| {
+            read.rows(PARTICIPANTS, params![session, subject, now.as_millis()], |row| {
                 Ok(EndedSession {
                     session: SessionId::from_bytes(row.get(0)?),
                     subject: row::parsed(row, 1)?,

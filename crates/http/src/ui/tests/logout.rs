@@ -106,8 +106,12 @@ impl LoginSessionRepository for SecondEndFails {
         self.store.touch(session, now, expires_at).await
     }
 
-    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {
-        self.store.participants(which).await
+    async fn participants(
+        &self,
+        which: &EndSessions,
+        now: Timestamp,
+    ) -> Result<Vec<EndedSession>, StoreError> {
+        self.store.participants(which, now).await
     }
 
     async fn end(
