@@ -250,6 +250,10 @@ macro_rules! store_contract {
             }
             login_session_endings {
                 nobody_is_told_of_the_end_of_a_session_that_goes_on,
+                however_many_sessions_a_subject_has_they_end_at_once,
+                whoever_deletes_a_session_that_ended_tells_of_it_alone,
+                a_session_that_is_joined_at_its_end_stays_until_all_are_told,
+                a_marker_outlives_the_sessions_that_it_ended,
             }
             mail {
                 a_queued_mail_is_leased_when_it_is_due,

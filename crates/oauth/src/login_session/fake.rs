@@ -15,10 +15,19 @@ pub(crate) struct FakeSessions {
     pub(crate) participants: Vec<EndedSession>,
     /// Who joins them at their end.
     pub(crate) late: Vec<(SessionId, SessionClient)>,
-    /// After how many ends the store fails.
+    /// After how many of these the store fails.
     pub(crate) fails_after: Option<usize>,
-    /// What was put into the outbox at each end.
+    /// What was put into the outbox at each end, and with each slice of what ended.
     pub(crate) ends: Mutex<Vec<Vec<LogoutNotice>>>,
+}
+
+impl FakeSessions {
+    fn note(&self, notices: Vec<LogoutNotice>) -> Result<(), StoreError> {
+        let mut ends = self.ends.lock();
+        ends.push(notices);
+        let fails = self.fails_after.is_some_and(|most| ends.len() > most);
+        if fails { Err(StoreError::Busy) } else { Ok(()) }
+    }
 }
 
 #[async_trait]
@@ -54,10 +63,21 @@ impl LoginSessionRepository for FakeSessions {
         _: Timestamp,
         notices: Vec<LogoutNotice>,
     ) -> Result<Vec<(SessionId, SessionClient)>, StoreError> {
-        let mut ends = self.ends.lock();
-        ends.push(notices);
-        let fails = self.fails_after.is_some_and(|most| ends.len() > most);
-        if fails { Err(StoreError::Busy) } else { Ok(self.late.clone()) }
+        self.note(notices).map(|()| self.late.clone())
+    }
+
+    async fn clear(
+        &self,
+        _: &[EndedSession],
+        _: Timestamp,
+        notices: Vec<LogoutNotice>,
+        _: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.note(notices)
+    }
+
+    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+        Ok(None)
     }
 
     async fn purge_expired(&self, _: Timestamp, _: Lifetime, _: u32) -> Result<u64, StoreError> {

@@ -7,5 +7,7 @@ pub(crate) mod fake;
 pub mod repository;
 pub mod service;
 
-pub use repository::{EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient};
+pub use repository::{
+    EndSessions, EndedSession, LoginSession, LoginSessionRepository, SESSIONS_AT_ONCE, SessionClient,
+};
 pub use service::LoginSessionService;

@@ -7,6 +7,9 @@ use sluice_protocol::{ClientId, Subject};
 
 use crate::logout::LogoutNotice;
 
+/// So many sessions of a subject are deleted in one transaction at most: there may be a million, and others wait for it.
+pub const SESSIONS_AT_ONCE: usize = 1_000;
+
 /// A login that is remembered, or that clients with a logout URI take part in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginSession {
@@ -89,18 +92,20 @@ pub trait LoginSessionRepository: Send + Sync {
     ) -> Result<(), StoreError>;
 
     /// Who would hear of the end of these sessions at `now`, without ending them: of those of a subject that authenticated later none ends,
-    /// and nobody hears of it.
+    /// and nobody hears of it. Of a subject at most [`SESSIONS_AT_ONCE`], in the order of their ids.
     async fn participants(
         &self,
         which: &EndSessions,
         now: Timestamp,
     ) -> Result<Vec<EndedSession>, StoreError>;
 
-    /// Ends sessions: their rows go, one marker is appended (session or subject, which revokes nothing that
-    /// authenticated after `now`), and the notices are put into the outbox, all in one transaction. A session that authenticated after
-    /// `now` by the clock of another node ends, too, if it is named and there: its marker is of when it authenticated. With a subject who is a
-    /// person of the identity service go the sessions there that the marker covers: it expires, and they would revive.
-    /// Answers with who took part in the end, which may be more than a moment before.
+    /// Ends sessions: one marker is appended (session or subject, which revokes nothing that authenticated after `now`), and the notices are
+    /// put into the outbox, all in one transaction. The row of a session that is named goes with it. One that authenticated after `now` by the
+    /// clock of another node ends, too, if it is there: its marker is of when it authenticated. Answers with who took part in its end, which may
+    /// be more than a moment before.
+    ///
+    /// However many sessions a subject has, they end at once: what the marker covers is found no more. Their rows are left to [`Self::clear`].
+    /// With a subject who is a person of the identity service go the sessions there that the marker covers: it expires, and they would revive.
     async fn end(
         &self,
         which: EndSessions,
@@ -108,6 +113,21 @@ pub trait LoginSessionRepository: Send + Sync {
         marker_expires_at: Timestamp,
         notices: Vec<LogoutNotice>,
     ) -> Result<Vec<(SessionId, SessionClient)>, StoreError>;
+
+    /// Deletes sessions of a subject that ended at `until`, as [`Self::participants`] told of them, and puts the notices of those that it deletes
+    /// into the outbox, in one transaction: whoever deletes a session tells of it, and nobody else. One that somebody has joined meanwhile, or
+    /// that is as of a login after `until`, stays.
+    async fn clear(
+        &self,
+        ended: &[EndedSession],
+        until: Timestamp,
+        notices: Vec<LogoutNotice>,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// A subject whose sessions have ended and are not all deleted, and when they ended: there were too many, or whoever ended them did not
+    /// come to it. Their marker stays as long as there are any.
+    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError>;
 
     /// Deletes at most `limit` sessions that expired before `now`, with their participants; how many it was. One that was remembered is kept
     /// for `kept` after it expired: those who took part may hold tokens of it, and want to hear of its end.

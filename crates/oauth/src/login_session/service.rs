@@ -12,6 +12,9 @@ use crate::client::ClientDirectory;
 use crate::config::Config;
 use crate::logout::ending::Ending;
 
+/// How many slices of what has ended are deleted at a time. The rest waits for the next one.
+const SLICES: usize = 1_000;
+
 /// Ends sessions on behalf of an administrator, or of their person.
 pub struct LoginSessionService {
     /// What it is told.
@@ -62,12 +65,28 @@ impl LoginSessionService {
     /// # Errors
     /// [`StoreError`] if the store cannot do it now.
     pub async fn end_at(&self, which: EndSessions, now: Timestamp) -> Result<(), StoreError> {
-        let ending = Ending {
+        self.ending().end(&which, now, now + self.config.lifetimes.revocation).await.map(drop)
+    }
+
+    /// Deletes what is left of sessions of subjects that have ended, and tells their clients: of those who had more than are deleted at once,
+    /// or where the store failed, or this process, after it was said that they end.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot do it now.
+    pub async fn clear_ended(&self) -> Result<(), StoreError> {
+        for _ in 0..SLICES {
+            let Some((subject, until)) = self.sessions.left_over().await? else { break };
+            self.ending().clear(&subject, until, self.clock.now()).await?;
+        }
+        Ok(())
+    }
+
+    fn ending(&self) -> Ending<'_> {
+        Ending {
             sessions: &*self.sessions,
             clients: &self.clients,
             revocations: &self.revocations,
             issuer: self.config.issuer.as_str(),
-        };
-        ending.end(&which, now, now + self.config.lifetimes.revocation).await.map(drop)
+        }
     }
 }

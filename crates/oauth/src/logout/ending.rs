@@ -1,4 +1,7 @@
 //! Sessions end, and everybody who took part in them is told: also who joined them while their end was under way.
+//!
+//! A session that is named ends with its row. Those of a subject end by their marker, however many there are; their rows go afterwards, slice by
+//! slice, each with its notices: the first at once, what is left then is found by whoever tidies up.
 
 use sluice_commit::StoreError;
 use sluice_primitives::{SessionId, Timestamp};
@@ -21,24 +24,57 @@ pub(crate) struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// Ends sessions as of `now`, with their tokens; what their clients want to be loaded in frames.
+    /// Ends sessions as of `now`, with their tokens; what clients of a session that is named want to be loaded in frames.
     pub(crate) async fn end(
         self,
         which: &EndSessions,
         now: Timestamp,
         marker_expires_at: Timestamp,
     ) -> Result<Vec<Url>, StoreError> {
-        let before = self.sessions.participants(which, now).await?;
-        let (notices, mut frames) = notices_for(&before, self.clients, self.issuer).await?;
-        let ended = self.sessions.end(which.clone(), now, marker_expires_at, notices).await?;
         let marker = Marker { target: target_of(which), at: now, expires_at: marker_expires_at };
-        self.revocations.apply(&marker);
-        match self.tell(which, &late(which, &before, ended), &marker).await {
+        match which {
+            EndSessions::One(_) => self.end_one(which, &marker).await,
+            EndSessions::Subject(subject) => self.end_all(subject, &marker).await.map(|()| Vec::new()),
+        }
+    }
+
+    async fn end_one(self, which: &EndSessions, marker: &Marker) -> Result<Vec<Url>, StoreError> {
+        let before = self.sessions.participants(which, marker.at).await?;
+        let (notices, mut frames) = notices_for(&before, self.clients, self.issuer).await?;
+        let ended = self.sessions.end(which.clone(), marker.at, marker.expires_at, notices).await?;
+        self.revocations.apply(marker);
+        match self.tell(which, &late(&before, ended), marker).await {
             Ok(more) => frames.extend(more),
-            // The sessions are over: who would try once more finds nobody to be told.
+            // The session is over: who would try once more finds nobody to be told.
             Err(why) => warn!(error = %why, "clients that joined a session at its end were not told of it"),
         }
         Ok(frames)
+    }
+
+    /// The answer waits for the marker and one slice, however many sessions there are.
+    async fn end_all(self, subject: &Subject, marker: &Marker) -> Result<(), StoreError> {
+        let which = EndSessions::Subject(subject.clone());
+        self.sessions.end(which, marker.at, marker.expires_at, Vec::new()).await?;
+        self.revocations.apply(marker);
+        if let Err(why) = self.clear(subject, marker.at, marker.at).await {
+            warn!(error = %why, "clients of sessions that ended are told later");
+        }
+        Ok(())
+    }
+
+    /// Deletes a slice of the sessions of a subject that ended at `until`, and tells their clients.
+    pub(crate) async fn clear(
+        self,
+        subject: &Subject,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let ended = self.sessions.participants(&EndSessions::Subject(subject.clone()), until).await?;
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let (notices, _) = notices_for(&ended, self.clients, self.issuer).await?;
+        self.sessions.clear(&ended, until, notices, now).await
     }
 
     /// Tells those who were late; what they want to be loaded in frames.
@@ -64,30 +100,16 @@ fn target_of(which: &EndSessions) -> Target {
     }
 }
 
-/// Who took part in the end and had not before.
-fn late(
-    which: &EndSessions,
-    before: &[EndedSession],
-    ended: Vec<(SessionId, SessionClient)>,
-) -> Vec<EndedSession> {
+/// Who took part in the end and had not before, of sessions that were known before: of another nobody knows whose it was.
+fn late(before: &[EndedSession], ended: Vec<(SessionId, SessionClient)>) -> Vec<EndedSession> {
     let mut late = Vec::new();
     for (session, client) in ended {
-        let known = before.iter().find(|known| known.session == session);
-        if known.is_some_and(|known| known.clients.iter().any(|other| other.client == client.client)) {
-            continue;
-        }
-        if let Some(subject) = known.map(|known| &known.subject).or_else(|| subject_of(which)) {
-            late.push(EndedSession { session, subject: subject.clone(), clients: vec![client] });
+        let Some(known) = before.iter().find(|known| known.session == session) else { continue };
+        if !known.clients.iter().any(|other| other.client == client.client) {
+            late.push(EndedSession { session, subject: known.subject.clone(), clients: vec![client] });
         }
     }
     late
-}
-
-const fn subject_of(which: &EndSessions) -> Option<&Subject> {
-    match which {
-        EndSessions::One(_) => None,
-        EndSessions::Subject(subject) => Some(subject),
-    }
 }
 
 #[cfg(test)]
@@ -106,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn who_joined_while_sessions_ended_is_told_and_nobody_twice() {
+    fn who_joined_while_a_session_ended_is_told_and_nobody_twice() {
         let (one, other) = (SessionId::from_bytes([1; 16]), SessionId::from_bytes([2; 16]));
         let alice: Subject = "alice".parse().unwrap();
         let ended = |session, clients: &[&str]| EndedSession {
@@ -116,10 +138,7 @@ mod tests {
         };
         let before = [ended(one, &["shop"])];
         let at_the_end = vec![(one, client("shop")), (one, client("bank")), (other, client("shop"))];
-        let of_one = late(&EndSessions::One(one), &before, at_the_end.clone());
-        assert_eq!(of_one, [ended(one, &["bank"])], "of another session nobody knows whose it was");
-        let of_all = late(&EndSessions::Subject(alice.clone()), &before, at_the_end);
-        assert_eq!(of_all, [ended(one, &["bank"]), ended(other, &["shop"])]);
+        assert_eq!(late(&before, at_the_end), [ended(one, &["bank"])]);
     }
 
     #[test]
@@ -141,24 +160,26 @@ mod tests {
         assert_eq!(told.collect::<Vec<_>>(), [(document, &*stand_in)], "where it listens is looked up later");
     }
 
-    /// What comes after the end may fail or never come.
+    /// What comes after the end may fail or never come: those of one who joined late, those of all whose sessions are deleted afterwards.
     #[test]
-    fn this_node_knows_of_the_end_before_the_late_are_told() {
-        let alice: Subject = "alice".parse().unwrap();
-        let took_part =
-            EndedSession { session: SessionId::from_bytes([1; 16]), subject: alice.clone(), clients: vec![] };
-        let sessions = FakeSessions {
-            late: vec![(took_part.session, client("https://app.example/client.json"))],
-            participants: vec![took_part],
-            fails_after: Some(1),
-            ..FakeSessions::default()
-        };
-        let (clients, revocations) = (directory_of_silent_hosts(Arc::default()), RevocationSet::default());
-        let issuer = "https://id.example";
-        let ending = Ending { sessions: &sessions, clients: &clients, revocations: &revocations, issuer };
-        let (which, now) = (EndSessions::Subject(alice.clone()), Timestamp::from_secs(1_000_000));
-        let ended = ending.end(&which, now, now + Lifetime::hours(1)).now_or_never().unwrap();
-        assert!(ended.is_ok() && sessions.ends.lock().len() == 2, "{ended:?}");
-        assert!(revocations.covers_login(SessionId::from_bytes([1; 16]), &alice, now));
+    fn sessions_have_ended_before_all_of_their_clients_are_told() {
+        let (one, alice): (_, Subject) = (SessionId::from_bytes([1; 16]), "alice".parse().unwrap());
+        for which in [EndSessions::One(one), EndSessions::Subject(alice.clone())] {
+            let took_part = EndedSession { session: one, subject: alice.clone(), clients: vec![] };
+            let sessions = FakeSessions {
+                late: vec![(one, client("https://app.example/client.json"))],
+                participants: vec![took_part],
+                fails_after: Some(1),
+                ..FakeSessions::default()
+            };
+            let (clients, revocations) =
+                (directory_of_silent_hosts(Arc::default()), RevocationSet::default());
+            let issuer = "https://id.example";
+            let ending = Ending { sessions: &sessions, clients: &clients, revocations: &revocations, issuer };
+            let now = Timestamp::from_secs(1_000_000);
+            let ended = ending.end(&which, now, now + Lifetime::hours(1)).now_or_never().unwrap();
+            assert!(ended.is_ok() && sessions.ends.lock().len() == 2, "{ended:?}");
+            assert!(revocations.covers_login(one, &alice, now));
+        }
     }
 }

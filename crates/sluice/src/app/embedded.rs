@@ -95,6 +95,7 @@ impl EmbeddedNode {
     /// # Errors
     /// The store's.
     pub async fn tidy(&self) -> Result<u64, sluice_commit::StoreError> {
+        self.node.clear_ended().await?;
         let store = self.node.stores().repositories();
         let (before, sessions_kept) = (self.clock.now(), self.node.sessions_kept());
         let task = Task { kinds: &JanitorKind::ALL, before, sessions_kept, limit: TIDIED_AT_ONCE };

@@ -1,4 +1,5 @@
-//! The janitor: deletes what has expired, a little at a time, and writes onto grants what wide markers say of them.
+//! The janitor: deletes what has expired, a little at a time, and writes onto grants what wide markers say of them. What is left of sessions
+//! that have ended goes first, and their clients are told.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use sluice_oauth::consent::ConsentRepository;
 use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::flow::ParkedFlowRepository;
 use sluice_oauth::grant::GrantRepository;
-use sluice_oauth::login_session::LoginSessionRepository;
+use sluice_oauth::login_session::{LoginSessionRepository, LoginSessionService};
 use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
 use sluice_oauth::trust::TrustedIssuerRepository;
@@ -34,13 +35,19 @@ const DEAD_LETTERS: Lifetime = Lifetime::hours(7 * 24);
 pub(crate) struct Janitor {
     pub(crate) store: Arc<dyn Repositories>,
     pub(crate) clock: Arc<SteadyClock>,
+    /// Deletes what is left of sessions that have ended.
+    pub(crate) sessions: Arc<LoginSessionService>,
     /// As [`Task::sessions_kept`].
     pub(crate) sessions_kept: Lifetime,
 }
 
 impl Janitor {
-    /// Tidies up, as a node does by itself. Nothing while the time of day cannot be relied upon.
+    /// Tidies up, as a node does by itself. Nothing expires while the time of day cannot be relied upon.
     pub(crate) async fn tick(&self) {
+        // What has ended must be told of before its markers go.
+        if let Err(error) = self.sessions.clear_ended().await {
+            warn!(%error, "not all sessions that have ended could be deleted");
+        }
         if let Some(before) = self.clock.now() {
             let sessions_kept = self.sessions_kept;
             tidy(&*self.store, Task { kinds: &JanitorKind::ALL, before, sessions_kept, limit: ROWS }).await;

@@ -112,7 +112,8 @@ impl Data {
         Rotation::Rotated(Box::new(row.grant.clone()))
     }
 
-    /// Writes `revoked_at` onto covered grants; if none is left, decisions about deleted clients go, and expired markers.
+    /// Writes `revoked_at` onto covered grants; if none is left, decisions about deleted clients go, and expired markers whose sessions are
+    /// deleted.
     fn sweep(&mut self, now: Timestamp, limit: u32) -> u64 {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut covered: Vec<GrantId> = self
@@ -130,7 +131,10 @@ impl Data {
         }
         if complete {
             self.forget_decisions();
-            self.markers.retain(|_, marker| marker.expires_at > now);
+            let stays = |marker: &Marker| marker.expires_at > now || self.is_left_over(marker);
+            let gone = self.markers.iter().filter(|(_, marker)| !stays(marker));
+            let gone: Vec<_> = gone.map(|(place, _)| *place).collect();
+            self.markers.retain(|place, _| !gone.contains(place));
         }
         count(&covered)
     }

@@ -1,9 +1,11 @@
 //! Login sessions in memory.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_oauth::login_session::{
-    EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
+    EndSessions, EndedSession, LoginSession, LoginSessionRepository, SESSIONS_AT_ONCE, SessionClient,
 };
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{IdentityId, Lifetime, SessionId, Timestamp};
@@ -37,6 +39,14 @@ impl Data {
         targets.iter().any(|target| self.is_marked(target, session.authenticated_at))
     }
 
+    /// Whether a marker ended sessions of its subject that are not deleted yet.
+    pub(super) fn is_left_over(&self, marker: &Marker) -> bool {
+        let Target::Subject(subject) = &marker.target else { return false };
+        let is_ended =
+            |session: &LoginSession| session.subject == *subject && session.authenticated_at <= marker.at;
+        self.sessions.values().any(is_ended)
+    }
+
     fn participants_of(&self, session: SessionId) -> Vec<SessionClient> {
         let all = self.session_clients.iter().filter(|((of, _), _)| *of == session);
         let client = |((_, client), shown): (&(SessionId, ClientId), &Option<String>)| SessionClient {
@@ -44,6 +54,32 @@ impl Data {
             shown_subject: shown.clone(),
         };
         all.map(client).collect()
+    }
+
+    /// Deletes a session; the target and the time of its marker, and who took part.
+    fn end_one(
+        &mut self,
+        session: SessionId,
+        now: Timestamp,
+    ) -> ((Target, Timestamp), Vec<(SessionId, SessionClient)>) {
+        let ended = self.sessions.remove(&session);
+        let at = ended.map_or(now, |ended| ended.authenticated_at.max(now));
+        let clients = self.participants_of(session).into_iter();
+        let participants = clients.map(|client| (session, client)).collect();
+        self.forget_participants(&[session]);
+        ((Target::Session(session), at), participants)
+    }
+
+    /// Deletes a session that ended at `until`, unless others take part than are known; whether it did.
+    fn clear(&mut self, ended: &EndedSession, until: Timestamp) -> bool {
+        let session = ended.session;
+        let has_ended = self.sessions.get(&session).is_some_and(|stored| stored.authenticated_at <= until);
+        let is_known = self.participants_of(session).len() <= ended.clients.len();
+        if has_ended && is_known {
+            self.sessions.remove(&session);
+            self.forget_participants(&[session]);
+        }
+        has_ended && is_known
     }
 
     fn forget_participants(&mut self, gone: &[SessionId]) {
@@ -57,7 +93,7 @@ impl LoginSessionRepository for MemoryStore {
         check_texts(&session)?;
         self.write(|data| {
             if let Some(stored) = data.sessions.get(&session.id) {
-                return stored.subject == session.subject;
+                return stored.subject == session.subject && !data.has_ended(stored);
             }
             let lives = !data.has_ended(&session);
             if lives {
@@ -87,7 +123,8 @@ impl LoginSessionRepository for MemoryStore {
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
         Ok(self.read(|data| {
             let found = data.sessions.get(&session);
-            found.filter(|session| session.remembered && goes_on(session, now)).cloned()
+            let lives = |session: &&LoginSession| goes_on(session, now) && !data.has_ended(session);
+            found.filter(|session| session.remembered).filter(lives).cloned()
         }))
     }
 
@@ -125,6 +162,7 @@ impl LoginSessionRepository for MemoryStore {
         Ok(self.read(|data| {
             let ending = data.sessions.values().filter(|session| includes(which, now, session));
             ending
+                .take(SESSIONS_AT_ONCE)
                 .map(|session| EndedSession {
                     session: session.id,
                     subject: session.subject.clone(),
@@ -142,28 +180,15 @@ impl LoginSessionRepository for MemoryStore {
         notices: Vec<LogoutNotice>,
     ) -> Result<Vec<(SessionId, SessionClient)>, StoreError> {
         self.write(|data| {
-            let at = match &which {
-                EndSessions::One(session) => {
-                    data.sessions.get(session).map_or(now, |session| session.authenticated_at.max(now))
-                }
-                EndSessions::Subject(_) => now,
-            };
-            let gone = purge(&mut data.sessions, u32::MAX, |session| includes(&which, now, session));
-            let of = |session: &SessionId| {
-                let session = *session;
-                data.participants_of(session).into_iter().map(move |client| (session, client))
-            };
-            let participants: Vec<_> = gone.iter().flat_map(of).collect();
-            data.forget_participants(&gone);
-            let target = match which {
-                EndSessions::One(session) => Target::Session(session),
+            let ((target, at), participants) = match which {
+                EndSessions::One(session) => data.end_one(session, now),
                 EndSessions::Subject(subject) => {
                     if let Ok(person) = subject.as_str().parse::<IdentityId>()
                         && person.to_string() == subject.as_str()
                     {
                         data.forget_identity_sessions(person, now);
                     }
-                    Target::Subject(subject)
+                    ((Target::Subject(subject), now), Vec::new())
                 }
             };
             data.mark(self.node, Marker { target, at, expires_at: marker_expires_at });
@@ -173,6 +198,31 @@ impl LoginSessionRepository for MemoryStore {
             participants
         })
         .await
+    }
+
+    async fn clear(
+        &self,
+        ended: &[EndedSession],
+        until: Timestamp,
+        notices: Vec<LogoutNotice>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.write(|data| {
+            let cleared = ended.iter().filter(|ended| data.clear(ended, until));
+            let cleared: HashSet<SessionId> = cleared.map(|ended| ended.session).collect();
+            for notice in notices.into_iter().filter(|notice| cleared.contains(&notice.session)) {
+                data.notify(notice, now);
+            }
+        })
+        .await
+    }
+
+    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+        Ok(self.read(|data| {
+            let marker = data.markers.values().find(|marker| data.is_left_over(marker))?;
+            let Target::Subject(subject) = &marker.target else { return None };
+            Some((subject.clone(), marker.at))
+        }))
     }
 
     async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {

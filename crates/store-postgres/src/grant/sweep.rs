@@ -80,15 +80,15 @@ async fn sweep_slice(store: &PostgresStore, now: Timestamp, slice: Slice) -> Res
     Done::read(rows.first())
 }
 
-/// Every grant was seen since the pass began: its markers go, or are marked, if no decision is left that they alone keep from holding;
-/// whether all of them are.
+/// Every grant was seen since the pass began: its markers are marked, or go, if no decision is left that they alone keep from holding;
+/// whether all of them are. Those of subjects whose sessions are not all deleted stay as they are.
 async fn complete(store: &PostgresStore, pass: &Pass) -> Result<bool, StoreError> {
     if !forget_decisions(store).await? {
         return Ok(false);
     }
     let begun_at = pass.begun_at.as_millis();
-    let forgotten = repeat(store, SWEEP_FORGET, &[&pass.origins, &pass.counters, &begun_at]).await?;
-    Ok(forgotten && repeat(store, SWEEP_MARK, &[&pass.origins, &pass.counters]).await?)
+    let marked = repeat(store, SWEEP_MARK, &[&pass.origins, &pass.counters]).await?;
+    Ok(marked && repeat(store, SWEEP_FORGET, &[&pass.origins, &pass.counters, &begun_at]).await?)
 }
 
 /// Deletes decisions about clients that were deleted, but not for ever; whether none is left.

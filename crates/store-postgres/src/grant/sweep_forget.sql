@@ -1,8 +1,9 @@
 -- A complete pass has begun after these markers were appended and had expired. Sessions that one of them ended go with
 -- it, or they would come back: an insert that overlapped with the end may have left one. So do decisions that were
--- forgotten. Of the oldest thousand, as `sweep.rs` expects; what was appended since the pass began waits for the next.
+-- forgotten. Of the oldest thousand, as `sweep.rs` expects; what was appended since the pass began waits for the next, and the
+-- marker of a subject for the end of all its sessions: until then no pass marks it as swept.
 WITH oldest AS MATERIALIZED (
-    SELECT origin, counter, kind, key, at, expires_at
+    SELECT origin, counter, kind, key, at, expires_at, swept
     FROM revocation
     WHERE kind + 0 <> 1 ORDER BY expires_at LIMIT 1000
 ),
@@ -10,7 +11,7 @@ passed AS MATERIALIZED (
     SELECT o.origin, o.counter, o.kind, o.key, o.at
     FROM oldest AS o
     JOIN UNNEST($1::uuid[], $2::bigint[]) AS p (origin, counter) ON p.origin = o.origin AND o.counter <= p.counter
-    WHERE o.expires_at <= $3
+    WHERE o.expires_at <= $3 AND o.swept
 ),
 ended AS (
     SELECT s.sid

@@ -31,8 +31,10 @@ const OF_SUBJECT: &str = include_str!("of_subject.sql");
 const PARTICIPANTS_OF_ONE: &str = include_str!("participants_of_one.sql");
 const PARTICIPANTS_OF_SUBJECT: &str = include_str!("participants_of_subject.sql");
 const END_ONE: &str = include_str!("end_one.sql");
-const END_SUBJECT: &str = include_str!("end_subject.sql");
 const END_PERSON: &str = include_str!("end_person.sql");
+const LOCK_ENDED: &str = include_str!("lock_ended.sql");
+const CLEAR: &str = include_str!("clear.sql");
+const LEFT_OVER: &str = include_str!("left_over.sql");
 const NOTIFY: &str = include_str!("notify.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
@@ -126,25 +128,50 @@ impl LoginSessionRepository for PostgresStore {
         let notices = Notices::new(self, now, &notices);
         let (at, expires_at) = (now.as_millis(), marker_expires_at.as_millis());
         let told = notices.put(Transaction::new(), &at);
-        let committed = match &which {
+        match &which {
             EndSessions::One(session) => {
                 let (id, counted) = (session.as_uuid(), Counted::new(self, 1, now));
                 let values: Values<'_> = vec![&id, &at, &expires_at, &counted.node];
-                self.serial.commit(&counted.for_revocations(told).then(END_ONE, values)).await?
+                let ended = self.serial.commit(&counted.for_revocations(told).then(END_ONE, values)).await?;
+                Ok(ended.last().iter().map(took_part).collect::<Result<_, _>>()?)
             }
             EndSessions::Subject(subject) => {
                 let target = Target::Subject(subject.clone());
                 let markers =
                     Markers::new(self, &[Marker { target, at: now, expires_at: marker_expires_at }]);
-                let (person, subject) = (person(subject), subject.as_str());
+                let person = person(subject);
                 let mut ended = markers.append(told);
                 if let Some(person) = &person {
                     ended = ended.then(END_PERSON, vec![person, &at]);
                 }
-                self.serial.commit(&ended.then(END_SUBJECT, vec![&subject, &at])).await?
+                self.serial.commit(&ended).await.map(|_| Vec::new())
             }
-        };
-        Ok(committed.last().iter().map(took_part).collect::<Result<_, _>>()?)
+        }
+    }
+
+    async fn clear(
+        &self,
+        ended: &[EndedSession],
+        until: Timestamp,
+        notices: Vec<LogoutNotice>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sessions: Vec<Uuid> = ended.iter().map(|ended| ended.session.as_uuid()).collect();
+        let known = |ended: &EndedSession| i64::try_from(ended.clients.len()).unwrap_or(i64::MAX);
+        let known: Vec<i64> = ended.iter().map(known).collect();
+        let (until, due_at) = (until.as_millis(), now.as_millis());
+        let notices = Notices::new(self, now, &notices);
+        let mut values: Values<'_> = vec![&sessions, &known, &until, &due_at];
+        values.extend(notices.values());
+        let transaction = Transaction::new().then(LOCK_ENDED, vec![&sessions]).then(CLEAR, values);
+        self.serial.commit(&transaction).await.map(drop)
+    }
+
+    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+        let rows = self.upkeep(LEFT_OVER, &[]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let subject = column::<&str>(row, 0)?.parse().map_err(|cause| unreadable(&cause))?;
+        Ok(Some((subject, Timestamp::from_millis(column(row, 1)?))))
     }
 
     async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {
@@ -192,8 +219,14 @@ impl<'a> Notices<'a> {
         if self.ids.is_empty() {
             return transaction;
         }
-        transaction
-            .then(NOTIFY, vec![due_at, &self.ids, &self.sessions, &self.uris, &self.clients, &self.subjects])
+        let mut values: Values<'t> = vec![due_at];
+        values.extend(self.values());
+        transaction.then(NOTIFY, values)
+    }
+
+    /// In the order of the placeholders.
+    fn values(&self) -> Values<'_> {
+        vec![&self.ids, &self.sessions, &self.uris, &self.clients, &self.subjects]
     }
 }
 

@@ -2,7 +2,8 @@
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
-use sluice_oauth::login_session::{LoginSession, LoginSessionRepository};
+use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository};
+use sluice_oauth::logout::{LogoutNotice, OutboxRepository};
 use sluice_primitives::Lifetime;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::PostgresStore;
@@ -61,6 +62,48 @@ async fn what_logins_write_is_found_by_its_keys() {
     assert!(belongs.contains("Index Cond: (sid = a.sid)"), "{belongs}");
     let touch = plan(&client, include_str!("../../src/login_session/touch.sql"), "'{}','{}','{}'").await;
     assert!(touch.contains("Index Cond: (sid = t.sid)") && touch.contains("Nested Loop"), "{touch}");
+}
+
+/// However many of a subject there are.
+#[tokio::test]
+async fn sessions_that_have_ended_are_found_and_deleted_by_their_keys() {
+    let (_fixture, client) = planner().await;
+    let left = plan(&client, include_str!("../../src/login_session/left_over.sql"), "").await;
+    assert!(left.contains("revocation_unswept") && left.contains("login_session_subject"), "{left}");
+    assert!(!left.contains("revocation_target"), "not by all markers of subjects: {left}");
+    let told =
+        plan(&client, include_str!("../../src/login_session/participants_of_subject.sql"), "'a',0").await;
+    assert!(told.contains("login_session_subject") && told.contains("session_client_pkey"), "{told}");
+    let lock = plan(&client, include_str!("../../src/login_session/lock_ended.sql"), "'{}'").await;
+    assert!(lock.contains("Index Cond: (sid = ANY ($1))"), "{lock}");
+    let nine = "'{}','{}',0,0,'{}','{}','{}','{}','{}'";
+    let clear = plan(&client, include_str!("../../src/login_session/clear.sql"), nine).await;
+    assert!(clear.contains("Index Cond: (sid = ANY ($1))"), "{clear}");
+    assert_eq!(clear.matches("session_client_pkey").count(), 2, "{clear}");
+}
+
+/// Neither twice, if it was done, nor not at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_whose_deletion_was_not_answered_are_told_of_once() {
+    let cut = Cut::start().await;
+    let session = given::session();
+    assert!(insert(&cut.store, &session).await.unwrap());
+    let all = EndSessions::Subject(session.subject.clone());
+    LoginSessionRepository::end(&*cut.store, all.clone(), given::at(20), given::at(9000), Vec::new())
+        .await
+        .unwrap();
+    let ended = cut.store.participants(&all, given::at(20)).await.unwrap();
+    let notice = LogoutNotice {
+        uri: "https://shop.example/logout".parse().unwrap(),
+        client: given::client_id("shop"),
+        subject: session.subject.clone(),
+        session: session.id,
+    };
+    cut.proxy.cut_after("DELETE FROM login_session AS s");
+    cut.store.clear(&ended, given::at(20), vec![notice], given::at(21)).await.unwrap();
+    assert_eq!(cut.proxy.cuts(), 1);
+    assert_eq!(cut.store.left_over().await.unwrap(), None);
+    assert_eq!(OutboxRepository::depth(&*cut.store).await.unwrap(), (1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

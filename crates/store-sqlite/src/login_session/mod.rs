@@ -1,7 +1,9 @@
 //! Login sessions on SQLite.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
-use rusqlite::{Params, Row, params};
+use rusqlite::{Params, Row};
 use sluice_commit::StoreError;
 use sluice_oauth::login_session::{
     EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
@@ -24,12 +26,13 @@ const FIND: &str = include_str!("find.sql");
 const OF_SUBJECT: &str = include_str!("of_subject.sql");
 const TOUCH: &str = include_str!("touch.sql");
 const EXTEND: &str = include_str!("extend.sql");
-const PARTICIPANTS: &str = include_str!("participants.sql");
+const PARTICIPANTS_OF_ONE: &str = include_str!("participants_of_one.sql");
+const PARTICIPANTS_OF_SUBJECT: &str = include_str!("participants_of_subject.sql");
 const END_ONE: &str = include_str!("end_one.sql");
-const END_SUBJECT: &str = include_str!("end_subject.sql");
 const FORGET_PARTICIPANTS: &str = include_str!("forget_participants.sql");
 const END_PARTICIPANTS: &str = include_str!("end_participants.sql");
-const END_PARTICIPANTS_OF_SUBJECT: &str = include_str!("end_participants_of_subject.sql");
+const CLEAR: &str = include_str!("clear.sql");
+const LEFT_OVER: &str = include_str!("left_over.sql");
 const EXPIRED: &str = include_str!("expired.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
@@ -158,19 +161,12 @@ impl LoginSessionRepository for SqliteStore {
         which: &EndSessions,
         now: Timestamp,
     ) -> Result<Vec<EndedSession>, StoreError> {
-        let (session, subject) = match which {
-            EndSessions::One(session) => (Some(*session.as_bytes()), None),
-            EndSessions::Subject(subject) => (None, Some(subject.clone())),
-        };
-        self.read(move |read| {
-            let subject = subject.as_ref().map(Subject::as_str);
-            read.rows(PARTICIPANTS, params![session, subject, now.as_millis()], |row| {
-                Ok(EndedSession {
-                    session: SessionId::from_bytes(row.get(0)?),
-                    subject: row::parsed(row, 1)?,
-                    clients: clients(row, 2)?,
-                })
-            })
+        let which = which.clone();
+        self.read(move |read| match &which {
+            EndSessions::One(session) => read.rows(PARTICIPANTS_OF_ONE, [session.as_bytes()], ended),
+            EndSessions::Subject(subject) => {
+                read.rows(PARTICIPANTS_OF_SUBJECT, (subject.as_str(), now.as_millis()), ended)
+            }
         })
         .await
     }
@@ -192,6 +188,34 @@ impl LoginSessionRepository for SqliteStore {
             Ok(participants)
         })
         .await
+    }
+
+    async fn clear(
+        &self,
+        ended: &[EndedSession],
+        until: Timestamp,
+        notices: Vec<LogoutNotice>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let known =
+            |ended: &EndedSession| (ended.session, i64::try_from(ended.clients.len()).unwrap_or(i64::MAX));
+        let sessions: Vec<(SessionId, i64)> = ended.iter().map(known).collect();
+        let rng = self.rng();
+        let mut told: HashMap<SessionId, Vec<NewNotice>> = HashMap::new();
+        for notice in notices {
+            told.entry(notice.session).or_default().push(NewNotice::new(notice, now, &*rng));
+        }
+        self.write(move |write| {
+            sessions.iter().try_for_each(|(session, clients)| {
+                let notices: &[NewNotice] = told.get(session).map_or(&[], Vec::as_slice);
+                clear(write, *session, (*clients, until), notices)
+            })
+        })
+        .await
+    }
+
+    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+        self.read(|read| read.row(LEFT_OVER, [], |row| Ok((row::parsed(row, 0)?, row::time(row, 1)?)))).await
     }
 
     async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {
@@ -219,9 +243,9 @@ impl LoginSessionRepository for SqliteStore {
 /// Who took part in a session that ended.
 type Participants = Vec<(SessionId, SessionClient)>;
 
-/// Deletes the rows of sessions that end; the target and the time of their marker, and who took part. The marker of one session covers it
-/// whatever the clocks of two nodes say. Those of a subject that began after `now` stay, as the marker does not cover them. It does cover
-/// the sessions that the subject has as a person of the identity service: it expires, and they must not revive.
+/// Deletes the row of a session that ends; the target and the time of its marker, and who took part. The marker of one session covers it
+/// whatever the clocks of two nodes say. That of a subject covers the sessions, too, that the subject has as a person of the identity service:
+/// it expires, and they must not revive.
 fn end(
     write: &mut Write<'_>,
     which: &EndSessions,
@@ -237,18 +261,37 @@ fn end(
             Ok(((Target::Session(*session), at), participants))
         }
         EndSessions::Subject(subject) => {
-            let values = (subject.as_str(), now.as_millis());
-            let participants =
-                write.deleted("session_client", END_PARTICIPANTS_OF_SUBJECT, values, participant)?;
-            write.delete("login_session", END_SUBJECT, values)?;
             let person = subject.as_str().parse::<IdentityId>().ok();
             // A UUID can be written in more ways than one; a person is called by one.
             if let Some(person) = person.filter(|person| person.to_string() == subject.as_str()) {
                 identity_session::forget_until(write, person, now)?;
             }
-            Ok(((Target::Subject(subject.clone()), now), participants))
+            Ok(((Target::Subject(subject.clone()), now), Participants::new()))
         }
     }
+}
+
+/// Deletes a session that ended at `until`, with its participants, unless there are more than are known; if it was there, its notices wait.
+fn clear(
+    write: &mut Write<'_>,
+    session: SessionId,
+    (clients, until): (i64, Timestamp),
+    notices: &[NewNotice],
+) -> Result<(), SqliteError> {
+    let values = (session.as_bytes(), until.as_millis(), clients);
+    if write.delete("login_session", CLEAR, values)? == 1 {
+        write.delete("session_client", FORGET_PARTICIPANTS, [session.as_bytes()])?;
+        notices.iter().try_for_each(|notice| notice.insert(write))?;
+    }
+    Ok(())
+}
+
+fn ended(row: &Row<'_>) -> Result<EndedSession, SqliteError> {
+    Ok(EndedSession {
+        session: SessionId::from_bytes(row.get(0)?),
+        subject: row::parsed(row, 1)?,
+        clients: clients(row, 2)?,
+    })
 }
 
 fn participant(row: &Row<'_>) -> Result<(SessionId, SessionClient), SqliteError> {

@@ -1,5 +1,6 @@
 //! Logout.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -12,9 +13,11 @@ use sluice_oauth::client::{Client, ClientRepository, LogoutUri};
 use sluice_oauth::flow::BindingKeys;
 use sluice_oauth::grant::{Grant, GrantRepository};
 use sluice_oauth::login_session::{
-    EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
+    EndSessions, EndedSession, LoginSession, LoginSessionRepository, SESSIONS_AT_ONCE, SessionClient,
 };
-use sluice_oauth::logout::{LogoutError, LogoutNotice, LogoutService, LogoutStep};
+use sluice_oauth::logout::{
+    LeaseRoom, LogoutError, LogoutNotice, LogoutService, LogoutStep, OutboxRepository,
+};
 use sluice_oauth::replay::{ReplayKind, ReplayRepository};
 use sluice_primitives::{Lifetime, OsRng, SessionId, Timestamp};
 use sluice_protocol::Subject;
@@ -127,6 +130,20 @@ impl LoginSessionRepository for SecondEndFails {
         self.store.end(which, now, marker_expires_at, notices).await
     }
 
+    async fn clear(
+        &self,
+        ended: &[EndedSession],
+        until: Timestamp,
+        notices: Vec<LogoutNotice>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.store.clear(ended, until, notices, now).await
+    }
+
+    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+        self.store.left_over().await
+    }
+
     async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {
         self.store.purge_expired(now, kept, limit).await
     }
@@ -213,6 +230,43 @@ async fn listened_to(world: &World) -> LoginSession {
     let grant = Grant { session: Some(session.id), client: listener.id, ..given::grant() };
     GrantRepository::insert(&*world.store, grant, None, true).await.unwrap();
     session
+}
+
+/// More than are deleted at once: the answer does not wait for the others, whose clients are told a moment later.
+#[tokio::test]
+async fn of_many_sessions_that_end_everywhere_every_client_is_told_once() {
+    let world = World::new().await;
+    let uri = "https://listener.example/out".parse().unwrap();
+    let listener = Client {
+        backchannel_logout: Some(LogoutUri { uri, session_required: false }),
+        ..given::client("listener", "owner")
+    };
+    ClientRepository::insert(&*world.store, &listener).await.unwrap();
+    let mut sessions = HashSet::new();
+    for _ in 0..SESSIONS_AT_ONCE + 2 {
+        let session = given::session();
+        assert!(LoginSessionRepository::insert(&*world.store, session.clone()).await.unwrap());
+        let grant = Grant { session: Some(session.id), client: listener.id.clone(), ..given::grant() };
+        GrantRepository::insert(&*world.store, grant, None, true).await.unwrap();
+        sessions.insert(session.id);
+    }
+    let told = async || {
+        let room = LeaseRoom { notices: 10_000, of_a_client: 10_000, under_way: Vec::new() };
+        let leased = world.store.lease(world.now(), Lifetime::hours(1), room).await.unwrap();
+        leased.into_iter().map(|leased| leased.notice.session).collect::<Vec<_>>()
+    };
+    let alice = EndSessions::Subject(given::subject("alice"));
+    world.ui.login_sessions.end(alice).await.unwrap();
+    let at_once = told().await;
+    assert_eq!(at_once.len(), SESSIONS_AT_ONCE);
+    for session in &sessions {
+        let found = LoginSessionRepository::find(&*world.store, *session, world.now()).await.unwrap();
+        assert_eq!(found, None);
+    }
+    world.ui.login_sessions.clear_ended().await.unwrap();
+    let later = told().await;
+    assert_eq!(later.len(), 2);
+    assert_eq!(at_once.into_iter().chain(later).collect::<HashSet<_>>(), sessions);
 }
 
 /// Who took part in the session is known no more when it is tried again.

@@ -144,6 +144,11 @@ impl Node {
         self.services.catch_up().await
     }
 
+    /// Deletes what is left of sessions that have ended now instead of soon, and tells their clients.
+    pub(crate) async fn clear_ended(&self) -> Result<(), sluice_commit::StoreError> {
+        self.services.sessions.clear_ended().await
+    }
+
     /// The store, for those who want to see what was written.
     pub(crate) const fn stores(&self) -> &Stores {
         &self.stores
@@ -223,7 +228,8 @@ impl Node {
         let (services, steady) = (&self.services, Arc::new(SteadyClock::new(Arc::clone(&self.clock))));
         background.follow_feed(Arc::clone(&services.hearing));
         let (store, sessions_kept) = (self.stores.repositories(), self.sessions_kept());
-        background.tidy(Janitor { store, clock: Arc::clone(&steady), sessions_kept });
+        let sessions = Arc::clone(&services.sessions);
+        background.tidy(Janitor { store, clock: Arc::clone(&steady), sessions, sessions_kept });
         background.deliver_logouts(Arc::clone(&services.delivery));
         if let Some(delivery) = &services.people.delivery {
             background.deliver_mails(Arc::clone(delivery));

@@ -1,1 +1,0 @@
-DELETE FROM login_session WHERE subject = ?1 AND authenticated_at <= ?2
