@@ -1,6 +1,6 @@
 -- A complete pass has begun after these markers were appended and had expired. Sessions that one of them ended go with
--- it, or they would come back: an insert that overlapped with the end may have left one. So do decisions that were
--- forgotten. Of the oldest thousand, as `sweep.rs` expects; what was appended since the pass began waits for the next, and the
+-- it, or they would come back: an insert that overlapped with the end may have left one, also of the identity service. So
+-- do decisions that were forgotten. Of the oldest thousand, as `sweep.rs` expects; what was appended since the pass began waits for the next, and the
 -- marker of a subject for the end of all its sessions: until then no pass marks it as swept.
 WITH oldest AS MATERIALIZED (
     SELECT origin, counter, kind, key, at, expires_at, swept
@@ -27,6 +27,17 @@ sessions AS (
 ),
 participants AS (
     DELETE FROM session_client AS c USING ended AS e WHERE c.sid = e.sid
+),
+people AS (
+    SELECT s.session_id
+    FROM passed AS m
+    JOIN identity_session AS s ON s.identity_id = CASE
+            WHEN m.kind = 3 AND m.key ~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN m.key::uuid
+        END
+        AND s.authenticated_at <= m.at
+),
+sessions_of_people AS (
+    DELETE FROM identity_session AS s USING people AS p WHERE s.session_id = p.session_id
 ),
 forgotten AS (
     SELECT c.subject, c.client_id, m.at

@@ -1,16 +1,19 @@
 //! Transactions that commit late, or are lost after they were answered, seen by a reader of the feed, by who revokes, and by a
 //! registration that is sent again.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
 use sluice_identity::identity::{Identity, IdentityRepository, Registration};
+use sluice_identity::session::IdentitySession;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{GrantRepository, Redemption, Rotation};
 use sluice_oauth::keys::KeyRepository;
+use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
 use sluice_primitives::{GrantId, Lifetime, ManualClock, NodeId, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
@@ -147,14 +150,14 @@ async fn a_wait_is_ended_by_another_node_long_before_the_poll() {
     tokio::join!(reader.wait(), revoke(&writer, given::grant_id()));
 }
 
-/// Inserts a grant like another, in a transaction that is not committed yet.
-async fn begin_insert(dsn: &str, like: GrantId, grant: GrantId) -> Client {
+/// Inserts a row like another under a key of its own, in a transaction that is not committed yet.
+async fn begin_insert<I: Display>(dsn: &str, (table, key): (&str, &str), (like, own): (I, I)) -> Client {
     let client = connection(dsn).await;
     let insert = format!(
         "BEGIN;
-        CREATE TEMPORARY TABLE made AS SELECT * FROM oauth_grant WHERE grant_id = '{like}';
-        UPDATE made SET grant_id = '{grant}';
-        INSERT INTO oauth_grant SELECT * FROM made"
+        CREATE TEMPORARY TABLE made AS SELECT * FROM {table} WHERE {key} = '{like}';
+        UPDATE made SET {key} = '{own}';
+        INSERT INTO {table} SELECT * FROM made"
     );
     client.batch_execute(&insert).await.unwrap();
     client
@@ -166,10 +169,33 @@ async fn a_grant_that_is_revoked_while_it_is_inserted_is_not_redeemed() {
     let fixture = PostgresFixture::start().await;
     let store = fixture.store();
     let (like, grant) = (given::inserted(&*store, given::grant()).await.id, given::grant_id());
-    let transaction = begin_insert(fixture.dsn(), like, grant).await;
+    let transaction = begin_insert(fixture.dsn(), ("oauth_grant", "grant_id"), (like, grant)).await;
     revoke(&store, grant).await;
     transaction.batch_execute("COMMIT").await.unwrap();
     assert_eq!(store.redeem_code(given::redeem(grant, 21)).await.unwrap(), Redemption::Revoked);
+}
+
+/// Whoever ends the sessions of a person cannot see one that begins at that moment.
+#[tokio::test]
+async fn a_session_that_begins_while_those_of_its_person_end_does_not_come_back() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let alice = given::identity_id();
+    let (like, later) = (given::begun(&*store, alice, 1).await, given::begun(&*store, alice, 21).await);
+    let late = IdentitySession { id: given::session_id(), ..like.clone() };
+    let table = ("identity_session", "session_id");
+    let transaction = begin_insert(fixture.dsn(), table, (like.id, late.id)).await;
+    for subject in [alice.to_string(), "bob".to_owned()] {
+        let all = EndSessions::Subject(given::subject(&subject));
+        LoginSessionRepository::end(&*store, all, given::at(20), given::at(9000), Vec::new()).await.unwrap();
+    }
+    transaction.batch_execute("COMMIT").await.unwrap();
+    for _ in 0..3 {
+        store.sweep_revoked(given::at(9001), 10).await.unwrap();
+    }
+    assert_eq!(given::markers(&*store).await, []);
+    assert!(!given::has_session(&*store, &late).await);
+    assert!(given::has_session(&*store, &later).await, "of a later login");
 }
 
 /// Until somebody waits for a lock in this database.
