@@ -68,7 +68,8 @@ impl AuthorizationService {
             return Ok(());
         }
         if self.own_cookie(browser, login).is_some_and(|own| own.authenticated_at < login.authenticated_at) {
-            if self.sessions.renew(&self.session(login, now)).await? {
+            login.kept = self.sessions.renew(&self.session(login, now)).await?;
+            if login.kept {
                 return Ok(());
             }
             // It ended while its user proved who it is. Nobody who heard of that is to see it again.
@@ -77,7 +78,8 @@ impl AuthorizationService {
         if login.remember.is_none() && !client.hears_logout() {
             return Ok(());
         }
-        if self.sessions.insert(self.session(login, now)).await? {
+        login.kept = self.sessions.insert(self.session(login, now)).await?;
+        if login.kept {
             Ok(())
         } else {
             let restart = request.way_out(client, &self.config);
@@ -85,17 +87,16 @@ impl AuthorizationService {
         }
     }
 
-    /// Keeps the session of a login that nobody wanted to be kept then, if the client may have begun since to listen for its end;
-    /// `false` if it has ended.
+    /// Keeps the session of a login that nobody wanted to be kept then, if the client listens for its end by now; `false` if it has ended.
     pub(super) async fn keep_session_late(
         &self,
         client: &Client,
         login: &Login,
         now: Timestamp,
     ) -> Result<bool, AuthorizationError> {
-        let is_kept = login.skipped || login.remember.is_some();
-        let may_have_begun = client.hears_logout() && client.updated_at > login.authenticated_at;
-        if is_kept || !may_have_begun {
+        // A version that does not note it keeps those that are remembered, too.
+        let is_kept = login.kept || login.skipped || login.remember.is_some();
+        if is_kept || !client.hears_logout() {
             return Ok(true);
         }
         Ok(self.sessions.insert(self.session(login, now)).await?)

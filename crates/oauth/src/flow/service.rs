@@ -295,6 +295,7 @@ impl FlowService {
             },
             authenticated_at: authenticated_at.unwrap_or_else(|| self.clock.now()),
             skipped: known.is_some(),
+            kept: known.is_some(),
             remember: remember.then_some(for_secs),
             until_closed: remember && accept.remember_for == 0,
             extend: accept.extend_session_lifespan,

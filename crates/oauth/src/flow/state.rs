@@ -161,6 +161,8 @@ pub struct Login {
     pub authenticated_at: Timestamp,
     /// Whether an existing session was used.
     pub skipped: bool,
+    /// Whether the session is kept, as far as it is known: the second leg writes it, unless nobody wants it then.
+    pub kept: bool,
     /// For how long the browser is to be remembered; not at all if none.
     pub remember: Option<Lifetime>,
     /// Whether the browser forgets its cookie when it is closed, if that is sooner.

@@ -251,6 +251,8 @@ pub(super) struct WireLogin {
 const SKIPPED: u8 = 1;
 const EXTEND: u8 = 2;
 const UNTIL_CLOSED: u8 = 4;
+/// Where it is missing, an earlier version may have kept the session all the same.
+const KEPT: u8 = 16;
 /// Not of the login: on the way back from the consent page, whether that could be skipped.
 const CONSENT_KNOWN: u8 = 8;
 
@@ -262,7 +264,8 @@ impl From<&Login> for WireLogin {
             authenticated_at: login.authenticated_at.as_millis(),
             flags: (u8::from(login.skipped) * SKIPPED)
                 | (u8::from(login.extend) * EXTEND)
-                | (u8::from(login.until_closed) * UNTIL_CLOSED),
+                | (u8::from(login.until_closed) * UNTIL_CLOSED)
+                | (u8::from(login.kept) * KEPT),
             remember: login.remember.map(Lifetime::as_millis),
             acr: login.acr.clone(),
             amr: login.amr.clone(),
@@ -290,6 +293,7 @@ impl WireLogin {
             session: SessionId::from_bytes(self.session),
             authenticated_at: Timestamp::from_millis(self.authenticated_at),
             skipped: self.flags & SKIPPED != 0,
+            kept: self.flags & KEPT != 0,
             extend: self.flags & EXTEND != 0,
             remember: self.remember.map(lifetime),
             until_closed: self.flags & UNTIL_CLOSED != 0,

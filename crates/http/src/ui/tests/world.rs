@@ -402,6 +402,7 @@ impl World {
             session: SessionId::generate(self.now(), &OsRng),
             authenticated_at: self.now(),
             skipped: false,
+            kept: false,
             remember: None,
             until_closed: false,
             extend: false,

@@ -101,6 +101,7 @@ fn logged_in(session: SessionId, context: String) -> Login {
         session,
         authenticated_at: Timestamp::from_secs(1),
         skipped: false,
+        kept: false,
         remember: None,
         until_closed: false,
         extend: false,

@@ -9,7 +9,7 @@ use axum::routing::post;
 use reqwest::Method;
 use serde_json::json;
 use sluice_crypto::jwe::KeyManagement;
-use sluice_primitives::{Clock, Lifetime};
+use sluice_primitives::{Clock, Lifetime, ManualClock};
 use sluice_testkit::{Backend, ISSUER, TestSluice, accept_consent};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -25,6 +25,7 @@ on_both_stores! {
     a_session_that_is_not_remembered_tells_its_clients_by_the_back_channel,
     a_logout_token_is_encrypted_as_the_id_tokens_of_its_client,
     a_client_that_begins_to_listen_while_its_user_consents_is_told,
+    a_client_that_begins_to_listen_is_told_whatever_the_clocks_say,
     an_administrator_who_ends_sessions_tells_their_clients,
     a_session_that_is_over_tells_those_who_hold_its_tokens,
     a_notice_that_does_not_arrive_is_sent_again,
@@ -139,14 +140,27 @@ async fn a_logout_token_is_encrypted_as_the_id_tokens_of_its_client(backend: Bac
 }
 
 async fn a_client_that_begins_to_listen_while_its_user_consents_is_told(backend: Backend) {
+    begins_to_listen(backend, |clock| clock.advance(Lifetime::secs(1))).await;
+}
+
+/// That of the node where it is written may be behind that of the login's.
+async fn a_client_that_begins_to_listen_is_told_whatever_the_clocks_say(backend: Backend) {
+    begins_to_listen(backend, |clock| clock.set(clock.now() - Lifetime::secs(5))).await;
+}
+
+/// A client begins to listen between login and consent, and after the clock was moved.
+async fn begins_to_listen(backend: Backend, moves: impl FnOnce(&ManualClock)) {
     let sluice = TestSluice::start(backend).await;
     let mut ear = Ear::open(Vec::new()).await;
     let client = sluice.client(&json!({})).await;
+    sluice.advance(Lifetime::secs(10));
     let mut browser = sluice.browser();
     let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
-    sluice.advance(Lifetime::secs(1));
+    let at_login = sluice.clock.now();
+    moves(&sluice.clock);
     let listens = json!([{"op": "add", "path": "/backchannel_logout_uri", "value": ear.uri}]);
     sluice.ask_json(Method::PATCH, &format!("/admin/clients/{}", client.id), Some(&listens), 200).await;
+    sluice.clock.set(at_login + Lifetime::secs(1));
     let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
     let code = browser.visit(&verifier).await.expect("code");
     let tokens = client.redeem(&code).await.ok();
