@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use sluice_commit::{CommitMetrics, Queue, StoreError, StoreRefusals};
+use sluice_oauth::flow::ParkedCount;
 use sluice_primitives::{AttemptId, Clock, NetworkId, NodeId, Rng};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
@@ -119,6 +120,7 @@ pub struct PostgresStore {
     pub(crate) session_purge: Rounds,
     pub(crate) identity_session_purge: Rounds,
     pub(crate) sweep: Mutex<Option<Pass>>,
+    pub(crate) parked: ParkedCount,
     listing: Turn,
     address: Address,
     patience: Duration,
@@ -177,6 +179,7 @@ impl PostgresStore {
             session_purge: Rounds::default(),
             identity_session_purge: Rounds::default(),
             sweep: Mutex::default(),
+            parked: ParkedCount::default(),
             listing: Turn::new(LISTINGS),
             address,
             patience,

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use sluice_commit::{CommitMetrics, Config, StoreError, StoreRefusals};
-use sluice_primitives::Rng;
+use sluice_oauth::flow::ParkedCount;
+use sluice_primitives::{Rng, Timestamp};
 use tempfile::TempDir;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
@@ -40,6 +41,7 @@ struct Shared {
     register: Lane<RegisterIdentity>,
     passes: Passes,
     identity_session_purge: Place,
+    parked: ParkedCount,
     totals: Arc<Totals>,
     metrics: Arc<CommitMetrics>,
     refusals: Arc<StoreRefusals>,
@@ -139,6 +141,7 @@ impl SqliteStore {
             register: start_lane(&writer, config, &metrics),
             passes: Passes::default(),
             identity_session_purge: Place::default(),
+            parked: ParkedCount::default(),
             totals: Arc::default(),
             refusals: Arc::default(),
             appended: Arc::default(),
@@ -199,6 +202,14 @@ impl SqliteStore {
 
     pub(crate) fn identity_session_purge(&self) -> &Place {
         &self.shared.identity_session_purge
+    }
+
+    pub(crate) fn parked(&self) -> &ParkedCount {
+        &self.shared.parked
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.shared.options.clock.now()
     }
 
     pub(crate) fn rng(&self) -> Arc<dyn Rng> {

@@ -20,7 +20,7 @@ mod wire;
 
 pub use binding::{Binding, BindingKey, BindingKeys};
 pub use further::Further;
-pub use parked::{ParkedFlow, ParkedFlowRepository, ParkedHandle};
+pub use parked::{ParkedCount, ParkedFlow, ParkedFlowRepository, ParkedHandle};
 pub use sealed::{FlowError, FlowSealer};
 pub use service::{AcceptConsent, AcceptLogin, FlowAnswer, FlowProblem, FlowService, RejectFlow, SpentFlows};
 pub use state::{

@@ -8,11 +8,10 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::column;
-use crate::serial::Transaction;
 use crate::storable;
 
 const PARK: &str = include_str!("park.sql");
-const IS_PARKED: &str = include_str!("is_parked.sql");
+const COUNT: &str = include_str!("count.sql");
 const FETCH: &str = include_str!("fetch.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
@@ -20,13 +19,17 @@ const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 impl ParkedFlowRepository for PostgresStore {
     async fn park(&self, flow: ParkedFlow, quota: u64) -> Result<bool, StoreError> {
         storable::text("a parked flow", &flow.sealed)?;
-        let (handle, expires_at) = (Uuid::from_bytes(flow.handle), flow.expires_at.as_millis());
-        let quota = i64::try_from(quota).unwrap_or(i64::MAX);
-        // One at a time, so that the flows counted are all there are of this node.
-        let transaction = Transaction::new()
-            .then(PARK, vec![&handle, &flow.sealed, &expires_at, &quota])
-            .then(IS_PARKED, vec![&handle, &flow.sealed]);
-        Ok(self.serial.commit(&transaction).await?.row().is_some())
+        if self.parked.is_due(self.clock.now()) {
+            let rows = self.read(COUNT, &[]).await?;
+            let flows: i64 = rows.first().map_or(Ok(0), |row| column(row, 0))?;
+            self.parked.set(u64::try_from(flows).unwrap_or_default());
+        }
+        let has_room = self.parked.take(quota);
+        if has_room {
+            let (handle, expires_at) = (Uuid::from_bytes(flow.handle), flow.expires_at.as_millis());
+            self.write(PARK, &[&handle, &flow.sealed, &expires_at]).await?;
+        }
+        Ok(has_room)
     }
 
     async fn fetch(&self, handle: ParkedHandle, now: Timestamp) -> Result<Option<String>, StoreError> {
@@ -36,6 +39,9 @@ impl ParkedFlowRepository for PostgresStore {
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let purged = self.upkeep(PURGE_EXPIRED, &[&now.as_millis(), &i64::from(limit)]).await?;
+        if !purged.is_empty() {
+            self.parked.forget();
+        }
         Ok(purged.len() as u64)
     }
 }

@@ -199,7 +199,7 @@ async fn a_session_that_begins_while_those_of_its_person_end_does_not_come_back(
 }
 
 /// Until somebody waits for a lock in this database.
-async fn somebody_waits(watching: &Client) {
+pub(crate) async fn somebody_waits(watching: &Client) {
     let waiting = "SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'";
     while watching.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}

@@ -11,6 +11,7 @@ mod identity_plans;
 mod late_commit;
 mod login_sessions;
 mod migrations;
+mod parked_flows;
 mod patience;
 mod proxy;
 mod replays;
