@@ -1,6 +1,6 @@
 -- As insert.sql, and with the grants that were inserted: decisions to be remembered, unless they were forgotten after
 -- they were made, or made by a login that was signed out, and clients that take part in a session, if it is there: what
--- nobody ends would stay for ever. One statement: one transaction, one round trip.
+-- nobody ends would stay for ever. Whoever ends it at this moment is waited for, or waits. One statement: one transaction, one round trip.
 WITH inserted AS (
     INSERT INTO oauth_grant (
         grant_id, client_id, subject, sid, scope, audience, claims, authenticated_at, consented_at, expires_at,
@@ -54,11 +54,16 @@ joining AS MATERIALIZED (
     FROM UNNEST($24::uuid[], $25::text[]) AS p (grant_id, shown_subject)
     JOIN inserted AS i ON i.grant_id = p.grant_id
 ),
+present AS MATERIALIZED (
+    SELECT s.sid FROM login_session AS s
+    WHERE s.sid = ANY(ARRAY(SELECT j.sid FROM joining AS j))
+    ORDER BY s.sid FOR KEY SHARE
+),
 participants AS (
     INSERT INTO session_client (sid, client_id, shown_subject)
     SELECT j.sid, j.client_id, j.shown_subject
     FROM joining AS j
-    WHERE COALESCE((SELECT TRUE FROM login_session AS s WHERE s.sid = j.sid LIMIT 1), FALSE)
+    JOIN present AS p ON p.sid = j.sid
     ON CONFLICT (sid, client_id) DO NOTHING
 )
 SELECT grant_id FROM inserted

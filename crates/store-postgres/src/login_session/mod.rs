@@ -31,6 +31,7 @@ const OF_SUBJECT: &str = include_str!("of_subject.sql");
 const PARTICIPANTS_OF_ONE: &str = include_str!("participants_of_one.sql");
 const PARTICIPANTS_OF_SUBJECT: &str = include_str!("participants_of_subject.sql");
 const END_ONE: &str = include_str!("end_one.sql");
+const END_PARTICIPANTS: &str = include_str!("end_participants.sql");
 const END_PERSON: &str = include_str!("end_person.sql");
 const LOCK_ENDED: &str = include_str!("lock_ended.sql");
 const CLEAR: &str = include_str!("clear.sql");
@@ -132,7 +133,8 @@ impl LoginSessionRepository for PostgresStore {
             EndSessions::One(session) => {
                 let (id, counted) = (session.as_uuid(), Counted::new(self, 1, now));
                 let values: Values<'_> = vec![&id, &at, &expires_at, &counted.node];
-                let ended = self.serial.commit(&counted.for_revocations(told).then(END_ONE, values)).await?;
+                let ending = counted.for_revocations(told).then(END_ONE, values);
+                let ended = self.serial.commit(&ending.then(END_PARTICIPANTS, vec![&id])).await?;
                 Ok(ended.last().iter().map(took_part).collect::<Result<_, _>>()?)
             }
             EndSessions::Subject(subject) => {

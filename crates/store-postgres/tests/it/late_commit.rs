@@ -11,7 +11,7 @@ use sluice_identity::identity::{Identity, IdentityRepository, Registration};
 use sluice_identity::session::IdentitySession;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
-use sluice_oauth::grant::{GrantRepository, Redemption, Rotation};
+use sluice_oauth::grant::{Grant, GrantRepository, Insertion, Redemption, Rotation};
 use sluice_oauth::keys::KeyRepository;
 use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
 use sluice_primitives::{GrantId, Lifetime, ManualClock, NodeId, OsRng, Timestamp};
@@ -196,6 +196,53 @@ async fn a_session_that_begins_while_those_of_its_person_end_does_not_come_back(
     assert_eq!(given::markers(&*store).await, []);
     assert!(!given::has_session(&*store, &late).await);
     assert!(given::has_session(&*store, &later).await, "of a later login");
+}
+
+async fn participants(client: &Client) -> i64 {
+    client.query_one("SELECT count(*) FROM session_client", &[]).await.unwrap().get(0)
+}
+
+/// What nobody ends would stay for ever, and who holds tokens of it would not be told.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_joins_a_session_that_ends_at_that_moment() {
+    let fixture = PostgresFixture::start().await;
+    let (store, session) = (fixture.store(), given::session());
+    let (ending, watching) = (connection(fixture.dsn()).await, connection(fixture.dsn()).await);
+    assert!(LoginSessionRepository::insert(&*store, session.clone()).await.unwrap());
+    let end = format!("BEGIN; DELETE FROM login_session WHERE sid = '{}'", session.id);
+    ending.batch_execute(&end).await.unwrap();
+    let joining = tokio::spawn(async move {
+        let grant = Grant { session: Some(session.id), ..given::grant() };
+        GrantRepository::insert(&*store, grant, None, true).await
+    });
+    somebody_waits(&watching).await;
+    ending.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(joining.await.unwrap().unwrap(), Insertion::Inserted);
+    assert_eq!(participants(&watching).await, 0);
+}
+
+/// Who ends it waits for them, and answers with them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_joins_a_session_before_it_ends_is_known_at_its_end() {
+    let fixture = PostgresFixture::start().await;
+    let (store, session) = (fixture.store(), given::session());
+    let (joining, watching) = (connection(fixture.dsn()).await, connection(fixture.dsn()).await);
+    assert!(LoginSessionRepository::insert(&*store, session.clone()).await.unwrap());
+    let sid = session.id;
+    let join = format!(
+        "BEGIN; SELECT 1 FROM login_session WHERE sid = '{sid}' FOR KEY SHARE;
+        INSERT INTO session_client (sid, client_id) VALUES ('{sid}', 'shop')"
+    );
+    joining.batch_execute(&join).await.unwrap();
+    let ending = tokio::spawn(async move {
+        let one = EndSessions::One(sid);
+        LoginSessionRepository::end(&*store, one, given::at(20), given::at(9000), Vec::new()).await
+    });
+    somebody_waits(&watching).await;
+    joining.batch_execute("COMMIT").await.unwrap();
+    let told = ending.await.unwrap().unwrap();
+    assert_eq!(told.iter().map(|(_, client)| client.client.as_str()).collect::<Vec<_>>(), ["shop"]);
+    assert_eq!(participants(&watching).await, 0);
 }
 
 /// Until somebody waits for a lock in this database.
