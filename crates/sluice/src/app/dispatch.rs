@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::future::ready;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::future::RouteFuture;
 use axum::{BoxError, Router};
@@ -17,13 +20,18 @@ use http_body::Body as HttpBody;
 use ipnet::IpNet;
 use pin_project_lite::pin_project;
 use sluice_http::{Answering as BusyAnswer, BusyRoute, Routes, Spelling};
-use sluice_net::{PeerAddress, Transport, is_tls_terminated};
-use tower::Service;
+use sluice_net::{NotTerminated, PeerAddress, Transport, is_tls_terminated};
+use tower::{Layer, Service};
+use tracing::field::display;
+use tracing::warn;
 
 use crate::observability::{Answering, RequestLog, RequestLogLayer};
 
 /// What stands for the last segment of a path in a busy route.
 const LAST_SEGMENT: &str = "{id}";
+/// What is answered to plain http, in the form of Hydra's errors.
+const OVER_TLS_ONLY: &str =
+    r#"{"error":"Bad Gateway","error_description":"This port is reached over TLS only."}"#;
 
 /// The service of a listener. A clone is a count of holders.
 #[derive(Clone)]
@@ -37,7 +45,12 @@ struct Shared {
     spelling: Spelling,
     /// Whose word about TLS counts; `None`: plain http is what was asked for.
     terminated_at: Option<Arc<[IpNet]>>,
+    /// How those are logged that are refused before any route; `None`: requests of this listener have no line.
+    refusals: Option<RequestLog<TlsOnly>>,
 }
+
+/// Stands for the routes that a request over plain http is kept from.
+struct TlsOnly;
 
 type Busy = RequestLog<BusyRoute>;
 type Paths = HashMap<Box<str>, Vec<Busy>>;
@@ -57,11 +70,13 @@ impl Dispatch {
                 rest,
                 spelling,
                 terminated_at,
+                refusals: None,
             }));
         };
         let (busy, below) = by_path(busy, log);
         let rest = rest.layer(log.clone());
-        Self(Arc::new(Shared { busy, below, rest, spelling, terminated_at }))
+        let refusals = Some(log.layer(TlsOnly));
+        Self(Arc::new(Shared { busy, below, rest, spelling, terminated_at, refusals }))
     }
 }
 
@@ -90,18 +105,40 @@ impl Shared {
         found.iter().find(of_method).filter(|busy| busy.inner().admits(request.uri(), request.headers()))
     }
 
-    /// Plain http is answered only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health checks and metrics, which
-    /// are asked from within.
-    fn is_transport_refused<B>(&self, request: &Request<B>) -> bool {
-        let Some(allowed) = &self.terminated_at else { return false };
+    /// Why a request is not answered: plain http is, only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health
+    /// checks and metrics, which are asked from within.
+    fn transport_refusal<B>(&self, request: &Request<B>) -> Option<NotTerminated> {
+        let allowed = self.terminated_at.as_ref()?;
         let over_tls = request.extensions().get::<Transport>().is_some_and(|transport| transport.tls);
         let path = request.uri().path();
         if over_tls || path.starts_with("/health/") || path.ends_with("/metrics/prometheus") {
-            return false;
+            return None;
         }
-        let peer = request.extensions().get::<PeerAddress>().map(|peer| peer.0.ip());
-        peer.is_none_or(|peer| is_tls_terminated(peer, request.headers(), allowed).is_err())
+        match peer(request) {
+            Some(peer) => is_tls_terminated(peer, request.headers(), allowed).err(),
+            None => Some(NotTerminated::ForeignPeer),
+        }
     }
+
+    fn refuse<B>(&self, request: Request<B>, reason: NotTerminated) -> Dispatched {
+        let peer = peer(&request);
+        let Some(log) = &self.refusals else {
+            return Dispatched::Refused { response: Some(over_tls_only(peer, reason)) };
+        };
+        let call = |_: &TlsOnly, _: Request<B>| Done(Box::pin(ready(over_tls_only(peer, reason))));
+        Dispatched::Logged { answering: log.answer(request, call) }
+    }
+}
+
+/// Who is at the other end of the connection.
+fn peer<B>(request: &Request<B>) -> Option<IpAddr> {
+    request.extensions().get::<PeerAddress>().map(|peer| peer.0.ip())
+}
+
+/// The answer to plain http. The line says what a proxy must do differently, or which network is missing from the list.
+fn over_tls_only(peer: Option<IpAddr>, reason: NotTerminated) -> Response {
+    warn!(peer.address = peer.map(display), %reason, "request refused: this port is reached over TLS only");
+    (StatusCode::BAD_GATEWAY, [(CONTENT_TYPE, "application/json")], OVER_TLS_ONLY).into_response()
 }
 
 impl<B> Service<Request<B>> for Dispatch
@@ -118,9 +155,8 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Dispatched {
-        if self.0.is_transport_refused(&request) {
-            let refusal = (StatusCode::BAD_GATEWAY, "This port is reached over TLS only.\n").into_response();
-            return Dispatched::Refused { response: Some(refusal) };
+        if let Some(reason) = self.0.transport_refusal(&request) {
+            return self.0.refuse(request, reason);
         }
         if let Some(usual) = self.0.spelling.usual(request.uri()) {
             *request.uri_mut() = usual;
@@ -128,7 +164,7 @@ where
         match self.0.busy(&request) {
             Some(busy) => {
                 let call = |route: &BusyRoute, request| Done(route.answer(request));
-                Dispatched::Busy { answering: busy.answer(request.map(Body::new), call) }
+                Dispatched::Logged { answering: busy.answer(request.map(Body::new), call) }
             }
             None => Dispatched::Routed { answering: self.0.rest.clone().call(request.map(Body::new)) },
         }
@@ -150,7 +186,7 @@ pin_project! {
     /// An answer under way.
     #[project = DispatchedProjection]
     pub(super) enum Dispatched {
-        Busy { #[pin] answering: Answering<Done> },
+        Logged { #[pin] answering: Answering<Done> },
         Routed { #[pin] answering: RouteFuture<Infallible> },
         Refused { response: Option<Response> },
     }
@@ -161,7 +197,7 @@ impl Future for Dispatched {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project() {
-            DispatchedProjection::Busy { answering } => answering.poll(cx),
+            DispatchedProjection::Logged { answering } => answering.poll(cx),
             DispatchedProjection::Routed { answering } => answering.poll(cx),
             DispatchedProjection::Refused { response } => {
                 Poll::Ready(Ok(response.take().unwrap_or_default()))

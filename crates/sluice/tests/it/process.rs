@@ -225,6 +225,11 @@ impl Process {
         assert!(log.iter().any(|line| line.contains(text)), "{text} in {log:#?}");
     }
 
+    /// Waits until this is among the last lines of the log.
+    pub(crate) async fn logs(&self, text: &str) {
+        until(text, async || self.log.lock().iter().any(|line| line.contains(text))).await;
+    }
+
     /// A panic of the server is a failure whatever was answered.
     pub(crate) fn has_not_panicked(&self) {
         let log = self.log.lock();

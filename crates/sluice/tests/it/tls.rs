@@ -13,7 +13,8 @@ use sluice_primitives::{Clock, Lifetime, SystemClock};
 use sluice_testkit::{Authorize, Backend, TestSluice};
 use url::Url;
 
-use crate::answer::http_with;
+use crate::answer::{Answer, http_with};
+use crate::process::Site;
 
 const AT_MOST: Duration = Duration::from_mins(1);
 
@@ -168,6 +169,31 @@ async fn a_proxy_that_ended_tls_says_so_and_is_believed_by_its_address() {
     }
     for sluice in [with_tls, without, elsewhere] {
         sluice.node.stop().await;
+    }
+}
+
+/// A proxy that forgot the header, or is not in the list, turns everything away: whoever is on duty must see why.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_refused_for_plain_http_is_logged_and_counted() {
+    let http = http_with(|builder| builder);
+    for (network, reason) in
+        [("127.0.0.0/8", "says how the proxy was asked"), ("10.0.0.0/8", "in none of the networks")]
+    {
+        let mut site = Site::fresh(Backend::Sqlite).await;
+        site.set(&[("serve.public.tls.allow_termination_from", network)]);
+        let process = site.start().await;
+        let request = http.post(process.public.join("/oauth2/token").unwrap());
+        let answer = Answer::to(request.header("x-request-id", "abc-1")).await;
+        assert_eq!((answer.status, answer.header("x-request-id")), (502, "abc-1"));
+        assert_eq!(answer.json()["error_description"], "This port is reached over TLS only.");
+        process.logs(reason).await;
+        process.has_logged(r#""peer.address":"127.0.0.1""#);
+        process.has_logged("abc-1");
+        let metrics = http.get(process.admin.join("/admin/metrics/prometheus").unwrap());
+        let metrics = Answer::to(metrics).await.body;
+        let counted = |line: &str| line.starts_with("http_requests_total") && line.contains(r#"code="502""#);
+        assert!(metrics.lines().any(counted), "{metrics}");
+        process.kill().await;
     }
 }
 
