@@ -3,7 +3,7 @@
 //! [`Writer`]: what a store gives, one statement for one kind of write; [`CommitFailure`] says what became of a batch.
 //! [`Queue`]: what a repository calls, [`Queue::submit`] for one row; [`SubmitError`] is its refusal.
 //! [`Config`]: batch size, depth and back-off. [`CommitMetrics`]: what an operator sees; [`StoreRefusals`]: of what goes past the
-//! queues.
+//! queues. [`chain()`]: what a log says of an error.
 //!
 //! How a row travels: `queue` picks the lane by the key's hash → `line` holds what waits, at most one op per key ready at
 //! a time → `lane`, one task per writer, takes what is ready whenever its writer is free → `batch` halves what is
@@ -44,6 +44,7 @@
 //! ```
 
 mod batch;
+mod chain;
 mod config;
 mod error;
 mod lane;
@@ -54,6 +55,7 @@ mod refusals;
 mod store_error;
 mod writer;
 
+pub use chain::chain;
 pub use config::{Backoff, Config};
 pub use error::{BoxError, Cause, CommitFailure, SubmitError};
 pub use metrics::{CommitMetrics, HistogramSnapshot, MetricsSnapshot};

@@ -13,7 +13,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_primitives::{NodeId, Secret};
 use sluice_token::link::{FeedAnswer, FeedQuestion, TokenAnswer, TokenQuestion};
 use sluice_token::{Feed, FeedBatch, FeedFollower, FeedPosition};
@@ -21,7 +21,6 @@ use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
 use crate::extract::bearer;
-use crate::respond::chain;
 use crate::router::health_routes;
 use crate::state::Health;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_primitives::{Clock, Lifetime};
 use sluice_token::link::FeedQuestion;
 use sluice_token::{Feed, FeedBatch, FeedPosition, Moment};
@@ -62,7 +62,7 @@ impl LinkFeed {
                 }
             }
             Err(error) => {
-                debug!(error = %error, "the feed was not heard");
+                debug!(error = %chain(&error), "the feed was not heard");
                 sleep(BACK_OFF).await;
             }
         }

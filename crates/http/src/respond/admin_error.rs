@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_identity::IdentityError;
 use sluice_identity::administration::AdministrationError;
 use sluice_oauth::client::ClientServiceError;
@@ -14,8 +14,6 @@ use sluice_oauth::keys::{KeyError, KeyServiceError};
 use sluice_oauth::trust::TrustError;
 use sluice_protocol::ErrorCode;
 use tracing::{error, info};
-
-use super::chain;
 
 /// What Hydra says where something is missing.
 const NOT_FOUND: &str = "Unable to locate the resource";

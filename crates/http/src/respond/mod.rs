@@ -14,15 +14,3 @@ pub(crate) mod redirect;
 pub(crate) use admin_error::AdminError;
 pub(crate) use json::{Json, JsonText};
 pub(crate) use problem::{Problem, ProblemKind};
-
-/// The causes of an error, from the outermost to the innermost.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
-}

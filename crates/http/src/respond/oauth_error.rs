@@ -8,10 +8,9 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, HeaderValue, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use sluice_commit::chain;
 use sluice_protocol::ErrorCode;
 use tracing::{debug, error, info, warn};
-
-use super::chain;
 
 /// How long a client waits before it tries a busy server again, in seconds.
 const RETRY_SECS: u64 = 1;

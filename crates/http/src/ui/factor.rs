@@ -3,6 +3,7 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use sluice_commit::chain;
 use sluice_identity::IdentityError;
 use sluice_identity::factor::{FactorChoices, FactorOutcome, FactorProof};
 use sluice_primitives::Lifetime;
@@ -97,7 +98,7 @@ async fn busy(
     if !error.is_temporary() {
         return Err(error.into());
     }
-    tracing::warn!(reason = %error, "login turned away");
+    tracing::warn!(reason = %chain(&error), "login turned away");
     turn_away(ui, place, step, (StatusCode::SERVICE_UNAVAILABLE, BUSY_SENTENCE, BUSY)).await
 }
 

@@ -3,6 +3,7 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use sluice_commit::chain;
 use sluice_identity::factor::FactorOutcome;
 use sluice_identity::proof_of_work::PuzzlePurpose;
 use sluice_identity::{Attempt, IdentityError, LoginOutcome};
@@ -201,7 +202,7 @@ async fn busy(
     if !error.is_temporary() {
         return Err(error.into());
     }
-    tracing::warn!(reason = %error, "login turned away");
+    tracing::warn!(reason = %chain(&error), "login turned away");
     let typed = Typed { form_error: Some(BUSY_SENTENCE), ..typed };
     Ok(retry_after(form(ui, place, (StatusCode::SERVICE_UNAVAILABLE, &typed)).await?, BUSY))
 }

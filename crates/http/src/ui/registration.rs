@@ -3,6 +3,7 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use sluice_commit::chain;
 use sluice_identity::proof_of_work::PuzzlePurpose;
 use sluice_identity::{IdentityError, InvalidField, RegistrationOutcome, SignUp};
 use sluice_primitives::{Lifetime, Secret};
@@ -130,7 +131,7 @@ fn busy(
     if !error.is_temporary() {
         return Err(error.into());
     }
-    tracing::warn!(reason = %error, "registration turned away");
+    tracing::warn!(reason = %chain(&error), "registration turned away");
     turn_away(ui, place, typed, (StatusCode::SERVICE_UNAVAILABLE, BUSY_SENTENCE, BUSY))
 }
 

@@ -1,6 +1,7 @@
 //! Pages that no flow is needed for. Their forms carry the same token as the others, and one of the flow's if a flow waits.
 
 use axum::response::Response;
+use sluice_commit::chain;
 use sluice_identity::account::Outcome;
 use sluice_identity::{IdentityError, account::Denied};
 use sluice_oauth::authorization::CookieChanges;
@@ -24,7 +25,7 @@ pub(super) fn done<T>(result: Result<Outcome<T>, IdentityError>) -> Result<Done<
         Ok(Outcome::Done(value)) => Ok(Done::Yes(value)),
         Ok(Outcome::Denied(denied)) => Ok(Done::No(denied)),
         Err(error) if error.is_temporary() => {
-            tracing::warn!(reason = %error, "person turned away");
+            tracing::warn!(reason = %chain(&error), "person turned away");
             Ok(Done::Busy)
         }
         Err(error) => Err(error.into()),

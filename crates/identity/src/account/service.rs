@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use sluice_commit::chain;
 use sluice_crypto::Sealer;
 use sluice_primitives::{AttemptId, Clock, IdentityId, Rng, Secret, SessionId, Timestamp};
 use tracing::{info, warn};
@@ -121,7 +122,7 @@ impl AccountService {
         // The password is changed: whoever hears of a failure would try again with the old one.
         Ok(resumed
             .inspect_err(
-                |error| warn!(identity.id = %identity.id, error = %error, "kept session not resumed"),
+                |error| warn!(identity.id = %identity.id, error = %chain(error), "kept session not resumed"),
             )
             .ok())
     }
@@ -161,7 +162,7 @@ impl AccountService {
         if let Some(mails) = self.mails.as_ref().filter(|_| self.may_be_told(&identity)) {
             let message = Message { to: identity.email, kind: MessageKind::AccountDeleted };
             if let Err(error) = mails.queue(&message).await {
-                warn!(identity.id = %identity.id, error = %error, "mail about a deleted account not queued");
+                warn!(identity.id = %identity.id, error = %chain(&error), "mail about a deleted account not queued");
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sluice_commit::chain;
 use sluice_crypto::credential::{Attempt, CredentialError, CredentialKeys, StoredCredential, Verified};
 use sluice_crypto::hash_pool::{HashPool, Priority};
 use sluice_crypto::password_hash::Argon2Params;
@@ -99,7 +100,7 @@ impl PasswordHasher {
 
     fn report(&self, identity: IdentityId, cause: CredentialError) {
         self.unreadable.fetch_add(1, Ordering::Relaxed);
-        error!(identity.id = %identity, error = %cause, "credential cannot be verified: login refused");
+        error!(identity.id = %identity, error = %chain(&cause), "credential cannot be verified: login refused");
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use sluice_commit::chain;
 use sluice_crypto::Sealer;
 use sluice_primitives::{Clock, IdentityId, Lifetime, Rng, Timestamp};
 use tracing::{info, warn};
@@ -198,7 +199,7 @@ impl FactorService {
     pub(super) async fn tell(&self, identity: &Identity, kind: MessageKind) {
         let (Some(mails), Some(_)) = (&self.parts.mails, identity.email_verified_at) else { return };
         if let Err(error) = mails.queue(&Message { to: identity.email.clone(), kind }).await {
-            warn!(identity.id = %identity.id, error = %error, "person not told that a factor changed");
+            warn!(identity.id = %identity.id, error = %chain(&error), "person not told that a factor changed");
         }
     }
 }

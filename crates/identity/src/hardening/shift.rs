@@ -2,7 +2,6 @@
 //! and results wait to be stored together.
 
 use std::collections::VecDeque;
-use std::error::Error as _;
 use std::future::pending;
 use std::pin::pin;
 use std::time::Duration;
@@ -10,10 +9,9 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_crypto::credential::CredentialError;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
-use tracing::field::display;
 use tracing::{debug, error, info, warn};
 
 use super::repository::Backlog;
@@ -173,7 +171,9 @@ impl<'a> Shift<'a> {
             Event::Taken(Err(error)) => self.rest("no credentials could be taken for hardening", &error),
             Event::Stored((left, failed)) => self.heed_stored(left, failed),
             Event::Counted(Ok(backlog)) => self.worker.metrics.set_backlog(&backlog),
-            Event::Counted(Err(error)) => warn!(error = %error, "the backlog of hardening cannot be counted"),
+            Event::Counted(Err(error)) => {
+                warn!(error = %chain(&error), "the backlog of hardening cannot be counted");
+            }
             Event::Tick => {
                 (self.may_take, self.must_store) = (true, true);
                 self.pool.is_tried_again();
@@ -224,11 +224,10 @@ impl<'a> Shift<'a> {
 
     /// Leaves the store alone for a while. Why, is said once, until it does again what it is asked.
     fn rest(&mut self, what: &str, why: &StoreError) {
-        let cause = why.source().map(display);
         if self.failures == 0 {
-            warn!(error = %why, cause, "{what}");
+            warn!(error = %chain(why), "{what}");
         } else {
-            debug!(error = %why, cause, "{what}");
+            debug!(error = %chain(why), "{what}");
         }
         let doubled = FIRST_BACK_OFF.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
         self.rest_until = Instant::now() + doubled.min(LONGEST_BACK_OFF);
@@ -255,7 +254,7 @@ impl<'a> Shift<'a> {
         }
         let (left, failed) = self.worker.clone().store(std::mem::take(&mut self.results)).await;
         if let Some(error) = failed {
-            warn!(count = left.len(), error = %error, "hardened credentials not stored: they are hardened again");
+            warn!(count = left.len(), error = %chain(&error), "hardened credentials not stored: they are hardened again");
         }
         self.worker.metrics.set_leased(0);
     }

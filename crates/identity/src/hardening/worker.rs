@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_crypto::OpenError;
 use sluice_crypto::credential::{CredentialError, CredentialKeys};
 use sluice_crypto::hash_pool::{HashPool, PoolBusy, Priority};
@@ -199,7 +199,9 @@ impl HardeningWorker {
             match self.repo.give_up(leased.id, &leased.stored).await {
                 Ok(()) => self.metrics.count_given_up(),
                 Err(error) if is_no_ones_fault(&error) => return (results, Some(error)),
-                Err(error) => warn!(identity.id = %leased.id, error = %error, "credential not given up"),
+                Err(error) => {
+                    warn!(identity.id = %leased.id, error = %chain(&error), "credential not given up");
+                }
             }
             results.unreadable.pop();
         }
@@ -213,7 +215,9 @@ impl HardeningWorker {
             match self.repo.harden(std::slice::from_ref(one)).await {
                 Ok(stored) => self.metrics.count_hardened(stored, 1, self.clock.now()),
                 Err(error) if is_no_ones_fault(&error) => return Err(error),
-                Err(error) => warn!(identity.id = %one.id, error = %error, "hardened credential not stored"),
+                Err(error) => {
+                    warn!(identity.id = %one.id, error = %chain(&error), "hardened credential not stored");
+                }
             }
             hardened.pop();
         }
@@ -250,7 +254,7 @@ fn fate(leased: LeasedCredential, failed: CredentialError) -> Worked {
         | CredentialError::NotExportable
         | CredentialError::TooLong
         | CredentialError::Foreign(_) => {
-            error!(identity.id = %leased.id, error = %failed, "a credential cannot be hardened: given up");
+            error!(identity.id = %leased.id, error = %chain(&failed), "a credential cannot be hardened: given up");
             Worked::Unreadable(leased)
         }
     }

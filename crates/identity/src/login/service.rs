@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use sluice_commit::chain;
 use sluice_crypto::credential::Verified;
 use sluice_primitives::{Clock, IdentityId, Lifetime, Secret, SessionId};
 use tracing::{info, warn};
@@ -250,7 +251,7 @@ impl LoginService {
             Ok(true) => Identity { credential, hardening: false, ..identity },
             Ok(false) => identity, // the worker or another login was faster
             Err(error) => {
-                warn!(identity.id = %identity.id, error = %error, "credential not brought up to date");
+                warn!(identity.id = %identity.id, error = %chain(&error), "credential not brought up to date");
                 identity
             }
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_crypto::{OpenError, Sealer};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
@@ -168,7 +168,7 @@ impl MailDelivery {
         let next = self.next_try(leased, error.fate == MailFate::Deferred);
         // A code that does not hold any more helps nobody.
         let next = next.filter(|next| is_useful(message, written_at, *next));
-        let (cause, dead) = (&error.cause, next.is_none());
+        let (cause, dead) = (chain(&*error.cause), next.is_none());
         warn!(mail.id = %leased.id, mail.kind = message.kind.as_str(), attempts = leased.attempts + 1, dead, error = %cause, "mail not sent");
         self.metrics.count_failed();
         self.outbox.failed(leased.id, next).await?;

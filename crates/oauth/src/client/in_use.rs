@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_crypto::secret_hash::{FastHashKeys, StoredSecretHash};
 use sluice_crypto::{Purpose, SealedBy, Sealer};
 use sluice_protocol::ClientId;
@@ -123,7 +123,7 @@ async fn page(
 ) -> Result<Vec<Client>, StoreError> {
     match repo.list(&ClientFilter { after, limit, ..ClientFilter::default() }).await {
         Err(error) if !error.is_temporary() => {
-            warn!(error = %error, "clients could not be looked at: whether a secret that they need is missing is not known");
+            warn!(error = %chain(&error), "clients could not be looked at: whether a secret that they need is missing is not known");
             Ok(Vec::new())
         }
         page => page,

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use quick_cache::sync::Cache;
+use sluice_commit::chain;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 use tracing::warn;
@@ -36,7 +37,7 @@ impl Rekeying {
         self.tried.insert(client.id.clone(), now);
         let next = Client { secret_hashes, ..client.clone() };
         if let Err(error) = self.directory.replace(&next).await {
-            warn!(client.id = %client.id, error = %error, "the hash of a client secret was not moved to another key");
+            warn!(client.id = %client.id, error = %chain(&error), "the hash of a client secret was not moved to another key");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::json;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_net::Fetcher;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
@@ -106,7 +106,7 @@ impl LogoutDelivery {
             }
             // Its lease brings it back; the others go on.
             if let Err(error) = under_way.some_ended().await {
-                warn!(error = %error, "what became of a logout notice is not written");
+                warn!(error = %chain(&error), "what became of a logout notice is not written");
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_identity::hardening::HardeningWorker;
 use sluice_identity::mail::MailDelivery;
 use sluice_oauth::keys::KeyRotation;
@@ -49,7 +49,7 @@ impl Background {
                     match caught("feed", hear(&hearing)).await {
                         Some(Ok(())) => {}
                         Some(Err(error)) => {
-                            warn!(%error, "the feed cannot be read");
+                            warn!(error = %chain(&error), "the feed cannot be read");
                             tokio::time::sleep(FEED_BACK_OFF).await;
                         }
                         None => tokio::time::sleep(FEED_BACK_OFF).await,
@@ -76,7 +76,7 @@ impl Background {
             let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
             async move {
                 if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
-                    warn!(%error, "the outbox cannot be read");
+                    warn!(error = %chain(&error), "the outbox cannot be read");
                 }
             }
         });
@@ -90,7 +90,7 @@ impl Background {
             let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
             async move {
                 if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
-                    warn!(%error, "the outbox of mails cannot be read");
+                    warn!(error = %chain(&error), "the outbox of mails cannot be read");
                 }
             }
         });
@@ -168,7 +168,7 @@ async fn hear(hearing: &Hearing) -> Result<(), StoreError> {
 async fn rotate(rotation: &KeyRotation, clock: &SteadyClock) {
     let Some(now) = clock.now() else { return };
     if let Err(error) = rotation.round(now).await {
-        warn!(%error, "signing keys could not be rotated");
+        warn!(error = %chain(&error), "signing keys could not be rotated");
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_http::{Health, Ready};
 use sluice_token::FeedFollower;
 
@@ -26,8 +26,10 @@ impl Health for NodeHealth {
     async fn ready(&self) -> Ready {
         let mut reasons = Vec::new();
         if let Err(error) = self.ping().await {
-            tracing::warn!(%error, "the store does not answer");
-            reasons.push(("database", "the database does not answer".to_owned()));
+            tracing::warn!(error = %chain(&error), "the store does not answer");
+            let is_refusal = matches!(error, StoreError::Refused(_) | StoreError::Fault(_));
+            let what = if is_refusal { "refuses" } else { "does not answer" };
+            reasons.push(("database", format!("the database {what}")));
         }
         if self.follower.is_stale() {
             let age = self.follower.age().as_secs();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::keys::{ID_TOKEN_SET, KeyRing};
 use sluice_primitives::Lifetime;
@@ -76,7 +76,7 @@ impl Hearing {
     async fn read_keys(&self, changed: BTreeSet<String>, unread: &mut Unread) {
         for set in changed {
             if let Err(error) = self.keys.reload(&set).await {
-                warn!(%error, key.set = set, "signing keys could not be read again");
+                warn!(error = %chain(&error), key.set = set, "signing keys could not be read again");
                 unread.sets.insert(set);
                 unread.tried_at = Some(Instant::now());
             } else {

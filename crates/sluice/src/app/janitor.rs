@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_identity::mail::{CodeRepository, MailRepository};
 use sluice_identity::session::IdentitySessionRepository;
 use sluice_oauth::consent::ConsentRepository;
@@ -62,7 +62,7 @@ async fn tidy(store: &dyn Repositories, task: Task<'_>) {
     for _ in 0..ROUNDS {
         let round = janitor_round(store, Task { kinds: &kinds, ..task }).await;
         if let Some(error) = round.failed {
-            warn!(%error, "not all that has expired could be deleted");
+            warn!(error = %chain(&error), "not all that has expired could be deleted");
         }
         kinds = round.full;
         if kinds.is_empty() {

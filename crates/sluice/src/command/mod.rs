@@ -16,6 +16,7 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use sluice_commit::chain;
 use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
 use crate::app::{Stores, open_store};
@@ -31,20 +32,6 @@ pub(crate) fn print(console: &mut Console<'_>, line: &str) -> Exit {
 pub(crate) fn fail(console: &mut Console<'_>, error: &(dyn Error + 'static)) -> Exit {
     let _ = writeln!(console.err, "{}", chain(error));
     Exit::Failure
-}
-
-/// An error and what caused it, in one line.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let sentence = inner.to_string();
-        if !text.ends_with(&sentence) {
-            text = format!("{text}: {sentence}");
-        }
-        cause = inner.source();
-    }
-    text
 }
 
 /// Reads the configuration; its errors go to standard error. Its warnings are for the caller to tell: to a log, or to a person.

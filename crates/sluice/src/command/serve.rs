@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
+use sluice_commit::chain;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, warn};
 
-use super::{chain, load, say_refused};
+use super::{load, say_refused};
 use crate::app::{Node, StartError, StartOptions, World, run_gateway_process};
 use crate::cli::{Exit, Listeners, ServeCommand};
 use crate::config::{self, Finding, GatewayProcessSettings, Loaded, Mode, Settings};

@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 
+use sluice_commit::chain;
 use tracing::error;
 
+use super::load;
 use super::serve::{observe, until_told_to_stop};
-use super::{chain, load};
 use crate::app::{WorkerOptions, World, run_worker};
 use crate::cli::{Exit, WorkerCommand};
 

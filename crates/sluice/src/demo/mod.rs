@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use reqwest::redirect::Policy;
 use rustls::{ClientConfig, RootCertStore};
+use sluice_commit::chain;
 use sluice_primitives::{Clock, Rng};
 use tokio::net::TcpListener;
 use url::Url;
@@ -185,16 +186,4 @@ fn http_client() -> Result<reqwest::Client, DemoError> {
     let client =
         reqwest::Client::builder().tls_backend_preconfigured(tls).redirect(Policy::none()).no_proxy();
     client.build().map_err(|error| DemoError::Client(error.into()))
-}
-
-/// An error with its causes, in one line.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -1,5 +1,5 @@
 //! PostgreSQL is stopped as by a crash while the server is under load, and comes back: callers are told to try later, the
-//! server recovers by itself, and nothing answered is lost.
+//! server recovers by itself, and nothing answered is lost. So it is while PostgreSQL does not let the server in, and the log says why.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use reqwest::StatusCode;
 use sluice_testkit::{PrivateCluster, Stop};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
+use url::Url;
 
 use crate::application::Application;
 use crate::load::Load;
@@ -64,4 +65,25 @@ async fn told_to_stop_while_postgres_is_away_it_stops() {
     assert_eq!(process.ended().await.code(), Some(0));
     println!("stopped without a database after {:.1?}", asked.elapsed());
     load.stop().await;
+}
+
+/// As while the password of the role is another than that of the DSN.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_postgres_does_not_let_in_says_why_and_recovers() {
+    let cluster = spawn_blocking(|| PrivateCluster::start().unwrap()).await.unwrap();
+    cluster.execute("postgres", "CREATE ROLE node SUPERUSER LOGIN").await;
+    let mut dsn: Url = cluster.database().await.parse().unwrap();
+    dsn.set_username("node").unwrap();
+    let site = Site::on(dsn.into());
+    let process = site.start().await;
+    cluster.execute("postgres", "ALTER ROLE node NOLOGIN").await;
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'node'";
+    cluster.execute("postgres", end).await;
+    until("not ready", async || process.readiness().await == Some(StatusCode::SERVICE_UNAVAILABLE)).await;
+    for line in ["the store does not answer", "the feed cannot be read"] {
+        process.logs(&[line, "(28000)"]).await;
+    }
+    cluster.execute("postgres", "ALTER ROLE node LOGIN").await;
+    until("ready again", async || process.readiness().await == Some(StatusCode::OK)).await;
+    process.kill().await;
 }

@@ -225,9 +225,10 @@ impl Process {
         assert!(log.iter().any(|line| line.contains(text)), "{text} in {log:#?}");
     }
 
-    /// Waits until this is among the last lines of the log.
-    pub(crate) async fn logs(&self, text: &str) {
-        until(text, async || self.log.lock().iter().any(|line| line.contains(text))).await;
+    /// Waits until one of the last lines of the log has all of this.
+    pub(crate) async fn logs(&self, texts: &[&str]) {
+        let has_all = |line: &String| texts.iter().all(|text| line.contains(text));
+        until(&format!("a line with {texts:?}"), async || self.log.lock().iter().any(has_all)).await;
     }
 
     /// A panic of the server is a failure whatever was answered.

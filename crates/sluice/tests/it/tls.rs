@@ -186,9 +186,7 @@ async fn what_is_refused_for_plain_http_is_logged_and_counted() {
         let answer = Answer::to(request.header("x-request-id", "abc-1")).await;
         assert_eq!((answer.status, answer.header("x-request-id")), (502, "abc-1"));
         assert_eq!(answer.json()["error_description"], "This port is reached over TLS only.");
-        process.logs(reason).await;
-        process.has_logged(r#""peer.address":"127.0.0.1""#);
-        process.has_logged("abc-1");
+        process.logs(&[reason, r#""peer.address":"127.0.0.1""#, "abc-1"]).await;
         let metrics = http.get(process.admin.join("/admin/metrics/prometheus").unwrap());
         let metrics = Answer::to(metrics).await.body;
         let counted = |line: &str| line.starts_with("http_requests_total") && line.contains(r#"code="502""#);

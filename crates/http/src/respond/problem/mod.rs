@@ -12,10 +12,10 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use sluice_commit::chain;
 use sluice_primitives::Lifetime;
 use tracing::{error, info, warn};
 
-use super::chain;
 pub(crate) use kind::ProblemKind;
 
 /// What the `type` of a problem begins with.

@@ -3,6 +3,7 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use sluice_commit::chain;
 use sluice_identity::Email;
 use sluice_identity::account::Confirmation;
 use sluice_oauth::consent::Revoke;
@@ -52,7 +53,7 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
         Ok(()) => {
             if let Err(error) = ui.consents.revoke(Revoke::All(subject)).await {
                 // The account is gone, and nothing that was given out holds any more.
-                warn!(identity.id = %id, error = %error, "consents of a deleted account not forgotten");
+                warn!(identity.id = %id, error = %chain(&error), "consents of a deleted account not forgotten");
             }
             let view = FarewellPage { stylesheet: &stylesheet(&ui.config) };
             Ok(without_cookie(ui, page(StatusCode::OK, &view, &Policy::no_form())))

@@ -3,6 +3,7 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use sluice_commit::chain;
 use sluice_identity::factor::{Aal, FactorOutcome, FirstFactor, NextStep, TicketData};
 use sluice_identity::proof_of_work::PuzzlePurpose;
 use sluice_identity::{Attempt, Identity, IdentityError, LoginOutcome};
@@ -169,7 +170,7 @@ pub(super) async fn begin(
         Ok(pair) => {
             // The person is in: what is left of the former session ends by itself.
             if let Err(failed) = end_former(ui, arrival).await {
-                warn!(identity.id = %identity.id, error = %failed, "a former session was not ended");
+                warn!(identity.id = %identity.id, error = %chain(&failed), "a former session was not ended");
             }
             let response = redirect(StatusCode::SEE_OTHER, &typed.then.url(ui));
             let response = with_cookie(ui, response, &begun(ui, &pair));

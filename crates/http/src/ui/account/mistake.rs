@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use axum::http::StatusCode;
 use axum::response::Response;
+use sluice_commit::chain;
 use sluice_identity::account::{Denied, Outcome};
 use sluice_identity::{IdentityError, InvalidField};
 use sluice_primitives::Lifetime;
@@ -59,7 +60,7 @@ impl Mistake {
         if !error.is_temporary() {
             return Err(error);
         }
-        warn!(reason = %error, "account page turned away");
+        warn!(reason = %chain(&error), "account page turned away");
         let (sentence, status) = (Cow::Borrowed(BUSY_SENTENCE), StatusCode::SERVICE_UNAVAILABLE);
         Ok(Self { field: "", sentence, status, wait: Some(BUSY) })
     }

@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use sluice_commit::chain;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::secret_hash::{FastHashKeys, StoredSecretHash, hash_generated, key_of};
 use sluice_primitives::{Clock, Lifetime, Secret};
@@ -249,7 +250,7 @@ impl DynamicRegistration {
         };
         let hash = hash_generated(&self.parts.hash_keys, &Secret::new(token.to_owned()));
         if let Err(error) = self.parts.clients.keep_token_as(client, hash).await {
-            warn!(client.id = %client.id, error = %error, "the hash of a registration access token was not moved to another key");
+            warn!(client.id = %client.id, error = %chain(&error), "the hash of a registration access token was not moved to another key");
         }
     }
 

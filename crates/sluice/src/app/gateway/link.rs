@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use sluice_commit::chain;
 use sluice_crypto::jwk::{JwkSet, SigningAlgorithm};
 use sluice_crypto::jws::{VerifiedJws, VerifyingKey, verify};
 use sluice_crypto::paseto::PasetoPublicKey;
@@ -17,8 +18,6 @@ use sluice_token::link::{LinkKeys, TokenAnswer};
 use sluice_token::{Change, FeedFollower, paseto, sealed};
 use tokio::sync::watch;
 use tracing::warn;
-
-use crate::command::chain;
 
 /// How often keys are asked for, whether or not the feed spoke of them.
 const KEYS_EVERY: Duration = Duration::from_mins(1);
@@ -133,7 +132,7 @@ pub(super) async fn first_keys(client: &LinkClient) -> LinkedKeys {
     loop {
         match client.keys::<LinkKeys>().await.map(|document| LinkedKeys::of(&document)) {
             Ok(Ok(keys)) => return keys,
-            Ok(Err(error)) => warn!(%error, "the link is asked again"),
+            Ok(Err(error)) => warn!(error = %chain(&error), "the link is asked again"),
             Err(error) => warn!(error = %chain(&error), "the link is asked again"),
         }
         tokio::time::sleep(BACK_OFF * 2).await;
@@ -188,7 +187,7 @@ async fn renew(client: &LinkClient, keys: &LinkedKeys) -> Result<(), LinkError> 
         warn!(error = %chain(error), "the keys stay as they were");
     })?;
     if let Err(error) = keys.replace(&document) {
-        warn!(%error, "the keys stay as they were");
+        warn!(error = %chain(&error), "the keys stay as they were");
     }
     Ok(())
 }

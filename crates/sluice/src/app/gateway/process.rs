@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
+use sluice_commit::chain;
 use sluice_gateway::link::{LinkClient, LinkConfig, LinkFeed};
 use sluice_gateway::route::RoutesFile;
 use sluice_gateway::validation::LocalParts;
@@ -143,7 +144,7 @@ impl<'a> Process<'a> {
         let keys = Arc::new(link::first_keys(&self.client).await);
         // A gateway that does not know what was revoked must not say that a token holds.
         while let Err(error) = self.follower.catch_up().await {
-            warn!(%error, "revocations were not heard yet");
+            warn!(error = %chain(&error), "revocations were not heard yet");
             tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         }
         let following = link::follow(Arc::clone(&self.client), Arc::clone(&self.follower), Arc::clone(&keys));

@@ -6,11 +6,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::StatusCode;
 use serde_json::Value;
+use sluice_commit::chain;
 use sluice_primitives::{Lifetime, Timestamp};
 
 use super::sessions::{Session, User};
 use super::{App, STYLESHEET_PATH};
-use crate::demo::chain;
 use crate::demo::relying_party::RelyingPartyError;
 use crate::demo::views::{AppErrorPage, HomePage, SignedIn};
 

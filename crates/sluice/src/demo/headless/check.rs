@@ -3,10 +3,10 @@
 use std::fmt::Display;
 
 use serde_json::Value;
+use sluice_commit::chain;
 
 use super::browser::BrowserError;
 use crate::demo::DemoError;
-use crate::demo::chain;
 use crate::demo::relying_party::RelyingPartyError;
 
 /// Why the play ended early.
