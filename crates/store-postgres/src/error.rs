@@ -69,6 +69,12 @@ impl Failure {
         }
     }
 
+    /// Whether the server is there and does not let this user in, or not into this database: a mistake at the start, and something that
+    /// passes once a node runs, since the password or the database was changed under it.
+    pub(crate) fn is_turned_away(&self) -> bool {
+        matches!(self, Self::Postgres(error) if error.code().is_some_and(|code| TURNED_AWAY.contains(code)))
+    }
+
     /// Whether the connection is of no use any more.
     pub(crate) fn ends_session(&self) -> bool {
         self.nature() == Nature::Lost && !matches!(self, Self::Late(_))
@@ -148,6 +154,13 @@ pub(crate) fn column<'a, T: tokio_postgres::types::FromSql<'a>>(
     row.try_get(place).map_err(|cause| Unreadable::new("row", &cause))
 }
 
+/// What a server says while a connection is opened, and at no other time.
+const TURNED_AWAY: &[SqlState] = &[
+    SqlState::INVALID_PASSWORD,
+    SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+    SqlState::INVALID_CATALOG_NAME,
+];
+
 fn nature_of(code: &SqlState) -> Nature {
     const BUSY: &[SqlState] = &[
         SqlState::T_R_SERIALIZATION_FAILURE,
@@ -171,7 +184,7 @@ fn nature_of(code: &SqlState) -> Nature {
     let class = code.code().get(..2).unwrap_or_default();
     match class {
         _ if BUSY.contains(code) => Nature::Busy,
-        _ if RECONNECT.contains(code) || class == "08" => Nature::Lost,
+        _ if RECONNECT.contains(code) || TURNED_AWAY.contains(code) || class == "08" => Nature::Lost,
         // Wrong values, broken constraints, rows too large for an index.
         "21" | "22" | "23" | "54" => Nature::Poisoned,
         _ => Nature::Refused,
@@ -225,6 +238,9 @@ mod tests {
         assert_eq!(nature_of(&SqlState::ADMIN_SHUTDOWN), Nature::Lost);
         assert_eq!(nature_of(&SqlState::CONNECTION_FAILURE), Nature::Lost);
         assert_eq!(nature_of(&SqlState::READ_ONLY_SQL_TRANSACTION), Nature::Lost);
+        for turned_away in ["28P01", "28000", "3D000", "53300"] {
+            assert_eq!(nature_of(&SqlState::from_code(turned_away)), Nature::Lost, "{turned_away}");
+        }
         assert_eq!(nature_of(&SqlState::DISK_FULL), Nature::Refused);
         assert_eq!(nature_of(&SqlState::UNDEFINED_TABLE), Nature::Refused);
     }

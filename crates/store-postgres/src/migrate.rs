@@ -67,7 +67,7 @@ pub struct MigrationStatus {
 
 /// Applies what is not applied yet.
 pub(crate) async fn up(dialer: &Dialer, now: Timestamp, network: NetworkId) -> Result<(), StoreError> {
-    let mut tries = Tries::within(PATIENCE);
+    let mut tries = Tries::at_the_start(PATIENCE);
     loop {
         match apply_all(dialer, now, network).await {
             Ok(()) => return Ok(()),
@@ -78,7 +78,7 @@ pub(crate) async fn up(dialer: &Dialer, now: Timestamp, network: NetworkId) -> R
 
 /// All migrations, in order.
 pub(crate) async fn status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, StoreError> {
-    let mut tries = Tries::within(PATIENCE);
+    let mut tries = Tries::at_the_start(PATIENCE);
     loop {
         match read_status(dialer).await {
             Ok(status) => return Ok(status),

@@ -14,12 +14,18 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 pub(crate) struct Tries {
     deadline: Instant,
     pause: Duration,
+    is_start: bool,
 }
 
 impl Tries {
     /// Attempts until `patience` has passed.
     pub(crate) fn within(patience: Duration) -> Self {
-        Self { deadline: Instant::now() + patience, pause: FIRST_PAUSE }
+        Self { deadline: Instant::now() + patience, pause: FIRST_PAUSE, is_start: false }
+    }
+
+    /// The same before anything was answered: who is turned away then has the wrong password or the wrong database, and is told at once.
+    pub(crate) fn at_the_start(patience: Duration) -> Self {
+        Self { is_start: true, ..Self::within(patience) }
     }
 
     /// When the last attempt may begin.
@@ -32,6 +38,9 @@ impl Tries {
     /// # Errors
     /// What failed, if trying again does not help or it is too late.
     pub(crate) async fn again(&mut self, failure: Failure) -> Result<(), StoreError> {
+        if self.is_start && failure.is_turned_away() {
+            return Err(StoreError::refused(failure));
+        }
         let helps = matches!(failure.nature(), Nature::Lost | Nature::Busy);
         if !helps || self.is_over() {
             return Err(failure.into_store_error());

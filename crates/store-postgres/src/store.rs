@@ -191,7 +191,7 @@ impl PostgresStore {
             lookups,
             refusals,
         };
-        store.ping().await?;
+        store.answers(Tries::at_the_start(patience)).await?;
         Ok(store)
     }
 
@@ -228,9 +228,22 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError::Unavailable`] if it does not.
     pub async fn ping(&self) -> Result<(), StoreError> {
+        self.ping_within(self.patience).await
+    }
+
+    /// The same, in this time: the error says what ailed the last try.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if it does not.
+    pub async fn ping_within(&self, patience: Duration) -> Result<(), StoreError> {
+        self.answers(Tries::within(patience)).await
+    }
+
+    async fn answers(&self, tries: Tries) -> Result<(), StoreError> {
         // As the feed, if there is a connection for it: nobody makes one to ask this.
         let feed = Some(self.listener.link()).filter(|link| link.is_open());
-        let answered = self.persist(feed.or_else(|| self.next_reader()), PING, &[]).await;
+        let link = feed.or_else(|| self.next_reader());
+        let answered = self.persist_by(tries, link, PING, &[]).await;
         self.refusals.reads.noted(answered).map(drop)
     }
 
@@ -343,8 +356,17 @@ impl PostgresStore {
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
+        self.persist_by(Tries::within(self.patience), link, sql, params).await
+    }
+
+    async fn persist_by(
+        &self,
+        mut tries: Tries,
+        link: Option<&Link>,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
         let link = link.ok_or(StoreError::Unavailable(None))?;
-        let mut tries = Tries::within(self.patience);
         loop {
             match link.query(sql, params).await {
                 Ok(rows) => return Ok(rows),

@@ -45,7 +45,7 @@ impl Health for NodeHealth {
 
 impl NodeHealth {
     async fn ping(&self) -> Result<(), StoreError> {
-        let answered = tokio::time::timeout(PATIENCE, self.stores.ping()).await;
+        let answered = tokio::time::timeout(PATIENCE, self.stores.ping(PATIENCE)).await;
         answered.unwrap_or_else(|late| Err(StoreError::unavailable(late)))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluice_commit::{CommitMetrics, StoreError, StoreRefusals};
 use sluice_identity::factor::FactorRepository;
@@ -193,10 +194,11 @@ impl Stores {
         }
     }
 
-    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+    /// Whether it answers; PostgreSQL is tried for so long.
+    pub(crate) async fn ping(&self, patience: Duration) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(store) => store.ping().await,
-            Self::Postgres(store) => store.ping().await,
+            Self::Postgres(store) => store.ping_within(patience).await,
         }
     }
 

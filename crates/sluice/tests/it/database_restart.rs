@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::StatusCode;
+use serde_json::json;
 use sluice_testkit::{PrivateCluster, Stop};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use url::Url;
 
+use crate::answer::{Answer, http};
 use crate::application::Application;
 use crate::load::Load;
 use crate::process::{Site, until};
@@ -83,6 +85,9 @@ async fn a_node_that_postgres_does_not_let_in_says_why_and_recovers() {
     for line in ["the store does not answer", "the feed cannot be read"] {
         process.logs(&[line, "(28000)"]).await;
     }
+    let register = http().post(process.admin.join("/admin/clients").unwrap()).json(&json!({}));
+    let answer = Answer::to(register).await;
+    assert_eq!((answer.status, answer.header("retry-after")), (503, "1"), "{}", answer.body);
     cluster.execute("postgres", "ALTER ROLE node LOGIN").await;
     until("ready again", async || process.readiness().await == Some(StatusCode::OK)).await;
     process.kill().await;

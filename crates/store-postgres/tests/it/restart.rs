@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_oauth::grant::{GrantRepository, Insertion, Redemption};
 use sluice_primitives::GrantId;
 use sluice_store_contract::given;
@@ -99,4 +99,16 @@ async fn nothing_answered_is_lost_when_the_server_crashes_under_load() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_answered_is_lost_when_the_server_is_restarted_under_load() {
     restarted_under_load(Stop::Fast).await;
+}
+
+/// What passes for a node that runs is a mistake in the DSN of one that starts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_let_in_at_the_start_is_told_why_and_not_to_wait() {
+    let cluster = PrivateCluster::shared().await;
+    let stranger = cluster.dsn("postgres").replace("postgres://sluice@", "postgres://nobody@");
+    for (dsn, code) in [(cluster.dsn("there_is_none"), "(3D000)"), (stranger, "(28000)")] {
+        let Err(error) = PostgresStore::connect(&dsn, options()).await else { panic!("{dsn} lets us in") };
+        assert!(matches!(error, StoreError::Refused(_)), "{error:?}");
+        assert!(chain(&error).contains(code), "{error:?}");
+    }
 }
