@@ -116,7 +116,7 @@ impl Background {
             let worker = Arc::clone(&worker);
             async move {
                 if let Err(error) = worker.count().await {
-                    warn!(%error, "the backlog of hardening cannot be counted");
+                    warn!(error = %chain(&error), "the backlog of hardening cannot be counted");
                 }
             }
         });

@@ -87,7 +87,7 @@ impl Layers<'_> {
                 None => self.findings.refuse(&name, "is not valid UTF-8"),
                 // An empty variable is how a missing one often looks; it never opens a listener to every
                 // interface.
-                Some("") => {}
+                Some("") => self.values.note_blank(&known.path, Origin::Environment(name)),
                 Some(text) => self.set_text(&known.path, known.key, text, Origin::Environment(name)),
             }
         }
@@ -98,7 +98,13 @@ impl Layers<'_> {
     pub(super) fn overrides(&mut self, pairs: &[(String, String)]) {
         for (path, text) in pairs {
             match self.table.find(path) {
-                Some(key) => self.set_text(path, key, text, Origin::CommandLine),
+                Some(key) => {
+                    if is_blank(key, text) && self.values.is_given(path) {
+                        self.findings
+                            .warn(path, "an empty value unsets nothing: what is set elsewhere counts");
+                    }
+                    self.set_text(path, key, text, Origin::CommandLine);
+                }
                 None => self.findings.refuse(path, format!("unknown key{}", self.hint(path))),
             }
         }
@@ -127,7 +133,8 @@ impl Layers<'_> {
 
     fn walk(&mut self, path: &str, value: Value, origin: &Origin) {
         match (self.table.find(path), value) {
-            (_, Value::Null) => {}
+            (Some(_), Value::Null) => self.values.note_blank(path, origin.clone()),
+            (None, Value::Null) => {}
             (Some(Key { kind: Kind::Hook, .. }) | None, Value::Object(fields)) => {
                 for (name, value) in fields {
                     let below = if path.is_empty() { name } else { format!("{path}.{name}") };
@@ -165,8 +172,8 @@ impl Layers<'_> {
 
     /// Sets a key; an empty text counts as not set, unless it has a meaning.
     fn set(&mut self, path: &str, key: &'static Key, value: Value, origin: Origin) {
-        if value.as_str().is_some_and(|text| text.trim().is_empty()) && !matches!(key.kind, Kind::Host) {
-            return;
+        if value.as_str().is_some_and(|text| is_blank(key, text)) {
+            return self.values.note_blank(path, origin);
         }
         if matches!(key.kind, Kind::Hook) {
             // Credentials written for another address must not follow to this one.
@@ -179,6 +186,11 @@ impl Layers<'_> {
         };
         self.values.set(path, value, origin);
     }
+}
+
+/// Whether a text is no value of this key.
+fn is_blank(key: &Key, text: &str) -> bool {
+    text.trim().is_empty() && !matches!(key.kind, Kind::Host)
 }
 
 /// Whether the surroundings set the variable: Azure, or Kubernetes for a service that is called `gateway` or `identity`.

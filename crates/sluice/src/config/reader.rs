@@ -19,7 +19,7 @@ use super::error::Findings;
 use super::key::{Choice, Kind};
 use super::secret_string::SecretString;
 use super::table::Table;
-use super::values::Values;
+use super::values::{Origin, Values};
 
 /// Reads typed values for the sections.
 pub(super) struct Reader<'a> {
@@ -49,6 +49,17 @@ impl<'a> Reader<'a> {
         if !self.values.is_inherited(key) {
             self.findings.refuse(key, reason);
         }
+    }
+
+    /// Refuses a key that has no value where it was written down: it was left to be filled in, and `without` is what it means not to.
+    pub(super) fn refuse_blank(&mut self, key: &str, without: &str) {
+        let Some(origin) = self.values.blank(key).filter(|_| !self.has(key)) else { return };
+        let place = match origin {
+            Origin::Environment(variable) => variable.as_str(),
+            _ => key,
+        };
+        let reason = format!("is empty, and without it {without}: give it a value, or leave the key out");
+        self.findings.refuse(place, reason);
     }
 
     pub(super) fn warn(&mut self, key: &str, message: impl Into<String>) {

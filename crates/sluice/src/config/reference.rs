@@ -15,7 +15,7 @@ Sluice reads Hydra's configuration files. Values come from, each over the one be
 1. the defaults below,
 2. the YAML files given with `--config`, in that order; mappings merge, lists replace,
 3. environment variables: the key in upper case, its parts joined by `_`; lists are separated by commas or
-   written as JSON; an empty variable counts as not set,
+   written as JSON; an empty variable counts as not set, but for the keys that refuse it,
 4. the command line.
 
 Durations are written as in Go: `90s`, `1h30m`. An unknown key is warned about and ignored; a wrong value is

@@ -28,7 +28,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "initial_access_token",
         Kind::Secret,
-        "The token that a registration must bear, 16 characters or more; without it anybody may register.",
+        "The token that a registration must bear, 16 characters or more; without it anybody may register. \
+         Empty, it is refused.",
     ),
     Key::own(
         "software_statements",
@@ -107,6 +108,7 @@ pub(super) fn read_default_scope(reader: &mut Reader<'_>) -> Vec<String> {
 }
 
 fn read_token(reader: &mut Reader<'_>) -> Option<SecretString> {
+    reader.refuse_blank(TOKEN, "anybody may register clients");
     let token = reader.secret(TOKEN)?;
     if token.expose().chars().count() < SHORTEST_TOKEN {
         reader.refuse(TOKEN, format!("is shorter than {SHORTEST_TOKEN} characters"));

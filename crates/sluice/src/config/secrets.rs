@@ -25,14 +25,14 @@ pub(super) const KEYS: &[Key] = &[
         "storage",
         Kind::Secrets,
         "Seals the signing keys in the store, and keys the hashes of client secrets that Sluice made up. \
-         Without it, derived from `secrets.system`.",
+         Without it, derived from `secrets.system`; empty, it is refused.",
     ),
     Key::own(
         "pepper",
         Kind::Secrets,
         "Keys the hashes of passwords: who has the database alone cannot guess. A hash is keyed anew when its person logs \
          in, so a pepper is needed until `sluice secrets status` counts no more passwords of it. Without any, derived \
-         from `secrets.system`, which then cannot be rotated away before: set one from the start.",
+         from `secrets.system`, which then cannot be rotated away before: set one from the start. Empty, it is refused.",
     ),
     Key::ignored("pagination", Kind::Secrets, "page tokens are sealed with secrets.system"),
 ];
@@ -56,6 +56,11 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> SecretsSettings {
     if system.is_empty() && !mode.is_development() && reader.problem_count() == problems {
         let reason = format!("is required: at least one secret of {SHORTEST} characters or more");
         reader.refuse("secrets.system", reason);
+    }
+    for key in ["secrets.storage", "secrets.pepper"] {
+        if !mode.is_development() {
+            reader.refuse_blank(key, "what it protects is bound to secrets.system");
+        }
     }
     SecretsSettings {
         system,

@@ -12,6 +12,10 @@ use super::reader::Reader;
 use super::secret_string::SecretString;
 use super::tls;
 
+const BEARER_TOKEN: &str = "serve.admin.bearer_token";
+/// The shortest bearer token that is accepted, in characters: who guesses it is an administrator.
+const SHORTEST_TOKEN: usize = 16;
+
 const PORT: Kind = Kind::Integer { min: 0, max: 65_535 };
 
 pub(super) const KEYS: &[Key] = &[
@@ -35,8 +39,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "admin.bearer_token",
         Kind::Secret,
-        "The token that requests to the admin endpoints must bear; without it whoever reaches \
-         them is trusted.",
+        "The token that requests to the admin endpoints must bear, 16 characters or more; without it whoever \
+         reaches them is trusted. Empty, it is refused.",
     ),
     Key::own(
         "admin.allowed_hosts",
@@ -81,7 +85,7 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> ServeSettings {
     let public = listener::read(reader, "serve.public");
     let admin = AdminSettings {
         listener: listener::read(reader, "serve.admin"),
-        bearer_token: reader.secret("serve.admin.bearer_token"),
+        bearer_token: read_bearer_token(reader),
         allowed_hosts: read_hosts(reader, "serve.admin.allowed_hosts"),
         profiling: reader.boolean("serve.admin.profiling"),
     };
@@ -113,6 +117,15 @@ fn warn_of_admin(reader: &mut Reader<'_>, admin: &AdminSettings) {
         let message = "`*` lets no page in without serve.admin.bearer_token; name the origins of those that administrate";
         reader.warn("serve.admin.cors.allowed_origins", message);
     }
+}
+
+fn read_bearer_token(reader: &mut Reader<'_>) -> Option<SecretString> {
+    reader.refuse_blank(BEARER_TOKEN, "whoever reaches the admin port is an administrator");
+    let token = reader.secret(BEARER_TOKEN)?;
+    if token.expose().chars().count() < SHORTEST_TOKEN {
+        reader.refuse(BEARER_TOKEN, format!("is shorter than {SHORTEST_TOKEN} characters"));
+    }
+    Some(token)
 }
 
 /// Names without a port.

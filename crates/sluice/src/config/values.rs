@@ -43,36 +43,52 @@ impl Drop for Entry {
 
 /// What is set, by full path. Later writes win.
 #[derive(Default)]
-pub(super) struct Values(BTreeMap<String, Entry>);
+pub(super) struct Values {
+    entries: BTreeMap<String, Entry>,
+    /// The keys that were written down without a value, and where.
+    blank: BTreeMap<String, Origin>,
+}
 
 impl Values {
     pub(super) fn set(&mut self, path: &str, value: Value, origin: Origin) {
-        self.0.insert(path.to_owned(), Entry { value, origin });
+        self.entries.insert(path.to_owned(), Entry { value, origin });
+    }
+
+    /// Notes that the key was written down without a value.
+    pub(super) fn note_blank(&mut self, path: &str, origin: Origin) {
+        self.blank.insert(path.to_owned(), origin);
+    }
+
+    /// Where the key was written down without a value.
+    pub(super) fn blank(&self, path: &str) -> Option<&Origin> {
+        self.blank.get(path)
     }
 
     /// Forgets everything below `path`, which a value for `path` itself replaces.
     pub(super) fn clear_below(&mut self, path: &str) {
         let prefix = format!("{path}.");
-        self.0.retain(|key, _| !key.starts_with(&prefix));
+        self.entries.retain(|key, _| !key.starts_with(&prefix));
     }
 
     /// Forgets everything else.
     pub(super) fn keep_only(&mut self, paths: &BTreeSet<String>) {
-        self.0.retain(|key, _| paths.contains(key));
+        self.entries.retain(|key, _| paths.contains(key));
     }
 
     pub(super) fn get(&self, path: &str) -> Option<&Value> {
-        self.0.get(path).map(|entry| &entry.value)
+        self.entries.get(path).map(|entry| &entry.value)
     }
 
     /// Whether somebody set the key.
     pub(super) fn is_given(&self, path: &str) -> bool {
-        self.0.get(path).is_some_and(|entry| !matches!(entry.origin, Origin::Default | Origin::Inherited(_)))
+        self.entries
+            .get(path)
+            .is_some_and(|entry| !matches!(entry.origin, Origin::Default | Origin::Inherited(_)))
     }
 
     /// Whether the value is that of another key.
     pub(super) fn is_inherited(&self, path: &str) -> bool {
-        self.0.get(path).is_some_and(|entry| matches!(entry.origin, Origin::Inherited(_)))
+        self.entries.get(path).is_some_and(|entry| matches!(entry.origin, Origin::Inherited(_)))
     }
 
     /// Sets a default, unless the key has a value.
@@ -84,7 +100,7 @@ impl Values {
 
     /// Puts what is in force in the place of what was set, which stays to be told.
     pub(super) fn correct(&mut self, path: &str, text: String) {
-        if let Some(entry) = self.0.get_mut(path) {
+        if let Some(entry) = self.entries.get_mut(path) {
             overwrite(&mut entry.value);
             entry.value = Value::String(text);
         }
@@ -99,7 +115,7 @@ impl Values {
 
     /// Everything that has a value, sorted by path.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
-        self.0.iter().map(|(path, entry)| (path.as_str(), entry))
+        self.entries.iter().map(|(path, entry)| (path.as_str(), entry))
     }
 }
 

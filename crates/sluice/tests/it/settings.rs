@@ -211,7 +211,7 @@ async fn browsers_of_other_origins_reach_the_admin_port_only_if_told() {
     let settings = [
         ("serve.admin.cors.enabled", "true"),
         ("serve.admin.cors.allowed_origins", "https://console.test"),
-        ("serve.admin.bearer_token", "a-token"),
+        ("serve.admin.bearer_token", "a-token-for-the-admin-port"),
     ];
     let open = TestSluice::with(Backend::Sqlite, &settings).await;
     let preflight = async |sluice: &TestSluice, origin: &str| {

@@ -174,7 +174,48 @@ fn what_is_wrong_with_an_inherited_value_is_said_once_where_it_was_written() {
 fn admin_endpoints_open_to_all_are_warned_about() {
     let open = || given(MINIMAL).variable("SERVE_ADMIN_HOST", "0.0.0.0");
     assert!(open().warnings().starts_with("serve.admin.host: other machines may reach"));
-    assert_eq!(open().variable("SERVE_ADMIN_BEARER_TOKEN", "t").warnings(), "");
+    assert_eq!(open().variable("SERVE_ADMIN_BEARER_TOKEN", "sixteen letters!").warnings(), "");
+    let short = open().variable("SERVE_ADMIN_BEARER_TOKEN", "t").problems();
+    assert_eq!(short, "serve.admin.bearer_token: is shorter than 16 characters");
+}
+
+/// Left to be filled in, they would open a port, or bind to one secret what others were meant for.
+#[test]
+fn what_must_not_be_left_empty_is_refused_by_the_name_it_has_there() {
+    for (variable, key) in [
+        ("SERVE_ADMIN_BEARER_TOKEN", "serve.admin.bearer_token"),
+        ("SECRETS_STORAGE", "secrets.storage"),
+        ("SECRETS_PEPPER", "secrets.pepper"),
+        (
+            "OIDC_DYNAMIC_CLIENT_REGISTRATION_INITIAL_ACCESS_TOKEN",
+            "oidc.dynamic_client_registration.initial_access_token",
+        ),
+    ] {
+        for empty in ["", " "] {
+            let problems = given(MINIMAL).variable(variable, empty).problems();
+            assert!(problems.starts_with(&format!("{variable}: is empty, and without it ")), "{problems}");
+        }
+        assert!(given(MINIMAL).set(key, "").problems().starts_with(&format!("{key}: is empty")));
+        let elsewhere = given(MINIMAL).variable(variable, "").set(key, "what-counts-in-its-place");
+        assert!(elsewhere.load().is_ok(), "{key}");
+    }
+    let files = [
+        "serve: {admin: {bearer_token: ''}}",
+        "serve: {admin: {bearer_token: }}",
+        "secrets: {system: [a-system-secret-for-tests], storage: }",
+    ];
+    for file in files {
+        assert!(given(MINIMAL).and_file(file).problems().contains(": is empty, and without it "), "{file}");
+    }
+    assert_eq!(given(MINIMAL).variable("SECRETS_COOKIE", "").warnings(), "");
+}
+
+#[test]
+fn an_empty_value_of_the_command_line_that_unsets_nothing_says_so() {
+    let kept = given(MINIMAL).variable("SECRETS_COOKIE", "a-secret-of-cookies").set("secrets.cookie", "");
+    let expected = "secrets.cookie: an empty value unsets nothing: what is set elsewhere counts";
+    assert_eq!(kept.warnings(), expected);
+    assert_eq!(given(MINIMAL).set("secrets.cookie", "").warnings(), "");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use url::Url;
 
 use super::{
-    CONFIGURATION, DRAIN, Environment, assert_known, assert_understood, folder, read, texts,
-    with_configuration_in,
+    CONFIGURATION, DRAIN, Environment, assert_known, assert_none_may_be_left_empty, assert_understood,
+    folder, read, texts, with_configuration_in,
 };
 use crate::answer::{Answer, http};
 use crate::program::{Server, run};
@@ -102,6 +102,12 @@ async fn a_pod_starts_as_the_deployment_says_and_answers_its_probes() {
     assert_eq!(Answer::to(http().get(&clients).bearer_auth(bearing)).await.status, 200);
     let ended = server.stop();
     assert!(ended.success, "{}", ended.stderr);
+}
+
+#[test]
+fn a_secret_that_is_not_filled_in_starts_nothing() {
+    let mounted = Mounted::new();
+    assert_none_may_be_left_empty(&mounted.directory.path().join("sluice.yaml"), &mounted.environment);
 }
 
 #[test]

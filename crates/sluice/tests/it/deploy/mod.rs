@@ -75,3 +75,18 @@ fn assert_understood(file: &Path, environment: &Environment, more: &[(&str, &str
     }
     shown.stdout
 }
+
+/// With any one of the variables as the file has it, the configuration is refused, and the variable or its key is named.
+fn assert_none_may_be_left_empty(file: &Path, environment: &Environment) {
+    for (left, _) in &environment.0 {
+        let mut variables = environment.pairs();
+        for (name, value) in &mut variables {
+            if *name == left.as_str() {
+                *value = "";
+            }
+        }
+        let shown = run(&["config", "show", "--config", file.to_str().unwrap()], &variables);
+        let named = shown.stderr.to_uppercase().replace('.', "_").contains(&format!("{left}: IS "));
+        assert!(!shown.success && named, "{left}: {}", shown.stderr);
+    }
+}

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{
-    DRAIN, Environment, assert_known, assert_understood, folder, read, texts, with_configuration_in,
+    DRAIN, Environment, assert_known, assert_none_may_be_left_empty, assert_understood, folder, read, texts,
+    with_configuration_in,
 };
 use crate::answer::{Answer, http};
 use crate::program::{Server, run};
@@ -85,7 +86,9 @@ fn configurations_and_variables_of_units_are_understood() {
     let beside = |name: &str| folder("systemd").join(name);
     let server = Unit::named("sluice.service").environment(directory.path());
     assert_understood(&beside("sluice.yaml"), &server, &[]);
+    assert_none_may_be_left_empty(&beside("sluice.yaml"), &server);
     let gateway = Unit::named("sluice-gateway.service").environment(directory.path());
+    assert_none_may_be_left_empty(&beside("gateway.yaml"), &gateway);
     // What only a server must have.
     let more = [
         ("DSN", "memory"),
