@@ -12,9 +12,9 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT_LANGUAGE, AsHeaderName, HOST, ORIGIN, USER_AGENT};
+use axum::http::header::{ACCEPT_LANGUAGE, AsHeaderName, HOST, ORIGIN, USER_AGENT, WWW_AUTHENTICATE};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use sluice_primitives::Secret;
@@ -31,6 +31,10 @@ const PRIVATE: [&str; 9] =
     ["localhost", "local", "internal", "svc", "home.arpa", "lan", "home", "corp", "consul"];
 /// Where tokens are introspected, as the routes have it.
 pub(crate) const INTROSPECTION: &str = "/admin/oauth2/introspect";
+/// What Hydra says where a credential is missing or wrong.
+const UNAUTHORIZED: &str = "The request could not be authorized";
+/// RFC 6750 §3. The CLI knows the port by it.
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"sluice admin\"");
 /// What Hydra says where something is forbidden.
 const FORBIDDEN: &str = "The requested action was forbidden";
 
@@ -86,8 +90,7 @@ impl AdminGuard {
 pub(crate) async fn layer(State(guard): State<AdminGuard>, request: Request, next: Next) -> Response {
     match &guard {
         AdminGuard::Credential(expected) if !is_presented(request.headers(), expected) => {
-            (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer realm=\"sluice admin\"")])
-                .into_response()
+            unauthorized(request.headers())
         }
         AdminGuard::Credential(_) => next.run(request).await,
         AdminGuard::Open(port) => match port.check((request.method(), request.uri()), request.headers()) {
@@ -98,6 +101,17 @@ pub(crate) async fn layer(State(guard): State<AdminGuard>, request: Request, nex
             }
         },
     }
+}
+
+fn unauthorized(headers: &HeaderMap) -> Response {
+    let description = match bearer(headers) {
+        None => "The admin port asks for a bearer token, and none was sent; see serve.admin.bearer_token.",
+        Some(_) => "The bearer token is another than serve.admin.bearer_token.",
+    };
+    let refusal = AdminError::of(StatusCode::UNAUTHORIZED, UNAUTHORIZED, description.to_owned());
+    let mut response = refusal.into_response();
+    response.headers_mut().insert(WWW_AUTHENTICATE, CHALLENGE);
+    response
 }
 
 /// Compared in constant time.

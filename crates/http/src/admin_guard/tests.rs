@@ -1,6 +1,13 @@
 use std::time::Duration;
 
+use axum::Router;
+use axum::body::Body;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use tower::ServiceExt;
+
 use super::*;
+use crate::captured::Captured;
 
 const LANGUAGE: (&str, &str) = ("accept-language", "en-GB,en;q=0.5");
 
@@ -187,4 +194,19 @@ fn a_proxy_may_introspect_with_the_headers_of_a_browser_but_at_no_name_that_is_n
     let listed = OpenPort { hosts: vec!["admin.example.com".to_owned()], ..OpenPort::default() };
     assert_eq!(asks(&listed, introspection.clone(), "sso.example.com", &passed_on), Err(Stranger::Host));
     assert_eq!(asks(&listed, introspection, "admin.example.com", &passed_on), Ok(()));
+}
+
+#[tokio::test]
+async fn who_has_not_the_token_is_refused_with_a_reason_that_is_logged_too() {
+    let guard = AdminGuard::Credential(Arc::new(Secret::new("the right one".to_owned())));
+    let app = Router::new().route("/", get(async || "in")).layer(from_fn_with_state(guard, layer));
+    let (log, _capturing) = Captured::begin();
+    for (header, reason) in [("Basic eDp5", "none was sent"), ("Bearer a-guess", "is another than")] {
+        let request = Request::get("/").header("authorization", header).body(Body::empty()).unwrap();
+        let response = app.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(response.headers()[WWW_AUTHENTICATE], CHALLENGE);
+        assert!(log.text().contains(reason), "{}", log.text());
+    }
+    assert!(!log.text().contains("a-guess"), "{}", log.text());
 }

@@ -367,3 +367,17 @@ async fn the_program_tells_its_version_and_completes_its_command_line() {
     }
     assert_eq!(run_with(&[], &["frobnicate"]).await.code, Some(2));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_has_not_the_token_of_the_admin_port_is_told_where_it_goes() {
+    let token = "a-token-for-the-admin-port";
+    let sluice = TestSluice::with(Backend::Sqlite, &[("serve.admin.bearer_token", token)]).await;
+    let list = ["list", "clients"];
+    let without = ask(&sluice, &list).await.failed();
+    assert!(without.contains("none was sent") && without.contains("SLUICE_ADMIN_TOKEN"), "{without}");
+    let endpoint = ("SLUICE_ADMIN_URL", sluice.admin.as_str());
+    let wrong = run_with(&[endpoint, ("SLUICE_ADMIN_TOKEN", "another")], &list).await.failed();
+    assert!(wrong.contains("is another than") && wrong.contains("SLUICE_ADMIN_TOKEN"), "{wrong}");
+    run_with(&[endpoint, ("SLUICE_ADMIN_TOKEN", token)], &list).await.ok();
+    sluice.node.stop().await;
+}

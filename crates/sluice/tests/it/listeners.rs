@@ -43,7 +43,11 @@ async fn the_admin_api_can_ask_for_a_credential() {
     for (method, path) in guarded {
         for header in wrong {
             let answer = asked(method.clone(), path, header).await;
-            assert_eq!((answer.status, answer.body.as_str()), (401, ""), "{path} {header}");
+            let refusal = answer.json();
+            assert_eq!(answer.status, 401, "{path} {header}");
+            assert_eq!(refusal["error"], "The request could not be authorized", "{path} {header}");
+            let why = refusal["error_description"].as_str().unwrap();
+            assert!(why.contains("serve.admin.bearer_token") && !why.contains(CREDENTIAL), "{why}");
             assert!(answer.header("www-authenticate").starts_with("Bearer"), "{path}");
         }
         let answer = asked(method.clone(), path, &right).await;

@@ -17,6 +17,8 @@ pub(crate) struct Refusal {
     /// What is said to a person.
     description: Option<String>,
     hint: Option<String>,
+    /// What the program says to it.
+    advice: Option<&'static str>,
 }
 
 impl Refusal {
@@ -27,7 +29,13 @@ impl Refusal {
             _ => (json, ["error", "error_description", "error_hint"]),
         };
         let field = |name: &str| Some(text(said, name)).filter(|text| !text.is_empty());
-        Self { endpoint, status, code: field(code), description: field(description), hint: field(hint) }
+        let [code, description, hint] = [code, description, hint].map(field);
+        Self { endpoint, status, code, description, hint, advice: None }
+    }
+
+    /// The same, with what to do about it.
+    pub(super) fn advising(self, advice: &'static str) -> Self {
+        Self { advice: Some(advice), ..self }
     }
 
     pub(super) fn is(&self, code: &str) -> bool {
@@ -47,10 +55,11 @@ impl fmt::Display for Refusal {
                 f,
                 "{} answers {}, without a reason: is it the right endpoint?",
                 self.endpoint, self.status
-            )
+            )?;
         } else {
-            write!(f, "{} ({})", said.join(": "), self.status)
+            write!(f, "{} ({})", said.join(": "), self.status)?;
         }
+        self.advice.map_or(Ok(()), |advice| write!(f, "; {advice}"))
     }
 }
 
@@ -70,6 +79,12 @@ mod tests {
         assert_eq!(said(&oauth), "not_found: There is no such client. (404 Not Found)");
         let generic = json!({"error": {"code": 404, "status": "Not Found", "message": "No such key."}});
         assert_eq!(said(&generic), "Not Found: No such key. (404 Not Found)");
+    }
+
+    #[test]
+    fn what_to_do_about_it_comes_last() {
+        let refused = Refusal::read(String::new(), StatusCode::UNAUTHORIZED, &json!({"error": "no"}));
+        assert_eq!(refused.advising("do this").to_string(), "no (401 Unauthorized); do this");
     }
 
     #[test]

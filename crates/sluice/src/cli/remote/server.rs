@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LINK};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LINK, WWW_AUTHENTICATE};
 use reqwest::{Client, Method, RequestBuilder, StatusCode, redirect};
 use rustls::ClientConfig;
 use serde_json::Value;
@@ -14,6 +14,10 @@ use super::refusal::Refusal;
 const USER_AGENT: &str = concat!("Sluice/", env!("CARGO_PKG_VERSION"));
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+/// What the admin port asks for.
+const ADMIN_PORT: &str = "Bearer realm=\"sluice admin\"";
+const ADMIN_TOKEN_ADVICE: &str =
+    "the variable SLUICE_ADMIN_TOKEN must hold serve.admin.bearer_token of that server";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -126,7 +130,10 @@ impl Reply {
 
     /// The answer, read as a refusal.
     pub(super) fn refusal(self) -> Refusal {
-        Refusal::read(self.endpoint, self.status, &self.json)
+        let is_of_admin_port =
+            self.headers.get(WWW_AUTHENTICATE).is_some_and(|challenge| challenge == ADMIN_PORT);
+        let refusal = Refusal::read(self.endpoint, self.status, &self.json);
+        if is_of_admin_port { refusal.advising(ADMIN_TOKEN_ADVICE) } else { refusal }
     }
 
     /// The JSON of an answer that must have some.
