@@ -202,7 +202,7 @@ async fn who_has_not_the_token_is_refused_with_a_reason_that_is_logged_too() {
     let app = Router::new().route("/", get(async || "in")).layer(from_fn_with_state(guard, layer));
     let (log, _capturing) = Captured::begin();
     for (header, reason) in [("Basic eDp5", "none was sent"), ("Bearer a-guess", "is another than")] {
-        let request = Request::get("/").header("authorization", header).body(Body::empty()).unwrap();
+        let request = http::Request::get("/").header("authorization", header).body(Body::empty()).unwrap();
         let response = app.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(response.headers()[WWW_AUTHENTICATE], CHALLENGE);

@@ -5,7 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use sluice_primitives::Clock;
 use tokio::sync::{Notify, oneshot};
 
@@ -107,8 +107,8 @@ impl WriterThread {
                 true
             }
             Err(error) => {
-                let is_undone = !connection.is_autocommit() && execute(connection, "ROLLBACK").is_ok();
-                fail(done.jobs, if is_undone { error } else { lost(error) });
+                let (error, is_undone) = undo(connection, error);
+                fail(done.jobs, error);
                 is_undone
             }
         }
@@ -174,10 +174,55 @@ fn fail(jobs: Vec<Box<dyn Job>>, error: SqliteError) {
     }
 }
 
+/// Sees to it that nothing is left of a commit that failed; false if nobody knows whether something is.
+fn undo(connection: &Connection, error: SqliteError) -> (SqliteError, bool) {
+    let is_undone = if connection.is_autocommit() {
+        is_of_a_full_disk(&error)
+    } else {
+        execute(connection, "ROLLBACK").is_ok()
+    };
+    if is_undone { (error, true) } else { (lost(error), false) }
+}
+
+/// Whether there was no room for what a commit writes into the log. Its last frame, which makes it one, is not in the file then, and the
+/// engine has rolled back; that is otherwise with an error of input or output, which may be about what comes after that frame.
+fn is_of_a_full_disk(error: &SqliteError) -> bool {
+    matches!(error, SqliteError::Engine(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull))
+}
+
 /// A commit that failed and left no transaction to roll back: its outcome is unknown.
 fn lost(error: SqliteError) -> SqliteError {
     match error {
         SqliteError::Engine(error) => SqliteError::CommitLost(error),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+    use crate::error::Consequence;
+
+    fn said(code: i32) -> SqliteError {
+        SqliteError::Engine(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
+    }
+
+    /// The pages of a transaction are written at its commit: there a full disk is noticed, and the transaction is over.
+    #[test]
+    fn a_commit_that_found_no_room_is_refused_and_one_that_broke_off_is_lost() {
+        let connection = Connection::open_in_memory().unwrap();
+        for (code, consequence) in
+            [(ffi::SQLITE_FULL, Consequence::Refused), (ffi::SQLITE_IOERR, Consequence::Reconnect)]
+        {
+            let (error, is_undone) = undo(&connection, said(code));
+            assert_eq!(error.consequence(), consequence);
+            assert_eq!(is_undone, consequence == Consequence::Refused, "{error:?}");
+        }
+        connection.execute_batch("BEGIN").unwrap();
+        let (error, is_undone) = undo(&connection, said(ffi::SQLITE_BUSY));
+        assert!(is_undone && connection.is_autocommit(), "what is still open is rolled back: {error:?}");
+        assert_eq!(error.consequence(), Consequence::TryAgain);
     }
 }
