@@ -80,6 +80,17 @@ fn units_wait_longer_for_their_end_than_what_is_in_flight_may_take() {
     }
 }
 
+/// An end by SIGHUP is a clean one for `on-failure`, and a node that nobody stopped would stay down.
+#[test]
+fn units_start_again_however_they_ended_unless_that_cannot_help() {
+    for unit in Unit::all().iter().filter(|unit| unit.value("Type") == Some("exec")) {
+        assert_eq!(unit.value("Restart"), Some("always"), "{}", unit.name);
+        let hopeless: i32 = unit.value("RestartPreventExitStatus").unwrap().parse().unwrap();
+        let arguments = [&unit.arguments()[..], &["--no-such-flag"]].concat();
+        assert_eq!(run(&arguments, &[]).code, Some(hopeless), "{}", unit.name);
+    }
+}
+
 #[test]
 fn configurations_and_variables_of_units_are_understood() {
     let directory = tempfile::tempdir().unwrap();
