@@ -30,6 +30,11 @@ impl Opening {
     /// The connection that writes. Makes the file if it is not there.
     pub(crate) fn writer(&self) -> Result<Connection, SqliteError> {
         create(&self.path)?;
+        self.writer_again()
+    }
+
+    /// The same while the store is in use: a file that is gone by then is missed, and not made anew.
+    pub(crate) fn writer_again(&self) -> Result<Connection, SqliteError> {
         let connection = self.open()?;
         self.use_write_ahead_log(&connection)?;
         connection.pragma_update(None, "synchronous", if self.durable { "FULL" } else { "OFF" })?;

@@ -7,7 +7,7 @@ use sluice_primitives::{Clock, NodeId, Rng};
 use tracing::warn;
 
 use super::secrets::KeyMaterial;
-use super::stores::{AppliedMigration, StartError, Stores};
+use super::stores::{AbsentFile, AppliedMigration, StartError, Stores};
 use crate::config::{DatabaseSettings, Dsn, Settings};
 
 /// Opens the store of a node: one that has what this version needs.
@@ -47,14 +47,15 @@ fn look_at(migrations: &[AppliedMigration]) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Opens a store, and brings it to the schema of this version if told so.
+/// Opens a store, and brings it to the schema of this version if told so; a file that is not there is made only for that.
 pub(crate) async fn open_store(
     database: &DatabaseSettings,
     migrate: bool,
     (clock, rng): (&Arc<dyn Clock>, &Arc<dyn Rng>),
 ) -> Result<Stores, StartError> {
     let id = NodeId::generate(clock.now(), &**rng);
-    let stores = Stores::open(database, id, (Arc::clone(clock), Arc::clone(rng))).await?;
+    let absent = if migrate { AbsentFile::Made } else { AbsentFile::Refused };
+    let stores = Stores::open(database, absent, id, (Arc::clone(clock), Arc::clone(rng))).await?;
     if migrate {
         stores.migrate_up().await?;
     }

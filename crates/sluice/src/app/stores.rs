@@ -34,6 +34,11 @@ use crate::config::{DatabaseSettings, Dsn};
 pub(crate) enum StartError {
     #[error("the database: {0}")]
     Store(#[from] StoreError),
+    /// A path that leads nowhere is more often a wrong one than that of a new installation.
+    #[error(
+        "the database: there is no file {0}: is the path right, and what it is on mounted? For a new one, run `sluice migrate sql up`"
+    )]
+    NoFile(PathBuf),
     #[error(
         "the database lacks migrations that this version needs ({0}): run `sluice migrate sql up`, or start with --auto-migrate"
     )]
@@ -110,6 +115,15 @@ pub(crate) trait Repositories:
 impl Repositories for SqliteStore {}
 impl Repositories for PostgresStore {}
 
+/// What becomes of a SQLite file that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AbsentFile {
+    /// It is made, and its directory: its schema is about to be.
+    Made,
+    /// It is missed: who opens it wants what is in it.
+    Refused,
+}
+
 /// The store in use.
 #[derive(Clone)]
 pub(crate) enum Stores {
@@ -121,6 +135,7 @@ impl Stores {
     /// Opens the store that the DSN names.
     pub(crate) async fn open(
         database: &DatabaseSettings,
+        absent: AbsentFile,
         node: NodeId,
         (clock, rng): (Arc<dyn Clock>, Arc<dyn Rng>),
     ) -> Result<Self, StartError> {
@@ -131,7 +146,14 @@ impl Stores {
                 Ok(Self::Sqlite(Arc::new(store)))
             }
             Dsn::Sqlite { path } => {
-                make_directory(path)?;
+                match absent {
+                    AbsentFile::Made => make_directory(path)?,
+                    // Where that cannot be told, it cannot be opened either, and then the reason is said.
+                    AbsentFile::Refused if path.try_exists().is_ok_and(|exists| !exists) => {
+                        return Err(StartError::NoFile(path.clone()));
+                    }
+                    AbsentFile::Refused => {}
+                }
                 let options = sluice_store_sqlite::StoreOptions::new(node, clock, rng);
                 let path = sluice_store_sqlite::SqlitePath::File(path.clone());
                 Ok(Self::Sqlite(Arc::new(SqliteStore::open(path, options).await?)))

@@ -75,7 +75,7 @@ impl WriterThread {
         while self.handle.waiting.take(&mut jobs, MAX_JOBS) {
             jobs.retain(|job| !job.is_abandoned());
             if !jobs.is_empty() && !self.commit(&connection, std::mem::take(&mut jobs)) {
-                connection = self.opening.writer().unwrap_or(connection);
+                connection = self.opening.writer_again().unwrap_or(connection);
             }
         }
     }
