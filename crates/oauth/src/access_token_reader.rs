@@ -51,7 +51,7 @@ impl AccessTokenReader {
     /// # Errors
     /// [`StoreError::Unavailable`] if the feed was not heard lately.
     pub fn check_knowledge(&self) -> Result<(), StoreError> {
-        if self.follower.is_stale() { Err(StoreError::Unavailable(None)) } else { Ok(()) }
+        self.follower.heard_lately()
     }
 
     /// The claims of a token that holds at `now`.

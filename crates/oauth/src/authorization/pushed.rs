@@ -127,9 +127,7 @@ impl PushedRequests {
         caller: &Caller,
         form: &Parameters<'_>,
     ) -> Result<RequestUri, PushError> {
-        if self.follower.is_stale() {
-            return Err(StoreError::Unavailable(None).into());
-        }
+        self.follower.heard_lately()?;
         let now = self.authorization.clock.now();
         let client = self.clients.authenticate(presented, caller, now).await?;
         let (raw, signed) = self.read(form, &client, now).await?;

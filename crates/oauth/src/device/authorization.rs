@@ -143,9 +143,7 @@ impl DeviceAuthorizationService {
         caller: &Caller,
         form: &Parameters<'_>,
     ) -> Result<DeviceAuthorization, DeviceAuthorizationError> {
-        if self.follower.is_stale() {
-            return Err(StoreError::Unavailable(None).into());
-        }
+        self.follower.heard_lately()?;
         let now = self.clock.now();
         let client = self.clients.authenticate(presented, caller, now).await?;
         if !client.grant_types.iter().any(|own| own == GrantType::DeviceCode.as_str()) {

@@ -18,7 +18,6 @@ mod token_exchange;
 
 use std::sync::Arc;
 
-use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
 use sluice_primitives::{Clock, Rng, Timestamp};
 use sluice_protocol::token_response::TokenResponse;
@@ -97,9 +96,7 @@ impl TokenService {
         request: TokenRequest,
     ) -> Result<TokenResponse, TokenError> {
         // A node that missed changes must not issue to a client that was deleted, or whose secret was rotated, meanwhile.
-        if self.follower.is_stale() {
-            return Err(StoreError::Unavailable(None).into());
-        }
+        self.follower.heard_lately()?;
         let now = self.clock.now();
         let client = self.clients.authenticate(presented, caller, now).await?;
         check_grant_type(&client, request.grant_type())?;

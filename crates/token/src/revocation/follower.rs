@@ -17,6 +17,15 @@ const TOO_OLD: Lifetime = Lifetime::secs(10);
 /// Of a time: there is none.
 const NEVER: i64 = i64::MIN;
 
+/// Why a node does not say that a token holds.
+#[derive(Debug, thiserror::Error)]
+enum Stale {
+    #[error("revocations were not heard yet")]
+    Unheard,
+    #[error("revocations were last heard {0} s ago, because the feed could not be read")]
+    Since(i64),
+}
+
 /// What was read at once, beside what it told.
 struct Page {
     is_new: bool,
@@ -99,6 +108,19 @@ impl FeedFollower {
         self.running_age() > TOO_OLD
     }
 
+    /// Refuses where revocations may have been missed.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], with how long ago they were heard.
+    pub fn heard_lately(&self) -> Result<(), StoreError> {
+        if !self.is_stale() {
+            return Ok(());
+        }
+        let age = self.age();
+        let stale = if age.is_forever() { Stale::Unheard } else { Stale::Since(age.as_secs()) };
+        Err(StoreError::unavailable(stale))
+    }
+
     /// Reads on, and applies what it reads.
     async fn read_page(&self) -> Result<Page, StoreError> {
         let from = self.position.lock().clone();
@@ -135,6 +157,7 @@ mod tests {
     use std::sync::atomic::AtomicU32;
 
     use async_trait::async_trait;
+    use sluice_commit::chain;
     use sluice_primitives::{GrantId, ManualClock, NodeId};
 
     use super::super::marker::{Marker, Target};
@@ -214,6 +237,17 @@ mod tests {
         assert_eq!(changes, ["1", "2", "3"].map(|set| Change::Keys(set.to_owned())));
         assert!(set.holds_grant(grant_of(2)) && set.holds_grant(grant_of(3)));
         assert!(follower.age() < Lifetime::secs(10));
+    }
+
+    #[tokio::test]
+    async fn who_refuses_for_want_of_the_feed_says_so() {
+        let (follower, ..) = follower();
+        let refusal = follower.heard_lately().unwrap_err();
+        assert!(chain(&refusal).ends_with(": revocations were not heard yet"), "{}", chain(&refusal));
+        follower.catch_up().await.unwrap();
+        follower.heard_lately().unwrap();
+        let since = chain(&StoreError::unavailable(Stale::Since(12)));
+        assert!(since.contains("last heard 12 s ago"), "{since}");
     }
 
     #[tokio::test]
