@@ -53,6 +53,13 @@ pub enum InvalidPattern {
     Placeholder,
 }
 
+impl Segment {
+    /// Whether it is what follows a slash at the end.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Literal(text) if text.is_empty())
+    }
+}
+
 impl PathPattern {
     /// This path only.
     ///

@@ -126,7 +126,10 @@ impl RouteTable {
             (Ok(one), Ok(another)) => Arc::ptr_eq(one, another),
             (one, another) => one.err() == another.err(),
         };
-        if readings.others.iter().all(agrees) { found } else { Err(Unrouted::AmbiguousPath) }
+        let is_moved = |reading: &str| found.is_ok_and(|route| self.is_moved(route, method, host, reading));
+        let is_ambiguous = is_moved(&readings.literal)
+            || readings.others.iter().any(|other| !agrees(other) || is_moved(other));
+        if is_ambiguous { Err(Unrouted::AmbiguousPath) } else { found }
     }
 
     /// The route of a request, or what is said to one that falls under none.
@@ -189,6 +192,14 @@ impl RouteTable {
     fn choose(&self, method: &Method, host: &str, path: &str) -> Result<&Arc<Route>, Unrouted> {
         let leaf = self.leaf(host, path).ok_or(Unrouted::NoRoute)?;
         leaf.choose(method).ok_or(Unrouted::OtherMethods)
+    }
+
+    /// Whether it is the slash at its end that leads this path to `route`, and no route has it there: many programs serve `/admin/` as
+    /// `/admin`, for which the file may say something else.
+    fn is_moved(&self, route: &Arc<Route>, method: &Method, host: &str, path: &str) -> bool {
+        let Some(bare) = path.strip_suffix('/').filter(|bare| !bare.is_empty()) else { return false };
+        !self.leaf(host, path).is_some_and(Leaf::names_final_slash)
+            && !self.choose(method, host, bare).is_ok_and(|of_bare| Arc::ptr_eq(of_bare, route))
     }
 
     fn leaf(&self, host: &str, path: &str) -> Option<&Leaf> {

@@ -20,7 +20,10 @@ pub(super) struct PathTree {
 
 /// The routes of one path, in the order of the file.
 #[derive(Debug, Default)]
-pub(super) struct Leaf(Vec<Choice>);
+pub(super) struct Leaf {
+    choices: Vec<Choice>,
+    names_final_slash: bool,
+}
 
 /// A route, and the methods with which it is meant; none: with all.
 #[derive(Debug)]
@@ -36,7 +39,11 @@ impl PathTree {
             Segment::Literal(text) => node.literal(text),
             Segment::Any => node.any.get_or_insert_default(),
         });
-        if path.has_below { &mut node.below } else { &mut node.here }
+        if path.has_below {
+            return &mut node.below;
+        }
+        node.here.names_final_slash = path.segments.last().is_some_and(Segment::is_empty);
+        &mut node.here
     }
 
     /// The routes of a path, if there are any.
@@ -82,29 +89,36 @@ impl PathTree {
 impl Leaf {
     /// Adds a route that comes after those that are there.
     pub(super) fn add(&mut self, methods: Vec<Method>, route: Arc<Route>) {
-        self.0.push(Choice { methods, route });
+        self.choices.push(Choice { methods, route });
     }
 
     /// The first route that names the method, else the first that is for all.
     pub(super) fn choose(&self, method: &Method) -> Option<&Arc<Route>> {
-        let named = self.0.iter().find(|choice| choice.methods.contains(method));
-        named.or_else(|| self.0.iter().find(|choice| choice.methods.is_empty())).map(|choice| &choice.route)
+        let named = self.choices.iter().find(|choice| choice.methods.contains(method));
+        named
+            .or_else(|| self.choices.iter().find(|choice| choice.methods.is_empty()))
+            .map(|choice| &choice.route)
     }
 
     /// Methods with which there is a route; those that no route names are not among them.
     pub(super) fn methods(&self) -> impl Iterator<Item = &Method> {
-        self.0.iter().flat_map(|choice| &choice.methods)
+        self.choices.iter().flat_map(|choice| &choice.methods)
+    }
+
+    /// Whether the file has a slash at the end of the path.
+    pub(super) fn names_final_slash(&self) -> bool {
+        self.names_final_slash
     }
 
     /// Whether requests come to `route` from here.
     pub(super) fn leads_to(&self, route: &Arc<Route>) -> bool {
         let is_it = |found: &Arc<Route>| Arc::ptr_eq(found, route);
-        let first_for_all = self.0.iter().find(|choice| choice.methods.is_empty());
+        let first_for_all = self.choices.iter().find(|choice| choice.methods.is_empty());
         first_for_all.is_some_and(|choice| is_it(&choice.route))
             || self.methods().any(|method| self.choose(method).is_some_and(is_it))
     }
 
     fn filled(&self) -> Option<&Self> {
-        Some(self).filter(|leaf| !leaf.0.is_empty())
+        Some(self).filter(|leaf| !leaf.choices.is_empty())
     }
 }

@@ -69,7 +69,7 @@ fn text_comes_before_a_placeholder_and_a_placeholder_before_a_prefix() {
             ("GET h/users", Ok("r1")),
             ("GET h/users/", Ok("r1")),
             ("GET h/users/7", Ok("r4")),
-            ("GET h/users/7/", Ok("r1")),
+            ("GET h/users/7/", AMBIGUOUS),
             ("GET h/users/me", Ok("r3")),
             ("GET h/users/7/orders", Ok("r2")),
             ("GET h/users/7/other", Ok("r1")),
@@ -217,6 +217,45 @@ fn what_upstreams_may_read_otherwise_passes_only_if_it_makes_no_difference() {
 }
 
 #[test]
+fn a_slash_at_the_end_leads_around_no_route() {
+    assert_found(
+        &[
+            "prefix: /",
+            "path: /admin",
+            "pattern: '/users/{id}/secret'",
+            "path: /jobs, methods: [POST]",
+            "prefix: /shop",
+            "path: /dir/",
+            "path: /both",
+            "path: /both/",
+            "path: /only, hosts: [api.example.com]",
+        ],
+        &[
+            ("GET h/admin", Ok("r1")),
+            ("GET h/admin/", AMBIGUOUS),
+            ("GET h/%61dmin/", AMBIGUOUS),
+            ("GET h/admin//", AMBIGUOUS),
+            ("GET h/admin/;x", AMBIGUOUS),
+            ("GET h/admin/x", Ok("r0")),
+            ("GET h/admin/x/", Ok("r0")),
+            ("GET h/users/1/secret/", AMBIGUOUS),
+            ("POST h/jobs/", AMBIGUOUS),
+            ("GET h/jobs", OTHER),
+            ("GET h/jobs/", AMBIGUOUS),
+            ("GET h/shop/", Ok("r4")),
+            ("GET h/shop/x/", Ok("r4")),
+            ("GET h/dir/", Ok("r5")),
+            ("GET h/dir", Ok("r0")),
+            ("GET h/both", Ok("r6")),
+            ("GET h/both/", Ok("r7")),
+            ("GET api.example.com/only/", AMBIGUOUS),
+            ("GET h/only/", Ok("r0")),
+            ("GET h/", Ok("r0")),
+        ],
+    );
+}
+
+#[test]
 fn escaped_slashes_pass_where_the_file_allows_them_and_they_make_no_difference() {
     let text = "{allow_encoded_slash: true, routes: [{name: files, match: {prefix: /files}}, {name: admin, match: {prefix: /files/admin}}]}";
     let table = file::read(text, Path::new("")).unwrap().table;
@@ -257,20 +296,18 @@ fn a_rewrite_to_the_root_leaves_a_path() {
     assert_eq!((route.upstream_path("/api"), route.upstream_path("/api/x")), ("/".into(), "/x".into()));
 }
 
-/// A path as a program reads it that decodes, cuts parameters, merges slashes and resolves dots: the boldest there is.
+/// A path as a program reads it that decodes, cuts parameters and slashes at the end, merges others and resolves dots: the boldest there is.
 fn boldly_read(path: &str) -> String {
     let decoded = percent_decode_str(path).decode_utf8_lossy().replace('\\', "/");
     let mut segments: Vec<&str> = Vec::new();
-    let all: Vec<&str> = decoded.split('/').map(|segment| segment.split(';').next().unwrap()).collect();
-    for segment in &all {
-        match *segment {
+    for segment in decoded.split('/').map(|segment| segment.split(';').next().unwrap()) {
+        match segment {
             "" | "." => {}
             ".." => drop(segments.pop()),
             name => segments.push(name),
         }
     }
-    let end = if matches!(all.last(), Some(&"")) && !segments.is_empty() { "/" } else { "" };
-    format!("/{}{end}", segments.join("/"))
+    format!("/{}", segments.join("/"))
 }
 
 proptest! {
