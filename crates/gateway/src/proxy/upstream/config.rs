@@ -86,6 +86,8 @@ pub struct Timeouts {
     pub idle: Duration,
     /// An idle connection is closed after this. Default: 55 s.
     pub keep_alive: Duration,
+    /// A connection takes no more requests after this, or up to a fifth earlier; those on it are finished. Default: 5 min.
+    pub max_age: Duration,
 }
 
 impl Default for Timeouts {
@@ -95,6 +97,7 @@ impl Default for Timeouts {
             first_byte: Duration::from_secs(30),
             idle: Duration::from_mins(1),
             keep_alive: Duration::from_secs(55),
+            max_age: Duration::from_mins(5),
         }
     }
 }

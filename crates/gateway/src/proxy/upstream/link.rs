@@ -4,6 +4,7 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, Version};
@@ -38,6 +39,8 @@ struct Parts {
     is_old: bool,
     /// Since when it is in the pool. `None`: it never was.
     idle_since: Option<Instant>,
+    /// When it is too old for further requests.
+    retires: Instant,
 }
 
 /// What has to be polled for anything to happen.
@@ -54,12 +57,13 @@ pub(super) struct Failure {
 }
 
 impl Link {
-    /// Speaks HTTP/1.1 on `wire`.
-    pub(super) async fn open(wire: Wire) -> Result<Self, Fault> {
+    /// Speaks HTTP/1.1 on `wire`, up to a certain time.
+    pub(super) async fn open(wire: Wire, retires: Instant) -> Result<Self, Fault> {
         let opened = Builder::new().handshake::<_, RequestBody>(TokioIo::new(wire)).await;
         let (sender, connection) = opened.map_err(|_| Fault::Connect)?;
         let side = DrivenSide { driver: Some(Box::pin(connection.with_upgrades())), bell: Bell::default() };
-        Ok(Self(Box::new(Parts { sender, side, alarm: Alarm::default(), is_old: false, idle_since: None })))
+        let alarm = Alarm::default();
+        Ok(Self(Box::new(Parts { sender, side, alarm, is_old: false, idle_since: None, retires })))
     }
 
     /// Whether it can take a request; what the server sent unasked, or its end, is noticed here.
@@ -73,14 +77,16 @@ impl Link {
         self.0.side.driver.is_some() && !self.0.is_old && self.0.sender.is_ready()
     }
 
-    /// Notes that it is in the pool since `now`.
-    pub(super) fn rest(&mut self, now: Instant) {
+    /// Notes that it is in the pool since `now`, if it is not too old for that.
+    pub(super) fn rest(&mut self, now: Instant) -> bool {
         self.0.idle_since = Some(now);
+        now < self.0.retires
     }
 
-    /// Since when it is in the pool.
-    pub(super) fn idle_since(&self) -> Option<Instant> {
-        self.0.idle_since
+    /// Whether it may stay in the pool, where nobody needed it for less than `keep_alive`.
+    pub(super) fn may_stay(&self, now: Instant, keep_alive: Duration) -> bool {
+        let is_rested = |since| now.saturating_duration_since(since) >= keep_alive;
+        now < self.0.retires && !self.0.idle_since.is_none_or(is_rested)
     }
 
     /// For waits on this connection.

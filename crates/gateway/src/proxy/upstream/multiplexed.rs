@@ -41,6 +41,9 @@ pub(super) struct Multiplexed {
     silence: Silence,
     /// Since when the sweep has found no stream on it.
     idle_since: Option<Instant>,
+    /// When it is too old for further streams, and whether the sweep has found it so.
+    retires: Instant,
+    is_retired: bool,
 }
 
 /// Whether a stream of a connection has failed.
@@ -83,8 +86,8 @@ pub(super) struct Stream {
 }
 
 impl Multiplexed {
-    /// Speaks HTTP/2 on `wire`.
-    pub(super) async fn open(wire: Wire) -> Result<Self, Fault> {
+    /// Speaks HTTP/2 on `wire`, with new streams up to a certain time.
+    pub(super) async fn open(wire: Wire, retires: Instant) -> Result<Self, Fault> {
         let uploads = Uploads::default();
         let mut builder = Builder::new(uploads.clone());
         builder
@@ -101,14 +104,22 @@ impl Multiplexed {
                 debug!(%error, "a connection to an upstream failed");
             }
         });
-        let (end, silence) = (End::default(), Silence::default());
-        Ok(Self { sender, uploads, streams: Arc::default(), end, silence, idle_since: None })
+        Ok(Self {
+            sender,
+            uploads,
+            streams: Arc::default(),
+            end: End::default(),
+            silence: Silence::default(),
+            idle_since: None,
+            retires,
+            is_retired: false,
+        })
     }
 
     /// A stream, if there is room and one can expect an answer.
     pub(super) fn stream(&self) -> Option<Stream> {
         let has_room = self.streams.load(Ordering::Relaxed) < STREAMS && self.sender.is_ready();
-        (has_room && !self.silence.lasts()).then(|| Stream {
+        (has_room && !self.is_retired && !self.silence.lasts()).then(|| Stream {
             sender: self.sender.clone(),
             uploads: self.uploads.clone(),
             end: self.end.clone(),
@@ -117,12 +128,13 @@ impl Multiplexed {
         })
     }
 
-    /// Whether to keep it: it lives, and had a stream in the last `keep_alive`. One that is silent gets no streams, so without any it
-    /// stays silent.
+    /// Whether to keep it: it lives, and had a stream in the last `keep_alive`. One that is too old or silent gets no streams, so without
+    /// any it is of no use.
     pub(super) fn is_kept(&mut self, now: Instant, keep_alive: Duration) -> bool {
+        self.is_retired = now >= self.retires;
         if self.streams.load(Ordering::Relaxed) > 0 {
             self.idle_since = None;
-        } else if self.silence.lasts() {
+        } else if self.is_retired || self.silence.lasts() {
             return false;
         }
         let since = *self.idle_since.get_or_insert(now);
@@ -154,5 +166,27 @@ impl Stream {
         .await;
         self.silence.note(&answered);
         Ok((answered?, self.slot, alarm))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_that_is_too_old_gets_no_streams_and_goes_with_its_last_one() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let wire = Wire::Plain(TcpStream::connect(listener.local_addr().unwrap()).await.unwrap());
+        let (keep_alive, retires) = (Duration::from_hours(1), Instant::now() + Duration::from_mins(5));
+        let mut connection = Multiplexed::open(wire, retires).await.ok().unwrap();
+        let before = retires.checked_sub(Duration::from_secs(1)).unwrap();
+        assert!(connection.is_kept(before, keep_alive) && connection.stream().is_some());
+        let stream = connection.stream();
+        assert!(connection.is_kept(retires, keep_alive), "it has a stream");
+        assert!(connection.stream().is_none(), "it gets no other");
+        drop(stream);
+        assert!(!connection.is_kept(retires, keep_alive));
     }
 }

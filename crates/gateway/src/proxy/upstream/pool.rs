@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use http::HeaderValue;
 use parking_lot::Mutex;
@@ -23,6 +24,8 @@ pub(in crate::proxy) struct Upstream {
     pub(super) shared: Arc<SharedUpstream>,
     core: usize,
     turn: AtomicU64,
+    /// So many connections were made.
+    made: AtomicU64,
     pools: Vec<Pool>,
     pub(super) spares: Spares,
 }
@@ -56,7 +59,9 @@ struct Pool {
 impl Upstream {
     pub(super) fn new(shared: Arc<SharedUpstream>, core: usize) -> Self {
         let pools = shared.servers.iter().map(|server| Pool::new(server)).collect();
-        Self { shared, core, turn: AtomicU64::new(0), pools, spares: Spares::default() }
+        // Another one for each core: what they make at once does not retire at once.
+        let made = AtomicU64::new(u64::try_from(core).unwrap_or_default());
+        Self { shared, core, turn: AtomicU64::new(0), made, pools, spares: Spares::default() }
     }
 
     /// Whether HTTP/1.1 is spoken with it.
@@ -112,7 +117,7 @@ impl Upstream {
     /// A new connection to `server`, if it is made before the exchange must have ended.
     pub(super) async fn open_link(&self, server: usize, course: &Course) -> Result<Link, Fault> {
         let Some(to) = self.shared.servers.get(server) else { return Err(Fault::NoUpstream) };
-        let opening = async { Link::open(connect(&self.shared, to).await?).await };
+        let opening = async { Link::open(connect(&self.shared, to).await?, self.retires()).await };
         let Some(deadline) = course.deadline else { return opening.await };
         let began = Instant::now();
         let out_of_time = |_| Err(course.out_of_time(began, self.timeouts().connect));
@@ -158,7 +163,7 @@ impl Upstream {
         {
             return Err(Unreached { fault, is_shared: true });
         }
-        let made = async { Multiplexed::open(connect(&self.shared, to).await?).await }.await;
+        let made = async { Multiplexed::open(connect(&self.shared, to).await?, self.retires()).await }.await;
         let made = made.inspect_err(|fault| *last_failure = Some((Instant::now(), *fault)))?;
         let stream = made.stream().ok_or(Fault::Reset);
         pool.multiplexed.lock().push(made);
@@ -173,15 +178,19 @@ impl Upstream {
         }
     }
 
-    /// Closes connections that were idle too long, and those that the server has closed.
+    /// When a connection that is made now is too old.
+    fn retires(&self) -> Instant {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        Instant::now() + spread(self.timeouts().max_age, number)
+    }
+
+    /// Closes connections that are too old or were idle too long, and those that the server has closed.
     pub(super) fn sweep(&self, now: Instant) {
         let keep_alive = self.shared.config.timeouts.keep_alive;
         let mut context = Context::from_waker(Waker::noop());
         for pool in &self.pools {
-            let is_young = |link: &Link| {
-                link.idle_since().is_some_and(|since| now.saturating_duration_since(since) < keep_alive)
-            };
-            pool.idle.lock().retain_mut(|link| is_young(link) && link.is_usable(&mut context));
+            let mut stays = |link: &mut Link| link.may_stay(now, keep_alive) && link.is_usable(&mut context);
+            pool.idle.lock().retain_mut(&mut stays);
             pool.multiplexed.lock().retain_mut(|connection| connection.is_kept(now, keep_alive));
         }
     }
@@ -218,13 +227,15 @@ impl Ticket {
         Ok(Self { upstream: upstream.clone(), server: 0 })
     }
 
-    /// Puts a connection whose answer was read to its end back into the pool, if it is still good.
+    /// Puts a connection whose answer was read to its end back into the pool, if it is still good and not too old.
     pub(in crate::proxy) fn give_back(&self, mut link: Link, context: &mut Context<'_>) {
         let Some(pool) = self.upstream.pools.get(self.server) else { return };
         if !link.is_free() && !link.is_usable(context) {
             return;
         }
-        link.rest(Instant::now());
+        if !link.rest(Instant::now()) {
+            return;
+        }
         let mut idle = pool.idle.lock();
         if idle.len() < self.upstream.shared.config.idle_connections.get() {
             idle.push(link);
@@ -238,10 +249,18 @@ impl Drop for Ticket {
     }
 }
 
-/// The place whose turn it is: over time each has its share, spread evenly (multiples of the golden ratio never crowd).
-/// `None`: there is no weight at all.
+/// Multiples of the golden ratio, which never crowd.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Something between four fifths and all of `longest`, another for each number: what was made at once would else end at once, and be made
+/// at once again.
+fn spread(longest: Duration, number: u64) -> Duration {
+    let of_1024 = u32::try_from(number.wrapping_mul(GOLDEN) >> 54).unwrap_or_default();
+    longest.saturating_sub(longest / 5 * of_1024 / 1024)
+}
+
+/// The place whose turn it is: over time each has its share, spread evenly. `None`: there is no weight at all.
 pub(in crate::proxy) fn by_weight(turn: u64, weights: impl Iterator<Item = u64> + Clone) -> Option<usize> {
-    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
     let total: u64 = weights.clone().sum();
     let point = (turn.wrapping_mul(GOLDEN) >> 32).checked_mul(total)? >> 32;
     let mut sum = 0;
@@ -253,7 +272,73 @@ pub(in crate::proxy) fn by_weight(turn: u64, weights: impl Iterator<Item = u64> 
 
 #[cfg(test)]
 mod tests {
+    use std::num::{NonZeroU32, NonZeroUsize};
+
+    use tokio::net::TcpListener;
+
+    use super::super::config::{Breaker, ServerConfig, UpstreamConfig, UpstreamTls};
     use super::*;
+
+    const AGE: Duration = Duration::from_mins(5);
+
+    /// An upstream whose connections nothing but age ends, and its server.
+    async fn upstream(max_age: Duration) -> (Arc<Upstream>, TcpListener) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let config = UpstreamConfig {
+            name: "a".into(),
+            servers: vec![ServerConfig {
+                host: "127.0.0.1".into(),
+                port,
+                tls: false,
+                weight: NonZeroU32::MIN,
+            }],
+            protocol: UpstreamProtocol::Http1,
+            tls: UpstreamTls::default(),
+            timeouts: Timeouts { keep_alive: AGE * 2, max_age, ..Timeouts::default() },
+            retries: 0,
+            idle_connections: NonZeroUsize::new(8).unwrap(),
+            breaker: Breaker::default(),
+            passive_health: None,
+            active_health: None,
+        };
+        (Arc::new(Upstream::new(Arc::new(SharedUpstream::new(Arc::new(config), 1)), 0)), listener)
+    }
+
+    /// So many new connections are given back; how many are kept.
+    async fn kept(upstream: &Arc<Upstream>, many: usize) -> usize {
+        let ticket = Ticket::enter(upstream).ok().unwrap();
+        for _ in 0..many {
+            let link = upstream.open_link(0, &Course::default()).await.ok().unwrap();
+            ticket.give_back(link, &mut Context::from_waker(Waker::noop()));
+        }
+        upstream.pools[0].idle.lock().len()
+    }
+
+    #[tokio::test]
+    async fn a_connection_goes_at_its_age_however_often_it_was_used() {
+        let (upstream, _server) = upstream(AGE).await;
+        assert_eq!(kept(&upstream, 3).await, 3);
+        let now = Instant::now();
+        for (after, left) in [(AGE * 3 / 4, 3), (AGE, 0)] {
+            upstream.sweep(now + after);
+            assert_eq!(upstream.pools[0].idle.lock().len(), left, "{after:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_is_too_old_is_not_given_back() {
+        let (upstream, _server) = upstream(Duration::ZERO).await;
+        assert_eq!(kept(&upstream, 1).await, 0);
+    }
+
+    #[test]
+    fn connections_that_are_made_at_once_end_one_after_the_other() {
+        let mut ends: Vec<Duration> = (0..64).map(|number| spread(AGE, number)).collect();
+        ends.sort_unstable();
+        assert!(ends[0] >= AGE * 4 / 5 && ends[63] == AGE);
+        assert!(ends.windows(2).all(|pair| pair[1] - pair[0] <= Duration::from_secs(3)), "{ends:?}");
+    }
 
     #[test]
     fn every_weight_gets_its_share_and_none_waits_long() {

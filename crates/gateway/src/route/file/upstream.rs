@@ -167,6 +167,7 @@ fn timeouts(mut section: Section<'_>) -> Timeouts {
         first_byte: timeout("first_byte", usual.first_byte),
         idle: timeout("idle", usual.idle),
         keep_alive: timeout("keep_alive", usual.keep_alive),
+        max_age: timeout("max_age", usual.max_age),
     };
     section.finish();
     timeouts
