@@ -100,6 +100,17 @@ pub(crate) fn remove_token(headers: &mut HeaderMap, sources: &TokenSources) {
     }
 }
 
+/// Takes away what an upstream may take for the header of the token, and where none is looked for: its name with another sign in the place
+/// of a dash.
+pub(crate) fn remove_twins(headers: &mut HeaderMap, sources: &TokenSources) {
+    let Some(header) = &sources.header else { return };
+    let is_twin = |name: &&HeaderName| *name != header && is_same(header.as_str(), name.as_str());
+    let twins: SmallVec<[HeaderName; 1]> = headers.keys().filter(is_twin).cloned().collect();
+    for name in twins {
+        headers.remove(name);
+    }
+}
+
 fn remove_cookie(headers: &mut HeaderMap, name: &str) {
     let is_named = |pair: &&[u8]| value_of(pair, name).is_some();
     let pairs =

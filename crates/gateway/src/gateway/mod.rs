@@ -186,6 +186,7 @@ impl Gateway {
         if !route.enrichment.forward_token || is_unchecked {
             headers::remove_token(headers, &route.policy.sources);
         }
+        headers::remove_twins(headers, &route.policy.sources);
         headers::strip(headers, &route.enrichment.stripped, Some(&route.enrichment));
     }
 

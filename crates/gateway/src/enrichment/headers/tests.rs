@@ -199,6 +199,17 @@ fn of_cookies_only_that_with_the_token_goes() {
     }
 }
 
+#[test]
+fn what_looks_like_the_header_of_the_token_goes_and_no_other() {
+    let mut sent =
+        headers(&[("x-token", "abc"), ("x_token", "abc"), ("x.token", "abc"), ("x-tokens", "abc")]);
+    remove_twins(&mut sent, &TokenSources::default());
+    assert_eq!(sent.len(), 4, "no header has a token");
+    let header = Some(HeaderName::from_static("x-token"));
+    remove_twins(&mut sent, &TokenSources { header, ..TokenSources::default() });
+    assert_eq!(names(&sent), ["x-token", "x-tokens"]);
+}
+
 /// Names that look like the gateway's, and others.
 fn any_name() -> impl Strategy<Value = String> {
     prop_oneof![

@@ -104,6 +104,25 @@ async fn the_token_stays_behind_where_the_upstream_is_not_to_have_it() {
 }
 
 #[tokio::test]
+async fn a_header_that_looks_like_that_of_the_token_never_goes_on() {
+    for (forward_token, seen) in [(false, 0), (true, 1)] {
+        let header = Some(HeaderName::from_static("x-token"));
+        let policy = RoutePolicy {
+            sources: TokenSources { header, ..TokenSources::default() },
+            ..RoutePolicy::default()
+        };
+        let enrichment = Enrichment { forward_token, ..given::ordinary() };
+        let gateway = GivenGateway::telling(vec![("/", policy, enrichment)], Settings::default());
+        let told = gateway.told(&Ask::to("/").header("x-token", "alice").header("x_token", "nobodys")).await;
+        assert_eq!(
+            (told["oauth-user-id"].as_bytes(), told.get_all("x-token").iter().count()),
+            (&b"alice"[..], seen)
+        );
+        assert!(!told.contains_key("x_token"), "{told:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_fixed_header_is_told_to_everybody() {
     let fixed = vec![(HeaderName::from_static("x-gateway"), HeaderValue::from_static("sluice"))];
     let gateway = GivenGateway::telling(
