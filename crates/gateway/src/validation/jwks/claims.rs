@@ -92,7 +92,7 @@ impl ClaimRules {
             return Err(TokenFault::NotAuthentic);
         }
         let confirmation = claims.get("cnf").map(Confirmation::from_json).transpose();
-        let scope = claims.get("scope").or_else(|| claims.get("scp"));
+        let scope = said(&claims, "scope").or_else(|| said(&claims, "scp"));
         Ok(ForeignClaims {
             issuer: self.known_as.clone(),
             subject: text("sub"),
@@ -111,8 +111,14 @@ fn is_access_token(typ: Option<&str>, claims: &Map<String, Value>) -> bool {
     let of_type = |typ: &str| TYPES.iter().any(|known| known.eq_ignore_ascii_case(typ));
     let says = |name: &str| claims.contains_key(name);
     let is_declared = typ.is_some_and(|typ| typ.to_ascii_lowercase().ends_with("at+jwt"));
-    let is_id_token = !is_declared && says("nonce") && !says("scope") && !says("scp");
+    let names_scope = said(claims, "scope").or_else(|| said(claims, "scp")).is_some();
+    let is_id_token = !is_declared && says("nonce") && !names_scope;
     typ.is_none_or(of_type) && !NEVER_IN_ACCESS_TOKENS.into_iter().any(says) && !is_id_token
+}
+
+/// The value of a claim; a null says nothing.
+fn said<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    claims.get(name).filter(|value| !value.is_null())
 }
 
 /// A `NumericDate` (RFC 7519 §2), which may have a fraction.

@@ -12,9 +12,13 @@ fn read_as(typ: Option<&str>, change: &Value) -> Result<ForeignClaims, TokenFaul
         json!({ "iss": "https://id.example", "sub": "alice", "aud": "orders", "exp": NOW + 60, "scope": "read" }),
         change,
     );
+    read_claims(typ, &claims)
+}
+
+fn read_claims(typ: Option<&str>, claims: &Value) -> Result<ForeignClaims, TokenFault> {
     let key = key("claims", SigningAlgorithm::EdDSA);
     let keys = [VerifyingKey::from_jwk(&key.public()).unwrap()];
-    let token = verify(&signed(&key, typ, &claims), &keys, &SigningAlgorithm::ALL).unwrap();
+    let token = verify(&signed(&key, typ, claims), &keys, &SigningAlgorithm::ALL).unwrap();
     let audience = vec!["orders".to_owned()];
     let config = IssuerConfig { audience, ..IssuerConfig::new("partner", "https://id.example") };
     ClaimRules::of(&config).read(&token, Timestamp::from_secs(NOW))
@@ -35,6 +39,20 @@ fn issuers_spell_scope_audience_and_client_differently() {
     assert_eq!((claims.subject.as_deref(), &claims.claims["tenant"]), (Some("alice"), &json!(1)));
     assert_eq!(claims.expires_at, Timestamp::from_secs(NOW + 60));
     assert_eq!(claims.issuer, "https://id.example", "its identifier, whatever it is called here");
+}
+
+#[test]
+fn a_scope_that_is_null_is_none() {
+    let claims = |typ: &str, more: &Value| {
+        let mut claims =
+            json!({ "iss": "https://id.example", "aud": "orders", "exp": NOW + 60, "scope": null });
+        claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        read_claims(Some(typ), &claims)
+    };
+    assert_eq!(claims("JWT", &json!({ "scp": ["a", "b"] })).unwrap().scope, "a b");
+    assert_eq!(claims("JWT", &json!({ "scp": null })).unwrap().scope, "");
+    let of_id_token = claims("JWT", &json!({ "nonce": "x", "scp": null }));
+    assert_eq!(of_id_token, Err(TokenFault::NotAuthentic), "it names no scope");
 }
 
 #[test]
