@@ -1,7 +1,7 @@
 //! In which country an address is, by an MMDB file (`GeoLite2-Country` and whatever else has `country.iso_code`).
 //!
-//! The file is read whole: a mapped one that is cut short takes the process with it. It is read anew when it changes; one that cannot be used
-//! leaves the old one in force. An address that the file does not know has no country.
+//! The file is read whole: a mapped one that is cut short takes the process with it. It comes into force with the routes that name it, and is
+//! read anew when it changes; one that cannot be used then leaves the old one in force. An address that the file does not know has no country.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -52,6 +52,12 @@ struct Stamp {
     modified: (i64, i64),
 }
 
+/// A file that was read and can be used.
+pub struct CountryDatabase {
+    stamp: Stamp,
+    reader: Reader<Vec<u8>>,
+}
+
 /// In which country addresses are. Empty, it knows of none.
 #[derive(Default)]
 pub struct CountryLookup {
@@ -67,16 +73,38 @@ struct Followed {
     seen: Option<Stamp>,
 }
 
-impl CountryLookup {
-    /// Reads a file now; at the start, where one that cannot be used is a reason not to start.
+impl CountryDatabase {
+    /// Reads a file.
     ///
     /// # Errors
-    /// [`CountryError`] says why it cannot be used; what was in force stays so.
-    pub fn load(&self, path: &Path) -> Result<(), CountryError> {
-        let (stamp, reader) = read(path)?;
-        self.reader.store(Some(Arc::new(reader)));
-        self.followed.lock().settled = Some(stamp);
-        Ok(())
+    /// [`CountryError`] says why it cannot be used.
+    pub fn read(path: &Path) -> Result<Self, CountryError> {
+        let mut file = File::open(path).map_err(CountryError::Read)?;
+        let before = Stamp::of(path, &file.metadata().map_err(CountryError::Read)?);
+        let mut bytes = Vec::with_capacity(usize::try_from(before.length).unwrap_or(0));
+        file.read_to_end(&mut bytes).map_err(CountryError::Read)?;
+        let after = Stamp::of(path, &file.metadata().map_err(CountryError::Read)?);
+        if before != after {
+            return Err(CountryError::Changing);
+        }
+        let reader = Reader::from_source(bytes).map_err(CountryError::Format)?;
+        probe(&reader)?;
+        Ok(Self { stamp: before, reader })
+    }
+
+    /// Which file it is.
+    pub fn path(&self) -> &Path {
+        &self.stamp.path
+    }
+}
+
+impl CountryLookup {
+    /// Puts another file in force, or none.
+    pub fn put(&self, database: Option<CountryDatabase>) {
+        let (settled, reader) = database.map(|database| (database.stamp, Arc::new(database.reader))).unzip();
+        let mut followed = self.followed.lock();
+        self.reader.store(reader);
+        *followed = Followed { settled, seen: None };
     }
 
     /// The country of an address (ISO 3166-1 alpha-2); none for one that the file does not know. Allocates nothing.
@@ -87,53 +115,66 @@ impl CountryLookup {
         code(found.decode_path::<&str>(&ISO_CODE).ok()??)
     }
 
-    /// Looks whether `wanted`, the file of the configuration in force, is another one or has changed, and reads it if it has. Blocks.
-    pub fn sweep(&self, wanted: Option<&Path>) {
-        let Some(path) = wanted else {
-            if self.followed.lock().settled.take().is_some() {
-                self.reader.store(None);
+    /// Looks whether the file in force has changed, and reads it if it has. Blocks.
+    pub fn sweep(&self) {
+        let Some(stamp) = self.changed() else { return };
+        let path = stamp.path.clone();
+        match CountryDatabase::read(&path) {
+            Ok(CountryDatabase { stamp, reader }) => {
+                self.settle(stamp, Some(reader));
+                info!(path = %path.display(), "country database read");
             }
-            return;
-        };
-        let stamp = std::fs::metadata(path).ok().map(|metadata| Stamp::of(path, &metadata));
-        {
-            let mut followed = self.followed.lock();
-            // A file that is away for a moment is being replaced.
-            if stamp.is_none() || followed.settled == stamp {
-                return;
-            }
-            let stands_still = followed.seen == stamp;
-            followed.seen.clone_from(&stamp);
-            if !stands_still {
-                return;
-            }
-        }
-        match self.load(path) {
-            Ok(()) => info!(path = %path.display(), "country database read"),
             Err(CountryError::Changing) => {}
             Err(error) => {
-                self.followed.lock().settled = stamp;
+                self.settle(stamp, None);
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
                 error!(path = %path.display(), %error, cause, "the old country database stays in force");
             }
         }
     }
 
-    /// Sweeps until `shutdown`. `wanted` tells which file the configuration in force names.
-    pub async fn run(
-        self: Arc<Self>,
-        wanted: impl Fn() -> Option<PathBuf> + Send,
-        shutdown: CancellationToken,
-    ) {
+    /// The state of the file in force, if it is another than it was and nobody writes it any more.
+    fn changed(&self) -> Option<Stamp> {
+        let path = self.followed.lock().settled.as_ref()?.path.clone();
+        // A file that is away for a moment is being replaced.
+        let stamp = Stamp::of(&path, &std::fs::metadata(&path).ok()?);
+        let mut followed = self.followed.lock();
+        if followed.settled.as_ref() == Some(&stamp) {
+            return None;
+        }
+        let stands_still = followed.seen.replace(stamp.clone()).as_ref() == Some(&stamp);
+        stands_still.then_some(stamp)
+    }
+
+    /// Notes that the file was read in this state, and puts what it holds in force if it is of use; unless another file is in force by now.
+    fn settle(&self, stamp: Stamp, reader: Option<Reader<Vec<u8>>>) {
+        let mut followed = self.followed.lock();
+        if followed.settled.as_ref().is_none_or(|settled| settled.path != stamp.path) {
+            return;
+        }
+        if let Some(reader) = reader {
+            self.reader.store(Some(Arc::new(reader)));
+        }
+        followed.settled = Some(stamp);
+    }
+
+    /// Sweeps until `shutdown`.
+    pub async fn run(self: Arc<Self>, shutdown: CancellationToken) {
         loop {
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 () = tokio::time::sleep(SWEEP) => {}
             }
-            let (lookup, path) = (self.clone(), wanted());
+            let lookup = self.clone();
             // It fails if the runtime ends only.
-            let _ = tokio::task::spawn_blocking(move || lookup.sweep(path.as_deref())).await;
+            let _ = tokio::task::spawn_blocking(move || lookup.sweep()).await;
         }
+    }
+}
+
+impl std::fmt::Debug for CountryDatabase {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("CountryDatabase").field("stamp", &self.stamp).finish_non_exhaustive()
     }
 }
 
@@ -156,20 +197,6 @@ impl Stamp {
             modified: (metadata.mtime(), metadata.mtime_nsec()),
         }
     }
-}
-
-fn read(path: &Path) -> Result<(Stamp, Reader<Vec<u8>>), CountryError> {
-    let mut file = File::open(path).map_err(CountryError::Read)?;
-    let before = Stamp::of(path, &file.metadata().map_err(CountryError::Read)?);
-    let mut bytes = Vec::with_capacity(usize::try_from(before.length).unwrap_or(0));
-    file.read_to_end(&mut bytes).map_err(CountryError::Read)?;
-    let after = Stamp::of(path, &file.metadata().map_err(CountryError::Read)?);
-    if before != after {
-        return Err(CountryError::Changing);
-    }
-    let reader = Reader::from_source(bytes).map_err(CountryError::Format)?;
-    probe(&reader)?;
-    Ok((before, reader))
 }
 
 /// Whether the file says of any network in which country it is.

@@ -9,5 +9,5 @@ pub mod headers;
 pub mod phantom;
 mod value;
 
-pub use country::{CountryError, CountryLookup};
+pub use country::{CountryDatabase, CountryError, CountryLookup};
 pub use phantom::PhantomSigner;

@@ -15,6 +15,7 @@ use tracing::{error, info, warn};
 
 use super::file::{self, Checked, Mistake, Mistakes};
 use super::live::LiveRoutes;
+use crate::enrichment::CountryLookup;
 
 /// How long a directory is quiet before the file is read: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(100);
@@ -23,10 +24,11 @@ const SETTLED_AFTER: Duration = Duration::from_secs(2);
 /// How often the file is looked at even if nobody says that it changed: network file systems tell nothing.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// A routes file, and the table that it put in force.
+/// A routes file, and what it put in force.
 pub struct RoutesFile {
     path: PathBuf,
     routes: Arc<LiveRoutes>,
+    country: Arc<CountryLookup>,
     clock: Arc<dyn Clock>,
     last: Mutex<LastRead>,
 }
@@ -90,12 +92,19 @@ impl RoutesFile {
         warn_of(&path, &checked.warnings);
         let state = RoutesState { loaded_at: clock.now(), error: None, failures: 0 };
         let last = Mutex::new(LastRead { text: Some(text), state });
-        Ok(Self { path, routes: Arc::new(LiveRoutes::new(checked.table)), clock, last })
+        let country = Arc::new(CountryLookup::default());
+        country.put(checked.countries);
+        Ok(Self { path, routes: Arc::new(LiveRoutes::new(checked.table)), country, clock, last })
     }
 
     /// The table in force.
     pub fn routes(&self) -> &Arc<LiveRoutes> {
         &self.routes
+    }
+
+    /// In which country addresses are, by the file that the routes in force name.
+    pub fn country(&self) -> &Arc<CountryLookup> {
+        &self.country
     }
 
     /// How the file and the table in force stand.
@@ -144,6 +153,7 @@ impl RoutesFile {
             Ok(checked) => {
                 warn_of(&self.path, &checked.warnings);
                 let count = checked.table.routes().len();
+                self.country.put(checked.countries);
                 self.routes.replace(checked.table);
                 last.state = RoutesState { loaded_at: self.clock.now(), error: None, ..last.state };
                 info!(routes.file = %self.path.display(), routes.count = count, "the routes were replaced");

@@ -76,8 +76,6 @@ pub(crate) enum StartError {
     Routes(#[from] sluice_gateway::route::RoutesError),
     #[error("the gateway: {0}")]
     Gateway(#[from] sluice_gateway::proxy::StartError),
-    #[error("the country database: {0}")]
-    Country(#[from] sluice_gateway::enrichment::CountryError),
     #[error("the link: {0}")]
     Link(#[from] sluice_gateway::link::LinkError),
     #[error("the access log: {0}")]

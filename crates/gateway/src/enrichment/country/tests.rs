@@ -37,7 +37,7 @@ impl Given {
 
     fn loaded(bytes: &[u8]) -> Self {
         let given = Self::database(bytes);
-        given.lookup.load(&given.path()).unwrap();
+        given.lookup.put(Some(CountryDatabase::read(&given.path()).unwrap()));
         given
     }
 
@@ -53,8 +53,8 @@ impl Given {
     }
 
     fn sweep_twice(&self) {
-        self.lookup.sweep(Some(&self.path()));
-        self.lookup.sweep(Some(&self.path()));
+        self.lookup.sweep();
+        self.lookup.sweep();
     }
 
     fn country(&self, address: &str) -> Option<String> {
@@ -106,20 +106,20 @@ fn a_file_that_is_no_country_database_is_refused() {
     let record = Value::map([("autonomous_system_number", Value::from(64_512_u32))]);
     of_networks.insert_value("192.0.2.0/24".parse::<IpNet>().unwrap(), record).unwrap();
     let of_networks = Given::database(&of_networks.to_bytes().unwrap());
-    assert!(matches!(of_networks.lookup.load(&of_networks.path()), Err(CountryError::NoCountries)));
+    assert!(matches!(CountryDatabase::read(&of_networks.path()), Err(CountryError::NoCountries)));
     let nonsense = Given::database(b"no database");
-    assert!(matches!(nonsense.lookup.load(&nonsense.path()), Err(CountryError::Format(_))));
+    assert!(matches!(CountryDatabase::read(&nonsense.path()), Err(CountryError::Format(_))));
     let missing = nonsense.directory.path().join("missing");
-    assert!(matches!(nonsense.lookup.load(&missing), Err(CountryError::Read(_))));
+    assert!(matches!(CountryDatabase::read(&missing), Err(CountryError::Read(_))));
 }
 
 #[test]
 fn a_file_is_read_anew_once_it_has_changed_and_stands_still() {
     let given = Given::loaded(&europe());
     given.replace(&database(&[("192.0.2.0/24", "SK")]));
-    given.lookup.sweep(Some(&given.path()));
+    given.lookup.sweep();
     assert_eq!(given.country("192.0.2.1").as_deref(), Some("CZ"), "it may still be being written");
-    given.lookup.sweep(Some(&given.path()));
+    given.lookup.sweep();
     assert_eq!(given.country("192.0.2.1").as_deref(), Some("SK"));
 }
 
@@ -145,18 +145,21 @@ fn another_configuration_means_another_file_or_none() {
     let given = Given::loaded(&europe());
     let other = given.directory.path().join("other.mmdb");
     std::fs::write(&other, database(&[("192.0.2.0/24", "PL")])).unwrap();
-    given.lookup.sweep(Some(&other));
-    given.lookup.sweep(Some(&other));
-    assert_eq!(given.country("192.0.2.1").as_deref(), Some("PL"));
-    given.lookup.sweep(None);
+    given.lookup.put(Some(CountryDatabase::read(&other).unwrap()));
+    assert_eq!(given.country("192.0.2.1").as_deref(), Some("PL"), "at once");
+    given.replace(&database(&[("192.0.2.0/24", "SK")]));
+    given.sweep_twice();
+    assert_eq!(given.country("192.0.2.1").as_deref(), Some("PL"), "the first one counts no more");
+    given.lookup.put(None);
+    given.sweep_twice();
     assert_eq!(given.country("192.0.2.1"), None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_file_is_followed_until_the_program_ends() {
     let given = Given::loaded(&europe());
-    let (path, shutdown) = (given.path(), CancellationToken::new());
-    let following = tokio::spawn(given.lookup.clone().run(move || Some(path.clone()), shutdown.clone()));
+    let shutdown = CancellationToken::new();
+    let following = tokio::spawn(given.lookup.clone().run(shutdown.clone()));
     given.replace(&database(&[("192.0.2.0/24", "SK")]));
     while given.country("192.0.2.1").as_deref() != Some("SK") {
         tokio::time::sleep(SWEEP).await;

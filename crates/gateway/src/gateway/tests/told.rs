@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::given::{Ask, GivenGateway};
 use super::*;
 use crate::authn::given;
+use crate::enrichment::CountryDatabase;
 use crate::route::{Enrichment, HeaderFrom, Phantom, RouteTable, Settings, TokenSources};
 
 fn open() -> RoutePolicy {
@@ -144,7 +145,7 @@ async fn the_country_of_the_client_is_told_where_it_is_known() {
     let telling = Enrichment { country: true, ..given::ordinary() };
     let routes = vec![("/told", open(), telling), ("/not", open(), given::ordinary())];
     let gateway = GivenGateway::telling(routes, Settings::default());
-    gateway.country.load(&path).unwrap();
+    gateway.country.put(Some(CountryDatabase::read(&path).unwrap()));
     let country = async |path, client| {
         let ask = Ask::to(path).from(client).header("oauth-country", "XX");
         gateway.told(&ask).await.get("oauth-country").cloned()

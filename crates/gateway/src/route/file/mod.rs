@@ -28,6 +28,7 @@ use sluice_net::TrustedProxies;
 use super::pattern::Match;
 use super::rule::{Enrichment, Route};
 use super::table::{RouteTable, Settings};
+use crate::enrichment::CountryDatabase;
 use crate::proxy::upstream::UpstreamConfig;
 use crate::validation::OWN_ISSUER;
 pub use mistake::{Mistake, Mistakes};
@@ -40,6 +41,8 @@ pub struct Checked {
     pub table: RouteTable,
     /// What is odd, but can be.
     pub warnings: Vec<Mistake>,
+    /// What the file with the countries holds, if it names one.
+    pub countries: Option<CountryDatabase>,
 }
 
 /// What a file says of all routes, for those that read its parts.
@@ -49,18 +52,18 @@ struct Surroundings {
     has_countries: bool,
 }
 
-/// Reads a file. Other files that it names are relative to `directory`; secrets and certificates are read.
+/// Reads a file. Other files that it names are relative to `directory`; all of them are read.
 ///
 /// # Errors
 /// [`Mistakes`]: all of them.
 pub fn read(text: &str, directory: &Path) -> Result<Checked, Mistakes> {
     let document = parse(text).map_err(|error| Mistakes::from(vec![Mistake::unreadable(&error)]))?;
     let mistakes = RefCell::default();
-    let table = Section::root(document, &mistakes).and_then(|file| read_file(file, directory));
+    let read = Section::root(document, &mistakes).and_then(|file| read_file(file, directory));
     let mistakes = mistakes.into_inner();
-    let Some(table) = table.filter(|_| mistakes.is_empty()) else { return Err(mistakes.into()) };
+    let Some((table, countries)) = read.filter(|_| mistakes.is_empty()) else { return Err(mistakes.into()) };
     let warnings = warnings(&table);
-    Ok(Checked { table, warnings })
+    Ok(Checked { table, warnings, countries })
 }
 
 /// One YAML document, its anchors and merge keys (`<<`) resolved.
@@ -73,10 +76,10 @@ fn parse(text: &str) -> Result<Value, serde_norway::Error> {
     serde_norway::from_value(document)
 }
 
-fn read_file(mut file: Section<'_>, directory: &Path) -> Option<RouteTable> {
+fn read_file(mut file: Section<'_>, directory: &Path) -> Option<(RouteTable, Option<CountryDatabase>)> {
     let trusted = file.list("trusted_proxies", value::network);
     let strip_headers = file.list("strip_headers", value::stripped_header);
-    let country_database = file.parse("country_database", |text| value::file(text, directory));
+    let countries = file.parse("country_database", |text| value::countries(text, directory));
     let encoded_slash = file.read("allow_encoded_slash").unwrap_or(false);
     let (issuers, upstreams) = (file.named_sections("issuers"), file.named_sections("upstreams"));
     let issuer_names = issuers.iter().map(|(name, _)| name.clone()).chain([OWN_ISSUER.into()]).collect();
@@ -89,7 +92,7 @@ fn read_file(mut file: Section<'_>, directory: &Path) -> Option<RouteTable> {
     let surroundings = Surroundings {
         issuers: issuer_names,
         upstreams: upstreams.iter().map(|upstream| (upstream.name.clone(), upstream.clone())).collect(),
-        has_countries: country_database.is_some(),
+        has_countries: countries.is_some(),
     };
     if !file.has("routes") {
         // Cut off by whoever writes it: it must not take all routes away.
@@ -106,11 +109,11 @@ fn read_file(mut file: Section<'_>, directory: &Path) -> Option<RouteTable> {
     let settings = Settings {
         trusted_proxies: TrustedProxies::new(trusted),
         strip_headers: with_set_headers(strip_headers, &routes),
-        country_database,
+        country_database: countries.as_ref().map(|countries| countries.path().to_owned()),
         encoded_slash,
         issuers: issuers?.into_iter().map(Arc::new).collect(),
     };
-    Some(RouteTable::new(routes, upstreams, settings))
+    Some((RouteTable::new(routes, upstreams, settings), countries))
 }
 
 /// What one route sets, an upstream may believe on another that does not set it: so it is stripped on all. `Authorization` is the

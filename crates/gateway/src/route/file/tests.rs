@@ -3,6 +3,8 @@ mod mistakes;
 
 use std::time::Duration;
 
+use ipnet::IpNet;
+use mmdb_writer::{Value as Record, Writer};
 use sluice_net::{SelfSigned, self_signed};
 use sluice_primitives::Timestamp;
 
@@ -31,6 +33,14 @@ fn mistakes(text: &str) -> Vec<String> {
 
 fn warnings(text: &str) -> Vec<String> {
     read(text, Path::new("")).unwrap().warnings.iter().map(ToString::to_string).collect()
+}
+
+/// A file in which one network is in a country.
+fn countries() -> Vec<u8> {
+    let mut writer = Writer::new("Test-Country");
+    let record = Record::map([("country", Record::map([("iso_code", Record::from("CZ"))]))]);
+    writer.insert_value("192.0.2.0/24".parse::<IpNet>().unwrap(), record).unwrap();
+    writer.to_bytes().unwrap()
 }
 
 fn certificate() -> SelfSigned {

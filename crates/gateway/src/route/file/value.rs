@@ -13,6 +13,8 @@ use ipnet::IpNet;
 use sluice_primitives::Secret;
 use url::Url;
 
+use crate::enrichment::CountryDatabase;
+
 /// A name is at most so long: it becomes a label of metrics.
 const LONGEST_NAME: usize = 64;
 /// What a server's share may be.
@@ -107,6 +109,15 @@ pub(super) fn file(text: &str, directory: &Path) -> Result<PathBuf, String> {
         Ok(_) => Err(format!("{} is no file", path.display())),
         Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
     }
+}
+
+/// What a file with the countries of addresses holds.
+pub(super) fn countries(text: &str, directory: &Path) -> Result<CountryDatabase, String> {
+    let path = file(text, directory)?;
+    CountryDatabase::read(&path).map_err(|error| {
+        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+        format!("{}: {error}{}", path.display(), cause.unwrap_or_default())
+    })
 }
 
 /// A secret in a file, without the line feed at its end.

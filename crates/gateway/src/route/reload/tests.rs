@@ -1,6 +1,8 @@
 use std::fs;
 
 use http::Method;
+use ipnet::IpNet;
+use mmdb_writer::{Value as Record, Writer};
 use sluice_primitives::{Lifetime, ManualClock};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
@@ -73,6 +75,28 @@ fn a_new_file_replaces_the_routes_at_once() {
         world.file.state(),
         RoutesState { loaded_at: Timestamp::from_secs(1005), error: None, failures: 0 }
     );
+}
+
+#[test]
+fn a_file_with_countries_comes_into_force_and_goes_with_the_routes_that_name_it() {
+    let world = World::with("/old");
+    let mut writer = Writer::new("Test-Country");
+    let record = Record::map([("country", Record::map([("iso_code", Record::from("CZ"))]))]);
+    writer.insert_value("192.0.2.0/24".parse::<IpNet>().unwrap(), record).unwrap();
+    let countries = writer.to_bytes().unwrap();
+    let country = || world.file.country().country("192.0.2.1".parse().unwrap());
+    let put = |bytes: &[u8]| fs::write(world.directory.path().join("country.mmdb"), bytes).unwrap();
+    assert_eq!(country(), None);
+    put(&countries);
+    world.write(&format!("country_database: country.mmdb\n{}", routes("/new")));
+    world.file.reload().unwrap();
+    assert_eq!(country().unwrap(), "CZ");
+    put(b"no database");
+    assert!(matches!(world.file.reload(), Err(RoutesError::Mistaken { .. })));
+    assert_eq!(country().unwrap(), "CZ", "the old one stays");
+    world.write(&routes("/new"));
+    world.file.reload().unwrap();
+    assert_eq!(country(), None);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use arc_swap::ArcSwap;
 use sluice_crypto::Sealer;
 use sluice_crypto::jwk::Jwk;
 use sluice_gateway::decision::{DecisionConfig, RunningDecisions};
-use sluice_gateway::enrichment::{CountryLookup, PhantomSigner};
+use sluice_gateway::enrichment::PhantomSigner;
 use sluice_gateway::limit::RateLimits;
 use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy};
 use sluice_gateway::route::RoutesFile;
@@ -99,12 +99,8 @@ impl RunningGateway {
         let gateway = Arc::new(Gateway::new(GatewayParts { observer: Arc::new(observer), ..parts.gateway }));
         numbers::show(start.metrics, &file, &parts.validation);
         numbers::show_proofs(start.metrics, &parts.holder);
-        let follower = Follower {
-            file: Arc::clone(&file),
-            validation: parts.validation,
-            limits: parts.limits,
-            country: parts.country,
-        };
+        let follower =
+            Follower { file: Arc::clone(&file), validation: parts.validation, limits: parts.limits };
         follower.spawn(start.tasks, start.shutdown);
         let told = WhenTold {
             file: Arc::clone(&file),
@@ -148,7 +144,6 @@ struct Made {
     validation: Arc<Validation>,
     holder: Arc<HolderCheck>,
     limits: Arc<RateLimits>,
-    country: Arc<CountryLookup>,
 }
 
 impl GatewayStart<'_> {
@@ -168,10 +163,6 @@ impl GatewayStart<'_> {
             },
             &table.settings().issuers,
         ));
-        let country = Arc::new(CountryLookup::default());
-        if let Some(path) = &table.settings().country_database {
-            country.load(path)?;
-        }
         let limits = Arc::new(RateLimits::new(Arc::clone(clock)));
         let holder = Arc::new(HolderCheck::new(HolderParts {
             sealer: Arc::clone(&self.nonces),
@@ -186,12 +177,12 @@ impl GatewayStart<'_> {
             validation: Arc::clone(&validation) as _,
             holder: Arc::clone(&holder),
             limits: Arc::clone(&limits),
-            country: Arc::clone(&country),
+            country: Arc::clone(file.country()),
             phantom: Some(phantom(&self.settings.phantom, rng)?),
             observer: Arc::new(sluice_gateway::observer::Silent),
             clock: Arc::clone(clock),
         };
-        Ok(Made { gateway, validation, holder, limits, country })
+        Ok(Made { gateway, validation, holder, limits })
     }
 
     fn observer(&self) -> Result<(GatewayObserver, Option<AccessLogGuard>), StartError> {
@@ -282,15 +273,12 @@ struct Follower {
     file: Arc<RoutesFile>,
     validation: Arc<Validation>,
     limits: Arc<RateLimits>,
-    country: Arc<CountryLookup>,
 }
 
 impl Follower {
     fn spawn(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
         tasks.spawn(Arc::clone(&self.file).follow(shutdown.clone()));
-        let file = Arc::clone(&self.file);
-        let wanted = move || file.routes().load().settings().country_database.clone();
-        tasks.spawn(Arc::clone(&self.country).run(wanted, shutdown.clone()));
+        tasks.spawn(Arc::clone(self.file.country()).run(shutdown.clone()));
         let shutdown = shutdown.clone();
         tasks.spawn(async move {
             shutdown.run_until_cancelled(self.run()).await;

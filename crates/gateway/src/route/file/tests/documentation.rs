@@ -19,14 +19,14 @@ fn example() -> &'static str {
 /// A directory with the files that the example names.
 fn directory() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
-    let own = certificate();
+    let (own, countries) = (certificate(), countries());
     let files = [
-        ("GeoLite2-Country.mmdb", ""),
-        ("secrets/legacy", "s3cret\n"),
-        ("secrets/vendor", "t0ken"),
-        ("tls/ca.pem", own.certificate.as_str()),
-        ("tls/gateway.pem", own.certificate.as_str()),
-        ("tls/gateway.key", own.private_key.expose().as_str()),
+        ("GeoLite2-Country.mmdb", countries.as_slice()),
+        ("secrets/legacy", &b"s3cret\n"[..]),
+        ("secrets/vendor", &b"t0ken"[..]),
+        ("tls/ca.pem", own.certificate.as_bytes()),
+        ("tls/gateway.pem", own.certificate.as_bytes()),
+        ("tls/gateway.key", own.private_key.expose().as_bytes()),
     ];
     for (name, content) in files {
         let path = directory.path().join(name);

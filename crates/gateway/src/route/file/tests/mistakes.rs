@@ -154,6 +154,15 @@ fn files_must_be_there_and_secrets_not_empty() {
     );
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("empty"), "\n").unwrap();
+    for (content, why) in
+        [(&b"no database"[..], "the country database is no MMDB file: "), (&countries()[..], "")]
+    {
+        std::fs::write(directory.path().join("countries"), content).unwrap();
+        let found = read(&beside_routes("country_database: countries"), directory.path());
+        let found = found.map(|_| ()).map_err(|mistakes| mistakes.to_string());
+        assert_eq!(found.is_err(), !why.is_empty(), "{found:?}");
+        assert!(found.as_ref().err().is_none_or(|found| found.contains(why)), "{found:?}");
+    }
     let text =
         "issuers: {i: {introspection: {endpoint: https://i, client_id: g, client_secret_file: empty}}}";
     let found = read(text, directory.path()).unwrap_err().to_string();
