@@ -209,9 +209,9 @@ fn written(beginning: &str, error: Option<ErrorCode>, policy: Option<&RoutePolic
         let _ = write!(text, ", error=\"{error}\", error_description=\"{}\"", error.description());
     }
     let Some(policy) = policy else { return text };
-    if error == Some(ErrorCode::InsufficientScope) {
+    let mut words = policy.scopes.iter().chain(&policy.any_scope).peekable();
+    if error == Some(ErrorCode::InsufficientScope) && words.peek().is_some() {
         text.push_str(", scope=\"");
-        let words = policy.scopes.iter().chain(&policy.any_scope);
         for (place, word) in words.enumerate() {
             if place > 0 {
                 text.push(' ');

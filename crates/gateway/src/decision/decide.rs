@@ -248,12 +248,15 @@ impl<J: Judge> Decisions<J> {
 /// be read demands what nobody has.
 fn demand_scope(admitted: &mut Admitted, question: &Parts) {
     let Verdict::Caller(caller) = &admitted.verdict else { return };
-    let suffices = match original::one(&question.headers, "oauth-scope") {
-        Ok(None) => true,
-        Ok(Some(wanted)) => wanted.split_ascii_whitespace().all(|word| caller.has_scope(word)),
-        Err(_) => false,
-    };
-    if !suffices {
-        admitted.verdict = Verdict::Refused(Refusal::InsufficientScope);
+    let wanted = original::one(&question.headers, "oauth-scope").map(Option::unwrap_or_default);
+    let suffices = |wanted: &&str| wanted.split_ascii_whitespace().all(|word| caller.has_scope(word));
+    if wanted.as_ref().is_ok_and(suffices) {
+        return;
+    }
+    admitted.verdict = Verdict::Refused(Refusal::InsufficientScope);
+    if let (Some(route), Ok(wanted)) = (&mut admitted.route, wanted) {
+        // The answer says what would do (RFC 6750 §3), in words that a challenge may have.
+        let words = wanted.split_ascii_whitespace().filter(|word| !word.contains(['"', '\\']));
+        Arc::make_mut(route).policy.scopes.extend(words.map(str::to_owned));
     }
 }

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tower::Service;
 
 use super::*;
+use crate::authn::challenge;
 use crate::authn::{Asked, Caller, ForeignClaims, Refusal, Verdict};
 use crate::gateway::{Admitted, Judging};
 use crate::observer::{Observer, RequestRecord};
@@ -118,7 +119,7 @@ impl Judge for ByToken {
         let Verdict::Refused(refusal) = &admitted.verdict else { panic!("refused without a refusal") };
         let status = match refusal {
             Refusal::TokenMissing | Refusal::TokenInvalid(_) => 401,
-            Refusal::InsufficientScope => 403,
+            Refusal::InsufficientScope => return challenge::refuse(admitted),
             Refusal::TooMany(_) => 429,
             Refusal::Unavailable(_) => 502,
             Refusal::AuthoritySilent(_) => 503,
@@ -245,6 +246,23 @@ async fn every_scope_that_is_demanded_of_a_token_must_have_been_granted() {
         assert_eq!(response.status(), status, "{demanded}");
         let verdict = judge.recorded.lock().pop().unwrap().2;
         assert_eq!(verdict, if status == 200 { "caller" } else { "insufficient_scope" });
+    }
+}
+
+#[tokio::test]
+async fn who_has_too_little_scope_is_told_what_would_do() {
+    for (demanded, told) in [
+        ("orders.read admin", Some("scope=\"orders.read admin\"")),
+        ("ad\"min orders", Some("scope=\"orders\"")),
+        ("\"", None),
+    ] {
+        let (service, _) = service(false);
+        let response = ask(&service, "/oauth/token_validation", &[BEARER, ("oauth-scope", demanded)]).await;
+        let challenge = header(&response, "www-authenticate").unwrap();
+        assert_eq!(
+            challenge.split_once(", scope=").map(|(_, rest)| format!("scope={rest}")).as_deref(),
+            told
+        );
     }
 }
 

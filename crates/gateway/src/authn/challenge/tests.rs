@@ -145,6 +145,13 @@ async fn the_scope_that_is_needed_is_named_and_the_metadata_pointed_to() {
 }
 
 #[tokio::test]
+async fn a_scope_without_words_is_not_named() {
+    let answered = answered(Refusal::InsufficientScope, Some(Scheme::Bearer), RoutePolicy::default()).await;
+    let error = with_error("Bearer realm=\"sluice\"", ErrorCode::InsufficientScope);
+    assert_eq!(answered.challenges, [error, DPOP.to_owned()]);
+}
+
+#[tokio::test]
 async fn who_calls_too_often_is_told_when_to_come_back() {
     for (wait, told) in [(Lifetime::millis(1), "1"), (Lifetime::millis(2001), "3"), (Lifetime::ZERO, "1")] {
         let answered = answered(Refusal::TooMany(wait), None, RoutePolicy::default()).await;
