@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tracing::debug;
+use tracing::{info, warn};
 
 use super::config::UpstreamProtocol;
 use super::health::Server;
@@ -53,16 +53,24 @@ pub(super) async fn connect(upstream: &SharedUpstream, server: &Server) -> Resul
     connect_uncounted(upstream, server).await
 }
 
-/// Connects to `server`, however many connections to it are being made: for who asks how it is.
+/// Connects to `server`, however many connections to it are being made: for who asks how it is. Why it does not come to that is
+/// said here alone.
 pub(super) async fn connect_uncounted(upstream: &SharedUpstream, server: &Server) -> Result<Wire, Fault> {
-    match timeout(upstream.config.timeouts.connect, reach(upstream, server)).await {
-        Ok(Ok(wire)) => Ok(wire),
-        Ok(Err(error)) => {
-            debug!(server = %server.label, %error, "a server cannot be reached");
-            Err(Fault::Connect)
+    let name = &upstream.config.name;
+    let (fault, error) = match timeout(upstream.config.timeouts.connect, reach(upstream, server)).await {
+        Ok(Ok(wire)) => {
+            if server.is_back() {
+                info!(upstream = %name, server = %server.label, "a server can be reached again");
+            }
+            return Ok(wire);
         }
-        Err(_) => Err(Fault::ConnectTimeout),
+        Ok(Err(error)) => (Fault::Connect, error),
+        Err(elapsed) => (Fault::ConnectTimeout, elapsed.into()),
+    };
+    if server.is_to_be_reported() {
+        warn!(upstream = %name, server = %server.label, %error, "a server cannot be reached");
     }
+    Err(fault)
 }
 
 async fn reach(upstream: &SharedUpstream, server: &Server) -> io::Result<Wire> {
@@ -148,7 +156,123 @@ impl AsyncWrite for Wire {
 
 #[cfg(test)]
 mod tests {
+    use std::num::{NonZeroU32, NonZeroUsize};
+    use std::path::Path;
+
+    use parking_lot::Mutex;
+    use sluice_net::{ClientTls, SelfSigned, self_signed};
+    use sluice_primitives::{Clock, SystemClock};
+    use tokio::net::TcpListener;
+    use tokio_rustls::TlsAcceptor;
+    use tokio_rustls::rustls::ServerConfig as TlsServerConfig;
+    use tokio_rustls::rustls::crypto::aws_lc_rs;
+    use tokio_rustls::rustls::pki_types::pem::PemObject;
+    use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    use tracing::Dispatch;
+    use tracing::subscriber::NoSubscriber;
+
+    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamTls};
+    use super::super::tls_client::TlsClient;
     use super::*;
+
+    /// What is logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Log {
+        fn lines(&self, sentence: &str) -> Vec<String> {
+            let said = String::from_utf8(self.0.lock().clone()).unwrap();
+            said.lines().filter(|line| line.contains(sentence)).map(str::to_owned).collect()
+        }
+    }
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            io::Write::write(&mut *self.0.lock(), bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn certificate() -> SelfSigned {
+        self_signed(&["localhost".to_owned()], SystemClock.now()).unwrap()
+    }
+
+    /// Serves TLS with this certificate; its port.
+    async fn serve(own: &SelfSigned) -> u16 {
+        let chain = CertificateDer::pem_slice_iter(own.certificate.as_bytes()).map(Result::unwrap).collect();
+        let key = PrivateKeyDer::from_pem_slice(own.private_key.expose().as_bytes()).unwrap();
+        let config = TlsServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(acceptor.accept(stream));
+            }
+        });
+        port
+    }
+
+    /// An upstream at `port` that must show what is in `ca_file`.
+    fn trusting(ca_file: &Path, port: u16) -> SharedUpstream {
+        let files = ClientTls { ca_file: Some(ca_file.to_owned()), ..ClientTls::default() };
+        let server = ServerConfig { host: "127.0.0.1".into(), port, tls: true, weight: NonZeroU32::MIN };
+        let config = UpstreamConfig {
+            name: "shop".into(),
+            servers: vec![server],
+            protocol: UpstreamProtocol::Http1,
+            tls: UpstreamTls {
+                server_name: Some("localhost".into()),
+                client: Some(TlsClient::read(&files).unwrap()),
+            },
+            timeouts: Timeouts::default(),
+            retries: 0,
+            idle_connections: NonZeroUsize::MIN,
+            breaker: Breaker::default(),
+            passive_health: None,
+            active_health: None,
+        };
+        SharedUpstream::new(Arc::new(config), 1)
+    }
+
+    #[tokio::test]
+    async fn why_a_server_cannot_be_reached_is_logged_and_that_it_can_be_again() {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
+        // With one dispatcher in the process, `tracing` asks the thread that comes first to a place whether anybody listens there:
+        // another test, where nobody does.
+        let _second = Dispatch::new(NoSubscriber::default());
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let (own, other) = (certificate(), certificate());
+        std::fs::write(path("own.pem"), &own.certificate).unwrap();
+        std::fs::write(path("other.pem"), &other.certificate).unwrap();
+        let port = serve(&own).await;
+        let (wrong, right) = (trusting(&path("other.pem"), port), trusting(&path("own.pem"), port));
+        let server = &wrong.servers[0];
+        for _ in 0..3 {
+            assert_eq!(connect(&wrong, server).await.err(), Some(Fault::Connect));
+        }
+        let said = log.lines("a server cannot be reached");
+        let [why] = said.as_slice() else { panic!("{said:?}") };
+        assert!(why.contains("invalid peer certificate") && why.contains("shop"), "{why}");
+        assert_eq!(log.lines("again").len(), 0);
+        for _ in 0..2 {
+            assert!(connect(&right, server).await.is_ok());
+        }
+        assert_eq!(log.lines("a server can be reached again").len(), 1);
+    }
 
     #[test]
     fn no_more_connections_are_begun_than_may_be_and_those_that_ended_do_not_count() {

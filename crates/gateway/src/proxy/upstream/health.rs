@@ -10,6 +10,8 @@ use tracing::{info, warn};
 
 use super::config::{PassiveHealth, ServerConfig};
 
+/// How often it is said again that a server cannot be reached.
+const TOLD_EVERY: Duration = Duration::from_mins(1);
 /// The longest time a server is left alone, as a multiple of the configured time.
 const MOST_DOUBLINGS: u32 = 4;
 
@@ -32,6 +34,10 @@ pub(in crate::proxy) struct Server {
     ejected_until: AtomicU64,
     /// Whether probes found it ill.
     ill: AtomicBool,
+    /// When it was last said that it cannot be reached: milliseconds after `epoch`, and one more; 0: never.
+    told_at: AtomicU64,
+    /// Whether that was the last that was said of it.
+    is_out: AtomicBool,
     epoch: Instant,
 }
 
@@ -50,6 +56,8 @@ impl Server {
             ejections: AtomicU32::new(0),
             ejected_until: AtomicU64::new(0),
             ill: AtomicBool::new(false),
+            told_at: AtomicU64::new(0),
+            is_out: AtomicBool::new(false),
             epoch: Instant::now(),
         }
     }
@@ -91,6 +99,24 @@ impl Server {
         }
     }
 
+    /// A connection to it could not be made; whether that is to be said now, once for a crowd of requests.
+    pub(super) fn is_to_be_reported(&self) -> bool {
+        let (last, now) = (self.told_at.load(Ordering::Relaxed), self.now() + 1);
+        let is_due = last == 0 || now.saturating_sub(last) >= millis(TOLD_EVERY);
+        let is_mine =
+            || self.told_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        let is_told = is_due && is_mine();
+        if is_told {
+            self.is_out.store(true, Ordering::Relaxed);
+        }
+        is_told
+    }
+
+    /// A connection to it was made; whether it is to be said that it can be reached again.
+    pub(super) fn is_back(&self) -> bool {
+        self.is_out.load(Ordering::Relaxed) && self.is_out.swap(false, Ordering::Relaxed)
+    }
+
     fn now(&self) -> u64 {
         millis(self.epoch.elapsed())
     }
@@ -128,6 +154,18 @@ mod tests {
         }
         server.failed(&health, || true);
         assert!(server.is_well(), "the last one is never left alone");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn that_a_server_cannot_be_reached_is_said_once_a_minute() {
+        let server = server("one.example", 80);
+        assert!(!server.is_back(), "it was never out");
+        assert_eq!([server.is_to_be_reported(), server.is_to_be_reported()], [true, false]);
+        assert_eq!([server.is_back(), server.is_back()], [true, false]);
+        tokio::time::advance(TOLD_EVERY / 2).await;
+        assert!(!server.is_to_be_reported() && !server.is_back(), "it comes and goes");
+        tokio::time::advance(TOLD_EVERY / 2).await;
+        assert!(server.is_to_be_reported() && server.is_back());
     }
 
     #[tokio::test]
