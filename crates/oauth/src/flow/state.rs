@@ -152,6 +152,7 @@ pub struct Rejection {
 
 /// Who logged in, and how.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each a bit of what is sealed")]
 pub struct Login {
     /// Who.
     pub subject: Subject,

@@ -22,7 +22,6 @@ use pin_project_lite::pin_project;
 use sluice_http::{Answering as BusyAnswer, BusyRoute, Routes, Spelling};
 use sluice_net::{NotTerminated, PeerAddress, Transport, is_tls_terminated};
 use tower::{Layer, Service};
-use tracing::field::display;
 use tracing::warn;
 
 use crate::observability::{Answering, RequestLog, RequestLogLayer};

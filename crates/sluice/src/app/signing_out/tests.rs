@@ -50,8 +50,26 @@ impl LoginSessionRepository for Failing {
         LoginSessionRepository::touch(&*self.store, session, now, expires_at).await
     }
 
-    async fn participants(&self, which: &EndSessions) -> Result<Vec<EndedSession>, StoreError> {
-        LoginSessionRepository::participants(&*self.store, which).await
+    async fn participants(
+        &self,
+        which: &EndSessions,
+        now: Timestamp,
+    ) -> Result<Vec<EndedSession>, StoreError> {
+        LoginSessionRepository::participants(&*self.store, which, now).await
+    }
+
+    async fn clear(
+        &self,
+        ended: &[EndedSession],
+        until: Timestamp,
+        notices: Vec<LogoutNotice>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        LoginSessionRepository::clear(&*self.store, ended, until, notices, now).await
+    }
+
+    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+        LoginSessionRepository::left_over(&*self.store).await
     }
 
     async fn end(

@@ -34,9 +34,10 @@ pub(super) fn leak<'a>(log: &'a str, secrets: &[String]) -> Option<&'a str> {
 fn told(event: &Map<String, Value>, names: &[(String, &str)]) -> String {
     let level = if event["level"] == "WARN" { "WARN " } else { "" };
     let fields: BTreeMap<_, _> = event.iter().filter(|(name, _)| !FRAME.contains(&name.as_str())).collect();
-    let fields: String =
-        fields.into_iter().map(|(name, value)| format!(" {name}={}", shown(name, value, names))).collect();
-    format!("{level}{}{fields}", event["message"].as_str().expect("a sentence"))
+    let sentence = event["message"].as_str().expect("a sentence");
+    let fields = fields.into_iter().map(|(name, value)| format!("{name}={}", shown(name, value, names)));
+    let words: Vec<_> = std::iter::once(format!("{level}{sentence}")).chain(fields).collect();
+    words.join(" ")
 }
 
 fn shown(name: &str, value: &Value, names: &[(String, &str)]) -> String {
