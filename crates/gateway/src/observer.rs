@@ -20,7 +20,8 @@ pub struct RequestRecord<'a> {
     pub client: IpAddr,
     /// The status; `None` if the client left first.
     pub status: Option<StatusCode>,
-    /// `anonymous`, `caller`, or why it was refused ([`Refusal::reason`](crate::Refusal::reason)).
+    /// `anonymous`, `caller`, or why it was refused ([`Refusal::reason`](crate::Refusal::reason)); `unreadable`: nothing of it is known but
+    /// who sent it and the status.
     pub verdict: &'static str,
     /// Who called: `sub`.
     pub subject: Option<&'a str>,

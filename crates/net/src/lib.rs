@@ -27,7 +27,7 @@ pub use fetch::{FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, UrlPatte
 pub use limit_clock::{LimitClock, LimitMoment};
 pub use listen::{
     BindAddress, ConnectionFacts, DetachedListener, Drained, Limits, Linger, ListenError, Listener,
-    LocalAddress, PeerAddress, PeerCertificates, Transport, serve, serve_each,
+    LocalAddress, PeerAddress, PeerCertificates, Transport, Unreadable, serve, serve_each,
 };
 pub use smtp::{
     InvalidMailbox, InvalidSmtpUrl, Mailbox, OutgoingMail, SmtpConfig, SmtpError, SmtpReply, SmtpTransport,

@@ -61,5 +61,5 @@ async fn serve<J: Judge>(service: DecisionService<J>, plain_http: PlainHttp, cor
             }
         })
     };
-    serve_each(core.listener, core.tls, make, core.shutdown, core.limits).await
+    serve_each(core.listener, core.tls, make, None, core.shutdown, core.limits).await
 }

@@ -1,6 +1,7 @@
 //! What is told about a request, when its answer begins or it ends without one.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode, Uri};
@@ -85,6 +86,27 @@ impl<'a> Account<'a> {
             fault: self.fault.map(Fault::label),
         });
     }
+}
+
+/// Tells of a request that could not be read: all that is known is who sent it and what was answered.
+pub(super) fn tell_of_unreadable(observer: &dyn Observer, peer: IpAddr, status: StatusCode) {
+    let method = Method::from_bytes(b"-").unwrap_or_default();
+    observer.request(&RequestRecord {
+        route: "-",
+        method: &method,
+        path: "",
+        host: "",
+        client: peer,
+        status: Some(status),
+        verdict: "unreadable",
+        subject: None,
+        client_id: None,
+        upstream: None,
+        duration: Duration::ZERO,
+        upstream_duration: None,
+        retries: 0,
+        fault: None,
+    });
 }
 
 impl Drop for Account<'_> {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::service::service_fn;
-use sluice_net::{Drained, LocalAddress, serve_each};
+use sluice_net::{Drained, LocalAddress, PeerAddress, Unreadable, serve_each};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::account::tell_of_unreadable;
 use super::core::Core;
 use super::forward::answer;
 use super::headers::Visitor;
@@ -60,7 +61,11 @@ async fn serve<T: Traffic>(core: Arc<Core<T>>, one: OneCore) -> Drained {
     };
     let grace = limits.drain_grace;
     let ended = shutdown.clone();
-    let serving = serve_each(listener, tls, make, shutdown, limits);
+    let hearing = core.clone();
+    let unreadable: Unreadable = Arc::new(move |PeerAddress(peer), status| {
+        tell_of_unreadable(hearing.traffic.observer(), peer.ip().to_canonical(), status);
+    });
+    let serving = serve_each(listener, tls, make, Some(unreadable), shutdown, limits);
     let (drained, cut_at) = tokio::join!(serving, async {
         ended.cancelled().await;
         Instant::now() + grace

@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::service::Service;
@@ -19,13 +19,13 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use super::BoxError;
 use super::client_io::{ClientIo, Ends};
 use super::counted::Counted;
 use super::limits::Limits;
 use super::record::Drainable;
 use super::request_facts::{ConnectionFacts, PeerAddress};
 use super::supervision::Supervision;
+use super::{BoxError, Unreadable};
 use crate::tls::{ALPN_HTTP_2, TlsAcceptorHandle};
 
 /// The least buffer that hyper takes.
@@ -46,6 +46,7 @@ pub(super) struct Connections<M> {
     handshake_timeout: Duration,
     /// Makes the service of a connection.
     make: M,
+    unreadable: Option<Unreadable>,
     builders: Builders,
     ends: Ends,
     supervision: Supervision,
@@ -62,7 +63,7 @@ struct Builders {
 impl<M> Connections<M> {
     pub(super) fn new(
         tls: Option<TlsAcceptorHandle>,
-        make: M,
+        (make, unreadable): (M, Option<Unreadable>),
         limits: &Limits,
         shutdown: CancellationToken,
     ) -> Self {
@@ -70,6 +71,7 @@ impl<M> Connections<M> {
             tls,
             handshake_timeout: limits.tls_handshake_timeout,
             make,
+            unreadable,
             builders: Builders {
                 any: http_builder(limits),
                 http1: http_builder(limits).http1_only(),
@@ -146,13 +148,18 @@ where
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let member = self.supervision.enter();
+        let (member, peer) = (self.supervision.enter(), facts.peer);
         let service = Counted { inner: (self.make)(facts), record: member.record.clone() };
         let stream = TokioIo::new(ClientIo::new(stream, member.record.clone(), self.ends));
         let connection = builder.serve_connection_with_upgrades(stream, service);
         match member.record.supervise(pin!(connection)).await {
             Some(Ok(())) => {}
-            Some(Err(error)) => debug!(error, "a connection failed"),
+            Some(Err(error)) => {
+                if let (Some(hear), Some(status)) = (&self.unreadable, refused_with(&error)) {
+                    hear(peer, status);
+                }
+                debug!(error, "a connection failed");
+            }
             None => debug!("a connection was cut"),
         }
     }
@@ -175,6 +182,13 @@ where
     fn drain(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
+}
+
+/// With which status hyper refused a request that it could not read; `None`: the connection failed otherwise.
+fn refused_with(error: &BoxError) -> Option<StatusCode> {
+    let error = error.downcast_ref::<hyper::Error>().filter(|error| error.is_parse())?;
+    let is_too_large = error.is_parse_too_large();
+    Some(if is_too_large { StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE } else { StatusCode::BAD_REQUEST })
 }
 
 async fn begins_with_tls(stream: &TcpStream) -> io::Result<bool> {

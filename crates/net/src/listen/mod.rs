@@ -23,7 +23,7 @@ mod unix_socket;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -45,6 +45,10 @@ use crate::tls::TlsAcceptorHandle;
 
 /// What an error of a service or a body is turned into.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Hears of requests over HTTP/1.1 that cannot be read, by whom they came, and the status with which they were refused: no service is asked
+/// about them. It must not block.
+pub type Unreadable = Arc<dyn Fn(PeerAddress, StatusCode) + Send + Sync>;
 
 /// How the last connections of a listener ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,15 +78,16 @@ where
     B::Error: Into<BoxError>,
 {
     let stamped = move |facts| Stamped { inner: service.clone(), facts };
-    serve_each(listener, tls, stamped, shutdown, limits).await
+    serve_each(listener, tls, stamped, None, shutdown, limits).await
 }
 
 /// As [`serve`], but each connection has a service of its own, which `make` makes, and requests carry no facts: the service
-/// has them.
+/// has them. Those that cannot be read `unreadable` hears of, when their connection has ended.
 pub async fn serve_each<M, S, B>(
     listener: Listener,
     tls: Option<TlsAcceptorHandle>,
     make: M,
+    unreadable: Option<Unreadable>,
     shutdown: CancellationToken,
     limits: Limits,
 ) -> Drained
@@ -94,7 +99,7 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let connections = Arc::new(Connections::new(tls, make, &limits, shutdown.clone()));
+    let connections = Arc::new(Connections::new(tls, (make, unreadable), &limits, shutdown.clone()));
     let permits = listener.permits(limits.max_connections);
     let (tasks, accepting) = (TaskTracker::new(), TaskTracker::new());
     let (sockets, socket_file) = listener.into_parts();

@@ -138,7 +138,14 @@ async fn each_core_has_a_socket_of_its_own_and_each_connection_a_service() {
             service_fn(move |_| async move { Ok::<_, Infallible>(Response::new(facts.peer.0.to_string())) })
         };
         let listener = listener.attach().unwrap();
-        serving.push(tokio::spawn(serve_each(listener, None, make, shutdown.clone(), Limits::default())));
+        serving.push(tokio::spawn(serve_each(
+            listener,
+            None,
+            make,
+            None,
+            shutdown.clone(),
+            Limits::default(),
+        )));
     }
     for _ in 0..12 {
         let mut stream = TcpStream::connect(address).await.unwrap();

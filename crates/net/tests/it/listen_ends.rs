@@ -324,7 +324,7 @@ async fn cores_share_one_number_of_connections() {
             })
         };
         let limits = Limits { max_connections: 4, ..Limits::default() };
-        tokio::spawn(serve_each(listener.attach().unwrap(), None, make, shutdown.clone(), limits));
+        tokio::spawn(serve_each(listener.attach().unwrap(), None, make, None, shutdown.clone(), limits));
     }
     for _ in 0..8 {
         let mut clients = Vec::new();

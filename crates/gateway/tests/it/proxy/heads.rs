@@ -155,3 +155,19 @@ async fn documents_and_refusals_are_answered_without_the_upstream() {
     let connect = world.ask("CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n").await;
     assert_eq!(connect.status(), 501);
 }
+
+#[tokio::test]
+async fn a_request_that_cannot_be_read_is_told_of() {
+    let mut world = Setup::to(&[nowhere().await]).start().await;
+    let large = format!("GET / HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "x".repeat(70_000));
+    for (request, status) in [
+        ("GET / HTTP/1.1\r\nhost: a\r\nx: 1\r\n folded\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", 400),
+        (large.as_str(), 431),
+    ] {
+        assert_eq!(world.ask(request).await.status(), status);
+        let told = world.told().await;
+        assert_eq!((told.status.unwrap().as_u16(), told.verdict), (status, "unreadable"));
+        assert!(told.client.is_loopback() && told.path.is_empty(), "{told:?}");
+    }
+}
