@@ -20,6 +20,7 @@ mod socket;
 mod supervision;
 mod unix_socket;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -109,28 +110,33 @@ where
         accepting.spawn(acceptor.run(socket, connections.clone()));
     }
     accepting.close();
-    sweep_until_shutdown(connections.supervision(), &limits, &shutdown).await;
+    shutdown.run_until_cancelled(sweep(connections.supervision(), &limits)).await;
     accepting.wait().await;
     drop(socket_file);
     drain(connections.supervision(), &tasks, &limits).await
 }
 
-async fn sweep_until_shutdown(supervision: &Supervision, limits: &Limits, shutdown: &CancellationToken) {
+/// Ends who is slow or idle too long, for ever.
+async fn sweep(supervision: &Supervision, limits: &Limits) -> Infallible {
     let mut ticks = interval(Supervision::sweep_interval(limits));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let sweeping = async {
-        loop {
-            let now = ticks.tick().await;
-            supervision.sweep(now);
-        }
-    };
-    shutdown.run_until_cancelled(sweeping).await;
+    loop {
+        let now = ticks.tick().await;
+        supervision.sweep(now);
+    }
 }
 
 async fn drain(supervision: &Supervision, tasks: &TaskTracker, limits: &Limits) -> Drained {
     tasks.close();
     supervision.drain_all();
-    if timeout(limits.drain_grace, tasks.wait()).await.is_ok() {
+    // A head that has begun is waited for, so it is still late at its time.
+    let ending = async {
+        tokio::select! {
+            () = tasks.wait() => {}
+            never = sweep(supervision, limits) => match never {},
+        }
+    };
+    if timeout(limits.drain_grace, ending).await.is_ok() {
         info!("every connection has ended");
         return Drained { cut: 0 };
     }

@@ -63,3 +63,24 @@ async fn a_request_that_outlasts_the_grace_period_is_cut() {
     assert_eq!(server.stop().await, Drained { cut: 1 });
     assert!(is_closed(&mut stream).await);
 }
+
+/// A client that begins a head and does not go on holds up no restart: it has as long as without one.
+#[tokio::test]
+async fn a_head_that_is_late_ends_before_the_grace_period() {
+    let limits = Limits {
+        first_request_timeout: Duration::from_millis(200),
+        drain_grace: AT_MOST,
+        ..Limits::default()
+    };
+    let server = running(Gate::default().router(), limits).await;
+    let mut stream = server.connect().await;
+    let mut later = server.connect().await;
+    say(&mut stream, "GET /x HTTP/1.1\r\nHo").await;
+    say(&mut later, "GET /none HTTP/1.1\r\nhost: sluice\r\n\r\n").await;
+    // When this is answered, what came before was read.
+    assert!(answer_until(&mut later, "\r\n\r\n").await.starts_with("HTTP/1.1 404 "));
+    server.shutdown.cancel();
+    assert!(answer_until(&mut stream, "\r\n\r\n").await.starts_with("HTTP/1.1 408 "));
+    drop(stream);
+    assert_eq!(server.stop().await, Drained { cut: 0 });
+}
