@@ -16,21 +16,27 @@ use super::tunnel::Tunnel;
 use super::upstream::{Answered, Course, Timeouts};
 
 /// An ordinary answer, whose body is yet to come; watched, if its client may let it wait.
+///
+/// # Errors
+/// [`Fault::BadAnswer`]: nobody would understand its body.
 pub(super) async fn take(
     answered: Answered,
     course: &Course,
     timeouts: &Timeouts,
     watch: Option<(&Watch, Patience)>,
-) -> Response<ProxyBody> {
+) -> Result<Response<ProxyBody>, Fault> {
     let Answered { response, carrier, ticket } = answered;
     let (mut head, incoming) = response.into_parts();
     head.version = Version::HTTP_11;
-    strip_answer(&mut head.headers, head.status == StatusCode::UPGRADE_REQUIRED);
+    let is_understood = strip_answer(&mut head.headers, head.status == StatusCode::UPGRADE_REQUIRED);
     if incoming.is_end_stream() {
         let (mut carrier, request) = (Some(carrier), course.progress.as_deref());
         poll_fn(|context| Poll::Ready(carrier.take().map(|carrier| carrier.end(&ticket, request, context))))
             .await;
-        return Response::from_parts(head, ProxyBody::Own(Full::default()));
+        return Ok(Response::from_parts(head, ProxyBody::Own(Full::default())));
+    }
+    if !is_understood {
+        return Err(Fault::BadAnswer);
     }
     let body = AnswerBody {
         incoming: Some(incoming),
@@ -46,7 +52,7 @@ pub(super) async fn take(
         Some((watch, patience)) => ProxyBody::Watched(watch.watched(body, patience)),
         None => ProxyBody::Upstream(body),
     };
-    Response::from_parts(head, body)
+    Ok(Response::from_parts(head, body))
 }
 
 /// `101`: from here on the connections are each other's.

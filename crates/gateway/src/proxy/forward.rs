@@ -180,7 +180,7 @@ impl<T: Traffic> Passage<'_, T> {
         let patience =
             if is_http2 { Some(Patience::Idle) } else { course.deadline.map(|_| Patience::Deadline) };
         let watch = patience.map(|patience| (&self.core.watch, patience));
-        let mut response = answering::take(answered, course, upstream.timeouts(), watch).await;
+        let mut response = answering::take(answered, course, upstream.timeouts(), watch).await?;
         self.core.traffic.announce(admitted, response.headers_mut());
         Ok(response)
     }

@@ -50,22 +50,32 @@ pub(in crate::proxy) fn strip_request(headers: &mut HeaderMap, version: Version)
     handover
 }
 
-/// Drops the headers of an answer that are for the gateway only. `Upgrade` stays with 426, which means it for the client.
-pub(in crate::proxy) fn strip_answer(headers: &mut HeaderMap, keep_upgrade: bool) {
+/// Drops the headers of an answer that are for the gateway only. `Upgrade` stays with 426, which means it for the client. Whether its body,
+/// if it has one, is understood without them ([`is_chunked_at_most`]).
+pub(in crate::proxy) fn strip_answer(headers: &mut HeaderMap, keep_upgrade: bool) -> bool {
     let doomed = named(headers, |name| {
         matches!(name, "connection" | "transfer-encoding" | "keep-alive" | "proxy-connection")
             || (name == "upgrade" && !keep_upgrade)
     });
     if doomed.is_empty() {
-        return;
+        return true;
     }
     strip_connection(headers);
+    let is_understood = is_chunked_at_most(headers);
     for name in doomed.into_iter().filter(|name| *name != CONNECTION) {
         let was_there = headers.remove(&name).is_some();
         if was_there && name == TRANSFER_ENCODING {
             headers.remove(CONTENT_LENGTH);
         }
     }
+    is_understood
+}
+
+/// Whether a body comes as it is or in chunks, once: what another transfer coding made of it cannot be undone here.
+pub(super) fn is_chunked_at_most(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    codings.next().is_none_or(is_chunked) && codings.next().is_none()
 }
 
 /// The names that are there and are `wanted`: to look at each name once costs less than to search for each that might be there.
@@ -291,7 +301,22 @@ mod tests {
     fn an_answer_never_keeps_two_lengths() {
         let mut answer =
             headers(&[("transfer-encoding", "chunked"), ("content-length", "5"), ("server", "x")]);
-        strip_answer(&mut answer, false);
+        assert!(strip_answer(&mut answer, false));
         assert_eq!(answer, headers(&[("server", "x")]));
+    }
+
+    #[test]
+    fn a_body_is_understood_without_its_coding_only_if_that_was_chunks() {
+        for (lines, is_understood) in [
+            (&[("server", "x")][..], true),
+            (&[("connection", "close")][..], true),
+            (&[("transfer-encoding", "Chunked")][..], true),
+            (&[("transfer-encoding", "gzip")][..], false),
+            (&[("transfer-encoding", "gzip, chunked")][..], false),
+            (&[("transfer-encoding", "gzip"), ("transfer-encoding", "chunked")][..], false),
+            (&[("transfer-encoding", "chunked"), ("transfer-encoding", "chunked")][..], false),
+        ] {
+            assert_eq!(strip_answer(&mut headers(lines), false), is_understood, "{lines:?}");
+        }
     }
 }

@@ -6,6 +6,8 @@ use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
 
+use super::hop_by_hop::is_chunked_at_most;
+
 /// Why a request goes nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
@@ -88,12 +90,8 @@ pub(in crate::proxy) fn read_target(parts: &mut Parts) -> Result<HeaderValue, Ma
     if path.starts_with('/') || is_asterisk { Ok(host) } else { Err(Malformed::Target) }
 }
 
-/// Only `chunked`, and only once: what another coding made of the body cannot be undone here.
 fn check_transfer_coding(headers: &HeaderMap) -> Result<(), Malformed> {
-    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
-    let Some(first) = codings.next() else { return Ok(()) };
-    let is_chunked = first.as_bytes().eq_ignore_ascii_case(b"chunked") && codings.next().is_none();
-    if is_chunked { Ok(()) } else { Err(Malformed::TransferCoding) }
+    if is_chunked_at_most(headers) { Ok(()) } else { Err(Malformed::TransferCoding) }
 }
 
 /// Leaves one length, without leading zeros, which somebody might take for octal; none beside a transfer coding.

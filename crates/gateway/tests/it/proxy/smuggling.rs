@@ -331,3 +331,17 @@ async fn an_answer_never_has_two_lengths() {
         assert_eq!(answer.text(), text, "{answered}");
     }
 }
+
+/// The gateway undoes chunks alone: of another coding nobody would know afterwards.
+#[tokio::test]
+async fn an_answer_in_another_transfer_coding_is_refused() {
+    for (coding, body) in [("gzip", "zipped"), ("gzip, chunked", "6\r\nzipped\r\n0\r\n\r\n")] {
+        let address = Backend::bind().await.serve(move |mut peer, _| async move {
+            peer.request().await;
+            peer.say(format!("HTTP/1.1 200 OK\r\ntransfer-encoding: {coding}\r\n\r\n{body}")).await;
+        });
+        let mut world = Setup::to(&[address]).start().await;
+        assert_eq!(world.ask(GET).await.status(), 502, "{coding}");
+        assert_eq!(world.told().await.fault, Some("bad_answer"), "{coding}");
+    }
+}
