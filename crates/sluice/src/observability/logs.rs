@@ -62,12 +62,14 @@ pub(crate) fn init(
     Ok(LogGuard(guard))
 }
 
-/// Sluice's own events at `level`, and the audit trail; those of libraries from warnings on.
+/// Sluice's own events at `level`, and the audit trail; those of libraries from warnings on, but for HTTP/2, where any client can have one
+/// written with each connection by resetting its requests.
 fn default_filter(level: LogLevel) -> Targets {
     let others = if level == LogLevel::Error { LogLevel::Error } else { LogLevel::Warn };
     Targets::new()
         .with_default(filter_of(others))
         .with_target("sluice", filter_of(level))
+        .with_target("h2", LevelFilter::ERROR)
         // Both are beginnings of the target; the longer one counts.
         .with_target(AUDIT, LevelFilter::INFO)
 }
@@ -180,6 +182,14 @@ mod tests {
         assert!(!text.contains("not ours"), "{text}");
         assert!(!logged(LogFormat::Text, LogLevel::Info, within_a_request).contains("a detail"));
         assert_eq!(logged(LogFormat::Text, LogLevel::Error, within_a_request), "");
+    }
+
+    #[test]
+    fn a_client_that_resets_its_requests_writes_no_lines() {
+        let reset = || warn!(target: "h2::proto::streams::recv", "recv_reset; limit reached");
+        assert_eq!(logged(LogFormat::Text, LogLevel::Trace, reset), "");
+        let filter = own_filter("warn").unwrap();
+        assert!(logged_by(filter, LogFormat::Text, reset).contains("recv_reset"), "who asks for it has it");
     }
 
     fn beside_the_audit_trail() {
