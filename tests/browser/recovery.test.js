@@ -51,7 +51,7 @@ describe('recovery', () => {
     assert.equal(tokens.claims().sub, person.id)
 
     await page.goto(link)
-    await page.getByRole('alert').getByText('This link or code was used already, or is too old.').waitFor()
+    await page.getByRole('alert').getByText('This link or code was used already, or is too old').waitFor()
     await arrives(page, 'Forgot your password?')
   })
 

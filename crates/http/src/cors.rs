@@ -153,7 +153,7 @@ fn allowed_by(patterns: &[String], origin: &str) -> Option<Allowed> {
 }
 
 /// Whether a pattern is for the hosts of somebody: the end of the host is there, or all but the port.
-fn is_name(pattern: &str) -> bool {
+pub fn is_name(pattern: &str) -> bool {
     pattern.split_once('*').is_none_or(|(before, after)| after.contains('.') || before.ends_with(':'))
 }
 

@@ -26,7 +26,7 @@ pub use admin::client_texts::ClientTexts;
 pub use admin::wire::client_form::read_client;
 pub use busy::{Answering, BusyRoute, Routes};
 pub use cookies::{CookiePolicy, SameSite};
-pub use cors::CorsPolicy;
+pub use cors::{CorsPolicy, is_name};
 pub use identity::{IdentityState, read_identity_bodies};
 pub use link::{LinkSource, LinkState, link};
 pub use proxies::Proxies;

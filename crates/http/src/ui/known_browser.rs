@@ -1,6 +1,6 @@
 //! The cookie that says whose accounts a browser logged in to. It opens nothing: it only keeps those who guess at an account,
 //! even from the same network, from making its owner wait. It says who had the account and at which revision of their record,
-//! so that it is worth nothing any more after another password, a recovery, or when they were signed out everywhere.
+//! so that it is worth nothing any more after another password, a recovery, a factor removed, new recovery codes, or when they were signed out everywhere.
 
 use axum::http::header::{COOKIE, HeaderValue, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName};

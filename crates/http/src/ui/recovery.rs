@@ -23,7 +23,7 @@ use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, stylesheet};
 
 const NO_MAIL: &str = "This server sends no mail, so that passwords cannot be reset here.";
 const WRONG_CODE: &str = "This code is not right, or too old. You can ask for another mail.";
-const GONE: &str = "This link or code was used already, or is too old. Ask for another mail.";
+const GONE: &str = "This link or code was used already, or is too old, or something else about how you sign in was changed since. Ask for another mail.";
 const TOO_MANY: &str = "There were too many tries. Please wait a moment and try again.";
 
 /// What is wrong with a form: of its one field, or as a whole, and when to come again.

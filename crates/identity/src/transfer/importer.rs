@@ -274,7 +274,8 @@ impl Importer {
                 // A record that was changed since does not tell the attempt any more. An id that the line names may be there
                 // for longer than this import, or be that of another line: of one that was not changed, the store knew whose it is.
                 let is_of_line = |record: &Identity| {
-                    let was_changed = record.updated_at != record.created_at;
+                    let was_changed =
+                        record.updated_at != record.created_at || record.revision != identity.revision;
                     let named = || record.id == identity.id && was_changed && origin.dated(record);
                     if made_up { origin.made_up(number, record.id) } else { named() }
                 };

@@ -21,6 +21,7 @@ pub use error::HookError;
 pub use request::HookCall;
 pub use webhook::{Webhook, WebhookKey, WebhookParts};
 
+use crate::client::AccessTokenStrategy;
 use crate::config::Config;
 use crate::grant::{GrantClaims, Replaced};
 use crate::metrics::OAuthMetrics;
@@ -76,20 +77,26 @@ impl Hooks {
         asked
     }
 
+    /// The claims that stand twice in the token that is asked about: signed ones name some beside `ext`.
+    fn told_twice(&self, call: &HookCall<'_>) -> &[String] {
+        let strategy = call.client.access_token_strategy.unwrap_or(self.config.access_tokens);
+        let may_be_signed =
+            strategy == AccessTokenStrategy::Jwt || call.grant_type == GrantType::TokenExchange;
+        if may_be_signed { &self.config.top_level_claims } else { &[] }
+    }
+
     async fn ask_both(&self, call: &HookCall<'_>) -> Result<Option<Replaced>, HookError> {
         let mut replaced = None;
         if let Some(hook) = self.refresh_token.as_ref().filter(|_| call.grant_type == GrantType::RefreshToken)
         {
-            replaced = answer::read(
-                &hook.ask(call.refresh_json(&self.config)).await?,
-                &self.config.top_level_claims,
-            )?;
+            replaced =
+                answer::read(&hook.ask(call.refresh_json(&self.config)).await?, self.told_twice(call))?;
         }
         let Some(hook) = &self.token else { return Ok(replaced) };
         let said = replaced.clone().or_else(|| call.claims.replaced.clone());
         let claims = GrantClaims { replaced: said, ..call.claims.clone() };
         let call = HookCall { claims: &claims, ..*call };
         let answer = hook.ask(call.json(&self.config)).await?;
-        Ok(answer::read(&answer, &self.config.top_level_claims)?.or(replaced))
+        Ok(answer::read(&answer, self.told_twice(&call))?.or(replaced))
     }
 }

@@ -28,6 +28,8 @@ use crate::observability::{Answering, RequestLog, RequestLogLayer};
 
 /// What stands for the last segment of a path in a busy route.
 const LAST_SEGMENT: &str = "{id}";
+/// What Prometheus asks for.
+const METRICS: [&str; 2] = ["/admin/metrics/prometheus", "/metrics/prometheus"];
 /// What is answered to plain http, in the form of Hydra's errors.
 const OVER_TLS_ONLY: &str =
     r#"{"error":"Bad Gateway","error_description":"This port is reached over TLS only."}"#;
@@ -110,7 +112,7 @@ impl Shared {
         let allowed = self.terminated_at.as_ref()?;
         let over_tls = request.extensions().get::<Transport>().is_some_and(|transport| transport.tls);
         let path = request.uri().path();
-        if over_tls || path.starts_with("/health/") || path.ends_with("/metrics/prometheus") {
+        if over_tls || path.starts_with("/health/") || METRICS.contains(&path) {
             return None;
         }
         match peer(request) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
     LoginNameHash, NewIdentity, Registration, Removed,
@@ -12,7 +12,7 @@ use sluice_identity::identity::{
 use sluice_oauth::consent::{ConsentService, Revoke};
 use sluice_oauth::login_session::{EndSessions, LoginSessionService};
 use sluice_primitives::{Clock, IdentityId, Timestamp};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tracing::warn;
 
 use super::stores::Repositories;
@@ -21,6 +21,8 @@ use super::stores::Repositories;
 /// further one.
 const TRIES: u32 = 3;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// Well within the time that a request has: the change is made, and is to be answered as made.
+const LONGEST_FOLLOW_UP: Duration = Duration::from_secs(8);
 
 /// Records of people whose login sessions end with what they revoke, and whose remembered consents go with their factors: the
 /// identity service knows nothing of those, and clients are to hear of the end of sessions by the back channel.
@@ -77,16 +79,27 @@ impl SigningOut {
     /// Once more, of a change that was made: who logged in while it was written did so with what was before it. If that cannot be
     /// done the change is made all the same, and whoever heard of a failure would try again with what holds no more.
     async fn follow_up(&self, outside: Outside) {
+        let tried = timeout(LONGEST_FOLLOW_UP, self.follow_with_patience(outside));
+        let error = match tried.await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => chain(&error),
+            Err(elapsed) => elapsed.to_string(),
+        };
+        warn!(identity.id = %outside.id, error, "who logged in while a record was changed was not signed out");
+    }
+
+    async fn follow_with_patience(&self, outside: Outside) -> Result<(), StoreError> {
+        // Who logs in later than that did so with what is new.
+        let now = self.clock.now();
         let mut wait = FIRST_WAIT;
-        for left in (0..TRIES).rev() {
-            let Err(error) = self.follow(outside, self.clock.now()).await else { return };
-            if left == 0 {
-                warn!(identity.id = %outside.id, %error, "who logged in while a record was changed was not signed out");
-                return;
+        for _ in 1..TRIES {
+            if self.follow(outside, now).await.is_ok() {
+                return Ok(());
             }
             sleep(wait).await;
             wait *= 2;
         }
+        self.follow(outside, now).await
     }
 }
 

@@ -1,6 +1,7 @@
 //! `serve`: the two listeners, the proxies before them and the cookies they set.
 
 use ipnet::IpNet;
+use sluice_http::is_name;
 use url::Host;
 
 use super::cookies::{self, CookieSettings};
@@ -112,9 +113,9 @@ fn warn_of_admin(reader: &mut Reader<'_>, admin: &AdminSettings) {
     if reader.has(common) && !reader.has("serve.admin.tls.allow_termination_from") {
         reader.warn(common, "does not count for the admin port, which speaks plain http");
     }
-    let allows_all = |cors: &CorsSettings| cors.allowed_origins.iter().any(|origin| origin == "*");
-    if admin.bearer_token.is_none() && admin.listener.cors.as_ref().is_some_and(allows_all) {
-        let message = "`*` lets no page in without serve.admin.bearer_token; name the origins of those that administrate";
+    let names_nobody = |cors: &CorsSettings| cors.allowed_origins.iter().any(|origin| !is_name(origin));
+    if admin.bearer_token.is_none() && admin.listener.cors.as_ref().is_some_and(names_nobody) {
+        let message = "`*` for any host lets no page in without serve.admin.bearer_token; name the origins of those that administrate";
         reader.warn("serve.admin.cors.allowed_origins", message);
     }
 }

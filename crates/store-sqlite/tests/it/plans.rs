@@ -20,13 +20,12 @@ const BY_INDEX: [(&str, &[&str]); 5] = [
 ];
 
 /// What walks over a table: upkeep that no request waits for, counts that end at a number or are made once a second, and a table of a few rows.
-const WALKERS: [&str; 7] = [
+const WALKERS: [&str; 6] = [
     "factor/all_recovery_codes_left.sql",
     "feed/forget_nodes.sql",
     "hardening/backlog.sql",
     "mail/depth.sql",
     "outbox/depth.sql",
-    "parked_flow/count.sql",
     "signing_key/sets.sql",
 ];
 

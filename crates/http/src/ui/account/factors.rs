@@ -9,6 +9,7 @@ use sluice_identity::factor::{EnrolledFactor, FactorKind, RecoveryCode};
 use super::frame::frame;
 use super::member::{Member, Refused, answer};
 use super::notice::Notice;
+use super::password::known_again;
 use super::place::Place;
 use super::views::{CodesPage, FactorRow, FactorsPage, Moment};
 use crate::respond::redirect::redirect;
@@ -45,7 +46,8 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let fields = member.visit.parameters()?;
     let factor = fields.get("factor").and_then(|id| id.parse().ok());
     let Some(factor) = factor else { return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))) };
-    let (done, notice) = if fields.get("decision") == Some("remove") {
+    let removes = fields.get("decision") == Some("remove");
+    let (done, notice) = if removes {
         member.must_be_fresh(ui, HERE).await?;
         (ui.factors.remove(&member.identity, factor).await?, Notice::FactorRemoved)
     } else {
@@ -53,13 +55,17 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
         (ui.factors.rename(member.identity.id, factor, name).await?, Notice::FactorRenamed)
     };
     let next = if done { notice.at(ui, HERE, &member.cookie) } else { HERE.url(ui) };
-    Ok(redirect(StatusCode::SEE_OTHER, &next))
+    let response = redirect(StatusCode::SEE_OTHER, &next);
+    Ok(if removes && done { known_again(ui, member, response).await } else { response })
 }
 
 async fn make_codes(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     member.must_be_fresh(ui, HERE).await?;
     match ui.factors.regenerate_recovery_codes(&member.identity).await? {
-        Some(codes) => Ok(codes_page(ui, (member, &member.csrf()?), &codes)),
+        Some(codes) => {
+            let response = codes_page(ui, (member, &member.csrf()?), &codes);
+            Ok(known_again(ui, member, response).await)
+        }
         None => Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))),
     }
 }

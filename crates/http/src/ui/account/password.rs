@@ -53,11 +53,11 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     }
 }
 
-/// The browser goes on being known: that it was is over with the former password.
-async fn known_again(ui: &UiState, member: &Member, response: Response) -> Response {
+/// The browser goes on being known: that it was is over with what was changed about how the person gets in.
+pub(super) async fn known_again(ui: &UiState, member: &Member, response: Response) -> Response {
     match ui.identities.find(member.identity.id).await {
         Ok(Some(identity)) => member.visit.known.remember(ui, &identity, response),
-        // The password is changed: it only may have to wait for strangers.
+        // The change is made: it only may have to wait for strangers.
         Ok(None) | Err(_) => response,
     }
 }

@@ -9,6 +9,35 @@ use crate::client::registration::{ClientMetadata, RegistrationError, is_loopback
 /// How long the name of a client may be, in characters: the pages show what it asks for behind it.
 const LONGEST_NAME: usize = 200;
 
+/// Schemes that a browser or a system deals with itself, or that name what is on the user's machine.
+const NOT_OF_APPLICATIONS: &[&str] = &[
+    "about",
+    "android-app",
+    "blob",
+    "chrome",
+    "content",
+    "data",
+    "file",
+    "filesystem",
+    "ftp",
+    "intent",
+    "jar",
+    "javascript",
+    "mailto",
+    "res",
+    "resource",
+    "sip",
+    "sips",
+    "sms",
+    "smsto",
+    "ssh",
+    "tel",
+    "vbscript",
+    "view-source",
+    "ws",
+    "wss",
+];
+
 /// Refuses what only somebody who is known may ask for.
 pub(super) fn check(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
     check_redirects(asked, stored)?;
@@ -17,7 +46,7 @@ pub(super) fn check(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(
 }
 
 /// Codes travel protected, and to the application: not in plain text over a network (RFC 9700 §2.6), and not to what the browser or
-/// the system does itself at a scheme of its own (RFC 8252 §8.4).
+/// the system does itself. RFC 8252 §8.4 would have a period in a scheme of one's own; applications that people use have none.
 fn check_redirects(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
     let has = |uri: &str| stored.is_some_and(|own| own.redirect_uris.iter().any(|own| own.as_str() == uri));
     let is_web = asked.software.application_type == "web";
@@ -25,8 +54,8 @@ fn check_redirects(asked: &ClientMetadata, stored: Option<&Client>) -> Result<()
     let leads_astray = |uri: &str| Url::parse(uri).is_ok_and(|url| !leads_to_application(&url, is_web));
     match asked.redirect_uris.iter().find(|uri| leads_astray(uri) && !has(uri)) {
         Some(uri) => {
-            let hint = "it must use https:// or, of a native application, http:// at a loopback address, or a scheme with a period such \
-                        as com.example.app";
+            let hint = "it must use https:// or, of a native application, http:// at a loopback address, or a scheme of its own such as \
+                        com.example.app";
             Err(RegistrationError::RedirectUri(format!("Redirect URL {uri} is refused: {hint}.")))
         }
         None => Ok(()),
@@ -38,7 +67,7 @@ fn leads_to_application(uri: &Url, is_web: bool) -> bool {
     match uri.scheme() {
         "https" => true,
         "http" => !is_web && is_loopback(uri),
-        own => !is_web && own.contains('.'),
+        own => !is_web && !own.starts_with("ms-") && !NOT_OF_APPLICATIONS.contains(&own),
     }
 }
 

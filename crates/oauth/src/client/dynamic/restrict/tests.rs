@@ -296,6 +296,7 @@ fn the_codes_of_who_anybody_may_be_travel_protected_and_to_an_application() {
         "http://localhost:5173/cb",
         "com.example.app:/cb",
         "com.example.app://callback",
+        "editor://callback",
     ] {
         assert!(
             OPEN.restrict(to(native, "")).is_ok() && OPEN.restrict(to(native, "native")).is_ok(),
@@ -316,7 +317,7 @@ fn the_codes_of_who_anybody_may_be_travel_protected_and_to_an_application() {
         "mailto:someone@example.com",
         "ms-settings:",
         "intent://scan/",
-        "myapp:/cb",
+        "tel:+123",
         "ftp://app.example/cb",
         "ws://app.example/cb",
     ] {
