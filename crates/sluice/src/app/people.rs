@@ -3,17 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sluice_commit::chain;
 use sluice_crypto::Sealer;
 use sluice_crypto::credential::CredentialKeys;
 use sluice_crypto::hash_pool::HashPool;
 use sluice_identity::account::{AccountConfig, AccountLinks, AccountService};
 use sluice_identity::administration::IdentityAdministration;
+use sluice_identity::config::BreachedSource;
 use sluice_identity::factor::{FactorParts, FactorService, RelyingParty};
 use sluice_identity::hardening::HardeningWorker;
 use sluice_identity::identity::IdentityDirectory;
 use sluice_identity::mail::{MailDelivery, MailQueue, MailRetries, MailTemplates};
 use sluice_identity::proof_of_work::ProofOfWork;
-use sluice_identity::registration::breached;
+use sluice_identity::registration::breached::{self, BreachedPasswords};
 use sluice_identity::session::{SessionService, SessionTerms};
 use sluice_identity::{
     Limits, LoginService, PasswordHasher, PasswordRules, RegistrationParts, RegistrationService,
@@ -136,11 +138,7 @@ impl Makes<'_> {
 
     fn rules(&self) -> Result<PasswordRules, StartError> {
         let list = self.config.password.breached.as_ref();
-        let list = list.map(|list| breached::open(&list.source, self.around.fetcher)).transpose();
-        let list = list.map_err(|error| StartError::Setting {
-            key: "identity.password.breached",
-            reason: error.to_string(),
-        })?;
+        let list = list.map(|list| open_breached(&list.source, self.around.fetcher)).transpose()?;
         Ok(PasswordRules::new(&self.config.password, list))
     }
 
@@ -180,17 +178,14 @@ impl Makes<'_> {
 
     fn delivery(&self, smtp: &SmtpConfig, folder: Option<&Path>) -> Result<MailDelivery, StartError> {
         let transport = SmtpTransport::new(smtp)
-            .map_err(|error| StartError::Setting { key: "identity.mail.smtp", reason: error.to_string() })?;
+            .map_err(|error| StartError::Setting { key: "identity.mail.smtp", reason: chain(&error) })?;
         let service = &self.config.service_name;
         let templates = folder
             .map_or_else(
                 || Ok(MailTemplates::new(service)),
                 |folder| MailTemplates::with_folder(service, folder),
             )
-            .map_err(|error| StartError::Setting {
-                key: "identity.mail.templates",
-                reason: error.to_string(),
-            })?;
+            .map_err(|error| StartError::Setting { key: "identity.mail.templates", reason: chain(&error) })?;
         Ok(MailDelivery {
             outbox: Arc::clone(&self.base.store) as _,
             transport: Arc::new(transport),
@@ -294,4 +289,19 @@ impl Makes<'_> {
             metrics: Arc::default(),
         }
     }
+}
+
+fn open_breached(
+    source: &BreachedSource,
+    fetcher: &Arc<Fetcher>,
+) -> Result<Arc<dyn BreachedPasswords>, StartError> {
+    breached::open(source, fetcher).map_err(|error| match source {
+        BreachedSource::File(path) => StartError::Setting {
+            key: "identity.password.breached.file",
+            reason: format!("{}: {}", path.display(), chain(&error)),
+        },
+        BreachedSource::Endpoint(_) => {
+            StartError::Setting { key: "identity.password.breached.url", reason: chain(&error) }
+        }
+    })
 }

@@ -33,7 +33,10 @@ use crate::config::{DatabaseSettings, Dsn};
 #[derive(Debug, Error)]
 pub(crate) enum StartError {
     #[error("the database: {0}")]
-    Store(#[from] StoreError),
+    Store(#[source] StoreError),
+    /// Something about the DSN that only shows when it is used.
+    #[error("the database: {0}")]
+    Dsn(String),
     /// A path that leads nowhere is more often a wrong one than that of a new installation.
     #[error(
         "the database: there is no file {0}: is the path right, and what it is on mounted? For a new one, run `sluice migrate sql up`"
@@ -86,6 +89,16 @@ pub(crate) enum StartError {
     Logs(#[from] crate::observability::LogInitError),
     #[error("the traces: {0}")]
     Traces(#[from] crate::observability::TracesError),
+}
+
+impl From<StoreError> for StartError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            // Nothing is stored at the start: what cannot be used is the DSN.
+            StoreError::Invalid(reason) => Self::Dsn(reason),
+            other => Self::Store(other),
+        }
+    }
 }
 
 /// What a store promises, all together.

@@ -405,3 +405,22 @@ async fn whoever_has_not_the_token_of_the_admin_port_is_told_where_it_goes() {
     run_with(&[endpoint, ("SLUICE_ADMIN_TOKEN", token)], &list).await.ok();
     sluice.node.stop().await;
 }
+
+/// Which file it is, and what the system says of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_a_setting_names_in_vain_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let (folder, missing) = (directory.path().to_str().unwrap(), directory.path().join("missing"));
+    let missing = missing.to_str().unwrap();
+    let free = ["serve.public.port=0", "serve.admin.port=0", "serve.public.host=127.0.0.1"];
+    let free: Vec<_> = free.iter().flat_map(|setting| ["--set", *setting]).collect();
+    let list = format!("identity.password.breached.file={missing}");
+    let serve = ["serve", "all", "--dev", "--data-dir", folder, "--set", &list];
+    let roots = format!("postgres://u@127.0.0.1:1/x?sslmode=verify-full&sslrootcert={missing}");
+    let status = ["migrate", "sql", "status", &roots];
+    for command in [[&serve[..], &free[..]].concat(), status.to_vec()] {
+        let said = run_with(&[], &command).await.failed();
+        assert!(said.contains(missing) && said.contains("No such file"), "{command:?}: {said}");
+        assert!(!said.contains("cannot be stored"), "{command:?}: {said}");
+    }
+}
