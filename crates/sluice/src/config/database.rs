@@ -35,7 +35,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<DatabaseSettings> {
     let max_connections = reader.integer("database.max_connections");
     let Some(text) = reader.text("dsn") else {
         if !reader.has("dsn") {
-            reader.refuse("dsn", "is required (`--dev` makes a SQLite file)");
+            reader.refuse_missing("dsn", "is required (`--dev` makes a SQLite file)");
         }
         return None;
     };

@@ -62,7 +62,7 @@ impl Layers<'_> {
         let name = path.display().to_string();
         match std::fs::read_to_string(path).map(Zeroizing::new) {
             Ok(text) => self.document(&name, &text),
-            Err(error) => self.findings.refuse(&name, format!("cannot be read: {error}")),
+            Err(error) => self.unread(&name, format!("cannot be read: {error}")),
         }
     }
 
@@ -71,9 +71,14 @@ impl Layers<'_> {
         match parse_yaml(text) {
             Ok(Value::Null) => {}
             Ok(root @ Value::Object(_)) => self.walk("", root, &Origin::File(name.to_owned())),
-            Ok(_) => self.findings.refuse(name, "must be a mapping of keys to values"),
-            Err(error) => self.findings.refuse(name, format!("is not valid YAML: {error}")),
+            Ok(_) => self.unread(name, "must be a mapping of keys to values".to_owned()),
+            Err(error) => self.unread(name, format!("is not valid YAML: {error}")),
         }
+    }
+
+    fn unread(&mut self, file: &str, reason: String) {
+        self.values.note_unread();
+        self.findings.refuse(file, reason);
     }
 
     /// The variables of the environment.

@@ -51,6 +51,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Refuses the configuration for want of this key, unless that is because a file could not be read, which is said already.
+    pub(super) fn refuse_missing(&mut self, key: &str, reason: impl Into<String>) {
+        if !self.values.is_incomplete() {
+            self.refuse(key, reason);
+        }
+    }
+
     /// Refuses a key that has no value where it was written down: it was left to be filled in, and `without` is what it means not to.
     pub(super) fn refuse_blank(&mut self, key: &str, without: &str) {
         let Some(origin) = self.values.blank(key).filter(|_| !self.has(key)) else { return };

@@ -55,7 +55,7 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> SecretsSettings {
     let system = reader.secrets("secrets.system", SHORTEST);
     if system.is_empty() && !mode.is_development() && reader.problem_count() == problems {
         let reason = format!("is required: at least one secret of {SHORTEST} characters or more");
-        reader.refuse("secrets.system", reason);
+        reader.refuse_missing("secrets.system", reason);
     }
     for key in ["secrets.storage", "secrets.pepper"] {
         if !mode.is_development() {

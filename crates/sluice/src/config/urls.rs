@@ -105,7 +105,7 @@ pub(super) fn stand_in() -> Option<Url> {
 fn read_issuer(reader: &mut Reader<'_>, mode: Mode) -> Option<String> {
     const KEY: &str = "urls.self.issuer";
     if !reader.has(KEY) {
-        reader.refuse(KEY, "is required (`--dev` has a default)");
+        reader.refuse_missing(KEY, "is required (`--dev` has a default)");
     }
     let url = reader.url(KEY)?;
     if url.scheme() == "http" && !mode.is_development() {

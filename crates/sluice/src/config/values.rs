@@ -47,6 +47,8 @@ pub(super) struct Values {
     entries: BTreeMap<String, Entry>,
     /// The keys that were written down without a value, and where.
     blank: BTreeMap<String, Origin>,
+    /// Whether a file could not be read.
+    is_incomplete: bool,
 }
 
 impl Values {
@@ -62,6 +64,16 @@ impl Values {
     /// Where the key was written down without a value.
     pub(super) fn blank(&self, path: &str) -> Option<&Origin> {
         self.blank.get(path)
+    }
+
+    /// Notes that a file could not be read.
+    pub(super) fn note_unread(&mut self) {
+        self.is_incomplete = true;
+    }
+
+    /// Whether something may be missing here that was written down.
+    pub(super) const fn is_incomplete(&self) -> bool {
+        self.is_incomplete
     }
 
     /// Forgets everything below `path`, which a value for `path` itself replaces.
