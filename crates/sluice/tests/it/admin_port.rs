@@ -113,12 +113,12 @@ async fn an_open_admin_port_is_guarded_where_browsers_do_not_say_whose_page_it_i
 async fn an_admin_port_that_all_origins_may_read_is_spoken_to_by_none_without_a_credential() {
     let enabled = ("serve.admin.cors.enabled", "true");
     for (settings, status) in
-        [(&[enabled][..], 403), (&[enabled, ("serve.admin.bearer_token", "a-token")], 200)]
+        [(&[enabled][..], 403), (&[enabled, ("serve.admin.bearer_token", "a-token-for-the-admin-port")], 200)]
     {
         let sluice = TestSluice::with(Backend::Sqlite, settings).await;
         let request = reqwest::Client::new().get(sluice.admin.join("/admin/clients").unwrap());
         let request = request.header("origin", "https://evil.test").header("sec-fetch-site", "cross-site");
-        let answer = request.bearer_auth("a-token").send().await.unwrap();
+        let answer = request.bearer_auth("a-token-for-the-admin-port").send().await.unwrap();
         assert_eq!(answer.status().as_u16(), status);
         assert_eq!(answer.headers()["access-control-allow-origin"], "https://evil.test");
         sluice.node.stop().await;
