@@ -53,13 +53,6 @@ pub enum InvalidPattern {
     Placeholder,
 }
 
-impl Segment {
-    /// Whether it is what follows a slash at the end.
-    pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Self::Literal(text) if text.is_empty())
-    }
-}
-
 impl PathPattern {
     /// This path only.
     ///
@@ -96,6 +89,12 @@ impl PathPattern {
         }
         let segments = parts.into_iter().map(segment).collect::<Result<_, _>>()?;
         Ok(Self { segments, has_below, text: text.to_owned() })
+    }
+
+    /// Behind how many segments it has a slash at its end, if it has one.
+    pub(super) fn final_slash_after(&self) -> Option<usize> {
+        let behind = if self.has_below { 0 } else { 1 };
+        self.text.ends_with('/').then(|| self.segments.len().saturating_sub(behind))
     }
 
     /// Whether it is text, and all that is below.

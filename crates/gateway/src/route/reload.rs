@@ -145,7 +145,8 @@ impl RoutesFile {
         let mut last = self.last.lock();
         let read = read(&self.path);
         let text = read.as_ref().ok().cloned();
-        if !always && text == last.text {
+        let is_same = !always && text == last.text;
+        if is_same && last.state.error.is_none() {
             return Ok(Reloaded::Unchanged);
         }
         last.text = text;
@@ -159,6 +160,8 @@ impl RoutesFile {
                 info!(routes.file = %self.path.display(), routes.count = count, "the routes were replaced");
                 Ok(Reloaded::Replaced)
             }
+            // It was told of already. What the file names may have been half written, and be whole at the next look.
+            Err(_) if is_same => Ok(Reloaded::Unchanged),
             Err(error) => {
                 let reason = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
                 error!(routes.file = %self.path.display(), reason, "{error}: the old routes stay in force");

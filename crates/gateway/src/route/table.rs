@@ -198,7 +198,7 @@ impl RouteTable {
     /// `/admin`, for which the file may say something else.
     fn is_moved(&self, route: &Arc<Route>, method: &Method, host: &str, path: &str) -> bool {
         let Some(bare) = path.strip_suffix('/').filter(|bare| !bare.is_empty()) else { return false };
-        !self.leaf(host, path).is_some_and(Leaf::names_final_slash)
+        !self.leaf(host, path).is_some_and(|leaf| leaf.names_slash_after(bare))
             && !self.choose(method, host, bare).is_ok_and(|of_bare| Arc::ptr_eq(of_bare, route))
     }
 

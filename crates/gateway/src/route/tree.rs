@@ -22,7 +22,8 @@ pub(super) struct PathTree {
 #[derive(Debug, Default)]
 pub(super) struct Leaf {
     choices: Vec<Choice>,
-    names_final_slash: bool,
+    /// Behind how many segments the file has a slash at the end of the path, if it has one.
+    slash_after: Option<usize>,
 }
 
 /// A route, and the methods with which it is meant; none: with all.
@@ -39,11 +40,9 @@ impl PathTree {
             Segment::Literal(text) => node.literal(text),
             Segment::Any => node.any.get_or_insert_default(),
         });
-        if path.has_below {
-            return &mut node.below;
-        }
-        node.here.names_final_slash = path.segments.last().is_some_and(Segment::is_empty);
-        &mut node.here
+        let leaf = if path.has_below { &mut node.below } else { &mut node.here };
+        leaf.slash_after = path.final_slash_after().or(leaf.slash_after);
+        leaf
     }
 
     /// The routes of a path, if there are any.
@@ -105,9 +104,9 @@ impl Leaf {
         self.choices.iter().flat_map(|choice| &choice.methods)
     }
 
-    /// Whether the file has a slash at the end of the path.
-    pub(super) fn names_final_slash(&self) -> bool {
-        self.names_final_slash
+    /// Whether the file has a slash at the end of just this path, which is given without.
+    pub(super) fn names_slash_after(&self, bare: &str) -> bool {
+        self.slash_after == Some(bare.split('/').count() - 1)
     }
 
     /// Whether requests come to `route` from here.

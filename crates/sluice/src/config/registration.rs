@@ -88,7 +88,7 @@ impl Choice for SoftwareStatements {
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<RegistrationSettings> {
     let enabled = reader.boolean(&format!("{PREFIX}.enabled"));
     let registration = RegistrationSettings {
-        initial_access_token: read_token(reader),
+        initial_access_token: read_token(reader, enabled),
         software_statements: reader.choice(&format!("{PREFIX}.software_statements")),
         software_statement_jwks: read_key_set(reader),
         software_statement_issuers: reader.texts(&format!("{PREFIX}.software_statement_issuers")),
@@ -107,8 +107,10 @@ pub(super) fn read_default_scope(reader: &mut Reader<'_>) -> Vec<String> {
     reader.texts(&format!("{PREFIX}.default_scope"))
 }
 
-fn read_token(reader: &mut Reader<'_>) -> Option<SecretString> {
-    reader.refuse_blank(TOKEN, "anybody may register clients");
+fn read_token(reader: &mut Reader<'_>, enabled: bool) -> Option<SecretString> {
+    if enabled {
+        reader.refuse_blank(TOKEN, "anybody may register clients");
+    }
     let token = reader.secret(TOKEN)?;
     if token.expose().chars().count() < SHORTEST_TOKEN {
         reader.refuse(TOKEN, format!("is shorter than {SHORTEST_TOKEN} characters"));

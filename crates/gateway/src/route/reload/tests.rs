@@ -94,6 +94,12 @@ fn a_file_with_countries_comes_into_force_and_goes_with_the_routes_that_name_it(
     put(b"no database");
     assert!(matches!(world.file.reload(), Err(RoutesError::Mistaken { .. })));
     assert_eq!(country().unwrap(), "CZ", "the old one stays");
+    let failures = world.file.state().failures;
+    assert_eq!(world.file.read_again(false).unwrap(), Reloaded::Unchanged, "it is half written still");
+    put(&countries);
+    assert_eq!(world.file.read_again(false).unwrap(), Reloaded::Replaced, "now it is whole");
+    let state = world.file.state();
+    assert_eq!((state.error, state.failures), (None, failures));
     world.write(&routes("/new"));
     world.file.reload().unwrap();
     assert_eq!(country(), None);

@@ -229,6 +229,9 @@ fn a_slash_at_the_end_leads_around_no_route() {
             "path: /both",
             "path: /both/",
             "path: /only, hosts: [api.example.com]",
+            "path: /ui",
+            "prefix: /ui/",
+            "path: /ui/admin",
         ],
         &[
             ("GET h/admin", Ok("r1")),
@@ -250,6 +253,10 @@ fn a_slash_at_the_end_leads_around_no_route() {
             ("GET h/both/", Ok("r7")),
             ("GET api.example.com/only/", AMBIGUOUS),
             ("GET h/only/", Ok("r0")),
+            ("GET h/ui", Ok("r9")),
+            ("GET h/ui/", Ok("r10")),
+            ("GET h/ui/x/", Ok("r10")),
+            ("GET h/ui/admin/", AMBIGUOUS),
             ("GET h/", Ok("r0")),
         ],
     );

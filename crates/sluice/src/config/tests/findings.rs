@@ -208,6 +208,8 @@ fn what_must_not_be_left_empty_is_refused_by_the_name_it_has_there() {
         assert!(given(MINIMAL).and_file(file).problems().contains(": is empty, and without it "), "{file}");
     }
     assert_eq!(given(MINIMAL).variable("SECRETS_COOKIE", "").warnings(), "");
+    let unused = given(MINIMAL).variable("OIDC_DYNAMIC_CLIENT_REGISTRATION_INITIAL_ACCESS_TOKEN", "");
+    assert_eq!(unused.warnings(), "", "nobody registers clients");
 }
 
 #[test]
@@ -221,7 +223,9 @@ fn an_empty_value_of_the_command_line_that_unsets_nothing_says_so() {
 #[test]
 fn pages_of_all_origins_at_the_admin_port_are_warned_about() {
     let open = || given(MINIMAL).variable("SERVE_ADMIN_CORS_ENABLED", "true");
-    assert!(open().warnings().starts_with("serve.admin.cors.allowed_origins: `*` lets no page in"));
+    assert!(
+        open().warnings().starts_with("serve.admin.cors.allowed_origins: `*` for any host lets no page in")
+    );
     assert_eq!(open().variable("SERVE_ADMIN_BEARER_TOKEN", "sixteen letters!").warnings(), "");
     let named = open().variable("SERVE_ADMIN_CORS_ALLOWED_ORIGINS", "https://console.example.com");
     assert_eq!(named.warnings(), "");
