@@ -95,7 +95,7 @@ async fn a_user_who_refuses_is_told_of_to_the_client() {
     let client = fapi_client(&sluice).await;
     let reject = async |kind: &str, challenge: &str| {
         let path = format!("/admin/oauth2/auth/requests/{kind}/reject?{kind}_challenge={challenge}");
-        let body = json!({"error": "access_denied"});
+        let body = json!({"error": "access_denied", "error_description": "The user says no."});
         redirect_to(&sluice.ask_json(Method::PUT, &path, Some(&body), 200).await)
     };
     for kind in ["login", "consent"] {
