@@ -102,7 +102,9 @@ fn is_drawn(page: &str) {
         let (_, bar) =
             split.split_once(&format!("<div class=\"{part}")).unwrap_or_else(|| panic!("no {part}"));
         let width = bar.split_once("style=\"width:").unwrap().1.split_once('%').unwrap().0;
-        assert!(width.parse::<f64>().is_ok_and(|width| width > 0.0), "{part}: {width}");
+        // An introspection asks no database.
+        let width: f64 = width.parse().unwrap();
+        assert_eq!(width > 0.0, part != "postgres", "{part}: {width}");
     }
     assert!(split.contains("class=\"mark floor\"") && split.contains(" floors</p>"), "{split}");
     let work = section("Database work of an operation");
