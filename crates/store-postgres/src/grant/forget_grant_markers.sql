@@ -1,4 +1,4 @@
--- The oldest thousand at once, as `sweep.rs` expects, and what went with the last of them; a range of the index, and no join.
+-- The oldest thousand at once, and what went with the last of them; a range of the index, and no join.
 DELETE FROM revocation
 WHERE kind + 0 = 1 AND expires_at <= $1
   AND expires_at <= COALESCE((

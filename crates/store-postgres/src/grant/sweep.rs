@@ -27,9 +27,7 @@ const FORGET_NODES: &str = include_str!("../feed/forget_nodes.sql");
 const CHANGES_LIVE: Lifetime = Lifetime::hours(24);
 /// How long an origin without entries is remembered.
 const NODES_LIVE: Lifetime = Lifetime::hours(24 * 7);
-/// What a statement marks or forgets at once: the number in its text.
-const AT_ONCE: usize = 1_000;
-/// How often one call runs such a statement at most.
+/// How often one call runs a statement at most that marks or forgets a thousand at once.
 const TIMES: usize = 100;
 
 /// A pass under way. In memory only: after a restart it begins anew.
@@ -110,10 +108,10 @@ async fn forget(store: &PostgresStore, now: Timestamp) -> Result<(), StoreError>
     store.upkeep(FORGET_NODES, &[&nodes]).await.map(drop)
 }
 
-/// Runs a statement as long as it finds as much as it takes at once, but not for ever; whether nothing is left.
+/// Runs a statement as long as it finds anything, but not for ever; whether nothing is left.
 async fn repeat(store: &PostgresStore, sql: &'static str, values: Params<'_>) -> Result<bool, StoreError> {
     for _ in 0..TIMES {
-        if store.upkeep(sql, values).await?.len() < AT_ONCE {
+        if store.upkeep(sql, values).await?.is_empty() {
             return Ok(true);
         }
     }

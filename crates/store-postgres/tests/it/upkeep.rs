@@ -7,6 +7,7 @@ use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
 use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::grant::{Grant, GrantRepository};
+use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
 use sluice_oauth::replay::{ReplayKind, ReplayRepository};
 use sluice_primitives::{NodeId, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
@@ -32,6 +33,7 @@ async fn markers_and_changes_that_have_to_go_are_found_by_indexes_of_their_own()
     assert!(mark.contains("revocation_unswept") && mark.contains("revocation_pkey"), "{mark}");
     let forget = plan(&client, include_str!("../../src/grant/sweep_forget.sql"), "'{}','{}',0").await;
     assert!(forget.contains("Index Scan using revocation_wide_expiry"), "{forget}");
+    assert_eq!(forget.matches("login_session_subject").count(), 2, "{forget}");
 }
 
 #[tokio::test]
@@ -187,6 +189,41 @@ async fn a_sweep_forgets_and_marks_more_than_one_statement_takes() {
     assert_eq!(count(&client, "SELECT count(*) FROM revocation").await, 2500);
     assert_eq!(count(&client, "SELECT count(*) FROM revocation WHERE kind = 3 AND swept").await, 2500);
     assert_eq!(count(&client, "SELECT count(*) FROM change").await, 0);
+}
+
+/// Logins of `alice`: 1,500 that began at $1, and one at $2.
+const LOGINS: &str = "INSERT INTO login_session
+    (authenticated_at, last_seen_at, expires_at, idle, sid, remembered, subject, amr)
+    SELECT CASE WHEN c > 1500 THEN $2::bigint ELSE $1::bigint END, $1, 9223372036854775807, 9223372036854775807,
+           gen_random_uuid(), TRUE, 'alice', '[]'
+    FROM generate_series(1, 1501) AS c";
+
+/// How many logins each statement deletes, and how many markers there are afterwards.
+const NOTED: &str = "CREATE TABLE noted (logins bigint, markers bigint);
+    CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            INSERT INTO noted SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM revocation);
+            RETURN NULL;
+        END $$;
+    CREATE TRIGGER noted AFTER DELETE ON login_session
+        REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION note()";
+
+/// A node of an older release takes the sessions of a subject for deleted, however many are left.
+#[tokio::test]
+async fn sessions_that_ended_and_were_left_go_a_thousand_at_a_time_and_before_their_marker() {
+    let fixture = PostgresFixture::start().await;
+    let (store, client) = (fixture.store(), connection(fixture.dsn()).await);
+    let at = |secs| given::at(secs).as_millis();
+    client.execute(LOGINS, &[&at(10), &at(30)]).await.unwrap();
+    let alices = EndSessions::Subject(given::subject("alice"));
+    LoginSessionRepository::end(&*store, alices, given::at(20), given::at(9000), Vec::new()).await.unwrap();
+    client.batch_execute("UPDATE revocation SET swept = TRUE").await.unwrap();
+    client.batch_execute(NOTED).await.unwrap();
+    store.sweep_revoked(given::at(EXPIRED), 10).await.unwrap();
+    assert_eq!(given::markers(&*store).await, []);
+    assert_eq!(count(&client, "SELECT count(*) FROM login_session").await, 1, "of a later login");
+    assert_eq!(count(&client, "SELECT max(logins) FROM noted").await, 1000);
+    assert_eq!(count(&client, "SELECT min(markers) FROM noted WHERE logins > 0").await, 1);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use sluice_identity::mail::MailRepository;
 use sluice_identity::session::IdentitySessionRepository;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository};
 use sluice_store_contract::{Fixture, given};
 
 use crate::fixture::SqliteFixture;
@@ -63,6 +64,23 @@ async fn a_sweep_marks_and_forgets_a_thousand_in_one_commit() {
     assert_eq!(living, 2500);
     // One for decisions, three to mark, six for the markers, of which the last finds none, three for the changes, one for the nodes.
     assert_eq!(store.statistics().commits - before, 1 + 3 + 6 + 3 + 1);
+}
+
+/// An older release takes the sessions of a subject for deleted, however many are left.
+#[tokio::test]
+async fn a_marker_that_an_older_release_has_marked_outlives_the_sessions_that_it_ended() {
+    let fixture = SqliteFixture::start().await;
+    let (store, connection) = (fixture.store(), Connection::open(fixture.path()).unwrap());
+    let ended = LoginSession { expires_at: given::at(100_000), ..given::session() };
+    assert!(LoginSessionRepository::insert(&*store, ended.clone()).await.unwrap());
+    let all = EndSessions::Subject(ended.subject);
+    LoginSessionRepository::end(&*store, all, given::at(20), given::at(9000), Vec::new()).await.unwrap();
+    connection.execute("UPDATE revocation SET swept = 1", []).unwrap();
+    store.sweep_revoked(given::at(EXPIRED), 10).await.unwrap();
+    assert_eq!((count(&connection, "login_session"), count(&connection, "revocation")), (1, 1));
+    connection.execute("DELETE FROM login_session", []).unwrap();
+    store.sweep_revoked(given::at(EXPIRED), 10).await.unwrap();
+    assert_eq!(count(&connection, "revocation"), 0);
 }
 
 /// However many there are: it is asked for again and again.
