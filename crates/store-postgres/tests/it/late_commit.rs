@@ -182,19 +182,24 @@ async fn a_session_that_begins_while_those_of_its_person_end_does_not_come_back(
     let store = fixture.store();
     let alice = given::identity_id();
     let (like, later) = (given::begun(&*store, alice, 1).await, given::begun(&*store, alice, 21).await);
-    let late = IdentitySession { id: given::session_id(), ..like.clone() };
+    let [late, last] = [(), ()].map(|()| IdentitySession { id: given::session_id(), ..like.clone() });
     let table = ("identity_session", "session_id");
     let transaction = begin_insert(fixture.dsn(), table, (like.id, late.id)).await;
+    let longest = begin_insert(fixture.dsn(), table, (like.id, last.id)).await;
     for subject in [alice.to_string(), "bob".to_owned()] {
         let all = EndSessions::Subject(given::subject(&subject));
         LoginSessionRepository::end(&*store, all, given::at(20), given::at(9000), Vec::new()).await.unwrap();
     }
     transaction.batch_execute("COMMIT").await.unwrap();
+    store.sweep_revoked(given::at(30), 10).await.unwrap();
+    assert_eq!(given::markers(&*store).await.len(), 2);
+    assert!(!given::has_session(&*store, &late).await, "long before its marker goes");
+    longest.batch_execute("COMMIT").await.unwrap();
     for _ in 0..3 {
         store.sweep_revoked(given::at(9001), 10).await.unwrap();
     }
     assert_eq!(given::markers(&*store).await, []);
-    assert!(!given::has_session(&*store, &late).await);
+    assert!(!given::has_session(&*store, &last).await, "with its marker");
     assert!(given::has_session(&*store, &later).await, "of a later login");
 }
 

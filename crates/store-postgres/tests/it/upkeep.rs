@@ -31,6 +31,7 @@ async fn markers_and_changes_that_have_to_go_are_found_by_indexes_of_their_own()
     assert_eq!(changes.matches("change_time").count(), 2, "{changes}");
     let mark = plan(&client, include_str!("../../src/grant/sweep_mark.sql"), "'{}','{}'").await;
     assert!(mark.contains("revocation_unswept") && mark.contains("revocation_pkey"), "{mark}");
+    assert!(mark.contains("identity_session_identity"), "{mark}");
     let forget = plan(&client, include_str!("../../src/grant/sweep_forget.sql"), "'{}','{}',0").await;
     assert!(forget.contains("Index Scan using revocation_wide_expiry"), "{forget}");
     assert_eq!(forget.matches("login_session_subject").count(), 2, "{forget}");
