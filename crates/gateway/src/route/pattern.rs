@@ -93,8 +93,8 @@ impl PathPattern {
 
     /// Behind how many segments it has a slash at its end, if it has one.
     pub(super) fn final_slash_after(&self) -> Option<usize> {
-        let behind = if self.has_below { 0 } else { 1 };
-        self.text.ends_with('/').then(|| self.segments.len().saturating_sub(behind))
+        // A slash at the end of an exact path is a segment without text.
+        self.text.ends_with('/').then(|| self.segments.len().saturating_sub(usize::from(!self.has_below)))
     }
 
     /// Whether it is text, and all that is below.
