@@ -115,7 +115,7 @@ pub async fn however_many_sessions_a_subject_has_they_end_at_once(fixture: &impl
     }
     assert_eq!(other.of_subject(&given::subject("alice"), given::at(21)).await.unwrap(), []);
     let mut slices = Vec::new();
-    while let Some(found) = other.left_over().await.unwrap() {
+    while let Some(found) = other.left_over(None).await.unwrap() {
         assert_eq!(found, (given::subject("alice"), given::at(20)));
         let slice = left(&*other).await;
         slices.push(slice.len());
@@ -163,7 +163,26 @@ pub async fn a_session_that_is_joined_at_its_end_stays_until_all_are_told(fixtur
     clear(&*store, &rest).await;
     let both = ["bank", "shop"].map(|client| (joined.id, client.to_owned()));
     assert_eq!(told(&*store).await, both);
-    assert_eq!(store.left_over().await.unwrap(), None);
+    assert_eq!(store.left_over(None).await.unwrap(), None);
+}
+
+/// Somebody whose sessions cannot be deleted holds up nobody else.
+pub async fn subjects_whose_sessions_are_left_are_found_one_after_the_other(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let [alice, bob, carol] = ["alice", "bob", "carol"].map(given::subject);
+    for subject in [&carol, &alice, &bob] {
+        insert(&*store, &LoginSession { subject: subject.clone(), ..session(0) }).await;
+    }
+    for subject in [&bob, &carol, &alice] {
+        let all = EndSessions::Subject(subject.clone());
+        LoginSessionRepository::end(&*store, all, given::at(20), given::at(9000), Vec::new()).await.unwrap();
+    }
+    let mut found = Vec::new();
+    while let Some((subject, until)) = store.left_over(found.last()).await.unwrap() {
+        assert_eq!(until, given::at(20));
+        found.push(subject);
+    }
+    assert_eq!(found, [alice, bob, carol]);
 }
 
 /// Or they would come back. Nor is one that is as of a later login deleted with the others.
@@ -181,11 +200,11 @@ pub async fn a_marker_outlives_the_sessions_that_it_ended(fixture: &impl Fixture
     };
     sweep().await;
     assert_eq!(find(&*store, &ended, 9002).await, None);
-    assert!(store.left_over().await.unwrap().is_some());
+    assert!(store.left_over(None).await.unwrap().is_some());
     let mut slice = left(&*store).await;
     slice.extend(store.participants(&EndSessions::One(later.id), given::at(20)).await.unwrap());
     clear(&*store, &slice).await;
-    assert_eq!(store.left_over().await.unwrap(), None);
+    assert_eq!(store.left_over(None).await.unwrap(), None);
     sweep().await;
     assert_eq!(given::markers(&*store).await, []);
     assert_eq!((find(&*store, &ended, 9002).await, find(&*store, &later, 9002).await), (None, Some(later)));

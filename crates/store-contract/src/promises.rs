@@ -253,6 +253,7 @@ macro_rules! store_contract {
                 however_many_sessions_a_subject_has_they_end_at_once,
                 whoever_deletes_a_session_that_ended_tells_of_it_alone,
                 a_session_that_is_joined_at_its_end_stays_until_all_are_told,
+                subjects_whose_sessions_are_left_are_found_one_after_the_other,
                 a_marker_outlives_the_sessions_that_it_ended,
             }
             mail {

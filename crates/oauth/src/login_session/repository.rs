@@ -125,9 +125,9 @@ pub trait LoginSessionRepository: Send + Sync {
         now: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// A subject whose sessions have ended and are not all deleted, and when they ended: there were too many, or whoever ended them did not
-    /// come to it. Their marker stays as long as there are any.
-    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError>;
+    /// The first subject whose sessions have ended and are not all deleted, and when they ended: there were too many, or whoever ended them did
+    /// not come to it. Their marker stays as long as there are any. In the order of their bytes, and only behind `after`.
+    async fn left_over(&self, after: Option<&Subject>) -> Result<Option<(Subject, Timestamp)>, StoreError>;
 
     /// Deletes at most `limit` sessions that expired before `now`, with their participants; how many it was. One that was remembered is kept
     /// for `kept` after it expired: those who took part may hold tokens of it, and want to hear of its end.

@@ -12,9 +12,6 @@ use crate::client::ClientDirectory;
 use crate::config::Config;
 use crate::logout::ending::Ending;
 
-/// How many slices of what has ended are deleted at a time. The rest waits for the next one.
-const SLICES: usize = 1_000;
-
 /// Ends sessions on behalf of an administrator, or of their person.
 pub struct LoginSessionService {
     /// What it is told.
@@ -69,16 +66,12 @@ impl LoginSessionService {
     }
 
     /// Deletes what is left of sessions of subjects that have ended, and tells their clients: of those who had more than are deleted at once,
-    /// or where the store failed, or this process, after it was said that they end.
+    /// or where the store failed, or this process, after it was said that they end. A subject for whom this fails holds up no other.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot do it now.
+    /// The first [`StoreError`], if the store cannot do all of it now.
     pub async fn clear_ended(&self) -> Result<(), StoreError> {
-        for _ in 0..SLICES {
-            let Some((subject, until)) = self.sessions.left_over().await? else { break };
-            self.ending().clear(&subject, until, self.clock.now()).await?;
-        }
-        Ok(())
+        self.ending().clear_left_over(&*self.clock).await
     }
 
     fn ending(&self) -> Ending<'_> {

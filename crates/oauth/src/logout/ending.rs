@@ -4,7 +4,7 @@
 //! slice, each with its notices: the first at once, what is left then is found by whoever tidies up.
 
 use sluice_commit::StoreError;
-use sluice_primitives::{SessionId, Timestamp};
+use sluice_primitives::{Clock, SessionId, Timestamp};
 use sluice_protocol::Subject;
 use sluice_token::{Marker, RevocationSet, Target};
 use tracing::warn;
@@ -13,6 +13,11 @@ use url::Url;
 use super::notice::notices_for;
 use crate::client::ClientDirectory;
 use crate::login_session::{EndSessions, EndedSession, LoginSessionRepository, SessionClient};
+
+/// How many slices of what has ended are deleted at a time. The rest waits for the next one.
+const SLICES: usize = 1_000;
+/// After how many that fail, other than for what is in them, the rest waits, too.
+const IN_VAIN: usize = 10;
 
 /// Where sessions are, what holds no longer with them, and who hears of their end.
 #[derive(Clone, Copy)]
@@ -62,13 +67,27 @@ impl Ending<'_> {
         Ok(())
     }
 
+    /// Deletes what is left of sessions of subjects that have ended, and tells their clients. A subject for whom this fails holds up no other;
+    /// what failed first is told.
+    pub(crate) async fn clear_left_over(self, clock: &dyn Clock) -> Result<(), StoreError> {
+        let (mut after, mut failed): (Option<Subject>, Option<StoreError>) = (None, None);
+        let mut in_vain = 0;
+        for _ in 0..SLICES {
+            let Some((subject, until)) = self.sessions.left_over(after.as_ref()).await? else { break };
+            let Err(why) = self.clear(&subject, until, clock.now()).await else { continue };
+            // What is wrong with a row says nothing of others. Anything else may be waited for in vain with each of them.
+            in_vain += usize::from(!matches!(why, StoreError::Fault(_)));
+            failed = failed.or(Some(why));
+            after = Some(subject);
+            if in_vain == IN_VAIN {
+                break;
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
     /// Deletes a slice of the sessions of a subject that ended at `until`, and tells their clients.
-    pub(crate) async fn clear(
-        self,
-        subject: &Subject,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn clear(self, subject: &Subject, until: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         let ended = self.sessions.participants(&EndSessions::Subject(subject.clone()), until).await?;
         if ended.is_empty() {
             return Ok(());
@@ -113,73 +132,4 @@ fn late(before: &[EndedSession], ended: Vec<(SessionId, SessionClient)>) -> Vec<
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use futures_util::FutureExt;
-    use sluice_primitives::Lifetime;
-
-    use super::*;
-    use crate::client::fake::directory_of_silent_hosts;
-    use crate::login_session::fake::FakeSessions;
-
-    fn client(name: &str) -> SessionClient {
-        SessionClient { client: name.parse().unwrap(), shown_subject: None }
-    }
-
-    #[test]
-    fn who_joined_while_a_session_ended_is_told_and_nobody_twice() {
-        let (one, other) = (SessionId::from_bytes([1; 16]), SessionId::from_bytes([2; 16]));
-        let alice: Subject = "alice".parse().unwrap();
-        let ended = |session, clients: &[&str]| EndedSession {
-            session,
-            subject: alice.clone(),
-            clients: clients.iter().map(|name| client(name)).collect(),
-        };
-        let before = [ended(one, &["shop"])];
-        let at_the_end = vec![(one, client("shop")), (one, client("bank")), (other, client("shop"))];
-        assert_eq!(late(&before, at_the_end), [ended(one, &["bank"])]);
-    }
-
-    #[test]
-    fn sessions_end_while_the_host_of_a_document_does_not_answer() {
-        let document = "https://app.example/client.json";
-        let (one, alice): (_, Subject) = (SessionId::from_bytes([1; 16]), "alice".parse().unwrap());
-        let took_part =
-            EndedSession { session: one, subject: alice.clone(), clients: vec![client(document)] };
-        let sessions = FakeSessions { participants: vec![took_part], ..FakeSessions::default() };
-        let (clients, revocations) = (directory_of_silent_hosts(Arc::default()), RevocationSet::default());
-        let issuer = "https://id.example";
-        let ending = Ending { sessions: &sessions, clients: &clients, revocations: &revocations, issuer };
-        let (which, now) = (EndSessions::Subject(alice), Timestamp::from_secs(1_000_000));
-        let ended = ending.end(&which, now, now + Lifetime::hours(1)).now_or_never();
-        assert!(ended.expect("nobody is waited for").unwrap().is_empty());
-        let ends = sessions.ends.lock();
-        let told = ends.iter().flatten().map(|notice| (notice.client.as_str(), notice.uri.as_str()));
-        let stand_in = format!("described:{document}");
-        assert_eq!(told.collect::<Vec<_>>(), [(document, &*stand_in)], "where it listens is looked up later");
-    }
-
-    /// What comes after the end may fail or never come: those of one who joined late, those of all whose sessions are deleted afterwards.
-    #[test]
-    fn sessions_have_ended_before_all_of_their_clients_are_told() {
-        let (one, alice): (_, Subject) = (SessionId::from_bytes([1; 16]), "alice".parse().unwrap());
-        for which in [EndSessions::One(one), EndSessions::Subject(alice.clone())] {
-            let took_part = EndedSession { session: one, subject: alice.clone(), clients: vec![] };
-            let sessions = FakeSessions {
-                late: vec![(one, client("https://app.example/client.json"))],
-                participants: vec![took_part],
-                fails_after: Some(1),
-                ..FakeSessions::default()
-            };
-            let (clients, revocations) =
-                (directory_of_silent_hosts(Arc::default()), RevocationSet::default());
-            let issuer = "https://id.example";
-            let ending = Ending { sessions: &sessions, clients: &clients, revocations: &revocations, issuer };
-            let now = Timestamp::from_secs(1_000_000);
-            let ended = ending.end(&which, now, now + Lifetime::hours(1)).now_or_never().unwrap();
-            assert!(ended.is_ok() && sessions.ends.lock().len() == 2, "{ended:?}");
-            assert!(revocations.covers_login(one, &alice, now));
-        }
-    }
-}
+mod tests;

@@ -217,11 +217,14 @@ impl LoginSessionRepository for MemoryStore {
         .await
     }
 
-    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+    async fn left_over(&self, after: Option<&Subject>) -> Result<Option<(Subject, Timestamp)>, StoreError> {
         Ok(self.read(|data| {
-            let marker = data.markers.values().find(|marker| data.is_left_over(marker))?;
-            let Target::Subject(subject) = &marker.target else { return None };
-            Some((subject.clone(), marker.at))
+            let left = data.markers.values().filter(|marker| data.is_left_over(marker));
+            let subjects = left.filter_map(|marker| {
+                let Target::Subject(subject) = &marker.target else { return None };
+                Some((subject.clone(), marker.at))
+            });
+            subjects.filter(|(subject, _)| after.is_none_or(|after| subject > after)).min()
         }))
     }
 

@@ -169,8 +169,8 @@ impl LoginSessionRepository for PostgresStore {
         self.serial.commit(&transaction).await.map(drop)
     }
 
-    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
-        let rows = self.upkeep(LEFT_OVER, &[]).await?;
+    async fn left_over(&self, after: Option<&Subject>) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+        let rows = self.upkeep(LEFT_OVER, &[&after.map_or("", Subject::as_str)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let subject = column::<&str>(row, 0)?.parse().map_err(|cause| unreadable(&cause))?;
         Ok(Some((subject, Timestamp::from_millis(column(row, 1)?))))

@@ -68,7 +68,7 @@ async fn what_logins_write_is_found_by_its_keys() {
 #[tokio::test]
 async fn sessions_that_have_ended_are_found_and_deleted_by_their_keys() {
     let (_fixture, client) = planner().await;
-    let left = plan(&client, include_str!("../../src/login_session/left_over.sql"), "").await;
+    let left = plan(&client, include_str!("../../src/login_session/left_over.sql"), "''").await;
     assert!(left.contains("revocation_unswept") && left.contains("login_session_subject"), "{left}");
     assert!(!left.contains("revocation_target"), "not by all markers of subjects: {left}");
     let told =
@@ -102,7 +102,7 @@ async fn sessions_whose_deletion_was_not_answered_are_told_of_once() {
     cut.proxy.cut_after("DELETE FROM login_session AS s");
     cut.store.clear(&ended, given::at(20), vec![notice], given::at(21)).await.unwrap();
     assert_eq!(cut.proxy.cuts(), 1);
-    assert_eq!(cut.store.left_over().await.unwrap(), None);
+    assert_eq!(cut.store.left_over(None).await.unwrap(), None);
     assert_eq!(OutboxRepository::depth(&*cut.store).await.unwrap(), (1, 0));
 }
 

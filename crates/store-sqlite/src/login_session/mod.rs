@@ -214,8 +214,12 @@ impl LoginSessionRepository for SqliteStore {
         .await
     }
 
-    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
-        self.read(|read| read.row(LEFT_OVER, [], |row| Ok((row::parsed(row, 0)?, row::time(row, 1)?)))).await
+    async fn left_over(&self, after: Option<&Subject>) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+        let after = after.map_or_else(String::new, Subject::to_string);
+        self.read(move |read| {
+            read.row(LEFT_OVER, [&after], |row| Ok((row::parsed(row, 0)?, row::time(row, 1)?)))
+        })
+        .await
     }
 
     async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {

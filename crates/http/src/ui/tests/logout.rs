@@ -140,8 +140,8 @@ impl LoginSessionRepository for SecondEndFails {
         self.store.clear(ended, until, notices, now).await
     }
 
-    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
-        self.store.left_over().await
+    async fn left_over(&self, after: Option<&Subject>) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+        self.store.left_over(after).await
     }
 
     async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {

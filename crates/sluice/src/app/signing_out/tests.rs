@@ -68,8 +68,8 @@ impl LoginSessionRepository for Failing {
         LoginSessionRepository::clear(&*self.store, ended, until, notices, now).await
     }
 
-    async fn left_over(&self) -> Result<Option<(Subject, Timestamp)>, StoreError> {
-        LoginSessionRepository::left_over(&*self.store).await
+    async fn left_over(&self, after: Option<&Subject>) -> Result<Option<(Subject, Timestamp)>, StoreError> {
+        LoginSessionRepository::left_over(&*self.store, after).await
     }
 
     async fn end(
