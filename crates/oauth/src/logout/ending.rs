@@ -3,7 +3,7 @@
 //! A session that is named ends with its row. Those of a subject end by their marker, however many there are; their rows go afterwards, slice by
 //! slice, each with its notices: the first at once, what is left then is found by whoever tidies up.
 
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_primitives::{Clock, SessionId, Timestamp};
 use sluice_protocol::Subject;
 use sluice_token::{Marker, RevocationSet, Target};
@@ -51,7 +51,9 @@ impl Ending<'_> {
         match self.tell(which, &late(&before, ended), marker).await {
             Ok(more) => frames.extend(more),
             // The session is over: who would try once more finds nobody to be told.
-            Err(why) => warn!(error = %why, "clients that joined a session at its end were not told of it"),
+            Err(why) => {
+                warn!(error = %chain(&why), "clients that joined a session at its end were not told of it");
+            }
         }
         Ok(frames)
     }
@@ -62,7 +64,7 @@ impl Ending<'_> {
         self.sessions.end(which, marker.at, marker.expires_at, Vec::new()).await?;
         self.revocations.apply(marker);
         if let Err(why) = self.clear(subject, marker.at, marker.at).await {
-            warn!(error = %why, "clients of sessions that ended are told later");
+            warn!(error = %chain(&why), "clients of sessions that ended are told later");
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Clock, GrantId, Rng, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Parameters, RedirectUri, Subject};
@@ -225,7 +225,7 @@ impl LogoutService {
         match self.end_and_spend(&logout, at_once, &mut frames).await {
             Ok(()) => {}
             Err(LogoutError::Store(why)) if frames.len() > logout.frames.len() => {
-                warn!(error = %why, "a logout that ended sessions is tried again");
+                warn!(error = %chain(&why), "a logout that ended sessions is tried again");
                 return Ok(LogoutStep::Again { to: self.confirmed(Logout { frames, ..logout }) });
             }
             Err(why) => return Err(why),
@@ -234,7 +234,7 @@ impl LogoutService {
             match self.end_session(later).await {
                 Ok(more) => frames.extend(more),
                 Err(LogoutError::Store(why)) => {
-                    warn!(error = %why, "a logout that ended a session goes on with another");
+                    warn!(error = %chain(&why), "a logout that ended a session goes on with another");
                     let anew = self.anew(Logout { session: later, frames, ..logout }, key);
                     return Ok(LogoutStep::Again { to: self.confirmed(anew) });
                 }

@@ -46,7 +46,7 @@ impl Janitor {
     pub(crate) async fn tick(&self) {
         // What has ended must be told of before its markers go.
         if let Err(error) = self.sessions.clear_ended().await {
-            warn!(%error, "not all sessions that have ended could be deleted");
+            warn!(error = %chain(&error), "not all sessions that have ended could be deleted");
         }
         if let Some(before) = self.clock.now() {
             let sessions_kept = self.sessions_kept;

@@ -24,6 +24,7 @@ use sluice_protocol::Subject;
 use sluice_store_contract::given;
 
 use super::world::{ALICE, World, form};
+use crate::captured::Captured;
 
 #[tokio::test]
 async fn a_person_signs_out_or_stays() {
@@ -50,14 +51,19 @@ async fn another_browser_cannot_sign_a_person_out() {
     assert_eq!(world.send(forged).await.status, StatusCode::BAD_REQUEST);
 }
 
-/// A store that is busy when something is spent for the first time.
-struct Busy {
+/// What a store with a full disk says.
+fn full() -> StoreError {
+    StoreError::refused(std::io::Error::other("the disk is full"))
+}
+
+/// A store that refuses when something is spent for the first time.
+struct Refusing {
     store: Arc<dyn ReplayRepository>,
     was_asked: AtomicBool,
 }
 
 #[async_trait]
-impl ReplayRepository for Busy {
+impl ReplayRepository for Refusing {
     async fn spend(
         &self,
         kind: ReplayKind,
@@ -66,7 +72,7 @@ impl ReplayRepository for Busy {
         expires_at: Timestamp,
     ) -> Result<bool, StoreError> {
         if !self.was_asked.swap(true, Ordering::SeqCst) {
-            return Err(StoreError::Busy);
+            return Err(full());
         }
         self.store.spend(kind, id_hash, now, expires_at).await
     }
@@ -125,7 +131,7 @@ impl LoginSessionRepository for SecondEndFails {
         notices: Vec<LogoutNotice>,
     ) -> Result<Vec<(SessionId, SessionClient)>, StoreError> {
         if self.ends.fetch_add(1, Ordering::SeqCst) == 1 {
-            return Err(StoreError::Busy);
+            return Err(full());
         }
         self.store.end(which, now, marker_expires_at, notices).await
     }
@@ -149,6 +155,11 @@ impl LoginSessionRepository for SecondEndFails {
     }
 }
 
+/// Whether the line with this sentence says what the store had against it.
+fn tells_why(log: &Captured, sentence: &str) -> bool {
+    log.text().lines().any(|line| line.contains(sentence) && line.contains("the disk is full"))
+}
+
 fn same(logout: &LogoutService) -> LogoutService {
     LogoutService {
         config: Arc::clone(&logout.config),
@@ -163,9 +174,9 @@ fn same(logout: &LogoutService) -> LogoutService {
     }
 }
 
-fn on_a_busy_store(logout: &LogoutService) -> LogoutService {
-    let busy = Busy { store: Arc::clone(&logout.replay), was_asked: AtomicBool::new(false) };
-    LogoutService { replay: Arc::new(busy), ..same(logout) }
+fn on_a_full_store(logout: &LogoutService) -> LogoutService {
+    let refusing = Refusing { store: Arc::clone(&logout.replay), was_asked: AtomicBool::new(false) };
+    LogoutService { replay: Arc::new(refusing), ..same(logout) }
 }
 
 /// The browser of somebody who signed in now.
@@ -198,7 +209,7 @@ fn verifier(url: &str) -> String {
 #[tokio::test]
 async fn a_sign_out_that_failed_can_be_tried_again_and_ends_no_later_session() {
     let world = World::new().await;
-    let logout = on_a_busy_store(&world.ui.logout);
+    let logout = on_a_full_store(&world.ui.logout);
     let [first, later] = [1, 2].map(|number| SessionId::from_bytes([number; 16]));
     let is_over = |session| {
         logout.revocations.covers_login(session, &"alice".parse().unwrap(), world.now() - Lifetime::secs(1))
@@ -272,13 +283,15 @@ async fn of_many_sessions_that_end_everywhere_every_client_is_told_once() {
 /// Who took part in the session is known no more when it is tried again.
 #[tokio::test]
 async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_tried_again() {
+    let (log, _guard) = Captured::begin();
     let world = World::new().await;
-    let logout = on_a_busy_store(&world.ui.logout);
+    let logout = on_a_full_store(&world.ui.logout);
     let session = listened_to(&world).await;
     let browser = signed_in(&world, session.id);
     let first = confirmed(&logout, &browser).await;
     let failed = logout.finish(&first, &browser).await.unwrap();
     let LogoutStep::Again { to } = failed else { panic!("{failed:?}") };
+    assert!(tells_why(&log, "a logout that ended sessions is tried again"), "{}", log.text());
     let again = verifier(&to);
     let done = logout.finish(&again, &browser).await.unwrap();
     let LogoutStep::Done { frames, ends_cookie: true, .. } = done else { panic!("{done:?}") };
@@ -294,6 +307,7 @@ async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_
 /// The browser has signed in once more meanwhile. Its session ends when the verifier is spent: the logout goes on with another one.
 #[tokio::test]
 async fn a_sign_out_that_failed_at_a_later_session_goes_on_with_that() {
+    let (log, _guard) = Captured::begin();
     let world = World::new().await;
     let sessions = SecondEndFails { store: Arc::clone(&world.ui.logout.sessions), ends: AtomicUsize::new(0) };
     let logout = LogoutService { sessions: Arc::new(sessions), ..same(&world.ui.logout) };
@@ -303,6 +317,7 @@ async fn a_sign_out_that_failed_at_a_later_session_goes_on_with_that() {
     let browser = signed_in(&world, later);
     let failed = logout.finish(&first, &browser).await.unwrap();
     let LogoutStep::Again { to } = failed else { panic!("{failed:?}") };
+    assert!(tells_why(&log, "a logout that ended a session goes on with another"), "{}", log.text());
     let again = verifier(&to);
     let done = logout.finish(&again, &browser).await.unwrap();
     let LogoutStep::Done { frames, ends_cookie: true, .. } = done else { panic!("{done:?}") };
