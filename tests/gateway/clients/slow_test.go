@@ -20,7 +20,7 @@ const (
 	slowClients = 100
 	// eachReader and eachReaderHTTP2 are the most that somebody who does not read may cost the gateway: over HTTP/2 there is what a stream keeps
 	// beside what its connection keeps.
-	eachReader, eachReaderHTTP2 = mib, 2 * mib
+	eachReader, eachReaderHTTP2 = 5 * mib / 4, 2 * mib
 	// eachWriter is the most that somebody may cost it who hardly sends.
 	eachWriter = 256 * kib
 	// slowBody is what such a one sends: three seconds' worth.
