@@ -182,6 +182,7 @@ fn admin_endpoints_open_to_all_are_warned_about() {
 /// Left to be filled in, they would open a port, or bind to one secret what others were meant for.
 #[test]
 fn what_must_not_be_left_empty_is_refused_by_the_name_it_has_there() {
+    let registering = || given(MINIMAL).variable("OIDC_DYNAMIC_CLIENT_REGISTRATION_ENABLED", "true");
     for (variable, key) in [
         ("SERVE_ADMIN_BEARER_TOKEN", "serve.admin.bearer_token"),
         ("SECRETS_STORAGE", "secrets.storage"),
@@ -192,11 +193,11 @@ fn what_must_not_be_left_empty_is_refused_by_the_name_it_has_there() {
         ),
     ] {
         for empty in ["", " "] {
-            let problems = given(MINIMAL).variable(variable, empty).problems();
+            let problems = registering().variable(variable, empty).problems();
             assert!(problems.starts_with(&format!("{variable}: is empty, and without it ")), "{problems}");
         }
-        assert!(given(MINIMAL).set(key, "").problems().starts_with(&format!("{key}: is empty")));
-        let elsewhere = given(MINIMAL).variable(variable, "").set(key, "what-counts-in-its-place");
+        assert!(registering().set(key, "").problems().starts_with(&format!("{key}: is empty")));
+        let elsewhere = registering().variable(variable, "").set(key, "what-counts-in-its-place");
         assert!(elsewhere.load().is_ok(), "{key}");
     }
     let files = [
