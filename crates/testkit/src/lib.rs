@@ -1,7 +1,7 @@
 //! What tests share.
 //!
 //! [`postgres`]: a private PostgreSQL cluster for one test process. With the feature `node`: `node`, a server within the
-//! process; `browser`, a browser without windows; `client`, the application behind a registered client. With the feature
+//! process; `keys`, what it signs with; `browser`, a browser without windows; `client`, the application behind a registered client. With the feature
 //! `smtp`: `smtp`, a mail server. With `factors`: `authenticator`, which holds a passkey; `app_code`, an
 //! authenticator app.
 
@@ -24,6 +24,8 @@ pub mod browser;
 #[cfg(feature = "node")]
 pub mod client;
 #[cfg(feature = "node")]
+pub mod keys;
+#[cfg(feature = "node")]
 pub mod node;
 #[cfg(feature = "smtp")]
 pub mod smtp;
@@ -36,6 +38,8 @@ pub use authenticator::Authenticator;
 pub use browser::{Browser, Page, accept_consent, accept_login, redirect_to};
 #[cfg(feature = "node")]
 pub use client::{Authorize, TestClient, TokenAnswer, VERIFIER};
+#[cfg(feature = "node")]
+pub use keys::KeysInTurn;
 #[cfg(feature = "node")]
 pub use node::{Backend, Database, ISSUER, TestSluice};
 pub use sluice_private_postgres as postgres;

@@ -11,6 +11,7 @@ use url::Url;
 
 use crate::browser::{Browser, without_redirects};
 use crate::client::TestClient;
+use crate::keys::KeysInTurn;
 use crate::postgres::{PrivateCluster, TemporaryDatabase};
 
 /// Where the store of a test is.
@@ -114,7 +115,12 @@ impl TestSluice {
         ];
         all.extend_from_slice(settings);
         let settings = all.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        let options = EmbeddedOptions { settings, clock: Arc::clone(&clock) as _, rng: Arc::new(OsRng) };
+        let options = EmbeddedOptions {
+            settings,
+            clock: Arc::clone(&clock) as _,
+            rng: Arc::new(OsRng),
+            keys: Arc::new(KeysInTurn),
+        };
         let node = EmbeddedNode::start(options).await.expect("the node starts");
         let public = node.public_url().expect("a public address");
         let admin = node.admin_url().expect("an admin address");

@@ -44,7 +44,7 @@ impl KeyManagement {
     }
 
     /// Whether the algorithm takes an RSA key.
-    pub(crate) const fn is_rsa(self) -> bool {
+    pub const fn is_rsa(self) -> bool {
         matches!(self, Self::RsaOaep | Self::RsaOaep256)
     }
 }

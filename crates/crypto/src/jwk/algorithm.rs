@@ -86,7 +86,7 @@ impl SigningAlgorithm {
     }
 
     /// Whether the algorithm takes an RSA key.
-    pub(crate) fn is_rsa(self) -> bool {
+    pub fn is_rsa(self) -> bool {
         Self::RSA.contains(&self)
     }
 }

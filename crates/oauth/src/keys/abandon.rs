@@ -1,11 +1,14 @@
 //! Keys that no secret opens, given up: as long as one of them is there, no node starts.
 
+use std::sync::Arc;
+
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::{RsaSize, SigningAlgorithm};
 use sluice_primitives::Clock;
 
 use super::at_rest::KeyError;
 use super::loaded::LoadedSet;
+use super::maker::NewKeys;
 use super::repository::{KeyState, StoredKey};
 use super::reseal::SealedKeys;
 use super::ring::{Wanted, own};
@@ -45,7 +48,9 @@ impl SealedKeys {
         wanted.dedup();
         for wanted in wanted {
             if !self.has_signer(wanted).await? {
-                let made = self.sealer.make(wanted, RsaSize::Bits2048, (KeyState::Active, clock)).await?;
+                let (maker, (set, algorithm)) = (Arc::new(NewKeys) as _, wanted);
+                let wanted = (set, algorithm, RsaSize::Bits2048);
+                let made = self.sealer.make(&maker, wanted, (KeyState::Active, clock)).await?;
                 self.repo.add(vec![made]).await?;
             }
         }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
-use sluice_crypto::jwk::{Jwk, JwkError, RsaSize};
+use sluice_crypto::jwk::{Jwk, JwkError, RsaSize, SigningAlgorithm};
 use sluice_crypto::{OpenError, Purpose, SealedBy, Sealer};
 use sluice_primitives::{Clock, Rng, Timestamp};
 use thiserror::Error;
 
+use super::maker::KeyMaker;
 use super::repository::{KeyState, StoredKey};
-use super::ring::{Wanted, new_kid};
+use super::ring::new_kid;
 
 /// A longer JWK is refused, in bytes: sealed, it would not open.
 pub(super) const MAX_JWK: usize = 32 * 1024;
@@ -79,12 +80,12 @@ impl KeySealer {
     /// A new key. RSA keys take a while, so all are made away from the async threads.
     pub(super) async fn make(
         &self,
-        (set, algorithm): Wanted,
-        rsa: RsaSize,
+        maker: &Arc<dyn KeyMaker>,
+        (set, algorithm, rsa): (&str, SigningAlgorithm, RsaSize),
         (state, clock): (KeyState, &dyn Clock),
     ) -> Result<StoredKey, KeyError> {
-        let kid = new_kid(&*self.rng);
-        let made = tokio::task::spawn_blocking(move || Jwk::generate(algorithm, kid, rsa)).await;
+        let (maker, kid) = (Arc::clone(maker), new_kid(&*self.rng));
+        let made = tokio::task::spawn_blocking(move || maker.signing(algorithm, kid, rsa)).await;
         let jwk = made.map_err(|_| KeyError::NotMade)??;
         Ok(self.seal(set, &jwk, state, clock.now()))
     }

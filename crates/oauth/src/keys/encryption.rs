@@ -7,6 +7,7 @@ use sluice_crypto::jwk::{Jwk, JwkError, RsaSize};
 use sluice_primitives::Timestamp;
 
 use super::at_rest::{KeyError, KeySealer};
+use super::maker::KeyMaker;
 use super::repository::{KeyState, StoredKey};
 use super::ring::{KeyRing, new_kid};
 
@@ -61,8 +62,9 @@ impl KeyRing {
         if missing.is_empty() {
             return Ok(());
         }
-        let (sealer, now) = (self.sealer.clone(), self.clock.now());
-        let generate = move || missing.into_iter().map(|algorithm| make(&sealer, algorithm, now)).collect();
+        let (sealer, maker, now) = (self.sealer.clone(), Arc::clone(self.maker()), self.clock.now());
+        let one = move |algorithm| make((&sealer, &*maker), algorithm, now);
+        let generate = move || missing.into_iter().map(one).collect();
         let generated: Result<Vec<_>, JwkError> =
             tokio::task::spawn_blocking(generate).await.map_err(|_| KeyError::NotMade)?;
         self.repo.create_missing(generated?).await?;
@@ -79,7 +81,11 @@ impl KeyRing {
     }
 }
 
-fn make(sealer: &KeySealer, algorithm: KeyManagement, now: Timestamp) -> Result<StoredKey, JwkError> {
-    let jwk = Jwk::generate_encryption(algorithm, new_kid(&*sealer.rng), RsaSize::Bits2048)?;
+fn make(
+    (sealer, maker): (&KeySealer, &dyn KeyMaker),
+    algorithm: KeyManagement,
+    now: Timestamp,
+) -> Result<StoredKey, JwkError> {
+    let jwk = maker.encryption(algorithm, new_kid(&*sealer.rng), RsaSize::Bits2048)?;
     Ok(sealer.seal(REQUEST_OBJECT_SET, &jwk, KeyState::Active, now))
 }

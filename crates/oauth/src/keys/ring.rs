@@ -14,6 +14,7 @@ use sluice_primitives::{Clock, Rng};
 use super::at_rest::{KeyError, KeySealer};
 use super::encryption::REQUEST_OBJECT_SET;
 use super::loaded::{Loaded, Rows};
+use super::maker::{KeyMaker, NewKeys};
 use super::repository::{KeyRepository, KeyState, StoredKey};
 use super::rotation::RotationPolicy;
 
@@ -30,13 +31,21 @@ const ALGORITHMS: [SigningAlgorithm; 2] = [SigningAlgorithm::RS256, SigningAlgor
 pub(super) type Wanted = (&'static str, SigningAlgorithm);
 
 /// What can be chosen about a ring.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RingOptions {
     /// Sets of others whose public keys are published too (Hydra's `webfinger.jwks.broadcast_keys`); nothing that they
     /// sign is accepted.
     pub further: Vec<String>,
     /// When signing keys change.
     pub rotation: RotationPolicy,
+    /// Makes the keys.
+    pub maker: Arc<dyn KeyMaker>,
+}
+
+impl Default for RingOptions {
+    fn default() -> Self {
+        Self { further: Vec::new(), rotation: RotationPolicy::default(), maker: Arc::new(NewKeys) }
+    }
 }
 
 /// The keys that this server signs and decrypts with, in memory, and those that it publishes. Bound: what these sets hold.
@@ -154,7 +163,8 @@ impl KeyRing {
         state: KeyState,
         rsa: RsaSize,
     ) -> Result<StoredKey, KeyError> {
-        self.sealer.make(wanted, rsa, (state, &*self.clock)).await
+        let (set, algorithm) = wanted;
+        self.sealer.make(self.maker(), (set, algorithm, rsa), (state, &*self.clock)).await
     }
 
     /// The newest active key for id tokens and logout tokens.
@@ -170,6 +180,11 @@ impl KeyRing {
     /// Whether the keys of this set are in memory.
     pub(super) fn holds(&self, set: &str) -> bool {
         is_own(set) || set == REQUEST_OBJECT_SET || self.options.further.iter().any(|further| further == set)
+    }
+
+    /// Makes the keys.
+    pub(super) const fn maker(&self) -> &Arc<dyn KeyMaker> {
+        &self.options.maker
     }
 
     /// When signing keys change.

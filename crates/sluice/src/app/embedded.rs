@@ -4,6 +4,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sluice_oauth::keys::KeyMaker;
 use sluice_primitives::{Clock, Rng};
 use url::Url;
 
@@ -25,6 +26,8 @@ pub struct EmbeddedOptions {
     pub clock: Arc<dyn Clock>,
     /// Draws at random.
     pub rng: Arc<dyn Rng>,
+    /// Makes the keys that tokens are signed with.
+    pub keys: Arc<dyn KeyMaker>,
 }
 
 /// A node that serves on two ports of this machine.
@@ -41,7 +44,7 @@ impl EmbeddedNode {
     /// # Errors
     /// What is wrong with the configuration, the store or the ports.
     pub async fn start(options: EmbeddedOptions) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let EmbeddedOptions { settings, clock, rng } = options;
+        let EmbeddedOptions { settings, clock, rng, keys } = options;
         let mut overrides = vec![
             ("serve.public.host".to_owned(), "127.0.0.1".to_owned()),
             ("serve.public.port".to_owned(), "0".to_owned()),
@@ -59,7 +62,7 @@ impl EmbeddedNode {
         let loaded = load(&sources)?;
         let options =
             StartOptions { listeners: Listeners::All, tls_self_signed: false, auto_migrate: true, data_dir };
-        let world = World { clock: Arc::clone(&clock), rng };
+        let world = World { clock: Arc::clone(&clock), rng, keys };
         let node = Box::pin(Node::start(&loaded.settings, &options, world)).await?;
         let address = |of: &Option<String>| of.clone().unwrap_or_default();
         let (public, admin) = (address(&node.started.public), address(&node.started.admin));

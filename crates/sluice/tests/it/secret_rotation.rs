@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use sluice::app::{EmbeddedNode, EmbeddedOptions};
 use sluice_primitives::{Clock, ManualClock, OsRng, SystemClock};
 use sluice_testkit::{
-    Authorize, Backend, Browser, Database, ISSUER, TestClient, TestSluice, accept_consent, accept_login,
+    Authorize, Backend, Browser, Database, ISSUER, KeysInTurn, TestClient, TestSluice, accept_consent,
+    accept_login,
 };
 
 use crate::both_stores::on_both_stores;
@@ -55,7 +56,12 @@ impl Site {
         let settings =
             [("dsn", self.database.dsn.as_str()), ("secrets.system", secrets), ("urls.self.issuer", ISSUER)];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-        let options = EmbeddedOptions { settings, clock: self.clock.clone(), rng: Arc::new(OsRng) };
+        let options = EmbeddedOptions {
+            settings,
+            clock: self.clock.clone(),
+            rng: Arc::new(OsRng),
+            keys: Arc::new(KeysInTurn),
+        };
         EmbeddedNode::start(options).await.err().expect("the node does not start").to_string()
     }
 

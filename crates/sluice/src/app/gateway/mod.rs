@@ -148,7 +148,7 @@ struct Made {
 
 impl GatewayStart<'_> {
     fn parts(&self, file: &RoutesFile) -> Result<Made, StartError> {
-        let World { clock, rng } = self.world;
+        let World { clock, rng, .. } = self.world;
         let table = file.routes().load();
         // Other issuers are configured: they may be inside.
         let policy =

@@ -43,7 +43,7 @@ impl Node {
             revocations: &services.revocations,
             follower: &services.follower,
         };
-        let world = World { clock: Arc::clone(&self.clock), rng: Arc::clone(rng) };
+        let world = World { clock: Arc::clone(&self.clock), rng: Arc::clone(rng), ..World::real() };
         let start = GatewayStart {
             settings: &settings.gateway,
             tls_self_signed: options.tls_self_signed,

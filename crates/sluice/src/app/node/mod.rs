@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use sluice_net::TrustedProxies;
 use sluice_oauth::config::tokens_of_session;
-use sluice_oauth::keys::KeyRotation;
+use sluice_oauth::keys::{KeyMaker, KeyRotation, NewKeys};
 use sluice_primitives::{Clock, Lifetime, OsRng, Rng, SystemClock};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -72,17 +72,18 @@ pub(crate) struct Started {
     pub(crate) link: Option<String>,
 }
 
-/// Where a node takes time and randomness from.
+/// Where a node takes time, randomness and its keys from.
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rng: Arc<dyn Rng>,
+    pub(crate) keys: Arc<dyn KeyMaker>,
 }
 
 impl World {
     /// The real one.
     pub(crate) fn real() -> Self {
-        Self { clock: Arc::new(SystemClock), rng: Arc::new(OsRng) }
+        Self { clock: Arc::new(SystemClock), rng: Arc::new(OsRng), keys: Arc::new(NewKeys) }
     }
 }
 
@@ -106,7 +107,7 @@ impl Node {
     pub(crate) async fn start(
         settings: &Settings,
         options: &StartOptions,
-        World { clock, rng }: World,
+        World { clock, rng, keys }: World,
     ) -> Result<Self, StartError> {
         let stores = open(settings, options.auto_migrate, (&clock, &rng)).await?;
         let base = Foundation {
@@ -115,6 +116,7 @@ impl Node {
             secrets: key_material(settings, &options.data_dir, &*rng)?,
             clock: Arc::clone(&clock),
             rng: Arc::clone(&rng),
+            keys,
         };
         let at_rest = Arc::new(base.secrets.at_rest(base.network));
         let services = Services::start(settings, base).await?;

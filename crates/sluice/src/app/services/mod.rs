@@ -21,7 +21,7 @@ use sluice_oauth::flow::{FlowService, SpentFlows};
 use sluice_oauth::grant_handler::TokenService;
 use sluice_oauth::introspection::IntrospectionService;
 use sluice_oauth::introspection::for_clients::ClientIntrospection;
-use sluice_oauth::keys::{KeyRing, KeyService};
+use sluice_oauth::keys::{KeyMaker, KeyRing, KeyService};
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::{LogoutDelivery, LogoutService};
 use sluice_oauth::revocation::RevocationService;
@@ -51,6 +51,7 @@ pub(crate) struct Foundation {
     pub(crate) secrets: KeyMaterial,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rng: Arc<dyn Rng>,
+    pub(crate) keys: Arc<dyn KeyMaker>,
 }
 
 /// The services of a node.

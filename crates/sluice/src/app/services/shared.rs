@@ -158,7 +158,8 @@ async fn ring(
     let (clock, rng) = (Arc::clone(&base.clock), Arc::clone(&base.rng));
     let further = settings.webfinger.broadcast_keys.clone();
     let repo = Arc::clone(&base.store) as _;
-    let options = RingOptions { further, rotation: oauth_config::key_rotation(settings)? };
+    let rotation = oauth_config::key_rotation(settings)?;
+    let options = RingOptions { further, rotation, maker: Arc::clone(&base.keys) };
     let ring = KeyRing::start_with(repo, Arc::clone(at_rest), rng, clock, options).await?;
     ring.ensure_request_object_keys().await?;
     Ok(ring)

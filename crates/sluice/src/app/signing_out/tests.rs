@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use sluice_identity::identity::{Email, EndsSessions, IdentityStatus, NewCredential};
+use sluice_oauth::keys::NewKeys;
 use sluice_oauth::login_session::{EndedSession, LoginSession, LoginSessionRepository, SessionClient};
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{AttemptId, Lifetime, OsRng, Rng, SessionId, SystemClock};
@@ -116,6 +117,7 @@ impl World {
             secrets: key_material(&settings, Path::new("."), &*rng).unwrap(),
             clock: Arc::clone(&clock),
             rng,
+            keys: Arc::new(NewKeys),
         };
         let services =
             Box::pin(Services::start(&settings, base)).await.unwrap_or_else(|error| panic!("{error}"));

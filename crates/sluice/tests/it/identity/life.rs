@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice::app::{EmbeddedNode, EmbeddedOptions};
 use sluice_crypto::credential::{CredentialState, StoredCredential};
 use sluice_primitives::{Lifetime, OsRng};
-use sluice_testkit::{Backend, ISSUER, TestSluice};
+use sluice_testkit::{Backend, ISSUER, KeysInTurn, TestSluice};
 use tokio::task::JoinSet;
 
 use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, hardened, metric, node, node_after, node_on, shows};
@@ -135,7 +135,12 @@ async fn a_node_without_the_pepper_of_the_passwords_does_not_start(backend: Back
         let all =
             [("dsn", site.0.dsn.as_str()), ("secrets.system", SYSTEM), ("urls.self.issuer", ISSUER), wrong];
         let settings = all.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-        let options = EmbeddedOptions { settings, clock: site.1.clone(), rng: Arc::new(OsRng) };
+        let options = EmbeddedOptions {
+            settings,
+            clock: site.1.clone(),
+            rng: Arc::new(OsRng),
+            keys: Arc::new(KeysInTurn),
+        };
         let refusal = EmbeddedNode::start(options).await.err().expect("the node does not start").to_string();
         assert!(refusal.contains("pepper"), "{refusal}");
     }

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sluice::app::{EmbeddedNode, EmbeddedOptions};
 use sluice_primitives::{Lifetime, ManualClock, OsRng};
-use sluice_testkit::{Backend, Database, ISSUER, SmtpServer, TestSluice};
+use sluice_testkit::{Backend, Database, ISSUER, KeysInTurn, SmtpServer, TestSluice};
 
 use super::people::{ALICE, ANOTHER, Api, PASSWORD, hardened, node_on};
 use super::postbox::{code, node, sends_to, to};
@@ -24,7 +24,12 @@ const MACHINE: &[(&str, &str)] = &[("grant_type", "client_credentials")];
 async fn refusal(database: &Database, clock: &Arc<ManualClock>) -> String {
     let settings = [("dsn", database.dsn.as_str()), ("secrets.system", NEW), ("urls.self.issuer", ISSUER)];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-    let options = EmbeddedOptions { settings, clock: Arc::clone(clock) as _, rng: Arc::new(OsRng) };
+    let options = EmbeddedOptions {
+        settings,
+        clock: Arc::clone(clock) as _,
+        rng: Arc::new(OsRng),
+        keys: Arc::new(KeysInTurn),
+    };
     EmbeddedNode::start(options).await.err().expect("the node does not start").to_string()
 }
 
