@@ -23,5 +23,5 @@ pub(crate) mod traces;
 pub(crate) use logs::{LogGuard, LogInitError};
 pub(crate) use metrics::Metrics;
 pub(crate) use redaction::redact_url;
-pub(crate) use request_log::{Answering, RequestLog, RequestLogLayer, RequestLogOptions};
+pub(crate) use request_log::{Answering, Finishing, RequestLog, RequestLogLayer, RequestLogOptions};
 pub(crate) use traces::{Traces, TracesError};

@@ -8,6 +8,7 @@
 //! Neither query nor headers are logged: both carry secrets.
 
 mod address_text;
+mod finishing;
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -20,7 +21,6 @@ use axum::extract::MatchedPath;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
-use pin_project_lite::pin_project;
 use sluice_net::{PeerAddress, TrustedProxies};
 use sluice_primitives::Rng;
 use tower::{Layer, Service};
@@ -31,12 +31,13 @@ use super::metrics::{Exchange, HttpMetrics};
 use super::request_id::{self, X_REQUEST_ID};
 use super::traces;
 use address_text::AddressText;
+pub(crate) use finishing::Finishing;
 
 /// What is answered when somebody only wants to know whether the server lives.
 const HEALTH_PATHS: &[&str] = &["/health/alive", "/health/ready", "/admin/metrics/prometheus"];
 
 /// How a listener logs.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct RequestLogOptions {
     /// The name of the listener in the log: `public` or `admin`.
     pub(crate) listener: &'static str,
@@ -45,6 +46,8 @@ pub(crate) struct RequestLogOptions {
     /// Whether the callers' traces are continued.
     pub(crate) traced: bool,
     pub(crate) trusted_proxies: TrustedProxies,
+    /// Goes on with what clients leave behind.
+    pub(crate) finishing: Finishing,
 }
 
 /// Puts the request log around a service.
@@ -90,12 +93,12 @@ pub(crate) struct RequestLog<S> {
 
 impl<S, B, R> Service<Request<B>> for RequestLog<S>
 where
-    S: Service<Request<B>, Response = Response<R>>,
-    R: Body,
+    S: Service<Request<B>, Response = Response<R>, Error: Send, Future: Send + 'static>,
+    R: Body + Send,
 {
     type Response = Response<R>;
     type Error = S::Error;
-    type Future = Answering<S::Future>;
+    type Future = Answering<Pin<Box<S::Future>>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -103,7 +106,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let inner = &mut self.inner;
-        self.shared.answer(request, self.route.as_ref(), |request| inner.call(request))
+        self.shared.answer(request, self.route.as_ref(), |request| Box::pin(inner.call(request)))
     }
 }
 
@@ -118,7 +121,10 @@ impl<S> RequestLog<S> {
         &self,
         request: Request<B>,
         call: impl FnOnce(&S, Request<B>) -> F,
-    ) -> Answering<F> {
+    ) -> Answering<F>
+    where
+        F: Future<Output: Send> + Send + Unpin + 'static,
+    {
         self.shared.answer(request, self.route.as_ref(), |request| call(&self.inner, request))
     }
 }
@@ -194,7 +200,11 @@ impl Shared {
         mut request: Request<B>,
         route: Option<&Arc<str>>,
         call: impl FnOnce(Request<B>) -> F,
-    ) -> Answering<F> {
+    ) -> Answering<F>
+    where
+        F: Future<Output: Send> + Send + Unpin + 'static,
+    {
+        let may_write = finishing::may_write(&request);
         let arrived = Arrived::of(&request, route, self);
         request.headers_mut().insert(X_REQUEST_ID, arrived.id.clone());
         let within = if self.spans {
@@ -202,8 +212,8 @@ impl Shared {
         } else {
             Within::Request(Cell::new(Some(arrived.id.clone())))
         };
-        let inner = within.run(|| call(request));
-        Answering { inner, within, arrived: Some(arrived), shared: Arc::clone(self) }
+        let inner = Some(within.run(|| call(request)));
+        Answering { inner, within, arrived: Some(arrived), may_write, shared: Arc::clone(self) }
     }
 
     /// The span of a request. It has the level of an error, so that no filter takes the id from an error's line.
@@ -268,43 +278,51 @@ impl Within {
     }
 }
 
-pin_project! {
-    /// An answer under way.
-    pub(crate) struct Answering<F> {
-        #[pin]
-        inner: F,
-        within: Within,
-        // Taken when the answer is there.
-        arrived: Option<Arrived>,
-        shared: Arc<Shared>,
-    }
+/// An answer under way.
+pub(crate) struct Answering<F>
+where
+    F: Future<Output: Send> + Send + Unpin + 'static,
+{
+    /// Taken when it is left behind.
+    inner: Option<F>,
+    within: Within,
+    /// Taken when the answer is there.
+    arrived: Option<Arrived>,
+    may_write: bool,
+    shared: Arc<Shared>,
+}
 
-    impl<F> PinnedDrop for Answering<F> {
-        fn drop(this: Pin<&mut Self>) {
-            let this = this.project();
-            if let Some(arrived) = this.arrived.take() {
-                this.within.run(|| this.shared.log(&arrived, None, arrived.at.elapsed()));
-            }
+impl<F> Drop for Answering<F>
+where
+    F: Future<Output: Send> + Send + Unpin + 'static,
+{
+    fn drop(&mut self) {
+        let Some(arrived) = self.arrived.take() else { return };
+        self.within.run(|| self.shared.log(&arrived, None, arrived.at.elapsed()));
+        if let Some(inner) = self.inner.take().filter(|_| self.may_write) {
+            let within = std::mem::replace(&mut self.within, Within::Span(Span::none()));
+            self.shared.options.finishing.finish(inner, within);
         }
     }
 }
 
 impl<F, R, E> Future for Answering<F>
 where
-    F: Future<Output = Result<Response<R>, E>>,
-    R: Body,
+    F: Future<Output = Result<Response<R>, E>> + Send + Unpin + 'static,
+    R: Body + Send,
+    E: Send,
 {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let (inner, within) = (this.inner, &*this.within);
-        within.run(|| {
-            let mut answer = ready!(inner.poll(cx));
+        let this = self.get_mut();
+        let Some(inner) = this.inner.as_mut() else { return Poll::Pending };
+        this.within.run(|| {
+            let mut answer = ready!(Pin::new(inner).poll(cx));
             if let Some(arrived) = this.arrived.take()
                 && let Ok(response) = &mut answer
             {
-                this.shared.finished(&arrived, within, response);
+                this.shared.finished(&arrived, &this.within, response);
                 response.headers_mut().insert(X_REQUEST_ID, arrived.id);
             }
             Poll::Ready(answer)

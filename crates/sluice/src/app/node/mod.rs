@@ -31,7 +31,7 @@ use super::stores::{StartError, Stores};
 use crate::cli::Listeners;
 use crate::config::Settings;
 use crate::observability::metrics::{self as exposition, Build};
-use crate::observability::{RequestLogLayer, RequestLogOptions, profiles};
+use crate::observability::{Finishing, RequestLogLayer, RequestLogOptions, profiles};
 use ports::Ports;
 
 /// How long what is in flight may take once the node is told to stop.
@@ -183,10 +183,12 @@ impl Node {
     ) -> Result<(), StartError> {
         let metrics = Arc::new(self.metrics());
         let proxies = TrustedProxies::new(settings.serve.trusted_proxies.clone());
+        let finishing = Finishing::new(self.tasks.clone());
         let log = |listener, skip_health| {
             let trusted_proxies = proxies.clone();
             let traced = settings.tracing.otlp.is_some();
-            let options = RequestLogOptions { listener, skip_health, traced, trusted_proxies };
+            let finishing = finishing.clone();
+            let options = RequestLogOptions { listener, skip_health, traced, trusted_proxies, finishing };
             RequestLogLayer::new(options, metrics.http(), Arc::clone(rng))
         };
         let ports = Ports::bind(settings, options, clock).await?;

@@ -2,6 +2,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
 use sluice_primitives::SeededRng;
+use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tracing::instrument::WithSubscriber;
 
@@ -34,7 +36,9 @@ fn router() -> Router {
 async fn logged(request: Request<Body>, skip_health: bool) -> Logged {
     let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
     let trusted_proxies = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]);
-    let options = RequestLogOptions { listener: "admin", skip_health, traced: false, trusted_proxies };
+    let finishing = Finishing::new(TaskTracker::new());
+    let options =
+        RequestLogOptions { listener: "admin", skip_health, traced: false, trusted_proxies, finishing };
     let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
     let lines = Captured::default();
     let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(lines.clone()).finish();
@@ -105,6 +109,7 @@ async fn a_request_whose_client_went_away_is_logged_as_abandoned() {
         skip_health: false,
         traced: false,
         trusted_proxies: TrustedProxies::default(),
+        finishing: Finishing::new(TaskTracker::new()),
     };
     let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
     let waiting = Router::new().route("/slow", get(std::future::pending::<()>)).layer(layer);
@@ -116,4 +121,65 @@ async fn a_request_whose_client_went_away_is_logged_as_abandoned() {
         assert!(answering.as_mut().poll(&mut context).is_pending());
     });
     assert_eq!(events(&lines)[0]["message"], "request abandoned by its client");
+}
+
+/// Requests of `method` at `path` whose clients go away before the store has answered; what is logged when all is done that will be.
+async fn left_behind(
+    method: Method,
+    path: &str,
+    (clients, places): (usize, usize),
+) -> Vec<serde_json::Value> {
+    let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
+    let tasks = TaskTracker::new();
+    let options = RequestLogOptions {
+        listener: "public",
+        skip_health: false,
+        traced: false,
+        trusted_proxies: TrustedProxies::default(),
+        finishing: Finishing::of_at_most(places, tasks.clone()),
+    };
+    let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
+    let store = Arc::new(Notify::new());
+    let behind = Arc::clone(&store);
+    let handler = move || {
+        let behind = Arc::clone(&behind);
+        async move {
+            behind.notified().await;
+            info!("the store has answered");
+        }
+    };
+    let router = Router::new().route(path, axum::routing::any(handler)).layer(layer);
+    let lines = Captured::default();
+    let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(lines.clone()).finish();
+    let _logged = tracing::subscriber::set_default(subscriber);
+    for _ in 0..clients {
+        let request = Request::builder().method(&method).uri(path).header(X_REQUEST_ID, "abc-3");
+        let mut answering = Box::pin(router.clone().oneshot(request.body(Body::empty()).unwrap()));
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        assert!(answering.as_mut().poll(&mut context).is_pending());
+    }
+    tasks.close();
+    tokio::task::yield_now().await;
+    store.notify_waiters();
+    tasks.wait().await;
+    events(&lines).into_iter().filter(|line| line["message"] == "the store has answered").collect()
+}
+
+#[tokio::test]
+async fn what_may_change_something_is_worked_on_to_its_end_when_the_client_is_gone() {
+    for (method, path) in [(Method::DELETE, "/admin/clients/a"), (Method::GET, "/oauth2/auth")] {
+        let answered = left_behind(method, path, (1, 1)).await;
+        let [line] = &answered[..] else { panic!("{answered:?}") };
+        assert_eq!(line["span"]["request.id"], "abc-3");
+    }
+}
+
+#[tokio::test]
+async fn what_only_reads_ends_with_its_client() {
+    assert!(left_behind(Method::GET, "/admin/clients", (1, 1)).await.is_empty());
+}
+
+#[tokio::test]
+async fn of_what_is_left_behind_no_more_is_worked_on_than_there_are_places() {
+    assert_eq!(left_behind(Method::POST, "/oauth2/token", (5, 3)).await.len(), 3);
 }
