@@ -44,6 +44,7 @@ mod jwt;
 mod key_rotation;
 mod keyed;
 mod ledger;
+mod left_behind;
 mod legs;
 mod lifespans;
 mod listeners;
