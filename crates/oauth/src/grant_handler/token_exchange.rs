@@ -157,8 +157,8 @@ impl TokenService {
         if is_held && is_own { Ok(asked) } else { Err(TokenError::Scope) }
     }
 
-    /// What the new token says beside its facts. Another client sees the subject by its own name for it, and of the
-    /// authorization details those that it may ask for.
+    /// What the new token says beside its facts. Another client sees the subject by its own name for it; of the authorization
+    /// details each sees those that it may ask for, its own too: it may have lost some.
     fn said_to(&self, client: &Client, subject: &Presented) -> GrantClaims {
         let (facts, rare) = (&subject.facts, &subject.facts.rare);
         let details = rare.authorization_details.as_deref();
@@ -173,11 +173,7 @@ impl TokenService {
             } else {
                 facts.subject.as_ref().and_then(|subject| shown_subject(client, subject, &self.config))
             },
-            authorization_details: if is_own {
-                details
-            } else {
-                details.and_then(|details| permitted_details(client, details))
-            },
+            authorization_details: details.and_then(|details| permitted_details(client, details)),
             ..GrantClaims::default()
         }
     }
@@ -201,8 +197,9 @@ const fn presenter<'a>(call: &Call<'a>) -> Presenter<'a> {
     Presenter { client: call.client, confirmation: call.confirmation, now: call.now }
 }
 
-/// What is asked for, of the client's. By default that of its own token, and of another one what the client may ask for. With
-/// a token of its own a client gets no further than the user, if there is one, let it: nobody vouched for more.
+/// What is asked for, of the client's. By default that of the token, as far as the client may ask for it: also of its own one,
+/// since it may have lost some. With a token of its own a client gets no further than the user, if there is one, let it:
+/// nobody vouched for more.
 fn exchanged_audience(
     client: &Client,
     subject: &Presented,
@@ -210,7 +207,7 @@ fn exchanged_audience(
 ) -> Result<Audience, TokenError> {
     let (held, is_own) = (&subject.facts.audience, subject.facts.client == client.id);
     if asked.is_empty() {
-        let kept = held.iter().filter(|name| is_own || client.audience.permits(name));
+        let kept = held.iter().filter(|name| client.audience.permits(name));
         let kept = Audience::from_values(kept.cloned());
         // One that is for nobody would be for everybody: for whoever looks for no name in it.
         return if kept.is_empty() && !held.is_empty() { Err(TokenError::Audience) } else { Ok(kept) };

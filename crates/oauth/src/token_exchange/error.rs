@@ -28,6 +28,9 @@ pub enum ExchangeError {
     /// A presented id token or refresh token does not hold, or its grant does not.
     #[error("a presented token does not hold, or its grant does not")]
     NotUsable,
+    /// The client may not use its refresh tokens any more.
+    #[error("a refresh token of a client that may not refresh any more")]
+    NoRefresh,
     /// A token of the client's own is bound to a key that was not proven.
     #[error("a presented token of the client is bound to another key")]
     OtherKey,
@@ -74,6 +77,7 @@ impl ExchangeError {
             | Self::ActorType
             | Self::NotActive(_)
             | Self::NotUsable
+            | Self::NoRefresh
             | Self::OtherKey
             | Self::Unbound
             | Self::Assertion(_)

@@ -18,6 +18,7 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::grant::{Grant, GrantPage, GrantRepository, Listed, Standing};
 use crate::issuing::id_token::{id_of_generation, id_of_unrotated};
+use crate::issuing::issuer::may_refresh;
 use crate::issuing::{RefreshToken, access_token, front_channel};
 use crate::keys::KeyRing;
 use crate::trust::{Assertion, TrustedAssertions};
@@ -161,6 +162,10 @@ impl PresentedTokens {
             || (in_window && token.generation.next() == grant.generation);
         if is_revoked || !is_current || grant.redeemed_at.is_none() || now >= token.expires_at {
             return Err(ExchangeError::NotUsable);
+        }
+        // What is no good for a refresh any more is no good here either.
+        if !may_refresh(by.client, &grant.scope) {
+            return Err(ExchangeError::NoRefresh);
         }
         self.of_grant(grant, token.expires_at, now)
     }

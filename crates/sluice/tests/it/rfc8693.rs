@@ -1,5 +1,7 @@
 //! RFC 8693, section by section: a token is exchanged for another one.
 
+mod bounds;
+
 use serde_json::{Value, json};
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, TokenAnswer, accept_consent, accept_login};
