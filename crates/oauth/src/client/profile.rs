@@ -52,6 +52,13 @@ pub struct ClientSecurity {
     pub sealed_secret: Option<String>,
 }
 
+impl ClientSecurity {
+    /// Whether every access token must be bound to a key of the client, of whichever kind.
+    pub const fn binds_tokens(&self) -> bool {
+        self.dpop_bound_access_tokens || self.tls_client_certificate_bound_access_tokens
+    }
+}
+
 /// The one name of a certificate that is looked at (RFC 8705 §2.1.2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

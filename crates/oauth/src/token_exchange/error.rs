@@ -34,8 +34,8 @@ pub enum ExchangeError {
     /// A token of the client's own is bound to a key that was not proven.
     #[error("a presented token of the client is bound to another key")]
     OtherKey,
-    /// Somebody else's token is bound to a key, and what comes of it would be bound to none.
-    #[error("a presented token is bound to a key, and the client proved none")]
+    /// Somebody else's token, or all those of its client, are bound to a key, and what comes of it would be bound to none.
+    #[error("a presented token, or all those of its client, are bound to a key, and the client proved none")]
     Unbound,
     /// A presented token of another issuer does not hold.
     #[error(transparent)]

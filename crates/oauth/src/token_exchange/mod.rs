@@ -7,7 +7,8 @@
 //! (`sluice_token::Origin`), so that it also ends with the client that the old one was issued to, and with each token in
 //! between. It is never refreshed and never outlives the old one. The old one may be bound to a key of its holder
 //! (RFC 9449, RFC 8705): its own client must have that key; another one need not, because the token was handed on by who
-//! has, but must have a key of its own. The new one is bound to the key of the client that asks, if that has one.
+//! has, but must have a key of its own. So must who presents another client's id token, if all access tokens of that client
+//! are bound. The new one is bound to the key of the client that asks, if that has one.
 
 pub mod error;
 pub mod kind;

@@ -1,8 +1,8 @@
 //! Who may exchange which token, and who is told to act.
 //!
-//! A client may present tokens of its own, those that name it in `aud`, and those of the clients that it registered for. Its own
-//! it gets without further ado: nobody else comes in. For anybody else's it must be registered for impersonation, which
-//! leaves no trace of it, or for delegation, which names who acts in `act`.
+//! A client may present tokens of its own, those that name it in their own `aud`, and those of the clients that it registered
+//! for. Its own it gets without further ado: nobody else comes in. For anybody else's it must be registered for
+//! impersonation, which leaves no trace of it, or for delegation, which names who acts in `act`.
 
 use serde_json::{Map, Value};
 use sluice_token::{AccessTokenClaims, Confirmation, Origin};
@@ -29,7 +29,7 @@ pub fn check_presenter(client: &Client, token: &Presented) -> Result<(), Exchang
     // A token of another issuer names this server; its issuer is trusted by the administrator, not by a client.
     let may = token.assertion.is_some()
         || *owner == client.id
-        || token.facts.audience.iter().any(|name| name == client.id.as_str())
+        || token.audience.iter().any(|name| name == client.id.as_str())
         || client.token_exchange.subject_token_clients.iter().any(is_listed);
     if may { Ok(()) } else { Err(ExchangeError::OtherClient) }
 }

@@ -9,12 +9,13 @@ use sluice_crypto::Sealer;
 use sluice_crypto::jws::unverified_parts;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{GrantId, Rng, Timestamp};
+use sluice_protocol::ClientId;
 use sluice_token::claims::{Extra, RareClaims};
 use sluice_token::{AccessTokenClaims, Confirmation, RevocationSet, TokenId};
 
 use super::{ExchangeError, TokenKind, policy};
 use crate::access_token_reader::AccessTokenReader;
-use crate::client::Client;
+use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::grant::{Grant, GrantPage, GrantRepository, Listed, Standing};
 use crate::issuing::id_token::{id_of_generation, id_of_unrotated};
@@ -36,6 +37,8 @@ pub struct Presented {
     pub facts: AccessTokenClaims,
     /// The claims of the consent page.
     pub extra: Map<String, Value>,
+    /// Whom it is for by its own `aud`: an id token is for its client, and not for the services that its grant is for.
+    pub audience: Vec<String>,
     /// Who may act for its subject (RFC 8693 §4.4).
     pub may_act: Option<Value>,
     /// Where it comes from, if from another issuer.
@@ -57,6 +60,8 @@ pub struct Presenter<'a> {
 pub struct PresentedTokens {
     /// What it is told.
     pub config: Arc<Config>,
+    /// The clients, for what those of id tokens registered.
+    pub clients: Arc<ClientDirectory>,
     /// Reads access tokens.
     pub reader: Arc<AccessTokenReader>,
     /// Verifies id tokens.
@@ -115,7 +120,7 @@ impl PresentedTokens {
             TokenKind::AccessToken => self.access_token(by, token).await,
             TokenKind::Jwt if self.is_own(token) => self.access_token(by, token).await,
             TokenKind::Jwt => self.foreign(by, token).await,
-            TokenKind::IdToken => self.id_token(token, by.now).await,
+            TokenKind::IdToken => self.id_token(by, token).await,
             TokenKind::RefreshToken => Err(ExchangeError::UnknownType),
         }
     }
@@ -142,7 +147,8 @@ impl PresentedTokens {
                 grant.claims.access_token
             }
         };
-        Ok(Presented { may_act: extra.get("may_act").cloned(), facts, extra, assertion: None })
+        let (audience, may_act) = (facts.audience.clone(), extra.get("may_act").cloned());
+        Ok(Presented { facts, extra, audience, may_act, assertion: None })
     }
 
     async fn refresh_token(&self, by: Presenter<'_>, token: &str) -> Result<Presented, ExchangeError> {
@@ -172,7 +178,8 @@ impl PresentedTokens {
 
     /// An id token names no grant. It is that of a living grant of the same session whose tokens have such ids: so one
     /// whose subject only its client knows by that name is not taken.
-    async fn id_token(&self, token: &str, now: Timestamp) -> Result<Presented, ExchangeError> {
+    async fn id_token(&self, by: Presenter<'_>, token: &str) -> Result<Presented, ExchangeError> {
+        let now = by.now;
         let verified = self.keys.verify_id_token(token).ok_or(ExchangeError::NotUsable)?;
         let claims: IdTokenClaims = verified.claims().map_err(|_| ExchangeError::NotUsable)?;
         let expires_at = Timestamp::from_secs(claims.exp);
@@ -192,10 +199,21 @@ impl PresentedTokens {
             claims.aud.iter().any(|client| client == grant.client.as_str()) && has_id_token(grant, &claims)
         };
         let grant = self.grants.list(page).await?.into_iter().find(is_its);
-        self.of_grant(grant.ok_or(ExchangeError::NotUsable)?, expires_at, now)
+        let presented = self.of_grant(grant.ok_or(ExchangeError::NotUsable)?, expires_at, now)?;
+        self.check_unbound(by, &presented.facts.client).await?;
+        Ok(Presented { audience: claims.aud, ..presented })
     }
 
-    /// What a grant says, while it holds.
+    /// An id token is bound to no key. If all access tokens of its client are, another client gets none out of it that is not.
+    async fn check_unbound(&self, by: Presenter<'_>, owner: &ClientId) -> Result<(), ExchangeError> {
+        if by.confirmation.is_some() || *owner == by.client.id {
+            return Ok(());
+        }
+        let owner = self.clients.find(owner).await?.ok_or(ExchangeError::NotUsable)?;
+        if owner.security.binds_tokens() { Err(ExchangeError::Unbound) } else { Ok(()) }
+    }
+
+    /// What a grant says, while it holds. Its tokens that are presented so are for their client alone.
     fn of_grant(
         &self,
         grant: Grant,
@@ -234,6 +252,7 @@ impl PresentedTokens {
                 },
             },
             extra,
+            audience: Vec::new(),
             assertion: None,
         })
     }
@@ -264,6 +283,7 @@ impl PresentedTokens {
                 },
             },
             extra: Map::new(),
+            audience: Vec::new(),
             may_act: assertion.may_act.clone(),
             assertion: Some(assertion),
         })

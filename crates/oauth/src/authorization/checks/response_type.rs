@@ -42,10 +42,8 @@ pub(super) fn check_tokens(
 pub(super) fn is_allowed(response_type: ResponseType, client: &Client) -> bool {
     let registered = client.response_types.iter().any(|own| own.parse() == Ok(response_type));
     let may = |grant_type: &str| client.grant_types.iter().any(|own| own == grant_type);
-    let security = &client.security;
-    let bound = security.dpop_bound_access_tokens || security.tls_client_certificate_bound_access_tokens;
     registered
         && (!response_type.code || may("authorization_code"))
         && (!response_type.has_front_channel_tokens() || may("implicit"))
-        && !(response_type.token && bound)
+        && !(response_type.token && client.security.binds_tokens())
 }

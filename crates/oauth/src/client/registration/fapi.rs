@@ -45,8 +45,7 @@ fn check_keys(client: &Client) -> Result<(), RegistrationError> {
 }
 
 fn check_binding(client: &Client) -> Result<(), RegistrationError> {
-    let security = &client.security;
-    if security.dpop_bound_access_tokens || security.tls_client_certificate_bound_access_tokens {
+    if client.security.binds_tokens() {
         return Ok(());
     }
     Err(refused("dpop_bound_access_tokens or tls_client_certificate_bound_access_tokens to be set"))

@@ -49,6 +49,7 @@ impl Shared {
     fn exchanged(&self, assertions: &Arc<TrustedAssertions>) -> PresentedTokens {
         PresentedTokens {
             config: Arc::clone(&self.config),
+            clients: Arc::clone(&self.directory),
             reader: Arc::clone(&self.reader),
             keys: Arc::clone(&self.ring),
             grants: Arc::clone(&self.base.store) as _,

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use sluice_testkit::{Authorize, Backend, TestClient, TestSluice};
 
-use super::{ACCESS_TOKEN, GRANT, REFRESH_TOKEN, access, alices, exchange, exchange_of, shop};
+use super::{
+    ACCESS_TOKEN, GRANT, ID_TOKEN, REFRESH_TOKEN, access, alices, exchange, exchange_of, service, shop,
+};
+use crate::keyed::{Key, code_from, redemption, send};
 use crate::legs::{change_client, token};
 
 const A: &str = "https://a.test/api";
@@ -74,4 +77,55 @@ async fn a_client_that_may_not_refresh_any_more_exchanges_no_refresh_token() {
     exchange_of(&client, refresh_token, &[]).await.refused_with("invalid_request");
     exchange(&client, &access(&tokens), &[]).await.ok();
     sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_token_is_for_its_client_and_not_for_the_services_of_its_grant() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let api = service(&sluice, json!({"impersonation": true, "delegation": true})).await;
+    let shop = shop(&sluice, &json!({"audience": [api.id]})).await;
+    let tokens = asked_with(&sluice, &shop, &[("audience", api.id.as_str())]).await;
+    let there = [("audience", "https://api.test")];
+    exchange(&api, &access(&tokens), &there).await.ok();
+    let id_token = (token(&tokens, "id_token"), ID_TOKEN);
+    exchange_of(&api, id_token, &there).await.refused_with("invalid_request");
+    // As the actor's as little.
+    let actor = [("actor_token", id_token.0), ("actor_token_type", ID_TOKEN), there[0]];
+    let own = access(&api.token(&[("grant_type", "client_credentials")]).await.ok());
+    exchange(&api, &own, &actor).await.refused_with("invalid_request");
+    let policy = json!({"impersonation": true, "subject_token_clients": [shop.id]});
+    exchange_of(&service(&sluice, policy).await, id_token, &there).await.ok();
+    exchange_of(&shop, id_token, &[]).await.ok();
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_gets_a_bearer_token_for_an_id_token_of_a_client_whose_tokens_are_bound() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let path = "/oauth2/token";
+    let (own, new) = (Key::new(), Key::new());
+    let post = json!({"token_endpoint_auth_method": "client_secret_post", "dpop_bound_access_tokens": true});
+    let shop = shop(&sluice, &post).await;
+    let code = code_from(&sluice, &shop.authorize_url(&Authorize::default())).await;
+    let form = [redemption(&shop, &code), credentials(&shop)].concat();
+    let tokens = send(&sluice, path, &[("dpop", &own.proof(&sluice, path))], &form).await.ok();
+    let client = json!({"token_endpoint_auth_method": "client_secret_post", "grant_types": [GRANT],
+                        "token_exchange": {"impersonation": true, "subject_token_clients": [shop.id]}});
+    let client = sluice.client(&client).await;
+    let subject = [
+        ("grant_type", GRANT),
+        ("subject_token", token(&tokens, "id_token")),
+        ("subject_token_type", ID_TOKEN),
+    ];
+    let form = [subject.to_vec(), credentials(&client)].concat();
+    send(&sluice, path, &[], &form).await.refused_with(400, "invalid_request");
+    let bound = send(&sluice, path, &[("dpop", &new.proof(&sluice, path))], &form).await.ok();
+    let said = sluice.introspect(&access(&bound)).await;
+    assert_eq!((&said["cnf"]["jkt"], &said["token_type"]), (&json!(new.thumbprint()), &json!("DPoP")));
+    sluice.node.stop().await;
+}
+
+/// Those of a client that sends them in the form.
+fn credentials(client: &TestClient) -> Vec<(&str, &str)> {
+    vec![("client_id", client.id.as_str()), ("client_secret", client.secret.as_deref().unwrap())]
 }
