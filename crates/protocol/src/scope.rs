@@ -31,6 +31,9 @@ impl Default for Scope {
 }
 
 impl Scope {
+    /// Each of these asks for a refresh token (OpenID Connect Core §11, and Hydra's older `offline`).
+    pub const OFFLINE: [&str; 2] = ["offline_access", "offline"];
+
     /// The scope that a request asks for: at most 256 values in 4096 bytes. What an administrator registered or somebody
     /// granted may be longer, and is parsed without this bound.
     ///
@@ -86,11 +89,6 @@ impl Scope {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// Whether a refresh token is asked for (OpenID Connect Core §11, and Hydra's older `offline`).
-    pub fn asks_offline(&self) -> bool {
-        self.contains("offline_access") || self.contains("offline")
     }
 }
 

@@ -13,6 +13,7 @@ use super::less::{Less, keep_permitted};
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
 use crate::grant::{Grant, GrantClaims, RefreshRequest, RotateRefresh, Rotation, Standing};
+use crate::issuing::issuer::may_refresh;
 use crate::issuing::{Issue, RefreshToken, lifetime};
 
 /// What the client presents.
@@ -48,7 +49,11 @@ impl TokenService {
             return Err(TokenError::OtherKey);
         }
         let less = exchange.less()?;
-        let recipient = self.recipient(client, token.grant).await?;
+        let recipient = if self.may_identify(client, &exchange) {
+            self.recipient(client, token.grant).await?
+        } else {
+            None
+        };
         self.spend_proof(call).await?;
         let claims = self.ask_before_refresh(call, &token, &exchange).await?;
         let is_fapi = client.security.profile.is_fapi();
@@ -58,7 +63,7 @@ impl TokenService {
             self.rotate(call, &token, &exchange, claims).await?
         };
         less.of(&mut grant);
-        keep_permitted(client, &mut grant)?;
+        self.keep(client, &mut grant)?;
         let scope = &self.kept_scope(client, &exchange, &grant);
         let mut issued = self.issuer.issue(&Issue {
             grant: &grant,
@@ -87,6 +92,20 @@ impl TokenService {
         Scope::from_values(kept).unwrap_or_default()
     }
 
+    /// Whether there may be an id token: none for who asks for less, or lost `openid`.
+    fn may_identify(&self, client: &Client, exchange: &Exchange) -> bool {
+        let is_asked = exchange.scope.as_ref().is_none_or(|scope| scope.contains("openid"));
+        is_asked && self.config.scopes.allows(&client.scope, "openid")
+    }
+
+    /// The grant as far as the client may still have it. Who may not be away from its user any more has nothing to refresh.
+    fn keep(&self, client: &Client, grant: &mut Grant) -> Result<(), TokenError> {
+        if !may_refresh(client, &grant.scope, self.config.scopes) {
+            return Err(TokenError::Scope);
+        }
+        keep_permitted(client, grant)
+    }
+
     /// Asks the hooks about a grant that is about to be refreshed, unless that is sure to be refused: then the refusal has to
     /// tell theft, and revoke. All its claims from now on, if that changes them.
     async fn ask_before_refresh(
@@ -105,7 +124,7 @@ impl TokenService {
         check_narrower(exchange, &grant)?;
         let claims = Box::new(grant.claims.clone());
         exchange.less()?.of(&mut grant);
-        keep_permitted(call.client, &mut grant)?;
+        self.keep(call.client, &mut grant)?;
         let scope = self.kept_scope(call.client, exchange, &grant);
         self.ask_about(&hook_call(call, GrantType::RefreshToken, &grant, &scope), claims).await
     }
@@ -155,7 +174,7 @@ impl TokenService {
             check_narrower(exchange, &grant)?;
             if !is_refused(token, &grant) {
                 exchange.less()?.of(&mut grant);
-                keep_permitted(client, &mut grant)?;
+                self.keep(client, &mut grant)?;
             }
         }
         // However short its tokens live, the grant's id is not free before the flow's verifiers have expired.

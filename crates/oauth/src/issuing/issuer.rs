@@ -18,7 +18,7 @@ use super::id_token::{Beside, IdTokenClaims, half_hash, id_of_generation, id_of_
 use super::refresh_token::RefreshToken;
 use super::{access_token, algorithm, lifetime};
 use crate::client::{AccessTokenStrategy, Client};
-use crate::config::Config;
+use crate::config::{Config, ScopeStrategy};
 use crate::grant::Grant;
 use crate::keys::KeyRing;
 
@@ -112,7 +112,7 @@ impl TokenIssuer {
         let life = lifetime::access_token(issue.client, issue.grant_type, &self.config);
         let claims = self.claims(issue, issue.issued_at + life);
         let access_token = self.access_token(issue.client, &claims, issue.grant.claims.of_access_tokens())?;
-        let id_token = if issue.grant.scope.contains("openid") {
+        let id_token = if issue.scope.contains("openid") {
             let algorithm = algorithm::of_id_tokens(issue.client, &self.config)?;
             let at_hash = half_hash(&access_token, algorithm);
             let of_generation = id_of_generation(issue.grant.id, issue.grant.generation.0);
@@ -124,8 +124,10 @@ impl TokenIssuer {
         } else {
             None
         };
+        // Whoever asks for less this once may ask for all of it later.
+        let is_refreshed = may_refresh(issue.client, &issue.grant.scope, self.config.scopes);
         Ok(TokenResponse {
-            refresh_token: may_refresh(issue.client, &issue.grant.scope).then(|| self.refresh_token(issue)),
+            refresh_token: is_refreshed.then(|| self.refresh_token(issue)),
             access_token,
             expires_in: (issue.issued_at + life).since(issue.now.floor_to_secs()).as_secs(),
             id_token,
@@ -271,7 +273,9 @@ pub const fn token_type(confirmation: Option<Confirmation>) -> TokenType {
     }
 }
 
-/// Whether a grant yields a refresh token: the client is registered for them and the user granted being away.
-pub fn may_refresh(client: &Client, scope: &Scope) -> bool {
-    scope.asks_offline() && client.grant_types.iter().any(|own| own == GrantType::RefreshToken.as_str())
+/// Whether a grant of this scope yields refresh tokens: the user granted being away, for which the client may still ask, and the
+/// client is registered for them.
+pub fn may_refresh(client: &Client, granted: &Scope, strategy: ScopeStrategy) -> bool {
+    Scope::OFFLINE.iter().any(|value| granted.contains(value) && strategy.allows(&client.scope, value))
+        && client.grant_types.iter().any(|own| own == GrantType::RefreshToken.as_str())
 }

@@ -170,7 +170,7 @@ impl PresentedTokens {
             return Err(ExchangeError::NotUsable);
         }
         // What is no good for a refresh any more is no good here either.
-        if !may_refresh(by.client, &grant.scope) {
+        if !may_refresh(by.client, &grant.scope, self.config.scopes) {
             return Err(ExchangeError::NoRefresh);
         }
         self.of_grant(grant, token.expires_at, now)

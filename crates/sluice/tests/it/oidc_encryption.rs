@@ -204,6 +204,14 @@ async fn neither_code_nor_refresh_token_is_used_up_while_the_keys_cannot_be_fetc
     sluice.advance(Lifetime::minutes(1));
     let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
     verified(&sluice, &key.nested(token(&refreshed, "id_token")), "RS256").await;
+    // Who asks for less than an id token needs no key for it.
+    *served.lock() = "no keys".to_owned();
+    sluice.advance(Lifetime::hours(2));
+    let refresh_token = token(&refreshed, "refresh_token");
+    client.refresh(refresh_token).await.refused_with("temporarily_unavailable");
+    let form =
+        [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("scope", "offline_access")];
+    assert!(client.token(&form).await.ok()["id_token"].is_null());
     sluice.node.stop().await;
 }
 

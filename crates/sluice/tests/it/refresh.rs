@@ -5,7 +5,7 @@ use sluice_primitives::{Clock, Lifetime};
 use sluice_testkit::{Authorize, Backend, TestClient, TestSluice};
 
 use crate::both_stores::on_both_stores;
-use crate::legs::{delete, token, tokens_of};
+use crate::legs::{change_client, delete, token, tokens_of};
 
 on_both_stores! {
     a_refresh_repeated_within_the_window_is_answered_with_the_same_pair,
@@ -19,6 +19,8 @@ on_both_stores! {
     a_refresh_token_belongs_to_its_client,
     a_refresh_token_expires_unless_it_is_used,
     there_is_no_refresh_token_without_offline_access,
+    there_is_no_id_token_without_openid,
+    a_client_that_may_not_be_offline_any_more_refreshes_nothing,
 }
 
 /// What makes two answers the same pair.
@@ -253,5 +255,39 @@ async fn there_is_no_refresh_token_without_offline_access(backend: Backend) {
     let never = sluice.client(&json!({"grant_types": ["authorization_code"]})).await;
     let tokens = tokens_of(&sluice, &never, "alice").await;
     assert_eq!(tokens.get("refresh_token"), None);
+    sluice.node.stop().await;
+}
+
+async fn there_is_no_id_token_without_openid(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    // For one that asks for less, this once.
+    let less = client.token(&asking(token(&tokens, "refresh_token"), "offline_access")).await.ok();
+    assert_eq!((less.get("id_token"), &less["scope"]), (None, &json!("offline_access")));
+    let all = client.refresh(token(&less, "refresh_token")).await.ok();
+    assert!(all["id_token"].is_string());
+    // For one that lost it, until it has it again.
+    sluice.advance(Lifetime::secs(1));
+    change_client(&sluice, &client, "scope", json!("offline_access email")).await;
+    let without = client.refresh(token(&all, "refresh_token")).await.ok();
+    assert_eq!((without.get("id_token"), &without["scope"]), (None, &json!("offline_access")));
+    change_client(&sluice, &client, "scope", json!("openid offline_access")).await;
+    let again = client.refresh(token(&without, "refresh_token")).await.ok();
+    assert!(again["id_token"].is_string());
+    sluice.node.stop().await;
+}
+
+async fn a_client_that_may_not_be_offline_any_more_refreshes_nothing(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    sluice.advance(Lifetime::secs(1));
+    change_client(&sluice, &client, "scope", json!("openid")).await;
+    let before = sluice.written();
+    client.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_scope");
+    assert_eq!(sluice.written(), before, "a refused request uses nothing up");
+    change_client(&sluice, &client, "scope", json!("openid offline_access")).await;
+    client.refresh(token(&tokens, "refresh_token")).await.ok();
     sluice.node.stop().await;
 }
