@@ -13,7 +13,7 @@ use sluice_protocol::{ErrorCode, TokenRequest};
 use crate::extract::{ClientCall, authorization, client_call, parameters};
 use crate::respond::Json;
 use crate::respond::dpop::offer_nonce;
-use crate::respond::oauth_error::{no_store, refuse};
+use crate::respond::oauth_error::{no_store, refuse, refuse_saying};
 use crate::state::PublicState;
 
 /// `POST /oauth2/token`.
@@ -29,7 +29,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
             response
         }
         Err(error) => {
-            let mut response = refuse("token", error.code(), &error);
+            let mut response = refuse_saying("token", (error.code(), error.description()), &error);
             if matches!(error, TokenError::DeviceDenied) {
                 // It is no request that is forbidden, but an answer to one (RFC 8628 §3.5, RFC 6749 §5.2).
                 *response.status_mut() = StatusCode::BAD_REQUEST;

@@ -23,8 +23,17 @@ struct Body {
 
 /// Answers with an error and logs it with its cause.
 pub(crate) fn refuse(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 'static)) -> Response {
+    refuse_saying(endpoint, (code, code.description()), cause)
+}
+
+/// The same with a sentence of its own.
+pub(crate) fn refuse_saying(
+    endpoint: &'static str,
+    (code, description): (ErrorCode, &'static str),
+    cause: &(dyn Error + 'static),
+) -> Response {
     log(endpoint, code, cause);
-    let body = Json(Body { error: code.as_str(), error_description: code.description() });
+    let body = Json(Body { error: code.as_str(), error_description: description });
     let mut response = (status(code), body).into_response();
     no_store(&mut response);
     if code == ErrorCode::InvalidClient {

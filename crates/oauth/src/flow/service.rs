@@ -17,7 +17,7 @@ use super::sealed::{FlowError, FlowSealer};
 use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login, Rejection, Request};
 use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
 use crate::config::Config;
-use crate::issuing::access_token::{MAX_IN_TOKEN, length_in_token};
+use crate::issuing::access_token::{MAX_IN_TOKEN, details_in_token, length_in_token};
 
 /// How a login page accepts.
 #[derive(Debug, Clone, Default)]
@@ -207,7 +207,7 @@ impl FlowService {
         let FlowAnswer { flow, client, .. } = self.consent(challenge).await?;
         let strategy = self.config.scopes;
         let consent = read_consent(&flow.request, (&client, strategy), accept, self.clock.now())?;
-        self.check_fits_token(&client, &consent)?;
+        self.check_fits_token(&client, &flow.request, &consent)?;
         let verifier = self.sealer.seal_consent_verifier(&flow.accept(consent)).await?;
         Ok(self.verifier_url("consent_verifier", &verifier))
     }
@@ -230,13 +230,22 @@ impl FlowService {
     }
 
     /// What a signed access token tells must fit into one: a longer one is not taken back.
-    fn check_fits_token(&self, client: &Client, consent: &Consent) -> Result<(), FlowProblem> {
+    fn check_fits_token(
+        &self,
+        client: &Client,
+        request: &Request,
+        consent: &Consent,
+    ) -> Result<(), FlowProblem> {
         if client.access_token_strategy.unwrap_or(self.config.access_tokens) != AccessTokenStrategy::Jwt {
             return Ok(());
         }
-        if length_in_token(&consent.access_token, &self.config.top_level_claims) > MAX_IN_TOKEN {
+        let granted = consent.authorization_details.as_ref().map(Value::to_string);
+        let details = granted.as_ref().or(request.details.authorization_details.as_ref());
+        let details = details_in_token(details.map_or(0, String::len));
+        let claims = length_in_token(&consent.access_token, &self.config.top_level_claims);
+        if claims.saturating_add(details) > MAX_IN_TOKEN {
             return Err(FlowProblem::Invalid(
-                "The claims in `session.access_token` are longer than 8 KiB: too long for a JWT access token.",
+                "The claims in `session.access_token`, and 7/3 of the authorization details, are longer than 8 KiB: too long for a JWT access token.",
             ));
         }
         Ok(())

@@ -15,7 +15,7 @@ use crate::issuing::IssueError;
 use crate::token_exchange::ExchangeError;
 use crate::trust::AssertionRefused;
 
-/// Why a token request was refused. The text is for the operator; the client reads the sentence of the code.
+/// Why a token request was refused. The text is for the operator; the client reads [`TokenError::description`].
 #[derive(Debug, Error)]
 pub enum TokenError {
     /// The form could not be read.
@@ -148,6 +148,16 @@ impl TokenError {
             Self::AuthorizationDetails => ErrorCode::InvalidAuthorizationDetails,
             Self::Issue(error) => error.code(),
             Self::Store(error) => store_code(error),
+        }
+    }
+
+    /// The sentence that the client reads: that of the code, where it says enough.
+    pub fn description(&self) -> &'static str {
+        match self {
+            Self::Issue(IssueError::TooLong) => {
+                "The access token would be too long for a JWT: ask for less, in `authorization_details` say."
+            }
+            _ => self.code().description(),
         }
     }
 }

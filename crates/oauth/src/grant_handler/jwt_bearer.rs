@@ -42,14 +42,13 @@ impl TokenService {
             ..HookCall::about(client, GrantType::JwtBearer, (&scope, audience.as_slice()), &said, now)
         };
         let extra = self.ask_hooks(&hooked).await?.map(Replaced::into_access_token).unwrap_or_default();
-        self.assertions.spend(&assertion, now).await?;
         let grant = GrantId::generate(now, &*self.rng);
         let life = lifetime::access_token(client, GrantType::JwtBearer, &self.config);
         let claims = AccessTokenClaims {
             id: TokenId::derive(grant, 0),
             grant,
             client: client.id.clone(),
-            subject: Some(assertion.subject),
+            subject: Some(assertion.subject.clone()),
             session: None,
             audience: audience.as_slice().to_vec(),
             issued_at: now.floor_to_secs(),
@@ -61,8 +60,11 @@ impl TokenService {
             rare: RareClaims { confirmation, without_login: true, ..RareClaims::default() },
             scope,
         };
+        let access_token = self.issuer.access_token(client, &claims, &extra)?;
+        // Last: what is refused uses nothing up.
+        self.assertions.spend(&assertion, now).await?;
         Ok(TokenResponse {
-            access_token: self.issuer.access_token(client, &claims, &extra)?,
+            access_token,
             expires_in: life.as_secs(),
             id_token: None,
             refresh_token: None,

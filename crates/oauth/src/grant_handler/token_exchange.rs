@@ -49,11 +49,13 @@ impl TokenService {
             }
             None => said.access_token,
         };
+        let access_token = self.issuer.access_token(&written_for(call.client, kind), &facts, &extra)?;
+        // Last: what is refused uses nothing up.
         for assertion in &assertions {
             self.assertions.spend(assertion, call.now).await.map_err(ExchangeError::from)?;
         }
         Ok(TokenResponse {
-            access_token: self.issuer.access_token(&written_for(call.client, kind), &facts, &extra)?,
+            access_token,
             expires_in: facts.expires_at.since(facts.issued_at).as_secs(),
             id_token: None,
             refresh_token: None,

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use sluice_crypto::Sealer;
 use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_crypto::jws::MAX_TOKEN;
 use sluice_primitives::Rng;
 use sluice_protocol::Scope;
 use sluice_token::claims::Extra;
@@ -31,6 +32,12 @@ pub(crate) fn length_in_token(claims: &Map<String, Value>, top_level: &[String])
         .fold(0, usize::saturating_add)
 }
 
+/// How much of that room authorization details of this length take, which stand in a signed token once more, sealed: encoded
+/// there before they are encoded with the rest.
+pub(crate) const fn details_in_token(length: usize) -> usize {
+    length.saturating_mul(7) / 3
+}
+
 /// Where consent claims go: into the token if they are small.
 pub(crate) fn extra(claims: &Map<String, Value>, in_grant: bool) -> Extra {
     if claims.is_empty() {
@@ -55,7 +62,7 @@ pub(crate) fn userinfo(claims: &GrantClaims, scope: &Scope) -> Extra {
     extra(&permitted(claims.of_id_tokens()), true)
 }
 
-/// Writes the token.
+/// Writes the token, if it would be taken back.
 pub(super) fn write(
     (strategy, algorithm): (AccessTokenStrategy, SigningAlgorithm),
     claims: &AccessTokenClaims,
@@ -67,7 +74,8 @@ pub(super) fn write(
         AccessTokenStrategy::Opaque => Ok(sealed::write(claims, sealer, rng)),
         AccessTokenStrategy::Jwt => {
             let key = keys.access_token_signer(algorithm).ok_or(IssueError::NoKey)?;
-            Ok(jwt::write(claims, extra, layout, &key, (sealer, rng))?)
+            let token = jwt::write(claims, extra, layout, &key, (sealer, rng))?;
+            if token.len() > MAX_TOKEN { Err(IssueError::TooLong) } else { Ok(token) }
         }
     }
 }

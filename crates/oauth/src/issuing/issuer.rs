@@ -60,6 +60,9 @@ pub enum IssueError {
     /// Signing failed.
     #[error("a token could not be signed")]
     Sign(#[from] SignError),
+    /// It would say too much: nobody here takes back a signed token that is so long.
+    #[error("a signed access token would be longer than is taken back")]
+    TooLong,
     /// The client wants it encrypted, and it could not be.
     #[error(transparent)]
     NotEncrypted(#[from] NotEncrypted),
@@ -70,6 +73,7 @@ impl IssueError {
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::NoKey | Self::Sign(_) => ErrorCode::ServerError,
+            Self::TooLong => ErrorCode::InvalidRequest,
             Self::NotEncrypted(why) => why.code(),
         }
     }
@@ -107,7 +111,7 @@ impl TokenIssuer {
     /// The tokens of a grant.
     ///
     /// # Errors
-    /// [`IssueError`] if a key is missing or does not sign.
+    /// [`IssueError`] if a key is missing or does not sign, or an access token would be too long.
     pub fn issue(&self, issue: &Issue<'_>) -> Result<TokenResponse, IssueError> {
         let life = lifetime::access_token(issue.client, issue.grant_type, &self.config);
         let claims = self.claims(issue, issue.issued_at + life);
@@ -164,7 +168,7 @@ impl TokenIssuer {
     /// An access token alone.
     ///
     /// # Errors
-    /// [`IssueError`] if a key is missing or does not sign.
+    /// [`IssueError`] if a key is missing or does not sign, or the token would be too long.
     pub fn access_token(
         &self,
         client: &Client,

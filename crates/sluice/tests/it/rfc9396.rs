@@ -234,3 +234,35 @@ async fn a_client_asks_for_details_of_its_own() {
     assert_eq!(tokens.get("authorization_details"), None);
     sluice.node.stop().await;
 }
+
+/// What a signed token says it is taken back with, sealed once more within.
+#[tokio::test(flavor = "multi_thread")]
+async fn details_that_no_jwt_could_hold_are_refused_before_anything_is_used_up() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = client(&sluice, json!({"access_token_strategy": "jwt"})).await;
+    let of_length = |length: usize| json!([{"type": "payment", "creditor": "c".repeat(length)}]);
+    for (length, fits) in [(1_000, true), (3_000, true), (6_000, false), (16_000, false)] {
+        let text = of_length(length).to_string();
+        let form = [("grant_type", "client_credentials"), ("authorization_details", text.as_str())];
+        let answer = client.token(&form).await;
+        if fits {
+            assert!(sluice.is_active(token(&answer.ok(), "access_token")).await, "{length}");
+        } else {
+            answer.refused_with("invalid_request");
+        }
+    }
+    let text = of_length(4_000).to_string();
+    let with = Authorize { more: &[("authorization_details", &text)], ..Authorize::default() };
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(&client, &with).await;
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let path = format!("/admin/oauth2/auth/requests/consent/accept?consent_challenge={challenge}");
+    let body = json!({"grant_scope": ["openid"]});
+    sluice.ask_json(Method::PUT, &path, Some(&body), 400).await;
+    let less = json!({"authorization_details": of_length(3_000)});
+    let verifier = accept_consent(&sluice, &challenge, &less).await;
+    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
+    sluice.node.stop().await;
+}

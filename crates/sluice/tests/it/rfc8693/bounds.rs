@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use sluice_testkit::{Authorize, Backend, TestClient, TestSluice};
 
 use super::{
-    ACCESS_TOKEN, GRANT, ID_TOKEN, REFRESH_TOKEN, access, alices, exchange, exchange_of, service, shop,
+    ACCESS_TOKEN, GRANT, ID_TOKEN, JWT, REFRESH_TOKEN, access, alices, alices_with_claims, exchange,
+    exchange_of, service, shop,
 };
 use crate::keyed::{Key, code_from, redemption, send};
 use crate::legs::{change_client, token};
@@ -122,6 +123,20 @@ async fn nobody_gets_a_bearer_token_for_an_id_token_of_a_client_whose_tokens_are
     let bound = send(&sluice, path, &[("dpop", &new.proof(&sluice, path))], &form).await.ok();
     let said = sluice.introspect(&access(&bound)).await;
     assert_eq!((&said["cnf"]["jkt"], &said["token_type"]), (&json!(new.thumbprint()), &json!("DPoP")));
+    sluice.node.stop().await;
+}
+
+/// 16 KiB is the longest JWT that is taken back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_jwt_that_would_be_too_long_is_not_issued() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = shop(&sluice, &json!({})).await;
+    let subject = alices_with_claims(&sluice, &client, &json!({"plan": "x".repeat(20_000)})).await;
+    let refused = exchange(&client, &subject, &[("requested_token_type", JWT)]).await;
+    assert!(refused.body["error_description"].as_str().unwrap().contains("too long"), "{}", refused.body);
+    refused.refused_with("invalid_request");
+    let exchanged = exchange(&client, &subject, &[]).await.ok();
+    assert!(sluice.is_active(&access(&exchanged)).await);
     sluice.node.stop().await;
 }
 
