@@ -48,6 +48,10 @@ pub enum TokenRequest {
     DeviceCode {
         /// The sealed device code.
         device_code: String,
+        /// A narrower audience, if asked for by `resource`.
+        audience: Vec<String>,
+        /// Fewer `authorization_details` (RFC 9396 §6.1), as sent.
+        authorization_details: Option<String>,
     },
     /// An assertion of another issuer is exchanged (RFC 7523 §2.1).
     JwtBearer {
@@ -79,6 +83,8 @@ pub struct TokenExchangeRequest {
     pub scope: Option<Scope>,
     /// The audience and resources, if named.
     pub audience: Vec<String>,
+    /// Fewer `authorization_details` (RFC 9396 §6.1), as sent.
+    pub authorization_details: Option<String>,
 }
 
 /// Why a token request could not be read.
@@ -126,9 +132,11 @@ impl TokenRequest {
                 audience: audience::asked(form)?,
                 authorization_details: form.get("authorization_details").map(str::to_owned),
             }),
-            GrantType::DeviceCode => {
-                Ok(Self::DeviceCode { device_code: required("device_code")?.to_owned() })
-            }
+            GrantType::DeviceCode => Ok(Self::DeviceCode {
+                device_code: required("device_code")?.to_owned(),
+                audience: audience::resources(form)?,
+                authorization_details: form.get("authorization_details").map(str::to_owned),
+            }),
             GrantType::JwtBearer => Ok(Self::JwtBearer {
                 assertion: Secret::new(required("assertion")?.to_owned()),
                 scope: scope(form)?,
@@ -166,6 +174,7 @@ impl TokenExchangeRequest {
             requested_token_type: form.get("requested_token_type").map(str::to_owned),
             scope: scope(form)?,
             audience: audience::asked(form)?,
+            authorization_details: form.get("authorization_details").map(str::to_owned),
         };
         // RFC 8693 §2.1: the type stands if and only if the token does.
         if request.actor_token.is_some() != request.actor_token_type.is_some() {

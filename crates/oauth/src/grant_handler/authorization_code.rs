@@ -34,17 +34,12 @@ impl TokenService {
         check_binding(&code, client, confirmation)?;
         let recipient = self.recipient(client, code.grant).await?;
         self.spend_proof(call).await?;
-        // Before the code is spent; the grant's row is read only if less is asked for than was granted.
-        if !exchange.less.is_all()
-            && let Some(grant) = self.grants.find(code.grant).await?
-        {
-            exchange.less.check(&grant)?;
-        }
+        self.check_granted(code.grant, &exchange.less).await?;
         let about = AboutToRedeem {
             grant: code.grant,
             grant_type: GrantType::AuthorizationCode,
             nonce: code.nonce.as_deref(),
-            less: Some(&exchange.less),
+            less: &exchange.less,
         };
         let claims = self.ask_before_redemption(call, about).await?;
         let mut grant = self.redeem(call, code.grant, GrantType::AuthorizationCode, claims).await?;

@@ -5,6 +5,7 @@ use sluice_protocol::GrantType;
 use sluice_protocol::token_response::TokenResponse;
 
 use super::hooked::AboutToRedeem;
+use super::less::Less;
 use super::{Call, TokenError, TokenService};
 use crate::device::{DevicePoll, PollingCode};
 use crate::issuing::Issue;
@@ -17,6 +18,7 @@ impl TokenService {
         &self,
         call: &Call<'_>,
         device_code: &str,
+        less: Less,
     ) -> Result<TokenResponse, TokenError> {
         let Call { client, confirmation, now, .. } = *call;
         let code = PollingCode::open(device_code, &self.sealer)?;
@@ -35,10 +37,12 @@ impl TokenService {
         }
         let recipient = self.recipient(client, code.device).await?;
         self.spend_proof(call).await?;
+        self.check_granted(code.device, &less).await?;
         let about =
-            AboutToRedeem { grant: code.device, grant_type: GrantType::DeviceCode, nonce: None, less: None };
+            AboutToRedeem { grant: code.device, grant_type: GrantType::DeviceCode, nonce: None, less: &less };
         let claims = self.ask_before_redemption(call, about).await?;
-        let grant = self.redeem(call, code.device, GrantType::DeviceCode, claims).await?;
+        let mut grant = self.redeem(call, code.device, GrantType::DeviceCode, claims).await?;
+        less.of(&mut grant);
         Ok(self.issuer.issue(&Issue {
             grant: &grant,
             client,

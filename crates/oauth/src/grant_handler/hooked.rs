@@ -16,7 +16,7 @@ pub(super) struct AboutToRedeem<'a> {
     /// From the authorization request.
     pub(super) nonce: Option<&'a str>,
     /// What of it is asked for.
-    pub(super) less: Option<&'a Less>,
+    pub(super) less: &'a Less,
 }
 
 impl TokenService {
@@ -63,9 +63,7 @@ impl TokenService {
             return Ok(None);
         }
         let claims = Box::new(grant.claims.clone());
-        if let Some(less) = about.less {
-            less.clone().of(&mut grant);
-        }
+        about.less.clone().of(&mut grant);
         let hooked = hook_call(call, about.grant_type, &grant, &grant.scope);
         self.ask_about(&HookCall { nonce: about.nonce, ..hooked }, claims).await
     }

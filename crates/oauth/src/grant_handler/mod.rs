@@ -134,8 +134,9 @@ impl TokenService {
                 let asked = client_credentials::Asked { scope, audience, authorization_details };
                 (self.client_credentials(call, asked).await?, &self.metrics.client_credentials)
             }
-            TokenRequest::DeviceCode { device_code } => {
-                (Box::pin(self.poll_device(call, &device_code)).await?, &self.metrics.redeemed)
+            TokenRequest::DeviceCode { device_code, audience, authorization_details } => {
+                let less = Less::read(audience, authorization_details.as_deref())?;
+                (Box::pin(self.poll_device(call, &device_code, less)).await?, &self.metrics.redeemed)
             }
             TokenRequest::JwtBearer { assertion, scope, audience } => {
                 let asked = jwt_bearer::Asked { assertion, scope, audience };

@@ -4,12 +4,25 @@ use sluice_primitives::{AttemptId, GrantId, Lifetime};
 use sluice_protocol::GrantType;
 use tracing::warn;
 
+use super::less::Less;
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
 use crate::grant::{Grant, GrantClaims, RedeemCode, Redemption};
 use crate::issuing::lifetime;
 
 impl TokenService {
+    /// Whether what is asked for was granted. To be asked before the code is spent; the grant's row is read only if less is asked
+    /// for than all of it.
+    pub(super) async fn check_granted(&self, grant: GrantId, less: &Less) -> Result<(), TokenError> {
+        if less.is_all() {
+            return Ok(());
+        }
+        match self.grants.find(grant).await? {
+            Some(grant) => less.check(&grant),
+            None => Ok(()),
+        }
+    }
+
     /// The grant, if it is redeemed now, with these claims if there are any. A code that comes again revokes it
     /// (RFC 6749 §4.1.2).
     pub(super) async fn redeem(

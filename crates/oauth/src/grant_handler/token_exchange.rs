@@ -7,7 +7,7 @@ use sluice_primitives::Secret;
 use sluice_primitives::rng::random_bytes;
 use sluice_protocol::token_request::TokenExchangeRequest;
 use sluice_protocol::token_response::TokenResponse;
-use sluice_protocol::{Audience, GrantType, Scope};
+use sluice_protocol::{Audience, AuthorizationDetails, GrantType, Scope};
 use sluice_token::claims::RareClaims;
 use sluice_token::{AccessTokenClaims, TokenId};
 
@@ -76,7 +76,8 @@ impl TokenService {
         let actor = self.actor_token(call, &request).await?;
         let scope = self.exchanged_scope(client, &subject, request.scope)?;
         let audience = exchanged_audience(client, &subject, request.audience)?;
-        let said = self.said_to(client, &subject);
+        let details = exchanged_details(client, &subject, request.authorization_details.as_deref())?;
+        let said = self.said_to(client, &subject, details);
         let rare = RareClaims {
             confirmation: call.confirmation,
             shown_subject: said.shown_subject.clone(),
@@ -159,12 +160,9 @@ impl TokenService {
         if is_held && is_own { Ok(asked) } else { Err(TokenError::Scope) }
     }
 
-    /// What the new token says beside its facts. Another client sees the subject by its own name for it; of the authorization
-    /// details each sees those that it may ask for, its own too: it may have lost some.
-    fn said_to(&self, client: &Client, subject: &Presented) -> GrantClaims {
+    /// What the new token says beside its facts. Another client sees the subject by its own name for it.
+    fn said_to(&self, client: &Client, subject: &Presented, details: Option<Value>) -> GrantClaims {
         let (facts, rare) = (&subject.facts, &subject.facts.rare);
-        let details = rare.authorization_details.as_deref();
-        let details: Option<Value> = details.and_then(|text| serde_json::from_str(text).ok());
         let is_own = facts.client == client.id;
         GrantClaims {
             access_token: subject.extra.clone(),
@@ -175,7 +173,7 @@ impl TokenService {
             } else {
                 facts.subject.as_ref().and_then(|subject| shown_subject(client, subject, &self.config))
             },
-            authorization_details: details.and_then(|details| permitted_details(client, details)),
+            authorization_details: details,
             ..GrantClaims::default()
         }
     }
@@ -218,6 +216,25 @@ fn exchanged_audience(
     let is_users = subject.assertion.is_none() && is_own && subject.facts.subject.is_some();
     let is_held = !is_users || Audience::from_values(held.iter().cloned()).covers(&asked);
     if is_held && client.audience.permits_all(&asked) { Ok(asked) } else { Err(TokenError::Audience) }
+}
+
+/// What is asked for (RFC 9396 §6.1), or all, of the authorization details of the token that the client may ask for: also of those of
+/// its own one, since it may have lost some.
+fn exchanged_details(
+    client: &Client,
+    subject: &Presented,
+    asked: Option<&str>,
+) -> Result<Option<Value>, TokenError> {
+    let held = subject.facts.rare.authorization_details.as_deref();
+    let held = held.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let held = held.and_then(|details| permitted_details(client, details));
+    let Some(asked) = asked else { return Ok(held) };
+    let asked = AuthorizationDetails::parse(asked).map_err(|_| TokenError::AuthorizationDetails)?;
+    let held = held.and_then(|held| AuthorizationDetails::from_value(&held).ok()).unwrap_or_default();
+    if !held.covers(&asked) {
+        return Err(TokenError::AuthorizationDetails);
+    }
+    Ok((!asked.is_empty()).then(|| asked.into_value()))
 }
 
 /// The client as the writer of the token sees it: who asks for a JWT gets one.

@@ -10,12 +10,14 @@ use crate::authorization_errors::asked;
 use crate::both_stores::on_both_stores;
 use crate::legs::{change_client, consent_request, token};
 use crate::requests::is_refused;
+use crate::rfc8628::{DEVICE_CODE, connect};
 
 on_both_stores! {
     what_is_asked_for_in_detail_is_shown_granted_and_told,
     details_that_are_granted_as_asked_for_are_not_parked,
     a_consent_page_grants_less_and_not_more,
     a_client_asks_for_less_than_was_granted,
+    a_device_asks_for_less_than_was_granted,
     details_of_a_type_that_the_client_lost_are_not_in_refreshed_tokens,
 }
 
@@ -183,6 +185,45 @@ async fn a_client_asks_for_less_than_was_granted(backend: Backend) {
     let payment = json!([details()[0]]);
     let refreshed = refresh(payment.to_string()).await.ok();
     assert_eq!(refreshed["authorization_details"], payment, "the grant itself is as it was");
+    sluice.node.stop().await;
+}
+
+/// The same for its code, and RFC 8707 §2.2.
+async fn a_device_asks_for_less_than_was_granted(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let (one, other) = ("https://a.test/api", "https://b.test/api");
+    let grant_types = json!([DEVICE_CODE, "refresh_token"]);
+    let client = client(&sluice, json!({"grant_types": grant_types, "audience": [one, other]})).await;
+    let asked = details().to_string();
+    let form = [
+        ("scope", "openid offline_access"),
+        ("authorization_details", asked.as_str()),
+        ("resource", one),
+        ("resource", other),
+    ];
+    let given = client.post("/oauth2/device/auth", &form).await.ok();
+    connect(&sluice, &mut sluice.browser(), &given, &json!({})).await;
+    let code = [("grant_type", DEVICE_CODE), ("device_code", token(&given, "device_code"))];
+    for (name, beyond, error) in [
+        ("authorization_details", r#"[{"type":"payment"}]"#, "invalid_authorization_details"),
+        ("authorization_details", "{}", "invalid_authorization_details"),
+        ("resource", "https://c.test/api", "invalid_target"),
+    ] {
+        sluice.advance(Lifetime::secs(5));
+        client.token(&[code.as_slice(), &[(name, beyond)]].concat()).await.refused_with(error);
+    }
+    // What was refused so has not spent the code.
+    sluice.advance(Lifetime::secs(5));
+    let account = json!([details()[1]]);
+    let asked = account.to_string();
+    let less = [("authorization_details", asked.as_str()), ("resource", other)];
+    let tokens = client.token(&[code.as_slice(), &less].concat()).await.ok();
+    assert_eq!(tokens["authorization_details"], account);
+    let said = sluice.introspect(token(&tokens, "access_token")).await;
+    assert_eq!((&said["authorization_details"], &said["aud"]), (&account, &json!([other])));
+    // The grant itself is as it was.
+    let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
+    assert_eq!(refreshed["authorization_details"], details());
     sluice.node.stop().await;
 }
 

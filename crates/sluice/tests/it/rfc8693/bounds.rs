@@ -67,6 +67,31 @@ async fn a_client_exchanges_nothing_for_details_of_a_type_that_it_lost() {
     sluice.node.stop().await;
 }
 
+/// RFC 9396 §6.1.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_exchanges_for_fewer_details_gets_those() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = shop(&sluice, &json!({"authorization_details_types": ["payment", "account"]})).await;
+    let details = json!([{"type": "payment", "amount": 1}, {"type": "account"}]);
+    let text = details.to_string();
+    let tokens = asked_with(&sluice, &client, &[("authorization_details", text.as_str())]).await;
+    let account = json!([details[1]]);
+    let asked = account.to_string();
+    for presented in own(&tokens) {
+        for (asked, expected) in [(asked.as_str(), &account), ("[]", &Value::Null)] {
+            let asked = [("authorization_details", asked)];
+            let exchanged = exchange_of(&client, presented, &asked).await.ok();
+            assert_eq!(&exchanged["authorization_details"], expected);
+            assert_eq!(&sluice.introspect(&access(&exchanged)).await["authorization_details"], expected);
+        }
+        for beyond in [r#"[{"type":"payment"}]"#, r#"[{"type":"other"}]"#, "{}"] {
+            let beyond = [("authorization_details", beyond)];
+            exchange_of(&client, presented, &beyond).await.refused_with("invalid_authorization_details");
+        }
+    }
+    sluice.node.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_may_not_refresh_any_more_exchanges_no_refresh_token() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
