@@ -5,7 +5,6 @@ use sluice_primitives::Timestamp;
 use sluice_primitives::secret::same_bytes;
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{CodeVerifier, GrantType};
-use sluice_token::Confirmation;
 
 use super::hooked::AboutToRedeem;
 use super::less::Less;
@@ -31,7 +30,7 @@ impl TokenService {
         let Call { client, confirmation, now, .. } = *call;
         let code = AuthorizationCode::open(&exchange.code, &self.sealer)?;
         check(&code, client, &exchange, now)?;
-        check_binding(&code, client, confirmation)?;
+        check_binding(&code, call)?;
         let recipient = self.recipient(client, code.grant).await?;
         self.spend_proof(call).await?;
         self.check_granted(code.grant, &exchange.less).await?;
@@ -61,18 +60,14 @@ impl TokenService {
     }
 }
 
-/// A code that is bound to a key is redeemed with that key (RFC 9449 §10), and one of FAPI 2.0 has a challenge (FAPI 2.0
-/// Security Profile §5.3.2.2).
-fn check_binding(
-    code: &AuthorizationCode,
-    client: &Client,
-    confirmation: Option<Confirmation>,
-) -> Result<(), TokenError> {
-    let bound = code.dpop_jkt.map(Confirmation::Jkt);
-    if bound.is_some() && bound != confirmation {
+/// A code that is bound to a key is redeemed with that key (RFC 9449 §10), whatever the tokens are bound to, and one of FAPI 2.0
+/// has a challenge (FAPI 2.0 Security Profile §5.3.2.2).
+fn check_binding(code: &AuthorizationCode, call: &Call<'_>) -> Result<(), TokenError> {
+    let proven = call.proof.map(|proof| proof.key);
+    if code.dpop_jkt.is_some() && code.dpop_jkt != proven {
         return Err(TokenError::OtherKey);
     }
-    if client.security.profile.is_fapi() && code.challenge.is_none() {
+    if call.client.security.profile.is_fapi() && code.challenge.is_none() {
         return Err(TokenError::Pkce("the authorization request has no challenge"));
     }
     Ok(())

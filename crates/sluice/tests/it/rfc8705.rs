@@ -18,7 +18,7 @@ use sluice_testkit::{Authorize, Backend, TestClient, TestSluice};
 
 use crate::answer::{Answer, http, http_with};
 use crate::both_stores::on_both_stores;
-use crate::keyed::{MACHINE, changed, code_from, redemption};
+use crate::keyed::{Key, MACHINE, changed, code_from, redemption, send};
 use crate::legs::token;
 
 on_both_stores!(tokens_are_bound_to_the_certificate);
@@ -301,7 +301,7 @@ async fn a_proxy_passes_certificates_on_and_is_known_by_its_address() {
         let client = sluice.client(&metadata).await;
         let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let form = [MACHINE, &[("client_id", client.id.as_str())]].concat();
-        crate::keyed::send(sluice, "/oauth2/token", &headers, &form).await
+        send(sluice, "/oauth2/token", &headers, &form).await
     };
     let header = || ("client-cert", shown.client_cert());
     let tokens = asked(&behind, &[header()]).await.ok();
@@ -339,7 +339,7 @@ async fn a_name_that_a_proxy_passes_on_counts_only_if_somebody_vouches_for_it() 
         for (shown, counts) in [(&good, good_counts), (&forged, forged_counts)] {
             let value = shown.client_cert();
             let headers = [("client-cert", value.as_str())];
-            let answer = crate::keyed::send(&sluice, "/oauth2/token", &headers, &form).await;
+            let answer = send(&sluice, "/oauth2/token", &headers, &form).await;
             assert_eq!(answer.status, if counts { 200 } else { 401 }, "{more:?}: {}", answer.body);
         }
         sluice.node.stop().await;
@@ -397,11 +397,36 @@ async fn a_code_of_another_way_in_is_bound_all_the_same() {
     let credentials = [("client_id", client.id.as_str()), ("client_secret", &secret)];
     let value = shown.client_cert();
     let form = [redemption(&client, &code).as_slice(), &credentials].concat();
-    let tokens =
-        crate::keyed::send(&sluice, "/oauth2/token", &[("client-cert", value.as_str())], &form).await.ok();
+    let tokens = send(&sluice, "/oauth2/token", &[("client-cert", value.as_str())], &form).await.ok();
     let access_token = token(&tokens, "access_token");
     assert_eq!(client.userinfo(access_token).await.0, 401);
     let request = http().get(sluice.public.join("/userinfo").unwrap()).bearer_auth(access_token);
     Answer::to(request.header("client-cert", value)).await.ok();
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_that_is_bound_to_a_proof_yields_tokens_that_are_bound_to_the_certificate() {
+    let from = [("oauth2.mtls.header", "Client-Cert"), ("oauth2.mtls.header_from", "127.0.0.0/8")];
+    let sluice = TestSluice::with(Backend::Sqlite, &from).await;
+    let (shown, key) = (Shown::self_signed(), Key::new());
+    let metadata = json!({"token_endpoint_auth_method": "none",
+                          "tls_client_certificate_bound_access_tokens": true});
+    let client = sluice.client(&metadata).await;
+    let thumbprint = key.thumbprint();
+    let more = [("dpop_jkt", thumbprint.as_str())];
+    let with = Authorize { more: &more, ..Authorize::default() };
+    let code = code_from(&sluice, &client.authorize_url(&with)).await;
+    let id = [("client_id", client.id.as_str())];
+    let form = [redemption(&client, &code).as_slice(), &id].concat();
+    let certificate = shown.client_cert();
+    let none = [("client-cert", certificate.as_str())];
+    send(&sluice, "/oauth2/token", &none, &form).await.refused_with(400, "invalid_grant");
+    let proofs = [Key::new(), key].map(|key| key.proof(&sluice, "/oauth2/token"));
+    let [other, own] = proofs.each_ref().map(|proof| [none[0], ("dpop", proof.as_str())]);
+    send(&sluice, "/oauth2/token", &other, &form).await.refused_with(400, "invalid_grant");
+    let tokens = send(&sluice, "/oauth2/token", &own, &form).await.ok();
+    let said = sluice.introspect(token(&tokens, "access_token")).await;
+    assert_eq!(said["cnf"], json!({"x5t#S256": shown.thumbprint()}));
     sluice.node.stop().await;
 }
