@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use sluice_primitives::{GrantId, Lifetime, SessionId};
+use sluice_primitives::{GrantId, Lifetime, SessionId, Timestamp};
 use sluice_protocol::{ClaimsRequest, ErrorCode, RawAuthorizationRequest, Subject};
 use url::Url;
 
@@ -115,9 +115,7 @@ impl AuthorizationService {
         let now = self.clock.now();
         let known = self.known_session(browser).await?;
         Ok(known
-            .filter(|known| {
-                parsed.max_age.is_none_or(|age| now < known.authenticated_at + Lifetime::secs(age))
-            })
+            .filter(|known| is_recent(known, parsed.max_age, now))
             .filter(|known| hinted.is_none_or(|hinted| self.means(client, hinted, known))))
     }
 
@@ -165,6 +163,11 @@ impl AuthorizationService {
     }
 }
 
+/// Whether the user of a session logged in so lately (OpenID Connect Core §3.1.2.1).
+pub(super) fn is_recent(known: &KnownSession, max_age: Option<u32>, now: Timestamp) -> bool {
+    max_age.is_none_or(|age| now < known.authenticated_at + Lifetime::secs(age))
+}
+
 /// The address of a login page. Some look into it, as with Hydra, for the kind of people that the client asks for; nothing follows
 /// from that here.
 fn with_challenge(page: &Url, challenge: &str, raw: &RawAuthorizationRequest<'_>) -> String {
@@ -178,7 +181,7 @@ fn with_challenge(page: &Url, challenge: &str, raw: &RawAuthorizationRequest<'_>
 
 /// The authentication classes that the `claims` parameter asks for (OpenID Connect Core §5.5.1.1), or else those that the
 /// client registered.
-fn wanted_acr(claims: Option<&ClaimsRequest>, client: &Client) -> Option<String> {
+pub(crate) fn wanted_acr(claims: Option<&ClaimsRequest>, client: &Client) -> Option<String> {
     let asked = claims.and_then(|claims| claims.in_id_token("acr"));
     let asked: Vec<_> = asked.iter().flat_map(|acr| acr.wanted()).filter_map(Value::as_str).collect();
     let wanted = if asked.is_empty() { client.defaults.acr_values.join(" ") } else { asked.join(" ") };

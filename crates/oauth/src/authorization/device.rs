@@ -4,6 +4,7 @@
 use sluice_primitives::{GrantId, SessionId};
 use sluice_protocol::ClientId;
 
+use super::begin::is_recent;
 use super::browser::{Browser, CookieChanges};
 use super::error::{AuthorizationError, ShownError};
 use super::response::Location;
@@ -70,10 +71,9 @@ impl AuthorizationService {
         request: Request,
         (client, browser): (&Client, &Browser),
     ) -> Result<Step, AuthorizationError> {
-        let known = self.known_session(browser).await?;
-        let session = known
-            .as_ref()
-            .map_or_else(|| SessionId::generate(self.clock.now(), &*self.rng), |known| known.id);
+        let now = self.clock.now();
+        let known = self.known_session(browser).await?.filter(|known| is_recent(known, request.max_age, now));
+        let session = known.as_ref().map_or_else(|| SessionId::generate(now, &*self.rng), |known| known.id);
         let flow = AwaitingLogin { request, known, session };
         let challenge = self.flows.seal_login_challenge(&flow, (client.is_public(), browser.address)).await?;
         let page = with_parameter(&self.config.pages.login, "login_challenge", &challenge);

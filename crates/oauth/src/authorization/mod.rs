@@ -19,6 +19,7 @@ pub mod service;
 mod signed_response;
 
 pub use arrival::{Arrival, Pushed};
+pub(crate) use begin::wanted_acr;
 pub use browser::{Browser, CookieChange, CookieChanges, SessionCookie};
 pub use error::{AuthorizationError, RedirectedError, ShownError};
 pub use pushed::{PushError, PushedRequests, RequestUri};

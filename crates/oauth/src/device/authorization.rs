@@ -19,8 +19,8 @@ use super::VERIFICATION_PATH;
 use super::repository::{DeviceCode, DeviceCodeRepository};
 use super::sealed::PollingCode;
 use super::user_code::{UserCode, UserCodeKeys};
-use crate::authorization::Arrival;
 use crate::authorization::checks::{self, Checked};
+use crate::authorization::{Arrival, wanted_acr};
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::client_auth::{ClientAuthError, ClientAuthenticator, Presented};
@@ -184,9 +184,10 @@ impl DeviceAuthorizationService {
             nonce: None,
             code_challenge: None,
             prompt: Prompt::default(),
-            max_age: None,
+            // A device has no parameters for these: what the client registered holds.
+            max_age: client.defaults.max_age,
             login_hint: None,
-            acr_values: None,
+            acr_values: wanted_acr(None, client),
             ui_locales: None,
             display: None,
             hinted_subject: None,

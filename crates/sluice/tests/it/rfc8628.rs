@@ -64,6 +64,12 @@ async fn login_challenge(sluice: &TestSluice, browser: &mut Browser, given: &Val
     browser.visit(&verifier).await.expect("login_challenge")
 }
 
+/// What the login page is told.
+async fn login_request(sluice: &TestSluice, challenge: &str) -> Value {
+    let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");
+    sluice.ask_json(Method::GET, &path, None, 200).await
+}
+
 /// The consent challenge of a user who typed the right code and logged in.
 async fn consent_challenge(
     sluice: &TestSluice,
@@ -168,6 +174,7 @@ mod section_3_3 {
         a_user_who_typed_the_code_logs_in_and_consents_and_the_device_gets_tokens,
         a_code_that_was_scanned_is_handed_to_the_verification_page,
         a_browser_that_is_known_is_not_asked_to_log_in_again,
+        what_the_client_registered_holds_for_its_devices,
         the_pages_are_told_of_the_device_as_of_any_client,
         a_flow_belongs_to_the_browser_in_which_the_code_was_typed,
         the_first_user_who_consents_gets_the_device,
@@ -209,9 +216,30 @@ mod section_3_3 {
         browser.log_in_with(&sluice, &web, &Authorize::default(), &login).await;
         let given = begin(&client).await;
         let challenge = login_challenge(&sluice, &mut browser, &given).await;
-        let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");
-        let asked = sluice.ask_json(Method::GET, &path, None, 200).await;
+        let asked = login_request(&sluice, &challenge).await;
         assert_eq!((&asked["skip"], &asked["subject"]), (&json!(true), &json!("alice")));
+    }
+
+    /// OpenID Connect Registration §2: `default_max_age`, `default_acr_values`.
+    async fn what_the_client_registered_holds_for_its_devices(backend: Backend) {
+        let sluice = TestSluice::start(backend).await;
+        let web = sluice.client(&json!({})).await;
+        let client = sluice
+            .client(&json!({"token_endpoint_auth_method": "none", "redirect_uris": [],
+                            "grant_types": [DEVICE_CODE], "default_max_age": 60,
+                            "default_acr_values": ["gold", "silver"]}))
+            .await;
+        let mut browser = sluice.browser();
+        let login = json!({"subject": "alice", "remember": true});
+        browser.log_in_with(&sluice, &web, &Authorize::default(), &login).await;
+        for (skip, why) in [(true, "alice has just logged in"), (false, "a minute is over")] {
+            let given = client.post("/oauth2/device/auth", &[("scope", "openid")]).await.ok();
+            let challenge = login_challenge(&sluice, &mut browser, &given).await;
+            let asked = login_request(&sluice, &challenge).await;
+            assert_eq!(asked["skip"], skip, "{why}");
+            assert_eq!(asked["oidc_context"]["acr_values"], json!(["gold", "silver"]));
+            sluice.advance(Lifetime::secs(61));
+        }
     }
 
     async fn the_pages_are_told_of_the_device_as_of_any_client(backend: Backend) {
