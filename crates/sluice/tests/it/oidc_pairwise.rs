@@ -22,6 +22,8 @@ use crate::jwt::{claims, verified};
 use crate::legs::{delete, token, tokens_of};
 use crate::logout::channels::Ear;
 use crate::logout::log_out;
+use crate::rfc7591::{ENABLED, application_with, register, registered};
+use crate::rfc8628::DEVICE_CODE;
 
 on_both_stores! {
     each_sector_knows_a_user_by_another_name_and_says_it_everywhere,
@@ -342,6 +344,33 @@ async fn a_sector_lists_the_redirect_uris_that_belong_to_it() {
         [expected("127.0.0.1", "alice")],
         "the host of the sector"
     );
+    sluice.node.stop().await;
+    sector.ends.cancel();
+}
+
+/// The document of a sector is there for anybody to name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_registers_itself_joins_a_sector_only_where_its_tokens_go() {
+    let sector = Sector::open().await;
+    let more = [("clients.http.ca_file", sector.ca_file()), (ENABLED.0, ENABLED.1.to_owned())];
+    let more = more.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let sluice = sluice_with(Backend::Sqlite, &more).await;
+    let (own, native) = ("https://app.test/callback", "com.example.app:/callback");
+    *sector.says.lock() = json!([own, native]).to_string();
+    let asked = |uris: &[&str], grant_types: &[&str]| {
+        application_with(&json!({"subject_type": "pairwise", "sector_identifier_uri": sector.uri,
+                                 "redirect_uris": uris, "grant_types": grant_types}))
+    };
+    let (by_device, by_application) =
+        (asked(&[own], &["authorization_code", DEVICE_CODE]), asked(&[own, native], &["authorization_code"]));
+    let refused = register(&sluice, None, &by_device).await;
+    refused.refused_with(400, "invalid_client_metadata");
+    assert!(refused.body.contains("sector_identifier_uri"), "{}", refused.body);
+    register(&sluice, None, &by_application).await.refused_with(400, "invalid_redirect_uri");
+    registered(&sluice, &asked(&[own], &["authorization_code"])).await;
+    for vouched in [by_device, by_application] {
+        sluice.ask_json(Method::POST, "/admin/clients", Some(&vouched), 201).await;
+    }
     sluice.node.stop().await;
     sector.ends.cancel();
 }

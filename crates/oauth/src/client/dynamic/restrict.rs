@@ -62,8 +62,11 @@ impl Bounds<'_> {
             strangers::check(&metadata, self.stored)?;
         }
         let scope = self.scope(&metadata.scope)?;
-        let metadata = ClientMetadata { scope, client_secret: None, ..metadata };
-        Ok(self.name_algorithm(self.keep(metadata)))
+        let metadata = self.keep(ClientMetadata { scope, client_secret: None, ..metadata });
+        if self.trust == Trust::Anybody {
+            strangers::check_sector(&metadata, self.stored)?;
+        }
+        Ok(self.name_algorithm(metadata))
     }
 
     /// Who names no algorithm expects RS256 (OpenID Connect Registration §2), unless it is told another. FAPI 2.0 has a usual

@@ -1,13 +1,18 @@
 //! What is refused to a client that registers itself where anybody may, or that a document describes: nobody has looked at it. What
 //! the client has, it may repeat.
 
+use sluice_protocol::GrantType;
 use url::Url;
 
 use crate::client::model::Client;
 use crate::client::registration::{ClientMetadata, RegistrationError, is_loopback};
+use crate::subject::PAIRWISE;
 
 /// How long the name of a client may be, in characters: the pages show what it asks for behind it.
 const LONGEST_NAME: usize = 200;
+
+/// The subject type of who knows users by the names that all know: no sector matters to it.
+const PUBLIC: &str = "public";
 
 /// Schemes that a browser or a system deals with itself, or that name what is on the user's machine.
 const NOT_OF_APPLICATIONS: &[&str] = &[
@@ -79,6 +84,36 @@ fn check_origins(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), 
         Some(origin) => {
             let hint = format!("Origin URL {origin} from allowed_cors_origins must name one origin.");
             Err(RegistrationError::Metadata(hint))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The document of a sector is open for anybody to name, and proves only that tokens which are sent to its redirect URIs stay in
+/// the sector. Those of a device go elsewhere, and an address on the user's machine, or a scheme of one's own, is anybody's. What
+/// is judged is the client as it would be: what it leaves out it may have.
+pub(super) fn check_sector(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
+    let sector = asked.sector_identifier_uri.as_str();
+    if sector.is_empty() || asked.subject_type == PUBLIC {
+        return Ok(());
+    }
+    let stored = stored
+        .filter(|own| own.subject_type == PAIRWISE && own.sector_identifier_uri.as_deref() == Some(sector));
+    let device = GrantType::DeviceCode.as_str();
+    let may_poll = stored.is_some_and(|own| own.grant_types.iter().any(|own| own == device));
+    if asked.grant_types.iter().any(|asked| asked == device) && !may_poll {
+        let hint = "A client that registers itself cannot have a sector_identifier_uri together with the device code grant.";
+        return Err(RegistrationError::Metadata(hint.to_owned()));
+    }
+    let has = |uri: &str| stored.is_some_and(|own| own.redirect_uris.iter().any(|own| own.as_str() == uri));
+    let is_anybodys =
+        |uri: &str| Url::parse(uri).is_ok_and(|url| url.scheme() != "https" || is_loopback(&url));
+    match asked.redirect_uris.iter().find(|uri| is_anybodys(uri) && !has(uri)) {
+        Some(uri) => {
+            let hint = format!(
+                "Redirect URL {uri} is refused: with sector_identifier_uri it must use https:// at a public host."
+            );
+            Err(RegistrationError::RedirectUri(hint))
         }
         None => Ok(()),
     }

@@ -208,7 +208,7 @@ fn nobody_joins_the_sector_of_a_stranger() {
     };
     assert!(refused(&[], sector), "there is nothing that the sector could vouch for");
     assert!(refused(&[host], ""), "tokens need not go to that host");
-    assert!(pairwise(&[host], sector, device).is_ok());
+    assert!(pairwise(&[host], sector, device).is_ok(), "whoever may do so vouches for it");
     assert!(pairwise(&[], "", device).is_ok());
     assert!(pairwise(&["http://localhost/cb"], "", device).is_ok(), "a sector of its own");
 }

@@ -202,6 +202,49 @@ fn who_knows_users_by_names_of_its_own_goes_on_to_do_so() {
     }
 }
 
+/// Anybody can name the document of a sector and the redirect URIs that it lists.
+#[test]
+fn nobody_joins_a_sector_by_tokens_that_go_elsewhere() {
+    const SECTOR: &str = "https://app.example/sector.json";
+    let device = GrantType::DeviceCode.as_str();
+    let joins = |subject_type: &str, grant_type: &str, uris: &[&str]| {
+        asked(|asked| {
+            asked.subject_type = subject_type.to_owned();
+            asked.sector_identifier_uri = SECTOR.to_owned();
+            asked.grant_types = vec!["authorization_code".to_owned(), grant_type.to_owned()];
+            asked.redirect_uris.extend(uris.iter().map(|uri| (*uri).to_owned()));
+        })
+    };
+    assert!(OPEN.restrict(joins(PAIRWISE, "refresh_token", &["https://other.example/cb"])).is_ok());
+    assert!(OPEN.restrict(joins("public", device, &["com.example.app:/cb"])).is_ok(), "no sector matters");
+    let elsewhere = [
+        joins(PAIRWISE, device, &[]),
+        joins("", device, &[]),
+        joins(PAIRWISE, "refresh_token", &["http://127.0.0.1/cb"]),
+        joins(PAIRWISE, "refresh_token", &["https://localhost/cb"]),
+        joins(PAIRWISE, "refresh_token", &["com.example.app:/cb"]),
+    ];
+    for metadata in elsewhere {
+        let refused = OPEN.restrict(metadata.clone()).unwrap_err().to_string();
+        assert!(refused.contains("sector_identifier_uri"), "{refused}");
+        assert!(INVITED.restrict(metadata).is_ok());
+    }
+    let mut stored = fake::client("app");
+    stored.sector_identifier_uri = Some(SECTOR.to_owned());
+    stored.grant_types = vec![device.to_owned()];
+    let changes = |stored: &Client| {
+        Bounds { stored: Some(stored), ..OPEN }.restrict(joins(PAIRWISE, device, &[])).is_ok()
+    };
+    assert!(!changes(&stored), "until now it was of no sector");
+    stored.subject_type = PAIRWISE.to_owned();
+    assert!(changes(&stored), "an administrator put it there");
+    stored.grant_types.clear();
+    assert!(!changes(&stored));
+    let unnamed = asked(|asked| asked.grant_types = vec![device.to_owned()]);
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+    assert!(bounds.restrict(unnamed).is_err(), "it stays in the sector that it does not name");
+}
+
 #[test]
 fn keys_come_by_tls_except_in_development_and_where_an_administrator_said_so() {
     let by = |uri: &str| asked(|asked| asked.jwks_uri = uri.to_owned());
