@@ -66,10 +66,12 @@ impl KeySetSource for Fetcher {
 
 /// Key sets by URI. Key: the whole URI. Bound: [`CAPACITY`]. Staleness: the `max-age` of the answer, 1 to 60 minutes,
 /// less when a token names an unknown key. Those who need one at once share one fetch. A failure is kept too, for a
-/// moment, so that requests do not become requests to others.
+/// moment, so that requests do not become requests to others; who goes away before the answer has failed.
 pub(crate) struct RemoteKeys {
     source: Arc<dyn KeySetSource>,
     sets: Cache<Url, Arc<Kept>>,
+    /// The last good ones, by the same key and bound: who asks and goes away does not take the old keys along.
+    last: Cache<Url, Arc<Kept>>,
 }
 
 struct Kept {
@@ -83,7 +85,7 @@ struct Kept {
 
 impl RemoteKeys {
     pub(crate) fn new(source: Arc<dyn KeySetSource>) -> Self {
-        Self { source, sets: Cache::new(CAPACITY) }
+        Self { source, sets: Cache::new(CAPACITY), last: Cache::new(CAPACITY) }
     }
 
     /// The keys at `uri`.
@@ -113,7 +115,7 @@ impl RemoteKeys {
         match self.sets.get_value_or_guard_async(uri).await {
             Ok(kept) => kept,
             Err(placeholder) => {
-                let kept = Arc::new(self.fetch(uri, old.as_deref(), now).await);
+                let kept = self.renewed(uri, old.as_ref(), now).await;
                 // Fails if the placeholder was evicted: then the next one fetches again.
                 let _ = placeholder.insert(Arc::clone(&kept));
                 kept
@@ -121,23 +123,47 @@ impl RemoteKeys {
         }
     }
 
-    async fn fetch(&self, uri: &Url, old: Option<&Kept>, now: Timestamp) -> Kept {
-        let fetched = self.source.fetch(uri).await.and_then(|set| Ok((parse(&set.body)?, set.max_age)));
-        match (fetched, old) {
-            (Ok((keys, max_age)), _) => {
-                let good_until = now + max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
-                Kept { keys: Ok(keys), tried_at: now, fetched_at: now, good_until }
-            }
-            (Err(_), Some(old)) if old.keys.is_ok() && now < old.fetched_at + LONGEST => Kept {
-                keys: old.keys.clone(),
-                tried_at: now,
-                fetched_at: old.fetched_at,
-                good_until: now + AFTER_FAILURE,
-            },
-            (Err(failure), _) => {
-                Kept { keys: Err(failure), tried_at: now, fetched_at: now, good_until: now + AFTER_FAILURE }
-            }
+    /// The keys as they are now, or the old ones while new ones cannot be had: until the answer is there, too.
+    async fn renewed(&self, uri: &Url, old: Option<&Arc<Kept>>, now: Timestamp) -> Arc<Kept> {
+        let last = self.last.get(uri).or_else(|| old.filter(|old| old.keys.is_ok()).cloned());
+        let last = last.filter(|last| now < last.fetched_at + LONGEST);
+        let is_old = |last: &Arc<Kept>| old.is_some_and(|old| Arc::ptr_eq(old, last));
+        // Somebody asked for them a moment ago and went away.
+        if let Some(begun) = last.as_ref().filter(|last| now < last.good_until && !is_old(last)) {
+            return Arc::clone(begun);
         }
+        let meanwhile = last.map(|last| Arc::new(last.serving_on(now)));
+        if let Some(meanwhile) = &meanwhile {
+            self.last.insert(uri.clone(), Arc::clone(meanwhile));
+        }
+        match (self.fetch(uri, now).await, meanwhile) {
+            (Ok(fetched), _) => {
+                let fetched = Arc::new(fetched);
+                self.last.insert(uri.clone(), Arc::clone(&fetched));
+                fetched
+            }
+            (Err(_), Some(meanwhile)) => meanwhile,
+            (Err(failure), None) => Arc::new(Kept {
+                keys: Err(failure),
+                tried_at: now,
+                fetched_at: now,
+                good_until: now + AFTER_FAILURE,
+            }),
+        }
+    }
+
+    async fn fetch(&self, uri: &Url, now: Timestamp) -> Result<Kept, KeysNotFetched> {
+        let set = self.source.fetch(uri).await?;
+        let good_until = now + set.max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
+        Ok(Kept { keys: Ok(parse(&set.body)?), tried_at: now, fetched_at: now, good_until })
+    }
+}
+
+impl Kept {
+    /// The same keys, while it is not known whether there are newer ones.
+    fn serving_on(&self, now: Timestamp) -> Self {
+        let good_until = now + AFTER_FAILURE;
+        Self { keys: self.keys.clone(), tried_at: now, fetched_at: self.fetched_at, good_until }
     }
 }
 

@@ -222,6 +222,35 @@ async fn a_uri_that_fails_is_left_alone_for_a_moment_and_old_keys_serve_meanwhil
 }
 
 #[tokio::test]
+async fn who_asks_and_goes_away_does_not_take_old_keys_along() {
+    let (given, key) = (given(), es256("k"));
+    given.client(with_uri(), Vec::new());
+    *given.source.answer.lock() = Some(served(&[&key], None));
+    assert!(answer(&given, sign(&key, &json!({})), NOW).await.is_ok());
+    *given.source.answer.lock() = None;
+    let at = |secs: u32| NOW + Lifetime::minutes(10) + Lifetime::secs(secs);
+    let says = |jti: &str| json!({"jti": jti, "exp": at(60).as_secs()});
+    let fetches = || given.source.fetches.load(Ordering::SeqCst);
+    // Polled once, up to the host's answer.
+    assert!(at_once(answer(&given, sign(&key, &says("2")), at(0))).await.is_none());
+    assert_eq!(fetches(), 2);
+    at_once(answer(&given, sign(&es256("unknown"), &says("3")), at(9))).await;
+    assert!(answer(&given, sign(&key, &says("4")), at(9)).await.is_ok());
+    assert_eq!(fetches(), 2, "the host is left alone for a moment");
+    assert!(answer(&given, sign(&key, &says("5")), at(10)).await.is_ok());
+    assert_eq!(fetches(), 3);
+}
+
+/// What a future answers at once; it is dropped if that is nothing.
+async fn at_once<T>(asked: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        answer = asked => Some(answer),
+        () = std::future::ready(()) => None,
+    }
+}
+
+#[tokio::test]
 async fn a_secret_that_has_ended_signs_nothing() {
     const SECRET: &[u8] = b"a secret that is as long as it must be";
     let given = given();
