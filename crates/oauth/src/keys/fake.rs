@@ -9,9 +9,21 @@ use sluice_primitives::Lifetime;
 
 use super::repository::{KeyRepository, StoredKey};
 
-/// Keys in a list; and how many of them can still be deleted, if not all.
+/// Keys in a list; how many of them can still be deleted, if not all; and how many writes that make or delete keys still succeed.
 #[derive(Default)]
-pub(crate) struct FakeKeys(pub(crate) Mutex<Vec<StoredKey>>, pub(crate) Mutex<Option<u32>>);
+pub(crate) struct FakeKeys(
+    pub(crate) Mutex<Vec<StoredKey>>,
+    pub(crate) Mutex<Option<u32>>,
+    pub(crate) Mutex<Option<u32>>,
+);
+
+/// Takes one of those that are left.
+fn take(left: &Mutex<Option<u32>>) -> Result<(), StoreError> {
+    if let Some(left) = &mut *left.lock() {
+        *left = left.checked_sub(1).ok_or(StoreError::Unavailable(None))?;
+    }
+    Ok(())
+}
 
 #[async_trait]
 impl KeyRepository for FakeKeys {
@@ -22,6 +34,7 @@ impl KeyRepository for FakeKeys {
     }
 
     async fn create_missing(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        take(&self.2)?;
         let mut rows = self.0.lock();
         for key in keys {
             if !rows.iter().any(|row| row.set == key.set && row.algorithm == key.algorithm) {
@@ -54,6 +67,7 @@ impl KeyRepository for FakeKeys {
     }
 
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        take(&self.2)?;
         let mut rows = self.0.lock();
         for key in keys {
             rows.retain(|row| row.set != key.set || row.kid != key.kid);
@@ -63,6 +77,7 @@ impl KeyRepository for FakeKeys {
     }
 
     async fn replace_set(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+        take(&self.2)?;
         let mut rows = self.0.lock();
         rows.retain(|row| row.set != set);
         rows.extend(keys);
@@ -70,9 +85,8 @@ impl KeyRepository for FakeKeys {
     }
 
     async fn delete(&self, set: &str, kid: &str) -> Result<bool, StoreError> {
-        if let Some(left) = &mut *self.1.lock() {
-            *left = left.checked_sub(1).ok_or(StoreError::Unavailable(None))?;
-        }
+        take(&self.1)?;
+        take(&self.2)?;
         let mut rows = self.0.lock();
         let before = rows.len();
         rows.retain(|row| row.set != set || row.kid != kid);
@@ -80,6 +94,7 @@ impl KeyRepository for FakeKeys {
     }
 
     async fn delete_set(&self, set: &str) -> Result<bool, StoreError> {
+        take(&self.2)?;
         let mut rows = self.0.lock();
         let before = rows.len();
         rows.retain(|row| row.set != set);

@@ -49,6 +49,13 @@ struct LoadedKey {
     signs_from: Option<Timestamp>,
 }
 
+impl LoadedKey {
+    fn signs_with(&self, algorithm: SigningAlgorithm) -> bool {
+        self.signs_from.is_some()
+            && self.signer.as_ref().is_some_and(|signer| signer.algorithm() == algorithm)
+    }
+}
+
 impl Loaded {
     pub(super) fn parse(
         reading: u64,
@@ -118,10 +125,14 @@ impl LoadedSet {
 
     /// Whether a key of this algorithm signs, now or when it has been announced for long enough.
     pub(super) fn has_signer(&self, algorithm: SigningAlgorithm) -> bool {
-        self.0.iter().any(|key| {
-            key.signs_from.is_some()
-                && key.signer.as_ref().is_some_and(|signer| signer.algorithm() == algorithm)
-        })
+        self.0.iter().any(|key| key.signs_with(algorithm))
+    }
+
+    /// The algorithm that no key would sign with if this one were gone.
+    pub(super) fn signs_alone(&self, kid: &str) -> Option<SigningAlgorithm> {
+        let algorithm = self.0.iter().find(|key| key.stored.kid == kid)?.signer.as_ref()?.algorithm();
+        let mut others = self.0.iter().filter(|key| key.stored.kid != kid);
+        (!others.any(|key| key.signs_with(algorithm))).then_some(algorithm)
     }
 
     /// The algorithms that there are private keys for.

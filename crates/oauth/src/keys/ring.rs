@@ -1,5 +1,6 @@
 //! The keys that this server signs with.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +14,7 @@ use sluice_primitives::{Clock, Rng};
 
 use super::at_rest::{KeyError, KeySealer};
 use super::encryption::REQUEST_OBJECT_SET;
-use super::loaded::{Loaded, Rows};
+use super::loaded::{Loaded, LoadedSet, Rows};
 use super::maker::{KeyMaker, NewKeys};
 use super::repository::{KeyRepository, KeyState, StoredKey};
 use super::rotation::RotationPolicy;
@@ -131,6 +132,33 @@ impl KeyRing {
         wanted.sort_unstable();
         wanted.dedup();
         self.create(wanted).await
+    }
+
+    /// The keys that are to be a set, with new ones of the algorithms that it signs with, or that each set does, and that nothing
+    /// would sign with.
+    pub(super) async fn completed(
+        &self,
+        set: &'static str,
+        mut keys: Vec<StoredKey>,
+    ) -> Result<Vec<StoredKey>, KeyError> {
+        let jwks = keys.iter().map(|key| self.sealer.open(key)).collect::<Result<Vec<_>, _>>()?;
+        let loaded = LoadedSet::parse(keys.clone(), &jwks, self.policy());
+        let mut missing: BTreeSet<_> = self.loaded().own(set).map(LoadedSet::algorithms).unwrap_or_default();
+        missing.extend(ALGORITHMS);
+        missing.retain(|algorithm| !loaded.has_signer(*algorithm));
+        for algorithm in missing {
+            keys.push(self.make_key((set, algorithm), KeyState::Active, RsaSize::Bits2048).await?);
+        }
+        Ok(keys)
+    }
+
+    /// Makes the key that signs in the place of this one, if nothing else would.
+    pub(super) async fn make_substitute(&self, set: &'static str, kid: &str) -> Result<(), KeyError> {
+        let Some(algorithm) = self.loaded().own(set).and_then(|keys| keys.signs_alone(kid)) else {
+            return Ok(());
+        };
+        let made = self.make_key((set, algorithm), KeyState::Active, RsaSize::Bits2048).await?;
+        Ok(self.repo.add(vec![made]).await?)
     }
 
     async fn create(&self, wanted: Vec<Wanted>) -> Result<(), KeyError> {

@@ -95,13 +95,13 @@ impl KeyRotation {
         Self { ring }
     }
 
-    /// Makes the successors that are due, writes down who signs and who retires, deletes what is over. Any number of nodes
-    /// may do so at once.
+    /// Makes what every set has a key of and this one has not, and the successors that are due; writes down who signs and who
+    /// retires, deletes what is over. Any number of nodes may do so at once.
     ///
     /// # Errors
     /// [`KeyError`]; what was done until then is done.
     pub async fn round(&self, now: Timestamp) -> Result<Rotated, KeyError> {
-        self.ring.read().await?;
+        self.ring.create_missing(Vec::new()).await?;
         let loaded = self.ring.loaded();
         let mut done = Rotated::default();
         for name in OWN_SETS {

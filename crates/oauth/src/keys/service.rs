@@ -13,7 +13,7 @@ use tracing::info;
 
 use super::at_rest::{KeyError, KeySealer, MAX_JWK};
 use super::repository::{KeyRepository, KeyState, StoredKey};
-use super::ring::{KeyRing, Wanted, is_own, new_kid};
+use super::ring::{KeyRing, Wanted, is_own, new_kid, own};
 
 /// A longer name of a set or key is refused, in bytes.
 const MAX_NAME: usize = 255;
@@ -157,7 +157,7 @@ impl KeyService {
         }
         let in_use = self.ring.in_use();
         let kids: Vec<_> = stored.iter().map(|key| key.kid.clone()).collect();
-        self.repo.replace_set(set, stored).await?;
+        self.put_whole(set, stored).await?;
         info!(target: "sluice_audit", { key.set = set, key.kids = ?kids }, "set of keys replaced");
         self.restored(set, in_use).await?;
         Ok(keys)
@@ -184,7 +184,14 @@ impl KeyService {
     /// The store's.
     pub async fn delete_set(&self, set: &str) -> Result<(), KeyServiceError> {
         let in_use = self.ring.in_use();
-        if self.repo.delete_set(set).await? {
+        let was_there = if is_own(set) {
+            let before = self.repo.set(set).await?;
+            self.put_whole(set, Vec::new()).await?;
+            !before.is_empty()
+        } else {
+            self.repo.delete_set(set).await?
+        };
+        if was_there {
             info!(target: "sluice_audit", { key.set = set }, "set of keys deleted");
         }
         self.restored(set, in_use).await
@@ -196,10 +203,23 @@ impl KeyService {
     /// The store's.
     pub async fn delete_key(&self, set: &str, kid: &str) -> Result<(), KeyServiceError> {
         let in_use = self.ring.in_use();
+        // Before it goes: what comes after may fail, and then it alone would have said what was signed with.
+        if let Some(own) = own(set) {
+            self.ring.make_substitute(own, kid).await?;
+        }
         if self.repo.delete(set, kid).await? {
             info!(target: "sluice_audit", { key.set = set, key.kid = kid }, "key deleted");
         }
         self.restored(set, in_use).await
+    }
+
+    /// Makes these keys the set. One that this server signs with gets what it lacks in the same step.
+    async fn put_whole(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), KeyServiceError> {
+        let keys = match own(set) {
+            Some(own) => self.ring.completed(own, keys).await?,
+            None => keys,
+        };
+        Ok(self.repo.replace_set(set, keys).await?)
     }
 
     /// Tells the ring of keys that went; what was signed with before goes on.

@@ -89,6 +89,16 @@ async fn nodes_that_rotate_at_once_make_one_successor() {
 }
 
 #[tokio::test]
+async fn a_set_without_a_key_that_every_set_has_gets_one() {
+    let world = World::new();
+    let ring = world.node(RotationPolicy::default()).await;
+    world.repo.0.lock().retain(|key| key.set != ID_TOKEN_SET);
+    assert_eq!(world.round(&ring).await, Rotated::default());
+    let found = ring.id_token_signer(SigningAlgorithm::ES256);
+    assert!(found.is_some() && world.repo.0.lock().len() == 4);
+}
+
+#[tokio::test]
 async fn without_an_interval_no_successor_is_made() {
     let world = World::new();
     let ring = world.node(RotationPolicy::default()).await;

@@ -135,6 +135,41 @@ async fn what_was_signed_with_before_a_set_went_is_signed_with_after() {
 }
 
 #[tokio::test]
+async fn what_was_signed_with_is_signed_with_wherever_a_deletion_stops() {
+    const USED: [SigningAlgorithm; 3] =
+        [SigningAlgorithm::RS256, SigningAlgorithm::ES256, SigningAlgorithm::EdDSA];
+    let (service, ring, repo) = given().await;
+    ring.ensure(ID_TOKEN_SET, SigningAlgorithm::EdDSA).await.unwrap();
+    let signers =
+        || USED.map(|algorithm| ring.id_token_signer(algorithm).map(|key| key.kid().map(str::to_owned)));
+    for writes in 0..=1 {
+        let before = signers();
+        *repo.2.lock() = Some(writes);
+        let deleted = service.delete_set(ID_TOKEN_SET).await;
+        *repo.2.lock() = None;
+        ring.reload(ID_TOKEN_SET).await.unwrap();
+        assert!(signers().iter().all(Option::is_some), "{writes}");
+        assert_eq!(deleted.is_ok(), signers() != before, "all at once or not at all: {writes}");
+    }
+    let kid = ring.id_token_signer(SigningAlgorithm::EdDSA).unwrap().kid().unwrap().to_owned();
+    for writes in 0..=2 {
+        *repo.2.lock() = Some(writes);
+        let deleted = service.delete_key(ID_TOKEN_SET, &kid).await;
+        *repo.2.lock() = None;
+        ring.reload(ID_TOKEN_SET).await.unwrap();
+        assert!(ring.id_token_signer(SigningAlgorithm::EdDSA).is_some(), "{writes}");
+        assert_eq!(deleted.is_ok(), writes == 2);
+    }
+    let keys = repo.set(ID_TOKEN_SET).await.unwrap();
+    assert_eq!(
+        keys.iter().filter(|key| key.algorithm == "EdDSA").count(),
+        1,
+        "who repeats makes no second one"
+    );
+    assert!(keys.iter().all(|key| key.kid != kid));
+}
+
+#[tokio::test]
 async fn a_set_that_is_put_back_as_it_was_read_stays_as_it_was() {
     let (service, ring, repo) = given().await;
     service.create(ID_TOKEN_SET, asking("ES256", "next")).await.unwrap();
