@@ -11,7 +11,7 @@ use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::device::DeviceCode;
 use sluice_oauth::grant::{
     Generation, Grant, GrantClaims, GrantRepository, Insertion, MadeIn, RedeemCode, Redemption, Replaced,
-    Requested, RotateRefresh, Rotation,
+    Requested, RotateRefresh, Rotation, SecondTime,
 };
 use sluice_oauth::login_session::LoginSession;
 use sluice_oauth::trust::TrustedIssuer;
@@ -129,7 +129,15 @@ pub fn replaced_by(hook: &str) -> GrantClaims {
 /// Redeems the code of `grant` at second `now`; from then on it lives until second 100,000. A marker would live until second 200,000.
 pub fn redeem(grant: GrantId, now: i64) -> RedeemCode {
     let (expires_at, marker_expires_at) = (at(100_000), at(200_000));
-    RedeemCode { grant, attempt: attempt(), now: at(now), expires_at, marker_expires_at, claims: None }
+    RedeemCode {
+        grant,
+        attempt: attempt(),
+        now: at(now),
+        expires_at,
+        marker_expires_at,
+        claims: None,
+        second_time: SecondTime::Revokes,
+    }
 }
 
 /// Rotates the refresh token of `grant` at second `now`; from then on it lives until second 100,000. A marker would live until second

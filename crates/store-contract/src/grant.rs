@@ -12,6 +12,7 @@ use sluice_commit::StoreError;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::grant::{
     Generation, Grant, GrantClaims, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption,
+    SecondTime,
 };
 use sluice_primitives::{GrantId, OsRng, Timestamp};
 use sluice_token::Target;
@@ -113,6 +114,23 @@ pub async fn a_code_redeemed_twice_revokes_its_grant(fixture: &impl Fixture) {
     assert_eq!((marker.target, marker.at), (Target::Grant(grant.id), given::at(21)));
     assert!(marker.expires_at >= given::at(100_000), "the marker outlives the tokens of the grant");
     assert_eq!(redeem(&*store, grant.id, 22).await, Redemption::Revoked);
+}
+
+/// That of a device does nothing to it, so that who had no answer may ask again.
+pub async fn a_code_that_is_only_refused_the_second_time_revokes_nothing(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let grant = given::inserted(&*nodes[0], given::grant()).await;
+    let attempt =
+        |now: i64| RedeemCode { second_time: SecondTime::IsRefused, ..given::redeem(grant.id, now) };
+    let first = attempt(20);
+    let outcome = nodes[0].redeem_code(first.clone()).await.unwrap();
+    let Redemption::Redeemed(redeemed) = &outcome else { panic!("{outcome:?}") };
+    for node in &nodes {
+        assert_eq!(node.redeem_code(attempt(21)).await.unwrap(), Redemption::Refused);
+    }
+    assert_eq!(nodes[1].redeem_code(first).await.unwrap(), outcome, "its own attempt goes on");
+    assert_eq!(find(&*nodes[1], grant.id).await.as_ref(), Some(&**redeemed));
+    assert_eq!(given::markers(&*nodes[0]).await, []);
 }
 
 /// Of 64 redemptions of one code on two nodes exactly one succeeds, and the grant is revoked.

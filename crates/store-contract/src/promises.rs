@@ -95,6 +95,7 @@ macro_rules! store_contract {
                 a_grant_with_text_that_cannot_be_stored_is_refused,
                 a_code_is_redeemed,
                 a_code_redeemed_twice_revokes_its_grant,
+                a_code_that_is_only_refused_the_second_time_revokes_nothing,
                 a_code_redeemed_by_64_at_once_is_redeemed_by_one_and_revoked,
                 a_code_redeemed_64_times_in_one_batch_is_redeemed_by_one_and_revoked,
                 a_redemption_retried_by_its_own_attempt_is_a_success,

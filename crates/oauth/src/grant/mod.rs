@@ -7,7 +7,8 @@ pub mod replaced;
 pub mod repository;
 
 pub use model::{
-    Generation, Grant, GrantClaims, MadeIn, RedeemCode, RefreshRequest, Requested, RotateRefresh, Standing,
+    Generation, Grant, GrantClaims, MadeIn, RedeemCode, RefreshRequest, Requested, RotateRefresh, SecondTime,
+    Standing,
 };
 pub use replaced::Replaced;
 pub use repository::{GrantPage, GrantRepository, Insertion, Listed, Redemption, Rotation};

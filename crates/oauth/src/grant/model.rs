@@ -191,6 +191,15 @@ impl GrantClaims {
     }
 }
 
+/// What a code that comes again does to its grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecondTime {
+    /// It is revoked: somebody else may have its tokens (RFC 6749 §4.1.2).
+    Revokes,
+    /// Nothing: who got no answer asks again (RFC 8628 §3.5).
+    IsRefused,
+}
+
 /// Redeems the code of a grant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RedeemCode {
@@ -206,6 +215,8 @@ pub struct RedeemCode {
     pub marker_expires_at: Timestamp,
     /// Its claims from now on, all of them, if a hook replaced some.
     pub claims: Option<Box<GrantClaims>>,
+    /// What becomes of it if its code came before.
+    pub second_time: SecondTime,
 }
 
 /// A digest of what a refresh asked for (scope, audience, binding): a retry must ask for the same.

@@ -24,6 +24,8 @@ pub enum Redemption {
     Redeemed(Box<Grant>),
     /// The code had been redeemed by another attempt: the grant is revoked now (RFC 6749 §4.1.2).
     Replayed,
+    /// The same, and nothing was revoked.
+    Refused,
     /// The grant was revoked, by itself or by a wide marker.
     Revoked,
     /// No such grant, or it has expired.
@@ -89,8 +91,8 @@ pub trait GrantRepository: Send + Sync {
         participates: bool,
     ) -> Result<Insertion, StoreError>;
 
-    /// Redeems the code of a grant. A code works once (RFC 6749 §4.1.2): a call by another attempt revokes the grant.
-    /// Wide markers are checked in the same statement. Claims that it brings are written if the code is redeemed, in the same step.
+    /// Redeems the code of a grant. A code works once (RFC 6749 §4.1.2): a call by another attempt revokes the grant,
+    /// unless it is only to be refused. Wide markers are checked in the same statement. Claims that it brings are written if the code is redeemed, in the same step.
     async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError>;
 
     /// Rotates the refresh token of a grant: a compare-and-swap on its generation. Wide markers are checked in the same

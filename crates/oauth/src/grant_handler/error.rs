@@ -60,6 +60,9 @@ pub enum TokenError {
     /// The code was redeemed before: its grant is revoked now.
     #[error("the code of grant {0} was redeemed before; the grant is revoked")]
     CodeReplayed(GrantId),
+    /// The code of a device was redeemed before; nothing was revoked.
+    #[error("the device code of grant {0} was redeemed before, by a poll that may have had no answer")]
+    RedeemedBefore(GrantId),
     /// An old refresh token was presented: its grant is revoked now.
     #[error("an old refresh token of grant {0} was presented; the grant is revoked")]
     RefreshTokenReused(GrantId),
@@ -132,6 +135,7 @@ impl TokenError {
             | Self::RedirectUriMismatch
             | Self::Pkce(_)
             | Self::CodeReplayed(_)
+            | Self::RedeemedBefore(_)
             | Self::RefreshTokenReused(_)
             | Self::RefreshTokenStale(_)
             | Self::Revoked(_)

@@ -47,7 +47,7 @@ impl TokenService {
         Ok(Some(claims))
     }
 
-    /// Asks the hooks about a grant that is about to be redeemed, unless it was: then redeeming says so, and revokes it.
+    /// Asks the hooks about a grant that is about to be redeemed, unless it was: then redeeming says so, and may revoke it.
     /// All its claims from now on, if that changes them.
     pub(super) async fn ask_before_redemption(
         &self,

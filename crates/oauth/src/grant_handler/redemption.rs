@@ -7,7 +7,7 @@ use tracing::warn;
 use super::less::Less;
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
-use crate::grant::{Grant, GrantClaims, RedeemCode, Redemption};
+use crate::grant::{Grant, GrantClaims, RedeemCode, Redemption, SecondTime};
 use crate::issuing::lifetime;
 
 impl TokenService {
@@ -24,7 +24,7 @@ impl TokenService {
     }
 
     /// The grant, if it is redeemed now, with these claims if there are any. A code that comes again revokes it
-    /// (RFC 6749 §4.1.2).
+    /// (RFC 6749 §4.1.2); that of a device does not, as it is to poll again if it had no answer (RFC 8628 §3.5).
     pub(super) async fn redeem(
         &self,
         call: &Call<'_>,
@@ -33,6 +33,8 @@ impl TokenService {
         claims: Option<Box<GrantClaims>>,
     ) -> Result<Box<Grant>, TokenError> {
         let Call { client, now, .. } = *call;
+        let is_device = grant_type == GrantType::DeviceCode;
+        let second_time = if is_device { SecondTime::IsRefused } else { SecondTime::Revokes };
         let redeem = RedeemCode {
             grant,
             attempt: AttemptId::generate(now, &*self.rng),
@@ -40,6 +42,7 @@ impl TokenService {
             expires_at: now + self.longest_life(client, grant_type),
             marker_expires_at: self.forgotten_at(now),
             claims,
+            second_time,
         };
         match self.grants.redeem_code(redeem).await? {
             Redemption::Redeemed(grant) => Ok(grant),
@@ -48,6 +51,7 @@ impl TokenService {
                 warn!(target: "sluice_audit", { grant.id = %grant, client.id = %client.id }, "code replayed: grant revoked");
                 Err(TokenError::CodeReplayed(grant))
             }
+            Redemption::Refused => Err(TokenError::RedeemedBefore(grant)),
             Redemption::Revoked => Err(TokenError::Revoked(grant)),
             Redemption::Unknown => Err(TokenError::UnknownGrant(grant)),
         }

@@ -6,7 +6,7 @@ use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{
     Generation, Grant, GrantClaims, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption,
-    RefreshRequest, RotateRefresh, Rotation, Standing,
+    RefreshRequest, RotateRefresh, Rotation, SecondTime, Standing,
 };
 use sluice_primitives::{GrantId, NodeId, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
@@ -61,6 +61,9 @@ impl Data {
         if row.grant.redeemed_at.is_some() {
             if row.grant.attempt == redeem.attempt {
                 return Redemption::Redeemed(Box::new(row.grant.clone()));
+            }
+            if redeem.second_time == SecondTime::IsRefused {
+                return Redemption::Refused;
             }
             self.punish(node, redeem.grant, (redeem.now, redeem.marker_expires_at));
             return Redemption::Replayed;

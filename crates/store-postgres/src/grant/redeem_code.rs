@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluice_commit::{CommitFailure, StoreError, Writer};
-use sluice_oauth::grant::{Grant, RedeemCode, Redemption};
+use sluice_oauth::grant::{Grant, RedeemCode, Redemption, SecondTime};
 use sluice_primitives::Timestamp;
 use uuid::Uuid;
 
@@ -96,6 +96,9 @@ impl Swap for Redeeming {
         grant.redeemed_at?;
         if grant.attempt == self.redeem.attempt {
             return done(Redemption::Redeemed(Box::new(grant)));
+        }
+        if self.redeem.second_time == SecondTime::IsRefused {
+            return done(Redemption::Refused);
         }
         let marker_expires_at = self.redeem.marker_expires_at;
         Some(Swapped::Misused { by_me: Redemption::Replayed, before: Redemption::Revoked, marker_expires_at })

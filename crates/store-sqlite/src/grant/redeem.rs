@@ -1,7 +1,7 @@
 //! Redeems codes: a compare-and-swap; whoever loses it is told why by the row itself, in the same transaction.
 
 use sluice_commit::StoreError;
-use sluice_oauth::grant::{RedeemCode, Redemption};
+use sluice_oauth::grant::{RedeemCode, Redemption, SecondTime};
 
 use super::{key_of, stored};
 use crate::error::SqliteError;
@@ -63,6 +63,9 @@ fn not_redeemed(write: &mut Write<'_>, op: &RedeemCode) -> Result<Redemption, Sq
     }
     if examined.grant.attempt == op.attempt {
         return Ok(Redemption::Redeemed(Box::new(examined.grant)));
+    }
+    if op.second_time == SecondTime::IsRefused {
+        return Ok(Redemption::Refused);
     }
     stored::punish(write, &examined.grant, (op.now, op.marker_expires_at))?;
     Ok(Redemption::Replayed)
