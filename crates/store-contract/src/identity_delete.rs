@@ -67,7 +67,7 @@ pub async fn a_deleted_identity_leaves_nothing_but_its_marker(fixture: &impl Fix
         let left = session.identity == bob.id;
         assert_eq!(given::has_session(&*store, session).await, left);
         let taken = (given::at(1), given::attempt());
-        let shown = ShownCode { hashes: &[code.hash], by_link: true };
+        let shown = ShownCode { hashes: &[code.hash], by_link: true, keeps: false };
         let taken = store.take(code.identity, code.purpose, shown, taken).await.unwrap();
         assert_eq!(taken != TakenCode::Gone, left);
     }

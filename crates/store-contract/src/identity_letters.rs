@@ -31,7 +31,7 @@ fn with(identity: &Identity, letters: &RegistrationLetters) -> NewIdentity {
 }
 
 async fn is_good(store: &impl CodeRepository, code: &MailCode) -> bool {
-    let shown = ShownCode { hashes: &[code.hash], by_link: false };
+    let shown = ShownCode { hashes: &[code.hash], by_link: false, keeps: false };
     let taken =
         store.take(code.identity, code.purpose, shown, (given::at(10), given::attempt())).await.unwrap();
     matches!(taken, TakenCode::Right { .. })

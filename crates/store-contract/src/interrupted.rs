@@ -29,6 +29,11 @@ pub trait Interruption: Send + Sync {
         Ok(())
     }
 
+    /// Before somebody is changed.
+    async fn before_change(&self, _: &IdentityChange) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Before somebody is deleted.
     async fn before_delete(&self, _: IdentityId) -> Result<(), StoreError> {
         Ok(())
@@ -73,6 +78,7 @@ impl<I: Interruption> IdentityDirectory for Interrupted<I> {
     }
 
     async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError> {
+        self.by.before_change(change).await?;
         self.store.change(change).await
     }
 

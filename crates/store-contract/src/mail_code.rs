@@ -31,7 +31,7 @@ async fn put(store: &impl CodeRepository, code: &MailCode) -> QueuedMail {
 
 /// Somebody types `hash` at second `now` where `code` is asked for.
 async fn typed(store: &impl CodeRepository, code: &MailCode, hash: &[u8; 32], now: i64) -> TakenCode {
-    let shown = ShownCode { hashes: &[*hash], by_link: false };
+    let shown = ShownCode { hashes: &[*hash], by_link: false, keeps: false };
     store.take(code.identity, code.purpose, shown, (given::at(now), given::attempt())).await.unwrap()
 }
 
@@ -93,7 +93,8 @@ pub async fn a_link_needs_no_tries_and_costs_none(fixture: &impl Fixture) {
     let code = code();
     put(&*nodes[0], &code).await;
     let by_link = async |hash: [u8; 32]| {
-        let (shown, now) = (ShownCode { hashes: &[hash], by_link: true }, (given::at(11), given::attempt()));
+        let (shown, now) =
+            (ShownCode { hashes: &[hash], by_link: true, keeps: false }, (given::at(11), given::attempt()));
         nodes[1].take(code.identity, code.purpose, shown, now).await.unwrap()
     };
     for _ in 0..2 * MAX_CODE_TRIES {
@@ -186,7 +187,7 @@ pub async fn a_code_taken_again_by_the_same_attempt_is_right(fixture: &impl Fixt
         [(&store, 10, right()), (&other, 599, right()), (&store, 600, TakenCode::Gone)]
     {
         let taken = (given::at(now), attempt);
-        let shown = ShownCode { hashes: &[code.hash], by_link: false };
+        let shown = ShownCode { hashes: &[code.hash], by_link: false, keeps: false };
         assert_eq!(node.take(code.identity, code.purpose, shown, taken).await.unwrap(), expected);
     }
 }
@@ -198,7 +199,7 @@ pub async fn a_code_is_right_by_one_of_its_hashes(fixture: &impl Fixture) {
     let code = code();
     put(&*store, &code).await;
     let take = async |hashes: &[[u8; 32]]| {
-        let shown = ShownCode { hashes, by_link: false };
+        let shown = ShownCode { hashes, by_link: false, keeps: false };
         store.take(code.identity, code.purpose, shown, (given::at(10), given::attempt())).await.unwrap()
     };
     for _ in 1..MAX_CODE_TRIES {
@@ -226,11 +227,38 @@ pub async fn to_look_at_a_code_spends_nothing(fixture: &impl Fixture) {
         assert_eq!(typed(&*nodes[0], &code, &WRONG, 10).await, TakenCode::Wrong);
     }
     assert!(is_right(&[code.hash], 10).await, "a link needs no tries");
-    let (shown, now) = (ShownCode { hashes: &[code.hash], by_link: true }, (given::at(11), given::attempt()));
+    let (shown, now) =
+        (ShownCode { hashes: &[code.hash], by_link: true, keeps: false }, (given::at(11), given::attempt()));
     assert_eq!(nodes[0].take(code.identity, code.purpose, shown, now).await.unwrap(), right());
     assert!(!is_right(&[code.hash], 11).await, "it is spent");
     let strangers = nodes[1].is_right(given::identity_id(), code.purpose, &[code.hash], given::at(10)).await;
     assert!(!strangers.unwrap());
+}
+
+/// A code that is kept stays good until it is spent; a wrong one costs its try all the same.
+pub async fn a_code_that_is_kept_stays_good_and_can_be_guessed_no_better(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let keep = async |code: &MailCode, hash: [u8; 32], by_link: bool| {
+        let (shown, now) =
+            (ShownCode { hashes: &[hash], by_link, keeps: true }, (given::at(10), given::attempt()));
+        nodes[1].take(code.identity, code.purpose, shown, now).await.unwrap()
+    };
+    for by_link in [false, true] {
+        let kept = code();
+        put(&*nodes[0], &kept).await;
+        for _ in 0..2 * MAX_CODE_TRIES {
+            assert_eq!(keep(&kept, kept.hash, by_link).await, right());
+        }
+        assert_eq!(take(&*nodes[0], &kept, 11).await, right());
+        assert_eq!(keep(&kept, kept.hash, by_link).await, TakenCode::Gone, "it is spent");
+    }
+    let guessed = code();
+    put(&*nodes[0], &guessed).await;
+    for _ in 0..MAX_CODE_TRIES {
+        assert_eq!(keep(&guessed, WRONG, false).await, TakenCode::Wrong);
+    }
+    assert_eq!(keep(&guessed, guessed.hash, false).await, TakenCode::Gone);
+    assert_eq!(take(&*nodes[0], &guessed, 11).await, TakenCode::Gone);
 }
 
 /// A code is good for one person and one purpose.

@@ -287,6 +287,7 @@ macro_rules! store_contract {
                 a_code_taken_again_by_the_same_attempt_is_right,
                 a_code_is_right_by_one_of_its_hashes,
                 to_look_at_a_code_spends_nothing,
+                a_code_that_is_kept_stays_good_and_can_be_guessed_no_better,
                 a_code_is_good_for_one_purpose_of_one_person,
                 expired_mail_codes_are_purged_in_bounded_steps,
                 a_code_with_an_address_that_cannot_be_stored_is_refused,

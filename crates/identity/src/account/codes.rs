@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use sluice_commit::chain;
 use sluice_primitives::{AttemptId, IdentityId, Secret};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::outcome::{Denied, Stop};
 use super::service::AccountService;
@@ -55,6 +56,16 @@ pub(super) struct NewCode<'a> {
     pub(super) whose: (IdentityId, i64),
     pub(super) purpose: CodePurpose,
     pub(super) to: &'a str,
+}
+
+/// A code that was right.
+pub(super) struct RightCode {
+    /// Who has it.
+    pub(super) identity: Identity,
+    /// To which address it was sent.
+    pub(super) email: String,
+    purpose: CodePurpose,
+    hashes: Vec<[u8; 32]>,
 }
 
 /// A proof that was read.
@@ -153,9 +164,42 @@ impl AccountService {
     pub(super) async fn take_code(
         &self,
         proof: &MailProof,
-        (purpose, owner): (CodePurpose, Option<IdentityId>),
+        whose: (CodePurpose, Option<IdentityId>),
         network: Network,
     ) -> Result<(Identity, String), Stop> {
+        let right = self.shown_code(proof, whose, false, network).await?;
+        Ok((right.identity, right.email))
+    }
+
+    /// The same of a code that stays good until what it is for is done: if that fails, it can be shown again. Only for what does
+    /// no harm when it is done twice.
+    pub(super) async fn right_code(
+        &self,
+        proof: &MailProof,
+        whose: (CodePurpose, Option<IdentityId>),
+        network: Network,
+    ) -> Result<RightCode, Stop> {
+        self.shown_code(proof, whose, true, network).await
+    }
+
+    /// Spends a code whose purpose is done. It was right, so it needs no try; and if it cannot be spent, what was done can be
+    /// done again with it and no more.
+    pub(super) async fn spend(&self, right: &RightCode) {
+        let (id, now) = (right.identity.id, self.clock.now());
+        let shown = ShownCode { hashes: &right.hashes, by_link: true, keeps: false };
+        let attempt = AttemptId::generate(now, &*self.rng);
+        if let Err(error) = self.codes.take(id, right.purpose, shown, (now, attempt)).await {
+            warn!(identity.id = %id, error = %chain(&error), "code of a mail not spent");
+        }
+    }
+
+    async fn shown_code(
+        &self,
+        proof: &MailProof,
+        (purpose, owner): (CodePurpose, Option<IdentityId>),
+        keeps: bool,
+        network: Network,
+    ) -> Result<RightCode, Stop> {
         let claim = self.read_claim(proof, purpose).await?;
         if !claim.is_link {
             self.limits.check_code(&claim.account, network).map_err(Denied::TooMany)?;
@@ -167,11 +211,11 @@ impl AccountService {
         let hashes = self.code_key.hashes(whose, purpose, &code);
         let now = self.clock.now();
         let attempt = AttemptId::generate(now, &*self.rng);
-        let shown = ShownCode { hashes: &hashes, by_link: claim.is_link };
+        let shown = ShownCode { hashes: &hashes, by_link: claim.is_link, keeps };
         let taken = self.codes.take(whose.0, purpose, shown, (now, attempt)).await?;
         match (taken, claim.identity) {
             (TakenCode::Right { email }, Some(identity)) if identity.status == IdentityStatus::Active => {
-                Ok((identity, email))
+                Ok(RightCode { identity, email, purpose, hashes })
             }
             (taken, identity) => {
                 let id = identity.map(|identity| tracing::field::display(identity.id));

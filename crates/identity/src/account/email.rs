@@ -4,7 +4,7 @@
 use sluice_primitives::{IdentityId, Secret, SessionId};
 use tracing::info;
 
-use super::codes::{MailProof, NewCode, nobody};
+use super::codes::{MailProof, NewCode, RightCode, nobody};
 use super::confirmation::Confirmation;
 use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
@@ -120,18 +120,19 @@ impl AccountService {
     }
 
     async fn email_verified(&self, proof: &MailProof, network: Network) -> Result<IdentityId, Stop> {
-        let (identity, email) = self.take_code(proof, (CodePurpose::VerifyEmail, None), network).await?;
+        let right = self.right_code(proof, (CodePurpose::VerifyEmail, None), network).await?;
         let now = self.clock.now();
         // The address may be another one by now.
         let verifies = |identity: &Identity| {
-            (identity.email == email).then(|| IdentityChange {
+            (identity.email == right.email).then(|| IdentityChange {
                 email_verified_at: Some(Some(identity.email_verified_at.unwrap_or(now))),
                 ..IdentityChange::of(identity, now, self.attempt(now))
             })
         };
-        match change_latest(&*self.identities, identity.id, verifies).await? {
+        match change_latest(&*self.identities, right.identity.id, verifies).await? {
             None => Err(Denied::WrongCode.into()),
             Some((identity, Changed::Done)) => {
+                self.spend(&right).await;
                 info!(target: "sluice_audit", { identity.id = %identity.id }, "e-mail address verified");
                 Ok(identity.id)
             }
@@ -167,7 +168,7 @@ impl AccountService {
         network: Network,
     ) -> Result<(), Stop> {
         let whose = (CodePurpose::ChangeEmail, Some(caller.0));
-        let (identity, email) = self.take_code(proof, whose, network).await?;
+        let RightCode { identity, email, .. } = self.right_code(proof, whose, network).await?;
         if !self.sessions.goes_on(caller).await? {
             return Err(Denied::Gone.into());
         }
@@ -180,6 +181,7 @@ impl AccountService {
             mails: self.notice(&identity, MessageKind::EmailChanged { new_masked }),
             ..IdentityChange::of(&identity, now, self.attempt(now))
         };
+        // The code is of the revision that this raises: that spends it.
         self.make(&change).await?;
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "e-mail address changed");
         Ok(())

@@ -141,11 +141,16 @@ pub struct ShownCode<'a> {
     /// Whether it came by the link of the mail, which is sealed: nobody guesses that. It costs no try and needs none, so
     /// whoever types wrong codes for somebody else does not take their link away.
     pub by_link: bool,
+    /// Whether the code stays good if it is right: what it is for is yet to be done. A wrong one costs its try all the same.
+    pub keeps: bool,
 }
 
 impl fmt::Debug for ShownCode<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ShownCode").field("by_link", &self.by_link).finish_non_exhaustive()
+        f.debug_struct("ShownCode")
+            .field("by_link", &self.by_link)
+            .field("keeps", &self.keeps)
+            .finish_non_exhaustive()
     }
 }
 
@@ -154,7 +159,7 @@ impl fmt::Debug for ShownCode<'_> {
 /// Prints no address.
 #[derive(Clone, PartialEq, Eq)]
 pub enum TakenCode {
-    /// It is right, and spent now. It was sent to this address.
+    /// It is right, and spent now unless it was to be kept. It was sent to this address.
     Right {
         /// The address, normalised.
         email: String,
@@ -183,7 +188,7 @@ pub trait CodeRepository: Send + Sync {
 
     /// Takes a code: right once, by one caller; a retry of the same attempt is right again until the code has expired. It is
     /// right if one of the hashes is its, of each key that may have made it; however many there are, that is one try. After
-    /// [`MAX_CODE_TRIES`] wrong ones it is gone.
+    /// [`MAX_CODE_TRIES`] wrong ones it is gone. One that is kept ([`ShownCode::keeps`]) can be taken again by anybody.
     async fn take(
         &self,
         identity: IdentityId,

@@ -13,6 +13,7 @@ mod fake;
 mod foreign_vectors;
 #[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod hardening;
+mod kept_codes;
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "clippy sees no test in helpers of tests")]
 mod login;
 mod mails;

@@ -39,7 +39,9 @@ impl Row {
             self.tries += u32::from(!by_link);
             return TakenCode::Wrong;
         }
-        self.taken_by = Some(attempt);
+        if !shown.keeps {
+            self.taken_by = Some(attempt);
+        }
         TakenCode::Right { email: self.code.email.clone() }
     }
 }

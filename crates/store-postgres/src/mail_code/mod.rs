@@ -50,8 +50,9 @@ impl CodeRepository for PostgresStore {
         let hashes: Vec<&[u8]> = code.hashes.iter().map(<[u8; 32]>::as_slice).collect();
         let (identity, purpose) = (identity.as_uuid(), purpose.stored());
         let (now, own, attempt) = (now.as_millis(), self.attempt(), attempt.as_uuid());
+        let (by_link, keeps) = (code.by_link, code.keeps);
         let rows =
-            self.write(TAKE, &[&identity, &purpose, &hashes, &now, &own, &attempt, &code.by_link]).await?;
+            self.write(TAKE, &[&identity, &purpose, &hashes, &now, &own, &attempt, &by_link, &keeps]).await?;
         let Some(row) = rows.first() else { return Ok(TakenCode::Gone) };
         let is_right: bool = column(row, 0)?;
         Ok(if is_right { TakenCode::Right { email: column(row, 1)? } } else { TakenCode::Wrong })

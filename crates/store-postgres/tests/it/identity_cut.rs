@@ -107,7 +107,7 @@ async fn a_wrong_code_that_was_not_answered_costs_one_try() {
     cut.store.put(&code, &given::mail(10)).await.unwrap();
     let take = async |hash| {
         let by = (given::at(20), given::attempt());
-        let shown = ShownCode { hashes: &[hash], by_link: false };
+        let shown = ShownCode { hashes: &[hash], by_link: false, keeps: false };
         cut.store.take(code.identity, code.purpose, shown, by).await.unwrap()
     };
     cut.proxy.cut_after("SET tries");

@@ -70,7 +70,8 @@ async fn sessions_mails_and_codes_are_found_by_their_keys() {
     let depth = plan(&client, include_str!("../../src/mail/depth.sql"), "0,10").await;
     assert_eq!(depth.matches("Index Only Scan using mail_due").count(), 2, "{depth}");
     let take =
-        plan(&client, include_str!("../../src/mail_code/take.sql"), "NULL,0,'{}',0,NULL,NULL,false").await;
+        plan(&client, include_str!("../../src/mail_code/take.sql"), "NULL,0,'{}',0,NULL,NULL,false,false")
+            .await;
     assert!(take.contains("mail_code_pkey"), "{take}");
 }
 

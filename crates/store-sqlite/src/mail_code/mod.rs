@@ -70,13 +70,13 @@ impl CodeRepository for SqliteStore {
         code: ShownCode<'_>,
         (now, attempt): (Timestamp, AttemptId),
     ) -> Result<TakenCode, StoreError> {
-        let (hashes, by_link) = (code.hashes.to_vec(), code.by_link);
+        let (hashes, by_link, keeps) = (code.hashes.to_vec(), code.by_link, code.keeps);
         let rows = self.write(move |write| {
             let kept = write.row(HASH, (identity.as_bytes(), purpose.stored()), |row| Ok(row.get(0)?))?;
             let is_kept = |hash: &&[u8; 32]| kept == Some(**hash);
             let hash = hashes.iter().find(is_kept).copied().unwrap_or_default();
             let (identity, attempt, now) = (identity.as_bytes(), attempt.as_bytes(), now.as_millis());
-            let code = (identity, purpose.stored(), hash, now, attempt, by_link);
+            let code = (identity, purpose.stored(), hash, now, attempt, by_link, keeps);
             write.updated("mail_code", TAKE, code, taken)
         });
         Ok(rows.await?.pop().unwrap_or(TakenCode::Gone))

@@ -1,6 +1,6 @@
--- ?5: the attempt. ?6: it came by the link, which costs no try and needs none. No row: the code is gone.
+-- ?5: the attempt. ?6: it came by the link, which costs no try and needs none. ?7: a right one stays good. No row: the code is gone.
 UPDATE mail_code
-SET taken_by = iif(code_hash = ?3, ?5, NULL), tries = tries - (code_hash <> ?3 AND NOT ?6)
+SET taken_by = iif(code_hash = ?3 AND NOT ?7, ?5, taken_by), tries = tries - (code_hash <> ?3 AND NOT ?6)
 WHERE identity_id = ?1
   AND purpose = ?2
   AND expires_at > ?4
