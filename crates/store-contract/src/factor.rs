@@ -26,7 +26,7 @@ async fn somebody(store: &impl IdentityRepository, name: &str) -> IdentityId {
 
 /// Adds a factor that there must be room for.
 async fn added(store: &impl FactorRepository, factor: Factor) -> Factor {
-    assert_eq!(store.add(&factor, 1, None).await.unwrap(), AddedFactor::Added);
+    assert_eq!(store.add(&factor, 1, None, None).await.unwrap(), AddedFactor::Added);
     factor
 }
 
@@ -75,7 +75,7 @@ pub async fn a_factor_is_added_once(fixture: &impl Fixture) {
         all.push(added(&*store, given::factor(alice, number)).await);
     }
     let last = all.last().unwrap();
-    assert_eq!(fixture.second_node().await.add(last, 1, None).await.unwrap(), AddedFactor::Added);
+    assert_eq!(fixture.second_node().await.add(last, 1, None, None).await.unwrap(), AddedFactor::Added);
     assert_eq!(list(&*store, alice).await, all);
 }
 
@@ -89,14 +89,14 @@ pub async fn the_number_of_factors_is_limited(fixture: &impl Fixture) {
     for factor in first {
         added(&*nodes[0], factor.clone()).await;
     }
-    let adding = rest.iter().enumerate().map(|(place, factor)| nodes[place % 2].add(factor, 1, None));
+    let adding = rest.iter().enumerate().map(|(place, factor)| nodes[place % 2].add(factor, 1, None, None));
     let outcomes: Vec<_> = join_all(adding).await.into_iter().map(Result::unwrap).collect();
     let told = |outcome| outcomes.iter().filter(|told| **told == outcome).count();
     assert_eq!((told(AddedFactor::Added), told(AddedFactor::TooMany)), (4, 12));
     assert_eq!(list(&*nodes[1], alice).await.len(), limit);
     let one_more = given::factor(alice, 100);
     assert_eq!(
-        nodes[0].add(&one_more, 1, Some(given::recovery_codes(&CODES))).await.unwrap(),
+        nodes[0].add(&one_more, 1, Some(given::recovery_codes(&CODES)), None).await.unwrap(),
         AddedFactor::TooMany
     );
     assert_eq!(nodes[0].recovery_codes_left(alice).await.unwrap(), 0);
@@ -108,7 +108,8 @@ pub async fn the_number_of_factors_is_limited(fixture: &impl Fixture) {
 pub async fn a_factor_of_nobody_is_not_added(fixture: &impl Fixture) {
     let store = fixture.store();
     let nobody = given::identity_id();
-    let outcome = store.add(&given::factor(nobody, 0), 1, Some(given::recovery_codes(&CODES))).await.unwrap();
+    let outcome =
+        store.add(&given::factor(nobody, 0), 1, Some(given::recovery_codes(&CODES)), None).await.unwrap();
     assert_eq!(outcome, AddedFactor::Unknown);
     assert_eq!(list(&*store, nobody).await, []);
     assert_eq!(store.recovery_codes_left(nobody).await.unwrap(), 0);
@@ -118,13 +119,14 @@ pub async fn a_factor_of_nobody_is_not_added(fixture: &impl Fixture) {
 pub async fn a_factor_of_another_record_than_was_looked_at_is_not_added(fixture: &impl Fixture) {
     let store = fixture.store();
     let alice = somebody(&*store, "alice").await;
-    let outcome = store.add(&given::factor(alice, 0), 2, Some(given::recovery_codes(&CODES))).await.unwrap();
+    let outcome =
+        store.add(&given::factor(alice, 0), 2, Some(given::recovery_codes(&CODES)), None).await.unwrap();
     assert_eq!(outcome, AddedFactor::Unknown);
     assert_eq!(list(&*store, alice).await, []);
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 0);
     let factor = added(&*store, given::factor(alice, 0)).await;
     assert_eq!(
-        store.add(&factor, 2, Some(given::recovery_codes(&CODES))).await.unwrap(),
+        store.add(&factor, 2, Some(given::recovery_codes(&CODES)), None).await.unwrap(),
         AddedFactor::Added,
         "twice is once"
     );
@@ -165,7 +167,7 @@ pub async fn a_factor_of_another_is_not_used(fixture: &impl Fixture) {
     assert!(!store.use_once(&FactorUse { identity: bob, ..use_of(&factor, 20) }).await.unwrap());
     assert!(!store.use_once(&use_of(&given::factor(alice, 1), 20)).await.unwrap());
     assert!(!store.rename(bob, factor.id, "Mallory's").await.unwrap());
-    assert_eq!(store.remove(bob, factor.id, None).await.unwrap(), Removed::Missing);
+    assert_eq!(store.remove(bob, factor.id, None, None).await.unwrap(), Removed::Missing);
     assert_eq!(list(&*store, alice).await, [factor]);
 }
 
@@ -187,18 +189,18 @@ pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) 
     let first = given::factor(alice, 0);
     for factor in [&first, &given::factor(bob, 0)] {
         assert_eq!(
-            store.add(factor, 1, Some(given::recovery_codes(&CODES))).await.unwrap(),
+            store.add(factor, 1, Some(given::recovery_codes(&CODES)), None).await.unwrap(),
             AddedFactor::AddedWithCodes
         );
     }
     let second = added(&*store, given::factor(alice, 1)).await;
-    assert_eq!(store.remove(alice, first.id, Some(1)).await.unwrap(), Removed::Done);
-    assert_eq!(store.remove(alice, first.id, Some(2)).await.unwrap(), Removed::Missing);
+    assert_eq!(store.remove(alice, first.id, Some(1), None).await.unwrap(), Removed::Done);
+    assert_eq!(store.remove(alice, first.id, Some(2), None).await.unwrap(), Removed::Missing);
     assert_eq!(
         (list(&*store, alice).await, store.recovery_codes_left(alice).await.unwrap()),
         (vec![second.clone()], 3)
     );
-    let removed = fixture.second_node().await.remove(alice, second.id, None).await.unwrap();
+    let removed = fixture.second_node().await.remove(alice, second.id, None, None).await.unwrap();
     assert_eq!(removed, Removed::Done);
     assert_eq!((list(&*store, alice).await, store.recovery_codes_left(alice).await.unwrap()), (vec![], 0));
     assert_eq!(store.recovery_codes_left(bob).await.unwrap(), 3);
@@ -212,23 +214,24 @@ pub async fn what_is_taken_away_does_not_come_back(fixture: &impl Fixture) {
     let revision = async || given::person(&*store, alice).await.revision;
     let factor = given::factor(alice, 0);
     let add = async |revision: i64| {
-        other.add(&factor, revision, Some(given::recovery_codes(&CODES))).await.unwrap()
+        other.add(&factor, revision, Some(given::recovery_codes(&CODES)), None).await.unwrap()
     };
     for (began_at, by) in [(1, Some(1)), (2, None)] {
         assert_eq!(add(began_at).await, AddedFactor::AddedWithCodes);
         assert_eq!(revision().await, began_at, "who adds a factor may go on with what was begun");
-        assert_eq!(store.remove(alice, factor.id, by).await.unwrap(), Removed::Done);
+        assert_eq!(store.remove(alice, factor.id, by, None).await.unwrap(), Removed::Done);
         assert_eq!(revision().await, began_at + 1);
         assert_eq!(add(began_at).await, AddedFactor::Unknown);
         assert_eq!(list(&*store, alice).await, []);
         assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 0);
     }
-    assert_eq!(store.remove(alice, factor.id, None).await.unwrap(), Removed::Missing);
+    assert_eq!(store.remove(alice, factor.id, None, None).await.unwrap(), Removed::Missing);
     assert_eq!(revision().await, 3, "nothing was taken away");
     assert_eq!(add(3).await, AddedFactor::AddedWithCodes);
     assert!(store.replace_recovery_codes(alice, 3, given::recovery_codes(&[[4; 32]])).await.unwrap());
     assert_eq!(revision().await, 4);
-    let second = other.add(&given::factor(alice, 1), 3, Some(given::recovery_codes(&CODES))).await.unwrap();
+    let second =
+        other.add(&given::factor(alice, 1), 3, Some(given::recovery_codes(&CODES)), None).await.unwrap();
     assert_eq!(second, AddedFactor::Unknown);
     assert_eq!((list(&*store, alice).await.len(), store.recovery_codes_left(alice).await.unwrap()), (1, 1));
 }
@@ -237,8 +240,8 @@ pub async fn what_is_taken_away_does_not_come_back(fixture: &impl Fixture) {
 pub async fn recovery_codes_are_replaced_together(fixture: &impl Fixture) {
     let store = fixture.store();
     let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
-    store.add(&given::factor(alice, 0), 1, Some(given::recovery_codes(&CODES))).await.unwrap();
-    store.add(&given::factor(bob, 0), 1, Some(given::recovery_codes(&CODES))).await.unwrap();
+    store.add(&given::factor(alice, 0), 1, Some(given::recovery_codes(&CODES)), None).await.unwrap();
+    store.add(&given::factor(bob, 0), 1, Some(given::recovery_codes(&CODES)), None).await.unwrap();
     added(&*store, given::factor(alice, 1)).await;
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
     assert!(
@@ -259,8 +262,8 @@ pub async fn only_the_first_factor_brings_recovery_codes(fixture: &impl Fixture)
         let factors = [given::factor(person, 0), given::factor(person, 1)];
         let codes = [[given::random_hash()], [given::random_hash()]];
         let (one, other) = tokio::join!(
-            nodes[0].add(&factors[0], 1, Some(given::recovery_codes(&codes[0]))),
-            nodes[1].add(&factors[1], 1, Some(given::recovery_codes(&codes[1]))),
+            nodes[0].add(&factors[0], 1, Some(given::recovery_codes(&codes[0])), None),
+            nodes[1].add(&factors[1], 1, Some(given::recovery_codes(&codes[1])), None),
         );
         let outcomes = [one.unwrap(), other.unwrap()];
         let first = outcomes.iter().position(|told| *told == AddedFactor::AddedWithCodes).unwrap();
@@ -277,17 +280,17 @@ pub async fn a_factor_added_again_tells_whether_its_codes_are_there(fixture: &im
     let alice = somebody(&*store, "alice").await;
     let (first, second) = (given::factor(alice, 0), given::factor(alice, 1));
     let seconds = [[7; 32]];
-    let add_first = async || other.add(&first, 1, Some(given::recovery_codes(&CODES))).await.unwrap();
+    let add_first = async || other.add(&first, 1, Some(given::recovery_codes(&CODES)), None).await.unwrap();
     assert_eq!(add_first().await, AddedFactor::AddedWithCodes);
     assert_eq!(
-        store.add(&second, 1, Some(given::recovery_codes(&seconds))).await.unwrap(),
+        store.add(&second, 1, Some(given::recovery_codes(&seconds)), None).await.unwrap(),
         AddedFactor::Added
     );
     assert!(store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
     assert_eq!(add_first().await, AddedFactor::AddedWithCodes);
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2, "a spent code stays spent");
     assert_eq!(
-        store.add(&second, 1, Some(given::recovery_codes(&seconds))).await.unwrap(),
+        store.add(&second, 1, Some(given::recovery_codes(&seconds)), None).await.unwrap(),
         AddedFactor::Added
     );
     assert!(store.replace_recovery_codes(alice, 1, given::recovery_codes(&[[4; 32]])).await.unwrap());
@@ -299,7 +302,7 @@ pub async fn a_factor_added_again_tells_whether_its_codes_are_there(fixture: &im
 pub async fn a_recovery_code_is_spent_once(fixture: &impl Fixture) {
     let nodes = [fixture.store(), fixture.second_node().await];
     let (alice, bob) = (somebody(&*nodes[0], "alice").await, somebody(&*nodes[0], "bob").await);
-    nodes[0].add(&given::factor(alice, 0), 1, Some(given::recovery_codes(&CODES))).await.unwrap();
+    nodes[0].add(&given::factor(alice, 0), 1, Some(given::recovery_codes(&CODES)), None).await.unwrap();
     assert!(!nodes[0].spend_recovery_code(bob, &CODES[0]).await.unwrap());
     let spent = join_all((0..16).map(|place| nodes[place % 2].spend_recovery_code(alice, &CODES[0]))).await;
     assert_eq!(spent.into_iter().filter(|spent| *spent.as_ref().unwrap()).count(), 1);
@@ -314,7 +317,7 @@ pub async fn a_factor_with_text_that_cannot_be_stored_is_refused(fixture: &impl 
     let bad = "with \0 inside";
     let sealed = Some(bad.to_owned());
     let refusals = [
-        store.add(&Factor { name: bad.to_owned(), ..given::factor(alice, 1) }, 1, None).await.map(drop),
+        store.add(&Factor { name: bad.to_owned(), ..given::factor(alice, 1) }, 1, None, None).await.map(drop),
         store.use_once(&FactorUse { sealed, ..use_of(&factor, 20) }).await.map(drop),
         store.rename(alice, factor.id, bad).await.map(drop),
     ];
@@ -369,7 +372,7 @@ pub async fn all_recovery_codes_are_counted_by_their_keys(fixture: &impl Fixture
     }
     let dave = somebody(&*store, "dave").await;
     let codes = HashedRecoveryCodes { key: 8, hashes: &CODES };
-    let added = store.add(&given::factor(dave, 0), 1, Some(codes)).await.unwrap();
+    let added = store.add(&given::factor(dave, 0), 1, Some(codes), None).await.unwrap();
     assert_eq!(added, AddedFactor::AddedWithCodes);
     let counted = fixture.second_node().await.all_recovery_codes_left().await.unwrap();
     assert_eq!(counted, BTreeMap::from([(Some(0), 2), (Some(8), 3), (Some(255), 4)]));

@@ -85,19 +85,19 @@ pub async fn what_was_looked_at_before_a_change_is_not_removed_after(fixture: &i
     let (store, other) = (fixture.store(), fixture.second_node().await);
     let alice = given::registered(&*store, given::identity("alice")).await;
     let factor = given::factor(alice.id, 0);
-    store.add(&factor, alice.revision, Some(given::recovery_codes(&[[1; 32]]))).await.unwrap();
+    store.add(&factor, alice.revision, Some(given::recovery_codes(&[[1; 32]])), None).await.unwrap();
     let present =
         given::changed(&*store, &IdentityChange { revokes: true, ..given::change(&alice, 20) }).await;
     let markers = given::markers(&*store).await;
     let looked_at = Some(alice.revision);
-    assert_eq!(other.remove(alice.id, factor.id, looked_at).await.unwrap(), Removed::Stale);
+    assert_eq!(other.remove(alice.id, factor.id, looked_at, None).await.unwrap(), Removed::Stale);
     assert!(
         !other
             .replace_recovery_codes(alice.id, alice.revision, given::recovery_codes(&[[2; 32]]))
             .await
             .unwrap()
     );
-    let deleted = other.delete(alice.id, looked_at, given::at(30), given::at(9000)).await.unwrap();
+    let deleted = other.delete(alice.id, looked_at, given::at(30), given::at(9000), None).await.unwrap();
     assert_eq!(deleted, Removed::Stale);
     assert_eq!(given::person(&*store, alice.id).await, present);
     assert_eq!(store.of_identity(alice.id).await.unwrap(), [factor]);
@@ -112,7 +112,7 @@ pub async fn what_was_looked_at_as_it_is_is_removed(fixture: &impl Fixture) {
     let alice = given::changed(&*store, &IdentityChange { revokes: true, ..given::change(&alice, 20) }).await;
     let factors = [given::factor(alice.id, 0), given::factor(alice.id, 1)];
     for factor in &factors {
-        store.add(factor, alice.revision, None).await.unwrap();
+        store.add(factor, alice.revision, None, None).await.unwrap();
     }
     let [one, other] = factors.map(|factor| factor.id);
     assert!(
@@ -123,14 +123,14 @@ pub async fn what_was_looked_at_as_it_is_is_removed(fixture: &impl Fixture) {
     );
     assert_eq!(store.recovery_codes_left(alice.id).await.unwrap(), 1);
     let after_codes = Some(alice.revision + 1);
-    assert_eq!(store.remove(alice.id, one, after_codes).await.unwrap(), Removed::Done);
-    assert_eq!(store.remove(alice.id, one, after_codes).await.unwrap(), Removed::Stale);
+    assert_eq!(store.remove(alice.id, one, after_codes, None).await.unwrap(), Removed::Done);
+    assert_eq!(store.remove(alice.id, one, after_codes, None).await.unwrap(), Removed::Stale);
     let looked_at = Some(alice.revision + 2);
-    assert_eq!(store.remove(alice.id, one, looked_at).await.unwrap(), Removed::Missing);
-    let delete = || store.delete(alice.id, looked_at, given::at(30), given::at(9000));
+    assert_eq!(store.remove(alice.id, one, looked_at, None).await.unwrap(), Removed::Missing);
+    let delete = || store.delete(alice.id, looked_at, given::at(30), given::at(9000), None);
     assert_eq!(delete().await.unwrap(), Removed::Done);
     assert_eq!(delete().await.unwrap(), Removed::Missing);
-    assert_eq!(store.remove(alice.id, other, looked_at).await.unwrap(), Removed::Missing);
+    assert_eq!(store.remove(alice.id, other, looked_at, None).await.unwrap(), Removed::Missing);
     assert!(
         !store
             .replace_recovery_codes(alice.id, alice.revision, given::recovery_codes(&[[3; 32]]))

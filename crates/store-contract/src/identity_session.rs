@@ -210,7 +210,7 @@ pub async fn a_session_of_somebody_disabled_or_deleted_is_gone(fixture: &impl Fi
         let gone = outcomes.map(|outcome| outcome == Rotation::Gone);
         assert_eq!(gone, [status == IdentityStatus::Disabled; 2]);
     }
-    store.delete(session.identity, None, given::at(120), given::at(9000)).await.unwrap();
+    store.delete(session.identity, None, given::at(120), given::at(9000), None).await.unwrap();
     assert_eq!(rotate(&*store, &given::session_rotation(session.id, 2, 121)).await, Rotation::Gone);
     let late = given::begun(&*store, session.identity, 122).await;
     assert_eq!(rotate(&*store, &given::session_rotation(late.id, 0, 123)).await, Rotation::Gone);

@@ -9,6 +9,7 @@ use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
     LoginNameHash, NewIdentity, Registration, Removed,
 };
+use sluice_identity::mail::QueuedMail;
 use sluice_primitives::{IdentityId, Timestamp};
 
 /// What happens when the store is asked; nothing, if it does not say. An error is the answer in the store's place.
@@ -92,8 +93,9 @@ impl<I: Interruption> IdentityDirectory for Interrupted<I> {
         revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
+        notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError> {
         self.by.before_delete(id).await?;
-        self.store.delete(id, revision, now, marker_expires_at).await
+        self.store.delete(id, revision, now, marker_expires_at, notice).await
     }
 }

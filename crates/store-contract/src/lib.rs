@@ -20,6 +20,7 @@ pub mod identity_contention;
 pub mod identity_delete;
 pub mod identity_letters;
 pub mod identity_list;
+pub mod identity_notices;
 pub mod identity_revision;
 pub mod identity_session;
 pub mod identity_session_bounds;

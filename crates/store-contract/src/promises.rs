@@ -174,6 +174,11 @@ macro_rules! store_contract {
                 identities_are_listed_by_status,
                 a_page_that_found_nothing_yet_has_a_next_one,
             }
+            identity_notices {
+                the_notice_of_a_factor_is_queued_when_it_is_added,
+                the_notice_of_a_factor_is_queued_when_it_is_removed,
+                the_notice_of_a_deletion_is_queued_with_it,
+            }
             identity_revision {
                 what_a_proof_rests_on_raises_the_revision,
                 changes_that_raise_no_revision_stop_nobody,

@@ -152,19 +152,15 @@ impl AccountService {
         let network = confirmation.network;
         let now = self.clock.now();
         let until = self.sessions.revoked_until(now);
-        match self.identities.delete(identity.id, Some(identity.revision), now, until).await? {
+        let (notice, revision) =
+            (self.notice(&identity, MessageKind::AccountDeleted), Some(identity.revision));
+        match self.identities.delete(identity.id, revision, now, until, notice.first()).await? {
             Removed::Done => {}
             Removed::Stale => return Err(IdentityError::Changed.into()),
             Removed::Missing => return Err(Denied::Gone.into()),
         }
         self.sessions.revoke(identity.id, now);
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "account deleted");
-        if let Some(mails) = self.mails.as_ref().filter(|_| self.may_be_told(&identity)) {
-            let message = Message { to: identity.email, kind: MessageKind::AccountDeleted };
-            if let Err(error) = mails.queue(&message).await {
-                warn!(identity.id = %identity.id, error = %chain(&error), "mail about a deleted account not queued");
-            }
-        }
         Ok(())
     }
 

@@ -134,7 +134,7 @@ impl IdentityAdministration {
     pub async fn delete(&self, id: IdentityId) -> Result<(), AdministrationError> {
         let now = self.clock.now();
         let until = self.sessions.revoked_until(now);
-        if self.identities.delete(id, None, now, until).await? != Removed::Done {
+        if self.identities.delete(id, None, now, until, None).await? != Removed::Done {
             return Err(AdministrationError::NotFound);
         }
         self.sessions.revoke(id, now);

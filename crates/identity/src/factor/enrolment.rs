@@ -118,21 +118,19 @@ impl FactorService {
             last_used_at: None,
             counter: new.counter,
         };
-        let others = self.parts.factors.of_identity(identity.id).await?;
         let drawn: Vec<_> = new.beginning.codes.iter().filter_map(|code| RecoveryCode::typed(code)).collect();
         let hashes = self.parts.recovery_keys.hash_all(identity.id, &drawn);
         let named = Some(self.parts.recovery_keys.named(&hashes));
+        let notice = self.notice(identity, MessageKind::FactorAdded { name: factor.name.clone() });
+        let revision = new.beginning.revision;
         // Which one is the first, the store knows: of two that are confirmed at once, codes are shown of one.
-        let codes = match self.parts.factors.add(&factor, new.beginning.revision, named).await? {
+        let codes = match self.parts.factors.add(&factor, revision, named, notice.as_ref()).await? {
             AddedFactor::AddedWithCodes => Some(drawn),
             AddedFactor::Added => None,
             AddedFactor::TooMany => return Ok(EnrolmentOutcome::TooMany),
             AddedFactor::Unknown => return Ok(EnrolmentOutcome::Expired),
         };
         info!(target: "sluice_audit", { identity.id = %identity.id, factor.id = %factor.id, factor.kind = factor.kind.as_str() }, "factor enrolled");
-        if others.iter().all(|other| other.id != factor.id) {
-            self.tell(identity, MessageKind::FactorAdded { name: factor.name }).await;
-        }
         Ok(EnrolmentOutcome::Enrolled(Enrolled { factor: factor.id, recovery_codes: codes }))
     }
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::model::Factor;
 use crate::identity::Removed;
+use crate::mail::QueuedMail;
 
 /// How many factors a person may have.
 pub const MAX_FACTORS: u32 = 20;
@@ -59,12 +60,13 @@ pub type RecoveryCodeCounts = BTreeMap<Option<u8>, u64>;
 #[async_trait]
 pub trait FactorRepository: Send + Sync {
     /// Stores a factor, if its person's record still has this revision; and, if there is no other, the recovery codes that are
-    /// given in the place of the former ones. Twice with one id is once.
+    /// given in the place of the former ones. The notice is queued with it. Twice with one id is once.
     async fn add(
         &self,
         factor: &Factor,
         revision: i64,
         codes: Option<HashedRecoveryCodes<'_>>,
+        notice: Option<&QueuedMail>,
     ) -> Result<AddedFactor, StoreError>;
 
     /// The factors of a person, the oldest first.
@@ -78,12 +80,13 @@ pub trait FactorRepository: Send + Sync {
 
     /// Removes a factor, if its person's record still has the revision that is given, if one is. With the last one the
     /// recovery codes go. The revision is raised: an enrolment that began before does not end after, or it would bring back
-    /// what was taken away.
+    /// what was taken away. The notice is queued if the factor was there.
     async fn remove(
         &self,
         identity: IdentityId,
         id: Uuid,
         revision: Option<i64>,
+        notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError>;
 
     /// Stores recovery codes in the place of the former ones, if their person's record still has this revision, which is raised

@@ -97,7 +97,7 @@ impl SealedFactors {
             after = Some((last.identity, last.id));
             for factor in &page {
                 if !self.at_rest.sealed_by(purpose(factor.kind), &factor.sealed).opens() {
-                    let done = self.factors.remove(factor.identity, factor.id, None).await?;
+                    let done = self.factors.remove(factor.identity, factor.id, None, None).await?;
                     removed += u64::from(done == Removed::Done);
                 }
             }

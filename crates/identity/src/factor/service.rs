@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sluice_commit::chain;
 use sluice_crypto::Sealer;
 use sluice_primitives::{Clock, IdentityId, Lifetime, Rng, Timestamp};
-use tracing::{info, warn};
+use tracing::info;
 use uuid::Uuid;
 
 use super::enrolment::name_of;
@@ -21,7 +20,7 @@ use crate::identity::{Identity, IdentityRepository, Removed};
 use crate::limits::Limits;
 use crate::login::Network;
 use crate::login::lockout::{Backoff, Failures};
-use crate::mail::{MailQueue, Message, MessageKind};
+use crate::mail::{MailQueue, Message, MessageKind, QueuedMail};
 
 /// How wrong codes of authenticator apps slow an account down: ten are free, then it takes a day for some 25 of a million.
 const WRONG_CODES: Backoff =
@@ -154,13 +153,13 @@ impl FactorService {
     ) -> Result<bool, IdentityError> {
         let factors = self.parts.factors.of_identity(identity.id).await?;
         let Some(factor) = factors.into_iter().find(|factor| factor.id == id) else { return Ok(false) };
-        match self.parts.factors.remove(identity.id, id, revision).await? {
+        let notice = self.notice(identity, MessageKind::FactorRemoved { name: factor.name });
+        match self.parts.factors.remove(identity.id, id, revision, notice.as_ref()).await? {
             Removed::Done => {}
             Removed::Stale => return Err(IdentityError::Changed),
             Removed::Missing => return Ok(false),
         }
         info!(target: "sluice_audit", { identity.id = %identity.id, factor.id = %id, factor.kind = factor.kind.as_str() }, "factor removed");
-        self.tell(identity, MessageKind::FactorRemoved { name: factor.name }).await;
         Ok(true)
     }
 
@@ -194,13 +193,11 @@ impl FactorService {
         Ok(checked)
     }
 
-    /// Tells the person by mail, if the address is known to be theirs: the name of a factor could be anybody's text to
+    /// What is written to the person, if the address is known to be theirs: the name of a factor could be anybody's text to
     /// anybody's address.
-    pub(super) async fn tell(&self, identity: &Identity, kind: MessageKind) {
-        let (Some(mails), Some(_)) = (&self.parts.mails, identity.email_verified_at) else { return };
-        if let Err(error) = mails.queue(&Message { to: identity.email.clone(), kind }).await {
-            warn!(identity.id = %identity.id, error = %chain(&error), "person not told that a factor changed");
-        }
+    pub(super) fn notice(&self, identity: &Identity, kind: MessageKind) -> Option<QueuedMail> {
+        let mails = self.parts.mails.as_ref().filter(|_| identity.email_verified_at.is_some())?;
+        Some(mails.sealed(&Message { to: identity.email.clone(), kind }))
     }
 }
 

@@ -282,12 +282,14 @@ pub trait IdentityDirectory: IdentityRepository {
     async fn reseal_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError>;
 
     /// Deletes an identity, if it still has the revision that is given, if one is, with its login name, factors, recovery codes,
-    /// sessions, codes and what it agreed to for clients, and appends the subject marker. Its id is never given again.
+    /// sessions, codes and what it agreed to for clients, appends the subject marker and queues the notice. Its id is never given
+    /// again.
     async fn delete(
         &self,
         id: IdentityId,
         revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
+        notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError>;
 }

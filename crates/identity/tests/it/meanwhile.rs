@@ -51,7 +51,7 @@ async fn what_was_shown_before_another_password_deletes_no_account_after_it() {
 async fn what_was_shown_before_another_password_takes_no_factor_and_no_code_away_after_it() {
     let (services, alice, _) = Services::with_alice().await;
     let factor = given::factor(alice.id, 0);
-    services.store.add(&factor, alice.revision, Some(given::recovery_codes(&[[1; 32]]))).await.unwrap();
+    services.store.add(&factor, alice.revision, Some(given::recovery_codes(&[[1; 32]])), None).await.unwrap();
     given::changed(&*services.store, &another_password(&alice)).await;
     let removed = services.factors.remove(&alice, factor.id).await;
     assert!(matches!(removed, Err(IdentityError::Changed)), "{removed:?}");

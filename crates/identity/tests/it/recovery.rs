@@ -123,7 +123,7 @@ async fn an_account_that_was_never_verified_is_recovered_without_what_its_maker_
     services.account.set_username(made.id, "The thief").await.unwrap();
     services
         .store
-        .add(&given::factor(made.id, 0), made.revision, Some(given::recovery_codes(&[[1; 32]])))
+        .add(&given::factor(made.id, 0), made.revision, Some(given::recovery_codes(&[[1; 32]])), None)
         .await
         .unwrap();
     services.new_mails().await;
@@ -155,7 +155,7 @@ async fn what_somebody_without_a_password_is_called_stays_when_the_account_is_re
 async fn second_factors_of_a_verified_account_stay_when_it_is_recovered() {
     let (services, alice, _) = Services::with_alice().await;
     services.account.set_username(alice.id, "Alice").await.unwrap();
-    services.store.add(&given::factor(alice.id, 0), alice.revision, None).await.unwrap();
+    services.store.add(&given::factor(alice.id, 0), alice.revision, None, None).await.unwrap();
     begin(&services, ALICE).await;
     let ticket = ticket(&services, &link(&services.mail().await)).await.unwrap();
     services.account.finish_recovery(ticket.expose(), &secret(NEW), network()).await.unwrap();

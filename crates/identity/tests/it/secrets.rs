@@ -189,7 +189,7 @@ async fn factors_are_sealed_again_and_stay_what_they_are() {
     ];
     for (number, (kind, sealed)) in kinds.into_iter().zip(sealed).enumerate() {
         let factor = Factor { kind, sealed, ..factor(alice, i64::try_from(number).unwrap()) };
-        store.add(&factor, 1, None).await.unwrap();
+        store.add(&factor, 1, None, None).await.unwrap();
     }
     assert!(store.replace_recovery_codes(alice, 1, recovery_codes(&[[1; 32], [2; 32]])).await.unwrap());
     let before = store.of_identity(alice).await.unwrap();
@@ -248,7 +248,7 @@ async fn a_sample_finds_factors_and_mails_that_a_secret_sealed_for_a_while_years
         let secret = if old(day) { ["old"] } else { ["new"] };
         let person = person(&store, day * 86_400, |_| String::new()).await.id;
         let sealed = at_rest(&secret).seal(Purpose::TotpSecret, b"secret", &OsRng);
-        store.add(&Factor { sealed, ..factor(person, 0) }, 1, None).await.unwrap();
+        store.add(&Factor { sealed, ..factor(person, 0) }, 1, None, None).await.unwrap();
         let sealed = at_rest(&secret).seal(Purpose::Mail, b"mail", &OsRng);
         store.queue(&QueuedMail { id: person.as_uuid(), sealed, ..mail(0) }).await.unwrap();
     }
@@ -268,7 +268,7 @@ async fn factors_and_mails_that_nothing_opens_are_given_up_and_no_others() {
     let alice = person(&store, 0, |_| String::new()).await.id;
     for (number, secret) in [(0, "lost"), (1, "new")] {
         let sealed = at_rest(&[secret]).seal(Purpose::TotpSecret, b"secret", &OsRng);
-        store.add(&Factor { sealed, ..factor(alice, number) }, 1, None).await.unwrap();
+        store.add(&Factor { sealed, ..factor(alice, number) }, 1, None, None).await.unwrap();
         let sealed = at_rest(&[secret]).seal(Purpose::Mail, b"mail", &OsRng);
         store.queue(&QueuedMail { sealed, ..mail(0) }).await.unwrap();
     }

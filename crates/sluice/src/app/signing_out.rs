@@ -9,6 +9,7 @@ use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
     LoginNameHash, NewIdentity, Registration, Removed,
 };
+use sluice_identity::mail::QueuedMail;
 use sluice_oauth::consent::{ConsentService, Revoke};
 use sluice_oauth::login_session::{EndSessions, LoginSessionService};
 use sluice_primitives::{Clock, IdentityId, Timestamp};
@@ -148,10 +149,12 @@ impl IdentityDirectory for SigningOut {
         revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
+        notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError> {
         let outside = Outside { id, signs_out: true, forgets_consents: false };
         self.follow(outside, now).await?;
-        let deleted = IdentityDirectory::delete(&*self.store, id, revision, now, marker_expires_at).await?;
+        let deleted =
+            IdentityDirectory::delete(&*self.store, id, revision, now, marker_expires_at, notice).await?;
         if deleted != Removed::Stale {
             self.follow_up(outside).await;
         }

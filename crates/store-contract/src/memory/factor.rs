@@ -6,6 +6,7 @@ use sluice_identity::factor::{
     AddedFactor, Factor, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS, RecoveryCodeCounts,
 };
 use sluice_identity::identity::Removed;
+use sluice_identity::mail::QueuedMail;
 use sluice_primitives::IdentityId;
 use uuid::Uuid;
 
@@ -21,6 +22,7 @@ impl Data {
         factor: &Factor,
         revision: i64,
         codes: Option<HashedRecoveryCodes<'_>>,
+        notice: Option<&QueuedMail>,
     ) -> AddedFactor {
         let key = (factor.identity, factor.id);
         if self.factors.contains_key(&key) {
@@ -36,6 +38,9 @@ impl Data {
             return AddedFactor::TooMany;
         }
         self.factors.insert(key, factor.clone());
+        if let Some(notice) = notice {
+            self.queue_mail(notice);
+        }
         let Some(codes) = codes.filter(|_| others == 0) else { return AddedFactor::Added };
         self.replace_codes(factor.identity, codes);
         AddedFactor::AddedWithCodes
@@ -85,9 +90,11 @@ impl FactorRepository for MemoryStore {
         factor: &Factor,
         revision: i64,
         codes: Option<HashedRecoveryCodes<'_>>,
+        notice: Option<&QueuedMail>,
     ) -> Result<AddedFactor, StoreError> {
-        check([factor.name.as_str(), factor.sealed.as_str()])?;
-        self.write(|data| data.add_factor(factor, revision, codes)).await
+        let texts = [factor.name.as_str(), factor.sealed.as_str()];
+        check(texts.into_iter().chain(notice.map(|mail| mail.sealed.as_str())))?;
+        self.write(|data| data.add_factor(factor, revision, codes, notice)).await
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {
@@ -125,8 +132,17 @@ impl FactorRepository for MemoryStore {
         identity: IdentityId,
         id: Uuid,
         revision: Option<i64>,
+        notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError> {
-        self.write(|data| data.remove_factor(identity, id, revision)).await
+        check(notice.map(|mail| mail.sealed.as_str()))?;
+        self.write(|data| {
+            let removed = data.remove_factor(identity, id, revision);
+            if let Some(notice) = notice.filter(|_| removed == Removed::Done) {
+                data.queue_mail(notice);
+            }
+            removed
+        })
+        .await
     }
 
     async fn replace_recovery_codes(

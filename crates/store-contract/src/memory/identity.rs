@@ -9,6 +9,7 @@ use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
     LoginNameHash, NewIdentity, Registration, Removed,
 };
+use sluice_identity::mail::QueuedMail;
 use sluice_primitives::{IdentityId, NodeId, Timestamp};
 use sluice_protocol::Subject;
 use sluice_token::{Marker, Target};
@@ -158,11 +159,16 @@ impl IdentityDirectory for MemoryStore {
         revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
+        notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError> {
+        check(notice.map(|mail| mail.sealed.as_str()))?;
         self.write(|data| {
             let deleted = data.delete_identity(id, revision);
             if deleted == Removed::Done {
                 data.mark_subject(self.node, id, now, marker_expires_at);
+                if let Some(notice) = notice {
+                    data.queue_mail(notice);
+                }
             }
             deleted
         })

@@ -7,6 +7,7 @@ use sluice_identity::factor::{
     RecoveryCodeCounts,
 };
 use sluice_identity::identity::Removed;
+use sluice_identity::mail::QueuedMail;
 use sluice_primitives::{IdentityId, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -15,7 +16,7 @@ use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::identity::{LOCK, removal_prevented, removed, was_made_by};
 use crate::serial::Transaction;
-use crate::storable;
+use crate::{mail, storable};
 
 const FORGET_CODES_IF_FIRST: &str = include_str!("forget_codes_if_first.sql");
 const PUT_CODES_IF_FIRST: &str = include_str!("put_codes_if_first.sql");
@@ -43,9 +44,11 @@ impl FactorRepository for PostgresStore {
         factor: &Factor,
         revision: i64,
         codes: Option<HashedRecoveryCodes<'_>>,
+        notice: Option<&QueuedMail>,
     ) -> Result<AddedFactor, StoreError> {
         storable::text("the name of a factor", &factor.name)?;
         storable::text("a sealed factor", &factor.sealed)?;
+        let (mail, sealed, due_at) = mail::columns(notice)?;
         let identity = factor.identity.as_uuid();
         let (kind, created_at) = (factor.kind.stored(), factor.created_at.as_millis());
         let last_used_at = factor.last_used_at.map(Timestamp::as_millis);
@@ -70,6 +73,9 @@ impl FactorRepository for PostgresStore {
                     &last_used_at,
                     &factor.counter,
                     &revision,
+                    &mail,
+                    &sealed,
+                    &due_at,
                 ],
             )
             .then(ADDED, vec![&identity, &factor.id, &revision, &hashes]);
@@ -110,12 +116,14 @@ impl FactorRepository for PostgresStore {
         identity: IdentityId,
         id: Uuid,
         revision: Option<i64>,
+        notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError> {
+        let (mail, sealed, due_at) = mail::columns(notice)?;
         let (identity, attempt) = (identity.as_uuid(), self.attempt());
         let transaction = Transaction::new()
             .then(LOCK, vec![&identity])
             .then(FORGET_CODES_WITH_LAST, vec![&identity, &id, &revision])
-            .then(REMOVE, vec![&identity, &id, &revision, &attempt]);
+            .then(REMOVE, vec![&identity, &id, &revision, &attempt, &mail, &sealed, &due_at]);
         let committed = self.serial.commit(&transaction).await?;
         if was_made_by(&committed, attempt)? {
             return Ok(Removed::Done);

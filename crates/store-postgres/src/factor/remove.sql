@@ -7,6 +7,13 @@ WITH removed AS (
       AND f.identity_id = i.identity_id
       AND f.factor_id = $2
     RETURNING f.identity_id
+),
+queued AS (
+    INSERT INTO mail (id, sealed, due_at, attempts, dead)
+    SELECT $5::uuid, $6::text, $7::bigint, 0, FALSE
+    FROM removed
+    WHERE $5::uuid IS NOT NULL
+    ON CONFLICT (id) DO NOTHING
 )
 UPDATE identity AS i
 SET revision = i.revision + 1, attempt = $4

@@ -22,6 +22,13 @@ codes AS (
 ),
 consents AS (
     DELETE FROM consent AS c WHERE c.subject = (SELECT d.identity_id::text FROM deleted AS d)
+),
+queued AS (
+    INSERT INTO mail (id, sealed, due_at, attempts, dead)
+    SELECT $6::uuid, $7::text, $8::bigint, 0, FALSE
+    FROM deleted
+    WHERE $6::uuid IS NOT NULL
+    ON CONFLICT (id) DO NOTHING
 )
 INSERT INTO revocation (origin, counter, at, expires_at, kind, swept, key)
 SELECT n.node_id, n.revocation_counter, $2, $3, 3, FALSE, d.identity_id::text

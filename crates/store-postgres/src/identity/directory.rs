@@ -5,6 +5,7 @@ use sluice_commit::StoreError;
 use sluice_identity::identity::{
     Changed, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, Removed,
 };
+use sluice_identity::mail::QueuedMail;
 use sluice_primitives::{IdentityId, Timestamp};
 use uuid::Uuid;
 
@@ -12,7 +13,7 @@ use super::{LOCK, change, read, removed, search};
 use crate::PostgresStore;
 use crate::feed::append::Counted;
 use crate::serial::Transaction;
-use crate::storable;
+use crate::{mail, storable};
 
 const LIST: &str = include_str!("list.sql");
 const RESEAL_CREDENTIAL: &str = include_str!("reseal_credential.sql");
@@ -52,12 +53,15 @@ impl IdentityDirectory for PostgresStore {
         revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
+        notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError> {
+        let (mail, sealed, due_at) = mail::columns(notice)?;
         let counted = Counted::new(self, 1, now);
         let (id, expires_at) = (id.as_uuid(), marker_expires_at.as_millis());
-        let transaction = counted
-            .for_revocations(Transaction::new().then(LOCK, vec![&id]))
-            .then(DELETE, vec![&id, &counted.at, &expires_at, &counted.node, &revision]);
+        let transaction = counted.for_revocations(Transaction::new().then(LOCK, vec![&id])).then(
+            DELETE,
+            vec![&id, &counted.at, &expires_at, &counted.node, &revision, &mail, &sealed, &due_at],
+        );
         let committed = self.serial.commit(&transaction).await?;
         Ok(removed(&committed, revision)?)
     }

@@ -1,5 +1,6 @@
-//! The outbox of mails. They are put here by themselves, with a code, with a registration, or with a change: see
-//! `mail_code/put.sql`, `identity/register_with_letters.sql` and `identity/change.sql`.
+//! The outbox of mails. They are put here by themselves, with a code, with a registration, with a change, or with what they tell of:
+//! see `mail_code/put.sql`, `identity/register_with_letters.sql`, `identity/change.sql`, `identity/delete.sql`, `factor/add.sql` and
+//! `factor/remove.sql`.
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
@@ -24,6 +25,16 @@ const RESEAL: &str = include_str!("reseal.sql");
 const DROP: &str = include_str!("drop.sql");
 /// How far mails are counted.
 const COUNTED: i64 = 100_000;
+
+/// Id, text and due time of a mail that is queued with something else.
+pub(crate) type Columns<'a> = (Option<Uuid>, Option<&'a str>, Option<i64>);
+
+/// The columns of a notice, if there is one and it can be stored.
+pub(crate) fn columns(notice: Option<&QueuedMail>) -> Result<Columns<'_>, StoreError> {
+    let sealed = notice.map(|mail| mail.sealed.as_str());
+    storable::texts(&[("a mail", sealed)])?;
+    Ok((notice.map(|mail| mail.id), sealed, notice.map(|mail| mail.due_at.as_millis())))
+}
 
 #[async_trait]
 impl MailRepository for PostgresStore {

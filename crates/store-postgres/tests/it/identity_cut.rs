@@ -54,12 +54,14 @@ async fn an_identity_whose_deletion_was_not_answered_is_deleted_once() {
     let cut = Cut::start().await;
     let alice = given::registered(&*cut.store, given::identity("alice")).await;
     let (looked_at, now, until) = (Some(alice.revision), given::at(20), given::at(9000));
-    let delete = || IdentityDirectory::delete(&*cut.store, alice.id, looked_at, now, until);
+    let notice = given::mail(10);
+    let delete = || IdentityDirectory::delete(&*cut.store, alice.id, looked_at, now, until, Some(&notice));
     cut.proxy.cut_after("WITH deleted AS");
     assert_eq!(delete().await.unwrap(), Removed::Done);
     assert_eq!(cut.proxy.cuts(), 1);
     assert_eq!(delete().await.unwrap(), Removed::Missing);
     assert_eq!(given::markers(&*cut.store).await.len(), 1);
+    assert_eq!(MailRepository::depth(&*cut.store).await.unwrap(), (1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -126,9 +128,11 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
     let cut = Cut::start().await;
     let alice = given::registered(&*cut.store, given::identity("alice")).await.id;
     let (factor, codes) = (given::factor(alice, 1), [given::random_hash(), given::random_hash()]);
+    let notices = [given::mail(10), given::mail(10), given::mail(10), given::mail(10)];
+    let [added, again, removed, missing] = notices.each_ref().map(Some);
     cut.proxy.cut_after("INSERT INTO factor");
     assert_eq!(
-        cut.store.add(&factor, 1, Some(given::recovery_codes(&codes))).await.unwrap(),
+        cut.store.add(&factor, 1, Some(given::recovery_codes(&codes)), added).await.unwrap(),
         AddedFactor::AddedWithCodes
     );
     let used = FactorUse {
@@ -146,7 +150,7 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
     assert!(cut.store.spend_recovery_code(alice, &codes[0]).await.unwrap());
     assert!(!cut.store.spend_recovery_code(alice, &codes[0]).await.unwrap());
     assert_eq!(
-        cut.store.add(&factor, 1, Some(given::recovery_codes(&codes))).await.unwrap(),
+        cut.store.add(&factor, 1, Some(given::recovery_codes(&codes)), again).await.unwrap(),
         AddedFactor::AddedWithCodes
     );
     assert_eq!(cut.store.recovery_codes_left(alice).await.unwrap(), 1, "a spent code stays spent");
@@ -154,8 +158,9 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
     assert!(cut.store.replace_recovery_codes(alice, 1, given::recovery_codes(&[[9; 32]])).await.unwrap());
     assert_eq!(cut.store.recovery_codes_left(alice).await.unwrap(), 1);
     cut.proxy.cut_after("DELETE FROM factor");
-    assert_eq!(cut.store.remove(alice, factor.id, Some(2)).await.unwrap(), Removed::Done);
+    assert_eq!(cut.store.remove(alice, factor.id, Some(2), removed).await.unwrap(), Removed::Done);
     assert_eq!(given::person(&*cut.store, alice).await.revision, 3);
-    assert_eq!(cut.store.remove(alice, factor.id, Some(3)).await.unwrap(), Removed::Missing);
+    assert_eq!(cut.store.remove(alice, factor.id, Some(3), missing).await.unwrap(), Removed::Missing);
     assert_eq!(cut.proxy.cuts(), 5);
+    assert_eq!(MailRepository::depth(&*cut.store).await.unwrap(), (2, 0), "one of each");
 }

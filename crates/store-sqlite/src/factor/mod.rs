@@ -11,14 +11,15 @@ use sluice_identity::factor::{
     AddedFactor, Factor, FactorRepository, FactorUse, HashedRecoveryCodes, RecoveryCodeCounts,
 };
 use sluice_identity::identity::Removed;
+use sluice_identity::mail::QueuedMail;
 use sluice_primitives::IdentityId;
 use uuid::Uuid;
 
 pub(crate) use stored::forget;
 
 use crate::identity::removal_prevented;
-use crate::row;
 use crate::store::SqliteStore;
+use crate::{mail, row};
 
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
 const USE_ONCE: &str = include_str!("use_once.sql");
@@ -36,11 +37,14 @@ impl FactorRepository for SqliteStore {
         factor: &Factor,
         revision: i64,
         codes: Option<HashedRecoveryCodes<'_>>,
+        notice: Option<&QueuedMail>,
     ) -> Result<AddedFactor, StoreError> {
         row::check("name", &factor.name)?;
         row::check("factor", &factor.sealed)?;
-        let (factor, codes) = (factor.clone(), codes.map(stored::Codes::of));
-        self.write(move |write| stored::add(write, &factor, revision, codes.as_ref())).await
+        notice.map_or(Ok(()), mail::check)?;
+        let (factor, codes, notice) = (factor.clone(), codes.map(stored::Codes::of), notice.cloned());
+        self.write(move |write| stored::add(write, (&factor, revision), codes.as_ref(), notice.as_ref()))
+            .await
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {
@@ -78,8 +82,11 @@ impl FactorRepository for SqliteStore {
         identity: IdentityId,
         id: Uuid,
         revision: Option<i64>,
+        notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError> {
-        self.write(move |write| stored::remove(write, (identity, revision), id)).await
+        notice.map_or(Ok(()), mail::check)?;
+        let notice = notice.cloned();
+        self.write(move |write| stored::remove(write, (identity, revision), id, notice.as_ref())).await
     }
 
     async fn replace_recovery_codes(

@@ -3,13 +3,14 @@
 use rusqlite::{Row, params};
 use sluice_identity::factor::{AddedFactor, Factor, FactorKind, HashedRecoveryCodes, MAX_FACTORS};
 use sluice_identity::identity::Removed;
+use sluice_identity::mail::QueuedMail;
 use sluice_primitives::{IdentityId, Timestamp};
 use uuid::Uuid;
 
 use crate::error::SqliteError;
 use crate::identity::removal_prevented;
-use crate::row;
 use crate::writer::Write;
+use crate::{mail, row};
 
 const IS_THERE: &str = include_str!("is_there.sql");
 const ROOM: &str = include_str!("room.sql");
@@ -52,9 +53,9 @@ pub(super) fn factor(row: &Row<'_>) -> Result<Factor, SqliteError> {
 
 pub(super) fn add(
     write: &mut Write<'_>,
-    factor: &Factor,
-    revision: i64,
+    (factor, revision): (&Factor, i64),
     codes: Option<&Codes>,
+    notice: Option<&QueuedMail>,
 ) -> Result<AddedFactor, SqliteError> {
     let (identity, id) = (factor.identity.as_bytes(), factor.id.as_bytes());
     if write.row(IS_THERE, (identity, id), |_| Ok(()))?.is_some() {
@@ -78,6 +79,7 @@ pub(super) fn add(
         factor.counter,
     ];
     write.insert("factor", ADD, values)?;
+    notice.map_or(Ok(()), |notice| mail::queue(write, notice))?;
     let Some(codes) = codes.filter(|_| others == 0) else { return Ok(AddedFactor::Added) };
     replace_recovery_codes(write, factor.identity, codes)?;
     Ok(AddedFactor::AddedWithCodes)
@@ -97,6 +99,7 @@ pub(super) fn remove(
     write: &mut Write<'_>,
     (identity, revision): (IdentityId, Option<i64>),
     id: Uuid,
+    notice: Option<&QueuedMail>,
 ) -> Result<Removed, SqliteError> {
     if let Some(prevented) = removal_prevented(write, identity, revision)? {
         return Ok(prevented);
@@ -108,6 +111,7 @@ pub(super) fn remove(
         write.delete("recovery_code", FORGET_RECOVERY_CODES, [identity.as_bytes()])?;
     }
     raise_revision(write, identity)?;
+    notice.map_or(Ok(()), |notice| mail::queue(write, notice))?;
     Ok(Removed::Done)
 }
 

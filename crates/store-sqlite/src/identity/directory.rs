@@ -6,6 +6,7 @@ use sluice_commit::StoreError;
 use sluice_identity::identity::{
     Changed, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, LoginNameHash, Removed,
 };
+use sluice_identity::mail::QueuedMail;
 use sluice_primitives::{IdentityId, Timestamp};
 
 use super::list::Search;
@@ -13,7 +14,7 @@ use super::{FORGET_NAME, change, removal_prevented};
 use crate::error::SqliteError;
 use crate::store::SqliteStore;
 use crate::writer::Write;
-use crate::{consent, factor, identity_session, mail_code, row};
+use crate::{consent, factor, identity_session, mail, mail_code, row};
 
 const RESEAL_CREDENTIAL: &str = include_str!("reseal_credential.sql");
 const DELETE: &str = include_str!("delete.sql");
@@ -46,8 +47,11 @@ impl IdentityDirectory for SqliteStore {
         revision: Option<i64>,
         now: Timestamp,
         marker_expires_at: Timestamp,
+        notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError> {
-        self.write(move |write| delete(write, (id, revision), (now, marker_expires_at))).await
+        notice.map_or(Ok(()), mail::check)?;
+        let (marker, notice) = ((now, marker_expires_at), notice.cloned());
+        self.write(move |write| delete(write, (id, revision), marker, notice.as_ref())).await
     }
 }
 
@@ -55,6 +59,7 @@ fn delete(
     write: &mut Write<'_>,
     (id, revision): (IdentityId, Option<i64>),
     marker: (Timestamp, Timestamp),
+    notice: Option<&QueuedMail>,
 ) -> Result<Removed, SqliteError> {
     if let Some(prevented) = removal_prevented(write, id, revision)? {
         return Ok(prevented);
@@ -69,5 +74,6 @@ fn delete(
     mail_code::forget(write, id)?;
     consent::forget_all(write, &id.to_string())?;
     change::revoke(write, id, marker)?;
+    notice.map_or(Ok(()), |notice| mail::queue(write, notice))?;
     Ok(Removed::Done)
 }

@@ -148,13 +148,13 @@ async fn a_deleted_identity_leaves_no_row_behind() {
     let identity = waiting(&store, 1).await.id;
     let hashes = [given::random_hash()];
     let codes = Some(given::recovery_codes(&hashes));
-    let added = store.add(&factor(identity), 1, codes).await.unwrap();
+    let added = store.add(&factor(identity), 1, codes, None).await.unwrap();
     assert_eq!(added, AddedFactor::AddedWithCodes);
     store.begin(&session(identity)).await.unwrap();
     store.put(&code(identity), &mail()).await.unwrap();
     let connection = Connection::open(fixture.path()).unwrap();
     assert_eq!(rows(&connection), [1; 6]);
-    let deleted = IdentityDirectory::delete(&*store, identity, None, given::at(9), given::at(99)).await;
+    let deleted = IdentityDirectory::delete(&*store, identity, None, given::at(9), given::at(99), None).await;
     assert_eq!(deleted.unwrap(), Removed::Done);
     assert_eq!(rows(&connection), [0; 6]);
 }

@@ -103,7 +103,7 @@ async fn a_browser_is_not_known_to_who_has_the_address_next() {
     let known = pair(&world.log_in_anew(&RIGHT).await);
     let now = world.now();
     let until = now + Lifetime::hours(1);
-    let deleted = world.ui.accounts.identities.delete(alice, None, now, until).await.unwrap();
+    let deleted = world.ui.accounts.identities.delete(alice, None, now, until, None).await.unwrap();
     assert_eq!(deleted, Removed::Done);
     world.guess().await;
     assert_eq!(world.log_in_from(&known, &RIGHT).await.status, StatusCode::TOO_MANY_REQUESTS);

@@ -127,7 +127,7 @@ async fn a_ticket_is_void_when_its_person_was_changed_disabled_or_deleted() {
         match what {
             "deleted" => {
                 let now = change.now;
-                let deleted = world.store.delete(world.alice.id, None, now, now).await.unwrap();
+                let deleted = world.store.delete(world.alice.id, None, now, now, None).await.unwrap();
                 assert_eq!(deleted, Removed::Done);
             }
             "disabled" => {

@@ -120,7 +120,7 @@ async fn a_passkey_that_was_removed_is_not_enrolled_by_what_was_shown_before() {
         let [one, other] = [0, 1].map(|which| keys[which].create(&begun[which].options));
         let outcome = world.finish_enrolment(&begun[0], &one).await;
         let EnrolmentOutcome::Enrolled(enrolled) = outcome else { panic!("{outcome:?}") };
-        world.store.remove(world.alice.id, enrolled.factor, looked_at).await.unwrap();
+        world.store.remove(world.alice.id, enrolled.factor, looked_at, None).await.unwrap();
         let alice = given::person(&*world.store, world.alice.id).await;
         for (begun, response) in begun.iter().zip([&one, &other]) {
             let new = NewPasskey { state: &begun.state, response, name: "Laptop", context: CONTEXT };
@@ -400,7 +400,7 @@ struct TakenAway(Arc<MemoryStore>);
 impl Interruption for TakenAway {
     async fn before_find(&self, id: IdentityId) -> Result<(), StoreError> {
         for factor in self.0.of_identity(id).await? {
-            self.0.remove(id, factor.id, None).await?;
+            self.0.remove(id, factor.id, None, None).await?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use sluice_identity::factor::{
     TotpEnrolment,
 };
 use sluice_identity::identity::Removed;
+use sluice_identity::mail::MailRepository;
 use sluice_primitives::{AttemptId, Clock, IdentityId, Lifetime};
 use sluice_store_contract::given;
 
@@ -40,6 +41,7 @@ async fn an_enrolment_that_is_confirmed_twice_is_one_with_the_same_recovery_code
     let again = world.service.confirm_totp(&world.alice, &begun.ticket, &code, "Phone").await.unwrap();
     assert_eq!(first, again);
     assert_eq!(world.service.list(world.alice.id).await.unwrap().len(), 1);
+    assert_eq!(MailRepository::depth(&*world.store).await.unwrap(), (1, 0), "it is told once");
 }
 
 #[tokio::test]
@@ -94,7 +96,7 @@ async fn an_enrolment_brings_no_factor_and_no_recovery_code_back_after_a_removal
         let spent = enrolled.recovery_codes.unwrap()[0].grouped();
         let spent = FactorProof::RecoveryCode(&spent);
         assert_eq!(world.check(spent).await, FactorCheck::Right(Shown::RecoveryCode));
-        let removed = world.store.remove(world.alice.id, enrolled.factor, looked_at).await.unwrap();
+        let removed = world.store.remove(world.alice.id, enrolled.factor, looked_at, None).await.unwrap();
         assert_eq!(removed, Removed::Done);
         for begun in [&begun, &other] {
             assert_eq!(confirm(begun).await, EnrolmentOutcome::Expired);
@@ -282,7 +284,7 @@ async fn a_secret_that_is_moved_to_somebody_else_is_none() {
     let bob = world.verified("bob@example.com").await;
     let stolen = world.store.of_identity(world.alice.id).await.unwrap().remove(0);
     let stolen = Factor { identity: bob.id, ..stolen };
-    world.store.add(&stolen, bob.revision, None).await.unwrap();
+    world.store.add(&stolen, bob.revision, None, None).await.unwrap();
     let code = app.code(&world.clock);
     let checked = world.service.check(&bob, FactorProof::Totp(&code), b"", network()).await;
     assert_eq!(checked.unwrap(), FactorCheck::Wrong);

@@ -73,7 +73,8 @@ impl World {
             last_used_at: None,
             counter: 0,
         };
-        let added = FactorRepository::add(&*self.stores.repositories(), &factor, 1, None).await.unwrap();
+        let added =
+            FactorRepository::add(&*self.stores.repositories(), &factor, 1, None, None).await.unwrap();
         assert_eq!(added, AddedFactor::Added);
     }
 

@@ -207,7 +207,8 @@ async fn nothing_is_changed_if_nobody_can_be_signed_out() {
 async fn who_was_deleted_is_told_to_be_deleted_whatever_fails_after_it() {
     let world = World::failing(1..u32::MAX).await;
     let now = world.people.clock.now();
-    let deleted = world.people.delete(world.alice.id, Some(1), now, now + Lifetime::hours(1)).await.unwrap();
+    let deleted =
+        world.people.delete(world.alice.id, Some(1), now, now + Lifetime::hours(1), None).await.unwrap();
     assert_eq!((deleted, world.password().await), (Removed::Done, None));
     world.stores.shutdown().await;
 }

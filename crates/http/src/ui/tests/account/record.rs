@@ -182,7 +182,7 @@ async fn a_deleted_person_may_not_go_on_in_another_browser() {
     let id = world.register_alice().await;
     let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
     let now = world.now();
-    let deleted = world.ui.accounts.identities.delete(id, None, now, now).await.unwrap();
+    let deleted = world.ui.accounts.identities.delete(id, None, now, now, None).await.unwrap();
     assert_eq!(deleted, Removed::Done);
     assert!(!alice.is_in().await && !other.is_in().await);
 }
