@@ -46,6 +46,9 @@ const GRACE: Duration = Duration::from_secs(1);
 const CALLERS: usize = 1_024;
 /// How long opening a connection may take, whichever of the servers it is to.
 const DIALLING: Duration = Duration::from_secs(5);
+/// How long the failure of an attempt to open a connection is that of all who ask: each attempt looks its server up and begins a process
+/// there, and a server that comes back must not find a thousand of them.
+const BETWEEN_DIALS: Duration = Duration::from_millis(100);
 
 /// Opens connections.
 pub(crate) struct Dialer {
@@ -283,7 +286,7 @@ impl Link {
         Place::take(&self.callers, CALLERS)
     }
 
-    /// The session, dialled anew if there is none. Those who ask at once wait for one attempt and share its failure.
+    /// The session, dialled anew if there is none. Those who ask at once, or soon after, share one attempt and its failure.
     pub(crate) async fn session(&self) -> Result<Arc<Session>, Failure> {
         if let Some(session) = self.living() {
             return Ok(session);
@@ -296,7 +299,8 @@ impl Link {
         if self.closed.load(Ordering::Acquire) {
             return Err(Failure::Closed);
         }
-        if let Some((_, failure)) = last.as_ref().filter(|(at, _)| *at >= asked) {
+        let is_shared = |at: Instant| at >= asked || at.elapsed() < BETWEEN_DIALS;
+        if let Some((_, failure)) = last.as_ref().filter(|(at, _)| is_shared(*at)) {
             return Err(failure.clone());
         }
         match self.dialer.dial(self.notified.clone()).await {

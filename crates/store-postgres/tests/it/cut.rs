@@ -145,7 +145,7 @@ async fn a_client_whose_writes_were_not_answered_is_written_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_never_was_is_not_deleted_by_who_first_could_not_connect() {
     let cut = Cut::start().await;
-    cut.proxy.refuse_two();
+    cut.proxy.refuse(2);
     let unknown = given::client_id("unknown");
     let deleted = ClientRepository::delete(&*cut.store, &unknown, given::at(20), given::at(9000)).await;
     assert!(!deleted.unwrap());

@@ -1,9 +1,9 @@
-//! Patience: how many wait for one connection, and when it is taken for dead.
+//! Patience: how many wait for one connection, when it is taken for dead, and how often another is asked for.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::future::join_all;
@@ -19,6 +19,7 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixture::{PostgresFixture, connection, options};
+use crate::proxy::Proxy;
 
 /// A node with one connection for reads, which has read already.
 async fn reader(fixture: &PostgresFixture, deadline: Duration) -> PostgresStore {
@@ -130,4 +131,24 @@ async fn a_statement_that_waited_in_vain_costs_nobody_the_connection() {
     stall.batch_execute("COMMIT").await.unwrap();
     assert_eq!(GrantRepository::find(&store, given::grant_id()).await.unwrap(), None);
     assert_eq!(finders(&watching).await, before);
+}
+
+/// However many read: a server that is coming back has other things to do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_away_is_dialled_ten_times_a_second_at_most() {
+    let fixture = PostgresFixture::start().await;
+    let proxy = Proxy::start(fixture.dsn()).await;
+    let deadline = Duration::from_millis(300);
+    let options = StoreOptions { readers: NonZeroUsize::MIN, deadline, ..options() };
+    let store = PostgresStore::connect(&proxy.dsn(fixture.dsn()), options).await.unwrap();
+    let (began, many) = (Instant::now(), 1_000_000);
+    proxy.refuse(many);
+    proxy.cut_after("FROM oauth_grant");
+    for _ in 0..10 {
+        let finds = join_all((0..20).map(|_| GrantRepository::find(&store, given::grant_id()))).await;
+        assert!(finds.iter().all(|found| matches!(found, Err(StoreError::Unavailable(_)))), "{finds:?}");
+    }
+    let (dialled, tenths) = (many - proxy.refusals(), began.elapsed().as_millis() / 100);
+    assert_eq!(proxy.cuts(), 1);
+    assert!((1..=tenths + 1).contains(&(dialled as u128)), "{dialled} in {tenths} tenths of a second");
 }

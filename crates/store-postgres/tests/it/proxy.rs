@@ -89,9 +89,9 @@ impl Proxy {
         *self.shared.needle.lock().unwrap() = Some((needle.to_owned(), how));
     }
 
-    /// Refuses the next two connections.
-    pub(crate) fn refuse_two(&self) {
-        self.shared.refusals.fetch_add(2, Ordering::SeqCst);
+    /// Refuses the next `count` connections.
+    pub(crate) fn refuse(&self, count: usize) {
+        self.shared.refusals.fetch_add(count, Ordering::SeqCst);
     }
 
     /// How many connections are still to be refused.
