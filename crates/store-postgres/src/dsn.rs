@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode};
 
 const SCHEMES: &[&str] = &["postgres://", "postgresql://"];
 /// Parameters of Hydra's connection pool. There is no such pool here; they are accepted so that its DSN can be kept.
@@ -210,10 +210,6 @@ fn complete(config: &mut Config) {
     }
     if config.get_application_name().is_none() {
         config.application_name("sluice");
-    }
-    if named(config) > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
-        // Of several servers at most one can be written to, and no other will do.
-        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
 }
 

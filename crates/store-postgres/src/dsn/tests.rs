@@ -1,3 +1,5 @@
+use tokio_postgres::config::TargetSessionAttrs;
+
 use super::*;
 
 fn address(dsn: &str) -> Address {
@@ -94,7 +96,6 @@ fn each_of_several_servers_is_reached_by_itself() {
     for server in &address.servers {
         assert_eq!((server.get_user(), server.get_password()), (Some("u"), Some(&b"p@ss"[..])));
         assert_eq!((server.get_dbname(), server.get_application_name()), (Some("d"), Some("sluice")));
-        assert_eq!(server.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
         assert_eq!(server.get_ssl_mode(), SslMode::Disable);
         assert_eq!(server.get_connect_timeout(), Some(&Duration::from_secs(4)));
         assert_eq!(server.get_keepalives_idle(), Duration::from_secs(30));
@@ -144,9 +145,10 @@ fn how_long_a_connection_may_be_silent_can_be_said() {
 
 /// Not by whether it can be written to: one whose disk is full must serve reads.
 #[test]
-fn one_server_may_be_any_but_a_standby_unless_the_dsn_says_what_it_wants() {
+fn a_server_may_be_any_but_a_standby_unless_the_dsn_says_what_it_wants() {
     let said = |dsn| (address(dsn).servers[0].get_target_session_attrs(), address(dsn).standby_will_do);
     assert_eq!(said("postgres://u@db/d"), (TargetSessionAttrs::Any, false));
+    assert_eq!(said("postgres://u@db,other/d"), (TargetSessionAttrs::Any, false));
     assert_eq!(said("postgres://u@db/d?target_session_attrs=any"), (TargetSessionAttrs::Any, true));
     let named = said("postgres://u@db/d?target_session_attrs=read-write");
     assert_eq!(named, (TargetSessionAttrs::ReadWrite, true));

@@ -45,6 +45,11 @@ impl PostgresFixture {
     pub(crate) fn dsn(&self) -> &str {
         self.database.dsn()
     }
+
+    /// The name of the database.
+    pub(crate) fn name(&self) -> &str {
+        self.database.name()
+    }
 }
 
 impl Fixture for PostgresFixture {

@@ -10,7 +10,7 @@ use sluice_testkit::PrivateCluster;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use crate::fixture::{PostgresFixture, options};
+use crate::fixture::{PostgresFixture, connection, options};
 
 /// An address to which connections are not even opened, as of a machine that is off: its queue is full.
 struct Silence {
@@ -56,6 +56,17 @@ async fn the_next_host_is_asked_while_the_first_hangs() {
     let fixture = PostgresFixture::start().await;
     let hanging = TcpListener::bind("127.0.0.1:0").await.unwrap();
     begins(&after(&hanging, fixture.dsn())).await;
+}
+
+/// As some services say where a disk is nearly full: what is read is served, by one of several hosts as by the only one.
+#[tokio::test]
+async fn one_of_several_hosts_that_is_no_standby_will_do_though_it_only_reads() {
+    let fixture = PostgresFixture::start().await;
+    let off = silence().await;
+    let client = connection(fixture.dsn()).await;
+    let only_reads = format!("ALTER DATABASE {} SET default_transaction_read_only = on", fixture.name());
+    client.batch_execute(&only_reads).await.unwrap();
+    begins(&after(&off.listener, fixture.dsn())).await;
 }
 
 /// A name may lead to the former primary for a while, which answers, and what is read there grows old.
