@@ -107,16 +107,15 @@ impl Dialer {
             Some(tls) => self.open_with(tls.clone(), server, notified).await?,
             None => self.open_with(NoTls, server, notified).await?,
         };
-        let (client, patience) =
-            (session.client(), format!("SET statement_timeout = {}", self.patience.as_millis()));
+        let (client, settings) = (session.client(), self.settings());
         // One round trip: all of it is sent by the first poll of each.
-        let (patient, standby, planned) = tokio::join!(
+        let (set, standby, planned) = tokio::join!(
             biased;
-            client.batch_execute(&patience),
+            client.batch_execute(&settings),
             client.simple_query(STANDBY),
             client.batch_execute(PLANS),
         );
-        patient?;
+        set?;
         if let Err(cause) = planned {
             debug!(error = %cause, "the server does not know the planner settings");
         }
@@ -124,6 +123,13 @@ impl Dialer {
             return Err(Failure::Standby);
         }
         Ok(session)
+    }
+
+    /// What statements rely on, whatever the server, the database or the role says: when they are given up, and that each sees what was
+    /// committed before it, also within a transaction, where it may have waited for a lock.
+    fn settings(&self) -> String {
+        let patience = self.patience.as_millis();
+        format!("SET statement_timeout = {patience}; SET default_transaction_isolation = 'read committed'")
     }
 
     async fn open_with<T>(

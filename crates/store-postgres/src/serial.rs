@@ -37,7 +37,7 @@ pub(crate) struct Committed {
 }
 
 impl<'a> Transaction<'a> {
-    /// A transaction of the server's ordinary isolation.
+    /// A transaction each of whose statements sees what others have committed before it.
     pub(crate) fn new() -> Self {
         Self::default()
     }

@@ -227,10 +227,8 @@ async fn nobody_joins_a_session_that_ends_at_that_moment() {
 }
 
 /// Who ends it waits for them, and answers with them.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_joins_a_session_before_it_ends_is_known_at_its_end() {
-    let fixture = PostgresFixture::start().await;
-    let (store, session) = (fixture.store(), given::session());
+async fn joined_before_its_end(fixture: &PostgresFixture, store: Arc<PostgresStore>) {
+    let session = given::session();
     let (joining, watching) = (connection(fixture.dsn()).await, connection(fixture.dsn()).await);
     assert!(LoginSessionRepository::insert(&*store, session.clone()).await.unwrap());
     let sid = session.id;
@@ -248,6 +246,23 @@ async fn who_joins_a_session_before_it_ends_is_known_at_its_end() {
     let told = ending.await.unwrap().unwrap();
     assert_eq!(told.iter().map(|(_, client)| client.client.as_str()).collect::<Vec<_>>(), ["shop"]);
     assert_eq!(participants(&watching).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_joins_a_session_before_it_ends_is_known_at_its_end() {
+    let fixture = PostgresFixture::start().await;
+    joined_before_its_end(&fixture, fixture.store()).await;
+}
+
+/// A transaction would else go on seeing what there was before it waited.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_is_so_too_where_the_database_has_another_isolation_by_default() {
+    let fixture = PostgresFixture::start().await;
+    let name = fixture.name();
+    let other = format!("ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'");
+    connection(fixture.dsn()).await.batch_execute(&other).await.unwrap();
+    let store = Arc::new(PostgresStore::connect(fixture.dsn(), options()).await.unwrap());
+    joined_before_its_end(&fixture, store).await;
 }
 
 /// Until somebody waits for a lock in this database.
