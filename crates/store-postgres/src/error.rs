@@ -75,6 +75,16 @@ impl Failure {
         matches!(self, Self::Postgres(error) if error.code().is_some_and(|code| TURNED_AWAY.contains(code)))
     }
 
+    /// Whether a transaction that was sent may be committed all the same. Who is told what stood in its way is told that it was rolled back,
+    /// unless the server went away meanwhile.
+    pub(crate) fn may_be_committed(&self) -> bool {
+        match self {
+            Self::Silent(_) | Self::Late(_) => true,
+            Self::Standby | Self::Closed => false,
+            Self::Postgres(error) => error.code().is_none_or(leaves_open),
+        }
+    }
+
     /// Whether the connection is of no use any more.
     pub(crate) fn ends_session(&self) -> bool {
         self.nature() == Nature::Lost && !matches!(self, Self::Late(_))
@@ -191,6 +201,13 @@ fn nature_of(code: &SqlState) -> Nature {
     }
 }
 
+/// Whether it is said of the connection or the server, whatever became of the transaction.
+fn leaves_open(code: &SqlState) -> bool {
+    const WENT_AWAY: &[SqlState] =
+        &[SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
+    WENT_AWAY.contains(code) || code.code().starts_with("08")
+}
+
 fn from_io(error: &tokio_postgres::Error) -> bool {
     let source = std::error::Error::source(error);
     // Not being able to connect at all has no kind of its own that could be asked for.
@@ -225,6 +242,18 @@ mod tests {
             "who knows what became of it"
         );
         assert!(silent.ends_session() && !late.ends_session());
+    }
+
+    #[test]
+    fn a_transaction_that_the_server_refused_is_not_committed() {
+        assert!(Failure::Silent(Duration::ZERO).may_be_committed());
+        assert!(Failure::Late(Duration::ZERO).may_be_committed());
+        assert!(!Failure::Standby.may_be_committed());
+        for (code, is_open) in
+            [("08006", true), ("57P01", true), ("57P02", true), ("25006", false), ("0A000", false)]
+        {
+            assert_eq!(leaves_open(&SqlState::from_code(code)), is_open, "{code}");
+        }
     }
 
     #[test]

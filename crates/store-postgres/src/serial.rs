@@ -13,7 +13,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::connection::{Dialer, Link, Session};
-use crate::error::{Failure, Nature};
+use crate::error::Failure;
 use crate::retry::Tries;
 use crate::statistics::{Counters, Kind};
 use crate::turn::Turn;
@@ -32,7 +32,7 @@ pub(crate) struct Transaction<'a> {
 /// What the statements of a transaction returned.
 pub(crate) struct Committed {
     rows: Vec<Vec<Row>>,
-    /// Whether an earlier attempt was lost after it was sent, and may have been committed as well.
+    /// Whether an earlier attempt was sent, and may have been committed as well.
     pub(crate) repeated: bool,
 }
 
@@ -113,7 +113,7 @@ impl Serial {
             match self.attempt(transaction, &mut is_sent).await {
                 Ok(rows) => return Ok(Committed { rows, repeated }),
                 Err(failure) => {
-                    repeated |= is_sent && failure.nature() == Nature::Lost;
+                    repeated |= is_sent && failure.may_be_committed();
                     tries.again(failure).await?;
                 }
             }

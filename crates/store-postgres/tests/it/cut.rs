@@ -15,7 +15,7 @@ use sluice_primitives::Lifetime;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::PostgresStore;
 
-use crate::fixture::{PostgresFixture, node};
+use crate::fixture::{PostgresFixture, connection, node};
 use crate::proxy::Proxy;
 
 /// A database, a node that reaches it directly, and one that reaches it through the proxy.
@@ -150,6 +150,29 @@ async fn a_client_that_never_was_is_not_deleted_by_who_first_could_not_connect()
     let deleted = ClientRepository::delete(&*cut.store, &unknown, given::at(20), given::at(9000)).await;
     assert!(!deleted.unwrap());
     assert_eq!(cut.proxy.refusals(), 0);
+}
+
+/// As by a server that turned into one that only reads: what it refused was rolled back, whatever the connection is good for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_never_was_is_not_deleted_by_who_was_refused_first() {
+    let fixture = PostgresFixture::start().await;
+    let client = connection(fixture.dsn()).await;
+    // What a sequence gave is not taken back.
+    let refuse_once = "CREATE SEQUENCE tries;
+        CREATE FUNCTION refuse_once() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('tries') = 1 THEN
+                RAISE EXCEPTION 'not now' USING ERRCODE = 'read_only_sql_transaction';
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER refuse_once BEFORE DELETE ON client FOR EACH STATEMENT EXECUTE FUNCTION refuse_once()";
+    client.batch_execute(refuse_once).await.unwrap();
+    let (store, unknown) = (fixture.store(), given::client_id("unknown"));
+    let deleted = ClientRepository::delete(&*store, &unknown, given::at(20), given::at(9000)).await;
+    assert!(!deleted.unwrap());
+    let tries = client.query_one("SELECT last_value FROM tries", &[]).await.unwrap();
+    assert_eq!(tries.get::<_, i64>(0), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
