@@ -125,11 +125,15 @@ impl Dialer {
         Ok(session)
     }
 
-    /// What statements rely on, whatever the server, the database or the role says: when they are given up, and that each sees what was
-    /// committed before it, also within a transaction, where it may have waited for a lock.
+    /// What statements rely on, whatever the server, the database or the role says: when they are given up, and a transaction whose rest
+    /// was lost on its way, with the locks that it holds; and that each sees what was committed before it, also within a transaction, where
+    /// it may have waited for a lock.
     fn settings(&self) -> String {
         let patience = self.patience.as_millis();
-        format!("SET statement_timeout = {patience}; SET default_transaction_isolation = 'read committed'")
+        format!(
+            "SET statement_timeout = {patience}; SET idle_in_transaction_session_timeout = {patience}; \
+             SET default_transaction_isolation = 'read committed'"
+        )
     }
 
     async fn open_with<T>(

@@ -189,12 +189,16 @@ fn nature_of(code: &SqlState) -> Nature {
         SqlState::CRASH_SHUTDOWN,
         SqlState::CANNOT_CONNECT_NOW,
         SqlState::IDLE_SESSION_TIMEOUT,
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
         SqlState::DATABASE_DROPPED,
     ];
+    /// `transaction_timeout` of PostgreSQL 17, for which the driver has no name: it ends the connection.
+    const TRANSACTION_TIMEOUT: &str = "25P04";
     let class = code.code().get(..2).unwrap_or_default();
     match class {
         _ if BUSY.contains(code) => Nature::Busy,
         _ if RECONNECT.contains(code) || TURNED_AWAY.contains(code) || class == "08" => Nature::Lost,
+        _ if code.code() == TRANSACTION_TIMEOUT => Nature::Lost,
         // Wrong values, broken constraints, rows too large for an index.
         "21" | "22" | "23" | "54" => Nature::Poisoned,
         _ => Nature::Refused,
@@ -259,7 +263,9 @@ mod tests {
     #[test]
     fn a_connection_that_is_not_ours_alone_or_was_idle_too_long_is_made_anew() {
         assert_eq!(nature_of(&SqlState::DUPLICATE_PSTATEMENT), Nature::Lost);
-        assert_eq!(nature_of(&SqlState::IDLE_SESSION_TIMEOUT), Nature::Lost);
+        for too_long in ["57P05", "25P03", "25P04"] {
+            assert_eq!(nature_of(&SqlState::from_code(too_long)), Nature::Lost, "{too_long}");
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Serial: the one connection of a node that runs transactions of several statements, one after the other.
 //!
 //! A [`Transaction`] is a list of statements. It is sent in one go, from BEGIN to COMMIT, without waiting for the answers
-//! in between: one round trip, and it cannot be left half sent. It is tried again as a whole after a lost connection or
-//! contention, so each is harmless to repeat.
+//! in between: one round trip, and no caller who leaves can leave it half sent. A network can: then the server waits for the
+//! rest no longer than for a statement. It is tried again as a whole after a lost connection or contention, so each is
+//! harmless to repeat.
 
 use std::sync::Arc;
 use std::time::Duration;

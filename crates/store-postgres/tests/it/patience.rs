@@ -152,3 +152,27 @@ async fn a_server_that_is_away_is_dialled_ten_times_a_second_at_most() {
     assert_eq!(proxy.cuts(), 1);
     assert!((1..=tenths + 1).contains(&(dialled as u128)), "{dialled} in {tenths} tenths of a second");
 }
+
+/// The network is gone between two packets: what the half transaction has locked is free again soon.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transaction_that_is_left_half_sent_holds_its_locks_no_longer_than_a_statement() {
+    let fixture = PostgresFixture::start().await;
+    let proxy = Proxy::start(fixture.dsn()).await;
+    let own = StoreOptions { deadline: Duration::from_secs(2), ..options() };
+    let patient = StoreOptions { deadline: Duration::from_secs(20), ..own.clone() };
+    let severed = PostgresStore::connect(&proxy.dsn(fixture.dsn()), own).await.unwrap();
+    let store = PostgresStore::connect(fixture.dsn(), patient).await.unwrap();
+    proxy.sever_after("Locks the origin's row");
+    let client = given::client_id("shop");
+    let revoking = tokio::spawn(async move {
+        ClientRepository::revoke_grants(&severed, &client, given::at(20), given::at(9000)).await
+    });
+    let watching = connection(fixture.dsn()).await;
+    let idle = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND state = 'idle in transaction'";
+    while watching.query_one(idle, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+    store.revoke(given::grant_id(), given::at(20), given::at(9000)).await.unwrap();
+    let severed = revoking.await.unwrap();
+    assert!(matches!(severed, Err(StoreError::Unavailable(_))), "{severed:?}");
+    assert_eq!(proxy.cuts(), 1);
+}

@@ -2,6 +2,7 @@
 //! committed, before its answer arrives.
 
 use std::collections::HashMap;
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,6 +26,8 @@ enum Harm {
     Refuse,
     /// It is swallowed, and all that would follow on its connection.
     Silence,
+    /// The same, and of what was sent behind the statement nothing reaches the server, which is not told that nobody is there any more.
+    Sever,
 }
 
 /// The proxy; it ends with the runtime of the test.
@@ -85,6 +88,12 @@ impl Proxy {
         self.harm(needle, Harm::Silence);
     }
 
+    /// Keeps everything behind the next statement whose SQL contains `needle` from the server, and all answers from the client, and
+    /// leaves the server its connection.
+    pub(crate) fn sever_after(&self, needle: &str) {
+        self.harm(needle, Harm::Sever);
+    }
+
     fn harm(&self, needle: &str, how: Harm) {
         *self.shared.needle.lock().unwrap() = Some((needle.to_owned(), how));
     }
@@ -133,6 +142,11 @@ async fn forward(
         let mut body = vec![0; length as usize - 4];
         if from.read_exact(&mut body).await.is_err() {
             return;
+        }
+        let is_severed = *harm.lock().unwrap() == Some(Harm::Sever);
+        if is_severed && matches!(kind, b'P' | b'B' | b'Q') {
+            shared.harms.fetch_add(1, Ordering::SeqCst);
+            pending::<()>().await;
         }
         let mut parts = body.split(|byte| *byte == 0);
         let sql = match kind {
@@ -183,7 +197,7 @@ async fn answer(
             continue;
         };
         swallowed.extend_from_slice(&buffer[..read]);
-        if how == Harm::Silence || !swallowed.ends_with(IDLE) {
+        if matches!(how, Harm::Silence | Harm::Sever) || !swallowed.ends_with(IDLE) {
             continue;
         }
         shared.harms.fetch_add(1, Ordering::SeqCst);

@@ -23,6 +23,7 @@ const BACKGROUND: &[&str] = &[
     "AS waiting)",
     // A connection that is opened.
     "SET statement_timeout",
+    "SET idle_in_transaction_session_timeout",
     "SET default_transaction_isolation",
     "SET plan_cache_mode",
     "SET enable_seqscan",
