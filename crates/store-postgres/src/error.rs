@@ -137,6 +137,11 @@ impl Failure {
         said.is_some_and(|said| said.constraint() == Some(constraint))
     }
 
+    /// Whether a lock was not to be had in the time that was allowed for it.
+    pub(crate) fn is_lock_timeout(&self) -> bool {
+        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
+    }
+
     /// Whether the server said that there is no such table.
     pub(crate) fn is_unknown_table(&self) -> bool {
         matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE))

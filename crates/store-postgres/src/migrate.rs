@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use sluice_commit::StoreError;
 use sluice_primitives::{NetworkId, Timestamp};
+use tokio::time::sleep;
 use tokio_postgres::Client;
 
 use crate::connection::Dialer;
 use crate::error::{Failure, column};
 use crate::retry::Tries;
 
-/// How long one migration may take.
+/// How long one migration may take, and how long all of them are tried again.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 
 const MIGRATIONS: &[Migration] = &[
@@ -25,6 +26,11 @@ const MIGRATIONS: &[Migration] = &[
     optional(7, "consents_by_expiry", include_str!("migrations/0007_consents_by_expiry.sql")),
     required(8, "recovery_code_keys", include_str!("migrations/0008_recovery_code_keys.sql")),
 ];
+/// Behind one who waits for a lock on a table, whoever wants to read it waits as well: so a migration gives up soon, and lets them go first
+/// before it asks again. A backup may hold such a lock for hours.
+const PATIENCE_BEFORE_A_LOCK: &str = "SET LOCAL lock_timeout = '1s'";
+/// How long it lets others go first.
+const BETWEEN_LOCKS: Duration = Duration::from_secs(2);
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
     version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";
 /// The constraint that lets a version be claimed once.
@@ -71,7 +77,13 @@ pub(crate) async fn up(dialer: &Dialer, now: Timestamp, network: NetworkId) -> R
     loop {
         match apply_all(dialer, now, network).await {
             Ok(()) => return Ok(()),
-            Err(failure) => tries.again(failure).await?,
+            Err(failure) => {
+                let others_go_first = failure.is_lock_timeout();
+                tries.again(failure).await?;
+                if others_go_first {
+                    sleep(BETWEEN_LOCKS).await;
+                }
+            }
         }
     }
 }
@@ -133,6 +145,7 @@ async fn apply(client: &Client, migration: &Migration, now: i64, network: Networ
         }
         claimed => claimed?,
     };
+    client.batch_execute(PATIENCE_BEFORE_A_LOCK).await?;
     client.batch_execute(sql).await?;
     if *version == 1 {
         client.execute(CREATE_NETWORK, &[&network.as_uuid()]).await?;

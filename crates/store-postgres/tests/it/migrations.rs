@@ -14,6 +14,7 @@ use sluice_store_postgres::{MigrationStatus, PostgresStore};
 use tokio_postgres::Client;
 
 use crate::fixture::{connection, database, node};
+use crate::late_commit::somebody_waits;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_nodes_that_migrate_at_once_share_one_schema_and_one_network_id() {
@@ -171,4 +172,22 @@ async fn logins_go_on_while_the_first_schema_is_brought_up_to_date() {
     store.forget(Forget { subject, client: None, now, marker_expires_at }).await.unwrap();
     assert_eq!(store.rotate_refresh(given::rotate(old.id, 1, 50)).await.unwrap(), Rotation::Revoked);
     given::rotated(&*store, given::rotate(new.id, 0, 50)).await;
+}
+
+/// Behind one who waits to change a table, readers would wait for whoever reads it already: a backup does for hours.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn logins_go_on_while_a_migration_waits_for_a_reader() {
+    let database = database().await;
+    let (reader, watching) = (connection(database.dsn()).await, connection(database.dsn()).await);
+    make_first_version(&watching).await;
+    let (store, migrating) = (node(database.dsn()).await, node(database.dsn()).await);
+    let grant = given::redeemed(&*store, given::grant()).await;
+    reader.batch_execute("BEGIN; SELECT 1 FROM oauth_grant").await.unwrap();
+    let migrated = tokio::spawn(async move { migrating.migrate_up().await });
+    somebody_waits(&watching).await;
+    assert_eq!(GrantRepository::find(&*store, grant.id).await.unwrap().unwrap().id, grant.id);
+    given::rotated(&*store, given::rotate(grant.id, 0, 30)).await;
+    reader.batch_execute("COMMIT").await.unwrap();
+    migrated.await.unwrap().unwrap();
+    all_are_applied(&store).await;
 }
