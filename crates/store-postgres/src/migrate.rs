@@ -88,9 +88,8 @@ pub(crate) async fn up(dialer: &Dialer, now: Timestamp, network: NetworkId) -> R
     }
 }
 
-/// All migrations, in order.
-pub(crate) async fn status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, StoreError> {
-    let mut tries = Tries::at_the_start(PATIENCE);
+/// All migrations, in order, if they are known by the end of these tries: a node that starts asks for them.
+pub(crate) async fn status(dialer: &Dialer, mut tries: Tries) -> Result<Vec<MigrationStatus>, StoreError> {
     loop {
         match read_status(dialer).await {
             Ok(status) => return Ok(status),
@@ -101,7 +100,8 @@ pub(crate) async fn status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Stor
 
 async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
     let session = dialer.dial(None).await?;
-    let applied = match session.client().query(APPLIED, &[]).await.map_err(Failure::from) {
+    let asked = session.within(async { Ok(session.client().query(APPLIED, &[]).await?) }).await;
+    let applied = match asked {
         Err(failure) if failure.is_unknown_table() => Vec::new(),
         applied => applied?,
     };

@@ -201,7 +201,8 @@ impl PostgresStore {
     /// What the server says.
     pub async fn migrate_up(&self) -> Result<(), StoreError> {
         let network = NetworkId::generate(self.clock.now(), &*self.rng);
-        migrate::up(&*self.migration_dialer()?, self.clock.now(), network).await
+        let dialer = dialer(&self.address, migrate::PATIENCE)?;
+        migrate::up(&dialer, self.clock.now(), network).await
     }
 
     /// The migrations that this version knows, and when each was applied.
@@ -209,7 +210,8 @@ impl PostgresStore {
     /// # Errors
     /// What the server says.
     pub async fn migrate_status(&self) -> Result<Vec<MigrationStatus>, StoreError> {
-        migrate::status(&*self.migration_dialer()?).await
+        let dialer = dialer(&self.address, self.patience)?;
+        migrate::status(&dialer, Tries::at_the_start(self.patience)).await
     }
 
     /// The random id that the first migration gave to this installation.
@@ -373,10 +375,6 @@ impl PostgresStore {
                 Err(failure) => tries.again(failure).await?,
             }
         }
-    }
-
-    fn migration_dialer(&self) -> Result<Arc<Dialer>, StoreError> {
-        dialer(&self.address, migrate::PATIENCE)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
@@ -10,10 +11,10 @@ use sluice_identity::factor::FactorRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::given;
-use sluice_store_postgres::{MigrationStatus, PostgresStore};
+use sluice_store_postgres::{MigrationStatus, PostgresStore, StoreOptions};
 use tokio_postgres::Client;
 
-use crate::fixture::{connection, database, node};
+use crate::fixture::{connection, database, node, options};
 use crate::late_commit::somebody_waits;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -190,4 +191,19 @@ async fn logins_go_on_while_a_migration_waits_for_a_reader() {
     reader.batch_execute("COMMIT").await.unwrap();
     migrated.await.unwrap().unwrap();
     all_are_applied(&store).await;
+}
+
+/// Its supervisor starts it again; it does not sit there for as long as a migration may take.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_gets_no_connection_to_ask_for_the_status_is_told_while_it_waits() {
+    let database = database().await;
+    let (name, all) = (database.name(), connection(database.dsn()).await);
+    let role = format!("CREATE ROLE {name} LOGIN CONNECTION LIMIT 1");
+    all.batch_execute(&role).await.unwrap();
+    let dsn = database.dsn().replace("postgres://sluice@", &format!("postgres://{name}@"));
+    let options = StoreOptions { deadline: Duration::from_secs(1), ..options() };
+    let store = PostgresStore::connect(&dsn, options).await.unwrap();
+    let status = store.migrate_status().await;
+    let Err(StoreError::Unavailable(Some(cause))) = &status else { panic!("{status:?}") };
+    assert!(cause.to_string().contains("(53300)"), "{cause}");
 }
