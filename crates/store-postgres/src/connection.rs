@@ -27,6 +27,7 @@ use tracing::debug;
 
 use crate::dsn::Address;
 use crate::error::Failure;
+use crate::silence::Silences;
 use crate::turn::Place;
 
 /// Values for the placeholders of a statement.
@@ -151,7 +152,8 @@ impl Dialer {
         let driver = tokio::spawn(drive(connection, notified)).abort_handle();
         let statements = Mutex::new(HashMap::new());
         let (opened_at, heard_at) = (Instant::now(), AtomicU64::new(0));
-        Ok(Session { client, statements, driver, patience: self.patience + GRACE, opened_at, heard_at })
+        let (patience, is_noted) = (self.patience + GRACE, AtomicBool::new(false));
+        Ok(Session { client, statements, driver, patience, opened_at, heard_at, is_noted })
     }
 }
 
@@ -195,6 +197,8 @@ pub(crate) struct Session {
     opened_at: Instant,
     /// When a statement was answered last, in milliseconds after the opening.
     heard_at: AtomicU64,
+    /// Whether its link knows already that it is lost.
+    is_noted: AtomicBool,
 }
 
 impl Session {
@@ -239,7 +243,8 @@ impl Session {
     pub(crate) async fn query(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
         match timeout(self.patience, self.ask(sql, params)).await {
             Ok(answer) => {
-                self.heard_at.fetch_max(self.age(), Ordering::Relaxed);
+                let age = u64::try_from(self.age().as_millis()).unwrap_or(u64::MAX);
+                self.heard_at.fetch_max(age, Ordering::Relaxed);
                 answer
             }
             Err(_) if self.is_silent() => Err(Failure::Silent(self.patience)),
@@ -255,12 +260,17 @@ impl Session {
     /// Whether nobody was answered for as long as anybody waits.
     fn is_silent(&self) -> bool {
         let heard = Duration::from_millis(self.heard_at.load(Ordering::Relaxed));
-        self.opened_at.elapsed().saturating_sub(heard) >= self.patience
+        self.age().saturating_sub(heard) >= self.patience
     }
 
-    /// How long ago it was opened, in milliseconds.
-    fn age(&self) -> u64 {
-        u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(u64::MAX)
+    /// How long ago it was opened.
+    pub(crate) fn age(&self) -> Duration {
+        self.opened_at.elapsed()
+    }
+
+    /// Ends the connection, whatever is under way.
+    pub(crate) fn give_up(&self) {
+        self.driver.abort();
     }
 }
 
@@ -271,6 +281,7 @@ pub(crate) struct Link {
     notified: Option<Arc<Notify>>,
     current: ArcSwapOption<Session>,
     dialing: tokio::sync::Mutex<Option<(Instant, Failure)>>,
+    silences: Silences,
     closed: AtomicBool,
     callers: AtomicUsize,
 }
@@ -280,7 +291,7 @@ impl Link {
     pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
         let (current, dialing) = (ArcSwapOption::empty(), tokio::sync::Mutex::default());
         let (closed, callers) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Self { dialer, notified: None, current, dialing, closed, callers }
+        Self { dialer, notified: None, current, dialing, silences: Silences::default(), closed, callers }
     }
 
     /// The same, and `notified` is told when a notification arrives.
@@ -296,7 +307,8 @@ impl Link {
         Place::take(&self.callers, CALLERS)
     }
 
-    /// The session, dialled anew if there is none. Those who ask at once, or soon after, share one attempt and its failure.
+    /// The session, dialled anew if there is none and the link does not rest (`silence`). Those who ask at once, or soon after, share one
+    /// attempt and its failure.
     pub(crate) async fn session(&self) -> Result<Arc<Session>, Failure> {
         if let Some(session) = self.living() {
             return Ok(session);
@@ -308,6 +320,9 @@ impl Link {
         }
         if self.closed.load(Ordering::Acquire) {
             return Err(Failure::Closed);
+        }
+        if self.silences.is_resting() {
+            return Err(Failure::Silent(self.dialer.patience + GRACE));
         }
         let is_shared = |at: Instant| at >= asked || at.elapsed() < BETWEEN_DIALS;
         if let Some((_, failure)) = last.as_ref().filter(|(at, _)| is_shared(*at)) {
@@ -347,18 +362,24 @@ impl Link {
 
     /// Gives the session up if this failure means that it is lost.
     pub(crate) fn note(&self, session: &Arc<Session>, failure: &Failure) {
-        if failure.ends_session() {
-            session.driver.abort();
-            let current = self.current.load();
-            if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
-                self.current.compare_and_swap(&*current, None);
-            }
+        if !failure.ends_session() || session.is_noted.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if matches!(failure, Failure::Silent(_)) {
+            self.silences.add(session);
+        } else {
+            session.give_up();
+        }
+        let current = self.current.load();
+        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
+            self.current.compare_and_swap(&*current, None);
         }
     }
 
     /// Ends the link; what is under way is finished.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
+        self.silences.end();
         self.current.store(None);
     }
 

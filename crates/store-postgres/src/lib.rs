@@ -7,8 +7,8 @@
 //! queues and by writes of a single statement; both hold nothing but single statements. `serial`: one that runs
 //! transactions of several statements, in one go each. `feed/listener`: one of the feed, which hears of other nodes' appends.
 //!
-//! `queues` says which lanes a kind of hot write goes over, `error` what a failure means, `retry` who tries again until when. `rounds` goes
-//! through large tables in slices.
+//! `queues` says which lanes a kind of hot write goes over, `error` what a failure means, `retry` who tries again until when, `silence`
+//! what becomes of connections on which nothing is answered. `rounds` goes through large tables in slices.
 
 pub mod migrate;
 pub mod statistics;
@@ -36,6 +36,7 @@ mod retry;
 mod rounds;
 mod serial;
 mod signing_key;
+mod silence;
 mod storable;
 mod store;
 mod tls;

@@ -14,6 +14,7 @@ use sluice_oauth::grant::GrantRepository;
 use sluice_oauth::logout::OutboxRepository;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
+use sluice_testkit::PrivateCluster;
 use sluice_token::{Feed, FeedPosition};
 use tokio_postgres::Client;
 use uuid::Uuid;
@@ -175,4 +176,35 @@ async fn a_transaction_that_is_left_half_sent_holds_its_locks_no_longer_than_a_s
     let severed = revoking.await.unwrap();
     assert!(matches!(severed, Err(StoreError::Unavailable(_))), "{severed:?}");
     assert_eq!(proxy.cuts(), 1);
+}
+
+/// The connections that nodes have as the server sees it, those included that they gave up.
+async fn connections(client: &Client) -> i64 {
+    let sql = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'sluice'";
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+/// They wait for a standby that is gone, and the server does not notice that nobody waits for them any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commits_that_hang_do_not_use_up_the_connections_of_the_server() {
+    let cluster = tokio::task::spawn_blocking(|| PrivateCluster::start().unwrap()).await.unwrap();
+    let dsn = cluster.database().await;
+    let (lanes, readers) = (NonZeroUsize::MIN, NonZeroUsize::MIN);
+    let options = StoreOptions { lanes, readers, deadline: Duration::from_millis(300), ..options() };
+    let store = PostgresStore::connect(&dsn, options).await.unwrap();
+    store.migrate_up().await.unwrap();
+    let watching = connection(&dsn).await;
+    cluster.execute("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'").await;
+    cluster.execute("postgres", "SELECT pg_reload_conf()").await;
+    while given::insert(&store, &given::grant()).await.is_ok() {}
+    for _ in 0..24 {
+        let hanging = given::insert(&store, &given::grant()).await;
+        assert!(matches!(hanging, Err(StoreError::Unavailable(_))), "{hanging:?}");
+    }
+    let connections = connections(&watching).await;
+    assert!(connections <= 4, "one for reads, and three that hang: {connections}");
+    cluster.execute("postgres", "ALTER SYSTEM RESET synchronous_standby_names").await;
+    cluster.execute("postgres", "SELECT pg_reload_conf()").await;
+    while given::insert(&store, &given::grant()).await.is_err() {}
 }
