@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -42,7 +43,7 @@ const STANDBY: &str = "SELECT pg_is_in_recovery()";
 const WAKE: &str = "NOTIFY sluice_feed";
 /// How much longer the client waits than the server, so that the server's own, definite "cancelled" arrives first.
 const GRACE: Duration = Duration::from_secs(1);
-/// So many callers of single statements share a link, those included whose statement is tried again: what waits behind a thousand
+/// So many callers of single statements share a link, those included whose statement is tried again, and those who left theirs: what waits behind a thousand
 /// others is hardly answered in time.
 const CALLERS: usize = 1_024;
 /// How long opening a connection may take, whichever of the servers it is to.
@@ -243,8 +244,7 @@ impl Session {
     pub(crate) async fn query(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
         match timeout(self.patience, self.ask(sql, params)).await {
             Ok(answer) => {
-                let age = u64::try_from(self.age().as_millis()).unwrap_or(u64::MAX);
-                self.heard_at.fetch_max(age, Ordering::Relaxed);
+                self.hear();
                 answer
             }
             Err(_) if self.is_silent() => Err(Failure::Silent(self.patience)),
@@ -255,6 +255,23 @@ impl Session {
     async fn ask(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
         let statement = self.prepared(sql).await?;
         Ok(self.client.query(&statement, params).await?)
+    }
+
+    /// Returns when all that was sent before is answered, or nothing is answered any more.
+    pub(crate) async fn caught_up(&self) {
+        let mut answered = pin!(self.client.batch_execute(""));
+        while timeout(self.patience, answered.as_mut()).await.is_err() {
+            if self.is_silent() {
+                return;
+            }
+        }
+        self.hear();
+    }
+
+    /// Something was answered.
+    fn hear(&self) {
+        let age = u64::try_from(self.age().as_millis()).unwrap_or(u64::MAX);
+        self.heard_at.fetch_max(age, Ordering::Relaxed);
     }
 
     /// Whether nobody was answered for as long as anybody waits.
@@ -283,14 +300,14 @@ pub(crate) struct Link {
     dialing: tokio::sync::Mutex<Option<(Instant, Failure)>>,
     silences: Silences,
     closed: AtomicBool,
-    callers: AtomicUsize,
+    callers: Arc<AtomicUsize>,
 }
 
 impl Link {
     /// A link that dials at its first use.
     pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
         let (current, dialing) = (ArcSwapOption::empty(), tokio::sync::Mutex::default());
-        let (closed, callers) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (closed, callers) = (AtomicBool::new(false), Arc::default());
         Self { dialer, notified: None, current, dialing, silences: Silences::default(), closed, callers }
     }
 
@@ -303,7 +320,7 @@ impl Link {
     ///
     /// # Errors
     /// [`StoreError::Busy`] if there are too many.
-    pub(crate) fn place(&self) -> Result<Place<'_>, StoreError> {
+    pub(crate) fn place(&self) -> Result<Place, StoreError> {
         Place::take(&self.callers, CALLERS)
     }
 
@@ -349,8 +366,18 @@ impl Link {
     /// Runs one statement, once. A session that is lost by it is given up.
     pub(crate) async fn query(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
         let session = self.session().await?;
+        self.query_on(&session, sql, params).await
+    }
+
+    /// The same over a session of this link.
+    pub(crate) async fn query_on(
+        &self,
+        session: &Arc<Session>,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, Failure> {
         let answer = session.query(sql, params).await;
-        answer.inspect_err(|failure| self.note(&session, failure))
+        answer.inspect_err(|failure| self.note(session, failure))
     }
 
     /// Wakes the readers of the feed, here and on other nodes, if there is a session.

@@ -8,11 +8,12 @@
 //! transactions of several statements, in one go each. `feed/listener`: one of the feed, which hears of other nodes' appends.
 //!
 //! `queues` says which lanes a kind of hot write goes over, `error` what a failure means, `retry` who tries again until when, `silence`
-//! what becomes of connections on which nothing is answered. `rounds` goes through large tables in slices.
+//! what becomes of connections on which nothing is answered, and `caller` of statements whose callers leave. `rounds` goes through large tables in slices.
 
 pub mod migrate;
 pub mod statistics;
 
+mod caller;
 mod client;
 mod connection;
 mod consent;

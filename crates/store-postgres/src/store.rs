@@ -8,11 +8,12 @@ use std::time::Duration;
 use sluice_commit::{CommitMetrics, Queue, StoreError, StoreRefusals};
 use sluice_oauth::flow::ParkedCount;
 use sluice_primitives::{AttemptId, Clock, NetworkId, NodeId, Rng};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use crate::caller::Caller;
 use crate::client::insert::InsertClients;
 use crate::connection::{Dialer, Link, Params};
 use crate::consent::find::FindConsents;
@@ -245,7 +246,7 @@ impl PostgresStore {
         // As the feed, if there is a connection for it: nobody makes one to ask this.
         let feed = Some(self.listener.link()).filter(|link| link.is_open());
         let link = feed.or_else(|| self.next_reader());
-        let answered = self.persist_by(tries, link, PING, &[]).await;
+        let answered = self.persist_by(tries, link.map(Caller::new), PING, &[]).await;
         self.refusals.reads.noted(answered).map(drop)
     }
 
@@ -301,12 +302,18 @@ impl PostgresStore {
 
     /// Runs a statement that reads, for somebody who asks.
     pub(crate) async fn read(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        self.refusals.reads.noted(self.persist_with_place(self.next_reader(), sql, params).await)
+        self.refusals.reads.noted(self.persist_with_place(self.next_reader(), None, (sql, params)).await)
     }
 
-    /// The turn to read what takes long: see `grant/list.sql`.
-    pub(crate) async fn turn_to_list(&self) -> Result<MutexGuard<'_, ()>, StoreError> {
-        self.refusals.reads.noted(self.listing.take(self.deadline()).await)
+    /// The same of what takes long, one at a time: see `grant/list.sql`.
+    pub(crate) async fn read_in_turn(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let turn = self.refusals.reads.noted(self.listing.take(self.deadline()).await)?;
+        let read = self.persist_with_place(self.next_reader(), Some(turn), (sql, params)).await;
+        self.refusals.reads.noted(read)
     }
 
     /// The same for the node itself, of the feed. It waits behind no caller's statement, which may stand before a lock.
@@ -316,7 +323,7 @@ impl PostgresStore {
 
     /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own.
     pub(crate) async fn write(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let written = self.persist_with_place(self.next_lane(), sql, params).await;
+        let written = self.persist_with_place(self.next_lane(), None, (sql, params)).await;
         let rows = self.refusals.writes.noted(written)?;
         self.counters.count(Kind::Other, 1, 1);
         Ok(rows)
@@ -345,11 +352,12 @@ impl PostgresStore {
     async fn persist_with_place(
         &self,
         link: Option<&Link>,
-        sql: &'static str,
-        params: Params<'_>,
+        turn: Option<OwnedMutexGuard<()>>,
+        (sql, params): (&'static str, Params<'_>),
     ) -> Result<Vec<Row>, StoreError> {
-        let _place = link.map(Link::place).transpose()?;
-        self.persist(link, sql, params).await
+        let tries = Tries::within(self.patience);
+        let caller = link.map(|link| Caller::with_place(link, turn)).transpose()?;
+        self.persist_by(tries, caller, sql, params).await
     }
 
     async fn persist(
@@ -358,19 +366,19 @@ impl PostgresStore {
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.persist_by(Tries::within(self.patience), link, sql, params).await
+        self.persist_by(Tries::within(self.patience), link.map(Caller::new), sql, params).await
     }
 
     async fn persist_by(
         &self,
         mut tries: Tries,
-        link: Option<&Link>,
+        caller: Option<Caller<'_>>,
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        let link = link.ok_or(StoreError::Unavailable(None))?;
+        let mut caller = caller.ok_or(StoreError::Unavailable(None))?;
         loop {
-            match link.query(sql, params).await {
+            match caller.query(sql, params).await {
                 Ok(rows) => return Ok(rows),
                 Err(failure) => tries.again(failure).await?,
             }

@@ -1,31 +1,32 @@
 //! Turn: one at a time. Who waits for it is counted, and does not wait for ever.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sluice_commit::StoreError;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::{Instant, timeout_at};
 
 /// What is done by one caller at a time.
 pub(crate) struct Turn {
-    lock: Mutex<()>,
-    waiting: AtomicUsize,
+    lock: Arc<Mutex<()>>,
+    waiting: Arc<AtomicUsize>,
     depth: usize,
 }
 
 impl Turn {
     /// At most `depth` wait.
     pub(crate) fn new(depth: usize) -> Self {
-        Self { lock: Mutex::new(()), waiting: AtomicUsize::new(0), depth }
+        Self { lock: Arc::default(), waiting: Arc::default(), depth }
     }
 
     /// The turn, until what is returned is dropped.
     ///
     /// # Errors
     /// [`StoreError::Busy`] if too many wait; [`StoreError::Unavailable`] if it has not come by `deadline`.
-    pub(crate) async fn take(&self, deadline: Instant) -> Result<MutexGuard<'_, ()>, StoreError> {
+    pub(crate) async fn take(&self, deadline: Instant) -> Result<OwnedMutexGuard<()>, StoreError> {
         let _place = Place::take(&self.waiting, self.depth)?;
-        timeout_at(deadline, self.lock.lock()).await.map_err(|_| StoreError::Unavailable(None))
+        timeout_at(deadline, self.lock.clone().lock_owned()).await.map_err(|_| StoreError::Unavailable(None))
     }
 
     /// Returns when nobody has it.
@@ -35,20 +36,20 @@ impl Turn {
 }
 
 /// A place among those who wait; given back when dropped.
-pub(crate) struct Place<'a>(&'a AtomicUsize);
+pub(crate) struct Place(Arc<AtomicUsize>);
 
-impl<'a> Place<'a> {
+impl Place {
     /// One of `depth` places, of which `waiting` are taken.
     ///
     /// # Errors
     /// [`StoreError::Busy`] if all are.
-    pub(crate) fn take(waiting: &'a AtomicUsize, depth: usize) -> Result<Self, StoreError> {
-        let place = Self(waiting);
+    pub(crate) fn take(waiting: &Arc<AtomicUsize>, depth: usize) -> Result<Self, StoreError> {
+        let place = Self(waiting.clone());
         if waiting.fetch_add(1, Ordering::AcqRel) >= depth { Err(StoreError::Busy) } else { Ok(place) }
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }

@@ -115,8 +115,7 @@ impl GrantRepository for PostgresStore {
         let (now, limit) = (page.now.as_millis(), i64::from(page.limit));
         let all = page.listed == Listed::All;
         // It looks at each quarter of an hour of which grants are alive: others who read wait for one at most.
-        let _turn = self.turn_to_list().await?;
-        let rows = self.read(LIST, &[&subject, &session, &before, &now, &limit, &all]).await?;
+        let rows = self.read_in_turn(LIST, &[&subject, &session, &before, &now, &limit, &all]).await?;
         let grants = rows.iter().map(|found| row::read(found).map(|stored| stored.grant));
         let mut grants: Vec<Grant> = grants.collect::<Result<_, _>>()?;
         // As they are found, in truth: an SQL planner does not owe it.

@@ -5,12 +5,12 @@ use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use sluice_commit::StoreError;
 use sluice_oauth::client::ClientRepository;
-use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::grant::{GrantPage, GrantRepository, Listed};
 use sluice_oauth::logout::OutboxRepository;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
@@ -207,4 +207,45 @@ async fn commits_that_hang_do_not_use_up_the_connections_of_the_server() {
     cluster.execute("postgres", "ALTER SYSTEM RESET synchronous_standby_names").await;
     cluster.execute("postgres", "SELECT pg_reload_conf()").await;
     while given::insert(&store, &given::grant()).await.is_err() {}
+}
+
+/// They left, and their statements did not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_leaves_leaves_the_place_to_the_statement() {
+    let fixture = PostgresFixture::start().await;
+    let store = reader(&fixture, Duration::from_secs(20)).await;
+    let stall = stall(&fixture).await;
+    let find = || GrantRepository::find(&store, given::grant_id());
+    let mut finds: FuturesUnordered<_> = (0..1025).map(|_| find()).collect();
+    let last = finds.next().await.unwrap();
+    assert!(matches!(last, Err(StoreError::Busy)), "the others are under way: {last:?}");
+    drop(finds);
+    let turned_away = find().await;
+    assert!(matches!(turned_away, Err(StoreError::Busy)), "{turned_away:?}");
+    stall.batch_execute("COMMIT").await.unwrap();
+    let mut found = find().await;
+    while matches!(found, Err(StoreError::Busy)) {
+        found = find().await;
+    }
+    assert_eq!(found.unwrap(), None);
+}
+
+/// Who lists looks at much: one at a time, whether or not somebody still waits for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_leaves_a_listing_leaves_it_its_turn() {
+    let fixture = PostgresFixture::start().await;
+    let store = reader(&fixture, Duration::from_secs(20)).await;
+    let stall = stall(&fixture).await;
+    let list = || {
+        let (subject, now) = (given::subject("alice"), given::at(50));
+        let page = GrantPage { subject, session: None, listed: Listed::All, before: None, limit: 10, now };
+        GrantRepository::list(&store, page)
+    };
+    assert!(list().now_or_never().is_none(), "the table is locked");
+    let mut lists: FuturesUnordered<_> = (0..129).map(|_| list()).collect();
+    let turned_away = lists.next().await.unwrap();
+    assert!(matches!(turned_away, Err(StoreError::Busy)), "128 wait for the turn: {turned_away:?}");
+    stall.batch_execute("COMMIT").await.unwrap();
+    let listed: Vec<_> = lists.collect().await;
+    assert!(listed.iter().all(|grants| matches!(grants, Ok(none) if none.is_empty())), "{listed:?}");
 }
