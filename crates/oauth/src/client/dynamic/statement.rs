@@ -83,7 +83,7 @@ impl StatementError {
 /// Who signs statements.
 enum Keys {
     Here(Arc<ClientKeySet>),
-    At(Url, RemoteKeys),
+    At(Url, Box<RemoteKeys>),
 }
 
 /// What becomes of software statements.
@@ -129,7 +129,7 @@ impl Statements {
                     StatementKeys::Set(json) => {
                         Keys::Here(Arc::new(ClientKeySet::of(JwkSet::understood(json.as_bytes())?)))
                     }
-                    StatementKeys::At(url) => Keys::At(url.clone(), RemoteKeys::new(source)),
+                    StatementKeys::At(url) => Keys::At(url.clone(), Box::new(RemoteKeys::new(source))),
                 };
                 Policy::Verify { keys, issuers: issuers.clone(), audience }
             }
