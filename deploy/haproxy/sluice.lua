@@ -3,7 +3,7 @@
 -- The question carries the headers of the request (token, DPoP proof), the method, the path and the host, and of the body only whether
 -- there is one: a preflight has none. A 200 lets the request pass with the OAuth-* headers of the answer, and says so in the variable
 -- txn.sluice; 400, 401, 403, 404, 405, 429, 501 and 503 go to the client as they are; everything else, also a Sluice that cannot be
--- reached, is 502.
+-- reached, is 502. A request without a host is 400 unasked.
 --
 -- HAProxy takes an error in here for nothing at all and goes on with the request. What follows in its configuration must therefore refuse
 -- whatever has not txn.sluice: see haproxy.cfg.
@@ -39,6 +39,9 @@ local ALSO = {}
 local PASSED_ON = { "www-authenticate", "dpop-nonce", "retry-after", "allow", "ratelimit", "ratelimit-policy", "content-type", "cache-control" }
 local REFUSALS = { [400] = true, [401] = true, [403] = true, [404] = true, [405] = true, [429] = true, [501] = true, [503] = true }
 
+-- What is answered here.
+local TITLES = { [400] = "Bad Request", [502] = "Bad Gateway" }
+
 -- The lines of one header, which HAProxy counts from zero.
 local function values(lines)
     local found = {}
@@ -61,10 +64,9 @@ local function question(txn)
             headers["x-original-" .. name] = values(original[name])
         end
     end
-    local host = headers["host"] and headers["host"][1] or ""
     headers["x-original-method"] = { txn.sf:method() }
     headers["x-original-uri"] = { txn.sf:pathq() }
-    headers["x-original-host"] = { host }
+    headers["x-original-host"] = headers["host"]
     return headers
 end
 
@@ -80,12 +82,16 @@ local function refuse(txn, status, answer)
     else
         reply:add_header("content-type", "application/problem+json")
         reply:add_header("cache-control", "no-store")
-        reply:set_body('{"title":"Bad Gateway","status":502}')
+        reply:set_body(('{"title":"%s","status":%d}'):format(TITLES[status], status))
     end
     txn:done(reply)
 end
 
 core.register_action("sluice", { "http-req" }, function(txn, address)
+    -- Without one (HTTP/1.0) it is in the target alone, if anywhere: there the application would look.
+    if txn.sf:req_hdr("host") == "" then
+        return refuse(txn, 400)
+    end
     local answer = core.httpclient():get({ url = address .. PATH, headers = question(txn), timeout = TIMEOUT })
     local status = answer and answer.status
     if status == 200 then

@@ -33,6 +33,7 @@ export function checks(name, start, options = {}) {
     else memory(setup)
     paths(setup)
     addresses(setup)
+    if (byRoute) hosts(setup)
     if (byRoute) routes(setup)
     metadata(setup, byRoute)
     if (asksEachTime) outage(setup)
@@ -283,6 +284,17 @@ function paths({ check, ask, running }) {
       const { status, seen } = await ask(path, { token: TOKENS.narrow.token })
       assert.deepEqual([status, seen?.url], [200, path])
     }
+  })
+}
+
+function hosts({ check, ask, running }) {
+  check('what is no host leads to no route: 400', async () => {
+    const before = running.echo.count()
+    for (const host of ['www.example:80@admin.example', 'user@admin.example', 'admin%2eexample']) {
+      const { status } = await ask('/orders/7', { token: TOKENS.good.token, headers: { host } })
+      assert.equal(status, 400, host)
+    }
+    assert.equal(running.echo.count(), before)
   })
 }
 

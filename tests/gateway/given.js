@@ -4,6 +4,7 @@
 // a line for each decision.
 import { once } from 'node:events'
 import http from 'node:http'
+import net from 'node:net'
 import { after, before, test } from 'node:test'
 import { startEcho } from '../support/echo.js'
 import { lastLines } from '../support/process.js'
@@ -60,6 +61,15 @@ async function ask(agent, url, { path, token, headers = {}, method = 'GET', body
   for await (const part of response.setEncoding('utf8')) text += part
   const seen = response.statusCode === 200 && text ? JSON.parse(text) : undefined
   return { status: response.statusCode, headers: response.headers, text, seen }
+}
+
+/** All that is said to a request that is written byte for byte; it is to be the last of its connection. */
+export async function rawly(url, lines) {
+  const socket = net.connect(new URL(url).port, '127.0.0.1')
+  socket.write([...lines, '', ''].join('\r\n'))
+  let text = ''
+  for await (const part of socket.setEncoding('utf8')) text += part
+  return text
 }
 
 /** The values of what the application saw under names that it may take for `header`. */

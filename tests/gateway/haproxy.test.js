@@ -3,9 +3,21 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { startHaproxy } from '../support/proxies.js'
 import { checks } from './checks.js'
-import { setUp, TOKENS } from './given.js'
+import { rawly, setUp, TOKENS } from './given.js'
 
 checks('haproxy', startHaproxy)
+
+describe('haproxy and requests without a host', () => {
+  const { running, check } = setUp('haproxy asked without a host', startHaproxy)
+
+  check('one that names it in the target alone is 400', async () => {
+    for (const target of ['http://admin.example/orders/7', '/orders/7']) {
+      const said = await rawly(running.proxy.url, [`GET ${target} HTTP/1.0`, `authorization: Bearer ${TOKENS.good.token}`])
+      assert.match(said, /^HTTP\/1\.[01] 400 /)
+    }
+    assert.equal(running.echo.count(), 0)
+  })
+})
 
 const FAILURES = {
   'before it asks': (lua) => broken(lua, 'local answer = ', 'error("broken")\n    local answer = '),

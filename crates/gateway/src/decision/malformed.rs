@@ -1,4 +1,4 @@
-//! Questions that cannot be understood: mistakes in the configuration of the asking proxy, answered to it with a sentence.
+//! Questions that cannot be understood: mistakes in the configuration of the asking proxy, or a host that is none, answered to it with a sentence.
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};

@@ -9,6 +9,7 @@ use sluice_net::is_over_tls;
 use super::endpoint::Endpoint;
 use super::malformed::Malformed;
 use crate::authn::Asked;
+use crate::route::host::is_host;
 
 /// The original request: all that a verdict needs but its headers, which came with the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,19 +58,13 @@ pub(super) fn original<'a>(
         Endpoint::AuthRequest => {
             let method = method(headers, "x-original-method")?;
             let target = required(headers, "x-original-uri")?;
-            let host = match one(headers, "x-original-host")? {
-                Some(host) => host,
-                None => host(question)?,
-            };
+            let host = host_in("x-original-host", question)?;
             described(headers, method, host, (target, "x-original-uri"), client)
         }
         Endpoint::ForwardAuth => {
             let method = method(headers, "x-forwarded-method")?;
             let target = required(headers, "x-forwarded-uri")?;
-            let host = match one(headers, "x-forwarded-host")? {
-                Some(host) => host,
-                None => host(question)?,
-            };
+            let host = host_in("x-forwarded-host", question)?;
             described(headers, method, host, (target, "x-forwarded-uri"), client)
         }
         Endpoint::EnvoyHttp | Endpoint::EnvoyGrpc => {
@@ -128,12 +123,26 @@ fn method(headers: &HeaderMap, name: &'static str) -> Result<Method, Malformed> 
     required(headers, name)?.parse().map_err(|_| Malformed::Unreadable(name))
 }
 
+/// The host that the proxy names in this header, else that of the question.
+fn host_in<'a>(name: &'static str, question: &'a Parts) -> Result<&'a str, Malformed> {
+    match one(&question.headers, name)? {
+        Some(host) => readable(host, name),
+        None => host(question),
+    }
+}
+
 /// The host that the question itself is for: some proxies pass on that of the original request.
 fn host(question: &Parts) -> Result<&str, Malformed> {
-    match question.uri.authority() {
-        Some(authority) => Ok(authority.as_str()),
-        None => required(&question.headers, "host"),
-    }
+    let host = match question.uri.authority() {
+        Some(authority) => authority.as_str(),
+        None => required(&question.headers, "host")?,
+    };
+    readable(host, "host")
+}
+
+/// A host as the gateway itself takes it. The application might read any other differently, and so not be asked what was judged.
+fn readable<'a>(host: &'a str, name: &'static str) -> Result<&'a str, Malformed> {
+    if is_host(host) { Ok(host) } else { Err(Malformed::Unreadable(name)) }
 }
 
 fn required<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<&'a str, Malformed> {

@@ -370,6 +370,78 @@ async fn a_question_that_says_too_little_or_too_much_is_a_mistake_of_the_proxy()
     }
 }
 
+/// What is no host to the gateway itself.
+const NO_HOSTS: [&str; 29] = [
+    "",
+    "a b",
+    "user@a",
+    "a/b",
+    "a,b",
+    "a\\b",
+    "a?b",
+    "a#b",
+    "a%00",
+    "a:1:2",
+    "a::",
+    ":80",
+    "a:x",
+    "a:+1",
+    "a:65536",
+    "a[",
+    "]a",
+    "a[::1]",
+    "::1",
+    "[::1",
+    "[::1]a",
+    "[::1]80",
+    "[::1]:x",
+    "[a]",
+    "[]",
+    "[[::1]]",
+    "www.example:80@admin.example",
+    "admin.example?",
+    "admin%2eexample",
+];
+
+#[tokio::test]
+async fn what_is_no_host_to_the_gateway_is_none_here() {
+    let request = [
+        BEARER,
+        ("x-original-method", "GET"),
+        ("x-original-uri", "/orders"),
+        ("x-forwarded-method", "GET"),
+        ("x-forwarded-uri", "/orders"),
+    ];
+    for (path, name) in [
+        ("/oauth/auth_request", "x-original-host"),
+        ("/oauth/auth_request", "host"),
+        ("/oauth/forward_auth", "x-forwarded-host"),
+        ("/oauth/forward_auth", "host"),
+        ("/oauth/ext_authz/orders", "host"),
+    ] {
+        let (service, judge) = service(false);
+        for host in NO_HOSTS {
+            let response = ask(&service, path, &[&request[..], &[(name, host)]].concat()).await;
+            assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{path} {name}: {host}");
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            let problem: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(problem["detail"], format!("the header {name} cannot be read"));
+        }
+        assert!(judge.seen.lock().is_empty());
+        for host in ["a_b.c~d-e.", "a:080", "[2001:DB8::1]:443"] {
+            let response = ask(&service, path, &[&request[..], &[(name, host)]].concat()).await;
+            assert_eq!(response.status(), StatusCode::OK, "{path} {name}: {host}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_alone_is_judged_whatever_the_host_is() {
+    let (service, _) = service(false);
+    let response = ask(&service, "/oauth/token_validation", &[BEARER, ("host", "user@a")]).await;
+    assert_eq!(response.status(), StatusCode::OK);
+}
+
 #[tokio::test]
 async fn only_trusted_proxies_and_this_machine_may_ask() {
     for (peer, status) in

@@ -27,6 +27,7 @@ use crate::decision::judge::Judge;
 use crate::decision::malformed::Malformed;
 use crate::decision::original::Original;
 use crate::gateway::{Admitted, Judging};
+use crate::route::host::is_host;
 
 /// The longest question, in bytes: the headers of a request, not its body.
 pub(super) const MAX_QUESTION: usize = 1024 * 1024;
@@ -72,6 +73,9 @@ where
 }
 
 async fn answer<J: Judge>(decisions: &Decisions<J>, question: Question) -> CheckResponse {
+    if !is_host(&question.host) {
+        return denied(Malformed::Unreadable("host").response()).await.1;
+    }
     let started = Instant::now();
     let judge = decisions.judge();
     let client = if judge.trusts(question.source) {
@@ -88,7 +92,7 @@ async fn answer<J: Judge>(decisions: &Decisions<J>, question: Question) -> Check
     };
     let refused = matches!(admitted.verdict, Verdict::Refused(_));
     let (status, response) = if refused {
-        denied(judge, &admitted).await
+        denied(judge.refuse(&admitted).map(DecisionBody::from)).await
     } else {
         (StatusCode::OK, passed(judge, &admitted, &question.headers, client))
     };
@@ -108,8 +112,8 @@ fn passed<J: Judge>(judge: &J, admitted: &Admitted, headers: &HeaderMap, client:
     CheckResponse { status: Some(RpcStatus { code: OK }), http_response: Some(HttpResponse::Ok(ok)) }
 }
 
-async fn denied<J: Judge>(judge: &J, admitted: &Admitted) -> (StatusCode, CheckResponse) {
-    let mut answer = judge.refuse(admitted);
+/// `answer` is what the client is to get.
+async fn denied(mut answer: Response<DecisionBody>) -> (StatusCode, CheckResponse) {
     answer.headers_mut().remove(CONTENT_LENGTH);
     let (head, body) = answer.into_parts();
     let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();

@@ -9,7 +9,7 @@ use prost::Message;
 use sluice_net::PeerAddress;
 use tower::Service;
 
-use super::{BEARER, ByToken, LOCAL, STRANGER, Seen, ask, header, service};
+use super::{BEARER, ByToken, LOCAL, NO_HOSTS, STRANGER, Seen, ask, header, service};
 use crate::decision::{DecisionBody, DecisionService};
 
 /// Envoy's messages, written down a second time so that a slip in the first is seen.
@@ -109,12 +109,16 @@ mod words {
 use words::{Answer, Attributes, HeaderOption, Http, Outer, Question};
 
 fn check_request(headers: &[(&str, &str)]) -> Vec<u8> {
+    check_request_for("api.example.com", headers)
+}
+
+fn check_request_for(host: &str, headers: &[(&str, &str)]) -> Vec<u8> {
     let http = Http {
         id: "a request".to_owned(),
         method: "POST".to_owned(),
         headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         path: "/orders/7?page=2".to_owned(),
-        host: "api.example.com".to_owned(),
+        host: host.to_owned(),
         scheme: "https".to_owned(),
     };
     // Peer{address: Address{socket_address: SocketAddress{address: "192.0.2.1"}}}
@@ -198,6 +202,21 @@ async fn envoy_is_told_over_grpc_what_to_answer_to_a_refused_request() {
         );
         assert_eq!(denied.body, "{}");
     }
+}
+
+#[tokio::test]
+async fn envoy_is_told_over_grpc_to_refuse_what_is_no_host_to_the_gateway() {
+    let (service, judge) = service(false);
+    for host in NO_HOSTS {
+        let body = framed(&check_request_for(host, &[("authorization", "Bearer alice")]));
+        let answer = answer(call(&service, LOCAL, body).await).await;
+        assert_eq!(answer.status.unwrap().number, 7, "{host}");
+        let denied = answer.denied.unwrap();
+        assert_eq!(denied.status.unwrap().number, 400, "{host}");
+        let problem = lines(&denied.headers);
+        assert!(problem.contains(&("content-type", "application/problem+json", 2)), "{host}");
+    }
+    assert!(judge.seen.lock().is_empty());
 }
 
 #[tokio::test]

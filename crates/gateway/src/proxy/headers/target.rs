@@ -1,12 +1,11 @@
 //! Host and path of a request, and whether its head can be read in one way only.
 
-use std::net::Ipv6Addr;
-
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
 
 use super::hop_by_hop::is_chunked_at_most;
+use crate::route::host::is_host;
 
 /// Why a request goes nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -149,27 +148,6 @@ fn check_form(parts: &Parts) -> Result<(), Malformed> {
         Some("http" | "https") => Ok(()),
         _ => Err(Malformed::Target),
     }
-}
-
-/// A name or address, and perhaps a port. No user, no path, nothing that a reader might split elsewhere; always an authority
-/// that HTTP/2 can say.
-fn is_host(host: &str) -> bool {
-    if let Some((address, rest)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        let has_port = || rest.strip_prefix(':').is_some_and(is_port);
-        return address.parse::<Ipv6Addr>().is_ok() && (rest.is_empty() || has_port());
-    }
-    let (name, port) = host.split_once(':').unwrap_or((host, ""));
-    is_name(name) && is_port(port)
-}
-
-fn is_name(name: &str) -> bool {
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
-    !name.is_empty() && name.bytes().all(is_of_name)
-}
-
-/// Nothing, which means the scheme's own (RFC 3986 §3.2.3), or a number.
-fn is_port(port: &str) -> bool {
-    port.bytes().all(|byte| byte.is_ascii_digit()) && (port.is_empty() || port.parse::<u16>().is_ok())
 }
 
 #[cfg(test)]
