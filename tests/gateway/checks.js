@@ -5,16 +5,17 @@ import fs from 'node:fs'
 import { describe } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { boundTokens, noBoundTokens } from './bound-tokens.js'
-import { setUp, told, TOKENS } from './given.js'
+import { rawly, setUp, told, TOKENS } from './given.js'
 import { websockets } from './websockets.js'
 
 /**
  * Tests the proxy that `start({ sluice, app })` starts. `byRoute`: each request is judged under its route, not its token alone.
  * `asksEachTime`: nothing is remembered. `spare`: the name of the token that these tests may revoke. `tellsOf`: which bodies of requests
- * Sluice is told of.
+ * Sluice is told of. `smallLetters`: what is answered to a method with such.
  */
 export function checks(name, start, options = {}) {
   const { byRoute = true, asksEachTime = true, spare = name, upgrades = ['upgrade', 'http2-settings'], tellsOf = ['a length', 'chunks'] } = options
+  const { smallLetters = 501 } = options
   // A suite of its own: what was started for it is stopped after its last test, and not after those of another.
   describe(name, () => {
     const setup = setUp(name, start)
@@ -34,7 +35,7 @@ export function checks(name, start, options = {}) {
     paths(setup)
     addresses(setup)
     if (byRoute) hosts(setup)
-    if (byRoute) routes(setup)
+    if (byRoute) routes(setup, smallLetters)
     metadata(setup, byRoute)
     if (asksEachTime) outage(setup)
   })
@@ -298,7 +299,15 @@ function hosts({ check, ask, running }) {
   })
 }
 
-function routes({ check, ask }) {
+function routes({ check, ask, running }, smallLetters) {
+  check('a method in small letters is not served', async () => {
+    const before = running.echo.count()
+    const lines = ['delete /orders/7 HTTP/1.1', 'host: app', `authorization: Bearer ${TOKENS.good.token}`, 'connection: close']
+    const [, status] = (await rawly(running.proxy.url, lines)).match(/^HTTP\/1\.1 (\d+) /)
+    assert.equal(Number(status), smallLetters)
+    assert.equal(running.echo.count(), before)
+  })
+
   check('too many requests are 429, with the time to wait', async () => {
     await ask('/rare', { token: TOKENS.good.token })
     const { status, headers } = await ask('/rare', { token: TOKENS.good.token })

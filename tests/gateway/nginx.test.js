@@ -2,4 +2,5 @@
 import { startNginx } from '../support/proxies.js'
 import { checks } from './checks.js'
 
-checks('nginx', startNginx)
+// nginx takes a method with small letters for none.
+checks('nginx', startNginx, { smallLetters: 400 })

@@ -112,6 +112,9 @@ fn answer(refusal: &Refusal) -> Answer {
         }
         Refusal::Connect => problem!(NOT_IMPLEMENTED 501, "connect_method", "CONNECT is not served."),
         Refusal::Trace => problem!(NOT_IMPLEMENTED 501, "trace_method", "TRACE is not served."),
+        Refusal::SmallLetters => {
+            problem!(NOT_IMPLEMENTED 501, "small_letters_method", "Methods with small letters are not served.")
+        }
         Refusal::AmbiguousPath => {
             problem!(BAD_REQUEST 400, "ambiguous_path", "The path can be read in more than one way.")
         }

@@ -29,6 +29,8 @@ pub enum Refusal {
     Connect,
     /// Its method is `TRACE`, whose answer would show the client what the upstream was told: 501.
     Trace,
+    /// Its method has small letters, which many applications take for the one without: 501.
+    SmallLetters,
     /// Its path could be read in two ways (`..`, escaped slashes, NUL): 400.
     AmbiguousPath,
     /// There is no token: 401 without an error code (RFC 6750 §3).
@@ -67,6 +69,7 @@ impl Refusal {
             Self::OtherMethods(_) => "other_methods",
             Self::Connect => "connect_method",
             Self::Trace => "trace_method",
+            Self::SmallLetters => "small_letters_method",
             Self::AmbiguousPath => "ambiguous_path",
             Self::TokenMissing => "token_missing",
             Self::TokenUnreadable => "token_unreadable",

@@ -51,6 +51,9 @@ impl Settings {
 /// Why a request falls under no route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unrouted {
+    /// Its method has small letters: `delete` is another than `DELETE` here (RFC 9110 §9.1), and the same to many applications.
+    #[error("the method has small letters")]
+    SmallLetters,
     /// Its path could be read in two ways.
     #[error("the path can be read in two ways")]
     AmbiguousPath,
@@ -120,6 +123,9 @@ impl RouteTable {
     /// # Errors
     /// [`Unrouted`]
     pub fn find(&self, method: &Method, host: &str, path: &str) -> Result<&Arc<Route>, Unrouted> {
+        if method.as_str().bytes().any(|byte| byte.is_ascii_lowercase()) {
+            return Err(Unrouted::SmallLetters);
+        }
         let readings = readings(path, self.settings.encoded_slash)?;
         let found = self.choose(method, host, &readings.literal);
         let agrees = |other: &String| match (found, self.choose(method, host, other)) {
@@ -149,6 +155,7 @@ impl RouteTable {
     /// What is said to a request for this host and path that falls under no route.
     pub fn refusal(&self, unrouted: Unrouted, host: &str, path: &str) -> Refusal {
         match unrouted {
+            Unrouted::SmallLetters => Refusal::SmallLetters,
             Unrouted::AmbiguousPath => Refusal::AmbiguousPath,
             Unrouted::NoRoute => Refusal::NoRoute,
             Unrouted::OtherMethods => self.allow(host, path).map_or(Refusal::NoRoute, Refusal::OtherMethods),

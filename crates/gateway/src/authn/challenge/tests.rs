@@ -49,6 +49,7 @@ async fn every_refusal_has_its_status_its_code_and_is_never_stored() {
         (Refusal::OtherMethods(HeaderValue::from_static("GET")), 405, "method_not_allowed", 0),
         (Refusal::Connect, 501, "connect_method", 0),
         (Refusal::Trace, 501, "trace_method", 0),
+        (Refusal::SmallLetters, 501, "small_letters_method", 0),
         (Refusal::AmbiguousPath, 400, "ambiguous_path", 0),
         (Refusal::TokenMissing, 401, "token_missing", 2),
         (Refusal::TokenUnreadable, 400, "invalid_request", 2),

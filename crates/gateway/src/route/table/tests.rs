@@ -148,6 +148,25 @@ fn methods_choose_among_routes_of_a_path_and_never_lead_to_another_path() {
 }
 
 #[test]
+fn a_method_in_small_letters_leads_to_no_route() {
+    let small = Err(Unrouted::SmallLetters);
+    let matches = ["prefix: /", "prefix: /orders, methods: [DELETE]", "prefix: /orders"];
+    assert_found(
+        &matches,
+        &[
+            ("DELETE h/orders/1", Ok("r1")),
+            ("delete h/orders/1", small),
+            ("Delete h/orders/1", small),
+            ("DELETe h/orders/1", small),
+            ("get h/", small),
+            ("get h/orders/../x", small),
+            ("M-SEARCH h/", Ok("r0")),
+        ],
+    );
+    assert_eq!(table(&matches).refusal(Unrouted::SmallLetters, "h", "/orders/1"), Refusal::SmallLetters);
+}
+
+#[test]
 fn a_path_that_routes_know_with_other_methods_is_refused_with_those_that_they_have() {
     let table = table(&["prefix: /orders, methods: [GET]", "prefix: /orders, methods: [POST]", "path: /all"]);
     let refusal = |method: &Method, path| {
