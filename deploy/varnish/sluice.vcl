@@ -85,6 +85,18 @@ sub sluice_strip {
     unset req.http.X-Sluice;
     unset req.http.X-Sluice-Method;
     unset req.http.X-Sluice-URL;
+    # Nor is it believed of a client what its address is, or that it means another host. X-Forwarded-Proto stays: what ends TLS before
+    # Varnish has to set it.
+    unset req.http.Forwarded;
+    unset req.http.X-Forwarded-Host;
+    unset req.http.X-Forwarded_Host;
+    unset req.http.X_Forwarded-Host;
+    unset req.http.X_Forwarded_Host;
+    unset req.http.X-Forwarded_For;
+    unset req.http.X_Forwarded-For;
+    unset req.http.X_Forwarded_For;
+    # Varnish adds to what is there. What ends TLS before it tells the address by the PROXY protocol (-a …,PROXY).
+    set req.http.X-Forwarded-For = client.ip;
 }
 
 sub vcl_recv {

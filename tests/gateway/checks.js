@@ -23,6 +23,7 @@ export function checks(name, start, options = {}) {
     refusals(setup)
     largeHeads(setup)
     forgedHeaders(setup)
+    otherHosts(setup)
     otherProtocols(setup, upgrades)
     websockets(setup)
     if (byRoute) boundTokens(setup)
@@ -140,6 +141,22 @@ function forgedHeaders({ check, ask }) {
     assert.deepEqual(told(seen, 'oauth-user-id'), [])
     assert.deepEqual(told(seen, 'oauth-client-id'), [TOKENS.narrow.client])
     assertNothingForged(seen)
+  })
+}
+
+function otherHosts({ check, ask }) {
+  check('no other host arrives than the one that was judged', async () => {
+    const other = 'admin.example'
+    const headers = {
+      Forwarded: `for=203.0.113.9;host=${other}`,
+      'X-Forwarded-Host': other,
+      X_Forwarded_Host: other,
+      'X-Forwarded_Host': other,
+      'X_Forwarded-Host': other,
+    }
+    const { seen, text } = await ask('/orders/7', { token: TOKENS.good.token, headers })
+    assert.ok(seen, text)
+    assert.deepEqual(seen.headers.filter(([, value]) => value.includes(other)), [])
   })
 }
 

@@ -55,8 +55,9 @@ func main() {
 			answer.WriteHeader(http.StatusNotFound)
 			return
 		}
+		onward := onwardTo(route.endpoint, settings.manager.GetRouteConfig().GetRequestHeadersToRemove())
 		if route.unasked {
-			onwardTo(route.endpoint).ServeHTTP(answer, request)
+			onward.ServeHTTP(answer, request)
 			return
 		}
 		said, err := sluice.ask(request)
@@ -72,18 +73,27 @@ func main() {
 			_, _ = io.WriteString(answer, said.body)
 		default:
 			said.change(request.Header)
-			onwardTo(route.endpoint).ServeHTTP(answer, request)
+			onward.ServeHTTP(answer, request)
 		}
 	})
 	log.Fatal(http.ListenAndServe(settings.listen, handler))
 }
 
-func onwardTo(endpoint string) *httputil.ReverseProxy {
+// onwardTo sends a request on without the headers that are removed.
+func onwardTo(endpoint string, removed []string) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(request *httputil.ProxyRequest) {
 			request.Out.URL.Scheme, request.Out.URL.Host = "http", endpoint
 			request.Out.URL.RawQuery = request.In.URL.RawQuery
-			request.Out.Header["X-Forwarded-For"] = request.In.Header["X-Forwarded-For"]
+			// Go takes these away by itself, and Envoy only what its file says.
+			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				if values, given := request.In.Header[name]; given {
+					request.Out.Header[name] = values
+				}
+			}
+			for _, name := range removed {
+				request.Out.Header.Del(name)
+			}
 		},
 		ErrorHandler: func(answer http.ResponseWriter, _ *http.Request, err error) {
 			log.Print(err)
