@@ -58,7 +58,8 @@ sub sluice_path {
 
 # What only Sluice and this file may say. VCL cannot remove headers by a pattern: add the names in strip_headers of the routes file. What
 # routes set is not in the answers here, which are about the token alone.
-# Spellings with underscores are here because many applications cannot tell them from dashes.
+# Spellings with underscores are here because many applications cannot tell them from dashes. The few that take any sign for one
+# (OAuth.User.Id) need another proxy: there are too many spellings to name.
 sub sluice_strip {
     unset req.http.OAuth-User-Id;
     unset req.http.OAuth-User_Id;

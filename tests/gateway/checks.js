@@ -11,18 +11,19 @@ import { websockets } from './websockets.js'
 /**
  * Tests the proxy that `start({ sluice, app })` starts. `byRoute`: each request is judged under its route, not its token alone.
  * `asksEachTime`: nothing is remembered. `spare`: the name of the token that these tests may revoke. `tellsOf`: which bodies of requests
- * Sluice is told of. `smallLetters`: what is answered to a method with such.
+ * Sluice is told of. `smallLetters`: what is answered to a method with such. `anySign`: names are known whatever sign
+ * stands for a dash in them.
  */
 export function checks(name, start, options = {}) {
   const { byRoute = true, asksEachTime = true, spare = name, upgrades = ['upgrade', 'http2-settings'], tellsOf = ['a length', 'chunks'] } = options
-  const { smallLetters = 501 } = options
+  const { smallLetters = 501, anySign = true } = options
   // A suite of its own: what was started for it is stopped after its last test, and not after those of another.
   describe(name, () => {
     const setup = setUp(name, start)
     goodTokens(setup)
     refusals(setup)
     largeHeads(setup)
-    forgedHeaders(setup)
+    forgedHeaders(setup, anySign)
     otherHosts(setup)
     otherProtocols(setup, upgrades)
     websockets(setup)
@@ -100,7 +101,7 @@ function largeHeads({ check, ask, running }) {
   })
 }
 
-function forgedHeaders({ check, ask }) {
+function forgedHeaders({ check, ask }, anySign) {
   const forged = {
     'OAuth-User-Id': 'mallory',
     OAUTH_USER_ID: 'mallory',
@@ -111,6 +112,7 @@ function forgedHeaders({ check, ask }) {
     OAuth_Client_Id: 'mallory',
     'OAuth-Country': 'XX',
     OAuth_Country: 'XX',
+    ...(anySign && { 'OAuth.User.Id': 'mallory', 'oauth.client_id': 'mallory', 'oauth~user-scope': 'everything' }),
   }
 
   function assertNothingForged(seen) {

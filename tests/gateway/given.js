@@ -74,5 +74,5 @@ export async function rawly(url, lines) {
 
 /** The values of what the application saw under names that it may take for `header`. */
 export function told(seen, header) {
-  return seen.headers.filter(([name]) => name.replaceAll('_', '-') === header).map(([, value]) => value)
+  return seen.headers.filter(([name]) => name.replaceAll(/[^a-z0-9]/g, '-') === header).map(([, value]) => value)
 }
