@@ -6,7 +6,7 @@ import { describe } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { boundTokens, noBoundTokens } from './bound-tokens.js'
 import { rawly, setUp, told, TOKENS } from './given.js'
-import { websockets } from './websockets.js'
+import { connect, websockets } from './websockets.js'
 
 /**
  * Tests the proxy that `start({ sluice, app })` starts. `byRoute`: each request is judged under its route, not its token alone.
@@ -162,13 +162,24 @@ function otherHosts({ check, ask }) {
   })
 }
 
-function otherProtocols({ check, ask }, upgrades) {
+function otherProtocols({ check, ask, running }, upgrades) {
   check('inside another protocol nothing could be asked about: only WebSocket is upgraded to', async () => {
     const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' }
     const { status, seen } = await ask('/orders/7', { token: TOKENS.good.token, headers })
     assert.equal(status, 200)
     for (const header of upgrades) assert.deepEqual(told(seen, header), [])
   })
+
+  if (!upgrades.includes('upgrade')) return
+  for (const upgrade of [['h2c, websocket'], ['websocket', 'h2c'], ['h2c', 'websocket']]) {
+    check(`nor is another named beside it: ${upgrade.join(' and ')}`, async () => {
+      const { status, text, socket } = await connect(running.proxy.url, '/orders/7', TOKENS.good.token, upgrade)
+      assert.ok([101, 200, 400, 403].includes(status), `${status}`)
+      const seen = status === 101 ? JSON.parse(await socket.until('\n')) : status === 200 && JSON.parse(text)
+      socket?.end()
+      if (seen) assert.deepEqual(told(seen, 'upgrade').filter((value) => value !== 'websocket'), [])
+    })
+  }
 }
 
 function bodies({ check, ask }) {

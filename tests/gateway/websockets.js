@@ -51,21 +51,22 @@ export function websockets({ check, ask, running }) {
   })
 }
 
-function handshake(token) {
+function handshake(token, upgrade = 'websocket') {
   const bearer = token ? { authorization: `Bearer ${token}` } : {}
   const key = randomBytes(16).toString('base64')
-  return { ...bearer, connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key }
+  return { ...bearer, connection: 'Upgrade', upgrade, 'sec-websocket-version': '13', 'sec-websocket-key': key }
 }
 
-/** Asks for a WebSocket; `socket` is what it becomes. */
-function connect(url, path, token) {
-  const headers = handshake(token)
+/** Asks for a WebSocket, or what `upgrade` says; `socket` is what it becomes, `text` the body of an ordinary answer. */
+export function connect(url, path, token, upgrade) {
+  const headers = handshake(token, upgrade)
   const request = http.request(url, { path, headers, agent: false })
   return new Promise((resolve, reject) => {
     request.once('error', reject)
-    request.once('response', (response) => {
-      response.resume()
-      resolve({ status: response.statusCode, headers: response.headers })
+    request.once('response', async (response) => {
+      let text = ''
+      for await (const part of response.setEncoding('utf8')) text += part
+      resolve({ status: response.statusCode, headers: response.headers, text })
     })
     request.once('upgrade', (response, socket, head) => {
       const expected = createHash('sha1').update(headers['sec-websocket-key'] + GUID).digest('base64')

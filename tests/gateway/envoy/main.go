@@ -112,7 +112,7 @@ func (settings *settings) prepare(request *http.Request) {
 			}
 		}
 	}
-	if strings.EqualFold(request.Header.Get("Upgrade"), "h2c") {
+	if strings.EqualFold(strings.Join(request.Header["Upgrade"], ","), "h2c") {
 		for _, name := range []string{"Upgrade", "Connection", "Http2-Settings"} {
 			request.Header.Del(name)
 		}
@@ -146,7 +146,7 @@ func protocol(request *http.Request) string {
 	if !strings.Contains(strings.ToLower(strings.Join(request.Header["Connection"], ",")), "upgrade") {
 		return ""
 	}
-	return request.Header.Get("Upgrade")
+	return strings.Join(request.Header["Upgrade"], ",")
 }
 
 // target is the request's path and query as they came.
