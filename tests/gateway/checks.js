@@ -12,11 +12,11 @@ import { connect, websockets } from './websockets.js'
  * Tests the proxy that `start({ sluice, app })` starts. `byRoute`: each request is judged under its route, not its token alone.
  * `asksEachTime`: nothing is remembered. `spare`: the name of the token that these tests may revoke. `tellsOf`: which bodies of requests
  * Sluice is told of. `smallLetters`: what is answered to a method with such. `anySign`: names are known whatever sign
- * stands for a dash in them.
+ * stands for a dash in them. `keepsTokens`: the proxy takes tokens from requests where their route says so.
  */
 export function checks(name, start, options = {}) {
   const { byRoute = true, asksEachTime = true, spare = name, upgrades = ['upgrade', 'http2-settings'], tellsOf = ['a length', 'chunks'] } = options
-  const { smallLetters = 501, anySign = true } = options
+  const { smallLetters = 501, anySign = true, keepsTokens = false } = options
   // A suite of its own: what was started for it is stopped after its last test, and not after those of another.
   describe(name, () => {
     const setup = setUp(name, start)
@@ -38,6 +38,7 @@ export function checks(name, start, options = {}) {
     addresses(setup)
     if (byRoute) hosts(setup)
     if (byRoute) routes(setup, smallLetters)
+    if (keepsTokens) keptTokens(setup)
     metadata(setup, byRoute)
     if (asksEachTime) outage(setup)
   })
@@ -350,6 +351,21 @@ function routes({ check, ask, running }, smallLetters) {
     const statuses = []
     for (const localAddress of [one, one, other]) statuses.push((await ask('/shared', { token: TOKENS.good.token, localAddress })).status)
     assert.deepEqual(statuses, [200, 429, 200])
+  })
+}
+
+function keptTokens({ check, ask }) {
+  check('a token that the application is not to have does not arrive, and all else does', async () => {
+    const { token } = TOKENS.good
+    const bearer = await ask('/kept/7', { token })
+    assert.ok(bearer.seen, bearer.text)
+    assert.deepEqual(told(bearer.seen, 'authorization'), [])
+    for (const [cookie, left] of [[`theme=dark; access_token=${token}`, ['theme=dark']], [`access_token=${token}`, []]]) {
+      const { seen, text } = await ask('/kept/7', { headers: { cookie } })
+      assert.ok(seen, text)
+      assert.deepEqual(told(seen, 'oauth-user-id'), [TOKENS.good.user])
+      assert.deepEqual(told(seen, 'cookie'), left)
+    }
   })
 }
 
