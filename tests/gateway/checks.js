@@ -405,15 +405,31 @@ function metadata({ check, ask, running }, byRoute) {
 }
 
 function outage({ check, ask, running }) {
-  check('while Sluice cannot be asked it is 502, and afterwards as before', async () => {
-    await running.relay.cut()
-    assert.equal((await ask('/orders/7', { token: TOKENS.good.token })).status, 502)
+  const good = { token: TOKENS.good.token }
+
+  async function mended() {
     await running.relay.mend()
     const deadline = Date.now() + 10_000
     let status
     do {
-      ;({ status } = await ask('/orders/7', { token: TOKENS.good.token }))
+      ;({ status } = await ask('/orders/7', good))
     } while (status !== 200 && Date.now() < deadline)
     assert.equal(status, 200)
+  }
+
+  check('while Sluice cannot be asked it is 502, and afterwards as before', async () => {
+    await running.relay.cut()
+    assert.equal((await ask('/orders/7', good)).status, 502)
+    await mended()
+  })
+
+  check('a Sluice that does not answer keeps nobody waiting for ever, and lets nobody pass', async () => {
+    const before = running.echo.count()
+    running.relay.hush()
+    // 5 s; HAProxy asks four times.
+    const { status } = await Promise.race([ask('/orders/7', good), sleep(30_000, {}, { ref: false })])
+    assert.ok([502, 504].includes(status), `${status}`)
+    assert.equal(running.echo.count(), before)
+    await mended()
   })
 }

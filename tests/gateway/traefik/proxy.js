@@ -18,7 +18,8 @@ const read = (name) => parse(fs.readFileSync(path.join(process.argv[2], name), '
 const { entryPoints, ...rest } = read('traefik.yml')
 assert.deepEqual(Object.keys(rest), ['providers'])
 assert.deepEqual(Object.keys(rest.providers.file), ['filename'])
-const { routers, middlewares, services } = read('dynamic.yml').http
+const { routers, middlewares, services, serversTransports, ...unknown } = read('dynamic.yml').http
+assert.deepEqual(unknown, {})
 
 for (const [name, entryPoint] of Object.entries(entryPoints)) {
   onlyKeys(entryPoint, ['address', 'forwardedHeaders'])
@@ -114,7 +115,7 @@ async function forwardAuth(middleware, request, headers, address) {
 
 /** Sends the request on to the service, body and all, and whatever protocol it asks for, as Go's ReverseProxy does. */
 async function forward({ loadBalancer }, { request, response, socket }, headers) {
-  onlyKeys(loadBalancer, ['servers', 'passHostHeader'])
+  onlyKeys(loadBalancer, ['servers', 'passHostHeader', 'serversTransport'])
   const { url } = loadBalancer.servers[0]
   const protocol = socket ? [['connection', 'Upgrade'], ['upgrade', request.headers.upgrade]] : []
   const onward = http.request(url + request.url, { method: request.method, headers: [...headers, ...protocol].flat(), agent: false })
@@ -123,9 +124,26 @@ async function forward({ loadBalancer }, { request, response, socket }, headers)
     response.writeHead(answered.statusCode, without(pairs(answered.rawHeaders), HOP_BY_HOP).flat())
     answered.pipe(response)
   })
-  onward.once('error', () => answer(response, 502, [], 'Bad Gateway'))
+  onward.once('error', ({ status = 502 }) => answer(response, status, [], http.STATUS_CODES[status]))
+  if (loadBalancer.serversTransport) limit(onward, serversTransports[loadBalancer.serversTransport])
   if (socket) onward.end()
   else request.pipe(onward)
+}
+
+/** Ends a request that is not connected, or not answered, in the time of a serversTransport. */
+function limit(onward, { forwardingTimeouts, ...others }) {
+  assert.deepEqual(others, {})
+  onlyKeys(forwardingTimeouts, ['dialTimeout', 'responseHeaderTimeout'])
+  const end = () => onward.destroy(Object.assign(new Error('it takes too long'), { status: 504 }))
+  const after = (duration) => setTimeout(end, Number(duration.match(/^(\d+)s$/)[1]) * 1000)
+  onward.once('socket', (socket) => {
+    const dialling = after(forwardingTimeouts.dialTimeout)
+    for (const outcome of ['connect', 'close']) socket.once(outcome, () => clearTimeout(dialling))
+  })
+  onward.once('finish', () => {
+    const waiting = after(forwardingTimeouts.responseHeaderTimeout)
+    for (const outcome of ['response', 'upgrade', 'close']) onward.once(outcome, () => clearTimeout(waiting))
+  })
 }
 
 /** Hands on the answer that changes the protocol, and from there on bytes. */
