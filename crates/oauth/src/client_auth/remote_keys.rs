@@ -66,7 +66,7 @@ impl KeySetSource for Fetcher {
 
 /// Key sets by URI. Key: the whole URI. Bound: [`CAPACITY`]. Staleness: the `max-age` of the answer, 1 to 60 minutes,
 /// less when a token names an unknown key. Those who need one at once share one fetch. A failure is kept too, for a
-/// moment, so that requests do not become requests to others; who goes away before the answer has failed.
+/// moment, so that requests do not become requests to others; who goes away before the answer has failed, where there are old keys.
 pub(crate) struct RemoteKeys {
     source: Arc<dyn KeySetSource>,
     sets: Cache<Url, Arc<Kept>>,

@@ -17,7 +17,7 @@ use super::sealed::{FlowError, FlowSealer};
 use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login, Rejection, Request};
 use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
 use crate::config::Config;
-use crate::issuing::access_token::{MAX_IN_TOKEN, details_in_token, length_in_token};
+use crate::issuing::access_token::{MAX_IN_TOKEN, MAX_WITH_SEALED, in_token_twice, length_in_token};
 
 /// How a login page accepts.
 #[derive(Debug, Clone, Default)]
@@ -241,11 +241,11 @@ impl FlowService {
         }
         let granted = consent.authorization_details.as_ref().map(Value::to_string);
         let details = granted.as_ref().or(request.details.authorization_details.as_ref());
-        let details = details_in_token(details.map_or(0, String::len));
+        let details = in_token_twice(details.map_or(0, String::len));
         let claims = length_in_token(&consent.access_token, &self.config.top_level_claims);
-        if claims.saturating_add(details) > MAX_IN_TOKEN {
+        if claims > MAX_IN_TOKEN || claims.saturating_add(details) > MAX_WITH_SEALED {
             return Err(FlowProblem::Invalid(
-                "The claims in `session.access_token`, and 7/3 of the authorization details, are longer than 8 KiB: too long for a JWT access token.",
+                "The claims in `session.access_token` are longer than 8 KiB, or than 10 KiB with 7/3 of the authorization details: too long for a JWT access token.",
             ));
         }
         Ok(())

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{HookAnswer, HookError};
 use crate::grant::Replaced;
-use crate::issuing::access_token::{MAX_IN_TOKEN, length_in_token};
+use crate::issuing::access_token::{MAX_IN_TOKEN, MAX_WITH_SEALED, in_token_twice, length_in_token};
 
 /// An object without a session, and one with `null`, are a session without members, as in Hydra.
 #[derive(Deserialize)]
@@ -20,17 +20,39 @@ struct Session {
     id_token: Option<Map<String, Value>>,
 }
 
+/// Where claims of a hook end up.
+#[derive(Clone, Copy)]
+pub(super) struct Room<'a> {
+    /// Those that stand beside the others once more.
+    pub(super) top_level: &'a [String],
+    /// In a signed token, in which all of them stand once more, sealed.
+    pub(super) is_signed: bool,
+}
+
+impl Room<'_> {
+    fn check(self, claims: &Map<String, Value>) -> Result<(), HookError> {
+        let whole = length_in_token(claims, self.top_level);
+        if whole > MAX_IN_TOKEN {
+            return Err(HookError::TooLong(MAX_IN_TOKEN));
+        }
+        let once = length_in_token(claims, &[]);
+        let sealed_too = in_token_twice(once).saturating_add(whole.saturating_sub(once));
+        if self.is_signed && sealed_too > MAX_WITH_SEALED {
+            return Err(HookError::TooLong(MAX_WITH_SEALED * 3 / 7));
+        }
+        Ok(())
+    }
+}
+
 /// 200: the claims are replaced. 204: they are not. 403: nothing is to be issued. Anything else is a fault. Claims of a hook stand in the
-/// token itself, those with a name of `top_level` twice in a signed one.
-pub(super) fn read(answer: &HookAnswer, top_level: &[String]) -> Result<Option<Replaced>, HookError> {
+/// token itself, for which there must be room.
+pub(super) fn read(answer: &HookAnswer, room: Room<'_>) -> Result<Option<Replaced>, HookError> {
     match answer.status {
         200 => {
             let body: Body = serde_json::from_slice(&answer.body).map_err(|_| HookError::Answer)?;
             let session = body.session.unwrap_or_default();
             let access_token = session.access_token.unwrap_or_default();
-            if length_in_token(&access_token, top_level) > MAX_IN_TOKEN {
-                return Err(HookError::TooLong(MAX_IN_TOKEN));
-            }
+            room.check(&access_token)?;
             Ok(Some(Replaced::new(access_token, session.id_token.unwrap_or_default())))
         }
         204 => Ok(None),

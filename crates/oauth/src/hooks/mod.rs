@@ -17,6 +17,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sluice_protocol::GrantType;
 
+use answer::Room;
 pub use error::HookError;
 pub use request::HookCall;
 pub use webhook::{Webhook, WebhookKey, WebhookParts};
@@ -77,26 +78,27 @@ impl Hooks {
         asked
     }
 
-    /// The claims that stand twice in the token that is asked about: signed ones name some beside `ext`.
-    fn told_twice(&self, call: &HookCall<'_>) -> &[String] {
+    /// Where the claims of the token that is asked about are: signed ones name some beside `ext`. What an exchange yields is known
+    /// when it is written, before anything is used up.
+    fn room(&self, call: &HookCall<'_>) -> Room<'_> {
         let strategy = call.client.access_token_strategy.unwrap_or(self.config.access_tokens);
-        let may_be_signed =
-            strategy == AccessTokenStrategy::Jwt || call.grant_type == GrantType::TokenExchange;
-        if may_be_signed { &self.config.top_level_claims } else { &[] }
+        let is_signed = strategy == AccessTokenStrategy::Jwt;
+        let may_be_signed = is_signed || call.grant_type == GrantType::TokenExchange;
+        let top_level = if may_be_signed { self.config.top_level_claims.as_slice() } else { &[] };
+        Room { top_level, is_signed }
     }
 
     async fn ask_both(&self, call: &HookCall<'_>) -> Result<Option<Replaced>, HookError> {
         let mut replaced = None;
         if let Some(hook) = self.refresh_token.as_ref().filter(|_| call.grant_type == GrantType::RefreshToken)
         {
-            replaced =
-                answer::read(&hook.ask(call.refresh_json(&self.config)).await?, self.told_twice(call))?;
+            replaced = answer::read(&hook.ask(call.refresh_json(&self.config)).await?, self.room(call))?;
         }
         let Some(hook) = &self.token else { return Ok(replaced) };
         let said = replaced.clone().or_else(|| call.claims.replaced.clone());
         let claims = GrantClaims { replaced: said, ..call.claims.clone() };
         let call = HookCall { claims: &claims, ..*call };
         let answer = hook.ask(call.json(&self.config)).await?;
-        Ok(answer::read(&answer, self.told_twice(&call))?.or(replaced))
+        Ok(answer::read(&answer, self.room(&call))?.or(replaced))
     }
 }

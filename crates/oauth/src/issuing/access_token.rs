@@ -32,9 +32,12 @@ pub(crate) fn length_in_token(claims: &Map<String, Value>, top_level: &[String])
         .fold(0, usize::saturating_add)
 }
 
-/// How much of that room authorization details of this length take, which stand in a signed token once more, sealed: encoded
-/// there before they are encoded with the rest.
-pub(crate) const fn details_in_token(length: usize) -> usize {
+/// The same, where some of it stands in the token once more, sealed ([`in_token_twice`]): what is weighed there is all of it.
+pub(crate) const MAX_WITH_SEALED: usize = 10 * 1024;
+
+/// How much of that room takes what is so long and stands in a signed token once more, sealed: encoded there before it is encoded
+/// with the rest. So do authorization details, and the claims of a hook.
+pub(crate) const fn in_token_twice(length: usize) -> usize {
     length.saturating_mul(7) / 3
 }
 

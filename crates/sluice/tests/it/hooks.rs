@@ -327,7 +327,7 @@ async fn what_a_hook_says_of_a_refresh_without_rotation_is_for_its_tokens_alone(
     sluice.node.stop().await;
 }
 
-/// As Hydra reads it. What the consent page may say for a JWT, a hook may say too.
+/// As Hydra reads it. What the consent page may say for a JWT, a hook may say too of an opaque token.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_may_say_nothing_and_as_much_as_a_consent_page() {
     let (sluice, service) = with_token_hook(Backend::Sqlite).await;
@@ -348,6 +348,27 @@ async fn a_hook_may_say_nothing_and_as_much_as_a_consent_page() {
         let ext = ext(&sluice, &tokens).await;
         assert_eq!(&ext["groups"], &told["groups"], "{ext}");
     }
+    sluice.node.stop().await;
+}
+
+/// In a signed token it stands twice: once more sealed, for this server.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_jwt_could_hold_is_refused_before_anything_is_used_up() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let client = sluice.client(&json!({"access_token_strategy": "jwt"})).await;
+    let saying = |length: usize| replacing(&json!({"long": "x".repeat(length)}), &json!({}));
+    let code = code(&sluice, &client).await;
+    service.say(saying(6_000));
+    client.redeem(&code).await.refused_with("server_error");
+    service.say(saying(4_000));
+    let tokens = client.redeem(&code).await.ok();
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
+    let refresh_token = token(&tokens, "refresh_token");
+    service.say(saying(6_000));
+    client.refresh(refresh_token).await.refused_with("server_error");
+    service.say(Says::Status(StatusCode::NO_CONTENT));
+    let refreshed = client.refresh(refresh_token).await.ok();
+    assert!(sluice.is_active(token(&refreshed, "access_token")).await);
     sluice.node.stop().await;
 }
 

@@ -282,7 +282,7 @@ async fn details_that_no_jwt_could_hold_are_refused_before_anything_is_used_up()
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let client = client(&sluice, json!({"access_token_strategy": "jwt"})).await;
     let of_length = |length: usize| json!([{"type": "payment", "creditor": "c".repeat(length)}]);
-    for (length, fits) in [(1_000, true), (3_000, true), (6_000, false), (16_000, false)] {
+    for (length, fits) in [(1_000, true), (4_000, true), (6_000, false), (16_000, false)] {
         let text = of_length(length).to_string();
         let form = [("grant_type", "client_credentials"), ("authorization_details", text.as_str())];
         let answer = client.token(&form).await;
@@ -292,7 +292,7 @@ async fn details_that_no_jwt_could_hold_are_refused_before_anything_is_used_up()
             answer.refused_with("invalid_request");
         }
     }
-    let text = of_length(4_000).to_string();
+    let text = of_length(5_000).to_string();
     let with = Authorize { more: &[("authorization_details", &text)], ..Authorize::default() };
     let mut browser = sluice.browser();
     let challenge = browser.begin(&client, &with).await;
@@ -301,7 +301,7 @@ async fn details_that_no_jwt_could_hold_are_refused_before_anything_is_used_up()
     let path = format!("/admin/oauth2/auth/requests/consent/accept?consent_challenge={challenge}");
     let body = json!({"grant_scope": ["openid"]});
     sluice.ask_json(Method::PUT, &path, Some(&body), 400).await;
-    let less = json!({"authorization_details": of_length(3_000)});
+    let less = json!({"authorization_details": of_length(4_000)});
     let verifier = accept_consent(&sluice, &challenge, &less).await;
     let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
     assert!(sluice.is_active(token(&tokens, "access_token")).await);
