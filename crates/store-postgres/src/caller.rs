@@ -17,7 +17,7 @@ use crate::turn::Place;
 /// Somebody who runs a statement over a link, again if need be.
 pub(crate) struct Caller<'a> {
     link: &'a Link,
-    held: Option<Held>,
+    held: Option<(Arc<Link>, Held)>,
     /// Where the statement is under way.
     asked: Option<Arc<Session>>,
 }
@@ -35,8 +35,11 @@ impl<'a> Caller<'a> {
     ///
     /// # Errors
     /// [`StoreError::Busy`] if there are too many.
-    pub(crate) fn with_place(link: &'a Link, turn: Option<OwnedMutexGuard<()>>) -> Result<Self, StoreError> {
-        Ok(Self { link, held: Some((link.place()?, turn)), asked: None })
+    pub(crate) fn with_place(
+        link: &'a Arc<Link>,
+        turn: Option<OwnedMutexGuard<()>>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self { link, held: Some((Arc::clone(link), (link.place()?, turn))), asked: None })
     }
 
     /// Runs the statement once.
@@ -54,11 +57,14 @@ impl<'a> Caller<'a> {
 
 impl Drop for Caller<'_> {
     fn drop(&mut self) {
-        let (Some(held), Some(session)) = (self.held.take(), self.asked.take()) else { return };
+        let (Some((link, held)), Some(session)) = (self.held.take(), self.asked.take()) else { return };
         // Without a runtime there is no connection either.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
-                session.caught_up().await;
+                // Perhaps nobody else waited for so long.
+                if let Err(failure) = session.caught_up().await {
+                    link.note(&session, &failure);
+                }
                 drop(held);
             });
         }

@@ -257,15 +257,19 @@ impl Session {
         Ok(self.client.query(&statement, params).await?)
     }
 
-    /// Returns when all that was sent before is answered, or nothing is answered any more.
-    pub(crate) async fn caught_up(&self) {
+    /// Returns when all that was sent before is answered.
+    ///
+    /// # Errors
+    /// [`Failure::Silent`] when nothing is answered any more.
+    pub(crate) async fn caught_up(&self) -> Result<(), Failure> {
         let mut answered = pin!(self.client.batch_execute(""));
         while timeout(self.patience, answered.as_mut()).await.is_err() {
             if self.is_silent() {
-                return;
+                return Err(Failure::Silent(self.patience));
             }
         }
         self.hear();
+        Ok(())
     }
 
     /// Something was answered.
@@ -392,7 +396,7 @@ impl Link {
         if !failure.ends_session() || session.is_noted.swap(true, Ordering::AcqRel) {
             return;
         }
-        if matches!(failure, Failure::Silent(_)) {
+        if matches!(failure, Failure::Silent(_)) && !self.closed.load(Ordering::Acquire) {
             self.silences.add(session);
         } else {
             session.give_up();

@@ -66,6 +66,8 @@ const SYSTEM: &str = "system";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a connection is silent before the server is asked whether it is there, unless the DSN says it.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
+/// How long what was sent may go unacknowledged by the other machine before the connection is gone, unless the DSN says it.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
 /// Why a DSN cannot be used. It repeats nothing of the DSN but the names of well-known parameters, for it holds a password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -204,6 +206,9 @@ fn unsupported(name: &str) -> InvalidDsn {
 fn complete(config: &mut Config) {
     if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
         config.keepalives_idle(KEEPALIVES_IDLE);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(UNACKNOWLEDGED);
     }
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);

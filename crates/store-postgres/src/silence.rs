@@ -5,6 +5,7 @@
 //! none left for anybody. So a link rests before it dials again, each time for longer. Meanwhile it listens to the session that it gave up:
 //! the first word from there ends the rest.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ struct Row {
 struct Rest {
     session: Weak<Session>,
     listening: AbortHandle,
+    /// The server came to it: its process is free, and so is the way to it.
+    is_answered: Arc<AtomicBool>,
 }
 
 impl Silences {
@@ -43,7 +46,8 @@ impl Silences {
     /// Gives up a session that fell silent; a rest begins if it is not the first.
     pub(crate) fn add(&self, session: &Arc<Session>) {
         let mut row = self.0.lock();
-        if session.age() >= LONGEST_REST {
+        let is_over = row.rest.as_ref().is_some_and(|rest| rest.is_answered.load(Ordering::Acquire));
+        if is_over || session.age() >= LONGEST_REST {
             row.length = 0;
         }
         match rest_after(row.length) {
@@ -64,16 +68,24 @@ impl Silences {
     }
 }
 
+impl Drop for Silences {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 impl Rest {
     fn begin(session: Arc<Session>, pause: Duration) -> Self {
-        let known = Arc::downgrade(&session);
+        let (known, is_answered) = (Arc::downgrade(&session), Arc::new(AtomicBool::new(false)));
+        let answered = Arc::clone(&is_answered);
         let listening = tokio::spawn(async move {
             // Any answer will do, also that the connection is gone.
-            if timeout(pause, session.client().batch_execute("")).await.is_err() {
-                session.give_up();
+            match timeout(pause, session.client().batch_execute("")).await {
+                Ok(_) => answered.store(true, Ordering::Release),
+                Err(_) => session.give_up(),
             }
         });
-        Self { session: known, listening: listening.abort_handle() }
+        Self { session: known, listening: listening.abort_handle(), is_answered }
     }
 }
 

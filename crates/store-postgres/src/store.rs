@@ -148,7 +148,7 @@ impl PostgresStore {
         let counters = Arc::new(Counters::default());
         let (metrics, lookups) = (Arc::new(CommitMetrics::default()), Arc::new(CommitMetrics::default()));
         let lane = |_| {
-            let link = Link::new(dialer.clone());
+            let link = Arc::new(Link::new(dialer.clone()));
             Arc::new(Hot { link, counters: counters.clone() })
         };
         let lanes: Vec<Arc<Hot>> = (0..options.lanes.get()).map(lane).collect();
@@ -245,7 +245,7 @@ impl PostgresStore {
     async fn answers(&self, tries: Tries) -> Result<(), StoreError> {
         // As the feed, if there is a connection for it: nobody makes one to ask this.
         let feed = Some(self.listener.link()).filter(|link| link.is_open());
-        let link = feed.or_else(|| self.next_reader());
+        let link = feed.or_else(|| self.next_reader().map(Arc::as_ref));
         let answered = self.persist_by(tries, link.map(Caller::new), PING, &[]).await;
         self.refusals.reads.noted(answered).map(drop)
     }
@@ -331,19 +331,18 @@ impl PostgresStore {
 
     /// The same for a statement that nobody asked for: it looks for what there is to do.
     pub(crate) async fn upkeep(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let written = self.persist(self.next_lane(), sql, params).await;
+        let written = self.persist(self.next_lane().map(Arc::as_ref), sql, params).await;
         let rows = self.refusals.writes.noted(written)?;
         self.counters.count(Kind::Upkeep, 1, rows.len());
         Ok(rows)
     }
 
-    fn next_reader(&self) -> Option<&Link> {
+    fn next_reader(&self) -> Option<&Arc<Link>> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let reader = turn.checked_rem(self.readers.len()).and_then(|place| self.readers.get(place));
-        reader.map(Arc::as_ref)
+        turn.checked_rem(self.readers.len()).and_then(|place| self.readers.get(place))
     }
 
-    fn next_lane(&self) -> Option<&Link> {
+    fn next_lane(&self) -> Option<&Arc<Link>> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let lane = turn.checked_rem(self.lanes.len()).and_then(|place| self.lanes.get(place));
         lane.map(|lane| &lane.link)
@@ -351,7 +350,7 @@ impl PostgresStore {
 
     async fn persist_with_place(
         &self,
-        link: Option<&Link>,
+        link: Option<&Arc<Link>>,
         turn: Option<OwnedMutexGuard<()>>,
         (sql, params): (&'static str, Params<'_>),
     ) -> Result<Vec<Row>, StoreError> {

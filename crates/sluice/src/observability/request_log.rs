@@ -299,7 +299,9 @@ where
     fn drop(&mut self) {
         let Some(arrived) = self.arrived.take() else { return };
         self.within.run(|| self.shared.log(&arrived, None, arrived.at.elapsed()));
-        if let Some(inner) = self.inner.take().filter(|_| self.may_write) {
+        // What has panicked must not be polled again.
+        let goes_on = self.may_write && !std::thread::panicking();
+        if let Some(inner) = self.inner.take().filter(|_| goes_on) {
             let within = std::mem::replace(&mut self.within, Within::Span(Span::none()));
             self.shared.options.finishing.finish(inner, within);
         }

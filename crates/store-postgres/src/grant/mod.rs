@@ -42,7 +42,7 @@ const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 /// The connection of a lane, which the writers of all kinds share, and what they count.
 pub(crate) struct Hot {
-    pub(crate) link: Link,
+    pub(crate) link: Arc<Link>,
     pub(crate) counters: Arc<Counters>,
 }
 

@@ -183,3 +183,32 @@ async fn what_only_reads_ends_with_its_client() {
 async fn of_what_is_left_behind_no_more_is_worked_on_than_there_are_places() {
     assert_eq!(left_behind(Method::POST, "/oauth2/token", (5, 3)).await.len(), 3);
 }
+
+#[tokio::test]
+async fn what_has_panicked_is_not_worked_on() {
+    let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
+    let tasks = TaskTracker::new();
+    let options = RequestLogOptions {
+        listener: "public",
+        skip_health: false,
+        traced: false,
+        trusted_proxies: TrustedProxies::default(),
+        finishing: Finishing::new(tasks.clone()),
+    };
+    let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
+    let polls = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&polls);
+    let handler = move || {
+        let counted = Arc::clone(&counted);
+        std::future::poll_fn(move |_| -> Poll<()> {
+            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            panic!("as handlers do")
+        })
+    };
+    let router = Router::new().route("/oauth2/token", axum::routing::post(handler)).layer(layer);
+    let request = Request::post("/oauth2/token").body(Body::empty()).unwrap();
+    assert!(tokio::spawn(router.oneshot(request)).await.is_err_and(|ended| ended.is_panic()));
+    tasks.close();
+    tasks.wait().await;
+    assert_eq!(polls.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
