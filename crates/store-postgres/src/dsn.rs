@@ -66,6 +66,8 @@ const SYSTEM: &str = "system";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a connection is silent before the server is asked whether it is there, unless the DSN says it.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
+/// How long until it is asked again, unless the DSN says it.
+const KEEPALIVES_INTERVAL: Duration = Duration::from_secs(10);
 /// How long what was sent may go unacknowledged by the other machine before the connection is gone, unless the DSN says it.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
@@ -206,6 +208,9 @@ fn unsupported(name: &str) -> InvalidDsn {
 fn complete(config: &mut Config) {
     if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
         config.keepalives_idle(KEEPALIVES_IDLE);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(KEEPALIVES_INTERVAL);
     }
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(UNACKNOWLEDGED);

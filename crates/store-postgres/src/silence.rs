@@ -79,9 +79,10 @@ impl Rest {
         let (known, is_answered) = (Arc::downgrade(&session), Arc::new(AtomicBool::new(false)));
         let answered = Arc::clone(&is_answered);
         let listening = tokio::spawn(async move {
-            // Any answer will do, also that the connection is gone.
             match timeout(pause, session.client().batch_execute("")).await {
-                Ok(_) => answered.store(true, Ordering::Release),
+                Ok(Ok(())) => answered.store(true, Ordering::Release),
+                // It may have died on the way here: that says nothing of the server, but there is nothing left to listen to.
+                Ok(Err(failure)) => answered.store(failure.as_db_error().is_some(), Ordering::Release),
                 Err(_) => session.give_up(),
             }
         });

@@ -27,6 +27,8 @@ pub(super) struct Room<'a> {
     pub(super) top_level: &'a [String],
     /// In a signed token, in which all of them stand once more, sealed.
     pub(super) is_signed: bool,
+    /// What stands there twice besides, in bytes: authorization details.
+    pub(super) beside: usize,
 }
 
 impl Room<'_> {
@@ -36,7 +38,8 @@ impl Room<'_> {
             return Err(HookError::TooLong(MAX_IN_TOKEN));
         }
         let once = length_in_token(claims, &[]);
-        let sealed_too = in_token_twice(once).saturating_add(whole.saturating_sub(once));
+        let twice = in_token_twice(once.saturating_add(self.beside));
+        let sealed_too = twice.saturating_add(whole.saturating_sub(once));
         if self.is_signed && sealed_too > MAX_WITH_SEALED {
             return Err(HookError::TooLong(MAX_WITH_SEALED * 3 / 7));
         }

@@ -85,7 +85,9 @@ impl Hooks {
         let is_signed = strategy == AccessTokenStrategy::Jwt;
         let may_be_signed = is_signed || call.grant_type == GrantType::TokenExchange;
         let top_level = if may_be_signed { self.config.top_level_claims.as_slice() } else { &[] };
-        Room { top_level, is_signed }
+        let details = call.claims.authorization_details.as_ref();
+        let beside = details.map_or(0, |details| details.to_string().len());
+        Room { top_level, is_signed, beside }
     }
 
     async fn ask_both(&self, call: &HookCall<'_>) -> Result<Option<Replaced>, HookError> {

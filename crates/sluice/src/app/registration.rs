@@ -86,6 +86,7 @@ pub(super) fn dynamic(
         policy: policy.clone(),
         default_scope: rules.self_registered_scope.clone(),
         id_token_alg: config.policies.id_token_alg,
+        pairwise_by_default: rules.is_pairwise_by_default(),
         statements,
         clients: Arc::clone(clients),
         hash_keys: hash_keys.clone(),

@@ -99,6 +99,7 @@ fn each_of_several_servers_is_reached_by_itself() {
         assert_eq!(server.get_ssl_mode(), SslMode::Disable);
         assert_eq!(server.get_connect_timeout(), Some(&Duration::from_secs(4)));
         assert_eq!(server.get_keepalives_idle(), Duration::from_secs(30));
+        assert_eq!(server.get_keepalives_interval(), Some(Duration::from_secs(10)));
         assert_eq!(server.get_tcp_user_timeout(), Some(&Duration::from_secs(30)));
     }
 }

@@ -45,6 +45,8 @@ pub struct DynamicRegistrationParts {
     pub default_scope: String,
     /// What signs the id tokens of clients that name no algorithm.
     pub id_token_alg: SigningAlgorithm,
+    /// Whether who names no subject type has pairwise subjects.
+    pub pairwise_by_default: bool,
     pub statements: Statements,
     pub clients: Arc<ClientService>,
     /// The keys of the hashes of registration access tokens.
@@ -203,6 +205,7 @@ impl DynamicRegistration {
             default_scope: &parts.default_scope,
             plain_http_keys: parts.policy.plain_http_keys,
             id_token_alg: Some(parts.id_token_alg).filter(|alg| *alg != SigningAlgorithm::RS256),
+            pairwise_by_default: parts.pairwise_by_default,
             stored,
         }
     }

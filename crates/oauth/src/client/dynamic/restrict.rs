@@ -40,6 +40,8 @@ pub struct Bounds<'a> {
     pub plain_http_keys: bool,
     /// What is written down for who names no algorithm of id tokens; nothing if none.
     pub id_token_alg: Option<SigningAlgorithm>,
+    /// Whether who names no subject type has pairwise subjects.
+    pub pairwise_by_default: bool,
     /// The client as it is, if it changes itself: what an administrator gave it, it keeps and may repeat.
     pub stored: Option<&'a Client>,
 }
@@ -64,7 +66,10 @@ impl Bounds<'_> {
         let scope = self.scope(&metadata.scope)?;
         let metadata = self.keep(ClientMetadata { scope, client_secret: None, ..metadata });
         if self.trust == Trust::Anybody {
-            strangers::check_sector(&metadata, self.stored)?;
+            let subject_type = metadata.subject_type.as_str();
+            if subject_type == PAIRWISE || (subject_type.is_empty() && self.pairwise_by_default) {
+                strangers::check_pairwise(&metadata, self.stored)?;
+            }
         }
         Ok(self.name_algorithm(metadata))
     }

@@ -11,9 +11,6 @@ use crate::subject::PAIRWISE;
 /// How long the name of a client may be, in characters: the pages show what it asks for behind it.
 const LONGEST_NAME: usize = 200;
 
-/// The subject type of who knows users by the names that all know: no sector matters to it.
-const PUBLIC: &str = "public";
-
 /// Schemes that a browser or a system deals with itself, or that name what is on the user's machine.
 const NOT_OF_APPLICATIONS: &[&str] = &[
     "about",
@@ -89,12 +86,39 @@ fn check_origins(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), 
     }
 }
 
+/// Who knows users by names of a sector: whoever's it is, anybody may register redirect URIs there.
+pub(super) fn check_pairwise(
+    asked: &ClientMetadata,
+    stored: Option<&Client>,
+) -> Result<(), RegistrationError> {
+    check_backchannel_logout(asked, stored)?;
+    check_sector(asked, stored)
+}
+
+/// A logout token names the user as the sector knows them, so it goes to a host of the sector.
+fn check_backchannel_logout(
+    asked: &ClientMetadata,
+    stored: Option<&Client>,
+) -> Result<(), RegistrationError> {
+    // What is no address at all is refused with the others.
+    let Ok(told) = Url::parse(&asked.backchannel_logout_uri) else { return Ok(()) };
+    let stored = stored.filter(|own| own.subject_type == PAIRWISE);
+    let is_given = stored.and_then(|own| own.backchannel_logout.as_ref()).is_some_and(|own| own.uri == told);
+    let mut redirects = asked.redirect_uris.iter().filter_map(|raw| Url::parse(raw).ok());
+    if is_given || redirects.any(|own| own.host().is_some() && own.host() == told.host()) {
+        return Ok(());
+    }
+    let hint =
+        "Field backchannel_logout_uri must be at the host of a redirect URI where subject_type is pairwise.";
+    Err(RegistrationError::Metadata(hint.to_owned()))
+}
+
 /// The document of a sector is open for anybody to name, and proves only that tokens which are sent to its redirect URIs stay in
 /// the sector. Those of a device go elsewhere, and an address on the user's machine, or a scheme of one's own, is anybody's. What
 /// is judged is the client as it would be: what it leaves out it may have.
-pub(super) fn check_sector(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
+fn check_sector(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
     let sector = asked.sector_identifier_uri.as_str();
-    if sector.is_empty() || asked.subject_type == PUBLIC {
+    if sector.is_empty() {
         return Ok(());
     }
     let stored = stored

@@ -79,6 +79,7 @@ mod tests {
         default_scope: "openid",
         plain_http_keys: false,
         id_token_alg: None,
+        pairwise_by_default: false,
         stored: None,
     };
 

@@ -38,6 +38,7 @@ impl Reader {
             plain_http_keys: false,
             // Nobody tells the client of another.
             id_token_alg: Some(SigningAlgorithm::RS256),
+            pairwise_by_default: self.rules.is_pairwise_by_default(),
             stored: None,
         };
         let refused = |why: registration::RegistrationError| DocumentError::Refused(why.to_string());

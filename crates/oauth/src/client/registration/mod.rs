@@ -43,6 +43,13 @@ pub struct RegistrationRules {
     pub registration_endpoint: Option<Url>,
 }
 
+impl RegistrationRules {
+    /// Whether who names no subject type has pairwise subjects.
+    pub fn is_pairwise_by_default(&self) -> bool {
+        self.subject_types.first().is_some_and(|first| first == PAIRWISE)
+    }
+}
+
 impl Default for RegistrationRules {
     fn default() -> Self {
         const STANDARD: &str = "offline_access offline openid";

@@ -8,6 +8,7 @@ const OPEN: Bounds<'_> = Bounds {
     default_scope: "openid offline_access",
     plain_http_keys: false,
     id_token_alg: None,
+    pairwise_by_default: false,
     stored: None,
 };
 const INVITED: Bounds<'_> = Bounds { trust: Trust::Invited, ..OPEN };
@@ -219,7 +220,6 @@ fn nobody_joins_a_sector_by_tokens_that_go_elsewhere() {
     assert!(OPEN.restrict(joins("public", device, &["com.example.app:/cb"])).is_ok(), "no sector matters");
     let elsewhere = [
         joins(PAIRWISE, device, &[]),
-        joins("", device, &[]),
         joins(PAIRWISE, "refresh_token", &["http://127.0.0.1/cb"]),
         joins(PAIRWISE, "refresh_token", &["https://localhost/cb"]),
         joins(PAIRWISE, "refresh_token", &["com.example.app:/cb"]),
@@ -229,6 +229,9 @@ fn nobody_joins_a_sector_by_tokens_that_go_elsewhere() {
         assert!(refused.contains("sector_identifier_uri"), "{refused}");
         assert!(INVITED.restrict(metadata).is_ok());
     }
+    let unsaid = joins("", device, &[]);
+    assert!(OPEN.restrict(unsaid.clone()).is_ok(), "no sector matters");
+    assert!(Bounds { pairwise_by_default: true, ..OPEN }.restrict(unsaid).is_err());
     let mut stored = fake::client("app");
     stored.sector_identifier_uri = Some(SECTOR.to_owned());
     stored.grant_types = vec![device.to_owned()];
@@ -243,6 +246,32 @@ fn nobody_joins_a_sector_by_tokens_that_go_elsewhere() {
     let unnamed = asked(|asked| asked.grant_types = vec![device.to_owned()]);
     let bounds = Bounds { stored: Some(&stored), ..OPEN };
     assert!(bounds.restrict(unnamed).is_err(), "it stays in the sector that it does not name");
+}
+
+/// A logout token names the user as the sector knows them, and whoever's application it is may register redirect URIs.
+#[test]
+fn logouts_are_told_to_the_sector_alone_where_subjects_are_pairwise() {
+    const ELSEWHERE: &str = "https://other.example/logout";
+    let told = |subject_type: &str, uri: &str| {
+        asked(|asked| {
+            asked.subject_type = subject_type.to_owned();
+            asked.backchannel_logout_uri = uri.to_owned();
+        })
+    };
+    assert!(OPEN.restrict(told(PAIRWISE, "https://app.example:8443/logout")).is_ok());
+    assert!(OPEN.restrict(told("public", ELSEWHERE)).is_ok());
+    assert!(OPEN.restrict(told("", ELSEWHERE)).is_ok());
+    assert!(INVITED.restrict(told(PAIRWISE, ELSEWHERE)).is_ok());
+    let by_default = Bounds { pairwise_by_default: true, ..OPEN };
+    for refused in [OPEN.restrict(told(PAIRWISE, ELSEWHERE)), by_default.restrict(told("", ELSEWHERE))] {
+        let why = refused.unwrap_err().to_string();
+        assert!(why.contains("backchannel_logout_uri"), "{why}");
+    }
+    let mut stored = fake::client("app");
+    stored.subject_type = PAIRWISE.to_owned();
+    stored.backchannel_logout = Some(LogoutUri { uri: ELSEWHERE.parse().unwrap(), session_required: false });
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+    assert!(bounds.restrict(told(PAIRWISE, ELSEWHERE)).is_ok(), "an administrator put it there");
 }
 
 #[test]
