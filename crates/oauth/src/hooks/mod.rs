@@ -85,7 +85,7 @@ impl Hooks {
         let is_signed = strategy == AccessTokenStrategy::Jwt;
         let may_be_signed = is_signed || call.grant_type == GrantType::TokenExchange;
         let top_level = if may_be_signed { self.config.top_level_claims.as_slice() } else { &[] };
-        let details = call.claims.authorization_details.as_ref();
+        let details = call.claims.authorization_details.as_ref().filter(|_| is_signed);
         let beside = details.map_or(0, |details| details.to_string().len());
         Room { top_level, is_signed, beside }
     }

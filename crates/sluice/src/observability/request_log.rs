@@ -46,8 +46,8 @@ pub(crate) struct RequestLogOptions {
     /// Whether the callers' traces are continued.
     pub(crate) traced: bool,
     pub(crate) trusted_proxies: TrustedProxies,
-    /// Goes on with what clients leave behind.
-    pub(crate) finishing: Finishing,
+    /// Goes on with what clients leave behind. Not at all where nothing is written.
+    pub(crate) finishing: Option<Finishing>,
 }
 
 /// Puts the request log around a service.
@@ -301,9 +301,10 @@ where
         self.within.run(|| self.shared.log(&arrived, None, arrived.at.elapsed()));
         // What has panicked must not be polled again.
         let goes_on = self.may_write && !std::thread::panicking();
-        if let Some(inner) = self.inner.take().filter(|_| goes_on) {
+        let Some(finishing) = self.shared.options.finishing.as_ref().filter(|_| goes_on) else { return };
+        if let Some(inner) = self.inner.take() {
             let within = std::mem::replace(&mut self.within, Within::Span(Span::none()));
-            self.shared.options.finishing.finish(inner, within);
+            finishing.finish(inner, within);
         }
     }
 }

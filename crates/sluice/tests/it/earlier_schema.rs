@@ -1,7 +1,6 @@
 //! A node of this version on a schema that lacks migrations: it serves if no statement needs them, before and after they are applied.
 
 use sluice_testkit::Backend;
-use tokio_postgres::{Client, NoTls};
 
 use crate::application::Application;
 use crate::process::Site;
@@ -21,17 +20,11 @@ fn migrate(site: &Site) {
     assert!(migrated.success && !migrated.stdout.contains("pending"), "{migrated:?}");
 }
 
-async fn connection(site: &Site) -> Client {
-    let (client, connection) = tokio_postgres::connect(site.dsn(), NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_serves_before_and_after_migrations_that_only_make_indexes() {
     let site = Site::fresh(Backend::Postgres).await;
     migrate(&site);
-    connection(&site).await.batch_execute(WITHOUT_INDEXES).await.unwrap();
+    site.connection().await.batch_execute(WITHOUT_INDEXES).await.unwrap();
     let process = site.start_in_production().await;
     process.has_logged("grants_by_time, consents_by_flow, consents_by_expiry");
     let application = Application::register(&[&process]).await;
@@ -51,7 +44,7 @@ async fn a_node_serves_before_and_after_migrations_that_only_make_indexes() {
 async fn a_node_does_not_start_without_what_its_statements_need() {
     let site = Site::fresh(Backend::Postgres).await;
     migrate(&site);
-    connection(&site).await.batch_execute(WITHOUT_A_COLUMN).await.unwrap();
+    site.connection().await.batch_execute(WITHOUT_A_COLUMN).await.unwrap();
     let ended = site.spawn_in_production().wait_with_output().await.unwrap();
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(!ended.status.success() && said.contains("lacks migrations"), "{said}");

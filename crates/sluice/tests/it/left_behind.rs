@@ -1,14 +1,10 @@
 //! Clients that go away in the middle of what changes something.
 
-use std::time::Duration;
-
 use reqwest::StatusCode;
 use serde_json::json;
 use sluice_testkit::Backend;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::time::sleep;
-use tokio_postgres::{Client, NoTls};
 
 use crate::application::http_client;
 use crate::process::{Site, until};
@@ -16,21 +12,16 @@ use crate::process::{Site, until};
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
     WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
-async fn connection(site: &Site) -> Client {
-    let (client, connection) = tokio_postgres::connect(site.dsn(), NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client
-}
-
 /// The deletion of a client is under way in the database when whoever asked resets the connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_client_began_is_done_and_told_to_the_audit_when_the_client_is_gone() {
-    let site = Site::fresh(Backend::Postgres).await;
+    let mut site = Site::fresh(Backend::Postgres).await;
+    site.log("sluice::observability::request_log");
     let process = site.start().await;
     let clients = process.admin.join("/admin/clients").unwrap();
     let made = http_client().post(clients).json(&json!({"client_id": "left-behind"})).send().await.unwrap();
     assert_eq!(made.status(), StatusCode::CREATED);
-    let (lock, looking) = (connection(&site).await, connection(&site).await);
+    let (lock, looking) = (site.connection().await, site.connection().await);
     lock.batch_execute("BEGIN; LOCK TABLE client IN EXCLUSIVE MODE").await.unwrap();
 
     let address = (process.admin.host_str().unwrap(), process.admin.port().unwrap());
@@ -43,8 +34,7 @@ async fn what_a_client_began_is_done_and_told_to_the_audit_when_the_client_is_go
     .await;
     gone.set_zero_linger().unwrap();
     drop(gone);
-    // Long enough for the server to see it; were it not, it would only be answered as ever.
-    sleep(Duration::from_millis(500)).await;
+    process.logs(&["request abandoned by its client"]).await;
     lock.batch_execute("COMMIT").await.unwrap();
 
     process.logs(&["client deleted by an administrator", "left-behind"]).await;

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::{Client, NoTls};
 use url::Url;
 
 use crate::application::http_client;
@@ -26,6 +27,8 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(90);
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How many of the last lines of a log are kept for a failure's message.
 const LOG_LINES: usize = 40;
+/// What is logged beside warnings, always.
+const WHERE_IT_LISTENS: &str = "sluice::app=info";
 /// No request, no code and no retry of a refresh expires while a test runs on a busy machine.
 const SETTINGS: &[(&str, &str)] = &[
     ("serve.public.host", "127.0.0.1"),
@@ -58,6 +61,8 @@ pub(crate) struct Site {
     dsn: String,
     directory: TempDir,
     settings: Vec<(String, String)>,
+    /// What else is logged.
+    told: &'static str,
 }
 
 impl Site {
@@ -70,12 +75,24 @@ impl Site {
     /// On this database.
     pub(crate) fn on(dsn: String) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        Self { database: None, dsn, directory, settings: Vec::new() }
+        Self { database: None, dsn, directory, settings: Vec::new(), told: WHERE_IT_LISTENS }
     }
 
     /// The same with these settings over those of tests, for the processes that are started from now on.
     pub(crate) fn set(&mut self, settings: &[(&str, &str)]) {
         self.settings.extend(settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+    }
+
+    /// Has the processes that are started from now on log all that this module says.
+    pub(crate) const fn log(&mut self, module: &'static str) {
+        self.told = module;
+    }
+
+    /// A connection to the database, which is in PostgreSQL.
+    pub(crate) async fn connection(&self) -> Client {
+        let (client, connection) = tokio_postgres::connect(self.dsn(), NoTls).await.expect("a connection");
+        tokio::spawn(connection);
+        client
     }
 
     /// The DSN of the database.
@@ -139,7 +156,7 @@ impl Site {
         for (key, value) in all.chain(settings.iter().copied()) {
             command.args(["--set", &format!("{key}={value}")]);
         }
-        command.env_clear().env("SLUICE_LOG", "warn,sluice::app=info");
+        command.env_clear().env("SLUICE_LOG", format!("warn,{WHERE_IT_LISTENS},{}", self.told));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         command.spawn().expect("the program starts")
     }

@@ -36,6 +36,8 @@ use ports::Ports;
 
 /// How long what is in flight may take once the node is told to stop.
 pub(super) const DRAIN: Duration = Duration::from_secs(30);
+/// The listener for gateways in other processes, as it is called in the log.
+const LINK: &str = "link";
 
 /// What is running.
 pub(super) const BUILD: Build = Build {
@@ -187,7 +189,8 @@ impl Node {
         let log = |listener, skip_health| {
             let trusted_proxies = proxies.clone();
             let traced = settings.tracing.otlp.is_some();
-            let finishing = finishing.clone();
+            // What gateways ask writes nothing, and waits for long.
+            let finishing = Some(finishing.clone()).filter(|_| listener != LINK);
             let options = RequestLogOptions { listener, skip_health, traced, trusted_proxies, finishing };
             RequestLogLayer::new(options, metrics.http(), Arc::clone(rng))
         };
@@ -200,8 +203,8 @@ impl Node {
         if let Some(port) = ports.link {
             self.started.link = Some(port.address());
             let router = sluice_http::link(self.link_state(settings));
-            let log = log("link", settings.link.listener.request_log_skips_health);
-            port.serve("link", (router, Some(&log)), &serving);
+            let log = log(LINK, settings.link.listener.request_log_skips_health);
+            port.serve(LINK, (router, Some(&log)), &serving);
         }
         if let Some(port) = ports.health {
             self.started.admin = Some(port.address());

@@ -36,14 +36,22 @@ fn router() -> Router {
 async fn logged(request: Request<Body>, skip_health: bool) -> Logged {
     let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
     let trusted_proxies = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]);
-    let finishing = Finishing::new(TaskTracker::new());
     let options =
-        RequestLogOptions { listener: "admin", skip_health, traced: false, trusted_proxies, finishing };
+        RequestLogOptions { listener: "admin", skip_health, traced: false, trusted_proxies, finishing: None };
     let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
     let lines = Captured::default();
     let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(lines.clone()).finish();
     let response = router().layer(layer).oneshot(request).with_subscriber(subscriber).await.unwrap();
     Logged { response, events: events(&lines), metrics: metrics.encode() }
+}
+
+/// Around a listener for everybody.
+fn public(finishing: Option<Finishing>) -> RequestLogLayer {
+    let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
+    let (listener, trusted_proxies) = ("public", TrustedProxies::default());
+    let options =
+        RequestLogOptions { listener, skip_health: false, traced: false, trusted_proxies, finishing };
+    RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)))
 }
 
 fn request(path: &str) -> http::request::Builder {
@@ -103,15 +111,7 @@ async fn a_path_without_a_route_is_logged_and_counted_without_being_named() {
 
 #[tokio::test]
 async fn a_request_whose_client_went_away_is_logged_as_abandoned() {
-    let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
-    let options = RequestLogOptions {
-        listener: "public",
-        skip_health: false,
-        traced: false,
-        trusted_proxies: TrustedProxies::default(),
-        finishing: Finishing::new(TaskTracker::new()),
-    };
-    let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
+    let layer = public(None);
     let waiting = Router::new().route("/slow", get(std::future::pending::<()>)).layer(layer);
     let lines = Captured::default();
     let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(lines.clone()).finish();
@@ -129,16 +129,8 @@ async fn left_behind(
     path: &str,
     (clients, places): (usize, usize),
 ) -> Vec<serde_json::Value> {
-    let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
     let tasks = TaskTracker::new();
-    let options = RequestLogOptions {
-        listener: "public",
-        skip_health: false,
-        traced: false,
-        trusted_proxies: TrustedProxies::default(),
-        finishing: Finishing::of_at_most(places, tasks.clone()),
-    };
-    let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
+    let layer = public(Some(Finishing::of_at_most(places, tasks.clone())));
     let store = Arc::new(Notify::new());
     let behind = Arc::clone(&store);
     let handler = move || {
@@ -186,16 +178,8 @@ async fn of_what_is_left_behind_no_more_is_worked_on_than_there_are_places() {
 
 #[tokio::test]
 async fn what_has_panicked_is_not_worked_on() {
-    let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
     let tasks = TaskTracker::new();
-    let options = RequestLogOptions {
-        listener: "public",
-        skip_health: false,
-        traced: false,
-        trusted_proxies: TrustedProxies::default(),
-        finishing: Finishing::new(tasks.clone()),
-    };
-    let layer = RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)));
+    let layer = public(Some(Finishing::new(tasks.clone())));
     let polls = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = Arc::clone(&polls);
     let handler = move || {
