@@ -12,9 +12,9 @@ use axum::handler::Handler;
 use axum::http::header::{CACHE_CONTROL, HeaderValue, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use tokio::time::timeout;
 
 use crate::admin_guard::AdminGuard;
+use crate::patience::within;
 use crate::spelling::Spelling;
 
 /// How long a request of the admin API may take, its body included. A store answers, or gives up, long before.
@@ -110,9 +110,9 @@ where
 
 /// However slowly a body comes, a request ends: what waits holds a connection.
 pub(crate) async fn bounded(answering: impl Future<Output = Response>) -> Response {
-    match timeout(LONGEST_REQUEST, answering).await {
-        Ok(response) => response,
-        Err(_) => (StatusCode::REQUEST_TIMEOUT, [("connection", "close")]).into_response(),
+    match within(LONGEST_REQUEST, answering).await {
+        Some(response) => response,
+        None => (StatusCode::REQUEST_TIMEOUT, [("connection", "close")]).into_response(),
     }
 }
 

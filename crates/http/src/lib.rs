@@ -14,6 +14,7 @@ mod cors;
 mod extract;
 mod identity;
 mod link;
+mod patience;
 mod proxies;
 mod public;
 mod respond;

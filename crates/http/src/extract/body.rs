@@ -8,7 +8,8 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 use http_body_util::LengthLimitError;
 use thiserror::Error;
-use tokio::time::timeout;
+
+use crate::patience::within;
 
 /// However slowly it comes, a body is there after this, or the request is refused.
 const LONGEST: Duration = Duration::from_secs(20);
@@ -40,7 +41,7 @@ impl NoBody {
 
 /// The body, of at most `most` bytes.
 pub(crate) async fn whole(body: Body, most: usize) -> Result<Bytes, NoBody> {
-    let read = timeout(LONGEST, to_bytes(body, most)).await.map_err(|_| NoBody::TooSlow)?;
+    let read = within(LONGEST, to_bytes(body, most)).await.ok_or(NoBody::TooSlow)?;
     read.map_err(|error| {
         let too_large =
             std::error::Error::source(&error).is_some_and(<dyn std::error::Error>::is::<LengthLimitError>);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{RawQuery, Request, State};
+use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use sluice_net::PeerAddress;
@@ -17,14 +17,10 @@ use crate::respond::redirect;
 use crate::state::PublicState;
 
 /// `GET /oauth2/auth`: any of the three legs of a flow.
-pub(crate) async fn get(
-    State(state): State<Arc<PublicState>>,
-    RawQuery(query): RawQuery,
-    peer: Option<Extension<PeerAddress>>,
-    headers: HeaderMap,
-) -> Response {
-    let query = query.unwrap_or_default();
-    let browser = browser(&state, peer, &headers);
+pub(crate) async fn get(State(state): State<Arc<PublicState>>, request: Request) -> Response {
+    let query = request.uri().query().unwrap_or_default();
+    let peer = request.extensions().get().copied().map(Extension);
+    let browser = browser(&state, peer, request.headers());
     // Only the verifier of a later leg counts: the request is rebuilt from what was sealed.
     let legs = Parameters::parse(query.as_bytes(), 64 * 1024, &["resource", "audience"]).unwrap_or_default();
     let step = match (legs.get("login_verifier"), legs.get("consent_verifier")) {

@@ -165,11 +165,20 @@ where
         match self.0.busy(&request) {
             Some(busy) => {
                 let call = |route: &BusyRoute, request| Done(route.answer(request));
-                Dispatched::Logged { answering: busy.answer(request.map(Body::new), call) }
+                Dispatched::Logged { answering: busy.answer(request.map(boxed), call) }
             }
             None => Dispatched::Routed { answering: self.0.rest.clone().call(request.map(Body::new)) },
         }
     }
+}
+
+/// A body as axum takes it; for one that is empty nothing is allocated.
+fn boxed<B>(body: B) -> Body
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    if body.is_end_stream() { Body::empty() } else { Body::new(body) }
 }
 
 /// An answer that never fails.

@@ -25,10 +25,9 @@ pub fn trust_redirect(
 ) -> Result<TrustedRedirect, ShownError> {
     match raw.get("redirect_uri") {
         Some(text) => {
-            let uri: RedirectUri = text.parse().map_err(|_| ShownError::RedirectUri("is malformed"))?;
-            if !is_registered(&uri, client) {
-                return Err(ShownError::RedirectUri("is not registered for the client"));
-            }
+            // What is spelled as it was registered was looked at then.
+            let own = client.redirect_uris.iter().find(|own| own.as_str() == text).cloned();
+            let uri = own.map_or_else(|| of_another_spelling(text, client), Ok)?;
             Ok(TrustedRedirect { uri, named: true })
         }
         None => match client.redirect_uris.as_slice() {
@@ -36,6 +35,15 @@ pub fn trust_redirect(
             _ => Err(ShownError::RedirectUri("is missing, and the client has not exactly one")),
         },
     }
+}
+
+/// A loopback address at another port than the registered one.
+fn of_another_spelling(text: &str, client: &Client) -> Result<RedirectUri, ShownError> {
+    let uri: RedirectUri = text.parse().map_err(|_| ShownError::RedirectUri("is malformed"))?;
+    if !is_registered(&uri, client) {
+        return Err(ShownError::RedirectUri("is not registered for the client"));
+    }
+    Ok(uri)
 }
 
 /// Whether the client registered the URI.
