@@ -24,7 +24,7 @@ use http_body::Body;
 use sluice_net::{PeerAddress, TrustedProxies};
 use sluice_primitives::Rng;
 use tower::{Layer, Service};
-use tracing::{Span, error_span, info};
+use tracing::{Span, error, error_span, info};
 
 use super::current_request;
 use super::metrics::{Exchange, HttpMetrics};
@@ -163,6 +163,12 @@ impl Arrived {
     fn route(&self) -> Option<&str> {
         self.route.as_ref().map(Route::as_str)
     }
+
+    /// What is counted of it.
+    fn exchange(&self, status: Option<StatusCode>, duration: Duration) -> Exchange<'_> {
+        let (method, endpoint, request_bytes) = (&self.method, self.route(), self.bytes);
+        Exchange { method, endpoint, status, duration, request_bytes, response_bytes: None }
+    }
 }
 
 /// The path that a request took, with `{…}` for what varies.
@@ -227,21 +233,41 @@ impl Shared {
     fn finished<R: Body>(&self, arrived: &Arrived, within: &Within, response: &Response<R>) {
         let status = response.status();
         let duration = arrived.at.elapsed();
-        self.metrics.record(&Exchange {
-            method: &arrived.method,
-            endpoint: arrived.route(),
-            status,
-            duration,
-            request_bytes: arrived.bytes,
-            response_bytes: response.body().size_hint().exact(),
-        });
+        let response_bytes = response.body().size_hint().exact();
+        self.metrics.record(&Exchange { response_bytes, ..arrived.exchange(Some(status), duration) });
+        self.trace(within, status);
+        if !(arrived.is_health && self.options.skip_health) {
+            self.log(arrived, Some(status), duration);
+        }
+    }
+
+    /// The client left before there was an answer. What is worked on to its end all the same is counted here and not again then:
+    /// nobody waits for it.
+    fn abandoned(&self, arrived: &Arrived) {
+        let duration = arrived.at.elapsed();
+        self.metrics.record(&arrived.exchange(None, duration));
+        self.log(arrived, None, duration);
+    }
+
+    /// Its handler panicked: for an answer the client has the end of its connection, or of its stream.
+    fn panicked(&self, arrived: &Arrived, within: &Within) {
+        let (duration, status) = (arrived.at.elapsed(), StatusCode::INTERNAL_SERVER_ERROR);
+        self.metrics.record(&arrived.exchange(Some(status), duration));
+        self.trace(within, status);
+        error!(
+            listener = self.options.listener,
+            http.method = arrived.method.as_str(),
+            http.route = arrived.route().unwrap_or("-"),
+            client.address = arrived.client.map(|address| tracing::field::display(AddressText::of(address))),
+            "request panicked"
+        );
+    }
+
+    fn trace(&self, within: &Within, status: StatusCode) {
         if self.options.traced
             && let Within::Span(span) = within
         {
             traces::describe_response(span, status);
-        }
-        if !(arrived.is_health && self.options.skip_health) {
-            self.log(arrived, Some(status), duration);
         }
     }
 
@@ -298,10 +324,13 @@ where
 {
     fn drop(&mut self) {
         let Some(arrived) = self.arrived.take() else { return };
-        self.within.run(|| self.shared.log(&arrived, None, arrived.at.elapsed()));
-        // What has panicked must not be polled again.
-        let goes_on = self.may_write && !std::thread::panicking();
-        let Some(finishing) = self.shared.options.finishing.as_ref().filter(|_| goes_on) else { return };
+        if std::thread::panicking() {
+            // It must not be polled again.
+            return self.within.run(|| self.shared.panicked(&arrived, &self.within));
+        }
+        self.within.run(|| self.shared.abandoned(&arrived));
+        let may_write = self.may_write;
+        let Some(finishing) = self.shared.options.finishing.as_ref().filter(|_| may_write) else { return };
         if let Some(inner) = self.inner.take() {
             let within = std::mem::replace(&mut self.within, Within::Span(Span::none()));
             finishing.finish(inner, within);

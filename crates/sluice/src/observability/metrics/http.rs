@@ -24,14 +24,17 @@ const SIZE_BOUNDS: &[f64] = &[64.0, 256.0, 1024.0, 4096.0, 16_384.0, 65_536.0, 2
 
 /// The endpoint of requests that no route matched, in Hydra's words.
 const UNMATCHED: &str = "{unmatched}";
+/// The code of requests whose client left first, as in the metrics of the gateway.
+const LEFT: u16 = 0;
 
-/// A finished request.
+/// A request that is over.
 #[derive(Debug, Clone)]
 pub(crate) struct Exchange<'a> {
     pub(crate) method: &'a Method,
     /// The route, with `{…}` for what varies. `None`: no route matched.
     pub(crate) endpoint: Option<&'a str>,
-    pub(crate) status: StatusCode,
+    /// `None`: the client left before there was an answer.
+    pub(crate) status: Option<StatusCode>,
     pub(crate) duration: Duration,
     pub(crate) request_bytes: u64,
     /// `None` if the body's length is not known beforehand.
@@ -129,10 +132,11 @@ impl HttpMetrics {
         Self { families, endpoints: RwLock::new(HashMap::new()) }
     }
 
-    /// Counts a finished request.
+    /// Counts a request that is over.
     pub(crate) fn record(&self, exchange: &Exchange<'_>) {
         let route = exchange.endpoint.unwrap_or(UNMATCHED);
-        let key = (Verb::of(exchange.method), exchange.status.as_u16());
+        let code = exchange.status.map_or(LEFT, |status| status.as_u16());
+        let key = (Verb::of(exchange.method), code);
         // What is known is not cloned: all threads would count its holders in one place.
         if let Some(endpoint) = self.endpoints.read().get(route)
             && let Some(series) = endpoint.series.read().get(&key)
@@ -140,7 +144,7 @@ impl HttpMetrics {
             return endpoint.observe(series, exchange);
         }
         let endpoint = self.endpoint(route);
-        let series = self.series(&endpoint, key.0, exchange.status);
+        let series = self.series(&endpoint, key);
         endpoint.observe(&series, exchange);
     }
 
@@ -158,12 +162,11 @@ impl HttpMetrics {
         made.clone()
     }
 
-    fn series(&self, endpoint: &Endpoint, verb: Verb, status: StatusCode) -> Series {
-        let key = (verb, status.as_u16());
+    fn series(&self, endpoint: &Endpoint, key: (Verb, u16)) -> Series {
         if let Some(series) = endpoint.series.read().get(&key) {
             return series.clone();
         }
-        let series = self.families.series(&endpoint.label, verb, status);
+        let series = self.families.series(&endpoint.label, key);
         endpoint.series.write().insert(key, series.clone());
         series
     }
@@ -184,11 +187,11 @@ impl Endpoint {
 }
 
 impl Families {
-    fn series(&self, endpoint: &str, verb: Verb, status: StatusCode) -> Series {
-        let (code, method) = (status.as_u16(), verb.lower_case());
+    fn series(&self, endpoint: &str, (verb, code): (Verb, u16)) -> Series {
+        let method = verb.lower_case();
         let with_endpoint = CodeMethodEndpoint { code, method, endpoint: endpoint.to_owned() };
         let without = CodeMethod { code, method };
-        let status = MethodStatus { method: verb.upper_case(), status_bucket: bucket(status) };
+        let status = MethodStatus { method: verb.upper_case(), status_bucket: bucket(code) };
         Series {
             requests: self.requests.get_or_create(&with_endpoint).clone(),
             duration: self.duration.get_or_create(&with_endpoint).clone(),
@@ -253,8 +256,8 @@ impl Verb {
     }
 }
 
-fn bucket(status: StatusCode) -> &'static str {
-    match status.as_u16() {
+fn bucket(code: u16) -> &'static str {
+    match code {
         200..=299 => "2xx",
         300..=399 => "3xx",
         400..=499 => "4xx",

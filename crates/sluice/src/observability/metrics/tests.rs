@@ -32,7 +32,7 @@ fn a_request() -> Exchange<'static> {
     Exchange {
         method: &Method::GET,
         endpoint: Some("/admin/clients/{id}"),
-        status: StatusCode::OK,
+        status: Some(StatusCode::OK),
         duration: Duration::from_millis(3),
         request_bytes: 100,
         response_bytes: Some(500),
@@ -94,7 +94,8 @@ fn every_family_is_there_once_under_its_name() {
 fn requests_are_counted_under_hydras_names_and_labels() {
     let metrics = Metrics::new(BUILD);
     metrics.http().record(&a_request());
-    metrics.http().record(&Exchange { endpoint: None, status: StatusCode::NOT_FOUND, ..a_request() });
+    metrics.http().record(&Exchange { endpoint: None, status: Some(StatusCode::NOT_FOUND), ..a_request() });
+    metrics.http().record(&Exchange { status: None, response_bytes: None, ..a_request() });
     let encoded = metrics.encode();
     let build = r#"app="sluice",version="1.2.3",hash="abc",buildTime="2026-01-01""#;
     let lines = [
@@ -102,8 +103,12 @@ fn requests_are_counted_under_hydras_names_and_labels() {
             r#"http_requests_total{{{build},code="200",method="get",endpoint="/admin/clients/{{param}}"}} 1"#
         ),
         format!(r#"http_requests_total{{{build},code="404",method="get",endpoint="{{unmatched}}"}} 1"#),
+        format!(
+            r#"http_requests_total{{{build},code="0",method="get",endpoint="/admin/clients/{{param}}"}} 1"#
+        ),
         format!(r#"http_requests_statuses_total{{{build},method="GET",status_bucket="2xx"}} 1"#),
-        format!(r#"http_response_time_seconds_count{{{build},endpoint="/admin/clients/{{param}}"}} 1"#),
+        format!(r#"http_requests_statuses_total{{{build},method="GET",status_bucket="unknown"}} 1"#),
+        format!(r#"http_response_time_seconds_count{{{build},endpoint="/admin/clients/{{param}}"}} 2"#),
         format!(r#"http_requests_size_bytes_sum{{{build},code="200",method="get"}} 100.0"#),
         format!(r#"http_response_size_bytes_sum{{{build},code="200",method="get"}} 500.0"#),
     ];

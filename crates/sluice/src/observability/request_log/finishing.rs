@@ -9,6 +9,7 @@ use http::{Method, Request};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
+use tracing::error;
 
 use super::Within;
 
@@ -71,5 +72,14 @@ impl<F: Future + Unpin> Future for Rest<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Self { inner, within } = self.get_mut();
         within.run(|| Pin::new(inner).poll(cx)).map(drop)
+    }
+}
+
+impl<F> Drop for Rest<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // It was counted when its client left.
+            self.within.run(|| error!("request panicked after its client had left"));
+        }
     }
 }

@@ -45,13 +45,20 @@ async fn logged(request: Request<Body>, skip_health: bool) -> Logged {
     Logged { response, events: events(&lines), metrics: metrics.encode() }
 }
 
-/// Around a listener for everybody.
-fn public(finishing: Option<Finishing>) -> RequestLogLayer {
+/// Around a listener for everybody, and where its requests are counted.
+fn public(finishing: Option<Finishing>) -> (RequestLogLayer, Metrics) {
     let metrics = Metrics::new(Build { version: "", hash: "", time: "" });
     let (listener, trusted_proxies) = ("public", TrustedProxies::default());
     let options =
         RequestLogOptions { listener, skip_health: false, traced: false, trusted_proxies, finishing };
-    RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1)))
+    (RequestLogLayer::new(options, metrics.http(), Arc::new(SeededRng::new(1))), metrics)
+}
+
+/// How requests were counted: all labels but those of the build, and how many.
+fn counted(metrics: &Metrics) -> Vec<String> {
+    let encoded = metrics.encode();
+    let requests = encoded.lines().filter(|line| line.starts_with("http_requests_total"));
+    requests.map(|line| line.split_once("code=").unwrap().1.to_owned()).collect()
 }
 
 fn request(path: &str) -> http::request::Builder {
@@ -110,8 +117,8 @@ async fn a_path_without_a_route_is_logged_and_counted_without_being_named() {
 }
 
 #[tokio::test]
-async fn a_request_whose_client_went_away_is_logged_as_abandoned() {
-    let layer = public(None);
+async fn a_request_whose_client_went_away_is_logged_and_counted_as_abandoned() {
+    let (layer, metrics) = public(None);
     let waiting = Router::new().route("/slow", get(std::future::pending::<()>)).layer(layer);
     let lines = Captured::default();
     let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(lines.clone()).finish();
@@ -121,23 +128,44 @@ async fn a_request_whose_client_went_away_is_logged_as_abandoned() {
         assert!(answering.as_mut().poll(&mut context).is_pending());
     });
     assert_eq!(events(&lines)[0]["message"], "request abandoned by its client");
+    assert_eq!(counted(&metrics), [r#""0",method="get",endpoint="/slow"} 1"#]);
 }
 
-/// Requests of `method` at `path` whose clients go away before the store has answered; what is logged when all is done that will be.
-async fn left_behind(
-    method: Method,
-    path: &str,
+/// What becomes of requests whose clients went away.
+struct LeftBehind {
+    events: Vec<serde_json::Value>,
+    counted: Vec<String>,
+}
+
+impl LeftBehind {
+    /// The lines with this message.
+    fn lines(&self, message: &str) -> Vec<&serde_json::Value> {
+        self.events.iter().filter(|line| line["message"] == message).collect()
+    }
+}
+
+const ANSWERED: &str = "the store has answered";
+
+/// Requests of `method` at `path` whose clients go away before the store has answered, when all is done that will be.
+async fn left_behind(method: Method, path: &str, (clients, places): (usize, usize)) -> LeftBehind {
+    left_behind_with((method, path), (clients, places), || info!("{ANSWERED}")).await
+}
+
+/// The same with handlers that do this once the store has answered.
+async fn left_behind_with(
+    (method, path): (Method, &str),
     (clients, places): (usize, usize),
-) -> Vec<serde_json::Value> {
+    then: fn(),
+) -> LeftBehind {
     let tasks = TaskTracker::new();
-    let layer = public(Some(Finishing::of_at_most(places, tasks.clone())));
+    let (layer, metrics) = public(Some(Finishing::of_at_most(places, tasks.clone())));
     let store = Arc::new(Notify::new());
     let behind = Arc::clone(&store);
     let handler = move || {
         let behind = Arc::clone(&behind);
         async move {
             behind.notified().await;
-            info!("the store has answered");
+            then();
         }
     };
     let router = Router::new().route(path, axum::routing::any(handler)).layer(layer);
@@ -154,45 +182,75 @@ async fn left_behind(
     tokio::task::yield_now().await;
     store.notify_waiters();
     tasks.wait().await;
-    events(&lines).into_iter().filter(|line| line["message"] == "the store has answered").collect()
+    LeftBehind { events: events(&lines), counted: counted(&metrics) }
 }
 
 #[tokio::test]
 async fn what_may_change_something_is_worked_on_to_its_end_when_the_client_is_gone() {
     for (method, path) in [(Method::DELETE, "/admin/clients/a"), (Method::GET, "/oauth2/auth")] {
-        let answered = left_behind(method, path, (1, 1)).await;
-        let [line] = &answered[..] else { panic!("{answered:?}") };
+        let left = left_behind(method, path, (1, 1)).await;
+        let answered = left.lines(ANSWERED);
+        let [line] = &answered[..] else { panic!("{:?}", left.events) };
         assert_eq!(line["span"]["request.id"], "abc-3");
     }
 }
 
 #[tokio::test]
+async fn what_is_worked_on_when_its_client_is_gone_is_counted_once() {
+    let left = left_behind(Method::POST, "/oauth2/token", (3, 2)).await;
+    assert_eq!(left.lines(ANSWERED).len(), 2);
+    assert_eq!(left.counted, [r#""0",method="post",endpoint="/oauth2/token"} 3"#]);
+}
+
+#[tokio::test]
+async fn a_panic_after_the_client_has_left_is_an_error_of_that_request() {
+    let left = left_behind_with((Method::POST, "/oauth2/token"), (1, 1), || panic!("as handlers do")).await;
+    let panicked = left.lines("request panicked after its client had left");
+    let [line] = &panicked[..] else { panic!("{:?}", left.events) };
+    assert_eq!((&line["level"], &line["span"]["request.id"]), (&"ERROR".into(), &"abc-3".into()));
+    assert_eq!(left.counted, [r#""0",method="post",endpoint="/oauth2/token"} 1"#]);
+}
+
+#[tokio::test]
 async fn what_only_reads_ends_with_its_client() {
-    assert!(left_behind(Method::GET, "/admin/clients", (1, 1)).await.is_empty());
+    let left = left_behind(Method::GET, "/admin/clients", (1, 1)).await;
+    assert!(left.lines(ANSWERED).is_empty(), "{:?}", left.events);
 }
 
 #[tokio::test]
 async fn of_what_is_left_behind_no_more_is_worked_on_than_there_are_places() {
-    assert_eq!(left_behind(Method::POST, "/oauth2/token", (5, 3)).await.len(), 3);
+    let left = left_behind(Method::POST, "/oauth2/token", (5, 3)).await;
+    assert_eq!(left.lines(ANSWERED).len(), 3);
 }
 
 #[tokio::test]
-async fn what_has_panicked_is_not_worked_on() {
+async fn what_has_panicked_is_logged_and_counted_as_that_and_not_worked_on() {
     let tasks = TaskTracker::new();
-    let layer = public(Some(Finishing::new(tasks.clone())));
+    let (layer, metrics) = public(Some(Finishing::new(tasks.clone())));
     let polls = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let counted = Arc::clone(&polls);
+    let count = Arc::clone(&polls);
     let handler = move || {
-        let counted = Arc::clone(&counted);
+        let count = Arc::clone(&count);
         std::future::poll_fn(move |_| -> Poll<()> {
-            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
             panic!("as handlers do")
         })
     };
     let router = Router::new().route("/oauth2/token", axum::routing::post(handler)).layer(layer);
-    let request = Request::post("/oauth2/token").body(Body::empty()).unwrap();
+    let request = Request::post("/oauth2/token").header(X_REQUEST_ID, "abc-4").body(Body::empty()).unwrap();
+    let lines = Captured::default();
+    let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(lines.clone()).finish();
+    let _logged = tracing::subscriber::set_default(subscriber);
     assert!(tokio::spawn(router.oneshot(request)).await.is_err_and(|ended| ended.is_panic()));
     tasks.close();
     tasks.wait().await;
     assert_eq!(polls.load(std::sync::atomic::Ordering::SeqCst), 1);
+    let events = events(&lines);
+    let [line] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((&line["message"], &line["level"]), (&"request panicked".into(), &"ERROR".into()));
+    assert_eq!(
+        (&line["http.route"], &line["span"]["request.id"]),
+        (&"/oauth2/token".into(), &"abc-4".into())
+    );
+    assert_eq!(counted(&metrics), [r#""500",method="post",endpoint="/oauth2/token"} 1"#]);
 }
