@@ -4,16 +4,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_commit::{CommitFailure, StoreError};
+use sluice_commit::{CommitFailure, StoreError, chain};
 use thiserror::Error;
 use tokio_postgres::error::SqlState;
 
 /// Why a statement or a connection came to nothing.
 #[derive(Debug, Clone, Error)]
 pub(crate) enum Failure {
-    /// The server or the driver said so.
+    /// The server or the driver said so. It is told whole, and has no source to be told again: what the server adds has values of rows in it.
     #[error("PostgreSQL: {}", describe(.0))]
-    Postgres(#[source] Arc<tokio_postgres::Error>),
+    Postgres(Arc<tokio_postgres::Error>),
     /// No answer within this time. The connection is given up.
     #[error("PostgreSQL did not answer within {0:?}")]
     Silent(Duration),
@@ -224,15 +224,50 @@ fn from_io(error: &tokio_postgres::Error) -> bool {
         || error.to_string().starts_with("error connecting")
 }
 
+/// The sentence and the code of the server, without its details and hints; or what the driver says, with its causes.
 fn describe(error: &tokio_postgres::Error) -> String {
     error
         .as_db_error()
-        .map_or_else(|| error.to_string(), |said| format!("{} ({})", said.message(), said.code().code()))
+        .map_or_else(|| chain(error), |said| format!("{} ({})", said.message(), said.code().code()))
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt;
+    use tokio_postgres::NoTls;
+
     use super::*;
+
+    /// What the driver makes of these bytes of a server.
+    async fn said_by_a_server(message: &[u8]) -> Failure {
+        let (ours, mut theirs) = tokio::io::duplex(1024);
+        theirs.write_all(message).await.unwrap();
+        let connected = tokio_postgres::Config::new().user("sluice").connect_raw(ours, NoTls).await;
+        connected.err().unwrap().into()
+    }
+
+    #[tokio::test]
+    async fn what_a_server_says_is_told_once_and_without_values_of_rows() {
+        let sentence = "null value in column \"status\" violates not-null constraint";
+        let hint = "one line\nand another";
+        let fields = format!(
+            "SERROR\0VERROR\0C23502\0M{sentence}\0DFailing row contains (ada@example.com).\0H{hint}\0\0"
+        );
+        let length = u32::try_from(4 + fields.len()).unwrap();
+        let message = [&b"E"[..], &length.to_be_bytes()[..], fields.as_bytes()].concat();
+        let failure = said_by_a_server(&message).await;
+        assert_eq!(chain(&failure), format!("PostgreSQL: {sentence} (23502)"));
+        let told = chain(&failure.into_store_error());
+        assert_eq!(told, format!("the store refused: PostgreSQL: {sentence} (23502)"));
+    }
+
+    #[tokio::test]
+    async fn what_the_driver_says_is_told_with_its_cause() {
+        // No message is shorter than its own length.
+        let told = chain(&said_by_a_server(b"E\0\0\0\0").await);
+        let cause = told.strip_prefix("PostgreSQL: error communicating with the server: ");
+        assert!(cause.is_some_and(|cause| cause.starts_with("invalid message length")), "{told}");
+    }
 
     #[test]
     fn contention_is_tried_again_and_a_bad_value_is_not() {

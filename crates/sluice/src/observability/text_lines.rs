@@ -1,5 +1,6 @@
 //! Lines of text: what `tracing_subscriber` writes without colours, byte for byte, at a fraction of the cost. It takes
-//! every character by itself to find escape sequences, and makes each time anew.
+//! every character by itself to find escape sequences, and makes each time anew. Only the line ends within an event are another
+//! matter: here each event is one line.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -70,6 +71,7 @@ where
         line.push_str(metadata.target());
         line.push_str(": ");
         event.record(&mut Visitor::new(&mut line));
+        escape_line_ends(&mut line);
         line.push('\n');
         // There is no better place to report that the log cannot be written.
         let _ = self.0.make_writer_for(event.metadata()).write_all(line.as_bytes());
@@ -264,6 +266,15 @@ fn thousandths(value: f64) -> Option<u64> {
 /// Writes a number in decimal digits.
 fn push_number(text: &mut String, number: u64) {
     text.push_str(itoa::Buffer::new().format(number));
+}
+
+/// What others say may have lines of its own, as errors of a database do: in the log they would be without time, level and request.
+fn escape_line_ends(line: &mut String) {
+    // To the end in any case, as below.
+    let has_some = line.bytes().fold(false, |has_some, byte| has_some | matches!(byte, b'\n' | b'\r'));
+    if has_some {
+        *line = line.replace('\n', "\\n").replace('\r', "\\r");
+    }
 }
 
 /// Whether nothing in it is an escape sequence.

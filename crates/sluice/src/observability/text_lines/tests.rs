@@ -8,11 +8,27 @@ use tracing_subscriber::layer::SubscriberExt;
 use super::super::captured::Captured;
 use super::*;
 
+/// Takes events of the library, and escapes the line ends within.
+struct InOneLine(Captured);
+
+impl io::Write for InOneLine {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = std::str::from_utf8(event).unwrap().strip_suffix('\n').unwrap();
+        let line = format!("{}\n", text.replace('\n', "\\n"));
+        io::Write::write_all(&mut self.0, line.as_bytes()).map(|()| event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// What the layer and the library write of the same, without times, which are as long as one another.
 fn ours_and_theirs(events: impl FnOnce()) -> [Vec<String>; 2] {
     let written = [Captured::default(), Captured::default()];
     let [ours, theirs] = written.clone();
-    let library = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(theirs);
+    let library =
+        tracing_subscriber::fmt::layer().with_ansi(false).with_writer(move || InOneLine(theirs.clone()));
     tracing::subscriber::with_default(Registry::default().with(TextLayer(ours)).with(library), events);
     written.map(|written| {
         let untimed =
@@ -65,6 +81,20 @@ fn a_line_is_as_the_library_writes_it() {
     });
     assert!(ours.len() >= 20);
     assert_eq!(ours, theirs);
+}
+
+#[test]
+fn an_event_is_one_line_whatever_it_displays() {
+    let said = "no space left\r\nHINT: make room";
+    let [ours, _] = ours_and_theirs(|| {
+        let _entered = error_span!("request", displayed = %said).entered();
+        error!(error = %said, "refused");
+        warn!("{said}");
+    });
+    let [refused, message] = &ours[..] else { panic!("{ours:?}") };
+    assert!(refused.contains(r"error=no space left\r\nHINT: make room"), "{refused}");
+    assert!(refused.contains(r"displayed=no space left\r\nHINT: make room}"), "{refused}");
+    assert!(message.ends_with(r": no space left\r\nHINT: make room"), "{message}");
 }
 
 #[test]
