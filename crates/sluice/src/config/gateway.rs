@@ -10,6 +10,7 @@ use super::listener::{self, ListenerSettings};
 use super::mtls::{self, ShownCertificates};
 use super::reader::Reader;
 use super::secret_string::SecretString;
+use super::tls;
 
 const ROUTES: &str = "gateway.routes";
 pub(super) const LINK_URL: &str = "gateway.link.url";
@@ -242,7 +243,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> GatewaySettings {
 fn warn_of_plain_http(reader: &mut Reader<'_>, prefix: &str, listener: &ListenerSettings) {
     let own = format!("{prefix}.tls.enabled");
     let is_meant = reader.has(&own) || !listener.tls.allow_termination_from.is_empty();
-    if reader.is_true("serve.tls.enabled") && !is_meant && !listener.address.is_local() {
+    let is_said = tls::is_passed_over(reader, &format!("{prefix}.tls"));
+    if reader.is_true("serve.tls.enabled") && !is_meant && !is_said && !listener.address.is_local() {
         reader.warn(&own, "is not set, and serve.tls does not count here: this listener speaks plain http");
     }
 }

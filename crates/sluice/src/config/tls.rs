@@ -51,6 +51,9 @@ pub(super) const TERMINATION: &str = "allow_termination_from";
 pub(super) const GROUPS: &[&[&str]] =
     &[&["enabled"], &["cert.path", "cert.base64"], &["key.path", "key.base64"], &[TERMINATION]];
 
+/// What a certificate and its key are made of.
+const PAIR: &[&str] = &["cert.path", "cert.base64", "key.path", "key.base64"];
+
 /// Whether and how a listener speaks TLS.
 #[derive(Debug, Clone)]
 pub(crate) struct TlsSettings {
@@ -75,6 +78,12 @@ pub(crate) enum PemSource {
     Base64(SecretString),
 }
 
+/// Whether a certificate or a key was named, and nobody said whether it counts.
+pub(super) fn is_passed_over(reader: &Reader<'_>, prefix: &str) -> bool {
+    let is_set = |name: &str| reader.has(&format!("{prefix}.{name}"));
+    PAIR.iter().any(|name| is_set(name)) && !is_set("enabled")
+}
+
 /// Reads the TLS settings below `prefix` (`serve.public.tls`).
 pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> TlsSettings {
     let enabled = reader.boolean(&format!("{prefix}.enabled"));
@@ -86,6 +95,10 @@ pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> TlsSettings {
     }
     if enabled && !reader.has(&format!("{prefix}.key.path")) && !reader.has(&format!("{prefix}.key.base64")) {
         reader.refuse(&format!("{prefix}.key"), "is required when TLS is enabled: set path or base64");
+    }
+    if is_passed_over(reader, prefix) {
+        let message = "is not set: the certificate does not count, and this listener speaks plain http";
+        reader.warn(&format!("{prefix}.enabled"), message);
     }
     let certificate = match (enabled, chain, private_key) {
         (true, Some(chain), Some(private_key)) => Some(CertificateSettings { chain, private_key }),

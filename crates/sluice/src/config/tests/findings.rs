@@ -171,6 +171,31 @@ fn what_is_wrong_with_an_inherited_value_is_said_once_where_it_was_written() {
 }
 
 #[test]
+fn a_certificate_that_nobody_switched_on_is_warned_about_by_each_listener_that_passes_it_over() {
+    let warning = |listener: &str| {
+        format!(
+            "serve.{listener}.tls.enabled: is not set: the certificate does not count, and this listener speaks plain http"
+        )
+    };
+    let own = ["public", "admin", "gateway", "decisions", "link"];
+    for listener in own {
+        for part in ["cert.path", "key.base64"] {
+            let with = || given(MINIMAL).set(&format!("serve.{listener}.tls.{part}"), "/c.pem");
+            assert_eq!(with().warnings(), warning(listener), "{part}");
+            let off = with().set(&format!("serve.{listener}.tls.enabled"), "false");
+            assert_eq!(off.warnings(), "", "{listener} {part}");
+        }
+    }
+    let common =
+        || given(MINIMAL).variable("SERVE_TLS_CERT_PATH", "/c.pem").variable("SERVE_TLS_KEY_PATH", "/k.pem");
+    assert_eq!(common().warnings(), [warning("public"), warning("admin")].join("\n"));
+    assert_eq!(common().variable("SERVE_TLS_ENABLED", "false").warnings(), "");
+    let both = common().variable("SERVE_TLS_ENABLED", "true").set("gateway.routes", "/routes.yaml");
+    let gateway = both.set("serve.gateway.tls.cert.path", "/c.pem");
+    assert_eq!(gateway.warnings(), warning("gateway"));
+}
+
+#[test]
 fn admin_endpoints_open_to_all_are_warned_about() {
     let open = || given(MINIMAL).variable("SERVE_ADMIN_HOST", "0.0.0.0");
     assert!(open().warnings().starts_with("serve.admin.host: other machines may reach"));
