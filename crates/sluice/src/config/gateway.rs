@@ -275,7 +275,7 @@ fn read_phantom(reader: &mut Reader<'_>) -> PhantomSettings {
 }
 
 fn read_link(reader: &mut Reader<'_>) -> Option<LinkSettings> {
-    let (url, token) = (reader.url(LINK_URL), reader.secret(LINK_TOKEN));
+    let (url, token) = (reader.url(LINK_URL), reader.bearer_token(LINK_TOKEN));
     let ca_file = reader.path("gateway.link.ca_file");
     if reader.has(LINK_URL) && !reader.has(LINK_TOKEN) {
         reader.refuse(LINK_TOKEN, format!("is required with {LINK_URL}"));
@@ -298,7 +298,7 @@ fn is_loopback(url: &Url) -> bool {
 
 pub(super) fn read_served(reader: &mut Reader<'_>) -> ServedLinkSettings {
     let listener = listener::read_without_cors(reader, "serve.link");
-    let token = reader.secret(SERVED_TOKEN);
+    let token = reader.bearer_token(SERVED_TOKEN);
     if token.as_ref().is_some_and(|token| token.expose().len() < SHORTEST_TOKEN) {
         reader.refuse(SERVED_TOKEN, format!("must have {SHORTEST_TOKEN} bytes or more"));
     }

@@ -254,6 +254,17 @@ impl<'a> Reader<'a> {
         self.text(key).map(SecretString::new)
     }
 
+    /// A secret that requests bear in `Authorization` (RFC 6750 §2.1): printable ASCII, without a space at either end, which no header keeps
+    /// (RFC 9110 §5.5). Any other would be waited for in vain.
+    pub(super) fn bearer_token(&mut self, key: &str) -> Option<SecretString> {
+        let token = self.secret(key)?;
+        let text = token.expose();
+        if !text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) || text.trim() != text {
+            self.refuse(key, "has characters that no request can bear: a line end or a space at an end?");
+        }
+        Some(token)
+    }
+
     /// Secrets of at least `shortest` characters each.
     pub(super) fn secrets(&mut self, key: &str, shortest: usize) -> Vec<SecretString> {
         let secrets: Vec<SecretString> = self.texts(key).into_iter().map(SecretString::new).collect();

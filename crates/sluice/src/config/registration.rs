@@ -111,7 +111,7 @@ fn read_token(reader: &mut Reader<'_>, enabled: bool) -> Option<SecretString> {
     if enabled {
         reader.refuse_blank(TOKEN, "anybody may register clients");
     }
-    let token = reader.secret(TOKEN)?;
+    let token = reader.bearer_token(TOKEN)?;
     if token.expose().chars().count() < SHORTEST_TOKEN {
         reader.refuse(TOKEN, format!("is shorter than {SHORTEST_TOKEN} characters"));
     }

@@ -122,7 +122,7 @@ fn warn_of_admin(reader: &mut Reader<'_>, admin: &AdminSettings) {
 
 fn read_bearer_token(reader: &mut Reader<'_>) -> Option<SecretString> {
     reader.refuse_blank(BEARER_TOKEN, "whoever reaches the admin port is an administrator");
-    let token = reader.secret(BEARER_TOKEN)?;
+    let token = reader.bearer_token(BEARER_TOKEN)?;
     if token.expose().chars().count() < SHORTEST_TOKEN {
         reader.refuse(BEARER_TOKEN, format!("is shorter than {SHORTEST_TOKEN} characters"));
     }

@@ -204,6 +204,26 @@ fn admin_endpoints_open_to_all_are_warned_about() {
     assert_eq!(short, "serve.admin.bearer_token: is shorter than 16 characters");
 }
 
+/// A secret made from a file often ends as the file does.
+#[test]
+fn a_token_that_no_request_can_bear_is_refused() {
+    for key in [
+        "serve.admin.bearer_token",
+        "serve.link.token",
+        "gateway.link.token",
+        "oidc.dynamic_client_registration.initial_access_token",
+    ] {
+        let with = |token: &str| given(MINIMAL).set(key, token);
+        for odd in ["TOKEN\n", "TOKEN\r\n", " TOKEN", "TOKEN ", "one\nTOKEN", "žluťoučký TOKEN"] {
+            let token = odd.replace("TOKEN", "token, long enough for each of them");
+            let expected =
+                format!("{key}: has characters that no request can bear: a line end or a space at an end?");
+            assert_eq!(with(&token).problems(), expected, "{token:?}");
+        }
+        assert!(with("token, long enough for each of them: ~+/=").load().is_ok(), "{key}");
+    }
+}
+
 /// Left to be filled in, they would open a port, or bind to one secret what others were meant for.
 #[test]
 fn what_must_not_be_left_empty_is_refused_by_the_name_it_has_there() {
