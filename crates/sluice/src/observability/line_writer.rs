@@ -2,16 +2,20 @@
 //!
 //! A line goes out at once when the thread is idle. Those that come within [`LINGER`] of the last write go out together
 //! afterwards, or when there is [`ENOUGH`], or with an error: a write and the waking of a thread cost more than many
-//! lines. It holds [`MAX_WAITING_BYTES`] at most; what is beyond is dropped, counted and reported.
+//! lines. It holds [`MAX_WAITING_BYTES`] at most; what is beyond is dropped, and so is what the output does not take, as on a full
+//! disk. Both are counted ([`DroppedLines`]), and told by a line ([`Form`]) once lines are written again.
 
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
+
+use super::text_lines;
 
 /// So many bytes wait for the thread at most.
 const MAX_WAITING_BYTES: usize = 1 << 20;
@@ -22,12 +26,36 @@ const KEPT_BYTES: usize = 2 * ENOUGH;
 /// How long a line waits at most while others come too.
 const LINGER: Duration = Duration::from_millis(10);
 
+/// What is said of lines that are missing.
+const DROPPED: &str = "log lines were dropped";
+/// Where such a line is from, as other lines say it.
+const TARGET: &str = module_path!();
+
+/// What the lines of a log look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    /// An object a line.
+    Json,
+    /// The same, which are indented here.
+    IndentedJson,
+    /// An object a line, as in the access log.
+    Access,
+}
+
 /// Where lines are put. Clones share one thread.
 #[derive(Clone)]
 pub(super) struct LineWriter {
     shared: Arc<Shared>,
-    indent_json: bool,
+    form: Form,
 }
+
+/// How many lines of a log were dropped.
+pub(crate) struct DroppedLines(Arc<Shared>);
+
+/// The output failed after it had taken so many bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CutAfter(usize);
 
 /// Owns the thread. When it is dropped, everything that waits is written.
 pub(crate) struct LineWriterGuard {
@@ -39,11 +67,14 @@ pub(crate) struct LineWriterGuard {
 struct Shared {
     state: Mutex<State>,
     arrived: Condvar,
+    /// All lines that were dropped since the start.
+    dropped: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
     waiting: Vec<u8>,
+    /// Those that the thread does not know of yet.
     dropped_lines: u64,
     /// An error waits.
     urgent: bool,
@@ -63,24 +94,78 @@ enum Thread {
     Sleeps,
 }
 
-/// Starts the thread, which writes to `output`.
+/// Starts the thread, which hands its lines to `put`, some at a time.
 ///
 /// # Errors
 /// The operating system's, if it starts no thread.
-pub(super) fn start(output: impl Write + Send + 'static) -> io::Result<(LineWriter, LineWriterGuard)> {
+pub(super) fn start(
+    form: Form,
+    put: impl FnMut(&[u8]) -> Result<(), CutAfter> + Send + 'static,
+) -> io::Result<(LineWriter, LineWriterGuard)> {
     let shared = Arc::new(Shared::default());
     let thread = std::thread::Builder::new().name("log".to_owned()).spawn({
         let shared = shared.clone();
-        move || write_all(&shared, output)
+        move || write_all(&shared, Output { put, form, untold: 0, is_cut: false })
     })?;
-    let writer = LineWriter { shared: shared.clone(), indent_json: false };
+    let writer = LineWriter { shared: shared.clone(), form };
     Ok((writer, LineWriterGuard { shared, thread: Some(thread) }))
 }
 
+/// Puts lines on standard error, without those of others in between.
+pub(super) fn standard_error() -> impl FnMut(&[u8]) -> Result<(), CutAfter> + Send + 'static {
+    |lines: &[u8]| write_to(&mut io::stderr().lock(), lines)
+}
+
+/// Writes lines, and knows how far it came.
+pub(super) fn write_to(output: &mut impl Write, lines: &[u8]) -> Result<(), CutAfter> {
+    let mut rest = lines;
+    while !rest.is_empty() {
+        match output.write(rest) {
+            Ok(bytes) if bytes > 0 => rest = rest.get(bytes..).unwrap_or_default(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            _ => return Err(CutAfter(lines.len() - rest.len())),
+        }
+    }
+    Ok(())
+}
+
 impl LineWriter {
-    /// The same writer, which expects JSON and indents it.
-    pub(super) fn indenting_json(self) -> Self {
-        Self { indent_json: true, ..self }
+    /// Counts what it drops.
+    pub(super) fn dropped_lines(&self) -> DroppedLines {
+        DroppedLines(Arc::clone(&self.shared))
+    }
+}
+
+impl DroppedLines {
+    /// Since the start.
+    pub(crate) fn total(&self) -> u64 {
+        self.0.dropped.load(Ordering::Relaxed)
+    }
+}
+
+impl Form {
+    /// How many events end in these lines.
+    fn count(self, lines: &[u8]) -> u64 {
+        let is_end = |line: &&[u8]| self != Self::IndentedJson || *line == b"}\n";
+        let events = lines.split_inclusive(|byte| *byte == b'\n').filter(is_end).count();
+        u64::try_from(events).unwrap_or(u64::MAX)
+    }
+
+    /// The line that says how many are missing.
+    fn note(self, count: u64) -> String {
+        let now = text_lines::now();
+        let time = now.as_str();
+        let mut line = match self {
+            Self::Text => format!("{time}  WARN {TARGET}: {DROPPED} count={count}"),
+            Self::Json | Self::IndentedJson => format!(
+                r#"{{"timestamp":"{time}","level":"WARN","message":"{DROPPED}","count":{count},"target":"{TARGET}"}}"#
+            ),
+            Self::Access => {
+                format!(r#"{{"time":"{time}","level":"WARN","message":"{DROPPED}","count":{count}}}"#)
+            }
+        };
+        line.push('\n');
+        line
     }
 }
 
@@ -115,8 +200,8 @@ pub(super) struct Line<'a> {
 
 impl Write for Line<'_> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let LineWriter { shared, indent_json } = self.writer;
-        if *indent_json
+        let LineWriter { shared, form } = self.writer;
+        if *form == Form::IndentedJson
             && let Ok(value) = serde_json::from_slice::<serde_json::Value>(line)
             && let Ok(mut indented) = serde_json::to_vec_pretty(&value)
         {
@@ -138,6 +223,7 @@ impl Shared {
         let mut state = self.state.lock();
         if state.waiting.len() + line.len() > MAX_WAITING_BYTES {
             state.dropped_lines += 1;
+            self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
         state.waiting.extend_from_slice(line);
@@ -189,115 +275,61 @@ impl State {
     }
 }
 
-fn write_all(shared: &Shared, mut output: impl Write) {
+/// The output, as the thread knows it.
+struct Output<P> {
+    put: P,
+    form: Form,
+    /// How many lines are missing of which it does not say so.
+    untold: u64,
+    /// It ends in the middle of a line.
+    is_cut: bool,
+}
+
+impl<P: FnMut(&[u8]) -> Result<(), CutAfter>> Output<P> {
+    /// Writes lines; how many of them it did not take.
+    fn write(&mut self, lines: &[u8]) -> Result<(), u64> {
+        // What was cut off is no line of the log, and takes no other along.
+        if self.is_cut && (self.put)(b"\n").is_err() {
+            return Err(self.form.count(lines));
+        }
+        self.is_cut = false;
+        let Err(CutAfter(bytes)) = (self.put)(lines) else { return Ok(()) };
+        let (written, missing) = lines.split_at(bytes.min(lines.len()));
+        self.is_cut = written.last().is_some_and(|last| *last != b'\n');
+        Err(self.form.count(missing))
+    }
+
+    /// Writes what came since the last time, and then what is to be said of what did not.
+    fn round(&mut self, shared: &Shared, lines: &[u8], dropped: u64) {
+        self.untold += dropped;
+        match self.write(lines) {
+            Ok(()) => self.tell(),
+            Err(missing) => {
+                shared.dropped.fetch_add(missing, Ordering::Relaxed);
+                self.untold += missing;
+            }
+        }
+    }
+
+    /// Says that lines are missing, if any are. What cannot be said now is said later.
+    fn tell(&mut self) {
+        if self.untold > 0 && self.write(self.form.note(self.untold).as_bytes()).is_ok() {
+            self.untold = 0;
+        }
+    }
+}
+
+fn write_all<P: FnMut(&[u8]) -> Result<(), CutAfter>>(shared: &Shared, mut output: Output<P>) {
     let mut taken = Vec::new();
     let mut lingering = Instant::now();
     while let Some(dropped_lines) = shared.take(&mut taken, lingering) {
-        // There is no better place to report that the log cannot be written.
-        let _ = output.write_all(&taken);
-        if dropped_lines > 0 {
-            let _ = writeln!(output, "{dropped_lines} log lines were dropped: they came faster than written");
-        }
-        let _ = output.flush();
+        output.round(shared, &taken, dropped_lines);
         taken.clear();
         taken.shrink_to(KEPT_BYTES);
         lingering = Instant::now() + LINGER;
     }
+    output.tell();
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Clone, Default)]
-    struct Output(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Output {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Output {
-        fn text(&self) -> String {
-            String::from_utf8(self.0.lock().clone()).unwrap()
-        }
-    }
-
-    #[test]
-    fn everything_that_waits_is_written_before_the_guard_is_gone() {
-        let output = Output::default();
-        let (writer, guard) = start(output.clone()).unwrap();
-        for number in 0..1000 {
-            writeln!(writer.make_writer(), "line {number}").unwrap();
-        }
-        drop(guard);
-        assert_eq!(output.text().lines().count(), 1000);
-    }
-
-    #[test]
-    fn json_is_indented_when_asked_for() {
-        let output = Output::default();
-        let (writer, guard) = start(output.clone()).unwrap();
-        writer.indenting_json().make_writer().write_all(br#"{"level":"INFO"}"#).unwrap();
-        drop(guard);
-        assert_eq!(output.text(), "{\n  \"level\": \"INFO\"\n}\n");
-    }
-
-    #[test]
-    fn lines_beyond_the_bound_are_dropped_and_reported() {
-        let shared = Shared::default();
-        shared.put(&vec![b'x'; MAX_WAITING_BYTES], false);
-        shared.put(b"one more", false);
-        let mut taken = Vec::new();
-        assert_eq!(shared.take(&mut taken, Instant::now()), Some(1));
-        assert_eq!(taken.len(), MAX_WAITING_BYTES);
-    }
-
-    #[test]
-    fn a_line_is_written_though_nothing_follows_it() {
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let (writer, _guard) = start(Pieces(sender)).unwrap();
-        for line in ["first", "second", "third"] {
-            writer.make_writer().write_all(line.as_bytes()).unwrap();
-            let written: Vec<u8> = receiver.recv_timeout(Duration::from_secs(10)).unwrap();
-            assert_eq!(written, line.as_bytes());
-        }
-    }
-
-    #[test]
-    fn an_error_and_plenty_do_not_wait_for_more() {
-        let shared = Shared::default();
-        let is_due = |shared: &Shared| shared.state.lock().is_due();
-        shared.put(b"a line", false);
-        assert!(!is_due(&shared));
-        shared.put(b"an error", true);
-        assert!(is_due(&shared));
-        let far = Instant::now() + Duration::from_hours(1);
-        let mut taken = Vec::new();
-        assert_eq!(shared.take(&mut taken, far), Some(0));
-        assert_eq!(taken, b"a linean error");
-        shared.put(&vec![b'x'; ENOUGH], false);
-        taken.clear();
-        assert_eq!(shared.take(&mut taken, far), Some(0));
-        assert_eq!(taken.len(), ENOUGH);
-    }
-
-    struct Pieces(std::sync::mpsc::Sender<Vec<u8>>);
-
-    impl Write for Pieces {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // Who listened may be gone.
-            let _ = self.0.send(bytes.to_vec());
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-}
+mod tests;

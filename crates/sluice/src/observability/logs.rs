@@ -5,6 +5,7 @@
 //! level of others (ADR 14), unless such a filter names them.
 
 use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
 
 use tracing::Subscriber;
 use tracing_subscriber::filter::{EnvFilter, LevelFilter, ParseError, Targets};
@@ -14,13 +15,16 @@ use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, Registry};
 
 use super::current_request;
-use super::line_writer::{self, LineWriter, LineWriterGuard};
+use super::line_writer::{self, DroppedLines, Form, LineWriter, LineWriterGuard};
 use super::text_lines::TextLayer;
 use super::traces::Traces;
 use crate::config::{LogFormat, LogLevel, LogSettings};
 
 /// The target of the audit trail. It begins as those of Sluice's own crates do.
 const AUDIT: &str = "sluice_audit";
+
+/// Of the log of this process.
+static DROPPED: OnceLock<DroppedLines> = OnceLock::new();
 
 /// Keeps the log alive: hold it in `main`. Dropping it writes what still waits.
 #[must_use = "the log ends when this is dropped"]
@@ -48,8 +52,9 @@ pub(crate) fn init(
     traces: Option<&Traces>,
 ) -> Result<LogGuard, LogInitError> {
     let filter = filter.map(own_filter).transpose()?;
-    let (writer, guard) = line_writer::start(io::stderr())?;
     let look = Look { format: settings.format, colours: io::stderr().is_terminal() };
+    let (writer, guard) = line_writer::start(look.form(), line_writer::standard_error())?;
+    let dropped = writer.dropped_lines();
     if look.is_plain_text() {
         current_request::written_in_lines();
     }
@@ -59,7 +64,14 @@ pub(crate) fn init(
         // The same, but that it needs not look at every span that is entered.
         None => registry.with(default_filter(settings.level)).with(events(look, writer)).try_init()?,
     }
+    // There is one log in a process, so this is the first.
+    let _ = DROPPED.set(dropped);
     Ok(LogGuard(guard))
+}
+
+/// How many lines of the log were dropped.
+pub(super) fn dropped_total() -> u64 {
+    DROPPED.get().map_or(0, DroppedLines::total)
 }
 
 /// Sluice's own events at `level`, and the audit trail; those of libraries from warnings on, but for HTTP/2, where any client can have one
@@ -100,6 +112,14 @@ impl Look {
     fn is_plain_text(self) -> bool {
         self.format == LogFormat::Text && !self.colours
     }
+
+    const fn form(self) -> Form {
+        match self.format {
+            LogFormat::Text => Form::Text,
+            LogFormat::Json => Form::Json,
+            LogFormat::JsonPretty => Form::IndentedJson,
+        }
+    }
 }
 
 fn events<S>(look: Look, writer: LineWriter) -> Box<dyn Layer<S> + Send + Sync>
@@ -107,37 +127,21 @@ where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
     let layer = tracing_subscriber::fmt::layer();
-    let json = || tracing_subscriber::fmt::layer().json().flatten_event(true).with_span_list(false);
     match look.format {
         LogFormat::Text if look.colours => layer.with_writer(writer).boxed(),
         LogFormat::Text => TextLayer(writer).boxed(),
-        LogFormat::Json => json().with_writer(writer).boxed(),
-        LogFormat::JsonPretty => json().with_writer(writer.indenting_json()).boxed(),
+        LogFormat::Json | LogFormat::JsonPretty => {
+            layer.json().flatten_event(true).with_span_list(false).with_writer(writer).boxed()
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-    use std::sync::Arc;
-
-    use parking_lot::Mutex;
     use tracing::{debug, error_span, info, warn};
 
+    use super::super::captured::Captured;
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Output(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Output {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     fn logged(format: LogFormat, level: LogLevel, events_of: impl FnOnce()) -> String {
         logged_by(default_filter(level), format, events_of)
@@ -148,14 +152,14 @@ mod tests {
         format: LogFormat,
         events_of: impl FnOnce(),
     ) -> String {
-        let output = Output::default();
-        let (writer, guard) = line_writer::start(output.clone()).unwrap();
-        let subscriber =
-            Registry::default().with(filter).with(events(Look { format, colours: false }, writer));
+        let (look, written) = (Look { format, colours: false }, Captured::default());
+        let mut output = written.clone();
+        let put = move |lines: &[u8]| line_writer::write_to(&mut output, lines);
+        let (writer, guard) = line_writer::start(look.form(), put).unwrap();
+        let subscriber = Registry::default().with(filter).with(events(look, writer));
         tracing::subscriber::with_default(subscriber, events_of);
         drop(guard);
-        let bytes = output.0.lock().clone();
-        String::from_utf8(bytes).unwrap()
+        written.text()
     }
 
     fn within_a_request() {

@@ -193,6 +193,10 @@ impl GatewayStart<'_> {
         };
         let started = target.map(|target| AccessLog::start(&target)).transpose();
         let (log, guard) = started.map_err(StartError::AccessLog)?.unzip();
+        if let Some(log) = &log {
+            let dropped = log.dropped_lines();
+            self.metrics.register_dropped_lines("access", move || dropped.total());
+        }
         Ok((GatewayObserver { metrics: Arc::new(self.metrics.gateway()), log }, guard))
     }
 

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use sluice_gateway::RequestRecord;
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::super::line_writer::{self, LineWriter, LineWriterGuard};
+use super::super::line_writer::{self, DroppedLines, Form, LineWriter, LineWriterGuard};
 
 /// Where the lines go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,10 +61,15 @@ impl AccessLog {
             AccessLogTarget::File(path) => Some(AccessLogFile::open(path)?),
         };
         let (writer, lines) = match file.clone() {
-            None => line_writer::start(io::stderr())?,
-            Some(file) => line_writer::start(file)?,
+            None => line_writer::start(Form::Access, line_writer::standard_error())?,
+            Some(file) => line_writer::start(Form::Access, move |lines: &[u8]| file.put(lines))?,
         };
         Ok((Self { writer }, AccessLogGuard { lines, file }))
+    }
+
+    /// Counts the lines that it drops.
+    pub(crate) fn dropped_lines(&self) -> DroppedLines {
+        self.writer.dropped_lines()
     }
 
     /// Writes the line of a request.

@@ -29,6 +29,7 @@ pub(crate) use process::ProcessFacts;
 pub(crate) use sampled::Label;
 
 use super::gateway::GatewayMetrics;
+use super::logs;
 use commit::CommitCollector;
 use process::ProcessCollector;
 use sampled::{Kind, SampledCollector};
@@ -79,6 +80,7 @@ impl Metrics {
         let metrics = Self { registry: Mutex::new(registry), http, commit, sampled };
         let version = vec![("version", build.version.to_owned()), ("hash", build.hash.to_owned())];
         metrics.register_gauge("sluice_build_info", "What is running; always 1", version, || 1.0);
+        metrics.register_dropped_lines("events", logs::dropped_total);
         metrics
     }
 
@@ -137,6 +139,20 @@ impl Metrics {
             counted.map(|(labels, value)| (labels, approximate(value))).collect::<Vec<_>>()
         };
         self.sampled.add_all(Kind::Counter, (name.trim_end_matches("_total"), help), Box::new(read));
+    }
+
+    /// What a log had to drop.
+    pub(crate) fn register_dropped_lines(
+        &self,
+        log: &'static str,
+        read: impl Fn() -> u64 + Send + Sync + 'static,
+    ) {
+        self.register_counter(
+            "sluice_log_lines_dropped_total",
+            "Lines that a log could not write",
+            vec![("log", log.to_owned())],
+            read,
+        );
     }
 
     /// How many flows reached `step` (`begun`, `logged_in`, `granted`, …).

@@ -70,6 +70,7 @@ fn every_family_is_there_once_under_its_name() {
         "sluice_hash_pool_jobs counter",
         "sluice_hash_pool_queue_depth gauge",
         "sluice_hash_pool_rejections counter",
+        "sluice_log_lines_dropped counter",
         "sluice_revocation_feed_age_seconds gauge",
         "sluice_store_refused counter",
         "sluice_store_turned_away counter",
@@ -133,6 +134,7 @@ fn a_name_registered_twice_is_one_family_with_two_samples() {
     let encoded = metrics_with_everything().encode();
     assert!(encoded.contains(r#"sluice_flows_total{step="begun"} 2.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_flows_total{step="code_issued"} 1.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_log_lines_dropped_total{log="events"} 0.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_store_refused_total{kind="read"} 0.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_store_turned_away_total{kind="write"} 0.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_cache_hits_total{cache="client"} 20.0"#), "{encoded}");

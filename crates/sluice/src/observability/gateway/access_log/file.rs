@@ -1,12 +1,14 @@
 //! A file that lines are appended to, opened anew when somebody has moved it away: log rotation renames it and says so.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tracing::{info, warn};
+
+use super::super::super::line_writer::{CutAfter, write_to};
 
 /// The file of the access log. Clones share it: what one of them opens anew, all write to.
 #[derive(Debug, Clone)]
@@ -22,6 +24,11 @@ impl AccessLogFile {
     /// The operating system's.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { path: path.into(), file: Arc::new(Mutex::new(append(path)?)) })
+    }
+
+    /// Writes lines at its end, as a whole: none is begun in one file and ended in another.
+    pub(super) fn put(&self, lines: &[u8]) -> Result<(), CutAfter> {
+        write_to(&mut *self.file.lock(), lines)
     }
 
     /// Opens what is at its path now: lines go there from now on. If that cannot be opened, which is logged, they go where they went.
@@ -40,21 +47,6 @@ impl AccessLogFile {
     }
 }
 
-impl Write for AccessLogFile {
-    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
-        self.file.lock().write(lines)
-    }
-
-    /// Whole: no line is begun in one file and ended in another.
-    fn write_all(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.file.lock().write_all(lines)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.lock().flush()
-    }
-}
-
 fn append(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).open(path)
 }
@@ -69,13 +61,13 @@ mod tests {
     fn what_was_moved_away_is_written_to_until_the_file_is_opened_anew() {
         let directory = tempfile::tempdir().unwrap();
         let (path, moved) = (directory.path().join("access.log"), directory.path().join("access.log.1"));
-        let mut file = AccessLogFile::open(&path).unwrap();
+        let file = AccessLogFile::open(&path).unwrap();
         let told = file.clone();
-        file.write_all(b"one\n").unwrap();
+        file.put(b"one\n").unwrap();
         fs::rename(&path, &moved).unwrap();
-        file.write_all(b"two\n").unwrap();
+        file.put(b"two\n").unwrap();
         told.reopen();
-        file.write_all(b"three\n").unwrap();
+        file.put(b"three\n").unwrap();
         assert_eq!(fs::read_to_string(moved).unwrap(), "one\ntwo\n");
         assert_eq!(fs::read_to_string(path).unwrap(), "three\n");
     }
@@ -85,10 +77,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (folder, moved) = (directory.path().join("log"), directory.path().join("moved"));
         fs::create_dir(&folder).unwrap();
-        let mut file = AccessLogFile::open(&folder.join("access.log")).unwrap();
+        let file = AccessLogFile::open(&folder.join("access.log")).unwrap();
         fs::rename(&folder, &moved).unwrap();
         file.reopen();
-        file.write_all(b"one\n").unwrap();
+        file.put(b"one\n").unwrap();
         assert_eq!(fs::read_to_string(moved.join("access.log")).unwrap(), "one\n");
     }
 }

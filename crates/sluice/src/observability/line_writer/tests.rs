@@ -1,0 +1,169 @@
+use std::sync::mpsc::{Sender, channel};
+
+use serde_json::{Value, json};
+
+use super::super::captured::Captured;
+use super::*;
+
+fn to(mut output: impl Write + Send + 'static) -> impl FnMut(&[u8]) -> Result<(), CutAfter> + Send + 'static {
+    move |lines: &[u8]| write_to(&mut output, lines)
+}
+
+#[test]
+fn everything_that_waits_is_written_before_the_guard_is_gone() {
+    let output = Captured::default();
+    let (writer, guard) = start(Form::Text, to(output.clone())).unwrap();
+    for number in 0..1000 {
+        writeln!(writer.make_writer(), "line {number}").unwrap();
+    }
+    drop(guard);
+    assert_eq!(output.text().lines().count(), 1000);
+}
+
+#[test]
+fn json_is_indented_when_asked_for() {
+    let output = Captured::default();
+    let (writer, guard) = start(Form::IndentedJson, to(output.clone())).unwrap();
+    writer.make_writer().write_all(br#"{"level":"INFO"}"#).unwrap();
+    drop(guard);
+    assert_eq!(output.text(), "{\n  \"level\": \"INFO\"\n}\n");
+}
+
+#[test]
+fn lines_beyond_the_bound_are_dropped_and_reported() {
+    let shared = Shared::default();
+    shared.put(&vec![b'x'; MAX_WAITING_BYTES], false);
+    shared.put(b"one more", false);
+    let mut taken = Vec::new();
+    assert_eq!(shared.take(&mut taken, Instant::now()), Some(1));
+    assert_eq!(taken.len(), MAX_WAITING_BYTES);
+    assert_eq!(DroppedLines(Arc::new(shared)).total(), 1);
+}
+
+/// An output with so much room, which fails once when that is used up, and has room for all again.
+struct Disk {
+    room: Option<usize>,
+    written: Captured,
+}
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = match self.room {
+            Some(0) => {
+                self.room = None;
+                return Err(ErrorKind::StorageFull.into());
+            }
+            Some(room) => bytes.len().min(room),
+            None => bytes.len(),
+        };
+        self.room = self.room.map(|room| room - taken);
+        self.written.write(&bytes[..taken])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What these pieces become, one after the other, on a disk with so much room; and how many lines of them were dropped.
+fn on_a_disk(form: Form, room: usize, pieces: &[&str]) -> (String, u64) {
+    let shared = Shared::default();
+    let written = Captured::default();
+    let disk = Disk { room: Some(room), written: written.clone() };
+    let mut output = Output { put: to(disk), form, untold: 0, is_cut: false };
+    for piece in pieces {
+        piece.split_inclusive('\n').for_each(|line| shared.put(line.as_bytes(), false));
+        let mut taken = Vec::new();
+        let dropped = shared.take(&mut taken, Instant::now()).unwrap();
+        output.round(&shared, &taken, dropped);
+    }
+    (written.text(), DroppedLines(Arc::new(shared)).total())
+}
+
+#[test]
+fn what_a_full_disk_does_not_take_is_counted_and_told_of_in_a_line_of_its_own() {
+    let pieces = ["{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n", "{\"a\":4}\n"];
+    let one_and_a_half = "{\"a\":1}\n{\"a\"".len();
+    for form in [Form::Json, Form::Access] {
+        let (text, dropped) = on_a_disk(form, one_and_a_half, &pieces);
+        let lines: Vec<&str> = text.lines().collect();
+        let [first, cut, after, note] = lines[..] else { panic!("{text}") };
+        assert_eq!((first, cut, after), ("{\"a\":1}", "{\"a\"", "{\"a\":4}"));
+        let note: Value = serde_json::from_str(note).unwrap();
+        assert_eq!((&note["level"], &note["message"]), (&json!("WARN"), &json!("log lines were dropped")));
+        assert_eq!((&note["count"], dropped), (&json!(2), 2));
+    }
+}
+
+#[test]
+fn lines_that_came_whole_are_not_followed_by_an_empty_one() {
+    let (text, dropped) = on_a_disk(Form::Text, "one\n".len(), &["one\ntwo\n", "three\n"]);
+    let [one, three, note] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+    assert_eq!((one, three, dropped), ("one", "three", 1));
+    assert!(
+        note.ends_with("  WARN sluice::observability::line_writer: log lines were dropped count=1"),
+        "{note}"
+    );
+}
+
+#[test]
+fn what_is_missing_at_the_end_is_told_before_it() {
+    let shared = Shared::default();
+    shared.put(b"{}\n", false);
+    shared.state.lock().closed = true;
+    let written = Captured::default();
+    let disk = Disk { room: Some(0), written: written.clone() };
+    write_all(&shared, Output { put: to(disk), form: Form::Json, untold: 0, is_cut: false });
+    let note: Value = serde_json::from_str(&written.text()).unwrap();
+    assert_eq!(note["count"], 1);
+}
+
+#[test]
+fn an_indented_event_counts_once() {
+    let event = "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n";
+    assert_eq!(Form::IndentedJson.count(event.repeat(3).as_bytes()), 3);
+    assert_eq!(Form::Json.count(b"{}\n{}\n"), 2);
+}
+
+#[test]
+fn a_line_is_written_though_nothing_follows_it() {
+    let (sender, receiver) = channel();
+    let (writer, _guard) = start(Form::Text, to(Pieces(sender))).unwrap();
+    for line in ["first", "second", "third"] {
+        writer.make_writer().write_all(line.as_bytes()).unwrap();
+        let written: Vec<u8> = receiver.recv_timeout(Duration::from_secs(10)).unwrap();
+        assert_eq!(written, line.as_bytes());
+    }
+}
+
+#[test]
+fn an_error_and_plenty_do_not_wait_for_more() {
+    let shared = Shared::default();
+    let is_due = |shared: &Shared| shared.state.lock().is_due();
+    shared.put(b"a line", false);
+    assert!(!is_due(&shared));
+    shared.put(b"an error", true);
+    assert!(is_due(&shared));
+    let far = Instant::now() + Duration::from_hours(1);
+    let mut taken = Vec::new();
+    assert_eq!(shared.take(&mut taken, far), Some(0));
+    assert_eq!(taken, b"a linean error");
+    shared.put(&vec![b'x'; ENOUGH], false);
+    taken.clear();
+    assert_eq!(shared.take(&mut taken, far), Some(0));
+    assert_eq!(taken.len(), ENOUGH);
+}
+
+struct Pieces(Sender<Vec<u8>>);
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Who listened may be gone.
+        let _ = self.0.send(bytes.to_vec());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
