@@ -16,8 +16,8 @@ pub(super) fn hops(headers: &HeaderMap) -> Option<impl Iterator<Item = Option<Ip
         .then(|| lines.iter().rev().flat_map(|line| hops_of_line(line.as_bytes())))
 }
 
-/// A line that is not ASCII is one entry that is no address.
+/// What is no text in one entry says nothing about those that proxies wrote after it.
 fn hops_of_line(line: &[u8]) -> impl Iterator<Item = Option<IpAddr>> {
-    let text = str::from_utf8(line).unwrap_or("?");
-    text.rsplit(',').map(|entry| parse_node(entry.trim_matches([' ', '\t'])))
+    let entries = line.rsplit(|byte| *byte == b',');
+    entries.map(|entry| parse_node(str::from_utf8(entry).ok()?.trim_matches([' ', '\t'])))
 }
