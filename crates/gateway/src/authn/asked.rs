@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use http::header::{ACCESS_CONTROL_REQUEST_METHOD, CONTENT_LENGTH, HeaderName, ORIGIN, TRANSFER_ENCODING};
 use http::{HeaderMap, Method};
 
+use crate::enrichment::headers::is_override;
+
 static DPOP: HeaderName = HeaderName::from_static("dpop");
 
 /// A request that a verdict is wanted on.
@@ -31,7 +33,8 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Whether this is a CORS preflight: an `OPTIONS` without a body that says where it comes from and what is to follow it.
+    /// Whether this is a CORS preflight: an `OPTIONS` without a body that says where it comes from and what is to follow it. One that asks for
+    /// another method or path is none: no browser's does, and an application that heeds it would do for nobody what it says.
     pub fn is_preflight(&self) -> bool {
         let has_body = || {
             self.has_body
@@ -42,6 +45,7 @@ impl Asked<'_> {
             && self.headers.contains_key(ORIGIN)
             && self.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
             && !has_body()
+            && !self.headers.keys().any(|name| is_override(name.as_str()))
     }
 }
 

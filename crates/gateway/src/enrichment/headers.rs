@@ -61,7 +61,7 @@ pub fn is_reserved(name: &str) -> bool {
 }
 
 /// Whether a name is that of a header with another method or path than those that were judged, or what an upstream may take for it.
-fn is_override(name: &str) -> bool {
+pub(crate) fn is_override(name: &str) -> bool {
     OVERRIDES.iter().any(|known| is_same(known, name))
 }
 

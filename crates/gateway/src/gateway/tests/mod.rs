@@ -129,6 +129,9 @@ async fn a_preflight_passes_where_the_route_says_so_and_nothing_else_does() {
         preflight("/pass").with_body(),
         preflight("/pass").header("content-length", "1"),
         preflight("/pass").header("transfer-encoding", "chunked"),
+        preflight("/pass").header("x-http-method-override", "DELETE"),
+        preflight("/pass").header("x_http_method", "DELETE"),
+        preflight("/pass").header("x-original-url", "/admin"),
         Ask::to("/pass").method(Method::OPTIONS).header(ORIGIN.as_str(), "https://app.example"),
         Ask::to("/pass").method(Method::OPTIONS).header("access-control-request-method", "PUT"),
     ];
