@@ -70,6 +70,8 @@ pub struct ForeignClaims {
     pub audience: Vec<String>,
     /// `exp`.
     pub expires_at: Timestamp,
+    /// Until when it is taken: `exp`, and as much more as the clock of its issuer may differ.
+    pub taken_until: Timestamp,
     /// `cnf`.
     pub confirmation: Option<Confirmation>,
     /// Everything it says.
@@ -149,6 +151,14 @@ impl Caller {
             Self::Own(claims) => claims.expires_at,
             Self::Person(claims) => claims.expires_at,
             Self::Foreign(claims) => claims.expires_at,
+        }
+    }
+
+    /// Until when the token is taken here, differing clocks included.
+    pub fn taken_until(&self) -> Timestamp {
+        match self {
+            Self::Own(_) | Self::Person(_) => self.expires_at(),
+            Self::Foreign(claims) => claims.taken_until,
         }
     }
 

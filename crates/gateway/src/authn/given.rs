@@ -70,6 +70,7 @@ pub(crate) fn bob(claims: Value) -> Caller {
         scope: "orders.read".to_owned(),
         audience: vec!["orders".to_owned()],
         expires_at: EXPIRY,
+        taken_until: EXPIRY,
         confirmation: None,
         claims,
     }))

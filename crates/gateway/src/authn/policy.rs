@@ -36,6 +36,7 @@ mod tests {
             scope: scope.to_owned(),
             audience: audience.iter().map(|&one| one.to_owned()).collect(),
             expires_at: Timestamp::from_secs(100),
+            taken_until: Timestamp::from_secs(100),
             confirmation: None,
             claims: Map::new(),
         }))

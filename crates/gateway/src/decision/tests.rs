@@ -56,6 +56,7 @@ fn caller(token: &str) -> Arc<Caller> {
         scope: "orders.read profile".to_owned(),
         audience: Vec::new(),
         expires_at: Timestamp::from_secs(4_000_000_000),
+        taken_until: Timestamp::from_secs(4_000_000_000),
         confirmation: None,
         claims: Map::new(),
     })))

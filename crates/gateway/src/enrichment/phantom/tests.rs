@@ -92,6 +92,21 @@ fn it_does_not_outlive_the_token_it_was_made_from() {
 }
 
 #[test]
+fn one_made_from_a_token_that_the_clock_of_its_issuer_has_ended_holds_for_as_long_as_that_is_taken() {
+    let (signer, route) = (signer(), route(HeaderName::from_static("x-internal"), 60));
+    for (token, taken_until, end) in [(1, 1_020_000, 1020), (2, 1_000_400, 1001), (3, 1_900_000, 1060)] {
+        let Caller::Foreign(mut bob) = given::bob(json!({})) else {
+            unreachable!("bob's is another issuer's")
+        };
+        bob.expires_at = NOW - Lifetime::secs(10);
+        bob.taken_until = Timestamp::from_millis(taken_until);
+        let value = signer.value(&route, &Caller::Foreign(bob), [token; 32], NOW).unwrap();
+        let claims = verified(&signer, value.to_str().unwrap());
+        assert_eq!((&claims["iat"], &claims["exp"]), (&json!(1000), &json!(end)));
+    }
+}
+
+#[test]
 fn one_is_signed_anew_after_half_its_life() {
     let (signer, route, alice) = (signer(), route(AUTHORIZATION, 60), given::alice(None));
     let at = |secs| signer.value(&route, &alice, TOKEN, NOW + Lifetime::secs(secs)).unwrap();

@@ -27,7 +27,7 @@ pub(in crate::validation) struct ClaimRules {
     /// `aud` must name one of these, if there are any.
     pub(in crate::validation) audience: Vec<String>,
     /// How far the clock of the issuer may differ.
-    pub(in crate::validation) clock_skew: Lifetime,
+    clock_skew: Lifetime,
 }
 
 impl ClaimRules {
@@ -100,6 +100,7 @@ impl ClaimRules {
             scope: words(scope).iter().flat_map(|text| text.split_whitespace()).collect::<Vec<_>>().join(" "),
             audience,
             expires_at,
+            taken_until: expires_at + self.clock_skew,
             confirmation: confirmation.map_err(|_| TokenFault::NotAuthentic)?,
             claims,
         })

@@ -111,7 +111,7 @@ impl JwtIssuer {
             Err(_) => return Some(Err(TokenFault::NotAuthentic)),
         };
         Some(self.rules.read(&verified, now).map(|claims| AuthenticJwt {
-            until: claims.expires_at + self.rules.clock_skew,
+            until: claims.taken_until,
             caller: Arc::new(Caller::Foreign(Box::new(claims))),
             generation: known.generation,
         }))

@@ -35,6 +35,7 @@ impl PolicyValidator for Bound {
             scope: String::new(),
             audience: Vec::new(),
             expires_at: Timestamp::from_secs(4_000_000_000),
+            taken_until: Timestamp::from_secs(4_000_000_000),
             confirmation: Some(Confirmation::Jkt(self.0)),
             claims: Map::new(),
         })))))

@@ -69,6 +69,7 @@ impl PolicyValidator for Slow {
                 scope: String::new(),
                 audience: Vec::new(),
                 expires_at: Timestamp::NEVER,
+                taken_until: Timestamp::NEVER,
                 confirmation: None,
                 claims: serde_json::Map::new(),
             }))))

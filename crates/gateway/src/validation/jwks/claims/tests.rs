@@ -38,6 +38,7 @@ fn issuers_spell_scope_audience_and_client_differently() {
     assert_eq!((claims.scope.as_str(), claims.client.as_deref()), ("read", Some("cart")));
     assert_eq!((claims.subject.as_deref(), &claims.claims["tenant"]), (Some("alice"), &json!(1)));
     assert_eq!(claims.expires_at, Timestamp::from_secs(NOW + 60));
+    assert_eq!(claims.taken_until, Timestamp::from_secs(NOW + 90), "clocks may differ");
     assert_eq!(claims.issuer, "https://id.example", "its identifier, whatever it is called here");
 }
 
