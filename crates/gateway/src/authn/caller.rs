@@ -60,9 +60,9 @@ impl TryFrom<PersonTokenClaims> for PersonClaims {
 pub struct ForeignClaims {
     /// The issuer, as configured: its identifier, or its name if it has none.
     pub issuer: String,
-    /// `sub`.
+    /// `sub`; `None` in a token that a client got for itself.
     pub subject: Option<String>,
-    /// `client_id`, or `azp`.
+    /// `client_id`, or `azp`; of a client that got the token for itself also `sub`.
     pub client: Option<String>,
     /// `scope` (or `scp`), words separated by one space.
     pub scope: String,
@@ -94,9 +94,7 @@ impl Caller {
         match self {
             Self::Own(claims) => claims.subject.is_some().then(|| claims.visible_subject()),
             Self::Person(claims) => Some(claims.subject.as_str()),
-            Self::Foreign(claims) => {
-                claims.subject.as_deref().filter(|subject| claims.client.as_deref() != Some(subject))
-            }
+            Self::Foreign(claims) => claims.subject.as_deref(),
         }
     }
 

@@ -30,6 +30,17 @@ pub struct IssuerConfig {
     pub audience: Vec<String>,
     /// How far its clock may differ from ours: 0 to 5 min, default 30 s.
     pub clock_skew: Duration,
+    /// What tells the tokens that clients get for themselves, beside what is told of them everywhere. Default: nothing.
+    pub clients: Option<ClientMark>,
+}
+
+/// What an issuer writes into the tokens that clients get for themselves, and into no person's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientMark {
+    /// The claim.
+    pub claim: String,
+    /// What its text begins with. Empty: it is enough that the claim is there.
+    pub prefix: String,
 }
 
 /// How the JWTs of an issuer are verified.
@@ -137,6 +148,7 @@ impl IssuerConfig {
             introspection: None,
             audience: Vec::new(),
             clock_skew: Duration::from_secs(30),
+            clients: None,
         }
     }
 

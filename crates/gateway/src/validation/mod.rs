@@ -20,7 +20,9 @@ mod places;
 mod validator;
 
 pub use cache::VerdictCache;
-pub use config::{IntrospectionClient, IntrospectionConfig, IssuerConfig, JwtConfig, KeySource, OWN_ISSUER};
+pub use config::{
+    ClientMark, IntrospectionClient, IntrospectionConfig, IssuerConfig, JwtConfig, KeySource, OWN_ISSUER,
+};
 pub use dispatch::{Validation, ValidationParts};
 pub use holder::{HolderCheck, HolderParts};
 pub use introspection::IntrospectionStats;

@@ -10,7 +10,7 @@ use url::Url;
 use super::section::Section;
 use super::value;
 use crate::validation::{
-    IntrospectionClient, IntrospectionConfig, IssuerConfig, JwtConfig, KeySource, OWN_ISSUER,
+    ClientMark, IntrospectionClient, IntrospectionConfig, IssuerConfig, JwtConfig, KeySource, OWN_ISSUER,
 };
 
 /// The clock of an issuer may differ from ours by so much.
@@ -38,6 +38,7 @@ pub(super) fn read(name: &str, mut section: Section<'_>, directory: &Path) -> Op
         config.clock_skew = skew;
     }
     config.audience = section.list("audience", value::text);
+    config.clients = section.section("clients").and_then(clients);
     config.jwt = keys.map(|keys| {
         jwt.keys = keys;
         jwt
@@ -68,6 +69,17 @@ fn keys(section: &mut Section<'_>, is_asked: bool) -> Option<KeySource> {
         }
         (None, _) => None,
     }
+}
+
+/// What tells the tokens that clients get for themselves.
+fn clients(mut section: Section<'_>) -> Option<ClientMark> {
+    if !section.has("claim") {
+        section.mistake("claim", "is missing");
+    }
+    let claim = section.parse("claim", value::text);
+    let prefix = section.parse("prefix", value::text).unwrap_or_default();
+    section.finish();
+    Some(ClientMark { claim: claim?, prefix })
 }
 
 fn jwt(section: &mut Section<'_>) -> JwtConfig {

@@ -8,12 +8,16 @@ use sluice_primitives::{Lifetime, Timestamp};
 use sluice_token::Confirmation;
 
 use crate::authn::ForeignClaims;
-use crate::validation::{IssuerConfig, TokenFault};
+use crate::validation::{ClientMark, IssuerConfig, TokenFault};
 
 /// Types that are access tokens. Others (`dpop+jwt`, `logout+jwt`, `secevent+jwt`, …) are for something else (RFC 8725 §3.11).
 const TYPES: [&str; 4] = ["at+jwt", "application/at+jwt", "jwt", "application/jwt"];
 /// Claims of id tokens (OpenID Connect Core §3.1.3.6) and of logout tokens.
 const NEVER_IN_ACCESS_TOKENS: [&str; 4] = ["at_hash", "c_hash", "s_hash", "events"];
+/// How issuers name the grant by which clients get tokens for themselves (RFC 6749 §4.4).
+const CLIENT_GRANTS: [&str; 2] = ["client_credentials", "client-credentials"];
+/// What Auth0 writes into `sub` behind the id of a client.
+const BEHIND_CLIENTS: &str = "@clients";
 /// A time that is further away is none, in seconds.
 const FARTHEST: f64 = 1e11;
 
@@ -28,6 +32,8 @@ pub(in crate::validation) struct ClaimRules {
     pub(in crate::validation) audience: Vec<String>,
     /// How far the clock of the issuer may differ.
     clock_skew: Lifetime,
+    /// What tells the tokens that clients get for themselves.
+    clients: Option<ClientMark>,
 }
 
 impl ClaimRules {
@@ -38,6 +44,7 @@ impl ClaimRules {
             known_as: config.known_as().to_owned(),
             audience: config.audience.clone(),
             clock_skew: config.clock_skew.into(),
+            clients: config.clients.clone(),
         }
     }
 
@@ -93,10 +100,14 @@ impl ClaimRules {
         }
         let confirmation = claims.get("cnf").map(Confirmation::from_json).transpose();
         let scope = said(&claims, "scope").or_else(|| said(&claims, "scp"));
+        let (subject, client) = (text("sub"), text("client_id").or_else(|| text("azp")));
+        // Its `sub` is a name of the client, whatever it looks like (RFC 9068 §2.2).
+        let is_clients = self.is_clients(&claims, subject.as_deref().zip(client.as_deref()));
+        let (subject, client) = if is_clients { (None, client.or(subject)) } else { (subject, client) };
         Ok(ForeignClaims {
             issuer: self.known_as.clone(),
-            subject: text("sub"),
-            client: text("client_id").or_else(|| text("azp")),
+            subject,
+            client,
             scope: words(scope).iter().flat_map(|text| text.split_whitespace()).collect::<Vec<_>>().join(" "),
             audience,
             expires_at,
@@ -104,6 +115,23 @@ impl ClaimRules {
             confirmation: confirmation.map_err(|_| TokenFault::NotAuthentic)?,
             claims,
         })
+    }
+
+    /// Whether a client got the token for itself: the grant says so, or that it is of an application (`idtyp` of Microsoft Entra), or `sub` is
+    /// the client; else what is configured about the issuer tells.
+    fn is_clients(&self, claims: &Map<String, Value>, names: Option<(&str, &str)>) -> bool {
+        let says = |name: &str, known: &[&str]| {
+            words(claims.get(name)).iter().any(|word| known.contains(&word.as_str()))
+        };
+        let is_marked = |mark: &ClientMark| {
+            said(claims, &mark.claim).is_some_and(|value| {
+                mark.prefix.is_empty() || words(Some(value)).iter().any(|text| text.starts_with(&mark.prefix))
+            })
+        };
+        names.is_some_and(|(sub, client)| sub.strip_suffix(BEHIND_CLIENTS).unwrap_or(sub) == client)
+            || ["gty", "grant_type"].into_iter().any(|name| says(name, &CLIENT_GRANTS))
+            || says("idtyp", &["app"])
+            || self.clients.as_ref().is_some_and(is_marked)
     }
 }
 

@@ -86,7 +86,10 @@ fn the_documented_issuers_are_read() {
         (partner.issuer.as_str(), partner.clock_skew),
         ("https://login.partner.example", Duration::from_secs(30))
     );
-    assert_eq!(issuer("workforce").jwt.as_ref().unwrap().keys, KeySource::Discovery);
+    let workforce = issuer("workforce");
+    assert_eq!(workforce.jwt.as_ref().unwrap().keys, KeySource::Discovery);
+    let mark = workforce.clients.as_ref().unwrap();
+    assert_eq!((mark.claim.as_str(), mark.prefix.as_str()), ("preferred_username", "service-account-"));
     let legacy = issuer("legacy");
     let asked = legacy.introspection.as_ref().unwrap();
     assert_eq!((asked.cache, asked.negative_cache), (Duration::from_secs(30), Duration::from_secs(5)));

@@ -218,6 +218,14 @@ fn introspection_needs_what_its_authentication_needs() {
 }
 
 #[test]
+fn what_marks_the_tokens_of_clients_is_a_claim() {
+    assert_beside_routes(
+        "issuers: {i: {issuer: https://i, clients: {prefix: service-}}}",
+        "issuers.i.clients.claim: is missing",
+    );
+}
+
+#[test]
 fn methods_and_hosts_are_told_from_nonsense() {
     let with = |rest: &str| format!("routes: [{{name: r, match: {{prefix: /, {rest}}}}}]");
     for method in ["get", "CONNECT", "TRACE", "'GET POST'"] {

@@ -28,6 +28,55 @@ fn read(change: &Value) -> Result<ForeignClaims, TokenFault> {
     read_as(Some("at+jwt"), change)
 }
 
+/// Subject and client, as an issuer with this mark names them.
+fn names(clients: Option<ClientMark>, said: &Value) -> (Option<String>, Option<String>) {
+    let config = IssuerConfig { clients, ..IssuerConfig::new("partner", "https://id.example") };
+    let claims = said.as_object().unwrap().clone();
+    let claims = ClaimRules::of(&config).foreign(claims, Timestamp::from_secs(NOW + 60)).unwrap();
+    (claims.subject, claims.client)
+}
+
+#[test]
+fn a_token_that_a_client_got_for_itself_is_nobody_elses_whatever_its_subject() {
+    let shop = (None, Some("shop".to_owned()));
+    for said in [
+        json!({ "sub": "shop", "client_id": "shop" }),
+        json!({ "client_id": "shop" }),
+        json!({ "sub": "shop@clients", "azp": "shop" }),
+        json!({ "sub": "f1c2", "azp": "shop", "gty": "client-credentials" }),
+        json!({ "sub": "f1c2", "azp": "shop", "gty": ["client_credentials"] }),
+        json!({ "sub": "f1c2", "client_id": "shop", "grant_type": "client_credentials" }),
+        json!({ "sub": "f1c2", "azp": "shop", "idtyp": "app" }),
+        json!({ "sub": "shop", "idtyp": "app" }),
+    ] {
+        assert_eq!(names(None, &said), shop, "{said}");
+    }
+    for said in [
+        json!({ "sub": "alice", "azp": "shop" }),
+        json!({ "sub": "alice", "azp": "shop", "gty": "authorization_code", "idtyp": "user" }),
+        json!({ "sub": "other@clients", "azp": "shop" }),
+        json!({ "sub": "alice", "azp": "shop", "gty": null, "grant_type": 1 }),
+    ] {
+        let (subject, client) = names(None, &said);
+        assert_eq!((subject.as_deref(), client.as_deref()), (said["sub"].as_str(), Some("shop")), "{said}");
+    }
+}
+
+#[test]
+fn an_issuer_may_mark_such_tokens_in_its_own_way() {
+    let mark =
+        |claim: &str, prefix: &str| Some(ClientMark { claim: claim.to_owned(), prefix: prefix.to_owned() });
+    let robot = json!({
+        "sub": "f1c2", "azp": "shop", "preferred_username": "service-account-shop", "clientHost": "192.0.2.7"
+    });
+    let alice = json!({ "sub": "0a1b", "azp": "shop", "preferred_username": "alice", "clientHost": null });
+    for mark in [mark("preferred_username", "service-account-"), mark("clientHost", "")] {
+        assert_eq!(names(mark.clone(), &robot), (None, Some("shop".to_owned())), "{mark:?}");
+        assert_eq!(names(mark, &alice).0.as_deref(), Some("0a1b"));
+    }
+    assert_eq!(names(None, &robot).0.as_deref(), Some("f1c2"), "nothing tells");
+}
+
 #[test]
 fn issuers_spell_scope_audience_and_client_differently() {
     let claims =
