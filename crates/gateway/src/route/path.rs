@@ -10,6 +10,8 @@ use percent_encoding::percent_decode_str;
 
 /// An escaped slash, as it stays in what is compared.
 const ESCAPED_SLASH: &str = "%2F";
+/// Letters that some programs without case take for ones of ASCII, and others do not: `İ`, `ı`, `ſ` and the sign of kelvin.
+const ALMOST_ASCII: [char; 4] = ['\u{130}', '\u{131}', '\u{17f}', '\u{212a}'];
 /// A path has at most so many readings besides the literal one.
 const OTHERS: u8 = 7;
 
@@ -26,6 +28,33 @@ pub struct Readings<'a> {
     /// As programs read it that merge slashes, cut `;` and what follows off segments, or take an escaped slash for a slash. Empty for
     /// almost all paths.
     pub others: Vec<String>,
+}
+
+impl Readings<'_> {
+    /// The same without the case of letters.
+    ///
+    /// # Errors
+    /// [`AmbiguousPath`]: it has a letter about whose case programs disagree.
+    pub(super) fn without_case(self) -> Result<Self, AmbiguousPath> {
+        if self.literal.contains(ALMOST_ASCII) {
+            return Err(AmbiguousPath);
+        }
+        let literal = match self.literal {
+            Cow::Borrowed(text) => without_case(text),
+            Cow::Owned(text) => Cow::Owned(without_case(&text).into_owned()),
+        };
+        let others = self.others.iter().map(|other| without_case(other).into_owned()).collect();
+        Ok(Self { literal, others })
+    }
+}
+
+/// A text as programs compare it that do not look at the case of letters.
+pub(super) fn without_case(text: &str) -> Cow<'_, str> {
+    if !text.is_ascii() {
+        return Cow::Owned(text.chars().flat_map(char::to_lowercase).collect());
+    }
+    let has_capitals = text.bytes().any(|byte| byte.is_ascii_uppercase());
+    if has_capitals { Cow::Owned(text.to_ascii_lowercase()) } else { Cow::Borrowed(text) }
 }
 
 /// Whether no upstream could read `path` otherwise than this gateway, whatever routes there are: a check without a table.

@@ -91,6 +91,16 @@ impl PathPattern {
         Ok(Self { segments, has_below, text: text.to_owned() })
     }
 
+    /// The same paths and all that differ from them in the case of letters, for paths [without](path::without_case) it.
+    pub(super) fn without_case(mut self) -> Self {
+        for segment in &mut self.segments {
+            if let Segment::Literal(text) = segment {
+                *text = path::without_case(text).into();
+            }
+        }
+        self
+    }
+
     /// Behind how many segments it has a slash at its end, if it has one.
     pub(super) fn final_slash_after(&self) -> Option<usize> {
         // A slash at the end of an exact path is a segment without text.

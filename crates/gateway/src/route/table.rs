@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, Method};
 use sluice_net::TrustedProxies;
 
 use super::host::ByHost;
-use super::path::{AmbiguousPath, readings};
+use super::path::{AmbiguousPath, Readings, readings};
 use super::pattern::Match;
 use super::rule::{Preflight, Route};
 use super::tree::{Leaf, PathTree};
@@ -37,6 +37,8 @@ pub struct Settings {
     pub country_database: Option<PathBuf>,
     /// Whether a path may have escaped slashes, which stay escaped. Default: no.
     pub encoded_slash: bool,
+    /// Whether paths are compared without the case of letters. Default: no.
+    pub ignore_case: bool,
     /// Issuers whose tokens count beside this installation's own.
     pub issuers: Vec<Arc<IssuerConfig>>,
 }
@@ -76,7 +78,10 @@ impl RouteTable {
     pub fn new(rules: Vec<(Match, Route)>, upstreams: Vec<Arc<UpstreamConfig>>, settings: Settings) -> Self {
         let stripped: Arc<[HeaderName]> = settings.strip_headers.as_slice().into();
         let mut table = Self { upstreams, settings, ..Self::default() };
-        for (matched, mut route) in rules {
+        for (mut matched, mut route) in rules {
+            if table.settings.ignore_case {
+                matched.path = matched.path.without_case();
+            }
             route.enrichment.stripped = stripped.clone();
             route.policy.foreign_issuers = table.settings.named_issuers(&route.policy.issuers);
             let route = Arc::new(route);
@@ -126,7 +131,7 @@ impl RouteTable {
         if method.as_str().bytes().any(|byte| byte.is_ascii_lowercase()) {
             return Err(Unrouted::SmallLetters);
         }
-        let readings = readings(path, self.settings.encoded_slash)?;
+        let readings = self.readings(path)?;
         let found = self.choose(method, host, &readings.literal);
         let agrees = |other: &String| match (found, self.choose(method, host, other)) {
             (Ok(one), Ok(another)) => Arc::ptr_eq(one, another),
@@ -164,7 +169,7 @@ impl RouteTable {
 
     /// The methods that routes name for this host and path: for `Allow` (RFC 9110 §15.5.6).
     pub fn methods(&self, host: &str, path: &str) -> Vec<&Method> {
-        let Ok(readings) = readings(path, self.settings.encoded_slash) else { return Vec::new() };
+        let Ok(readings) = self.readings(path) else { return Vec::new() };
         let mut methods: Vec<&Method> = Vec::new();
         for method in self.leaf(host, &readings.literal).into_iter().flat_map(Leaf::methods) {
             if !methods.contains(&method) {
@@ -194,6 +199,12 @@ impl RouteTable {
     fn allow(&self, host: &str, path: &str) -> Option<HeaderValue> {
         let methods: Vec<_> = self.methods(host, path).into_iter().map(Method::as_str).collect();
         HeaderValue::from_str(&methods.join(", ")).ok()
+    }
+
+    /// All readings of a path, as paths are compared here.
+    fn readings<'a>(&self, path: &'a str) -> Result<Readings<'a>, AmbiguousPath> {
+        let readings = readings(path, self.settings.encoded_slash)?;
+        if self.settings.ignore_case { readings.without_case() } else { Ok(readings) }
     }
 
     fn choose(&self, method: &Method, host: &str, path: &str) -> Result<&Arc<Route>, Unrouted> {

@@ -81,6 +81,7 @@ fn read_file(mut file: Section<'_>, directory: &Path) -> Option<(RouteTable, Opt
     let strip_headers = file.list("strip_headers", value::stripped_header);
     let countries = file.parse("country_database", |text| value::countries(text, directory));
     let encoded_slash = file.read("allow_encoded_slash").unwrap_or(false);
+    let ignore_case = file.read("ignore_case").unwrap_or(false);
     let (issuers, upstreams) = (file.named_sections("issuers"), file.named_sections("upstreams"));
     let issuer_names = issuers.iter().map(|(name, _)| name.clone()).chain([OWN_ISSUER.into()]).collect();
     let issuers: Vec<_> =
@@ -111,6 +112,7 @@ fn read_file(mut file: Section<'_>, directory: &Path) -> Option<(RouteTable, Opt
         strip_headers: with_set_headers(strip_headers, &routes),
         country_database: countries.as_ref().map(|countries| countries.path().to_owned()),
         encoded_slash,
+        ignore_case,
         issuers: issuers?.into_iter().map(Arc::new).collect(),
     };
     Some((RouteTable::new(routes, upstreams, settings), countries))

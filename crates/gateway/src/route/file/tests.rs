@@ -202,6 +202,14 @@ routes:
 }
 
 #[test]
+fn of_two_paths_that_differ_in_case_one_is_not_reached_where_case_is_ignored() {
+    let text = "routes: [{name: a, match: {path: /Admin}}, {name: b, match: {path: /aDMIN}}]";
+    assert_eq!(warnings(text), [] as [&str; 0]);
+    let why = "no request comes to it: routes before it are for the same hosts, path and methods";
+    assert_eq!(warnings(&format!("ignore_case: true\n{text}")), [format!("routes[1]: {why}")]);
+}
+
+#[test]
 fn jwts_of_other_issuers_that_pass_whoever_they_are_for_are_warned_of() {
     let text = "
 issuers:

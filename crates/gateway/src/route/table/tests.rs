@@ -282,6 +282,34 @@ fn a_slash_at_the_end_leads_around_no_route() {
 }
 
 #[test]
+fn where_case_is_ignored_no_capital_leads_around_a_route() {
+    let text = "{ignore_case: true, allow_encoded_slash: true, routes: [{name: all, match: {prefix: /}}, {name: admin, match: {path: /Admin, methods: [GET]}}, \
+        {name: secret, match: {pattern: '/users/{id}/secret'}}, {name: over, match: {prefix: /über}}, {name: kiosk, match: {prefix: /kiosk}}]}";
+    let table = file::read(text, Path::new("")).unwrap().table;
+    for (request, route) in [
+        ("GET h/admin", Ok("admin")),
+        ("GET h/Admin", Ok("admin")),
+        ("GET h/ADMIN", Ok("admin")),
+        ("GET h/%41dmin", Ok("admin")),
+        ("PUT h/ADMIN", OTHER),
+        ("GET h/ADMIN/", AMBIGUOUS),
+        ("GET h//Admin", AMBIGUOUS),
+        ("GET h/Admin;x", AMBIGUOUS),
+        ("GET h/users%2F7/Secret", AMBIGUOUS),
+        ("GET h/Users/Ada/SECRET", Ok("secret")),
+        ("GET h/%C3%9Cber/x", Ok("over")),
+        ("GET h/Kiosk", Ok("kiosk")),
+        ("GET h/%E2%84%AAiosk", AMBIGUOUS),
+        ("GET h/Other", Ok("all")),
+    ] {
+        assert_eq!(found(&table, request), route, "{request}");
+    }
+    let allowed: Vec<&str> = table.methods("h", "/ADMIN").into_iter().map(Method::as_str).collect();
+    assert_eq!(allowed, ["GET", "HEAD"]);
+    assert_eq!(table.matches()[1].path.as_str(), "/Admin", "as it is written");
+}
+
+#[test]
 fn escaped_slashes_pass_where_the_file_allows_them_and_they_make_no_difference() {
     let text = "{allow_encoded_slash: true, routes: [{name: files, match: {prefix: /files}}, {name: admin, match: {prefix: /files/admin}}]}";
     let table = file::read(text, Path::new("")).unwrap().table;
