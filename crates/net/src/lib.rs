@@ -18,7 +18,7 @@ pub mod smtp;
 pub mod tls;
 pub mod tls_termination;
 
-pub use client_address::{TrustedProxies, forwarded_proto};
+pub use client_address::{TrustedProxies, forwarded_proto, forwarded_without_hosts};
 pub use client_certificate::{
     CertificateHeader, CertificateHeaderFormat, ClientCertificate, ClientCertificateSource,
     ForwardedCertificatePolicy, UnreadableCertificate, client_certificate,

@@ -107,7 +107,8 @@ impl<T: Traffic> Passage<'_, T> {
         if let Verdict::Refused(_) = admitted.verdict {
             return Err(NoAnswer::Own(Box::new(traffic.refuse(admitted))));
         }
-        self.pass(parts, body, &Origin { host, https, trusted }).await
+        let forwards_host = admitted.route.as_ref().is_some_and(|route| route.enrichment.forward_host);
+        self.pass(parts, body, &Origin { host, https, trusted, forwards_host }).await
     }
 
     /// The verdict, or the way to it.

@@ -178,6 +178,9 @@ pub struct Enrichment {
     /// Whether headers by which a client asks for another method or path (`X-HTTP-Method-Override` and the like) go on to the upstream,
     /// which may take them for what was judged. Default: no.
     pub forward_overrides: bool,
+    /// Whether what a trusted proxy says of the host (`X-Forwarded-Host`, `host` in `Forwarded`) goes on to the upstream, and not the host that
+    /// was judged. Default: no.
+    pub forward_host: bool,
     /// What the file strips on all routes: put here by [`RouteTable::new`](super::RouteTable::new), so that a request loses what its own
     /// table says whatever table is in force meanwhile.
     pub stripped: Arc<[HeaderName]>,

@@ -2,11 +2,14 @@
 
 use std::net::IpAddr;
 
-use http::HeaderMap;
 use http::header::FORWARDED;
+use http::{HeaderMap, HeaderValue};
 
 use super::parse_node;
 use crate::quoted_list::split_unquoted;
+
+/// An element that says nothing (RFC 7239 §6.2): those behind it keep their places.
+const UNKNOWN: &str = "for=unknown";
 
 /// The `for` of each element, nearest last; `None` where it is missing, hidden or malformed. Nothing if there is no
 /// such header. A line that breaks the grammar is one element whose `for` is unknown.
@@ -28,6 +31,31 @@ pub fn forwarded_proto(headers: &HeaderMap) -> Option<&str> {
     let line = headers.get_all(FORWARDED).iter().next_back()?;
     let nearest = split_unquoted(str::from_utf8(line.as_bytes()).ok()?, b',')?.pop()?;
     value_of(nearest, "proto").flatten()
+}
+
+/// A line without what it says, or may be read to say, about hosts: whoever ignores the grammar finds none in it either. `None`: it
+/// says nothing about any.
+pub fn forwarded_without_hosts(line: &HeaderValue) -> Option<HeaderValue> {
+    if !names_host(line.as_bytes()) {
+        return None;
+    }
+    let text = str::from_utf8(line.as_bytes()).ok();
+    let elements = text.and_then(|text| split_unquoted(text, b','));
+    let kept =
+        elements.and_then(|elements| elements.into_iter().map(without_host).collect::<Option<Vec<_>>>());
+    let line = kept.and_then(|elements| HeaderValue::from_str(&elements.join(", ")).ok());
+    Some(line.unwrap_or(HeaderValue::from_static(UNKNOWN)))
+}
+
+/// `None`: the element breaks the grammar.
+fn without_host(element: &str) -> Option<String> {
+    let pairs = split_unquoted(element, b';')?;
+    let kept: Vec<&str> = pairs.into_iter().filter(|pair| !names_host(pair.as_bytes())).collect();
+    Some(if kept.is_empty() { UNKNOWN.to_owned() } else { kept.join(";") })
+}
+
+fn names_host(text: &[u8]) -> bool {
+    text.windows(4).any(|part| part.eq_ignore_ascii_case(b"host"))
 }
 
 /// `None`: the line breaks the grammar.

@@ -1,7 +1,7 @@
 //! Who is asking: the address of the client, behind proxies that are trusted to say so.
 //!
 //! [`TrustedProxies`]: the walk from the peer back to the client. `x_forwarded_for`, `forwarded`: the two headers; the latter also
-//! says how the proxy was asked.
+//! says how the proxy was asked, and for which host.
 //!
 //! Anyone can write these headers, so they are read from the right, where the nearest proxy wrote, and only as far as
 //! each writer is trusted.
@@ -14,7 +14,7 @@ use std::net::{IpAddr, SocketAddr};
 use http::HeaderMap;
 use ipnet::IpNet;
 
-pub use forwarded::forwarded_proto;
+pub use forwarded::{forwarded_proto, forwarded_without_hosts};
 
 /// The networks of the proxies before this server. Default: none, so that headers are never believed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
-use sluice_net::{TrustedProxies, forwarded_proto};
+use sluice_net::{TrustedProxies, forwarded_proto, forwarded_without_hosts};
 
 use crate::given::headers;
 
@@ -135,6 +135,25 @@ fn how_the_nearest_proxy_was_asked_is_in_the_last_element() {
     assert_eq!(nearest(&["proto=https;proto=http"]), None);
     assert_eq!(nearest(&["for=\"1.2.3.4;proto=https"]), None);
     assert_eq!(nearest(&[]), None);
+}
+
+#[test]
+fn a_line_without_hosts_names_none_in_any_reading_and_keeps_its_elements() {
+    for (line, without) in [
+        ("for=1.2.3.4;host=admin.example;proto=https", "for=1.2.3.4;proto=https"),
+        ("Host=\"admin.example\", for=1.2.3.4", "for=unknown, for=1.2.3.4"),
+        ("for=6.6.6.6, for=1.2.3.4; HOST = a", "for=6.6.6.6, for=1.2.3.4"),
+        ("xhost=a;for=1.2.3.4", "for=1.2.3.4"),
+        ("for=1.2.3.4;by=\"a, host=b;host=c\"", "for=1.2.3.4"),
+        ("for=\"1.2.3.4;host=a", "for=unknown"),
+    ] {
+        let without_hosts = forwarded_without_hosts(&HeaderValue::from_static(line)).unwrap();
+        assert_eq!(without_hosts, without, "{line}");
+        assert_eq!(forwarded_without_hosts(&without_hosts), None);
+    }
+    let bytes = HeaderValue::from_bytes(b"host=\xff, for=1.2.3.4").unwrap();
+    assert_eq!(forwarded_without_hosts(&bytes).unwrap(), "for=unknown");
+    assert_eq!(forwarded_without_hosts(&HeaderValue::from_static("for=1.2.3.4;proto=https")), None);
 }
 
 #[test]

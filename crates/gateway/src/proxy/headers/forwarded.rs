@@ -5,9 +5,11 @@ use std::net::IpAddr;
 
 use http::header::FORWARDED;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use sluice_net::forwarded_without_hosts;
 use smallvec::SmallVec;
 
 use super::Visitor;
+use crate::enrichment::headers::is_same;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -27,13 +29,18 @@ pub(in crate::proxy) struct Origin {
     pub(in crate::proxy) https: bool,
     /// Whether the peer is a proxy whose word counts.
     pub(in crate::proxy) trusted: bool,
+    /// Whether its word about the host goes on.
+    pub(in crate::proxy) forwards_host: bool,
 }
 
 /// Tells the upstream where a request came from. What a client says of itself is replaced; what a trusted proxy says is
-/// continued, in the headers that it uses.
+/// continued, in the headers that it uses: but for the host, which may be its client's word, and another one than was judged.
 pub(in crate::proxy) fn tell_origin(headers: &mut HeaderMap, visitor: &Visitor, origin: &Origin) {
     let proto = HeaderValue::from_static(if origin.https { "https" } else { "http" });
     if origin.trusted {
+        if !origin.forwards_host {
+            drop_hosts(headers);
+        }
         continue_origin(headers, visitor, origin);
         headers.entry(X_FORWARDED_HOST).or_insert_with(|| origin.host.clone());
     } else {
@@ -55,6 +62,25 @@ fn drop_claims(headers: &mut HeaderMap) {
     let doomed: SmallVec<[HeaderName; 2]> = headers.keys().filter(is_claim).cloned().collect();
     for name in doomed {
         headers.remove(name);
+    }
+}
+
+/// Drops what is said of the host that was asked for, in every spelling that an upstream may take for it.
+fn drop_hosts(headers: &mut HeaderMap) {
+    let is_host = |name: &&HeaderName| is_same(X_FORWARDED_HOST.as_str(), name.as_str());
+    let doomed: SmallVec<[HeaderName; 2]> = headers.keys().filter(is_host).cloned().collect();
+    for name in doomed {
+        headers.remove(name);
+    }
+    if !headers.contains_key(FORWARDED) {
+        return;
+    }
+    for (name, line) in headers {
+        if *name == FORWARDED
+            && let Some(without) = forwarded_without_hosts(line)
+        {
+            *line = without;
+        }
     }
 }
 
@@ -142,6 +168,10 @@ mod tests {
     use super::*;
 
     fn told(peer: &str, lines: &[(&'static str, &'static str)]) -> Vec<String> {
+        told_by(peer, lines, false)
+    }
+
+    fn told_by(peer: &str, lines: &[(&'static str, &'static str)], forwards_host: bool) -> Vec<String> {
         let facts = ConnectionFacts {
             peer: PeerAddress(peer.parse().unwrap()),
             transport: Transport { tls: false },
@@ -155,7 +185,7 @@ mod tests {
         let trusted = peer.starts_with("10.");
         let https = visitor.is_https(trusted, &headers);
         let host = HeaderValue::from_static("api.example:8443");
-        tell_origin(&mut headers, &visitor, &Origin { host, https, trusted });
+        tell_origin(&mut headers, &visitor, &Origin { host, https, trusted, forwards_host });
         let mut told: Vec<_> =
             headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
         told.sort();
@@ -200,7 +230,7 @@ mod tests {
             told("10.2.2.2:9", &said),
             [
                 "x-forwarded-for: 203.0.113.9, 10.1.1.1, 10.2.2.2",
-                "x-forwarded-host: www.example",
+                "x-forwarded-host: api.example:8443",
                 "x-forwarded-proto: https",
             ]
         );
@@ -212,6 +242,27 @@ mod tests {
                 "x-forwarded-proto: http",
             ]
         );
+    }
+
+    #[test]
+    fn a_trusted_proxy_names_another_host_only_where_its_word_is_to_go_on() {
+        let said = [
+            ("x-forwarded-host", "admin.example"),
+            ("x_forwarded_host", "admin.example"),
+            ("forwarded", "for=203.0.113.9;host=admin.example"),
+            ("forwarded", "for=10.1.1.1;proto=https"),
+        ];
+        let own = "for=10.2.2.2;proto=https;host=\"api.example:8443\"";
+        let forwarded = format!("forwarded: for=203.0.113.9, for=10.1.1.1;proto=https, {own}");
+        assert_eq!(
+            told("10.2.2.2:9", &said),
+            [&*forwarded, "x-forwarded-host: api.example:8443", "x-forwarded-proto: https"]
+        );
+        let kept = told_by("10.2.2.2:9", &said, true);
+        assert!(kept.contains(&"x-forwarded-host: admin.example".to_owned()), "{kept:?}");
+        assert!(kept.iter().any(|line| line.starts_with("forwarded: for=203.0.113.9;host=admin.example,")));
+        let of_a_client = told_by("192.0.2.1:9", &said, true);
+        assert!(!of_a_client.concat().contains("admin"), "{of_a_client:?}");
     }
 
     #[test]

@@ -56,6 +56,7 @@ fn headers_of(mut section: Section<'_>, usual: bool, surroundings: &Surroundings
         enrichment.forward_token = forward;
     }
     enrichment.forward_overrides = section.read("forward_overrides").unwrap_or(false);
+    enrichment.forward_host = section.read("forward_host").unwrap_or(false);
     let fixed = section.pairs("fixed").into_iter();
     enrichment.fixed = fixed.filter_map(|(name, value)| fixed_header(&section, &name, &value)).collect();
     let claims = section.pairs("claims").into_iter();

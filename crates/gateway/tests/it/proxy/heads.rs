@@ -70,7 +70,11 @@ async fn a_trusted_proxys_word_is_continued() {
 async fn a_client_takes_nothing_away_that_a_trusted_proxy_says() {
     let request = "GET / HTTP/1.1\r\nhost: api.example\r\nx-forwarded-for: 203.0.113.9\r\nx-forwarded-host: www.example\r\n\
         connection: close, X-Forwarded-For, X-Forwarded-Host\r\n\r\n";
-    let told = seen(|setup| setup.trusts = true, request).await;
+    let believing = |setup: &mut Setup| {
+        setup.trusts = true;
+        setup.route.enrichment.forward_host = true;
+    };
+    let told = seen(believing, request).await;
     assert_eq!(told.all("x-forwarded-for"), ["203.0.113.9, 127.0.0.1"]);
     assert_eq!(told.all("x-forwarded-host"), ["www.example"]);
     assert_eq!(told.header("forwarded"), None);
@@ -81,6 +85,16 @@ async fn a_client_takes_nothing_away_that_a_trusted_proxy_says() {
     let of_a_client = seen(|_| {}, request).await;
     assert_eq!(of_a_client.all("x-forwarded-for"), ["127.0.0.1"], "the peer's");
     assert_eq!(of_a_client.all("x-forwarded-host"), ["api.example"]);
+}
+
+#[tokio::test]
+async fn the_host_that_was_judged_is_told_whatever_a_trusted_proxy_passes_on() {
+    let request = "GET / HTTP/1.1\r\nhost: www.example\r\nx-forwarded-for: 203.0.113.9\r\nx-forwarded-host: admin.example\r\n\
+        x-forwarded_host: admin.example\r\nforwarded: host=admin.example\r\n\r\n";
+    let told = seen(|setup| setup.trusts = true, request).await;
+    assert_eq!(told.all("x-forwarded-host"), ["www.example"]);
+    assert_eq!(told.all("forwarded"), ["for=unknown, for=127.0.0.1;proto=http;host=\"www.example\""]);
+    assert!(!told.head.contains("admin"), "{told:?}");
 }
 
 #[tokio::test]
